@@ -55,7 +55,10 @@ impl Compared<'_> {
                 .filter_map(|(session, walk)| Some(Walked { session, walk: walk? }))
                 .collect(),
             room,
-            not_walked: others.into_iter().map(|session| sessions[session].path.clone()).collect(),
+            not_walked: others
+                .into_iter()
+                .map(|session| sessions[session].path.to_string())
+                .collect(),
             ..Details::default()
         }
     }
@@ -100,7 +103,7 @@ impl Compared<'_> {
         let scores = self.comparison.scores_of(session).iter();
         let changed = scores.filter(|score| score.metrics.compactions > 0);
         let mut acted: Vec<usize> = changed
-            .map(|score| score.preset)
+            .map(|score| score.preset())
             .filter(|at| self.presets[*at].strategy.kind == Kind::Strategy)
             .collect();
         if acted.is_empty() {

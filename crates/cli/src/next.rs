@@ -34,8 +34,8 @@ fn explain(comparison: &Comparison, args: &Compare) -> Option<Vec<String>> {
     }
     let (session, preset) = comparison.telling(&comparison.answer(true))?;
     let (file, id) = match session.path.rsplit_once('#') {
-        Some((file, id)) if !Path::new(&session.path).exists() => (file, Some(id.to_owned())),
-        _ => (session.path.as_str(), None),
+        Some((file, id)) if !Path::new(&*session.path).exists() => (file, Some(id.to_owned())),
+        _ => (&*session.path, None),
     };
     let mut words = ["foldback", "explain"].map(str::to_owned).to_vec();
     words.push(quoted(file));

@@ -153,7 +153,7 @@ pub(crate) fn write_with(
 
 /// Data is written unchanged: stripping colors would strip control characters, too.
 fn to_stdout(content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Error> {
-    let mut out = std::io::stdout().lock();
+    let mut out = BufWriter::new(std::io::stdout().lock());
     content(&mut out).and_then(|()| out.flush()).map_err(Error::Output)
 }
 

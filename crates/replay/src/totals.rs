@@ -9,6 +9,7 @@ use foldback_core::validity::{Dialect, Violation};
 use foldback_core::view::{PartPos, Place, Pos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::ops::Deref;
 
 /// A stage that changed the view.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -157,9 +158,28 @@ impl Dropped {
     }
 }
 
-/// Totals of one session under one strategy. Token counts are by the measuring estimator.
+/// Totals of one session under one strategy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionMetrics {
+    /// Of the requests.
+    pub totals: CallTotals,
+    /// What left the view.
+    pub dropped: Dropped,
+    /// The conversation's own counters.
+    pub counters: Counters,
+}
+
+impl Deref for SessionMetrics {
+    type Target = CallTotals;
+
+    fn deref(&self) -> &CallTotals {
+        &self.totals
+    }
+}
+
+/// Totals over the requests of one session under one strategy. Token counts are by the measuring estimator.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallTotals {
     /// Recorded calls.
     pub calls: u64,
     /// Sum over all requests.
@@ -187,10 +207,6 @@ pub struct SessionMetrics {
     pub strategy_violations: u64,
     /// Violations that the recording already had.
     pub inherited_violations: u64,
-    /// What left the view.
-    pub dropped: Dropped,
-    /// The conversation's own counters.
-    pub counters: Counters,
 }
 
 impl SessionMetrics {
@@ -206,17 +222,18 @@ impl SessionMetrics {
             rows.iter().filter(|row| !row.fired.is_empty()).map(|row| row.call).collect();
         let thrash = firing.windows(2).filter(|pair| pair[1] - pair[0] <= 3).count() as u64;
         let counters = *conversation.counters();
-        Self {
+        let totals = CallTotals {
             compactions: counters.folds + counters.prune_operations,
             thrash,
             strategy_violations,
             inherited_violations,
-            dropped: *dropped,
-            counters,
-            ..Self::of_rows(rows)
-        }
+            ..CallTotals::of_rows(rows)
+        };
+        Self { totals, dropped: *dropped, counters }
     }
+}
 
+impl CallTotals {
     /// What the rows alone say.
     pub(crate) fn of_rows(rows: &[CallRow]) -> Self {
         let sum = |of: fn(&CallRow) -> u64| rows.iter().map(of).sum();

@@ -7,8 +7,9 @@ use foldback_replay::compare::{
 };
 use foldback_replay::cost::Agreement;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 
 /// What every preset would have sent over a corpus of recorded sessions, what it would have cost and
 /// what it would have forgotten.
@@ -52,12 +53,40 @@ struct Preset<'a> {
     #[serde(flatten)]
     line: &'a PresetLine,
     /// Sessions in which it did nothing.
-    idle: Vec<Idle<'a>>,
+    #[schemars(with = "Vec<Idle<'a>>")]
+    idle: IdleSessions<'a>,
 }
 
-/// A comparison as one JSON document, indented, with a newline at its end.
+/// Those of one preset. They are read as they are written: all of them together would take more than the rest of the
+/// comparison.
+struct IdleSessions<'a> {
+    comparison: &'a Comparison,
+    preset: usize,
+}
+
+impl Serialize for IdleSessions<'_> {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_seq(self.comparison.idle(self.preset))
+    }
+}
+
+/// Writes a comparison as one JSON document, indented, with a newline at its end.
+///
+/// # Errors
+///
+/// It can't be written.
+pub fn write(comparison: &Comparison, mut out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut out, &whole(comparison))?;
+    out.write_all(b"\n")
+}
+
+/// The same as a text.
 pub fn comparison(comparison: &Comparison) -> serde_json::Result<String> {
-    document(&Document {
+    document(&whole(comparison))
+}
+
+fn whole(comparison: &Comparison) -> Document<'_> {
+    Document {
         schema: schema::COMPARISON,
         provenance: &comparison.provenance,
         corpus: &comparison.corpus,
@@ -73,12 +102,12 @@ pub fn comparison(comparison: &Comparison) -> serde_json::Result<String> {
             .presets
             .iter()
             .enumerate()
-            .map(|(at, line)| Preset { line, idle: comparison.idle(at) })
+            .map(|(preset, line)| Preset { line, idle: IdleSessions { comparison, preset } })
             .collect(),
         judges: &comparison.judges,
         contrasts: &comparison.contrasts,
         against_controls: &comparison.against_controls,
-    })
+    }
 }
 
 /// A JSON document, indented, with a newline at its end.

@@ -3,7 +3,7 @@
 use crate::html::{Details, comparison, tests::fixtures::tiny};
 use crate::{Width, recommend, tune};
 use foldback_replay::compare::{Gate, Metric, Outcome, Score};
-use foldback_replay::totals::SessionMetrics;
+use foldback_replay::totals::CallTotals;
 use foldback_replay::tune::{Measured, PartSummary, Search, Trial, Tuned};
 
 /// Three requests were refused and mended before they were sent again.
@@ -48,12 +48,14 @@ fn tuned(trials: Vec<Trial>) -> Tuned {
 }
 
 /// The score with other totals.
-fn changed(score: &Score, change: impl FnOnce(&mut SessionMetrics)) -> Score {
+fn changed(score: &Score, change: impl FnOnce(&mut CallTotals)) -> Score {
     let mut outcome = Outcome::clone(score);
     change(&mut outcome.metrics);
-    let mut changed = Score::new(score.session, score.preset, outcome);
-    changed.inaction.clone_from(&score.inaction);
-    changed
+    let changed = Score::new(score.session(), score.preset(), outcome);
+    match score.inaction() {
+        Some(inaction) => changed.because(inaction.clone()),
+        None => changed,
+    }
 }
 
 #[test]

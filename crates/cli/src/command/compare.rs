@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
         output::write_with(Some(path), |out| rows::write(&comparison, &store, format, out))?;
     }
     if let Some(path) = &args.json {
-        output::write(Some(path), &json::comparison(&comparison)?)?;
+        output::write_with(Some(path), |out| json::write(&comparison, out))?;
     }
     if let Some(path) = &args.html {
         let compared = Compared {

@@ -126,7 +126,7 @@ impl Share {
 
 /// Forward-reference retention with its strata: of the references that calls really made, how many
 /// was still in the view.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 pub struct Retention {
     /// All references.
     pub frr: Share,
@@ -139,20 +139,26 @@ pub struct Retention {
     /// Kept only in what a compaction wrote; counted in `frr` as kept.
     pub rescued: u64,
     /// By class: `path`, `url`, `symbol`, `error`, `hash`, `number`, `quoted`, `flag`.
-    pub by_class: BTreeMap<Class, Share>,
+    // In the order of `Class::ALL`.
+    #[serde(serialize_with = "classes")]
+    #[schemars(with = "BTreeMap<Class, Share>")]
+    pub by_class: [Share; Class::ALL.len()],
     /// By distance in calls: up to 1, 2, 3, 5, 10, 20 and 50, each from above the one before, then
     /// everything further away, which is written as `beyond`.
-    // Beyond the last of `DISTANCES` is `usize::MAX` here.
+    // In the order of `DISTANCES`.
     #[serde(serialize_with = "steps")]
     #[schemars(with = "BTreeMap<String, Share>")]
-    pub by_distance: BTreeMap<usize, Share>,
+    pub by_distance: [Share; DISTANCES.len() + 1],
 }
 
-fn steps<S: Serializer>(steps: &BTreeMap<usize, Share>, out: S) -> Result<S::Ok, S::Error> {
-    out.collect_map(steps.iter().map(|(step, share)| {
-        let name = if *step == usize::MAX { "beyond".to_owned() } else { step.to_string() };
-        (name, share)
-    }))
+fn classes<S: Serializer>(shares: &[Share; Class::ALL.len()], out: S) -> Result<S::Ok, S::Error> {
+    let all = Class::ALL.iter().zip(shares);
+    out.collect_map(all.filter(|(_, share)| share.needed > 0))
+}
+
+fn steps<S: Serializer>(shares: &[Share; DISTANCES.len() + 1], out: S) -> Result<S::Ok, S::Error> {
+    let names = DISTANCES.iter().map(usize::to_string).chain(["beyond".to_owned()]);
+    out.collect_map(names.zip(shares).filter(|(_, share)| share.needed > 0))
 }
 
 /// The retention over references. All strategies that are compared are given the references of the
@@ -172,10 +178,9 @@ pub fn score<'a>(rows: impl IntoIterator<Item = (&'a Reference, &'a Presence)>) 
             out.frr_obs_far.count(*kept);
         }
         out.rescued += u64::from(*rescued);
-        out.by_class.entry(reference.class).or_default().count(*kept);
-        let step = DISTANCES.into_iter().find(|step| reference.distance <= *step);
-        let step = step.unwrap_or(usize::MAX);
-        out.by_distance.entry(step).or_default().count(*kept);
+        out.by_class[reference.class as usize].count(*kept);
+        let step = DISTANCES.into_iter().position(|step| reference.distance <= step);
+        out.by_distance[step.unwrap_or(DISTANCES.len())].count(*kept);
     }
     out
 }
@@ -188,11 +193,9 @@ impl Retention {
         self.frr_far.add(other.frr_far);
         self.frr_obs_far.add(other.frr_obs_far);
         self.rescued += other.rescued;
-        for (class, share) in &other.by_class {
-            self.by_class.entry(*class).or_default().add(*share);
-        }
-        for (step, share) in &other.by_distance {
-            self.by_distance.entry(*step).or_default().add(*share);
+        let pairs = self.by_class.iter_mut().zip(other.by_class);
+        for (share, more) in pairs.chain(self.by_distance.iter_mut().zip(other.by_distance)) {
+            share.add(more);
         }
     }
 }

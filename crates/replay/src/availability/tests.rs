@@ -167,9 +167,14 @@ fn scores_count_rows_by_stratum() {
     assert_eq!((of(all.frr), of(late.frr)), ((2, 4), (2, 3)));
     assert_eq!((of(all.frr_obs), of(late.frr_obs)), ((1, 3), (1, 2)));
     assert_eq!((of(late.frr_far), late.rescued), ((1, 2), 1));
-    let steps: Vec<_> = all.by_distance.iter().map(|(d, s)| (*d, of(*s))).collect();
-    assert_eq!(steps, [(1, (0, 1)), (3, (1, 1)), (5, (1, 1)), (usize::MAX, (0, 1))]);
-    assert_eq!(of(all.by_class[&Class::Symbol]), (2, 4));
+    let none = (0, 0);
+    let steps = [(0, 1), none, (1, 1), (1, 1), none, none, none, (0, 1)];
+    assert_eq!(all.by_distance.map(of), steps);
+    assert_eq!(of(all.by_class[Class::Symbol as usize]), (2, 4));
+    let said = serde_json::to_value(&all).unwrap();
+    assert_eq!(said["by_class"], serde_json::json!({"symbol": {"kept": 2, "needed": 4}}));
+    assert_eq!(said["by_distance"]["beyond"], serde_json::json!({"kept": 0, "needed": 1}));
+    assert_eq!(said["by_distance"].as_object().unwrap().len(), 4);
     assert_eq!(from(9).frr.value(), None);
 
     let mut sum = from(5);

@@ -133,9 +133,9 @@ impl Comparison {
         let acted = own.filter(|score| score.metrics.compactions > 0);
         let most = acted.max_by_key(|score| {
             let asked = score.exam.references.frr_obs_far;
-            (asked.needed - asked.kept, std::cmp::Reverse(score.session))
+            (asked.needed - asked.kept, std::cmp::Reverse(score.session()))
         })?;
-        Some((self.corpus.sessions.get(most.session)?, &self.presets[at]))
+        Some((self.corpus.sessions.get(most.session())?, &self.presets[at]))
     }
 }
 

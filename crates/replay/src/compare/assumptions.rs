@@ -7,15 +7,16 @@ use crate::measures::firings::FiringTotals;
 use crate::number::grouped;
 use crate::recorder::{Policy, RecorderPolicy, by_totals};
 use crate::setup::Made;
-use crate::study::SessionFacts;
+use crate::study::Recording;
 use foldback_core::strategy::Kind;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 pub(super) fn assumptions(
     presets: &[Preset],
     setup: &Setup,
-    sessions: &[&SessionFacts],
+    corpus: &CorpusSummary,
+    sessions: &[Recording],
     scores: &[Box<[Score]>],
     reporting: &Reporting,
 ) -> Vec<String> {
@@ -40,7 +41,7 @@ pub(super) fn assumptions(
     ));
     let estimated: usize = sessions.iter().map(|facts| facts.outputs_estimated).sum();
     if estimated > 0 {
-        let calls: usize = sessions.iter().map(|facts| facts.calls).sum();
+        let calls: usize = corpus.sessions.iter().map(|line| line.calls).sum();
         lines.push(format!(
             "{estimated} of {calls} answers have an impossible recorded output, less than half of what \
              they show; they are billed by what they show."
@@ -70,7 +71,7 @@ pub(super) fn assumptions(
         );
     }
     lines.push(windows(setup, sessions, scores));
-    lines.extend(recorders(sessions));
+    lines.extend(recorders(corpus, sessions));
     lines.extend(as_recorded(presets, scores));
     lines
 }
@@ -79,7 +80,7 @@ pub(super) fn assumptions(
 const SCALES: usize = 6;
 
 /// What recorded usage says about the measure, by model: those with the most sessions.
-fn scales(setup: &Setup, sessions: &[&SessionFacts]) -> String {
+fn scales(setup: &Setup, sessions: &[Recording]) -> String {
     let mut models: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     for facts in sessions {
         if let Some(scale) = facts.scale {
@@ -116,7 +117,7 @@ fn scales(setup: &Setup, sessions: &[&SessionFacts]) -> String {
 
 /// The context policies of the recorders themselves: retention is inflated if the recorded
 /// agent saw no more than the strategy keeps.
-fn recorders(sessions: &[&SessionFacts]) -> Vec<String> {
+fn recorders(corpus: &CorpusSummary, sessions: &[Recording]) -> Vec<String> {
     let mut full = 0;
     let mut unknown = 0;
     let mut others: BTreeMap<String, usize> = BTreeMap::new();
@@ -139,11 +140,12 @@ fn recorders(sessions: &[&SessionFacts]) -> Vec<String> {
         let _ = write!(line, "; in {unmarked} the input drops as if compacted, without a mark");
     }
     line.push('.');
-    let labels: Vec<(String, &RecorderPolicy)> = sessions
-        .iter()
-        .map(|facts| {
+    let totals = corpus.sessions.iter().zip(sessions);
+    let labels: Vec<(String, &RecorderPolicy)> = totals
+        .filter(|(_, facts)| facts.recorder.total.is_some())
+        .map(|(line, facts)| {
             let model = facts.model.as_deref().unwrap_or("unknown model");
-            (format!("{} of {model}", facts.format), &facts.recorder)
+            (format!("{} of {model}", line.format), &*facts.recorder)
         })
         .collect();
     let groups = by_totals(labels.iter().map(|(label, policy)| (label.as_str(), *policy)));
@@ -183,7 +185,7 @@ fn as_recorded(presets: &[Preset], scores: &[Box<[Score]>]) -> Option<String> {
     Some(line)
 }
 
-fn cache(setup: &Setup, sessions: &[&SessionFacts], reporting: &Reporting) -> String {
+fn cache(setup: &Setup, sessions: &[Recording], reporting: &Reporting) -> String {
     let timed = sessions.iter().filter(|facts| facts.timed).count();
     format!(
         "Caching rules of {} as of {}; pauses as recorded in {timed} of {} sessions; in the others the cache is \
@@ -194,7 +196,7 @@ fn cache(setup: &Setup, sessions: &[&SessionFacts], reporting: &Reporting) -> St
     )
 }
 
-fn windows(setup: &Setup, sessions: &[&SessionFacts], scores: &[Box<[Score]>]) -> String {
+fn windows(setup: &Setup, sessions: &[Recording], scores: &[Box<[Score]>]) -> String {
     if setup.limits.context > 0 {
         return format!(
             "Window of {} tokens for every session (command line).",
@@ -204,13 +206,11 @@ fn windows(setup: &Setup, sessions: &[&SessionFacts], scores: &[Box<[Score]>]) -
     let mut names: BTreeMap<&str, usize> = BTreeMap::new();
     for facts in sessions {
         let known = facts.model.as_deref().and_then(|m| setup.models.find(m));
-        if known.is_none() && facts.limits.context == 0 {
+        if known.is_none() && !facts.windowed {
             *names.entry(facts.model.as_deref().unwrap_or("no name")).or_default() += 1;
         }
     }
-    let mut windows: Vec<u64> = scores.iter().flatten().map(|score| score.window).collect();
-    windows.sort_unstable();
-    windows.dedup();
+    let windows: BTreeSet<u64> = scores.iter().flatten().map(Score::window).collect();
     format!(
         "Windows: {} tokens, from the recordings and the model table of {}{}.",
         windows.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),

@@ -202,20 +202,14 @@ fn contrast(table: &Table<'_>, lines: &[PresetLine], first: usize, second: usize
 }
 
 fn cost_of(table: &Table<'_>, first: usize, second: usize) -> Difference {
-    let pairs: Vec<Pair<'_>> = table
-        .of(first)
-        .zip(table.of(second))
-        .filter_map(|(a, b)| {
-            Some(Pair {
-                cluster: table.cluster(a),
-                value: table.bill(a)?.usd,
-                base: table.bill(b)?.usd,
-            })
+    let pairs = || {
+        table.of(first).zip(table.of(second)).filter_map(|(a, b)| {
+            let cluster = table.cluster(a);
+            Some(Pair { cluster, value: table.bill(a)?.usd, base: table.bill(b)?.usd })
         })
-        .collect();
-    let estimate = stats::ratio_of_totals(&table.bootstrap, &pairs);
-    let logs: Vec<f64> = pairs
-        .iter()
+    };
+    let estimate = stats::ratio_of_totals(&table.bootstrap, pairs());
+    let logs: Vec<f64> = pairs()
         .filter(|pair| pair.value > 0.0 && pair.base > 0.0)
         .map(|pair| (pair.value / pair.base).ln())
         .collect();
@@ -233,22 +227,15 @@ fn retention(table: &Table<'_>, first: usize, second: usize) -> Difference {
         Share { cluster: table.cluster(score), kept: share.kept, needed: share.needed }
     };
     // Both were given the same exam, so what the one was asked the other was asked too.
-    let asked: Vec<_> = table
-        .of(first)
-        .zip(table.of(second))
-        .map(|(a, b)| (share(a), share(b)))
-        .filter(|(a, b)| a.needed > 0 && b.needed > 0)
-        .collect();
-    let (a, b): (Vec<_>, Vec<_>) = asked.into_iter().unzip();
-    let shifts: Vec<f64> = a
-        .iter()
-        .zip(&b)
+    let asked = || {
+        let both = table.of(first).zip(table.of(second));
+        both.map(|(a, b)| (share(a), share(b))).filter(|(a, b)| a.needed > 0 && b.needed > 0)
+    };
+    let shifts: Vec<f64> = asked()
         .map(|(a, b)| a.kept as f64 / a.needed as f64 - b.kept as f64 / b.needed as f64)
         .collect();
-    match stats::proportion_difference(&table.bootstrap, &a, &b) {
-        Some(estimate) => difference(estimate, &shifts, Some(1.0), SAME_SHARE),
-        None => Difference::default(),
-    }
+    let estimate = stats::proportion_difference(&table.bootstrap, asked());
+    difference(estimate, &shifts, Some(1.0), SAME_SHARE)
 }
 
 fn difference(estimate: Estimate, shifts: &[f64], scale: Option<f64>, null: f64) -> Difference {
@@ -389,7 +376,9 @@ mod tests {
                 },
                 ..Exam::default()
             }),
-            bills: Box::new([Bill::of_requests("anthropic-5m", Pauses::Recorded, usd, 0.0)]),
+            bills: [Bill::of_requests("anthropic-5m", Pauses::Recorded, usd, 0.0)]
+                .into_iter()
+                .collect(),
             ..Outcome::default()
         };
         Score::new(session, preset, outcome)
@@ -416,7 +405,10 @@ mod tests {
             })
             .into();
         let sessions: Vec<SessionLine> = (0..case.sessions)
-            .map(|session| SessionLine { cluster: session.to_string(), ..SessionLine::default() })
+            .map(|session| SessionLine {
+                cluster: session.to_string().into(),
+                ..SessionLine::default()
+            })
             .collect();
         let scores: Vec<Box<[Score]>> = (0..case.sessions)
             .map(|session| -> Box<[Score]> {
@@ -435,6 +427,7 @@ mod tests {
         };
         let table = Table {
             sessions: &sessions,
+            clusters: &(0..case.sessions).collect::<Vec<_>>(),
             scores: &scores,
             baseline: 0,
             reporting: &reporting,

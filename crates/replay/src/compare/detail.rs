@@ -132,7 +132,7 @@ pub(super) fn half_life(own: &[&Score]) -> HalfLife {
 }
 
 pub(super) fn summaries(own: &[&Score]) -> SummaryQuality {
-    let all = || own.iter().map(|score| &score.measures.summaries);
+    let all = || own.iter().map(|score| &score.effects.summaries);
     let sum = |of: fn(&SummaryTotals) -> u64| all().map(of).sum();
     let share = |kept: u64, needed: u64| Share { kept, needed }.value();
     let firings = firings(own);
@@ -154,7 +154,7 @@ pub(super) fn summaries(own: &[&Score]) -> SummaryQuality {
 /// Over all sessions.
 pub(super) fn firings<'a>(own: impl IntoIterator<Item = &'a &'a Score>) -> FiringTotals {
     let mut totals = FiringTotals::default();
-    own.into_iter().for_each(|score| totals.add(&score.measures.firings));
+    own.into_iter().for_each(|score| totals.add(&score.effects.firings));
     totals
 }
 
@@ -191,8 +191,8 @@ pub(super) fn normalised(
         sum.value()
     };
     let own = pool(&own);
-    let random = pool(&|score| of(&score.random));
-    let clairvoyant = pool(&|score| of(&score.clairvoyant));
+    let random = pool(&|score| of(&score.effects.random));
+    let clairvoyant = pool(&|score| of(&score.effects.clairvoyant));
     let (value, why) = match (own, random, clairvoyant) {
         (Some(own), Some(random), Some(clairvoyant)) => match nfr(own, random, clairvoyant) {
             Ok(value) => (Some(value), None),

@@ -4,7 +4,7 @@ use super::Score;
 use super::line::ratio;
 use super::table::Table;
 use crate::number::total;
-use crate::study::{Bill, OWN, Pauses};
+use crate::study::{OWN, Pauses, Sums};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -76,9 +76,9 @@ const RECORDED_OR_COLD: &str = "recorded-or-cold";
 /// without times. `own` comes last: not every session's model is known.
 pub(super) fn costs(table: &Table<'_>, preset: usize) -> Vec<Dollars> {
     let mut regimes: Vec<&str> = Vec::new();
-    for bill in table.of(preset).flat_map(|score| &score.bills) {
-        if !regimes.contains(&&*bill.regime) {
-            regimes.push(&bill.regime);
+    for (by, _) in table.of(preset).flat_map(|score| score.bills.iter()) {
+        if !regimes.contains(&&*by.regime) {
+            regimes.push(&by.regime);
         }
     }
     regimes.sort_by_key(|regime| *regime == OWN);
@@ -95,17 +95,13 @@ fn dollars(
     regime: &str,
     (name, untimed): (&'static str, Pauses),
 ) -> Dollars {
-    let bill = |score| {
-        let mut bills = Score::bills_under(score, regime);
-        bills.find(|bill| {
-            matches!(bill.pauses, Pauses::Recorded | Pauses::Any) || bill.pauses == untimed
-        })
-    };
+    let pauses = |pauses| matches!(pauses, Pauses::Recorded | Pauses::Any) || pauses == untimed;
     let mut sum = Dollars { regime: regime.to_owned(), pauses: name, ..Dollars::default() };
     let (mut base_usd, mut base_input, mut logs, mut pairs) = (0.0, 0.0, 0.0, 0_u32);
     let (mut read, mut input, mut pessimistic) = (0, 0, 0.0);
     for (score, base) in table.pairs(preset) {
-        let (Some(bill), Some(plain)) = (bill(score), bill(base)) else { continue };
+        let bills = (score.bills.under(regime, pauses), base.bills.under(regime, pauses));
+        let (Some(bill), Some(plain)) = bills else { continue };
         sum.n += 1;
         sum.usd += bill.usd;
         sum.input_usd += bill.input_usd;
@@ -139,14 +135,16 @@ fn dollars(
 /// Whether compactions paid, by the bill that the report goes by.
 pub(super) fn ledger(table: &Table<'_>, own: &[&Score]) -> LedgerLine {
     let rows: Vec<_> =
-        own.iter().filter_map(|score| table.bill(score)).flat_map(Bill::ledger).collect();
+        own.iter().filter_map(|score| table.bill(score)).flat_map(Sums::ledger).collect();
     LedgerLine {
         firings: rows.len() as u64,
-        paid_back: rows.iter().filter(|row| row.paid_back()).count() as u64,
+        paid_back: rows.iter().filter(|row| row.net_usd > 0.0).count() as u64,
         cold: rows.iter().filter(|row| row.cold).count() as u64,
-        never: rows.iter().filter(|row| row.break_even.is_none()).count() as u64,
-        median_break_even: median(rows.iter().filter_map(|row| row.break_even).collect()),
-        median_calls: median(rows.iter().map(|row| row.calls as f64).collect()),
+        never: rows.iter().filter(|row| row.break_even.is_infinite()).count() as u64,
+        median_break_even: median(
+            rows.iter().map(|row| row.break_even).filter(|calls| calls.is_finite()).collect(),
+        ),
+        median_calls: median(rows.iter().map(|row| f64::from(row.calls)).collect()),
         net_usd: total(rows.iter().map(|row| row.net_usd)),
     }
 }
@@ -181,6 +179,7 @@ mod tests {
     fn nothing_saved_is_no_negative_zero() {
         let table = Table {
             sessions: &[],
+            clusters: &[],
             scores: &[],
             baseline: 0,
             reporting: &Reporting::default(),

@@ -78,17 +78,17 @@ impl Gate {
 mod tests {
     use super::*;
     use crate::study::Outcome;
-    use crate::totals::SessionMetrics;
+    use crate::totals::CallTotals;
 
     #[test]
     fn what_is_sent_in_the_end_decides() {
         let session = |strategy_violations, overflow_calls, sent_over, max_excess| {
-            let metrics = SessionMetrics {
+            let metrics = CallTotals {
                 strategy_violations,
                 overflow_calls,
                 sent_over,
                 max_excess,
-                ..SessionMetrics::default()
+                ..CallTotals::default()
             };
             Score::new(0, 0, Outcome { metrics, ..Outcome::default() })
         };
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn a_calibrated_size_fails_no_gate() {
         let score = |sent_over, calibrated_over| {
-            let metrics = SessionMetrics { sent_over, ..SessionMetrics::default() };
+            let metrics = CallTotals { sent_over, ..CallTotals::default() };
             Score::new(0, 0, Outcome { metrics, calibrated_over, ..Outcome::default() })
         };
         let table = [

@@ -20,20 +20,19 @@ pub struct Idle<'a> {
 
 impl Comparison {
     /// The sessions in which a preset did nothing, in their order.
-    pub fn idle(&self, preset: usize) -> Vec<Idle<'_>> {
-        let own = self.scores.iter().filter_map(|scores| scores.get(preset));
+    pub fn idle(&self, preset: usize) -> impl Iterator<Item = Idle<'_>> {
+        let own = self.scores.iter().filter_map(move |scores| scores.get(preset));
         own.filter_map(|score| {
-            let inaction = score.inaction.as_deref()?;
-            let path = &self.corpus.sessions.get(score.session)?.path;
+            let inaction = score.inaction()?;
+            let path = &self.corpus.sessions.get(score.session())?.path;
             Some(Idle { path, why: &inaction.why, window: inaction.window })
         })
-        .collect()
     }
 
     /// The same, those closest to acting first: it would act at a larger window than in the others. Empty for
     /// controls and strategies without stages, which do nothing on purpose.
     pub fn nearest_idle(&self, preset: usize) -> Vec<Idle<'_>> {
-        let mut nearest = self.idle(preset);
+        let mut nearest: Vec<Idle<'_>> = self.idle(preset).collect();
         let control = self.presets.get(preset).is_none_or(|line| line.kind == Kind::Control);
         if control || nearest.iter().all(|idle| idle.why == NO_STAGE) {
             return Vec::new();

@@ -9,7 +9,7 @@ use super::metrics::{self, Metrics};
 use super::strata::{Stratum, strata};
 use super::table::Table;
 use crate::availability::{MustKeep, Retention, SetRecall, Share};
-use crate::totals::{Dropped, SessionMetrics};
+use crate::totals::{CallTotals, Dropped};
 use foldback_core::counters::Counters;
 use foldback_core::strategy::{Kind, Strategy};
 use schemars::JsonSchema;
@@ -142,9 +142,9 @@ pub struct PresetLine {
 
 pub(super) fn line(strategy: &Strategy, preset: usize, table: &Table<'_>) -> PresetLine {
     let (own, plain): (Vec<&Score>, Vec<&Score>) = table.pairs(preset).unzip();
-    let sum = |of: fn(&SessionMetrics) -> u64| own.iter().map(|score| of(&score.metrics)).sum();
+    let sum = |of: fn(&CallTotals) -> u64| own.iter().map(|score| of(&score.metrics)).sum();
     let count = |of: fn(&Counters) -> u64| -> u64 {
-        let counters = own.iter().map(|score| &score.metrics.counters);
+        let counters = own.iter().map(|score| &score.effects.counters);
         counters.map(of).sum()
     };
     let input = |scores: &mut dyn Iterator<Item = &Score>| -> u64 {
@@ -162,7 +162,7 @@ pub(super) fn line(strategy: &Strategy, preset: usize, table: &Table<'_>) -> Pre
     let mut dropped = Dropped::default();
     let mut retention = Retention::default();
     for score in &own {
-        dropped.take(&score.metrics.dropped);
+        dropped.take(&score.effects.dropped);
         retention.add(&score.exam.references);
     }
     let costs = costs(table, preset);

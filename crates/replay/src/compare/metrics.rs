@@ -7,7 +7,7 @@ use super::Score;
 use super::table::Table;
 use crate::availability::Share;
 use crate::stats::{self, Bootstrap, Estimate, Pair};
-use crate::study::Bill;
+use crate::study::Sums;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -89,15 +89,13 @@ const NO_BILL: &str = "no session could be billed under the regime";
 pub(super) fn metrics(table: &Table<'_>, preset: usize) -> Metrics {
     let contents = table.knows_contents(preset);
     let of = Of { bootstrap: &table.bootstrap, table, preset, contents };
-    let bills = |part: fn(&Bill) -> f64| -> Vec<Pair<'_>> {
-        of.pairs(|score, base| Some((part(table.bill(score)?), part(table.bill(base)?))))
+    let bills = |part: fn(&Sums) -> f64| {
+        of.pairs(move |score, base| Some((part(table.bill(score)?), part(table.bill(base)?))))
     };
-    let (usd, input) = (bills(|bill| bill.usd), bills(|bill| bill.input_usd));
     let tokens = of.pairs(|score, base| {
         Some((score.metrics.input_tokens as f64, base.metrics.input_tokens as f64))
     });
-    let totals =
-        |pairs: &[Pair<'_>], why| Metric::of(stats::ratio_of_totals(of.bootstrap, pairs), why);
+    let ratio = |part| Metric::of(stats::ratio_of_totals(of.bootstrap, bills(part)), NO_BILL);
     let per_100 = |part: fn(&Score) -> u64| {
         of.if_known(|| {
             of.quotient(
@@ -118,10 +116,13 @@ pub(super) fn metrics(table: &Table<'_>, preset: usize) -> Metrics {
         frr_far_before_recorder: of.share(|score| score.exam_before_recorder.references.frr_far),
         frr_obs_far_before_recorder: of
             .share(|score| score.exam_before_recorder.references.frr_obs_far),
-        cost_ratio: totals(&usd, NO_BILL),
-        cost_ratio_geo: Metric::of(stats::geometric_mean_ratio(of.bootstrap, &usd), NO_BILL),
-        prompt_cost_ratio: totals(&input, NO_BILL),
-        token_ratio: totals(&tokens, NO_CALLS),
+        cost_ratio: ratio(|bill| bill.usd),
+        cost_ratio_geo: Metric::of(
+            stats::geometric_mean_ratio(of.bootstrap, bills(|bill| bill.usd)),
+            NO_BILL,
+        ),
+        prompt_cost_ratio: ratio(|bill| bill.input_usd),
+        token_ratio: Metric::of(stats::ratio_of_totals(of.bootstrap, tokens), NO_CALLS),
         hit_rate: of.quotient(
             |score| {
                 let read = table.bill(score)?.read_tokens;
@@ -144,7 +145,7 @@ struct Of<'t, 'a> {
     contents: bool,
 }
 
-impl<'a> Of<'_, 'a> {
+impl<'t, 'a> Of<'t, 'a> {
     /// A metric of the content of requests.
     fn if_known(&self, metric: impl FnOnce() -> Metric) -> Metric {
         if self.contents {
@@ -155,50 +156,38 @@ impl<'a> Of<'_, 'a> {
 
     /// A pooled share over the sessions that were asked anything.
     fn share(&self, of: impl Fn(&Score) -> Share) -> Metric {
-        let shares: Vec<stats::Share<'_>> = self
-            .table
-            .of(self.preset)
-            .filter_map(|score| {
-                let Share { kept, needed } = of(score);
-                (needed > 0).then(|| stats::Share {
-                    cluster: self.table.cluster(score),
-                    kept,
-                    needed,
-                })
-            })
-            .collect();
-        self.if_known(|| Metric::of(stats::proportion(self.bootstrap, &shares), NOTHING_NEEDED))
+        let shares = self.table.of(self.preset).filter_map(|score| {
+            let Share { kept, needed } = of(score);
+            let cluster = self.table.cluster(score);
+            (needed > 0).then_some(stats::Share { cluster, kept, needed })
+        });
+        self.if_known(|| Metric::of(stats::proportion(self.bootstrap, shares), NOTHING_NEEDED))
     }
 
     /// The sessions that have a value with and without compaction.
-    fn pairs(&self, of: impl Fn(&'a Score, &'a Score) -> Option<(f64, f64)>) -> Vec<Pair<'a>> {
-        self.table
-            .pairs(self.preset)
-            .filter_map(|(score, base)| {
-                let (value, base) = of(score, base)?;
-                Some(Pair { cluster: self.table.cluster(score), value, base })
-            })
-            .collect()
+    fn pairs<F: Fn(&'a Score, &'a Score) -> Option<(f64, f64)>>(
+        &self,
+        of: F,
+    ) -> impl Iterator<Item = Pair> + use<'t, 'a, F> {
+        let table = self.table;
+        table.pairs(self.preset).filter_map(move |(score, base)| {
+            let (value, base) = of(score, base)?;
+            Some(Pair { cluster: table.cluster(score), value, base })
+        })
     }
 
     fn quotient(&self, of: impl Fn(&'a Score) -> Option<[f64; 2]>, why: &'static str) -> Metric {
-        let rows: Vec<_> = self
-            .table
-            .of(self.preset)
-            .filter_map(|score| Some((self.table.cluster(score), of(score)?)))
-            .collect();
+        let scores = self.table.of(self.preset);
+        let rows = scores.filter_map(|score| Some((self.table.cluster(score), of(score)?)));
         let quotient = |[part, whole]: &[f64; 2]| (*whole > 0.0).then(|| part / whole);
-        Metric::of(self.bootstrap.of_sums(&rows, None, quotient), why)
+        Metric::of(self.bootstrap.of_sums(rows, None, quotient), why)
     }
 
     fn sum(&self, of: fn(&Score) -> u64) -> Metric {
-        let rows: Vec<_> = self
-            .table
-            .of(self.preset)
-            .map(|score| (self.table.cluster(score), [of(score) as f64]))
-            .collect();
+        let scores = self.table.of(self.preset);
+        let rows = scores.map(|score| (self.table.cluster(score), [of(score) as f64]));
         self.if_known(|| {
-            Metric::of(self.bootstrap.of_sums(&rows, None, |[sum]| Some(*sum)), NO_CALLS)
+            Metric::of(self.bootstrap.of_sums(rows, None, |[sum]| Some(*sum)), NO_CALLS)
         })
     }
 }

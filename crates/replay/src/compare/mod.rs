@@ -34,14 +34,15 @@ pub use line::{KeepShares, PresetLine};
 pub use metrics::{Metric, Metrics};
 pub use provenance::Provenance;
 pub(crate) use provenance::short;
+use sessions::Kept;
 pub use sessions::{CorpusSummary, SessionLine};
 pub use strata::Stratum;
 pub use table::{Primary, Reporting};
 
 use crate::cost::Agreement;
-use crate::stats::Bootstrap;
+use crate::stats::{self, Bootstrap};
 use crate::store::Store;
-use crate::study::{CHECKED, Context, Facts, Keys, Record, Studied, study};
+use crate::study::{Context, Facts, Keys, Record, study};
 use crate::walk::{Detail, Walk};
 use foldback_formats::Session;
 use rayon::prelude::*;
@@ -128,7 +129,7 @@ impl Comparison {
         let keys = self.keys.get(session)?;
         let mut walk = keys.walk(store, presets, detail, make)?;
         // The same bytes may stand elsewhere by now.
-        walk.path.clone_from(&self.corpus.sessions.get(session)?.path);
+        walk.path = self.corpus.sessions.get(session)?.path.to_string();
         if self.redacted {
             redact::walk(&mut walk, &keys.content());
         }
@@ -183,6 +184,9 @@ pub struct Run<'a> {
     pub strict: bool,
 }
 
+/// Files that are studied before what is kept of them is taken over. What is dropped then makes room for the next ones.
+const BATCH: usize = 1 << 12;
+
 /// Replays every session under every preset, files in parallel. One of the presets has no stages: it
 /// is what the others are compared with.
 pub fn compare(
@@ -196,41 +200,40 @@ pub fn compare(
     let (unique, mut skipped) = sessions::hashes(corpus)?;
     let regime = reporting.regime.clone();
     let context = Context::new(presets, setup, &regime, reporting.split, run);
-    let studied: Vec<(usize, Result<_, Failure>)> = unique
-        .par_iter()
-        .map(|(at, hash)| (*at, study(&context, &corpus.sources[*at], *hash)))
-        .collect();
-    let (mut sessions, mut sources) = (Vec::new(), Vec::new());
-    for (at, outcome) in studied {
-        let path = || corpus.sources[at].name();
-        match outcome {
-            Ok(more) => {
-                sources.extend(more.iter().map(|_| at));
-                sessions.push(more);
+    let mut kept = Kept::for_sessions(unique.len());
+    for batch in unique.chunks(BATCH) {
+        let studied: Vec<(usize, Result<_, Failure>)> = batch
+            .par_iter()
+            .map(|(at, hash)| (*at, study(&context, &corpus.sources[*at], *hash)))
+            .collect();
+        for (at, outcome) in studied {
+            let path = || corpus.sources[at].name();
+            match outcome {
+                Ok(sessions) => {
+                    sessions.into_iter().for_each(|one| kept.take(at, one, &context.common));
+                }
+                Err(failure) => {
+                    skipped.push(Skipped { path: path(), reason: failure.skips(path)? });
+                }
             }
-            Err(failure) => skipped.push(Skipped { path: path(), reason: failure.skips(path)? }),
         }
     }
-    let each = || sessions.iter().flatten();
+    drop(unique);
     skipped.sort_by(|a, b| a.path.cmp(&b.path));
-    if sources.is_empty() {
+    if kept.lines.is_empty() {
         return Err(CompareError::NothingImported(skipped));
     }
     if run.strict
-        && let Some((path, warning)) = each().find_map(|session| {
-            let warning = session.facts.first_warning.clone()?;
-            Some((session.path.clone(), warning))
-        })
+        && let Some((path, warning)) = kept.warning
     {
         return Err(CompareError::Strict { path, warning });
     }
-    let contents = each().map(|session| session.keys.content());
-    let provenance = Provenance::of(&context.names, contents);
-    let models = each().filter_map(|session| session.facts.model.clone());
+    let provenance = Provenance::of(&context.names, kept.keys.iter().map(Keys::content));
+    let models = kept.recordings.iter().filter_map(|recording| recording.model.as_deref());
     let unlisted = models.filter(|model| setup.models.find(model).is_none());
-    let unlisted: BTreeSet<String> = unlisted.collect();
-    let comparison = assemble(corpus, presets, baseline, setup, reporting, sessions, skipped);
-    Ok(Comparison { provenance, sources, unlisted: unlisted.into_iter().collect(), ..comparison })
+    let unlisted: BTreeSet<String> = unlisted.map(str::to_owned).collect();
+    let comparison = assemble(corpus, presets, baseline, setup, reporting, kept, skipped);
+    Ok(Comparison { provenance, unlisted: unlisted.into_iter().collect(), ..comparison })
 }
 
 fn assemble(
@@ -239,24 +242,11 @@ fn assemble(
     baseline: usize,
     setup: &Setup,
     mut reporting: Reporting,
-    mut studied: Vec<Box<[Studied]>>,
+    kept: Kept,
     skipped: Vec<Skipped>,
 ) -> Comparison {
     reporting.estimator = setup.measure.id().to_string();
-    let count = studied.iter().map(|sessions| sessions.len()).sum();
-    let (mut lines, mut facts) = (Vec::with_capacity(count), Vec::with_capacity(count));
-    let (mut scores, mut keys) = (Vec::with_capacity(count), Vec::with_capacity(count));
-    let mut cache_check = CHECKED.map(|name| (name.to_owned(), Agreement::default())).to_vec();
-    for (number, session) in studied.iter_mut().flatten().enumerate() {
-        lines.push(SessionLine::of(session));
-        for (sum, agreement) in cache_check.iter_mut().zip(&session.agreements) {
-            sum.1.add(agreement);
-        }
-        facts.push(&session.facts);
-        keys.push(session.keys.clone());
-        session.scores.iter_mut().for_each(|score| score.session = number);
-        scores.push(std::mem::take(&mut session.scores));
-    }
+    let Kept { lines, recordings, scores, keys, sources, mut cache_check, .. } = kept;
     let mut summary = CorpusSummary {
         files: corpus.sources.len(),
         imported: lines.len(),
@@ -265,10 +255,13 @@ fn assemble(
         sessions: lines,
         ..CorpusSummary::default()
     };
-    let clusters = summary.sessions.iter().map(|line| line.cluster.as_str());
-    summary.clusters = clusters.collect::<BTreeSet<_>>().len();
+    let labels: Vec<&str> = summary.sessions.iter().map(|line| &*line.cluster).collect();
+    let (clusters, count) = stats::clusters(&labels);
+    drop(labels);
+    summary.clusters = count;
     let table = table::Table {
         sessions: &summary.sessions,
+        clusters: &clusters,
         scores: &scores,
         baseline,
         bootstrap: Bootstrap::new(reporting.draws, reporting.seed),
@@ -285,7 +278,8 @@ fn assemble(
     summary.triggering = table.triggering(presets);
     cache_check.retain(|(_, agreement)| agreement.pairs > 0);
     let judges = Judges::of(&preset_lines);
-    let mut assumptions = assumptions::assumptions(presets, setup, &facts, &scores, &reporting);
+    let mut assumptions =
+        assumptions::assumptions(presets, setup, &summary, &recordings, &scores, &reporting);
     assumptions.extend(judges.sentence());
     let mut cautions = assumptions::cautions(presets, &preset_lines, &summary, &scores);
     cautions.extend(judges::caution(&preset_lines));
@@ -304,6 +298,7 @@ fn assemble(
         scores,
         baseline,
         keys,
+        sources,
         ..Comparison::default()
     }
 }

@@ -1,7 +1,7 @@
 //! The prices of a comparison, in words: whose they are, their date, and how to set others.
 
 use super::{Reporting, Setup};
-use crate::study::SessionFacts;
+use crate::study::Recording;
 use std::collections::BTreeMap;
 
 /// In one or two lines.
@@ -24,7 +24,7 @@ pub(super) fn short(setup: &Setup, reporting: &Reporting) -> String {
 }
 
 /// With amounts, sources and what is assumed.
-pub(super) fn whole(setup: &Setup, sessions: &[&SessionFacts], reporting: &Reporting) -> String {
+pub(super) fn whole(setup: &Setup, sessions: &[Recording], reporting: &Reporting) -> String {
     let day = &setup.models.as_of;
     let others = "--prices names another regime, `own` bills each session by its own model";
     let table = format!(
@@ -44,7 +44,7 @@ pub(super) fn whole(setup: &Setup, sessions: &[&SessionFacts], reporting: &Repor
     )
 }
 
-fn own(setup: &Setup, sessions: &[&SessionFacts], table: &str) -> String {
+fn own(setup: &Setup, sessions: &[Recording], table: &str) -> String {
     if let Some(model) = &setup.model {
         return format!("Prices: every session is billed as {model}. They are from {table}.");
     }

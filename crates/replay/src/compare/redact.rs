@@ -8,6 +8,7 @@ use crate::corpus::ContentHash;
 use crate::totals::BrokenRule;
 use crate::walk::Walk;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 impl Comparison {
     /// Replaces paths, tasks, repositories, tools, identifiers and models that no table lists by pseudonyms,
@@ -17,23 +18,23 @@ impl Comparison {
         self.redacted = true;
         self.provenance.command = None;
         // By cluster the least hash of its sessions, so that their order does not matter.
-        let mut clusters: BTreeMap<String, ContentHash> = BTreeMap::new();
+        let mut clusters: BTreeMap<Arc<str>, ContentHash> = BTreeMap::new();
         for (session, keys) in self.corpus.sessions.iter().zip(&self.keys) {
-            let (cluster, key) = (session.cluster.clone(), keys.content());
+            let (cluster, key) = (Arc::clone(&session.cluster), keys.content());
             let least = clusters.entry(cluster).or_insert(key);
             if key.as_bytes() < least.as_bytes() {
                 *least = key;
             }
         }
         for (session, keys) in self.corpus.sessions.iter_mut().zip(&self.keys) {
-            let path = match keys.number() {
-                0 => named("session", &keys.content()),
-                number => format!("{}-{number}", named("session", &keys.content())),
+            let path: Arc<str> = match keys.number() {
+                0 => named("session", &keys.content()).into(),
+                number => format!("{}-{number}", named("session", &keys.content())).into(),
             };
             // Where no task is recorded, the path stands for it.
             session.cluster = match session.cluster == session.path {
-                true => path.clone(),
-                false => pseudonym("task", &clusters[&session.cluster], &session.cluster),
+                true => Arc::clone(&path),
+                false => pseudonym("task", &clusters[&session.cluster], &session.cluster).into(),
             };
             session.path = path;
         }

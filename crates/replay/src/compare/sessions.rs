@@ -1,24 +1,26 @@
 //! The sessions of a comparison: what it lists of each, and which files are left out.
 
-use super::{CompareError, Corpus, Failure, Skipped, Source, short};
+use super::{CompareError, Corpus, Failure, Score, Skipped, Source, short};
 use crate::corpus::ContentHash;
-use crate::study::Studied;
+use crate::cost::Agreement;
+use crate::study::{CHECKED, Common, Keys, Recording, Studied};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A session as the comparison lists it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SessionLine {
     /// Path of the file, followed by `#id` if the file holds several sessions.
-    pub path: String,
+    pub path: Arc<str>,
     /// Hash of the file's bytes: the first 16 hexadecimal digits that `b3sum` prints.
     pub content: String,
     /// Id of the format.
-    pub format: String,
+    pub format: Arc<str>,
     /// Task or repository; sessions of one are drawn together. The path if not recorded.
-    pub cluster: String,
+    pub cluster: Arc<str>,
     /// Messages as the format counts them.
     pub messages: usize,
     /// Tool calls.
@@ -53,13 +55,15 @@ pub struct CorpusSummary {
 }
 
 impl SessionLine {
-    pub(super) fn of(session: &mut Studied) -> Self {
-        let path = std::mem::take(&mut session.path);
+    fn of(session: &Studied, common: &Common) -> Self {
+        let path: Arc<str> = session.path.as_str().into();
         let facts = &session.facts;
+        let cluster = facts.cluster.as_deref();
         Self {
             content: short(session.keys.content()),
-            format: facts.format.clone(),
-            cluster: facts.cluster.clone().unwrap_or_else(|| path.clone()),
+            format: common.names.one(&facts.format.as_str().into()),
+            cluster: cluster
+                .map_or_else(|| Arc::clone(&path), |name| common.names.one(&name.into())),
             path,
             messages: facts.messages,
             tool_calls: facts.tool_calls,
@@ -68,6 +72,54 @@ impl SessionLine {
             boundaries: facts.boundaries,
             warnings: facts.warnings,
         }
+    }
+}
+
+/// What a comparison keeps of its sessions, each list in their order.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) lines: Vec<SessionLine>,
+    pub(super) recordings: Vec<Recording>,
+    pub(super) scores: Vec<Box<[Score]>>,
+    pub(super) keys: Vec<Keys>,
+    /// Their sources in the corpus.
+    pub(super) sources: Vec<usize>,
+    /// Over all of them.
+    pub(super) cache_check: Vec<(String, Agreement)>,
+    /// The first warning, with the path of its session.
+    pub(super) warning: Option<(String, String)>,
+}
+
+impl Kept {
+    /// With room for so many sessions.
+    pub(super) fn for_sessions(count: usize) -> Self {
+        Self {
+            lines: Vec::with_capacity(count),
+            recordings: Vec::with_capacity(count),
+            scores: Vec::with_capacity(count),
+            keys: Vec::with_capacity(count),
+            sources: Vec::with_capacity(count),
+            cache_check: CHECKED.map(|name| (name.to_owned(), Agreement::default())).into(),
+            warning: None,
+        }
+    }
+
+    /// Takes over what is kept of a session.
+    pub(super) fn take(&mut self, source: usize, mut session: Studied, common: &Common) {
+        for (sum, agreement) in self.cache_check.iter_mut().zip(&session.agreements) {
+            sum.1.add(agreement);
+        }
+        let number = self.lines.len();
+        session.scores.iter_mut().for_each(|score| score.place(number));
+        self.lines.push(SessionLine::of(&session, common));
+        let warning = session.facts.first_warning.take();
+        if let (None, Some(warning)) = (&self.warning, warning) {
+            self.warning = Some((session.path, warning));
+        }
+        self.recordings.push(Recording::of(session.facts, common));
+        self.scores.push(session.scores);
+        self.keys.push(session.keys);
+        self.sources.push(source);
     }
 }
 
@@ -100,4 +152,73 @@ pub(super) fn hashes(corpus: &Corpus) -> Result<(Unique, Vec<Skipped>), CompareE
         }
     }
     Ok((unique, skipped))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::{Outcome, Preset, Reporting, Run, Setup, compare};
+    use crate::store::Store;
+    use crate::study::COUNTS;
+    use crate::{ModelTable, cost::RegimeTable};
+    use foldback_core::Limits;
+    use std::fs;
+
+    /// The memory of a session, which a comparison keeps for as many as it has. It is counted, since it would grow
+    /// unseen: nine messages in which `keep-last-1` acts twice and the other presets do nothing.
+    #[test]
+    fn a_short_session_takes_little() {
+        let registry = foldback::registry().unwrap();
+        let strategy = |name: &str| foldback::preset(&registry, name).unwrap();
+        let named = ["none", "brutus", "indexed", "opencode", "tiered", "tunacode", "window"];
+        let presets: Vec<Preset> = [&named[..], &["drop-oldest", "keep-last-1", "random"]]
+            .concat()
+            .into_iter()
+            .map(|name| Preset::new(strategy(name), name.to_owned()))
+            .chain([Preset::as_recorded().unwrap()])
+            .collect();
+        let setup = Setup {
+            limits: Limits::new(200_000, 32_000),
+            model: None,
+            models: ModelTable::embedded(),
+            regimes: RegimeTable::embedded(),
+            measure: Arc::clone(strategy("none").estimator()),
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let file = |number: usize| {
+            let mut text = format!(r#"{{"role":"user","content":"Look at file {number}."}}"#);
+            for call in 0..4 {
+                text += &format!(
+                    r#",{{"role":"assistant","content":null,"tool_calls":[{{"id":"{call}","type":"function","function":{{"name":"read","arguments":"{{\"path\":\"src/f{number}_{call}.rs\"}}"}}}}]}},{{"role":"tool","tool_call_id":"{call}","content":"fn f{number}_{call}() {{ }} // {}"}}"#,
+                    "x".repeat(60 + number)
+                );
+            }
+            let path = folder.path().join(format!("{number}.json"));
+            fs::write(&path, format!("{{\"messages\":[{text}]}}")).unwrap();
+            Source::File(path)
+        };
+        let corpus = Corpus { sources: (0..2).map(file).collect() };
+        let store = Store::temporary().unwrap();
+        let run = Run { store: &store, progress: &|| {}, strict: true };
+        let reporting = Reporting { draws: 10, ..Reporting::default() };
+        let compared = compare(&corpus, &presets, &setup, reporting, run).unwrap();
+
+        let line = &compared.corpus.sessions[1];
+        assert!(Arc::ptr_eq(&line.path, &line.cluster), "two copies of a path");
+        let scores = &compared.scores[1];
+        let mut outcomes: Vec<&Outcome> = scores.iter().map(|score| &**score).collect();
+        outcomes.sort_by_key(|outcome| std::ptr::from_ref(*outcome));
+        outcomes.dedup_by_key(|outcome| std::ptr::from_ref(*outcome));
+        let acted: Vec<u64> = outcomes.iter().map(|one| one.metrics.compactions).collect();
+        assert!(acted.len() == 2 && acted.contains(&0) && acted.contains(&2), "{acted:?}");
+        let kept = [
+            ("line", size_of_val(line) + COUNTS + line.path.len() + line.content.capacity()),
+            ("recording", size_of::<Recording>()),
+            ("keys", size_of::<Keys>() + size_of::<usize>()),
+            ("scores", size_of::<Box<[Score]>>() + size_of_val(&**scores)),
+            ("outcomes", outcomes.iter().map(|outcome| outcome.bytes()).sum()),
+        ];
+        let bytes: usize = kept.iter().map(|(_, bytes)| bytes).sum();
+        assert!(bytes <= 2_520, "{bytes} bytes: {kept:?}");
+    }
 }

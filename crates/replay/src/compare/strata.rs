@@ -46,9 +46,9 @@ pub(super) fn strata(table: &Table<'_>, preset: usize) -> Vec<Stratum> {
     let mut by_length: BTreeMap<Tercile, Sums> = BTreeMap::new();
     let mut by_format: BTreeMap<&str, Sums> = BTreeMap::new();
     for (score, base) in table.pairs(preset) {
-        let format = table.sessions[score.session].format.as_str();
+        let format = table.sessions[score.session()].format.as_ref();
         for sums in [
-            by_length.entry(terciles[score.session]).or_default(),
+            by_length.entry(terciles[score.session()]).or_default(),
             by_format.entry(format).or_default(),
         ] {
             sums.n += 1;

@@ -3,7 +3,7 @@
 use super::{Comparison, Known, Preset, Score, SessionLine};
 use crate::split::Split;
 use crate::stats::Bootstrap;
-use crate::study::{Bill, Pauses};
+use crate::study::{Pauses, Sums};
 use foldback_core::strategy::Kind;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -57,6 +57,8 @@ impl Default for Reporting {
 
 pub(super) struct Table<'a> {
     pub(super) sessions: &'a [SessionLine],
+    /// The number of each session's cluster, in the order of their names.
+    pub(super) clusters: &'a [usize],
     /// By session, one per preset in their order.
     pub(super) scores: &'a [Box<[Score]>],
     /// Index of the preset that never changes anything.
@@ -85,12 +87,12 @@ impl<'a> Table<'a> {
         self.of(preset).all(|score| score.known == Known::Everything)
     }
 
-    pub(super) fn cluster(&self, score: &Score) -> &'a str {
-        &self.sessions[score.session].cluster
+    pub(super) fn cluster(&self, score: &Score) -> usize {
+        self.clusters[score.session()]
     }
 
     /// The bill that the report goes by.
-    pub(super) fn bill(&self, score: &'a Score) -> Option<&'a Bill> {
+    pub(super) fn bill(&self, score: &'a Score) -> Option<&'a Sums> {
         bill(score, &self.reporting.regime)
     }
 
@@ -101,7 +103,7 @@ impl<'a> Table<'a> {
             .filter(|scores| {
                 scores.iter().any(|score| {
                     score.metrics.compactions > 0
-                        && presets[score.preset].strategy.kind == Kind::Strategy
+                        && presets[score.preset()].strategy.kind == Kind::Strategy
                 })
             })
             .count()
@@ -110,12 +112,12 @@ impl<'a> Table<'a> {
 
 impl Comparison {
     /// What a session cost under a preset, by the prices that are reported; `None` where it has no bill under them.
-    pub fn bill<'a>(&self, score: &'a Score) -> Option<&'a Bill> {
+    pub fn bill<'a>(&self, score: &'a Score) -> Option<&'a Sums> {
         bill(score, &self.reporting.regime)
     }
 }
 
 /// The bill under a regime: with recorded pauses, else always warm.
-pub(super) fn bill<'a>(score: &'a Score, regime: &str) -> Option<&'a Bill> {
-    score.bills_under(regime).find(|bill| bill.pauses != Pauses::ColdTurns)
+pub(super) fn bill<'a>(score: &'a Score, regime: &str) -> Option<&'a Sums> {
+    score.bills.under(regime, |pauses| pauses != Pauses::ColdTurns)
 }

@@ -59,15 +59,14 @@ impl SessionMeasures {
     }
 
     /// What a comparison reads of it.
-    pub(crate) fn totals(self) -> MeasureTotals {
-        MeasureTotals {
+    pub(crate) fn totals(self) -> (MeasureTotals, FiringTotals, SummaryTotals) {
+        let measures = MeasureTotals {
             size: self.size,
             p95: self.p95,
-            firings: FiringTotals::of(&self.firings),
             survival: self.survival,
-            summaries: SummaryTotals::of(&self.summaries),
             positions: self.positions,
-        }
+        };
+        (measures, FiringTotals::of(&self.firings), SummaryTotals::of(&self.summaries))
     }
 }
 
@@ -79,12 +78,8 @@ pub struct MeasureTotals {
     pub size: Sizes,
     /// The 95th percentile of the requests, in tokens; `None` without calls.
     pub p95: Option<u64>,
-    /// Over every change of the view.
-    pub firings: FiringTotals,
     /// How long identifiers stay.
     pub survival: Survival,
-    /// Over every summary.
-    pub summaries: SummaryTotals,
     /// Where needed references stand.
     pub positions: Arc<Positions>,
 }

@@ -24,7 +24,6 @@
 
 use crate::totals::CallRow;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Sizes above which the share of calls is taken, in tokens.
 pub const THETAS: [u64; 6] = [8_000, 16_000, 32_000, 64_000, 128_000, 200_000];
@@ -67,7 +66,8 @@ pub struct Sizes {
     /// Calls before which something changed the view.
     pub firings: u64,
     /// Calls from one firing to the next, and how often; never across sessions.
-    pub gaps: BTreeMap<u64, u64>,
+    // In order. Most sessions have few or none, and a comparison keeps those of all.
+    pub gaps: Vec<(u64, u64)>,
     /// Σ (C_t + o_t/2)·o_t.
     pub dependency: f64,
 }
@@ -93,14 +93,22 @@ impl Sizes {
             if call.fired {
                 out.firings += 1;
                 if let Some(last) = last_firing {
-                    *out.gaps.entry((number - last) as u64).or_default() += 1;
+                    out.add_gaps((number - last) as u64, 1);
                 }
                 last_firing = Some(number);
             }
             let output = call.output as f64;
             out.dependency += (call.input as f64 + output / 2.0) * output;
         }
+        out.gaps.shrink_to_fit();
         out
+    }
+
+    fn add_gaps(&mut self, gap: u64, count: u64) {
+        match self.gaps.binary_search_by_key(&gap, |(gap, _)| *gap) {
+            Ok(at) => self.gaps[at].1 += count,
+            Err(at) => self.gaps.insert(at, (gap, count)),
+        }
     }
 
     /// Adds the totals of other sessions.
@@ -115,7 +123,7 @@ impl Sizes {
         self.with_ceiling += other.with_ceiling;
         self.firings += other.firings;
         for (gap, count) in &other.gaps {
-            *self.gaps.entry(*gap).or_default() += count;
+            self.add_gaps(*gap, *count);
         }
         self.dependency += other.dependency;
     }
@@ -146,7 +154,7 @@ impl Sizes {
     /// Median of the calls between firings, the mean of the middle two where their number is even;
     /// `None` below two firings.
     pub fn median_gap(&self) -> Option<f64> {
-        let count: u64 = self.gaps.values().sum();
+        let count: u64 = self.gaps.iter().map(|(_, count)| count).sum();
         let at = |rank: u64| {
             let mut passed = 0;
             let mut gaps = self.gaps.iter();
@@ -162,7 +170,7 @@ impl Sizes {
 
     /// Fewest calls between two firings; `None` below two firings.
     pub fn least_gap(&self) -> Option<u64> {
-        self.gaps.keys().next().copied()
+        self.gaps.first().map(|(gap, _)| *gap)
     }
 }
 
@@ -221,7 +229,7 @@ mod tests {
         ]);
         let mut both = one.clone();
         both.merge(&other);
-        assert_eq!(both.gaps, BTreeMap::from([(1, 1), (2, 1), (3, 1)]));
+        assert_eq!(both.gaps, [(1, 1), (2, 1), (3, 1)]);
         assert_eq!((both.median_gap(), both.least_gap()), (Some(2.0), Some(1)));
         assert_eq!((both.calls, both.peak, both.firings), (8, 9, 5));
         assert_eq!(both.with_ceiling, 8);

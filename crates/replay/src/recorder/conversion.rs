@@ -2,7 +2,7 @@
 
 use super::access::Kind;
 use super::rereads::{Aftermath, DroppedResult, SessionRereads};
-use crate::stats::{Bootstrap, Estimate, wilson};
+use crate::stats::{self, Bootstrap, Estimate, wilson};
 use serde::{Deserialize, Serialize};
 
 /// Lengths of the windows in calls; `None` is the whole window, up to the next compaction.
@@ -210,21 +210,20 @@ fn horizon(sessions: &[Session<'_>], within: Option<usize>, bootstrap: &Bootstra
         let windows = sessions.iter().flat_map(|session| &session.rereads.windows);
         windows.filter(|window| window.control == control && long_enough(window, within)).count()
     };
-    let sums = |kind: Option<Kind>| -> Vec<(&str, Sums)> {
+    let labels: Vec<&str> = sessions.iter().map(|session| session.cluster).collect();
+    let (clusters, _) = stats::clusters(&labels);
+    let sums = |kind: Option<Kind>| -> Vec<(usize, Sums)> {
         let of = |session: &Session<'_>| Sums::of(session.rereads, within, kind);
-        sessions.iter().map(|s| (s.cluster, of(s))).collect()
+        clusters.iter().copied().zip(sessions.iter().map(of)).collect()
     };
     let all = sums(None);
-    let of = |rows: &[(&str, Sums)], pick: fn(&Sums) -> [u64; 2]| rate(rows, pick, bootstrap);
-    let differences: Vec<(&str, [f64; 4])> = all
-        .iter()
-        .map(|(cluster, sums)| {
-            let [a, b] = sums.converted;
-            let [c, d] = sums.base;
-            (*cluster, [a, b, c, d].map(|count| count as f64))
-        })
-        .collect();
-    let excess = bootstrap.of_sums(&differences, Some(0.0), |[a, b, c, d]| {
+    let of = |rows: &[(usize, Sums)], pick: fn(&Sums) -> [u64; 2]| rate(rows, pick, bootstrap);
+    let differences = all.iter().map(|(cluster, sums)| {
+        let [a, b] = sums.converted;
+        let [c, d] = sums.base;
+        (*cluster, [a, b, c, d].map(|count| count as f64))
+    });
+    let excess = bootstrap.of_sums(differences, Some(0.0), |[a, b, c, d]| {
         (*b > 0.0 && *d > 0.0).then(|| a / b - c / d)
     });
     Horizon {
@@ -254,18 +253,17 @@ fn horizon(sessions: &[Session<'_>], within: Option<usize>, bootstrap: &Bootstra
     }
 }
 
-fn rate(rows: &[(&str, Sums)], pick: fn(&Sums) -> [u64; 2], bootstrap: &Bootstrap) -> Rate {
-    let picked: Vec<(&str, [f64; 2])> = rows
+fn rate(rows: &[(usize, Sums)], pick: fn(&Sums) -> [u64; 2], bootstrap: &Bootstrap) -> Rate {
+    let picked = rows
         .iter()
         .map(|(cluster, sums)| (*cluster, pick(sums).map(|count| count as f64)))
         // A session without any says nothing about the share, and is no cluster of it.
-        .filter(|(_, [_, n])| *n > 0.0)
-        .collect();
+        .filter(|(_, [_, n])| *n > 0.0);
     let (hits, n) = rows.iter().fold((0, 0), |(hits, n), (_, sums)| {
         let [hit, of] = pick(sums);
         (hits + hit, n + of)
     });
-    let estimate = bootstrap.of_sums(&picked, None, |[hits, n]| (*n > 0.0).then(|| hits / n));
+    let estimate = bootstrap.of_sums(picked, None, |[hits, n]| (*n > 0.0).then(|| hits / n));
     Rate {
         hits,
         n,

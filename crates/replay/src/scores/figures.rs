@@ -51,7 +51,7 @@ impl Figures {
     pub(super) fn of(score: &Score) -> Self {
         let (totals, exam) = (&score.metrics, &score.exam);
         Self {
-            context: score.window,
+            context: score.window(),
             calls: totals.calls,
             compactions: totals.compactions,
             input_tokens: totals.input_tokens,

@@ -2,7 +2,7 @@
 
 use super::rng::SplitMix64;
 use serde::Serialize;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Sums that are kept in all, 16 MB of them: those of 209 columns in 10,000 draws. The oldest columns go first.
@@ -74,21 +74,25 @@ impl Bootstrap {
 
     /// Estimates a statistic that is a function of sums over sessions.
     ///
-    /// `rows` holds one session each: the label of its cluster, and what it adds to the `K` sums.
+    /// `rows` holds one session each: the number of its cluster, and what it adds to the `K` sums.
     /// `statistic` turns the sums into the value, `None` where they leave it undefined. Ratios of
     /// totals, means, geometric means and pooled proportions are all of this kind, and a draw costs
     /// one addition per cluster instead of a pass over the sessions.
     pub fn of_sums<const K: usize>(
         &self,
-        rows: &[(&str, [f64; K])],
+        rows: impl IntoIterator<Item = (usize, [f64; K])>,
         null: Option<f64>,
         statistic: impl Fn(&[f64; K]) -> Option<f64>,
     ) -> Estimate {
-        let mut by_label: BTreeMap<&str, [f64; K]> = BTreeMap::new();
-        for (label, row) in rows {
-            add(by_label.entry(label).or_insert([0.0; K]), row);
+        let (mut by_cluster, mut n): (Vec<Option<[f64; K]>>, usize) = (Vec::new(), 0);
+        for (cluster, row) in rows {
+            if by_cluster.len() <= cluster {
+                by_cluster.resize(cluster + 1, None);
+            }
+            add(by_cluster[cluster].get_or_insert([0.0; K]), &row);
+            n += 1;
         }
-        let clusters: Vec<[f64; K]> = by_label.into_values().collect();
+        let clusters: Vec<[f64; K]> = by_cluster.into_iter().flatten().collect();
         let mut total = [0.0; K];
         for cluster in &clusters {
             add(&mut total, cluster);
@@ -99,7 +103,7 @@ impl Bootstrap {
             hi: None,
             p: None,
             se: None,
-            n: rows.len(),
+            n,
             clusters: clusters.len(),
         };
         if estimate.value.is_none() || clusters.len() < 2 {
@@ -160,6 +164,18 @@ impl Bootstrap {
         }
         columns
     }
+}
+
+/// The number of each session's cluster by its label, in the order of the labels, and how many clusters there are.
+pub fn clusters(labels: &[&str]) -> (Vec<usize>, usize) {
+    let mut order: Vec<usize> = (0..labels.len()).collect();
+    order.sort_by_key(|at| labels[*at]);
+    let (mut numbers, mut count) = (vec![0; labels.len()], 0);
+    for cluster in order.chunk_by(|a, b| labels[*a] == labels[*b]) {
+        cluster.iter().for_each(|at| numbers[*at] = count);
+        count += 1;
+    }
+    (numbers, count)
 }
 
 fn add<const K: usize>(to: &mut [f64; K], row: &[f64; K]) {
@@ -226,15 +242,11 @@ mod tests {
     #[test]
     fn sessions_of_one_cluster_are_drawn_together() {
         let values = [1.0, 1.1, 0.9, 5.0, 5.1, 4.9, 2.0, 2.1, 1.9];
-        let tasks = ["a", "a", "a", "b", "b", "b", "c", "c", "c"];
-        let ids = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
-        let with = |labels: [&'static str; 9]| {
-            let rows: Vec<_> = labels
-                .into_iter()
-                .zip(values)
-                .map(|(label, value)| (label, [value, 1.0]))
-                .collect();
-            Bootstrap::default().of_sums(&rows, None, mean)
+        let tasks = [0, 0, 0, 1, 1, 1, 2, 2, 2];
+        let ids = [1, 2, 3, 4, 5, 6, 7, 8, 9];
+        let with = |clusters: [usize; 9]| {
+            let rows = clusters.into_iter().zip(values.map(|value| [value, 1.0]));
+            Bootstrap::default().of_sums(rows, None, mean)
         };
         let (clustered, naive) = (with(tasks), with(ids));
         assert_eq!((clustered.clusters, naive.clusters), (3, 9));
@@ -246,17 +258,19 @@ mod tests {
     }
 
     #[test]
+    fn clusters_are_numbered_in_the_order_of_their_labels() {
+        assert_eq!(clusters(&["b", "a", "b", "c", "aa"]), (vec![2, 0, 2, 3, 1], 4));
+        assert_eq!(clusters(&[]), (Vec::new(), 0));
+    }
+
+    #[test]
     fn what_has_no_interval_says_so() {
-        let none: [(&str, [f64; 2]); 0] = [];
+        let none: [(usize, [f64; 2]); 0] = [];
         let cases = [
-            ("nothing", Bootstrap::default().of_sums(&none, Some(0.0), mean), None),
+            ("nothing", Bootstrap::default().of_sums(none, Some(0.0), mean), None),
             (
                 "one cluster",
-                Bootstrap::default().of_sums(
-                    &[("a", [1.0, 1.0]), ("a", [3.0, 1.0])],
-                    Some(0.0),
-                    mean,
-                ),
+                Bootstrap::default().of_sums([(0, [1.0, 1.0]), (0, [3.0, 1.0])], Some(0.0), mean),
                 Some(2.0),
             ),
         ];
@@ -275,13 +289,13 @@ mod tests {
         let few = Bootstrap::new(KEPT_SUMS / 2, 0);
         for first in columns {
             for second in columns {
-                let row = |at: usize| (["a", "b", "c"][at], [first[at], second[at]]);
+                let row = |at: usize| (at, [first[at], second[at]]);
                 let rows = [0, 1, 2].map(row);
-                let alone = Bootstrap::new(100, 0).of_sums(&rows, Some(1.0), mean);
-                assert_eq!(together.of_sums(&rows, Some(1.0), mean), alone);
+                let alone = Bootstrap::new(100, 0).of_sums(rows, Some(1.0), mean);
+                assert_eq!(together.of_sums(rows, Some(1.0), mean), alone);
             }
-            let row = |at: usize| (["a", "b", "c"][at], [first[at]]);
-            few.of_sums(&[0, 1, 2].map(row), None, |[sum]| Some(*sum));
+            let row = |at: usize| (at, [first[at]]);
+            few.of_sums([0, 1, 2].map(row), None, |[sum]| Some(*sum));
         }
         let kept = |bootstrap: &Bootstrap| bootstrap.kept.lock().unwrap().len();
         assert_eq!((kept(&together), kept(&few)), (3, 2));
@@ -289,8 +303,8 @@ mod tests {
 
     #[test]
     fn a_seed_fixes_the_result_and_another_changes_it() {
-        let rows = [("a", [1.0, 1.0]), ("b", [2.0, 1.0]), ("c", [4.5, 1.0]), ("d", [2.7, 1.0])];
-        let with = |seed| Bootstrap::new(200, seed).of_sums(&rows, Some(2.0), mean);
+        let rows = [(0, [1.0, 1.0]), (1, [2.0, 1.0]), (2, [4.5, 1.0]), (3, [2.7, 1.0])];
+        let with = |seed| Bootstrap::new(200, seed).of_sums(rows, Some(2.0), mean);
         assert_eq!(with(1), with(1));
         assert_ne!(with(1).se, with(2).se);
     }

@@ -4,9 +4,9 @@ use super::bootstrap::{Bootstrap, Estimate};
 
 /// A session measured under two strategies; `base` is the one compared against.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pair<'a> {
-    /// Task or repository; the session's own id where neither is known.
-    pub cluster: &'a str,
+pub struct Pair {
+    /// Number of the task or repository, or of the session where neither is known.
+    pub cluster: usize,
     /// Under the strategy.
     pub value: f64,
     /// Under the strategy compared against.
@@ -15,9 +15,9 @@ pub struct Pair<'a> {
 
 /// How many of how many in one session, as retained of needed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Share<'a> {
-    /// Task or repository; the session's own id where neither is known.
-    pub cluster: &'a str,
+pub struct Share {
+    /// Number of the task or repository, or of the session where neither is known.
+    pub cluster: usize,
     /// How many hold.
     pub kept: u64,
     /// How many there are.
@@ -25,64 +25,51 @@ pub struct Share<'a> {
 }
 
 /// `Σ value / Σ base`: the bill. Long sessions weigh most. Null: 1.
-pub fn ratio_of_totals(bootstrap: &Bootstrap, pairs: &[Pair<'_>]) -> Estimate {
-    let rows: Vec<_> = pairs.iter().map(|pair| (pair.cluster, [pair.value, pair.base])).collect();
-    bootstrap.of_sums(&rows, Some(1.0), |sums| divide(sums[0], sums[1]))
+pub fn ratio_of_totals(bootstrap: &Bootstrap, pairs: impl IntoIterator<Item = Pair>) -> Estimate {
+    let rows = pairs.into_iter().map(|pair| (pair.cluster, [pair.value, pair.base]));
+    bootstrap.of_sums(rows, Some(1.0), |sums| divide(sums[0], sums[1]))
 }
 
 /// Geometric mean of `value / base`: the typical session. Null: 1.
 ///
 /// Sessions where either is not above zero have no ratio and are left out; `n` tells how many were
 /// used.
-pub fn geometric_mean_ratio(bootstrap: &Bootstrap, pairs: &[Pair<'_>]) -> Estimate {
-    let rows: Vec<_> = pairs
-        .iter()
+pub fn geometric_mean_ratio(
+    bootstrap: &Bootstrap,
+    pairs: impl IntoIterator<Item = Pair>,
+) -> Estimate {
+    let rows = pairs
+        .into_iter()
         .filter(|pair| pair.value > 0.0 && pair.base > 0.0)
-        .map(|pair| (pair.cluster, [(pair.value / pair.base).ln(), 1.0]))
-        .collect();
-    bootstrap.of_sums(&rows, Some(1.0), |sums| divide(sums[0], sums[1]).map(f64::exp))
+        .map(|pair| (pair.cluster, [(pair.value / pair.base).ln(), 1.0]));
+    bootstrap.of_sums(rows, Some(1.0), |sums| divide(sums[0], sums[1]).map(f64::exp))
 }
 
 /// Mean of `value - base`. Null: 0.
-pub fn mean_difference(bootstrap: &Bootstrap, pairs: &[Pair<'_>]) -> Estimate {
-    let rows: Vec<_> =
-        pairs.iter().map(|pair| (pair.cluster, [pair.value - pair.base, 1.0])).collect();
-    bootstrap.of_sums(&rows, Some(0.0), |sums| divide(sums[0], sums[1]))
+pub fn mean_difference(bootstrap: &Bootstrap, pairs: impl IntoIterator<Item = Pair>) -> Estimate {
+    let rows = pairs.into_iter().map(|pair| (pair.cluster, [pair.value - pair.base, 1.0]));
+    bootstrap.of_sums(rows, Some(0.0), |sums| divide(sums[0], sums[1]))
 }
 
 /// `Σ kept / Σ needed`: a proportion pooled over sessions. It is not tested against anything.
-pub fn proportion(bootstrap: &Bootstrap, shares: &[Share<'_>]) -> Estimate {
-    let rows: Vec<_> = shares
-        .iter()
-        .map(|share| (share.cluster, [share.kept as f64, share.needed as f64]))
-        .collect();
-    bootstrap.of_sums(&rows, None, |sums| divide(sums[0], sums[1]))
+pub fn proportion(bootstrap: &Bootstrap, shares: impl IntoIterator<Item = Share>) -> Estimate {
+    let shares = shares.into_iter();
+    let rows = shares.map(|share| (share.cluster, [share.kept as f64, share.needed as f64]));
+    bootstrap.of_sums(rows, None, |sums| divide(sums[0], sums[1]))
 }
 
-/// Difference of two pooled proportions of the same sessions, in order. Null: 0.
-///
-/// `None` when the two lists are not of the same sessions, which shows in their lengths or clusters.
+/// Difference of two pooled proportions of the same sessions, each session given with both. Null: 0.
 pub fn proportion_difference(
     bootstrap: &Bootstrap,
-    shares: &[Share<'_>],
-    base: &[Share<'_>],
-) -> Option<Estimate> {
-    let same =
-        shares.len() == base.len() && shares.iter().zip(base).all(|(a, b)| a.cluster == b.cluster);
-    if !same {
-        return None;
-    }
-    let rows: Vec<_> = shares
-        .iter()
-        .zip(base)
-        .map(|(a, b)| {
-            let sums = [a.kept, a.needed, b.kept, b.needed];
-            (a.cluster, sums.map(|count| count as f64))
-        })
-        .collect();
-    Some(bootstrap.of_sums(&rows, Some(0.0), |sums| {
+    shares: impl IntoIterator<Item = (Share, Share)>,
+) -> Estimate {
+    let rows = shares.into_iter().map(|(a, b)| {
+        let sums = [a.kept, a.needed, b.kept, b.needed];
+        (a.cluster, sums.map(|count| count as f64))
+    });
+    bootstrap.of_sums(rows, Some(0.0), |sums| {
         Some(divide(sums[0], sums[1])? - divide(sums[2], sums[3])?)
-    }))
+    })
 }
 
 fn divide(above: f64, below: f64) -> Option<f64> {
@@ -95,13 +82,12 @@ mod tests {
 
     const VALUES: [f64; 10] = [1.2, 0.7, 3.4, 2.2, 5.1, 0.3, 2.8, 4.0, 1.9, 2.5];
     const BASES: [f64; 10] = [2.0, 1.0, 3.0, 4.0, 4.5, 1.0, 3.5, 3.9, 2.0, 2.6];
-    const IDS: [&str; 10] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
 
-    fn pairs() -> Vec<Pair<'static>> {
-        (0..10).map(|at| Pair { cluster: IDS[at], value: VALUES[at], base: BASES[at] }).collect()
+    fn pairs() -> Vec<Pair> {
+        (0..10).map(|at| Pair { cluster: at, value: VALUES[at], base: BASES[at] }).collect()
     }
 
-    type Estimator = fn(&Bootstrap, &[Pair<'_>]) -> Estimate;
+    type Estimator = fn(&Bootstrap, Vec<Pair>) -> Estimate;
 
     /// SciPy 1.17.1: `stats.bootstrap((value, base), statistic, paired=True, method="percentile",
     /// n_resamples=200000, rng=1)`: value, lower, upper, standard error.
@@ -123,7 +109,7 @@ mod tests {
     fn intervals_are_those_of_scipy() {
         let bootstrap = Bootstrap::new(50_000, 42);
         for (name, estimator, [value, lo, hi, se]) in REFERENCE {
-            let ours = estimator(&bootstrap, &pairs());
+            let ours = estimator(&bootstrap, pairs());
             assert!((ours.value.unwrap() - value).abs() < 1e-12, "{name}: {ours:?}");
             // Two runs of a bootstrap differ by chance; a tenth of a standard error is well above it.
             for (end, expected) in [(ours.lo, lo), (ours.hi, hi), (ours.se, se)] {
@@ -138,30 +124,30 @@ mod tests {
         let mut with_zero = pairs();
         with_zero[0].value = 0.0;
         with_zero[1].base = 0.0;
-        assert_eq!(geometric_mean_ratio(&Bootstrap::default(), &with_zero).n, 8);
+        assert_eq!(geometric_mean_ratio(&Bootstrap::default(), with_zero).n, 8);
     }
 
     #[test]
     fn proportions_are_pooled_over_sessions() {
-        let of = |kept: [u64; 4]| -> Vec<Share<'static>> {
+        let of = |kept: [u64; 4]| -> Vec<Share> {
             (0..4)
-                .map(|at| Share { cluster: IDS[at], kept: kept[at], needed: [10, 100, 50, 40][at] })
+                .map(|at| Share { cluster: at, kept: kept[at], needed: [10, 100, 50, 40][at] })
                 .collect()
         };
         let bootstrap = Bootstrap::default();
         let (better, worse) = (of([9, 90, 45, 36]), of([5, 60, 20, 16]));
-        let one = proportion(&bootstrap, &better);
+        let both = |other: &[Share]| better.clone().into_iter().zip(other.to_vec());
+        let one = proportion(&bootstrap, better.clone());
         assert!((one.value.unwrap() - 0.9).abs() < 1e-12, "{one:?}");
         assert_eq!(one.p, None);
-        let difference = proportion_difference(&bootstrap, &better, &worse).unwrap();
+        let difference = proportion_difference(&bootstrap, both(&worse));
         let expected = 180.0 / 200.0 - 101.0 / 200.0;
         assert!((difference.value.unwrap() - expected).abs() < 1e-12, "{difference:?}");
         assert!(!difference.is_tie(0.0), "{difference:?}");
         assert!((difference.p.unwrap() - 2.0 / 10_001.0).abs() < 1e-12, "{difference:?}");
-        let itself = proportion_difference(&bootstrap, &better, &better).unwrap();
+        let itself = proportion_difference(&bootstrap, both(&better));
         assert!(itself.is_tie(0.0) && itself.p == Some(1.0), "{itself:?}");
-        assert_eq!(proportion_difference(&bootstrap, &better, &worse[1..]), None);
-        let empty = [Share { cluster: "a", kept: 0, needed: 0 }; 3];
-        assert_eq!(proportion(&bootstrap, &empty).value, None);
+        let empty = [Share { cluster: 0, kept: 0, needed: 0 }; 3];
+        assert_eq!(proportion(&bootstrap, empty).value, None);
     }
 }

@@ -16,7 +16,7 @@ use crate::cost::{CacheUse, Terms};
 use crate::measures::SessionMeasures;
 use crate::measures::size::Call;
 use crate::recorder::Policy;
-use crate::totals::{CallRow, SessionMetrics};
+use crate::totals::{CallRow, CallTotals, SessionMetrics};
 use std::sync::Arc;
 
 /// Usage is believed where this share of the calls has it; a call without counts like the one before it.
@@ -39,8 +39,12 @@ pub(super) fn record(facts: &Facts, plain: Record, terms: &[NamedTerms]) -> Reco
         known: Known::Sizes,
         limits: plain.limits,
         metrics: SessionMetrics {
-            compactions: facts.session.boundaries.max(facts.session.recorder.unmarked.len()) as u64,
-            ..SessionMetrics::of_rows(&rows)
+            totals: CallTotals {
+                compactions: facts.session.boundaries.max(facts.session.recorder.unmarked.len())
+                    as u64,
+                ..CallTotals::of_rows(&rows)
+            },
+            ..SessionMetrics::default()
         },
         measures: SessionMeasures::of_sizes(&calls),
         bills: terms.iter().map(|terms| bill(&rows, &facts.calls, terms, pauses)).collect(),

@@ -1,5 +1,6 @@
 //! The bill of one session under one strategy, by price regime.
 
+use super::Common;
 use crate::asked::WORDING;
 use crate::cost::{
     LedgerFiring, LedgerRow, Priced, Regime, RequestLog, Reread, SummaryCall, Terms, bounds,
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Where the pauses between calls come from; beyond its life a cached prefix is gone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pauses {
     /// From the recording.
@@ -83,7 +84,7 @@ pub struct Bill {
 
 /// What compactions add to a bill.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Compaction {
+pub struct Compaction<Row = LedgerRow> {
     /// The summarizer's calls, asked with a prompt of their own: all their input is plain.
     pub summaries_usd: f64,
     /// The same asked as a continuation of the conversation: what it shares with it is a cache read.
@@ -91,7 +92,7 @@ pub struct Compaction {
     /// The bill's `usd`, and every would-be re-read as if it had really been made.
     pub pessimistic_usd: f64,
     /// What each compaction saved and cost.
-    pub ledger: Box<[LedgerRow]>,
+    pub ledger: Box<[Row]>,
 }
 
 impl Bill {
@@ -114,10 +115,139 @@ impl Bill {
             compaction: None,
         }
     }
+}
+
+/// What a bill was made by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Billed {
+    /// Name of the regime.
+    pub regime: Arc<str>,
+    /// Where the pauses come from.
+    pub pauses: Pauses,
+}
+
+/// The bills of a session under a strategy, as small as a comparison keeps them of every session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bills {
+    /// The same for most sessions, which share it.
+    by: Arc<[Billed]>,
+    sums: Box<[Sums]>,
+}
+
+/// The sums of a bill; see [`Bill`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sums {
+    /// Everything together.
+    pub usd: f64,
+    /// Input alone.
+    pub input_usd: f64,
+    /// Output alone.
+    pub output_usd: f64,
+    /// Tokens read from the cache.
+    pub read_tokens: u64,
+    /// Input in units of plain input tokens.
+    pub equivalent_tokens: u64,
+    /// `None` where compactions add nothing.
+    pub compaction: Option<Box<Compaction<Payback>>>,
+}
+
+/// What a comparison reads of a [`LedgerRow`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Payback {
+    /// Calls after which the compaction pays; infinite when it never does.
+    pub break_even: f64,
+    /// Dollars saved over the calls that followed.
+    pub net_usd: f64,
+    /// How many those are.
+    pub calls: u32,
+    /// The cache had expired before it.
+    pub cold: bool,
+}
+
+impl Default for Bills {
+    fn default() -> Self {
+        Self { by: Arc::new([]), sums: Box::default() }
+    }
+}
+
+impl Bills {
+    /// Takes over bills. Of their ledgers only that of the regime that is reported is read.
+    pub(super) fn of(bills: &[Bill], common: &Common, reported: &str) -> Self {
+        let by = |bill: &Bill| Billed { regime: Arc::clone(&bill.regime), pauses: bill.pauses };
+        let sums = bills.iter().map(|bill| Sums::of(bill, *bill.regime == *reported));
+        Self { by: common.billed.one(&bills.iter().map(by).collect()), sums: sums.collect() }
+    }
+
+    /// Memory that they take beside their own value and what many sessions share.
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> usize {
+        let compactions = self.sums.iter().filter_map(|sums| sums.compaction.as_deref());
+        let ledgers = compactions
+            .map(|compaction| size_of_val(compaction) + size_of_val(&*compaction.ledger));
+        size_of_val(&*self.sums) + ledgers.sum::<usize>()
+    }
+
+    /// The first bill under a regime with such pauses.
+    pub(crate) fn under(&self, regime: &str, pauses: impl Fn(Pauses) -> bool) -> Option<&Sums> {
+        let mut bills = self.iter();
+        let found = bills.find(|(by, _)| *by.regime == *regime && pauses(by.pauses))?;
+        Some(found.1)
+    }
+
+    /// With what each was made by.
+    pub fn iter(&self) -> impl Iterator<Item = (&Billed, &Sums)> {
+        self.by.iter().zip(&self.sums)
+    }
+}
+
+impl FromIterator<Bill> for Bills {
+    fn from_iter<I: IntoIterator<Item = Bill>>(bills: I) -> Self {
+        let bills: Vec<Bill> = bills.into_iter().collect();
+        Self::of(&bills, &Common::default(), "")
+    }
+}
+
+impl Sums {
+    fn of(bill: &Bill, reported: bool) -> Self {
+        let compaction = bill.compaction.as_ref().map(|compaction| Compaction {
+            summaries_usd: compaction.summaries_usd,
+            summaries_shared_usd: compaction.summaries_shared_usd,
+            pessimistic_usd: compaction.pessimistic_usd,
+            ledger: match reported {
+                true => compaction.ledger.iter().map(Payback::of).collect(),
+                false => Box::default(),
+            },
+        });
+        let nothing = Compaction {
+            summaries_usd: 0.0,
+            summaries_shared_usd: 0.0,
+            pessimistic_usd: bill.usd,
+            ledger: Box::default(),
+        };
+        Self {
+            usd: bill.usd,
+            input_usd: bill.input_usd,
+            output_usd: bill.output_usd,
+            read_tokens: bill.read_tokens,
+            equivalent_tokens: bill.equivalent_tokens,
+            compaction: compaction.filter(|own| *own != nothing).map(Box::new),
+        }
+    }
 
     /// What each compaction saved and cost.
-    pub fn ledger(&self) -> &[LedgerRow] {
+    pub fn ledger(&self) -> &[Payback] {
         self.compaction.as_ref().map_or(&[], |compaction| &compaction.ledger)
+    }
+}
+
+impl Payback {
+    fn of(row: &LedgerRow) -> Self {
+        Self {
+            break_even: row.break_even.unwrap_or(f64::INFINITY),
+            net_usd: row.net_usd,
+            calls: u32::try_from(row.calls).unwrap_or(u32::MAX),
+            cold: row.cold,
+        }
     }
 }
 

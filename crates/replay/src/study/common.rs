@@ -1,9 +1,10 @@
-//! What many sessions have in common, kept once: names of regimes, reasons for doing nothing, small counts.
+//! What many sessions have in common, kept once: what they are billed by, reasons for doing nothing, small counts.
 
-use super::record::Inaction;
-use super::score::Exam;
+use super::bill::Billed;
+use super::score::{Effects, Exam, Setting};
 use crate::availability::MustKeep;
 use crate::measures::position::Positions;
+use crate::recorder::RecorderPolicy;
 use rustc_hash::FxHashSet;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,17 +12,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Of all sessions of a comparison.
 #[derive(Debug, Default)]
 pub(crate) struct Common {
-    pub(super) regimes: Distinct<str>,
-    pub(super) reasons: Distinct<Inaction>,
+    /// Of formats and models.
+    pub(crate) names: Distinct<str>,
+    pub(super) billed: Distinct<[Billed]>,
+    pub(super) settings: Distinct<Setting>,
+    pub(super) exams: Distinct<Exam>,
     pub(super) must_keep: Distinct<MustKeep>,
     pub(super) positions: Distinct<Positions>,
     /// That of sessions in which no strategy fired.
     pub(super) no_exam: Arc<Exam>,
+    /// Those where nothing was compacted.
+    pub(super) no_effects: Arc<Effects>,
+    /// That of sessions without usage.
+    pub(super) no_recorder: Arc<RecorderPolicy>,
 }
 
 /// A set of values that gives each out as the one that it has.
 #[derive(Debug)]
-pub(super) struct Distinct<T: ?Sized>(Mutex<FxHashSet<Arc<T>>>);
+pub(crate) struct Distinct<T: ?Sized>(Mutex<FxHashSet<Arc<T>>>);
 
 impl<T: ?Sized> Default for Distinct<T> {
     fn default() -> Self {
@@ -31,7 +39,7 @@ impl<T: ?Sized> Default for Distinct<T> {
 
 impl<T: Eq + Hash + ?Sized> Distinct<T> {
     /// The one that equals this value.
-    pub(super) fn one(&self, value: &Arc<T>) -> Arc<T> {
+    pub(crate) fn one(&self, value: &Arc<T>) -> Arc<T> {
         let mut values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = values.get(value) {
             return Arc::clone(known);

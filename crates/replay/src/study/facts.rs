@@ -1,5 +1,6 @@
 //! The facts of a session that no strategy can change.
 
+use super::Common;
 use crate::availability::{Edit, Reference, edits, references};
 use crate::cost::{
     Agreement, CacheRules, RecordedCall, RequestLog, SentRequest, agreement, recorded_output,
@@ -13,6 +14,7 @@ use foldback_core::Limits;
 use foldback_core::stage::Estimator;
 use foldback_formats::Session;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// One recorded call. Tokens are by the measuring estimator, those of the provider said to be so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,7 +37,7 @@ pub struct CallFacts {
     pub recorder_compacted: bool,
 }
 
-/// What is known of a session as a whole; kept in memory for every session of a comparison.
+/// What is known of a session as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SessionFacts {
     /// The recorder's id.
@@ -74,6 +76,38 @@ pub struct SessionFacts {
     pub calls: usize,
     /// Every call says when it was sent.
     pub timed: bool,
+}
+
+/// What the assumptions of a comparison say of a session besides its line; kept in memory for every session.
+#[derive(Clone, Debug)]
+pub(crate) struct Recording {
+    pub(crate) model: Option<Arc<str>>,
+    pub(crate) scale: Option<Scale>,
+    pub(crate) recorder: Arc<RecorderPolicy>,
+    pub(crate) outputs_estimated: usize,
+    pub(crate) records_usage: bool,
+    pub(crate) headless: bool,
+    pub(crate) timed: bool,
+    /// The recording states a window.
+    pub(crate) windowed: bool,
+}
+
+impl Recording {
+    pub(crate) fn of(facts: SessionFacts, common: &Common) -> Self {
+        Self {
+            model: facts.model.map(|model| common.names.one(&model.into())),
+            scale: facts.scale,
+            recorder: match facts.recorder == *common.no_recorder {
+                true => Arc::clone(&common.no_recorder),
+                false => Arc::new(facts.recorder),
+            },
+            outputs_estimated: facts.outputs_estimated,
+            records_usage: facts.records_usage,
+            headless: facts.headless,
+            timed: facts.timed,
+            windowed: facts.limits.context > 0,
+        }
+    }
 }
 
 /// A session as the laboratory keeps it when the session itself is gone.
@@ -156,7 +190,7 @@ impl Facts {
 
 fn outputs_estimated(session: &Session, log: &RequestLog) -> usize {
     let answers = session.log().filter(|message| message.is_answer());
-    let differs = |(answer, request): &(&std::sync::Arc<_>, &SentRequest)| {
+    let differs = |(answer, request): &(&Arc<_>, &SentRequest)| {
         recorded_output(answer).is_some_and(|recorded| recorded != request.output_tokens)
     };
     answers.zip(log.requests()).filter(differs).count()

@@ -17,11 +17,14 @@ mod score;
 mod tests;
 
 pub(crate) use bill::named;
-pub use bill::{Bill, Compaction, NamedTerms, OWN, Pauses};
+pub use bill::{Bill, Billed, Bills, Compaction, NamedTerms, OWN, Pauses, Payback, Sums};
 pub(crate) use common::Common;
+pub(crate) use facts::Recording;
 pub use facts::{CallFacts, Facts, SessionFacts};
 pub use record::{Inaction, Known, Record};
-pub use score::{Exam, Outcome, Score, Shadow};
+#[cfg(test)]
+pub(crate) use score::COUNTS;
+pub use score::{Effects, Exam, Outcome, Score, Shadow};
 
 use crate::compare::Run;
 use crate::corpus::{Content, ContentHash, Failure, Source};

@@ -2,19 +2,22 @@
 //! size, so that a comparison of any number of sessions fits into memory.
 
 use super::Context;
-use super::bill::Bill;
+use super::bill::Bills;
 use super::facts::Facts;
 use super::record::{Inaction, Known, Record};
 use crate::availability::{MustKeep, Retention, Share, score};
 use crate::measures::MeasureTotals;
+use crate::measures::firings::FiringTotals;
+use crate::measures::summaries::SummaryTotals;
 use crate::scale::Scale;
-use crate::totals::{CallRow, SessionMetrics};
+use crate::totals::{CallRow, CallTotals, Dropped, SessionMetrics};
 use crate::verbatim::Kept;
+use foldback_core::counters::Counters;
 use std::ops::Deref;
 use std::sync::Arc;
 
 /// Retention over one set of calls.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Exam {
     /// Of references.
     pub references: Retention,
@@ -33,18 +36,20 @@ pub struct Shadow {
     pub frr_obs: Share,
 }
 
-/// One session under one strategy.
+/// One session under one strategy. A comparison keeps one of every session and preset.
 #[derive(Clone, Debug, Default)]
 pub struct Score {
-    /// Index into the sessions.
-    pub session: usize,
-    /// Index into the presets.
-    pub preset: usize,
-    /// The context window that was in force.
-    pub window: u64,
-    /// Why it did nothing, where it did nothing.
-    pub inaction: Option<Arc<Inaction>>,
+    session: u32,
+    preset: u32,
+    setting: Arc<Setting>,
     outcome: Arc<Outcome>,
+}
+
+/// Under what a strategy was replayed, and why it did nothing there, where it did nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Setting {
+    window: u64,
+    inaction: Option<Inaction>,
 }
 
 /// What came of it. Strategies of which the same came share one: in a short session all do.
@@ -53,7 +58,7 @@ pub struct Outcome {
     /// What of the session is known under the preset.
     pub known: Known,
     /// Totals.
-    pub metrics: SessionMetrics,
+    pub metrics: CallTotals,
     /// Over the calls from the first on before which any strategy had fired; empty where none had.
     pub exam: Arc<Exam>,
     /// The same without the calls after a compaction of the recorder's own.
@@ -66,14 +71,29 @@ pub struct Outcome {
     pub reread_tokens: u64,
     /// What must be kept.
     pub must_keep: Arc<MustKeep>,
-    /// Size, firings, half-life, summaries, position.
+    /// Size, half-life, position.
     pub measures: MeasureTotals,
+    /// What compactions did.
+    pub effects: Arc<Effects>,
+    /// Bills by regime.
+    pub bills: Bills,
+}
+
+/// What compactions did in a session. Most sessions have none, and share this.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Effects {
+    /// What left the view.
+    pub dropped: Dropped,
+    /// The conversation's own counters.
+    pub counters: Counters,
+    /// Over every change of the view.
+    pub firings: FiringTotals,
+    /// Over every summary.
+    pub summaries: SummaryTotals,
     /// What a random eviction kept at the same sizes.
     pub random: Shadow,
     /// What a clairvoyant one kept.
     pub clairvoyant: Shadow,
-    /// Bills by regime.
-    pub bills: Box<[Bill]>,
 }
 
 impl Deref for Score {
@@ -84,15 +104,62 @@ impl Deref for Score {
     }
 }
 
+#[cfg(test)]
+impl Outcome {
+    /// Memory that it takes for itself.
+    pub(crate) fn bytes(&self) -> usize {
+        let own = |acted: bool, bytes: usize| if acted { COUNTS + bytes } else { 0 };
+        COUNTS
+            + size_of::<Self>()
+            + self.bills.bytes()
+            + self.measures.survival.bytes()
+            + self.measures.size.gaps.capacity() * size_of::<(u64, u64)>()
+            + own(*self.effects != Effects::default(), size_of::<Effects>())
+    }
+}
+
+/// What an `Arc` keeps beside its value.
+#[cfg(test)]
+pub(crate) const COUNTS: usize = 2 * size_of::<usize>();
+
 impl Score {
     /// What came of a session under a preset.
     pub fn new(session: usize, preset: usize, outcome: Outcome) -> Self {
-        Self { session, preset, outcome: Arc::new(outcome), ..Self::default() }
+        let (session, preset, outcome) = (narrow(session), narrow(preset), Arc::new(outcome));
+        Self { session, preset, outcome, ..Self::default() }
     }
 
-    /// The bills under a regime.
-    pub(crate) fn bills_under(&self, regime: &str) -> impl Iterator<Item = &Bill> {
-        self.bills.iter().filter(move |bill| *bill.regime == *regime)
+    /// The same of a preset that did nothing.
+    #[must_use]
+    pub fn because(mut self, inaction: Inaction) -> Self {
+        let window = self.window();
+        self.setting = Arc::new(Setting { window, inaction: Some(inaction) });
+        self
+    }
+
+    /// Index into the sessions.
+    pub fn session(&self) -> usize {
+        self.session as usize
+    }
+
+    /// Sets the index into the sessions.
+    pub(crate) fn place(&mut self, session: usize) {
+        self.session = narrow(session);
+    }
+
+    /// Index into the presets.
+    pub fn preset(&self) -> usize {
+        self.preset as usize
+    }
+
+    /// The context window that was in force.
+    pub fn window(&self) -> u64 {
+        self.setting.window
+    }
+
+    /// Why it did nothing, where it did nothing.
+    pub fn inaction(&self) -> Option<&Inaction> {
+        self.setting.inaction.as_ref()
     }
 
     /// Reduces a record. `start` is where the exam begins, the same for all strategies. What came of `others`, the
@@ -123,17 +190,7 @@ impl Score {
                 }
             }
             let references = references.filter(|(reference, _)| counts(reference.call));
-            Arc::new(Exam { references: score(references), edits, pieces })
-        };
-        let exams =
-            |other: &Self| [Arc::clone(&other.exam), Arc::clone(&other.exam_before_recorder)];
-        let mut exams: Vec<Arc<Exam>> = others.iter().flat_map(exams).collect();
-        let mut once = |exam: Arc<Exam>| {
-            let known = exams.iter().find(|known| **known == exam).cloned();
-            known.unwrap_or_else(|| {
-                exams.push(Arc::clone(&exam));
-                exam
-            })
+            common.exams.one(&Arc::new(Exam { references: score(references), edits, pieces }))
         };
         let started = |call: usize| start.is_some_and(|start| call >= start);
         let faithful = |call: usize| {
@@ -157,35 +214,41 @@ impl Score {
             let over = |ceiling, row: &CallRow| scale.request(row.input_tokens) > ceiling;
             rows.filter(|row| row.ceiling.is_some_and(|ceiling| over(ceiling, row))).count() as u64
         };
-        let mut measures = record.measures.totals();
+        let (mut measures, firings, summaries) = record.measures.totals();
         measures.positions = common.positions.one(&measures.positions);
-        // All of this is kept of every session, and one regime's ledger is read.
-        let mut bills = record.bills;
-        for bill in &mut bills {
-            bill.regime = common.regimes.one(&bill.regime);
-            if let Some(compaction) = &mut bill.compaction
-                && *bill.regime != *context.reported
-            {
-                compaction.ledger = Box::default();
-            }
+        let SessionMetrics { totals, dropped, counters } = record.metrics;
+        let mut effects = Effects { dropped, counters, firings, summaries, ..Effects::default() };
+        // Where nothing was compacted, nobody asks what else could have been kept.
+        if totals.compactions > 0 {
+            effects.random = matched(&record.matched.random.references);
+            effects.clairvoyant = matched(&record.matched.clairvoyant.references);
         }
+        let effects = match effects == *common.no_effects {
+            true => Arc::clone(&common.no_effects),
+            false => Arc::new(effects),
+        };
         let outcome = Outcome {
             known: record.known,
-            random: matched(&record.matched.random.references),
-            clairvoyant: matched(&record.matched.clairvoyant.references),
-            exam: once(exam(&started)),
-            exam_before_recorder: once(exam(&faithful)),
+            exam: exam(&started),
+            exam_before_recorder: exam(&faithful),
             calibrated_over: facts.session.scale.map(over),
             rereads: record.rereads.len() as u64,
             reread_tokens: record.rereads.iter().map(|row| row.tokens).sum(),
-            metrics: record.metrics,
+            metrics: totals,
+            effects,
             must_keep: common.must_keep.one(&Arc::new(record.must_keep)),
             measures,
-            bills,
+            bills: Bills::of(&record.bills, common, context.reported),
         };
         let same = others.iter().find(|other| *other.outcome == outcome);
         let outcome = same.map_or_else(|| Arc::new(outcome), |same| Arc::clone(&same.outcome));
-        let inaction = record.inaction.map(|inaction| common.reasons.one(&Arc::new(inaction)));
-        Self { session: 0, preset: others.len(), window: record.limits.context, inaction, outcome }
+        let setting = Setting { window: record.limits.context, inaction: record.inaction };
+        let setting = common.settings.one(&Arc::new(setting));
+        Self { session: 0, preset: narrow(others.len()), setting, outcome }
     }
+}
+
+/// There is no memory for as many sessions or presets as don't fit.
+fn narrow(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
 }

@@ -149,8 +149,8 @@ pub fn walks(
         .filter_map(|score| {
             let (references, edits) = (score.exam.references.frr, score.exam.edits);
             let missed = references.needed - references.kept + edits.needed - edits.kept;
-            let line = comparison.corpus.sessions.get(score.session)?;
-            (missed > 0).then_some((missed, line.path.as_str(), score.session))
+            let line = comparison.corpus.sessions.get(score.session())?;
+            (missed > 0).then_some((missed, &*line.path, score.session()))
         })
         .collect();
     missed.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));

@@ -55,7 +55,7 @@ pub struct Reused {
 }
 
 /// What of the pieces that later calls reuse was kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Kept {
     /// Of all.
     pub all: Share,

@@ -62,7 +62,7 @@ pub fn to_draw(comparison: &Comparison, most: usize) -> Vec<usize> {
 /// The sessions to walk, and the others in which a strategy acted: those first in which strategies
 /// forgot most that was needed.
 pub fn to_walk(comparison: &Comparison, most: Most) -> (Vec<usize>, Vec<usize>) {
-    let strategy = |score: &Score| comparison.presets[score.preset].kind == Kind::Strategy;
+    let strategy = |score: &Score| comparison.presets[score.preset()].kind == Kind::Strategy;
     let mut acted = acted(comparison, |score| match strategy(score) {
         // One more than what was forgotten: it acted.
         true if score.metrics.compactions > 0 => 1 + score.rereads,
@@ -94,7 +94,7 @@ pub fn to_walk(comparison: &Comparison, most: Most) -> (Vec<usize>, Vec<usize>) 
 fn acted(comparison: &Comparison, weight: impl Fn(&Score) -> u64) -> Vec<(usize, u64)> {
     let mut sums = vec![0; comparison.corpus.sessions.len()];
     for score in comparison.scores.iter().flatten() {
-        sums[score.session] += weight(score);
+        sums[score.session()] += weight(score);
     }
     sums.into_iter().enumerate().filter(|(_, sum)| *sum > 0).collect()
 }

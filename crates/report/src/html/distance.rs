@@ -64,12 +64,7 @@ fn loses(line: &PresetLine) -> bool {
 
 /// The shares by step, from near to far.
 fn steps(line: &PresetLine) -> [Share; STEPS] {
-    let by = &line.retention.by_distance;
-    let mut upper = DISTANCES.into_iter().chain([usize::MAX]);
-    std::array::from_fn(|_| {
-        let step = upper.next().and_then(|step| by.get(&step).copied());
-        step.unwrap_or_default()
-    })
+    line.retention.by_distance
 }
 
 /// The same axis for all: a tenth below the lowest share of any.

@@ -149,7 +149,7 @@ fn under(comparison: &Comparison) -> Vec<Under<'_>> {
         Under {
             name: &comparison.presets[at].preset,
             acted: scores().filter(|score| score.metrics.compactions > 0).count(),
-            rows: notable.map(|score| (score.session, cells(comparison, score))).collect(),
+            rows: notable.map(|score| (score.session(), cells(comparison, score))).collect(),
         }
     });
     presets.filter(|preset| !preset.rows.is_empty()).collect()
@@ -162,7 +162,7 @@ fn faults(score: &Score) -> u64 {
 
 fn cells(comparison: &Comparison, score: &Score) -> Cells {
     let usd = |score| comparison.bill(score).map(|bill| bill.usd);
-    let plain = comparison.scores_of(score.session).get(comparison.baseline);
+    let plain = comparison.scores_of(score.session()).get(comparison.baseline);
     let ratio = usd(score).zip(plain.and_then(usd)).filter(|(_, plain)| *plain > 0.0);
     let known = score.known == Known::Everything;
     [
@@ -177,7 +177,7 @@ fn cells(comparison: &Comparison, score: &Score) -> Cells {
 /// The input of a session under a preset, of that without compaction.
 fn input(comparison: &Comparison, score: &Score) -> String {
     let input = score.metrics.input_tokens;
-    let plain = comparison.scores_of(score.session).get(comparison.baseline);
+    let plain = comparison.scores_of(score.session()).get(comparison.baseline);
     match plain.map_or(0, |plain| plain.metrics.input_tokens) {
         0 => short(input),
         plain => percent(input as f64 / plain as f64),
@@ -254,10 +254,10 @@ fn draw(out: &mut String, drawn: &Drawn, comparison: &Comparison, open: bool) {
         drawn.session + 1
     );
     for score in acted(comparison, drawn.session) {
-        let Some(record) = drawn.records.get(score.preset) else {
+        let Some(record) = drawn.records.get(score.preset()) else {
             continue;
         };
-        let preset = &comparison.presets[score.preset].preset;
+        let preset = &comparison.presets[score.preset()].preset;
         let share = input(comparison, score);
         let _ = writeln!(
             out,

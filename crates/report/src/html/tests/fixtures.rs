@@ -12,8 +12,7 @@ use foldback_replay::compare::{
 };
 use foldback_replay::cost::Agreement;
 use foldback_replay::study::Record;
-use foldback_replay::totals::{CallRow, Fired, SessionMetrics};
-use std::sync::Arc;
+use foldback_replay::totals::{CallRow, CallTotals, Fired, SessionMetrics};
 
 pub(crate) const HOSTILE: &str = "a/<script>alert('1')</script>\"&.jsonl";
 
@@ -41,7 +40,10 @@ fn retention(far: u64) -> Retention {
     let far = Share { kept: far, needed: 10 };
     let mut frr = near;
     frr.add(far);
-    Retention { frr, by_distance: [(1, near), (usize::MAX, far)].into(), ..Retention::default() }
+    let mut retention = Retention { frr, ..Retention::default() };
+    retention.by_distance[0] = near;
+    retention.by_distance[7] = far;
+    retention
 }
 
 fn preset(name: &str, kind: Kind, input_ratio: f64, cache_hit_rate: f64) -> PresetLine {
@@ -109,11 +111,14 @@ fn record(sizes: &[u64]) -> Record {
     let compactions = rows.iter().filter(|row| !row.fired.is_empty()).count() as u64;
     Record {
         metrics: SessionMetrics {
-            calls: rows.len() as u64,
-            input_tokens: sizes.iter().sum(),
-            peak_tokens: sizes.iter().copied().max().unwrap_or(0),
-            overflow_calls: rows.iter().filter(|row| row.overflow).count() as u64,
-            compactions,
+            totals: CallTotals {
+                calls: rows.len() as u64,
+                input_tokens: sizes.iter().sum(),
+                peak_tokens: sizes.iter().copied().max().unwrap_or(0),
+                overflow_calls: rows.iter().filter(|row| row.overflow).count() as u64,
+                compactions,
+                ..CallTotals::default()
+            },
             ..SessionMetrics::default()
         },
         rows,
@@ -122,13 +127,17 @@ fn record(sizes: &[u64]) -> Record {
 }
 
 fn score(session: usize, preset: usize, sizes: &[u64]) -> Score {
-    Score::new(session, preset, Outcome { metrics: record(sizes).metrics, ..Outcome::default() })
+    Score::new(
+        session,
+        preset,
+        Outcome { metrics: record(sizes).metrics.totals, ..Outcome::default() },
+    )
 }
 
 fn session(path: &str, calls: usize) -> SessionLine {
     SessionLine {
-        path: path.to_owned(),
-        format: "codex".to_owned(),
+        path: path.into(),
+        format: "codex".into(),
         messages: 2 * calls,
         tool_calls: calls,
         calls,
@@ -199,7 +208,8 @@ pub(crate) fn tiny() -> Comparison {
         Box::new([score(1, 0, &[500]), score(1, 1, &[500]), score(1, 2, &[500])]),
     ];
     let why = "500 < 2000 & nothing old".to_owned();
-    comparison.scores[1][1].inaction = Some(Arc::new(Inaction { why, window: Some(1_500) }));
+    let idle = Inaction { why, window: Some(1_500) };
+    comparison.scores[1][1] = comparison.scores[1][1].clone().because(idle);
     comparison
 }
 

@@ -20,7 +20,7 @@ fn large() -> Comparison {
     large.corpus.sessions = (0..SESSIONS)
         .map(|at| {
             let mut session = session.clone();
-            session.path = path(at);
+            session.path = path(at).into();
             session
         })
         .collect();
@@ -40,12 +40,13 @@ fn large() -> Comparison {
         exam.references.frr_obs_far = Share { kept: 900 - session as u64 % 500, needed: 1_000 };
         outcome.exam = Arc::new(exam);
         let usd = 1.0 + preset as f64 / 9.0;
-        outcome.bills = Box::new([Bill::of_requests("cached", Pauses::Warm, usd, 0.0)]);
+        outcome.bills = [Bill::of_requests("cached", Pauses::Warm, usd, 0.0)].into_iter().collect();
         let why = "52345 < 180000 of the window".to_owned();
-        let mut score = Score::new(session, preset, outcome);
-        score.inaction = (preset > 0 && preset.is_multiple_of(2))
-            .then(|| Arc::new(Inaction { why, window: Some(61_000) }));
-        score
+        let score = Score::new(session, preset, outcome);
+        match preset > 0 && preset.is_multiple_of(2) {
+            true => score.because(Inaction { why, window: Some(61_000) }),
+            false => score,
+        }
     };
     let all = |session| (0..PRESETS).map(|preset| score(session, preset)).collect();
     large.scores = (0..SESSIONS).map(all).collect();
