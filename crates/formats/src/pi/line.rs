@@ -37,8 +37,7 @@ pub(super) struct Entries {
 /// Parses a file. A line on which objects stand side by side, as an interrupted writer leaves it, is
 /// as many records.
 pub(super) fn parse(text: &str) -> Entries {
-    let mut source =
-        Source { text: text.into(), shape: Shape::Lines, records: Records::default() };
+    let mut source = Source { text: text.into(), shape: Shape::Lines, records: Records::default() };
     let mut parsed: Vec<(Result<Value, serde_json::Error>, bool)> = Vec::new();
     let mut glued = Vec::new();
     for line in raw::lines(text) {
