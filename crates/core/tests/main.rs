@@ -3,4 +3,5 @@
 mod config;
 mod counts;
 mod folds;
+mod guards;
 mod support;
