@@ -106,10 +106,8 @@ impl Engine {
         };
         // Without a journal nothing is written, so nothing can fail to be.
         let _ = block_on(followed.take(received, usage_of))?;
-        let shown = followed.shown(messages, self.form.rules()).map_err(|error| match error {
-            Unsendable::Wire(wrong) => Unusable::Wire(wrong),
-            Unsendable::Rule(rule) => Unusable::Text(rule.to_owned()),
-        })?;
+        let broken = |Unsendable::Rule(rule)| Unusable::Text(rule.to_owned());
+        let shown = followed.shown(messages, self.form.rules()).map_err(broken)?;
         let shown = shown.unwrap_or_else(|| messages.iter().map(Shown::plain).collect());
         Ok(source.items(&shown)?.into_iter().map(message).collect())
     }

@@ -192,14 +192,21 @@ mod tests {
         steps(&log).iter().map(word).collect::<Vec<_>>().join(" ")
     }
 
+    fn calls(id: &str, calls: &[&str]) -> Message {
+        let parts = calls.iter().map(|call| Part::call(*call, "read", "{}")).collect();
+        Message::assistant(id, parts).with_answer(Answer::default())
+    }
+
+    fn result(id: &str, call: &str) -> Message {
+        Message::tool(id, call, "read", "text")
+    }
+
+    fn user(id: &str) -> Message {
+        Message::user(id, "wait")
+    }
+
     #[test]
     fn the_steps_behind_a_mark_are_those_of_the_whole_log() {
-        let calls = |id: &str, calls: &[&str]| {
-            let parts = calls.iter().map(|call| Part::call(*call, "read", "{}")).collect();
-            Message::assistant(id, parts).with_answer(Answer::default())
-        };
-        let result = |id: &str, call: &str| Message::tool(id, call, "read", "text");
-        let user = |id: &str| Message::user(id, "wait");
         let log = vec![
             user("u"),
             calls("a", &["1", "2"]),
@@ -227,12 +234,6 @@ mod tests {
 
     #[test]
     fn a_step_ends_behind_its_last_result_whoever_speaks_in_between() {
-        let calls = |id: &str, calls: &[&str]| {
-            let parts = calls.iter().map(|call| Part::call(*call, "read", "{}")).collect();
-            Message::assistant(id, parts).with_answer(Answer::default())
-        };
-        let result = |id: &str, call: &str| Message::tool(id, call, "read", "text");
-        let user = |id: &str| Message::user(id, "wait");
         let table = [
             (
                 "between the results of one answer",

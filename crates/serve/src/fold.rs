@@ -138,11 +138,8 @@ impl Turn {
     /// The request as the view shows it; `None` where it is as it came.
     fn written(&self, followed: &Followed) -> Result<Option<Bytes>, &'static str> {
         let (request, dialect) = (&self.request, self.request.dialect());
-        let shown = followed.shown(request.messages(), dialect).map_err(|error| match error {
-            Unsendable::Rule(rule) => rule,
-            Unsendable::Wire(_) => "not-written",
-        })?;
-        let Some(shown) = shown else { return Ok(None) };
+        let shown = followed.shown(request.messages(), dialect);
+        let Some(shown) = shown.map_err(|Unsendable::Rule(rule)| rule)? else { return Ok(None) };
         let not_written = |_| "not-written";
         let body = match dialect {
             Dialect::Anthropic => {

@@ -21,7 +21,7 @@ use foldback_core::stage::{UsageReading, UsageSource};
 use foldback_core::step::{Mark, Step, steps_behind};
 use foldback_core::validity::{caused_by_strategy, validate};
 use foldback_core::view::{Pos, Shown};
-use foldback_wire::{Dialect, Folded, Request, WireError};
+use foldback_wire::Dialect;
 use identity::Key;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -61,9 +61,6 @@ pub struct Followed {
 /// Why a request can't be sent as its view shows it.
 #[derive(Debug, Error)]
 pub enum Unsendable {
-    /// A message is not what it was when it was read.
-    #[error(transparent)]
-    Wire(#[from] WireError),
     /// The provider would refuse it, and would have taken it as it came.
     #[error("{0}")]
     Rule(&'static str),
@@ -322,17 +319,6 @@ impl Followed {
             sent,
             folds: self.conversation.folds().len() as u64,
         }
-    }
-
-    /// The request as the view shows it; `None` where it is as it came.
-    ///
-    /// # Errors
-    ///
-    /// The messages are not those that were taken, or the view breaks a rule of the provider's that the request as it
-    /// came does not break.
-    pub fn folded(&self, request: &Request) -> Result<Option<Folded>, Unsendable> {
-        let shown = self.shown(request.messages(), request.dialect())?;
-        Ok(shown.map(|shown| request.folded(&shown)).transpose()?)
     }
 
     /// What the view shows of messages that were taken, in the bytes of this request; `None` where nothing is folded.

@@ -138,7 +138,7 @@ pub(super) fn ledger(table: &Table<'_>, own: &[&Score]) -> LedgerLine {
         own.iter().filter_map(|score| table.bill(score)).flat_map(Sums::ledger).collect();
     LedgerLine {
         firings: rows.len() as u64,
-        paid_back: rows.iter().filter(|row| row.net_usd > 0.0).count() as u64,
+        paid_back: rows.iter().filter(|row| row.paid_back).count() as u64,
         cold: rows.iter().filter(|row| row.cold).count() as u64,
         never: rows.iter().filter(|row| row.break_even.is_infinite()).count() as u64,
         median_break_even: median(

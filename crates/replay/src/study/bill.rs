@@ -160,6 +160,8 @@ pub struct Payback {
     pub net_usd: f64,
     /// How many those are.
     pub calls: u32,
+    /// As [`LedgerRow::paid_back`] says.
+    pub paid_back: bool,
     /// The cache had expired before it.
     pub cold: bool,
 }
@@ -246,6 +248,7 @@ impl Payback {
             break_even: row.break_even.unwrap_or(f64::INFINITY),
             net_usd: row.net_usd,
             calls: u32::try_from(row.calls).unwrap_or(u32::MAX),
+            paid_back: row.paid_back(),
             cold: row.cold,
         }
     }

@@ -108,13 +108,13 @@ impl Deref for Score {
 impl Outcome {
     /// Memory that it takes for itself.
     pub(crate) fn bytes(&self) -> usize {
-        let own = |acted: bool, bytes: usize| if acted { COUNTS + bytes } else { 0 };
+        let acted = *self.effects != Effects::default();
         COUNTS
             + size_of::<Self>()
             + self.bills.bytes()
             + self.measures.survival.bytes()
             + self.measures.size.gaps.capacity() * size_of::<(u64, u64)>()
-            + own(*self.effects != Effects::default(), size_of::<Effects>())
+            + if acted { COUNTS + size_of::<Effects>() } else { 0 }
     }
 }
 

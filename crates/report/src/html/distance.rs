@@ -62,14 +62,14 @@ fn loses(line: &PresetLine) -> bool {
     line.retention.frr.kept < line.retention.frr.needed
 }
 
-/// The shares by step, from near to far.
-fn steps(line: &PresetLine) -> [Share; STEPS] {
-    line.retention.by_distance
-}
-
 /// The same axis for all: a tenth below the lowest share of any.
 fn floor(presets: &[PresetLine]) -> u64 {
-    let lowest = presets.iter().flat_map(steps).filter_map(Share::value).map(per_mille).min();
+    let lowest = presets
+        .iter()
+        .flat_map(|line| line.retention.by_distance)
+        .filter_map(Share::value)
+        .map(per_mille)
+        .min();
     lowest.unwrap_or(0).min(900) / 100 * 100
 }
 
@@ -95,7 +95,7 @@ fn figure(out: &mut String, line: &PresetLine, floor: u64) {
         svg_text(out, x(at), BOTTOM + 14, "middle", step);
     }
     svg_text(out, x(STEPS - 1), BOTTOM + 14, "middle", "&gt;50");
-    let own = steps(line);
+    let own = line.retention.by_distance;
     path(out, &own, floor);
     for (at, share) in own.into_iter().enumerate() {
         let Some(value) = share.value() else { continue };
@@ -142,7 +142,7 @@ fn table(out: &mut String, title: &str, presets: &[PresetLine], order: &[usize])
     out.push_str(BODY);
     if let Some(first) = order.first() {
         row_head(out, "references");
-        for (name, share) in names.iter().zip(steps(&presets[*first])) {
+        for (name, share) in names.iter().zip(presets[*first].retention.by_distance) {
             named_td(out, name, "", grouped(share.needed));
         }
         out.push_str("</tr>\n");
@@ -150,7 +150,7 @@ fn table(out: &mut String, title: &str, presets: &[PresetLine], order: &[usize])
     for at in order {
         let line = &presets[*at];
         row_head(out, breakable(&line.preset));
-        for (name, step) in names.iter().zip(steps(line)) {
+        for (name, step) in names.iter().zip(line.retention.by_distance) {
             let class = if step.kept == step.needed { "zero" } else { "" };
             named_td(out, name, class, or_dash(step.value(), share));
         }

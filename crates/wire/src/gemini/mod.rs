@@ -52,10 +52,7 @@ pub fn stream() -> Stream {
 /// Reads the list of contents at a JSON pointer, and system prompt and tools beside it.
 #[doc(hidden)]
 pub fn read(root: &Value, list: &str) -> Messages {
-    let mut out = Messages::default();
-    read::frame(&mut out, root);
-    let records: Vec<_> = (0u32..).zip(value::list_at(root, list)).collect();
-    read::records(out, list, &records)
+    Messages::read(root, list, read::frame, read::records)
 }
 
 /// Contents of a run of canonical messages. Signatures are the model's own and only kept where `signed` says that they

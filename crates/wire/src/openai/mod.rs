@@ -67,10 +67,7 @@ pub fn output_limit(model: &str) -> &'static str {
 /// Reads the list of messages at a JSON pointer, and the tools beside it.
 #[doc(hidden)]
 pub fn read(root: &Value, list: &str) -> Messages {
-    let mut out = Messages::default();
-    read::frame(&mut out, root);
-    let records: Vec<_> = (0u32..).zip(value::list_at(root, list)).collect();
-    read::records(out, list, &records)
+    Messages::read(root, list, read::frame, read::records)
 }
 
 /// One chat message for every canonical one.

@@ -62,7 +62,23 @@ pub enum ProblemKind {
     UnknownType,
 }
 
+/// Reads records of the list at a JSON pointer, each with its number.
+pub(crate) type Records = fn(Messages, &str, &[(u32, &Value)]) -> Messages;
+
 impl Messages {
+    /// Reads the list at a JSON pointer, and what is sent around it.
+    pub(crate) fn read(
+        root: &Value,
+        list: &str,
+        frame: fn(&mut Self, &Value),
+        records: Records,
+    ) -> Self {
+        let mut out = Self::default();
+        frame(&mut out, root);
+        let numbered: Vec<_> = (0u32..).zip(value::list_at(root, list)).collect();
+        records(out, list, &numbered)
+    }
+
     /// The frame that is not in records was read: adds what records said for it that are not read again.
     pub fn frame_is_read(&mut self) {
         for text in &self.opening {
