@@ -177,8 +177,8 @@ fn found(folder: &str) -> Found {
     found
 }
 
-#[test]
 #[foldback_needs::sessions]
+#[test]
 fn acts_where_claude_code_did() {
     let fitted = Found {
         sessions: 44,

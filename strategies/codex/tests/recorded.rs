@@ -42,8 +42,8 @@ fn injected(session: &Session) -> BTreeSet<String> {
     frame.chain(synthetic.map(|message| message.said())).collect()
 }
 
-#[test]
 #[foldback_needs::sessions]
+#[test]
 fn keeps_what_codex_kept() {
     let mut found = Vec::new();
     for file in files() {

@@ -24,6 +24,12 @@ pub fn judge(_: TokenStream, test: TokenStream) -> TokenStream {
 }
 
 fn needs(there: bool, reason: &str, test: TokenStream) -> TokenStream {
+    // Below `#[test]` it would come too late: the test would run, and fail where what it needs is missing.
+    let attributes = test.to_string().replace(' ', "");
+    let attributes = attributes.split("fn").next().unwrap_or_default();
+    if !["test]", "test("].iter().any(|test| attributes.contains(test)) {
+        return "compile_error!(\"this stands above `#[test]`\");".parse().unwrap_or_default();
+    }
     if there {
         return test;
     }
