@@ -62,22 +62,48 @@ pub(crate) fn journal(data: &[u8]) {
     }
 }
 
+/// How a pack begins.
+const PACK: &[u8] = b"foldback results 2\n";
+
+/// The hashes of an entry: of its name, length and content, and of its head.
+fn hashes(fields: &[u8], content: &[u8]) -> [u8; 40] {
+    let mut out = [0; 40];
+    out[..32].copy_from_slice(blake3::hash(&[fields, content].concat()).as_bytes());
+    let head = blake3::hash(&[fields, &out[..32]].concat());
+    out[32..].copy_from_slice(&head.as_bytes()[..8]);
+    out
+}
+
 /// A pack with two entries, as `foldback_replay::store` describes it.
 pub(crate) fn written_pack() -> Vec<u8> {
-    let mut pack = b"foldback results 2\n".to_vec();
-    for (key, content) in [([7; 32], &b"one entry"[..]), ([9; 32], &[0; 40])] {
-        let mut entry = [&key[..], &(content.len() as u64).to_le_bytes()].concat();
-        entry.extend(blake3::hash(&[&entry, content].concat()).as_bytes());
-        entry.extend(&blake3::hash(&entry).as_bytes()[..8]);
-        pack.extend([&entry, content].concat());
+    let mut pack = PACK.to_vec();
+    for (name, content) in [([7; 32], &b"one entry"[..]), ([9; 32], &[0; 40])] {
+        let fields = [&name[..], &(content.len() as u64).to_le_bytes()].concat();
+        pack.extend([&fields, &hashes(&fields, content)[..], content].concat());
     }
     pack
 }
 
-/// A folder with a pack opens.
+/// A pack whose hashes are right whatever it holds: no mutation meets one, and what follows would never be read.
+fn sealed(mut pack: Vec<u8>) -> Vec<u8> {
+    let mut at = PACK.len();
+    while let Some((fields, rest)) = pack.get(at..).and_then(|entry| entry.split_at_checked(40)) {
+        let Some(behind) = rest.get(40..) else { break };
+        let mut length = [0; 8];
+        length.copy_from_slice(&fields[32..]);
+        let length = usize::try_from(u64::from_le_bytes(length)).unwrap_or(usize::MAX);
+        let hashes = hashes(fields, &behind[..length.min(behind.len())]);
+        pack[at + 40..at + 80].copy_from_slice(&hashes);
+        at = at.saturating_add(80).saturating_add(length);
+    }
+    pack
+}
+
+/// A folder with two packs opens: one as it comes, one with right hashes.
 pub(crate) fn store(data: &[u8]) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("results-000001.pack"), data).unwrap();
+    std::fs::write(folder.path().join("results-000002.pack"), sealed(data.to_vec())).unwrap();
     let store = Store::open(folder.path(), "fuzz").unwrap();
     let _ = store.damaged();
 }
