@@ -37,6 +37,8 @@ pub struct Candidate<'t> {
     pub source: usize,
     /// The line.
     pub line: &'t Line,
+    /// What it takes in a note, about.
+    pub tokens: f32,
     /// What is known of it.
     pub seen: LineSeen,
     /// The view shows such a line.
@@ -134,6 +136,7 @@ impl<'t> Candidates<'t> {
             lines.extend(source.lines.lines.iter().map(|line| Candidate {
                 source: number,
                 line,
+                tokens: (line.end - line.start) as f32 / 3.2 + 1.5,
                 seen: LineSeen::default(),
                 shown: false,
                 terms: (0, 0),

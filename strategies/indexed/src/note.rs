@@ -1,6 +1,6 @@
 //! The note: which lines stay, and how it reads.
 
-use crate::candidates::{Block, Candidates};
+use crate::candidates::{Block, Candidates, Chance};
 use crate::text::{offset, telling};
 use foldback_core::view::Pos;
 use schemars::JsonSchema;
@@ -73,8 +73,8 @@ fn ordered(value: f32) -> u32 {
 struct Choice<'c, 't> {
     from: &'c Candidates<'t>,
     worth: Worth,
-    /// By word, whether what is chosen has it.
-    covered: Vec<bool>,
+    /// By word, what it is worth; nothing once what is chosen has it.
+    words: Vec<f32>,
     named: Vec<bool>,
     taken: Vec<bool>,
     left: f32,
@@ -99,15 +99,13 @@ impl Choice<'_, '_> {
         let range = self.range(item);
         for at in range.clone().filter(|at| !self.taken[*at]) {
             let candidate = &self.from.lines[at];
-            cost += (candidate.line.end - candidate.line.start) as f32 / 3.2 + 1.5;
+            cost += candidate.tokens;
             if !candidate.open {
                 continue;
             }
             worth += self.worth.line * candidate.whole;
             for word in self.from.words_of(candidate) {
-                if !self.covered[*word as usize] {
-                    worth += self.worth.word * self.from.words[*word as usize].chance;
-                }
+                worth += self.words[*word as usize];
             }
         }
         let source = self.from.lines[range.start].source;
@@ -127,7 +125,7 @@ impl Choice<'_, '_> {
         for at in self.range(item) {
             self.taken[at] = true;
             for word in self.from.words_of(&self.from.lines[at]) {
-                self.covered[*word as usize] = true;
+                self.words[*word as usize] = 0.0;
             }
         }
     }
@@ -137,7 +135,7 @@ impl Choice<'_, '_> {
         self.named[source] = true;
         telling(self.from.sources[source].label, |term| {
             if let Some(word) = self.from.number(term.word) {
-                self.covered[word] = true;
+                self.words[word] = 0.0;
             }
         });
         let from = self.from;
@@ -153,11 +151,12 @@ impl Choice<'_, '_> {
 
 /// The note with the best lines for their size: taken one by one, each by what it adds to those before.
 pub fn write(from: &Candidates<'_>, tokens: u64, worth: Worth) -> String {
+    // What the view still shows is worth nothing again.
+    let left = |word: &Chance| if word.shown { 0.0 } else { worth.word * word.chance };
     let mut choice = Choice {
         from,
         worth,
-        // What the view still shows is worth nothing again.
-        covered: from.words.iter().map(|word| word.shown).collect(),
+        words: from.words.iter().map(left).collect(),
         named: vec![false; from.sources.len()],
         taken: vec![false; from.lines.len()],
         left: tokens as f32 - TITLE.len() as f32 / 4.0,

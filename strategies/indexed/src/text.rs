@@ -1,6 +1,6 @@
 //! Lines and telling words of a text.
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, MatchKind};
 use rustc_hash::FxHasher;
 use std::hash::Hasher as _;
 use std::sync::LazyLock;
@@ -40,7 +40,7 @@ pub struct Look {
 }
 
 /// A line that is not blank.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Line {
     /// Where its text begins, behind the number of a listing, in bytes.
     pub start: u32,
@@ -77,6 +77,7 @@ impl Lines {
     /// Reads a text.
     pub fn of(text: &str) -> Self {
         let mut out = Self::default();
+        let mut failures = FAILURE.find_iter(text).map(|found| found.range()).peekable();
         let mut at = 0;
         for raw in text.split_inclusive('\n') {
             let number = out.count;
@@ -90,16 +91,19 @@ impl Lines {
             let mut rest = unnumbered(&text[begin..end]);
             while !rest.is_empty() {
                 let (piece, behind) = rest.split_at(cut(rest));
-                out.add(text, piece, number);
                 rest = behind;
+                let start = piece.as_ptr() as usize - text.as_ptr() as usize;
+                let piece_end = start + piece.len();
+                while failures.next_if(|found| found.start < start).is_some() {}
+                let failure = failures.peek().is_some_and(|found| found.end <= piece_end);
+                out.add(piece, Line { start: offset(start), number, failure, ..Line::default() });
             }
         }
         out
     }
 
-    /// Adds a line, given as a piece of the text.
-    fn add(&mut self, text: &str, piece: &str, number: u32) {
-        let start = piece.as_ptr() as usize - text.as_ptr() as usize;
+    /// Adds a line, given as a piece of the text with what is known of it.
+    fn add(&mut self, piece: &str, known: Line) {
         let body = piece.trim();
         if body.is_empty() {
             return;
@@ -112,15 +116,13 @@ impl Lines {
         });
         let indent = piece.len() - piece.trim_start().len();
         self.lines.push(Line {
-            start: offset(start),
-            end: offset(start + piece.trim_end().len()),
-            number,
+            end: known.start + offset(piece.trim_end().len()),
             key: key(body),
             terms: (offset(first), offset(self.terms.len())),
             indent: u8::try_from(indent).unwrap_or(u8::MAX),
             definition: defines(body),
-            failure: FAILURE.is_match(body),
             bare: !body.bytes().any(|byte| byte.is_ascii_alphanumeric() || byte >= 0x80),
+            ..known
         });
     }
 
@@ -183,19 +185,22 @@ pub fn telling(text: &str, mut found: impl FnMut(Term)) {
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
-        if !is_inner(bytes[at]) {
-            at += 1;
-            continue;
-        }
         let mut begin = at;
-        while at < bytes.len() && is_inner(bytes[at]) {
+        let mut signs = 0;
+        while at < bytes.len() && SIGN[usize::from(bytes[at])] != 0 {
+            signs |= SIGN[usize::from(bytes[at])];
             at += 1;
         }
         let mut end = at;
-        while begin < end && !bytes[begin].is_ascii_alphanumeric() && bytes[begin] != b'_' {
+        at += 1;
+        // Most words are plain ones.
+        if end - begin < 4 || !may_tell(signs) {
+            continue;
+        }
+        while begin < end && !is_outer(bytes[begin]) {
             begin += 1;
         }
-        while end > begin && !bytes[end - 1].is_ascii_alphanumeric() && bytes[end - 1] != b'_' {
+        while end > begin && !is_outer(bytes[end - 1]) {
             end -= 1;
         }
         let Some(look) = look(&bytes[begin..end]) else { continue };
@@ -213,52 +218,84 @@ pub fn telling(text: &str, mut found: impl FnMut(Term)) {
 
 /// What a word looks like, if it tells something.
 fn look(word: &[u8]) -> Option<Look> {
-    if word.len() < 4 || !word.iter().any(u8::is_ascii_alphabetic) {
+    let all = word.iter().fold(0, |all, byte| all | SIGN[usize::from(*byte)]);
+    if word.len() < 4 || !may_tell(all) {
         return None;
     }
-    let mut look = Look { bytes: u8::try_from(word.len()).unwrap_or(u8::MAX), ..Look::default() };
-    let (mut signs, mut hex, mut before) = (false, true, 0u8);
-    for (at, byte) in word.iter().enumerate() {
-        look.digit |= byte.is_ascii_digit();
-        look.underscore |= *byte == b'_';
-        look.camel |= byte.is_ascii_uppercase() && before.is_ascii_lowercase();
-        look.path |= *byte == b'/';
-        hex &= byte.is_ascii_hexdigit();
-        signs |= matches!(byte, b'/' | b'.' | b'-' | b'@')
-            && before.is_ascii_alphanumeric()
-            && word.get(at + 1).is_some_and(u8::is_ascii_alphanumeric);
-        before = *byte;
+    let is = |byte: u8, signs: u8| SIGN[usize::from(byte)] & signs != 0;
+    let camel = has_both_cases(all)
+        && word.windows(2).any(|pair| is(pair[0], SMALL) && is(pair[1], CAPITAL));
+    let joins = |three: &[u8]| {
+        is(three[1], JOINT) && is(three[0], ALPHANUMERIC) && is(three[2], ALPHANUMERIC)
+    };
+    if !camel && all & (FIGURE | UNDERSCORE) == 0 && !word.windows(3).any(joins) {
+        return None;
     }
-    look.hex = hex && look.digit && word.len() >= 7;
-    let dot = word.iter().rposition(|byte| *byte == b'.');
-    look.extension = dot.is_some_and(|dot| {
+    let digit = all & FIGURE != 0;
+    let extension = || {
+        let dot = word.iter().rposition(|byte| *byte == b'.')?;
         let behind = &word[dot + 1..];
-        (1..=4).contains(&behind.len()) && behind.iter().all(u8::is_ascii_alphabetic)
-    });
-    (look.digit || look.underscore || look.camel || signs).then_some(look)
+        Some((1..=4).contains(&behind.len()) && behind.iter().all(u8::is_ascii_alphabetic))
+    };
+    Some(Look {
+        bytes: u8::try_from(word.len()).unwrap_or(u8::MAX),
+        path: all & JOINT != 0 && word.contains(&b'/'),
+        extension: all & JOINT != 0 && extension().unwrap_or_default(),
+        underscore: all & UNDERSCORE != 0,
+        camel,
+        digit,
+        hex: digit && word.len() >= 7 && word.iter().all(u8::is_ascii_hexdigit),
+    })
 }
 
-fn is_inner(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'/' | b'.' | b'-' | b'@')
+/// Whether a word of such bytes can tell something.
+fn may_tell(signs: u8) -> bool {
+    let signed = signs & (FIGURE | UNDERSCORE | JOINT) != 0;
+    signs & (SMALL | CAPITAL) != 0 && (signed || has_both_cases(signs))
 }
 
-/// Whether a line defines something. Every line comes by here, so the first letter decides for most.
-fn defines(line: &str) -> bool {
-    let starts = |words: &[&str]| words.iter().any(|word| line.starts_with(word));
-    line.as_bytes().first().is_some_and(|first| FIRST[usize::from(*first)]) && starts(&DEFINES)
+fn has_both_cases(signs: u8) -> bool {
+    signs & (SMALL | CAPITAL) == SMALL | CAPITAL
 }
 
-/// By byte, whether a definition begins with it.
-const FIRST: [bool; 256] = {
-    let mut first = [false; 256];
-    let mut at = 0;
-    while at < DEFINES.len() {
-        first[DEFINES[at].as_bytes()[0] as usize] = true;
-        at += 1;
+/// Whether a word begins and ends with it.
+fn is_outer(byte: u8) -> bool {
+    SIGN[usize::from(byte)] & (ALPHANUMERIC | UNDERSCORE) != 0
+}
+
+const SMALL: u8 = 1;
+const CAPITAL: u8 = 2;
+const FIGURE: u8 = 4;
+const UNDERSCORE: u8 = 8;
+/// What stands between the pieces of a path, a name or an address.
+const JOINT: u8 = 16;
+const ALPHANUMERIC: u8 = SMALL | CAPITAL | FIGURE;
+
+/// By byte, what it is within a word; 0 where it is in none.
+const SIGN: [u8; 256] = {
+    let mut sign = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        sign[byte] = match byte as u8 {
+            b'a'..=b'z' => SMALL,
+            b'A'..=b'Z' => CAPITAL,
+            b'0'..=b'9' => FIGURE,
+            b'_' => UNDERSCORE,
+            b'/' | b'.' | b'-' | b'@' => JOINT,
+            _ => 0,
+        };
+        byte += 1;
     }
-    first
+    sign
 };
 
+/// Whether a line defines something, or is a heading.
+fn defines(line: &str) -> bool {
+    let end = line.bytes().take(10).position(|byte| matches!(byte, b' ' | b'('));
+    end.is_some_and(|end| DEFINES.contains(&&line[..=end]))
+}
+
+/// What a definition begins with: at most ten bytes, up to the first blank or bracket.
 const DEFINES: [&str; 24] = [
     "fn ",
     "pub ",
@@ -285,10 +322,11 @@ const DEFINES: [&str; 24] = [
     "package ",
     "var ",
 ];
-/// Finds all of them in one pass.
+/// Finds all of them in one pass; none is within another, so it does not matter which match counts. This kind has vectors.
 static FAILURE: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    let fails = AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(FAILS);
     // A test looks for each, so this can't fail in a release.
-    AhoCorasick::new(FAILS).unwrap_or_else(|error| unreachable!("{error}"))
+    fails.unwrap_or_else(|error| unreachable!("{error}"))
 });
 
 const FAILS: [&str; 8] =

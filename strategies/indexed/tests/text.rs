@@ -3,6 +3,7 @@
 use foldback_core::log::{Message, Part, Role};
 use foldback_indexed::message::{Kind, said};
 use foldback_indexed::text::{Lines, key, telling, unnumbered};
+use proptest::prelude::*;
 
 fn lines(text: &str) -> Vec<&str> {
     let read = Lines::of(text);
@@ -171,5 +172,51 @@ fn definitions_and_failures_as_a_table() {
             (definition, failure),
             "{line}"
         );
+    }
+}
+
+/// The definition of a telling word, without haste.
+fn tells(word: &str) -> bool {
+    let chars: Vec<char> = word.chars().collect();
+    let between = |sign: &[char], a: fn(&char) -> bool, b: fn(&char) -> bool| {
+        a(&sign[0]) && b(&sign[sign.len() - 1])
+    };
+    let joined = |three: &[char]| {
+        "/.-@".contains(three[1])
+            && between(three, char::is_ascii_alphanumeric, char::is_ascii_alphanumeric)
+    };
+    let camel = |two: &[char]| between(two, char::is_ascii_lowercase, char::is_ascii_uppercase);
+    word.len() >= 4
+        && word.contains(|c: char| c.is_ascii_alphabetic())
+        && (word.contains(|c: char| c.is_ascii_digit() || c == '_')
+            || chars.windows(2).any(camel)
+            || chars.windows(3).any(joined))
+}
+
+proptest! {
+    #[test]
+    fn telling_words_are_as_defined(text in "([a-cA-C0-2_/.@-]{1,9}[ (é]){0,6}") {
+        let runs = text.split(|c: char| !(c.is_ascii_alphanumeric() || "_/.-@".contains(c)));
+        let mut expected = Vec::new();
+        for run in runs {
+            let word = run.trim_matches(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+            if tells(word) {
+                expected.push(word.len());
+                let name = word.rsplit_once('/').map_or("", |(_, name)| name);
+                expected.extend(Some(name.len()).filter(|_| tells(name)));
+            }
+        }
+        let mut found = Vec::new();
+        telling(&text, |term| found.push(usize::from(term.look.bytes)));
+        prop_assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_failure_is_told_by_its_own_line(text in "(( error|fatal |x|é|  12→|\n){0,120}\n){1,3}") {
+        for line in &Lines::of(&text).lines {
+            let own = &text[line.start as usize..line.end as usize];
+            let fails = own.contains("error") || own.contains("fatal");
+            prop_assert_eq!(line.failure, fails, "{:?}", own);
+        }
     }
 }
