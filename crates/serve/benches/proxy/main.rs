@@ -29,6 +29,10 @@ const WARM_UP: usize = 20;
 const CROWD: usize = 1_000;
 const EACH: usize = 5;
 
+/// That of the command.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// A request for each second of a day, by so many clients, in conversations of so many calls.
 const DAY: usize = 86_400;
 const CLIENTS: usize = 8;
