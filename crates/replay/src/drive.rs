@@ -2,7 +2,7 @@
 
 use crate::asked::Asked;
 use crate::calibrate::{Running, faithful_until, unrecorded};
-use crate::cost::RequestLog;
+use crate::cost::{RequestLog, call_of};
 use crate::index::{Change, Index, Tracker};
 use crate::totals::{BrokenRule, CallRow, Dropped, Fired, SessionMetrics};
 use foldback_core::conversation::{Conversation, Report, Signals, StageRole};
@@ -332,7 +332,8 @@ impl<'s> Driver<'s> {
         let input = self.measured();
         let delta = self.conversation.delta(&mut self.sent);
         let before = self.requests.requests().last().map(|request| request.input_tokens);
-        self.requests.send(&self.conversation, &delta, self.meter, answer);
+        let call = call_of(&self.conversation, self.meter, answer);
+        self.requests.send(&self.conversation, &delta, self.meter, call);
         let cached = self.requests.requests().last().map_or(0, |request| request.kept_tokens);
         let decision_tokens = self.conversation.tokens();
         self.log_tokens = self.own.log();

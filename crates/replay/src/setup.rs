@@ -4,7 +4,7 @@ use crate::controls::{Foresight, Hindsight, Seer, control};
 use crate::cost::{Regime, RegimeTable};
 use crate::drive::ReplayOptions;
 use crate::index::Index;
-use crate::models::{Model, ModelTable};
+use foldback_prices::{Model, ModelTable};
 use crate::study::{NamedTerms, OWN, named};
 use crate::walk::{Detail, Track, Walk};
 use foldback_core::Limits;

@@ -6,7 +6,7 @@ use crate::number::{count, grouped};
 use crate::terminal::{Width, wrap};
 use crate::tune::{interval, point, value};
 use foldback_replay::compare::Metric;
-use foldback_replay::models::Model;
+use foldback_replay::Model;
 use foldback_replay::tune::advice::Budget;
 use foldback_replay::tune::{Measured, PartSummary, Trial, Tuned, plain};
 use foldback_replay::walk::Walk;

@@ -1,8 +1,7 @@
 //! Whether the simulated cache matches a real one: checked on recorded cache reads, as
 //! far as it sent its whole log.
 
-use super::cache::{CacheRules, simulate};
-use super::request::{Block, RequestLog};
+use foldback_prices::{Block, CacheRules, Call, RequestLog, simulate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -61,7 +60,7 @@ pub fn agreement(calls: &[RecordedCall], rules: CacheRules) -> Agreement {
             (blocks, size) = (0, 0);
         }
         let block = Block { key: key as u64, tokens: call.input - size };
-        log.push(blocks, [block], call.start_ms, 0);
+        log.push(blocks, [block], Call { start_ms: call.start_ms, ..Call::default() });
         (blocks, size) = (blocks + 1, call.input);
     }
     let uses = simulate(&log, rules);

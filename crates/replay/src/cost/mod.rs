@@ -9,18 +9,18 @@
 //! it be written again.
 
 mod agreement;
-mod cache;
+mod call;
 mod forgetting;
 mod ledger;
-mod regime;
-mod request;
 mod session;
+#[cfg(test)]
+mod tests;
 
 pub use agreement::{Agreement, RecordedCall, TOLERANCE, agreement};
-pub use cache::{CacheRules, CacheUse, simulate};
+pub(crate) use call::{call_of, output_tokens, recorded_output};
+pub use foldback_prices::{
+    Block, CacheRules, CacheUse, Rates, Regime, RegimeTable, RegimeTableError, RequestLog, SentRequest, Terms,
+};
 pub use forgetting::{Bounds, Reread, Verdict, bounds, compare};
 pub use ledger::{LedgerFiring, LedgerRow};
-pub use regime::{Rates, Regime, RegimeTable, RegimeTableError, Terms};
-pub use request::{Block, RequestLog, SentRequest};
-pub(crate) use request::{output_tokens, recorded_output};
 pub use session::{CallCost, Priced, SessionCost, SummaryCall};

@@ -1,8 +1,6 @@
 //! The bill of a session.
 
-use super::cache::{CacheUse, simulate_at};
-use super::regime::{Rates, Terms};
-use super::request::RequestLog;
+use foldback_prices::{CacheUse, RequestLog, Terms, simulate_at, usd};
 use serde::{Deserialize, Serialize};
 
 /// One call and its price.
@@ -115,27 +113,4 @@ impl<'a> Priced<'a> {
             + usd(rates.input, summary.input_tokens - read)
             + usd(rates.output, summary.output_tokens)
     }
-}
-
-impl Rates {
-    /// Dollars for the input of a request.
-    pub(crate) fn input_usd(&self, cache: &CacheUse) -> f64 {
-        usd(self.read, cache.read) + usd(self.write, cache.write) + usd(self.input, cache.uncached)
-    }
-
-    /// Dollars for an answer, and for what the provider searched the web for it.
-    pub(crate) fn output_usd(&self, tokens: u64, web_searches: u64) -> f64 {
-        usd(self.output, tokens) + self.web_search * web_searches as f64 / 1e3
-    }
-
-    /// Dollars for input in units of plain input tokens; 0 where input has no price.
-    pub(crate) fn equivalent_tokens(&self, input_usd: f64) -> u64 {
-        let per_token = self.input / 1e6;
-        if per_token > 0.0 { (input_usd / per_token).round() as u64 } else { 0 }
-    }
-}
-
-/// Dollars for tokens at a price per million.
-pub(super) fn usd(price: f64, tokens: u64) -> f64 {
-    price * tokens as f64 / 1e6
 }

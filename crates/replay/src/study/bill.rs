@@ -6,7 +6,7 @@ use crate::cost::{
     LedgerFiring, LedgerRow, Priced, Regime, RequestLog, Reread, SummaryCall, Terms, bounds,
 };
 use crate::measures::firings as measures;
-use crate::models::ModelTable;
+use foldback_prices::ModelTable;
 use crate::number::total;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

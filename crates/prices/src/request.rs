@@ -1,9 +1,7 @@
-//! The requests of one replay, each stored as its difference from the one before.
+//! The requests of one conversation, each stored as its difference from the one before.
 
 use foldback_core::conversation::Conversation;
 use foldback_core::delta::ViewDelta;
-use foldback_core::log::Message;
-use foldback_core::meter::Meter;
 use foldback_core::view::{PartPos, Place};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -27,11 +25,22 @@ impl Block {
 
 /// A prefix of a request that the request before does not begin with, but an earlier one does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Revived {
+pub(crate) struct Revived {
     /// Its tokens.
-    pub(super) tokens: u64,
+    pub(crate) tokens: u64,
     /// Number of the last request that began with it.
-    pub(super) last: usize,
+    pub(crate) last: usize,
+}
+
+/// What is known of a request beside its blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Call {
+    /// When it was sent, in milliseconds since the Unix epoch, where known.
+    pub start_ms: Option<i64>,
+    /// Tokens of the answer.
+    pub output_tokens: u64,
+    /// Searches of the web that the provider made for it.
+    pub web_searches: u64,
 }
 
 /// One request.
@@ -52,10 +61,17 @@ pub struct SentRequest {
     /// Where its other blocks are in [`RequestLog::marks`].
     added: (usize, usize),
     /// Longer prefixes that earlier requests had, shortest first.
-    pub(super) revived: Vec<Revived>,
+    pub(crate) revived: Vec<Revived>,
 }
 
-/// The requests of one replay, in order. Time and memory grow with what changes, not with the number
+impl SentRequest {
+    /// Tokens of the longest prefix that it shares with any earlier request, however long ago that was.
+    pub fn shared_tokens(&self) -> u64 {
+        self.revived.last().map_or(self.kept_tokens, |prefix| prefix.tokens)
+    }
+}
+
+/// The requests of one conversation, in order. Time and memory grow with what changes, not with the number
 /// of calls times their size.
 #[derive(Clone, Debug, Default)]
 pub struct RequestLog {
@@ -90,9 +106,9 @@ impl RequestLog {
         &mut self,
         same: usize,
         blocks: impl IntoIterator<Item = Block>,
-        start_ms: Option<i64>,
-        output_tokens: u64,
+        call: Call,
     ) {
+        let Call { start_ms, output_tokens, web_searches } = call;
         let same = same.min(self.latest.len());
         let mut blocks = blocks.into_iter().peekable();
         let mut kept = same;
@@ -132,7 +148,7 @@ impl RequestLog {
             kept_tokens,
             input_tokens: self.tokens(),
             output_tokens,
-            web_searches: 0,
+            web_searches,
             start_ms,
             added: (from, self.marks.len()),
             revived,
@@ -141,24 +157,28 @@ impl RequestLog {
 
     /// Adds what a conversation sends. `delta` is what changed since the call before, `meter` the index
     /// of the meter that measures.
-    pub(crate) fn send(
+    pub fn send(
         &mut self,
         conversation: &Conversation,
         delta: &ViewDelta,
         meter: usize,
-        answer: &Message,
+        call: Call,
     ) {
         let counts = conversation.meter(meter);
-        let output = output_tokens(counts, answer);
         let frame = Block { key: u64::MAX, tokens: counts.frame_tokens() };
         let frame = self.requests.is_empty().then_some(frame);
         let places = conversation.view().places().iter().skip(delta.same_places);
         let blocks = places.map(|place| block(conversation, meter, *place));
         let same = delta.same_places + usize::from(frame.is_none());
-        self.push(same, frame.into_iter().chain(blocks), start_of(conversation, answer), output);
-        if let (Some(sent), Some(answer)) = (self.requests.last_mut(), &answer.answer) {
-            sent.web_searches = answer.web_searches;
-        }
+        self.push(same, frame.into_iter().chain(blocks), call);
+    }
+
+    /// Bytes that it takes in memory, by estimate.
+    pub fn bytes(&self) -> usize {
+        let requests = self.requests.capacity() * size_of::<SentRequest>();
+        let given_up = self.given_up.capacity() * size_of::<(u64, Vec<usize>)>();
+        let blocks = self.marks.capacity() * size_of::<u64>();
+        requests + given_up + blocks + self.latest.capacity() * size_of::<(u64, u64)>()
     }
 
     fn tokens(&self) -> u64 {
@@ -178,19 +198,6 @@ impl RequestLog {
         let SentRequest { kept, added: (from, to), .. } = self.requests[request];
         self.marks[from..to].get(at - kept).copied()
     }
-}
-
-/// Tokens of an answer: by its provider's count, else by the meter. A count of less than half of what the
-/// answer shows can't be right; recorders that write an answer down while it still streams keep a placeholder.
-pub(crate) fn output_tokens(meter: &Meter, answer: &Message) -> u64 {
-    let shown = meter.measure(answer);
-    recorded_output(answer).filter(|recorded| recorded * 2 >= shown).unwrap_or(shown)
-}
-
-/// Tokens of an answer by its provider's count, where recorded.
-pub(crate) fn recorded_output(answer: &Message) -> Option<u64> {
-    let usage = answer.answer.as_ref()?.usage?;
-    Some(usage.output_total())
 }
 
 fn block(conversation: &Conversation, meter: usize, place: Place) -> Block {
@@ -222,39 +229,4 @@ fn mix(state: u64) -> u64 {
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
-}
-
-/// When a request was sent: as recorded, else when the latest message before it was stored.
-fn start_of(conversation: &Conversation, answer: &Message) -> Option<i64> {
-    let history = conversation.history();
-    let started = answer.answer.as_ref().and_then(|answer| answer.started);
-    started
-        .or_else(|| {
-            let last = history.len().checked_sub(1)?;
-            history.message(last).at
-        })
-        .or(answer.at)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use foldback_core::Part;
-    use foldback_core::log::{Answer, Usage};
-    use foldback_stages::estimator::CharsConfig;
-    use std::sync::Arc;
-
-    #[test]
-    fn a_placeholder_is_no_count() {
-        let meter = Meter::new(Arc::new(CharsConfig::default().estimator().unwrap()));
-        // recorded output, tokens of the answer; it shows 100
-        for (recorded, tokens) in
-            [(None, 100), (Some(1), 100), (Some(49), 100), (Some(50), 50), (Some(300), 300)]
-        {
-            let usage = recorded.map(|output| Usage { output, ..Usage::default() });
-            let answer = Message::assistant("a", vec![Part::text("x".repeat(400))])
-                .with_answer(Answer { usage, ..Answer::default() });
-            assert_eq!(output_tokens(&meter, &answer), tokens, "{recorded:?}");
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! A provider's prompt cache: which prefix of a request is still held.
 
-use super::request::RequestLog;
+use crate::request::{RequestLog, SentRequest};
 use serde::Serialize;
 
 /// How a provider caches.
@@ -47,47 +47,67 @@ impl CacheUse {
     }
 }
 
+/// A provider's cache while the requests of one conversation come; it starts empty.
+///
+/// A request reads the longest prefix that it shares with any earlier request used within the
+/// lifetime, in whole blocks, none below the minimum, cut to the granularity. A request without a
+/// time counts as sent right after the one before; a clock that runs backwards stands still.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    rules: CacheRules,
+    /// When each request was sent.
+    times: Vec<i64>,
+    previous: Option<u64>,
+}
+
+impl Cache {
+    /// An empty one.
+    pub fn new(rules: CacheRules) -> Self {
+        Self { rules, times: Vec::new(), previous: None }
+    }
+
+    /// What it does for the next request of a log.
+    pub fn send(&mut self, request: &SentRequest, start_ms: Option<i64>) -> CacheUse {
+        let before = self.times.last().copied().unwrap_or(i64::MIN);
+        let now = start_ms.unwrap_or(before).max(before);
+        let ttl = self.rules.ttl_ms;
+        let alive = |last: i64| {
+            ttl.is_none_or(|ttl| last == i64::MIN || now.saturating_sub(last) <= ttl)
+        };
+        // Time runs forward, so nothing else is younger than the request before.
+        let held = self.previous.is_some() && alive(before);
+        let mut read = if held { request.kept_tokens } else { 0 };
+        if held {
+            let longer = request.revived.iter().take_while(|prefix| alive(self.times[prefix.last]));
+            read = longer.last().map_or(read, |prefix| prefix.tokens);
+        }
+        let total = request.input_tokens;
+        let churn = self
+            .previous
+            .map_or(0, |before| before.min(total).saturating_sub(request.kept_tokens));
+        let expired = self.previous.is_some() && !held;
+        self.times.push(now);
+        self.previous = Some(total);
+        CacheUse { churn, expired, ..CacheUse::of(total, read, self.rules) }
+    }
+
+    /// Bytes that it takes in memory.
+    pub fn bytes(&self) -> usize {
+        self.times.capacity() * size_of::<i64>()
+    }
+}
+
 /// Sends the requests of a log through a cache that starts empty.
 pub fn simulate(log: &RequestLog, rules: CacheRules) -> Vec<CacheUse> {
     simulate_at(log, &log.starts(), rules)
 }
 
 /// The same at other times, in the order of the requests; those after the end have none.
-///
-/// A request reads the longest prefix that it shares with any earlier request used within the
-/// lifetime, in whole blocks, none below the minimum, cut to the granularity. A request without a
-/// time counts as sent right after the one before; a clock that runs backwards stands still.
-pub(super) fn simulate_at(
-    log: &RequestLog,
-    starts: &[Option<i64>],
-    rules: CacheRules,
-) -> Vec<CacheUse> {
-    let mut uses = Vec::with_capacity(log.requests().len());
-    // When each request was sent.
-    let mut times: Vec<i64> = Vec::with_capacity(log.requests().len());
-    let mut previous = None;
-    for (number, request) in log.requests().iter().enumerate() {
-        let before = times.last().copied().unwrap_or(i64::MIN);
-        let now = starts.get(number).copied().flatten().unwrap_or(before).max(before);
-        let alive = |last: i64| {
-            rules.ttl_ms.is_none_or(|ttl| last == i64::MIN || now.saturating_sub(last) <= ttl)
-        };
-        // Time runs forward, so nothing else is younger than the request before.
-        let held = previous.is_some() && alive(before);
-        let mut read = if held { request.kept_tokens } else { 0 };
-        if held {
-            let longer = request.revived.iter().take_while(|prefix| alive(times[prefix.last]));
-            read = longer.last().map_or(read, |prefix| prefix.tokens);
-        }
-        let total = request.input_tokens;
-        let churn =
-            previous.map_or(0, |before: u64| before.min(total).saturating_sub(request.kept_tokens));
-        let expired = previous.is_some() && !held;
-        uses.push(CacheUse { churn, expired, ..CacheUse::of(total, read, rules) });
-        times.push(now);
-        previous = Some(total);
-    }
-    uses
+pub fn simulate_at(log: &RequestLog, starts: &[Option<i64>], rules: CacheRules) -> Vec<CacheUse> {
+    let mut cache = Cache::new(rules);
+    let starts = starts.iter().copied().chain(std::iter::repeat(None));
+    let requests = log.requests().iter().zip(starts);
+    requests.map(|(request, start_ms)| cache.send(request, start_ms)).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Price regimes: caching rules and prices as dated data.
 
-use super::cache::CacheRules;
+use crate::cache::{CacheRules, CacheUse};
 use crate::models::{Model, ModelTable, Tier};
 use serde::Deserialize;
 use thiserror::Error;
@@ -40,6 +40,27 @@ impl Rates {
             _ => *self,
         }
     }
+
+    /// Dollars for the input of a request.
+    pub fn input_usd(&self, cache: &CacheUse) -> f64 {
+        usd(self.read, cache.read) + usd(self.write, cache.write) + usd(self.input, cache.uncached)
+    }
+
+    /// Dollars for an answer, and for what the provider searched the web for it.
+    pub fn output_usd(&self, tokens: u64, web_searches: u64) -> f64 {
+        usd(self.output, tokens) + self.web_search * web_searches as f64 / 1e3
+    }
+
+    /// Dollars for input in units of plain input tokens; 0 where input has no price.
+    pub fn equivalent_tokens(&self, input_usd: f64) -> u64 {
+        let per_token = self.input / 1e6;
+        if per_token > 0.0 { (input_usd / per_token).round() as u64 } else { 0 }
+    }
+}
+
+/// Dollars for tokens at a price per million.
+pub fn usd(price: f64, tokens: u64) -> f64 {
+    price * tokens as f64 / 1e6
 }
 
 /// What a session is priced by.
@@ -133,7 +154,7 @@ pub struct RegimeTableError {
 impl RegimeTable {
     /// The table that ships with foldback.
     pub fn embedded() -> Self {
-        Self::parse(include_str!("../../data/regimes.toml")).unwrap_or_else(|error| {
+        Self::parse(include_str!("../data/regimes.toml")).unwrap_or_else(|error| {
             // A test reads the embedded table, so this can't happen in a release.
             unreachable!("embedded regime table: {error}")
         })
