@@ -18,7 +18,7 @@ async fn ask(provider: &str, reply: Reply) -> Result<Completion, ProviderError> 
 }
 
 fn usage(cached: u64) -> foldback_fake_provider::Usage {
-    foldback_fake_provider::Usage { input: 100, output: 7, cached }
+    foldback_fake_provider::Usage { input: 100, output: 7, cached, written: 0 }
 }
 
 /// Texts, finishes and usage of all protocols come out alike.

@@ -126,6 +126,25 @@ impl Regime {
             },
         })
     }
+
+    /// A model's own prices, context tier included, with these caching rules.
+    pub fn priced(&self, model: &Model) -> Terms {
+        let price = model.price;
+        let or_input = |price_of: f64| {
+            if price_of > 0.0 { price_of } else { price.input }
+        };
+        Terms {
+            rules: self.rules(),
+            rates: Rates {
+                input: price.input,
+                read: or_input(price.cache_read),
+                write: or_input(price.cache_write_5m),
+                output: price.output,
+                web_search: self.web_search,
+                tier: model.tier,
+            },
+        }
+    }
 }
 
 /// A table of regimes.
@@ -180,21 +199,7 @@ impl RegimeTable {
             let mut families = regime.models.iter();
             families.any(|family| model.id.starts_with(family.as_str()))
         })?;
-        let price = model.price;
-        let or_input = |price_of: f64| {
-            if price_of > 0.0 { price_of } else { price.input }
-        };
-        Some(Terms {
-            rules: regime.rules(),
-            rates: Rates {
-                input: price.input,
-                read: or_input(price.cache_read),
-                write: or_input(price.cache_write_5m),
-                output: price.output,
-                web_search: regime.web_search,
-                tier: model.tier,
-            },
-        })
+        Some(regime.priced(model))
     }
 }
 

@@ -102,12 +102,7 @@ impl RequestLog {
 
     /// Adds a request that begins with the first `same` blocks of the one before, as far as that has so
     /// many; `blocks` are those after them.
-    pub fn push(
-        &mut self,
-        same: usize,
-        blocks: impl IntoIterator<Item = Block>,
-        call: Call,
-    ) {
+    pub fn push(&mut self, same: usize, blocks: impl IntoIterator<Item = Block>, call: Call) {
         let Call { start_ms, output_tokens, web_searches } = call;
         let same = same.min(self.latest.len());
         let mut blocks = blocks.into_iter().peekable();

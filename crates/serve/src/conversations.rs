@@ -7,21 +7,25 @@
 //! the one that it left.
 
 use crate::answers::{self, Answers};
+use crate::bill::{Bill, Requests, Sums};
 use crate::course::Course;
+use crate::fold::Turn;
 use crate::folding::Folding;
 use crate::journals::{self, JournalsError, Named};
+use crate::outcome::protocol;
 use crate::seen::{self, Begun, Seen};
 use foldback_core::conversation::Conversation;
 use foldback_core::log::{Message, Role};
+use foldback_core::meter::Meter;
 use foldback_core::services::Services;
 use foldback_core::{Frame, Limits};
 use foldback_live::Metrics;
 use foldback_live::follow::identity::{self, Key};
-use foldback_live::follow::{Followed, Sizes, base_of, frame_of};
+use foldback_live::follow::{Followed, base_of, frame_of};
 use foldback_wire::Request;
 use lru::LruCache;
 use rayon::ThreadPool;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -35,7 +39,21 @@ use tokio::sync::oneshot;
 pub(crate) type Id = u64;
 
 /// A conversation that one request at a time changes.
-pub(crate) type Shared = Arc<tokio::sync::Mutex<Followed>>;
+pub(crate) type Shared = Arc<tokio::sync::Mutex<Held>>;
+
+/// What one request at a time changes.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) followed: Followed,
+    /// What its requests cost.
+    pub(crate) requests: Requests,
+}
+
+impl Held {
+    fn new(followed: Followed) -> Shared {
+        Arc::new(tokio::sync::Mutex::new(Self { followed, requests: Requests::default() }))
+    }
+}
 
 /// The conversations that are followed.
 pub(crate) struct Conversations {
@@ -56,6 +74,8 @@ struct Kept {
     next: Id,
     bytes: usize,
     evicted: u64,
+    /// By protocol, what the answers of all conversations cost, those that had to go included.
+    sums: BTreeMap<&'static str, Sums>,
 }
 
 struct Entry {
@@ -82,6 +102,7 @@ impl Conversations {
             next: 1,
             bytes: 0,
             evicted: 0,
+            sums: BTreeMap::new(),
         };
         let new = Self {
             folding,
@@ -106,8 +127,7 @@ impl Conversations {
             let (tip, bytes) = (followed.key(), followed.bytes());
             let mut kept = lock(&self.kept);
             kept.next = kept.next.max(named.id + 1);
-            let followed = Arc::new(tokio::sync::Mutex::new(followed));
-            kept.insert(named.id, followed, named.base, Some(path));
+            kept.insert(named.id, Held::new(followed), named.base, Some(path));
             // Its frame is not known. An answer of the model is enough to go on.
             kept.claim(named.id, tip, blake3::Hash::from_bytes([0; 32]));
             kept.weigh(named.id, bytes);
@@ -158,7 +178,7 @@ impl Conversations {
                 let path = self.folding.journal.as_ref().map(|folder| named.path(folder));
                 let followed = Followed::new(self.empty(frame, limits), base, keys[base])
                     .written_to(path.clone());
-                kept.insert(id, Arc::new(tokio::sync::Mutex::new(followed)), base, path);
+                kept.insert(id, Held::new(followed), base, path);
                 id
             }
         };
@@ -208,11 +228,12 @@ impl Conversations {
 
     /// Adds a request to the course of its conversation, which takes so many bytes in memory now. Where all together
     /// take too many, the oldest go.
-    pub(crate) fn note(&self, id: Id, request: &Request, followed: &mut Followed) {
+    pub(crate) fn note(&self, id: Id, request: &Request, held: &mut Held) {
+        let Held { followed, requests } = held;
         let mut kept = lock(&self.kept);
         if let Some(entry) = kept.entries.peek_mut(&id) {
             entry.course.add(request, followed.sizes());
-            kept.weigh(id, followed.bytes());
+            kept.weigh(id, followed.bytes() + requests.bytes());
             kept.evict(self.folding.max_conversations, self.folding.max_bytes);
         }
     }
@@ -230,13 +251,29 @@ impl Conversations {
         (kept.entries.len() as u64, kept.bytes as u64, kept.evicted)
     }
 
-    /// Remembers what a provider said of its answer to a request of a conversation.
-    pub(crate) fn answered(&self, id: Id, request: Key, message: &Message, sizes: Sizes) {
-        let journal = lock(&self.kept).entries.peek(&id).and_then(|entry| entry.path.clone());
-        let folded = self.folding.shadow.then_some(sizes);
-        if self.answers.reported(request, message, folded, journal.as_deref()).is_err() {
+    /// Remembers what a provider said of its answer to a request of a conversation, and adds what both cost.
+    pub(crate) fn answered(&self, turn: &Turn, answer: &Message) {
+        let output = Meter::new(Arc::clone(self.folding.strategy.estimator())).measure(answer);
+        let mut kept = lock(&self.kept);
+        // One that had to go is in the sums of all.
+        let mut gone = Bill::default();
+        let (bill, journal) = match kept.entries.peek_mut(&turn.id) {
+            Some(entry) => (&mut entry.course.bill, entry.path.clone()),
+            None => (&mut gone, None),
+        };
+        let added = bill.add(turn.pair.as_ref(), turn.sent, answer, output);
+        kept.sums.entry(protocol(Some(turn.request.dialect()))).or_default().add(&added);
+        drop(kept);
+        let folded = self.folding.shadow.then_some(turn.sizes);
+        let request = identity::end(&turn.keys);
+        if self.answers.reported(request, answer, folded, journal.as_deref()).is_err() {
             self.unwritten();
         }
+    }
+
+    /// By protocol, what answers cost.
+    pub(crate) fn sums(&self) -> BTreeMap<&'static str, Sums> {
+        lock(&self.kept).sums.clone()
     }
 }
 

@@ -1,5 +1,6 @@
 //! The course of a conversation through the proxy, as the page shows it: sizes, and no content.
 
+use crate::bill::Bill;
 use foldback_live::follow::Sizes;
 use foldback_wire::{Dialect, Request};
 use std::collections::VecDeque;
@@ -22,6 +23,8 @@ pub(crate) struct Course {
     pub(crate) sent: u64,
     /// The sizes of the latest requests, the newest last.
     pub(crate) sizes: VecDeque<Sizes>,
+    /// What its answers cost.
+    pub(crate) bill: Bill,
 }
 
 impl Course {

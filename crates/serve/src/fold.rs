@@ -3,14 +3,15 @@
 //! All of this runs apart from the tasks that wait for connections: reading and folding a large request takes
 //! milliseconds of computing. Whatever goes wrong here, a panic included, ends with the client's own bytes.
 
+use crate::bill::{Pair, Sent};
 use crate::breakpoints;
-use crate::conversations::{Conversations, Id, Shared};
+use crate::conversations::{Conversations, Held, Id, Shared};
 use crate::outcome::Outcome;
 use crate::seen::{self, Read};
 use axum::body::Bytes;
 use foldback_core::Limits;
 use foldback_core::log::Message;
-use foldback_live::follow::identity::{self, Key};
+use foldback_live::follow::identity::Key;
 use foldback_live::follow::{Followed, Received, Sizes, Unsendable};
 use foldback_wire::{Dialect, Request, Text, WireError};
 use std::sync::Arc;
@@ -31,12 +32,16 @@ pub(crate) struct Made {
 #[derive(Clone, Debug)]
 pub(crate) struct Turn {
     conversations: Arc<Conversations>,
-    id: Id,
-    followed: Shared,
-    request: Request,
-    keys: Arc<Vec<Key>>,
+    pub(crate) id: Id,
+    shared: Shared,
+    pub(crate) request: Request,
+    pub(crate) keys: Arc<Vec<Key>>,
     /// The sizes of the request.
     pub(crate) sizes: Sizes,
+    /// What it is priced by; `None` where nobody knows the price of its model.
+    pub(crate) pair: Option<Pair>,
+    /// What the provider was sent.
+    pub(crate) sent: Sent,
 }
 
 /// Reads a request and folds its conversation.
@@ -82,11 +87,12 @@ fn begin(
     if folding.strategy.refuses(limits).is_some() {
         return Err("window-too-small");
     }
-    let (id, followed) = conversations.of(&request, &keys, limits);
+    let (id, shared) = conversations.of(&request, &keys, limits);
     conversations.saw(id, seen);
+    let sent = if folding.shadow { Sent::Shadow } else { Sent::View };
     let conversations = Arc::clone(conversations);
-    let sizes = Sizes::default();
-    Ok((Turn { conversations, id, followed, request, keys, sizes }, limits))
+    let (sizes, pair) = (Sizes::default(), None);
+    Ok((Turn { conversations, id, shared, request, keys, sizes, pair, sent }, limits))
 }
 
 /// Forgets the conversation unless all went well: a panic leaves it in a state that nobody knows.
@@ -108,8 +114,9 @@ impl Turn {
     fn fold(mut self, limits: Limits, body: Bytes) -> Made {
         let conversations = Arc::clone(&self.conversations);
         let mut guard = Guarded { conversations: &conversations, id: self.id, good: false };
-        let followed = Arc::clone(&self.followed);
-        let mut followed = Handle::current().block_on(followed.lock());
+        let shared = Arc::clone(&self.shared);
+        let mut held = Handle::current().block_on(shared.lock());
+        let Held { followed, requests } = &mut *held;
         if !followed.is_repeated(&self.keys) {
             // A longer request of the same conversation was faster.
             guard.good = true;
@@ -121,16 +128,21 @@ impl Turn {
             conversations.unwritten();
         }
         self.sizes = followed.sizes();
-        conversations.note(self.id, &self.request, &mut followed);
-        let folded = self.written(&followed);
+        let (dialect, model) = (self.request.dialect(), self.request.model());
+        self.pair = requests.take(&conversations.folding, dialect, model, followed);
+        let folded = self.written(followed);
+        conversations.note(self.id, &self.request, &mut held);
         guard.good = true;
-        drop(followed);
+        drop(held);
         let sizes = self.sizes;
         let (outcome, body) = match folded {
             _ if conversations.folding.shadow => (Outcome::Shadow(sizes), body),
             Ok(None) => (Outcome::Unchanged(sizes), body),
             Ok(Some(folded)) => (Outcome::Folded(sizes), folded),
-            Err(why) => (Outcome::Fault(why), body),
+            Err(why) => {
+                self.sent = Sent::Own;
+                (Outcome::Fault(why), body)
+            }
         };
         Made { outcome, body, turn: Some(self) }
     }
@@ -154,7 +166,7 @@ impl Turn {
 
     /// The provider's answer to the request.
     pub(crate) fn answered(&self, answer: &Message) {
-        self.conversations.answered(self.id, identity::end(&self.keys), answer, self.sizes);
+        self.conversations.answered(self, answer);
     }
 
     /// The provider refused the request for its size: the request after one more fold, with its sizes. `None` where
@@ -164,19 +176,22 @@ impl Turn {
         let again = move || {
             let conversations = Arc::clone(&turn.conversations);
             let mut guard = Guarded { conversations: &conversations, id: turn.id, good: false };
-            let followed = Arc::clone(&turn.followed);
-            let mut followed = Handle::current().block_on(followed.lock());
+            let shared = Arc::clone(&turn.shared);
+            let mut held = Handle::current().block_on(shared.lock());
+            let Held { followed, requests } = &mut *held;
             let current = followed.is_at(&turn.keys);
             let folded = current && Handle::current().block_on(followed.overflow());
             if followed.record().is_err() {
                 conversations.unwritten();
             }
-            let body = if folded { turn.written(&followed) } else { Ok(None) };
+            let body = if folded { turn.written(followed) } else { Ok(None) };
             turn.sizes = followed.sizes();
             guard.good = true;
             let body = body.ok().flatten()?;
-            conversations.note(turn.id, &turn.request, &mut followed);
-            drop(followed);
+            let now = conversations.folding.clock.now();
+            turn.pair = turn.pair.map(|pair| requests.again(pair, followed, now));
+            conversations.note(turn.id, &turn.request, &mut held);
+            drop(held);
             Some((body, turn))
         };
         self.conversations.work(again).await.flatten()

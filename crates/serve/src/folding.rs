@@ -4,6 +4,8 @@ use foldback_core::Limits;
 use foldback_core::services::Clock;
 use foldback_core::strategy::Strategy;
 use foldback_live::SystemClock;
+use foldback_prices::{ModelTable, RegimeTable, Terms};
+use foldback_wire::Dialect;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,6 +13,9 @@ use thiserror::Error;
 
 /// The limits of a model by its name; `None` where nobody knows them.
 pub type LimitsOf = Arc<dyn Fn(Option<&str>) -> Option<Limits> + Send + Sync>;
+
+/// Prices and caching rules of a model by its protocol and its name; `None` where nobody knows them.
+pub type TermsOf = Arc<dyn Fn(Dialect, Option<&str>) -> Option<Terms> + Send + Sync>;
 
 /// How conversations are folded.
 #[derive(Clone)]
@@ -20,6 +25,8 @@ pub struct Folding {
     pub strategy: Arc<Strategy>,
     /// The limits of models.
     pub limits: LimitsOf,
+    /// The prices of models.
+    pub terms: TermsOf,
     /// Change nothing, and count what would have been changed.
     pub shadow: bool,
     /// Most conversations that are kept. The one that was not asked for longest goes first; should it come back, it is
@@ -58,6 +65,7 @@ impl Folding {
         Ok(Self {
             strategy,
             limits,
+            terms: terms_of(ModelTable::embedded(), RegimeTable::embedded()),
             shadow: false,
             max_conversations: 1_000,
             max_bytes: 1 << 30,
@@ -65,6 +73,20 @@ impl Folding {
             clock: Arc::new(SystemClock),
         })
     }
+}
+
+/// The prices of a table of models. A model whose family has no caching rules of its own is cached by those of its
+/// protocol.
+pub fn terms_of(models: ModelTable, regimes: RegimeTable) -> TermsOf {
+    Arc::new(move |dialect, name| {
+        let model = models.find(name?)?;
+        let of_protocol = match dialect {
+            Dialect::Anthropic => "anthropic-5m",
+            _ => "openai",
+        };
+        let terms = regimes.own(model).or_else(|| Some(regimes.find(of_protocol)?.priced(model)));
+        terms.filter(|terms| terms.rates.input > 0.0)
+    })
 }
 
 impl fmt::Debug for Folding {

@@ -21,6 +21,7 @@
 //! | `answers` | what providers said of their answers |
 //! | `fold` | from the body of a request to the body that is sent |
 //! | `journals` | conversations on disk, for a restart |
+//! | `bill` | what requests cost, and would have cost without folds |
 //! | `course`, `page` | what the page shows of a conversation |
 //! | `breakpoints` | cache marks whose message was folded away |
 //! | `watch` | reads an answer while it goes through |
@@ -30,6 +31,7 @@
 mod access;
 mod answers;
 mod app;
+mod bill;
 mod breakpoints;
 mod conversations;
 mod course;
@@ -49,7 +51,7 @@ pub mod settings;
 mod upstream;
 mod watch;
 
-pub use folding::{AsksModel, Folding, LimitsOf};
+pub use folding::{AsksModel, Folding, LimitsOf, TermsOf};
 pub use journals::JournalsError;
 pub use server::{ServeError, Server};
 pub use settings::{Settings, SettingsError};

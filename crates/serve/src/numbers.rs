@@ -5,15 +5,19 @@
 //! | `foldback_proxy_requests_total` | `protocol`, `outcome`, `why` |
 //! | `foldback_proxy_refused_total` | `why` |
 //! | `foldback_proxy_received_tokens_total`, `foldback_proxy_sent_tokens_total` | `protocol` |
+//! | `foldback_proxy_received_usd_total`, `foldback_proxy_sent_usd_total`, `foldback_proxy_saved_usd` | `protocol` |
+//! | `foldback_proxy_priced_total` | `protocol`, `by` |
 //! | `foldback_proxy_connections` | |
 //! | `foldback_proxy_conversations`, `foldback_proxy_conversation_bytes` | |
 //! | `foldback_proxy_evicted_total`, `foldback_proxy_journal_failures_total` | |
 //!
 //! Tokens are those of requests that were followed, by the strategy's estimator: as they came, and as they were sent or,
-//! in shadow, would have been. Behind these are the counters of the engine, [`foldback_live::metrics`].
+//! in shadow, would have been. Dollars are those of the same two requests with their answers ([`bill`](crate::bill)); `by`
+//! says what an answer was priced by: what its provider `reported`, an `estimate`, or `nothing`. Behind these are the counters of the engine, [`foldback_live::metrics`].
 //!
 //! Labels are names of a fixed list, so their number is bounded.
 
+use crate::bill::Sums;
 use crate::conversations::Conversations;
 use crate::outcome::{Outcome, protocol};
 use foldback_wire::Dialect;
@@ -91,6 +95,7 @@ impl Numbers {
                 let _ = writeln!(out, "foldback_proxy_{name}{{protocol=\"{protocol}\"}} {count}");
             }
         }
+        dollars(&mut out, &conversations.sums());
         let (count, bytes, evicted) = conversations.count();
         single(&mut out, "conversations", "gauge", "Conversations that are kept.", count);
         single(
@@ -107,6 +112,48 @@ impl Numbers {
         let connections = self.connections.load(Ordering::Relaxed);
         single(&mut out, "connections", "gauge", "Connections that are open.", connections);
         out + &conversations.metrics.snapshot().prometheus()
+    }
+}
+
+/// What answers cost.
+fn dollars(out: &mut String, sums: &BTreeMap<&'static str, Sums>) {
+    type Of = fn(&Sums) -> f64;
+    let rows: [(&str, &str, &str, Of); 3] = [
+        (
+            "received_usd_total",
+            "counter",
+            "Dollars that answered requests would have cost as clients sent them, by estimate.",
+            |sums| sums.received,
+        ),
+        (
+            "sent_usd_total",
+            "counter",
+            "Dollars for the same requests as their views show them.",
+            |sums| sums.sent,
+        ),
+        (
+            "saved_usd",
+            "gauge",
+            "The first less the second; negative where folds cost more.",
+            Sums::saved,
+        ),
+    ];
+    for (name, kind, help, of) in rows {
+        head(out, name, kind, help);
+        for (protocol, sums) in sums {
+            let usd = of(sums);
+            let _ = writeln!(out, "foldback_proxy_{name}{{protocol=\"{protocol}\"}} {usd:.6}");
+        }
+    }
+    head(out, "priced_total", "counter", "Answers, by what they were priced by.");
+    for (protocol, Sums { reported, estimated, unpriced, .. }) in sums {
+        for (by, count) in [("reported", reported), ("estimate", estimated), ("nothing", unpriced)]
+        {
+            let _ = writeln!(
+                out,
+                "foldback_proxy_priced_total{{protocol=\"{protocol}\",by=\"{by}\"}} {count}"
+            );
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The page of a proxy: its conversations with their saw-tooth, and what they saved. One answer without a script, which
 //! loads nothing and asks for itself again every few seconds.
 
+use crate::bill::Sums;
 use crate::conversations::{Conversations, Id};
 use crate::course::Course;
 use crate::outcome::protocol;
@@ -27,6 +28,10 @@ pub(crate) fn page(conversations: &Conversations) -> String {
     let courses = conversations.courses(MOST);
     let (count, _, _) = conversations.count();
     let preset = escaped(&folding.strategy.label());
+    let sums = conversations.sums().values().fold(Sums::default(), |mut all, sums| {
+        all.add(sums);
+        all
+    });
     let does = match folding.shadow {
         true => "changes nothing and shows what it would send",
         false => "sends what the view shows",
@@ -37,12 +42,13 @@ pub(crate) fn page(conversations: &Conversations) -> String {
          <p>This proxy {does}. {count} conversations are kept; the latest come first. Sizes are tokens by the preset's \
          estimator. <a href=\"/metrics\">All counters</a></p>\n"
     );
+    out.push_str(&in_all(&sums, folding.shadow));
     if courses.is_empty() {
         out.push_str("<p>No conversation went through yet.</p>\n");
     } else {
         out.push_str(
             "<table>\n<tr><th>conversation</th><th>protocol</th><th>model</th><th>requests</th><th>messages</th>\
-             <th>received</th><th>sent</th><th>folds</th><th>saved in all</th><th>sent, and received in grey</th></tr>\n",
+             <th>received</th><th>sent</th><th>folds</th><th>tokens saved</th><th>dollars saved</th><th>sent, and received in grey</th></tr>\n",
         );
         courses.iter().for_each(|(id, course)| row(&mut out, *id, course));
         out.push_str("</table>\n");
@@ -55,11 +61,12 @@ fn row(out: &mut String, id: Id, course: &Course) {
     let latest = course.latest();
     let saved = course.received.saturating_sub(course.sent);
     let share = (saved as f64 * 100.0 / course.received.max(1) as f64).round();
+    let bill = dollars(&course.bill.sums);
     // Writing to a string can't fail.
     let _ = writeln!(
         out,
         "<tr><td>{id}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
-         <td>{saved} ({share} %)</td><td>{}</td></tr>",
+         <td>{saved} ({share} %)</td><td>{bill}</td><td>{}</td></tr>",
         protocol(course.dialect),
         escaped(&course.model),
         course.requests,
@@ -69,6 +76,65 @@ fn row(out: &mut String, id: Id, course: &Course) {
         latest.folds,
         plot(course),
     );
+}
+
+/// What was saved since the start, of all conversations.
+fn in_all(sums: &Sums, shadow: bool) -> String {
+    let saved = match shadow {
+        true => "Would have been saved",
+        false => "Saved",
+    };
+    let of = format!(
+        "<p class=\"saved\">{saved} since the start, by estimate: <b>{}</b>.</p>\n",
+        dollars(sums)
+    );
+    let how = match (sums.reported, sums.estimated) {
+        (0, 0) => String::new(),
+        (reported, 0) => format!("{reported} answers are priced by what their providers reported"),
+        (0, estimated) => {
+            format!("No provider reported usage: {estimated} answers are priced by estimate alone")
+        }
+        (reported, estimated) => format!(
+            "{reported} answers are priced by what their providers reported, {estimated} by estimate alone"
+        ),
+    };
+    let unknown = match sums.unpriced {
+        0 => String::new(),
+        unpriced => format!(
+            "<p>{unpriced} answers have no price, because the table of models does not know their model. <code>--models \
+             FILE</code> takes a table that does, as <code>foldback compare</code> does.</p>\n"
+        ),
+    };
+    let how = if how.is_empty() {
+        how
+    } else {
+        format!("<p>{how}. What was not sent is always estimated.</p>\n")
+    };
+    format!("{}{how}{unknown}", if sums.priced() > 0 { of } else { String::new() })
+}
+
+/// Dollars saved, of which, and their share.
+fn dollars(sums: &Sums) -> String {
+    if sums.priced() == 0 {
+        return match sums.unpriced {
+            0 => "–".to_owned(),
+            _ => "no price".to_owned(),
+        };
+    }
+    let share = match sums.received > 0.0 {
+        true => (sums.saved() * 100.0 / sums.received).round(),
+        false => 0.0,
+    };
+    format!("{} of {} ({share:.0} %)", usd(sums.saved()), usd(sums.received))
+}
+
+/// Dollars to the cent; less than ten to the hundredth of a cent.
+fn usd(dollars: f64) -> String {
+    let sign = if dollars < 0.0 { "−" } else { "" };
+    match dollars.abs() {
+        small if small < 10.0 => format!("{sign}${small:.4}"),
+        large => format!("{sign}${large:.2}"),
+    }
 }
 
 /// The sizes of the latest requests as two lines.

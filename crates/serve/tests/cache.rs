@@ -12,20 +12,45 @@ use crate::support::talk::{body, calls, list, recorded, send};
 use crate::support::{Proxy, folding, strategy};
 use foldback::Limits;
 use foldback::core::log::Message;
+use foldback::core::stage::Estimator;
 use foldback::wire::{self, Dialect};
 use foldback_fake_provider::{FakeProvider, Reply, Script};
 use foldback_formats::Session;
 use foldback_replay::cost::RegimeTable;
+use foldback_replay::study::OWN;
 use foldback_replay::{Corpus, ModelTable, Preset, Reporting, Run, Setup, Store, compare};
 use foldback_stages::estimator::{Rounding, Unit, chars};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Tokens that a comparison sends under a preset, and those of them that are read from the cache.
-fn compared(log: &[Arc<Message>], dialect: Dialect, preset: &str, limits: Limits) -> (u64, u64) {
+/// What a comparison says of a log under a preset.
+pub(crate) struct Compared {
+    /// Tokens that it sends.
+    sent: u64,
+    /// Those of them that are read from the cache.
+    read: u64,
+    /// Dollars at the model's own prices for requests and answers, without folds and with them.
+    pub(crate) usd: [f64; 2],
+}
+
+/// Four characters are a token.
+pub(crate) fn four() -> Arc<dyn Estimator> {
+    Arc::new(chars(Unit::Utf16, Rounding::Ceil))
+}
+
+/// Compares a preset with no compaction.
+pub(crate) fn compared(
+    log: &[Arc<Message>],
+    dialect: Dialect,
+    model: &str,
+    preset: &str,
+    limits: Limits,
+    measure: Arc<dyn Estimator>,
+) -> Compared {
     // The proxy notes when a message came, and its clock stands.
     let came = log.iter().map(|message| Arc::new(Message::clone(message).with_time(0)));
     let mut session = Session::of_messages("s", came.collect());
+    session.model = Some(model.to_owned());
     session.frame = wire::Request::parse(dialect, body(dialect, log)).unwrap().frame().clone();
     let presets = ["none", preset].map(|name| {
         let mut strategy = Arc::into_inner(strategy(name)).unwrap();
@@ -38,20 +63,27 @@ fn compared(log: &[Arc<Message>], dialect: Dialect, preset: &str, limits: Limits
         model: None,
         models: ModelTable::embedded(),
         regimes: RegimeTable::embedded(),
-        measure: Arc::new(chars(Unit::Utf16, Rounding::Ceil)),
+        measure,
     };
     let store = Store::temporary().unwrap();
     let run = Run { store: &store, progress: &|| (), strict: false };
     let corpus = Corpus::of([session]);
     let comparison = compare(&corpus, &presets, &setup, Reporting::default(), run).unwrap();
-    let rows = comparison.record(&store, 0, 1).unwrap().rows;
+    let records = [0, 1].map(|at| comparison.record(&store, 0, at).unwrap());
+    let usd = records.each_ref().map(|record| {
+        let mut bills = record.bills.iter();
+        let own = bills.find(|bill| &*bill.regime == OWN);
+        // What a model would have taken for the summaries is no part of it.
+        own.map_or(0.0, |bill| bill.input_usd + bill.output_usd)
+    });
+    let rows = &records[1].rows;
     let sum = |of: fn(&foldback_replay::CallRow) -> u64| rows.iter().map(of).sum();
-    (sum(|row| row.input_tokens), sum(|row| row.cache_read))
+    Compared { sent: sum(|row| row.input_tokens), read: sum(|row| row.cache_read), usd }
 }
 
 /// Characters of the texts in a message.
 fn characters(value: &Value) -> usize {
-    const TEXTS: [&str; 4] = ["text", "content", "arguments", "thinking"];
+    const TEXTS: [&str; 5] = ["text", "content", "arguments", "thinking", "output"];
     match value {
         Value::Array(items) => items.iter().map(characters).sum(),
         Value::Object(members) => {
@@ -68,6 +100,24 @@ fn characters(value: &Value) -> usize {
     }
 }
 
+/// A provider's cache of one conversation, in characters: it keeps the latest request.
+#[derive(Default)]
+pub(crate) struct Cached(Vec<Value>);
+
+impl Cached {
+    /// Characters of a request, and those of its beginning that the cache has.
+    pub(crate) fn take(&mut self, request: &Value, dialect: Dialect) -> (usize, usize) {
+        let blocks: Vec<Value> = std::iter::once(request["tools"].clone())
+            .chain(request[list(dialect)].as_array().unwrap().iter().cloned())
+            .collect();
+        let same = blocks.iter().zip(&self.0).take_while(|(one, other)| one == other).count();
+        let sum = |blocks: &[Value]| blocks.iter().map(characters).sum();
+        let taken = (sum(&blocks), sum(&blocks[..same]));
+        self.0 = blocks;
+        taken
+    }
+}
+
 /// The same of what the provider was sent.
 async fn seen(log: &[Arc<Message>], dialect: Dialect, preset: &str, limits: Limits) -> (u64, u64) {
     let answer = Script::answer(|_| Reply::text("ok").without_usage());
@@ -76,15 +126,10 @@ async fn seen(log: &[Arc<Message>], dialect: Dialect, preset: &str, limits: Limi
     for (before, _) in calls(log) {
         assert_eq!(send(&proxy, dialect, body(dialect, before)).await.1, 200);
     }
-    let (mut all, mut read, mut last) = (0, 0, Vec::new());
+    let (mut all, mut read, mut cache) = (0, 0, Cached::default());
     for request in provider.requests() {
-        let blocks: Vec<Value> = std::iter::once(request.body["tools"].clone())
-            .chain(request.body[list(dialect)].as_array().unwrap().iter().cloned())
-            .collect();
-        let same = blocks.iter().zip(&last).take_while(|(one, other)| one == other).count();
-        all += blocks.iter().map(characters).sum::<usize>();
-        read += blocks[..same].iter().map(characters).sum::<usize>();
-        last = blocks;
+        let (sent, held) = cache.take(&request.body, dialect);
+        (all, read) = (all + sent, read + held);
     }
     (all as u64 / 4, read as u64 / 4)
 }
@@ -102,8 +147,9 @@ async fn cache_reads_of_what_is_sent_are_those_of_a_comparison() {
         for preset in ["tiered", "tunacode"] {
             let of = log.clone();
             // A comparison has a runtime of its own, which the thread of a test can't have.
-            let compared = std::thread::spawn(move || compared(&of, dialect, preset, limits));
-            let (input, read) = compared.join().unwrap();
+            let compared =
+                std::thread::spawn(move || compared(&of, dialect, "m-1", preset, limits, four()));
+            let Compared { sent: input, read, .. } = compared.join().unwrap();
             let (sent, cached) = seen(&log, dialect, preset, limits).await;
             println!("{file}, {preset}: sent {sent}, {input}; read {cached}, {read}");
             assert!(read < input * 99 / 100, "{file}, {preset}: something is folded");

@@ -11,4 +11,5 @@ mod journal;
 mod page;
 mod pass;
 mod recover;
+mod savings;
 mod support;

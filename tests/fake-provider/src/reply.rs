@@ -41,6 +41,8 @@ pub struct Usage {
     pub output: u64,
     /// Tokens of the request that were read from the cache.
     pub cached: u64,
+    /// Tokens of the request that were written to the cache. Only Anthropic's protocol tells of them.
+    pub written: u64,
 }
 
 /// What the model says.
@@ -173,7 +175,7 @@ impl Reply {
     /// What the answer says it cost, instead of what the provider's counter says.
     #[must_use]
     pub fn usage(self, input: u64, output: u64) -> Self {
-        self.usage_of(Usage { input, output, cached: 0 })
+        self.usage_of(Usage { input, output, ..Usage::default() })
     }
 
     /// As [`usage`](Self::usage), with all figures.

@@ -274,7 +274,7 @@ fn write(request: &Recorded, path: &str, reply: Reply) -> Response {
             let counted = Usage {
                 input: request.tokens,
                 output: (answer.bytes() as u64).div_ceil(4),
-                cached: 0,
+                ..Usage::default()
             };
             let usage = reply.usage.unwrap_or(counted);
             let spelling = Spelling {

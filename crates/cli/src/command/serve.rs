@@ -7,7 +7,8 @@ use crate::{output, strategies};
 use foldback_core::Limits;
 use foldback_core::strategy::Strategy;
 use foldback_replay::Setup;
-use foldback_serve::{Folding, LimitsOf, Server, Settings};
+use foldback_serve::folding::terms_of;
+use foldback_serve::{Folding, LimitsOf, Server, Settings, TermsOf};
 use std::sync::Arc;
 
 pub(crate) fn run(args: &Serve) -> Result<(), Error> {
@@ -19,8 +20,10 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
     strategies::check_window(&strategy, setup.limits)?;
     let label = strategy.label();
     let usage = |error: &dyn std::fmt::Display| Error::Usage(error.to_string());
+    let terms = prices(&setup);
     let mut folding = Folding::new(Arc::clone(&strategy), limits_of(setup, strategy))
         .map_err(|error| usage(&error))?;
+    folding.terms = terms;
     folding.shadow = args.shadow;
     folding.journal.clone_from(&args.journal);
     folding.max_conversations = args.max_conversations;
@@ -66,6 +69,13 @@ fn limits_of(setup: Setup, strategy: Arc<Strategy>) -> LimitsOf {
         let model = setup.model.as_deref().or(strategy.model.as_deref()).or(model);
         Some(setup.limits_of(model, Limits::default(), &strategy))
     })
+}
+
+/// The prices of a model: of the command line's where one is given, as in a comparison.
+fn prices(setup: &Setup) -> TermsOf {
+    let terms = terms_of(setup.models.clone(), setup.regimes.clone());
+    let given = setup.model.clone();
+    Arc::new(move |dialect, model| terms(dialect, given.as_deref().or(model)))
 }
 
 /// A signal to stop came: Ctrl-C, or that of a supervisor.

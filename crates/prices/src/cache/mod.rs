@@ -71,9 +71,8 @@ impl Cache {
         let before = self.times.last().copied().unwrap_or(i64::MIN);
         let now = start_ms.unwrap_or(before).max(before);
         let ttl = self.rules.ttl_ms;
-        let alive = |last: i64| {
-            ttl.is_none_or(|ttl| last == i64::MIN || now.saturating_sub(last) <= ttl)
-        };
+        let alive =
+            |last: i64| ttl.is_none_or(|ttl| last == i64::MIN || now.saturating_sub(last) <= ttl);
         // Time runs forward, so nothing else is younger than the request before.
         let held = self.previous.is_some() && alive(before);
         let mut read = if held { request.kept_tokens } else { 0 };
@@ -82,9 +81,8 @@ impl Cache {
             read = longer.last().map_or(read, |prefix| prefix.tokens);
         }
         let total = request.input_tokens;
-        let churn = self
-            .previous
-            .map_or(0, |before| before.min(total).saturating_sub(request.kept_tokens));
+        let churn =
+            self.previous.map_or(0, |before| before.min(total).saturating_sub(request.kept_tokens));
         let expired = self.previous.is_some() && !held;
         self.times.push(now);
         self.previous = Some(total);

@@ -19,7 +19,8 @@ mod tests;
 pub use agreement::{Agreement, RecordedCall, TOLERANCE, agreement};
 pub(crate) use call::{call_of, output_tokens, recorded_output};
 pub use foldback_prices::{
-    Block, CacheRules, CacheUse, Rates, Regime, RegimeTable, RegimeTableError, RequestLog, SentRequest, Terms,
+    Block, CacheRules, CacheUse, Rates, Regime, RegimeTable, RegimeTableError, RequestLog,
+    SentRequest, Terms,
 };
 pub use forgetting::{Bounds, Reread, Verdict, bounds, compare};
 pub use ledger::{LedgerFiring, LedgerRow};

@@ -130,4 +130,3 @@ fn agreement_of(path: &std::path::Path, rules: CacheRules) -> Option<Agreement> 
     }
     Some(agreement(&calls, rules)).filter(|agreement| agreement.pairs > 0)
 }
-

@@ -6,8 +6,8 @@ use crate::cost::{
     LedgerFiring, LedgerRow, Priced, Regime, RequestLog, Reread, SummaryCall, Terms, bounds,
 };
 use crate::measures::firings as measures;
-use foldback_prices::ModelTable;
 use crate::number::total;
+use foldback_prices::ModelTable;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -89,13 +89,16 @@ pub(crate) fn body(dialect: Dialect, log: &[Arc<Message>]) -> String {
     spelt(dialect, &messages)
 }
 
+/// The model that is asked. No table knows it.
+pub(crate) const MODEL: &str = "m-1";
+
 /// The body of a request, in a spelling that no library writes.
 pub(crate) fn spelt(dialect: Dialect, messages: &[Value]) -> String {
     let messages: Vec<String> = messages.iter().map(|message| format!("\n  {message}")).collect();
     let list = list(dialect);
     let tools = r#"[ {"name" : "read"} ]"#;
     format!(
-        "{{ \"model\" : \"m-1\", \"max_tokens\" : 500,\n \"tools\" : {tools}, \"{list}\" : [{} ] , \"temperature\" : 1.0 }}\n",
+        "{{ \"model\" : \"{MODEL}\", \"max_tokens\" : 500,\n \"tools\" : {tools}, \"{list}\" : [{} ] , \"temperature\" : 1.0 }}\n",
         messages.join(" ,")
     )
 }

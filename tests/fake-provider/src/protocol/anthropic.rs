@@ -113,9 +113,9 @@ fn finish(spelling: &Spelling<'_>) -> &'static str {
 /// Cached tokens are not part of `input_tokens` here.
 fn usage(usage: Usage, output: u64) -> Value {
     json!({
-        "input_tokens": usage.input.saturating_sub(usage.cached),
+        "input_tokens": usage.input.saturating_sub(usage.cached + usage.written),
         "cache_read_input_tokens": usage.cached,
-        "cache_creation_input_tokens": 0,
+        "cache_creation_input_tokens": usage.written,
         "output_tokens": output,
     })
 }

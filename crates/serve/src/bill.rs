@@ -1,0 +1,375 @@
+//! What the requests of a conversation cost, and what they would have cost without folds.
+//!
+//! Every request stands for two: the client's own, and the one that the view makes. One of them is sent. What the
+//! provider reports of it (read from the cache, written to it, neither) is what it cost. The other was not sent, so what it
+//! would have cost is an estimate. Its size grows by what the provider counts of new messages; what only one of the two has is
+//! estimated, and scaled by what the provider counted of the other. Of the beginning that requests before had, the provider
+//! is taken to have kept the same share. Where the provider reports nothing, both are counted by the cache model of a
+//! comparison, in tokens of the strategy's estimator.
+//!
+//! Answers cost the same on both sides. What is added up never goes through the history again: a request costs what is
+//! new in it.
+
+use crate::folding::Folding;
+use foldback_core::delta::Cursor;
+use foldback_core::log::{Message, Usage};
+use foldback_live::follow::Followed;
+use foldback_prices::{Cache, CacheUse, Call, RequestLog, Terms};
+use foldback_wire::Dialect;
+
+/// One request as the cache of its provider sees it, in tokens of the strategy's estimator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Weight {
+    total: u64,
+    /// Its beginning that an earlier request had, however long ago.
+    shared: u64,
+    /// It begins with all of the request before.
+    appends: bool,
+    /// What the cache does by its model.
+    cache: CacheUse,
+}
+
+/// A request as it came, as the view shows it, and what it is priced by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pair {
+    terms: Terms,
+    /// Number of the request, to tell which came one after the other.
+    number: usize,
+    received: Weight,
+    view: Weight,
+}
+
+/// Which request of a pair was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sent {
+    /// That of the view.
+    View,
+    /// The client's own; the view says what would have been sent.
+    Shadow,
+    /// The client's own, though the view is another: nothing is saved.
+    Own,
+}
+
+/// The requests of one conversation.
+#[derive(Debug, Default)]
+pub(crate) struct Requests {
+    model: Option<String>,
+    of_model: Option<OfModel>,
+}
+
+/// The requests to one model, whose prices are known. Caches of models share nothing.
+#[derive(Debug)]
+struct OfModel {
+    terms: Terms,
+    view: RequestLog,
+    cache: Cache,
+    cursor: Cursor,
+    /// Tokens of the frame of the first request: a change of it shows in what the provider reports.
+    frame: u64,
+    /// The latest request as it came: its tokens by the same frame, and when it came.
+    received: Option<(u64, i64)>,
+}
+
+impl Requests {
+    /// Takes a request that the conversation has taken; `None` where its model has no known price.
+    pub(crate) fn take(
+        &mut self,
+        folding: &Folding,
+        dialect: Dialect,
+        model: Option<&str>,
+        followed: &Followed,
+    ) -> Option<Pair> {
+        if self.of_model.is_none() || self.model.as_deref() != model {
+            let terms = (folding.terms)(dialect, model);
+            self.model = model.map(str::to_owned);
+            self.of_model = terms.map(|terms| OfModel::new(terms, followed));
+        }
+        let now = folding.clock.now();
+        let of_model = self.of_model.as_mut()?;
+        let (terms, received) = (of_model.terms, of_model.take_received(followed, now));
+        let view = of_model.take_view(followed, now);
+        Some(Pair { terms, number: of_model.view.requests().len(), received, view })
+    }
+
+    /// The same request after one more fold.
+    pub(crate) fn again(&mut self, pair: Pair, followed: &Followed, now: i64) -> Pair {
+        let Some(of_model) = &mut self.of_model else { return pair };
+        let view = of_model.take_view(followed, now);
+        Pair { view, number: of_model.view.requests().len(), ..pair }
+    }
+
+    /// Bytes that they take in memory.
+    pub(crate) fn bytes(&self) -> usize {
+        self.of_model.as_ref().map_or(0, |of_model| of_model.view.bytes() + of_model.cache.bytes())
+    }
+}
+
+impl OfModel {
+    fn new(terms: Terms, followed: &Followed) -> Self {
+        Self {
+            terms,
+            view: RequestLog::default(),
+            cache: Cache::new(terms.rules),
+            cursor: Cursor::default(),
+            frame: followed.conversation().meter(0).frame_tokens(),
+            received: None,
+        }
+    }
+
+    /// The request as it came: it goes on from the one before.
+    fn take_received(&mut self, followed: &Followed, now: i64) -> Weight {
+        let total = followed.sizes().received;
+        let messages = total.saturating_sub(followed.conversation().meter(0).frame_tokens());
+        let before = self.received.replace((self.frame + messages, now));
+        let shared = before.map_or(0, |(tokens, _)| tokens);
+        let expired = before
+            .zip(self.terms.rules.ttl_ms)
+            .is_some_and(|((_, at), ttl)| now.saturating_sub(at) > ttl);
+        let held = if expired { 0 } else { shared };
+        let cache = CacheUse { expired, ..CacheUse::of(total, held, self.terms.rules) };
+        Weight { total, shared, appends: true, cache }
+    }
+
+    /// The request as the view shows it now.
+    fn take_view(&mut self, followed: &Followed, now: i64) -> Weight {
+        let conversation = followed.conversation();
+        let delta = conversation.delta(&mut self.cursor);
+        self.view.send(conversation, &delta, 0, Call { start_ms: Some(now), ..Call::default() });
+        let total = followed.sizes().sent;
+        let Some(request) = self.view.requests().last() else { return Weight::default() };
+        let cache = self.cache.send(request, Some(now));
+        let use_of_all = CacheUse::of(total, cache.read, self.terms.rules);
+        Weight {
+            total,
+            shared: request.shared_tokens(),
+            appends: cache.churn == 0,
+            cache: CacheUse { expired: cache.expired, ..use_of_all },
+        }
+    }
+}
+
+/// Sums over answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Sums {
+    /// Dollars that the requests would have cost as they came, with their answers.
+    pub(crate) received: f64,
+    /// The same as they were sent or, in shadow, would have been.
+    pub(crate) sent: f64,
+    /// Answers whose provider reported what was sent.
+    pub(crate) reported: u64,
+    /// Answers counted by the model of the cache alone.
+    pub(crate) estimated: u64,
+    /// Answers of models whose price is not known. They are in no other sum.
+    pub(crate) unpriced: u64,
+}
+
+impl Sums {
+    /// Adds others.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.received += other.received;
+        self.sent += other.sent;
+        self.reported += other.reported;
+        self.estimated += other.estimated;
+        self.unpriced += other.unpriced;
+    }
+
+    /// Dollars saved; negative where folds cost more than they saved.
+    pub(crate) fn saved(&self) -> f64 {
+        self.received - self.sent
+    }
+
+    /// Answers that have a price.
+    pub(crate) fn priced(&self) -> u64 {
+        self.reported + self.estimated
+    }
+}
+
+/// What the answers of one conversation cost.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Bill {
+    pub(crate) sums: Sums,
+    /// Of requests that went on from the one before: tokens that the provider read from its cache, and those that
+    /// it could have read.
+    read: (f64, f64),
+    last: Option<Last>,
+}
+
+/// The latest request whose size a provider reported.
+#[derive(Clone, Copy, Debug)]
+struct Last {
+    number: usize,
+    /// Tokens by the provider.
+    reported: f64,
+    /// Those that the other request of its pair would have had.
+    instead: f64,
+    /// The other one's by the estimator.
+    estimated: u64,
+}
+
+impl Bill {
+    /// Adds an answer with its request; what was added. `output` are the tokens of the answer by estimate.
+    pub(crate) fn add(
+        &mut self,
+        pair: Option<&Pair>,
+        sent: Sent,
+        answer: &Message,
+        output: u64,
+    ) -> Sums {
+        let added = match pair {
+            Some(pair) => self.priced(pair, sent, answer, output),
+            None => Sums { unpriced: 1, ..Sums::default() },
+        };
+        self.sums.add(&added);
+        added
+    }
+
+    fn priced(&mut self, pair: &Pair, sent: Sent, answer: &Message, output: u64) -> Sums {
+        let Pair { terms, number, received, view } = pair;
+        let (was_sent, other) = match sent {
+            Sent::View => (view, received),
+            Sent::Shadow => (received, view),
+            Sent::Own => (received, received),
+        };
+        let said = answer.answer.as_ref();
+        let usage = said.and_then(|said| said.usage).filter(|usage| usage.input_total() > 0);
+        let (actual, instead, output) = match &usage {
+            Some(usage) => {
+                let reported = reported(usage);
+                self.learn(&reported, was_sent);
+                let counted = self.count(&reported, *number, was_sent, other);
+                let kept = match was_sent.appends {
+                    true => counted.kept(reported.read, terms.rules.granularity),
+                    // What is left in the cache of a request that was folded says nothing of one that was not.
+                    false => counted.other_shared * self.kept(other),
+                };
+                let instead = match was_sent == other {
+                    true => reported,
+                    false => instead(&reported, counted.other, kept),
+                };
+                (reported, instead, usage.output_total())
+            }
+            None => (was_sent.cache, other.cache, output),
+        };
+        let searches = said.map_or(0, |said| said.web_searches);
+        let usd = |cache: &CacheUse| {
+            let rates = terms.rates.at(total(cache));
+            rates.input_usd(cache) + rates.output_usd(output, searches)
+        };
+        let (actual, instead) = (usd(&actual), usd(&instead));
+        let (received, sent) = match sent {
+            Sent::View => (instead, actual),
+            Sent::Shadow | Sent::Own => (actual, instead),
+        };
+        let reported = u64::from(usage.is_some());
+        Sums { received, sent, reported, estimated: 1 - reported, unpriced: 0 }
+    }
+
+    /// Both requests of a pair in tokens of the provider, which counted one of them.
+    fn count(
+        &mut self,
+        reported: &CacheUse,
+        number: usize,
+        sent: &Weight,
+        other: &Weight,
+    ) -> Counted {
+        let all = total(reported) as f64;
+        let scale = all / sent.total.max(1) as f64;
+        let last = self.last.filter(|last| last.number < number);
+        let counted = match last {
+            // Both have the same new messages, which the provider counted.
+            Some(last) if last.number + 1 == number && sent.appends && other.appends => Counted {
+                sent: all,
+                sent_shared: last.reported,
+                other: last.instead + all - last.reported,
+                other_shared: last.instead,
+            },
+            last => Counted {
+                sent: all,
+                sent_shared: scale * sent.shared as f64,
+                other: match last.filter(|_| other.appends) {
+                    Some(last) => {
+                        last.instead + scale * other.total.saturating_sub(last.estimated) as f64
+                    }
+                    None => scale * other.total as f64,
+                },
+                other_shared: match last.filter(|last| other.appends && last.number + 1 == number) {
+                    Some(last) => last.instead,
+                    None => scale * other.shared as f64,
+                },
+            },
+        };
+        let (instead, estimated) = (counted.other, other.total);
+        self.last = Some(Last { number, reported: all, instead, estimated });
+        counted
+    }
+
+    /// Notes how much of what it could have read a provider read. A fold or a long pause says nothing of that.
+    fn learn(&mut self, reported: &CacheUse, sent: &Weight) {
+        if sent.appends && !sent.cache.expired && sent.shared > 0 {
+            let could = total(reported) as f64 * sent.shared as f64 / sent.total.max(1) as f64;
+            self.read.0 += (reported.read as f64).min(could);
+            self.read.1 += could;
+        }
+    }
+
+    /// The share that the provider is taken to have kept of a request that was not sent, where the one that was says
+    /// nothing of it.
+    fn kept(&self, other: &Weight) -> f64 {
+        match self.read {
+            _ if other.cache.expired => 0.0,
+            (_, 0.0) => 1.0,
+            (read, could) => read / could,
+        }
+    }
+}
+
+/// The requests of a pair in tokens of the provider, and the beginnings that requests before had.
+struct Counted {
+    sent: f64,
+    sent_shared: f64,
+    other: f64,
+    other_shared: f64,
+}
+
+impl Counted {
+    /// What the provider would have read of the other request, by what it read of the one that was sent.
+    fn kept(&self, read: u64, granularity: u64) -> f64 {
+        let missed = self.sent_shared - read as f64;
+        match missed {
+            // The rest of a step, which is no longer where the beginning is.
+            _ if missed >= 0.0 && missed <= granularity as f64 => self.other_shared - missed,
+            _ if missed > 0.0 => self.other_shared * read as f64 / self.sent_shared,
+            // Other conversations keep more warm than this one sent.
+            _ => {
+                let new = (self.sent - self.sent_shared).max(1.0);
+                self.other_shared + (self.other - self.other_shared) * -missed / new
+            }
+        }
+    }
+}
+
+fn total(cache: &CacheUse) -> u64 {
+    cache.read + cache.write + cache.uncached
+}
+
+fn reported(usage: &Usage) -> CacheUse {
+    let Usage { cache_read: read, cache_write: write, uncached, .. } = *usage;
+    CacheUse { read, write, uncached, ..CacheUse::default() }
+}
+
+/// What the provider would have reported of a request of which it had read so much. Of the rest it writes the same
+/// share as of the one that was sent.
+fn instead(reported: &CacheUse, size: f64, kept: f64) -> CacheUse {
+    let read = kept.clamp(0.0, size.max(0.0));
+    let rest = size - read;
+    let written = reported.write as f64 / ((reported.write + reported.uncached).max(1)) as f64;
+    CacheUse {
+        read: read.round() as u64,
+        write: (rest * written).round() as u64,
+        uncached: (rest * (1.0 - written)).round() as u64,
+        ..CacheUse::default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

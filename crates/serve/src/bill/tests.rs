@@ -1,0 +1,94 @@
+use super::*;
+use foldback_core::log::{Answer, Part};
+use foldback_prices::{CacheRules, Rates};
+
+/// Dollars for a million tokens.
+const TERMS: Terms = Terms {
+    rules: CacheRules { minimum: 0, granularity: 1, ttl_ms: Some(300_000) },
+    rates: Rates { input: 3.0, read: 0.3, write: 3.75, output: 15.0, web_search: 10.0, tier: None },
+};
+
+/// In thousands of tokens.
+fn weight(total: u64, shared: u64, appends: bool) -> Weight {
+    let (total, shared) = (total * 1000, shared * 1000);
+    Weight { total, shared, appends, cache: CacheUse::of(total, shared, TERMS.rules) }
+}
+
+/// An answer of ten thousand tokens, of whose request so many thousands were read and written.
+fn answer(read: u64, write: u64) -> Message {
+    let usage = Usage {
+        cache_read: read * 1000,
+        cache_write: write * 1000,
+        output: 10_000,
+        ..Usage::default()
+    };
+    let answer = Answer { usage: Some(usage), ..Answer::default() };
+    Message::assistant("a", vec![Part::text("Done.")]).with_answer(answer)
+}
+
+/// A request that nothing is folded in, one that is folded to less than half, and one that goes on from it. What each costs
+/// as it came and as the view has it was worked out by hand.
+#[test]
+fn both_requests_of_a_pair_are_priced() {
+    // The conversation as it came has 10, 12 and 13 thousand tokens, that of the view 10, 5 and 6.
+    let pairs = [
+        (weight(10, 0, true), weight(10, 0, true)),
+        (weight(12, 10, true), weight(5, 1, false)),
+        (weight(13, 12, true), weight(6, 5, true)),
+    ];
+    let warm = [[37.5, 37.5], [3.0 + 7.5, 0.3 + 15.0], [3.6 + 3.75, 1.5 + 3.75]];
+    let cold = [warm[0], warm[1], [13.0 * 3.75, 6.0 * 3.75]];
+    type Row<'a> = (&'a str, Sent, [(u64, u64); 3], [[f64; 2]; 3]);
+    let rows: [Row<'_>; 5] = [
+        ("the view is sent", Sent::View, [(0, 10), (1, 4), (5, 1)], warm),
+        ("in shadow", Sent::Shadow, [(0, 10), (10, 2), (12, 1)], warm),
+        ("after a long pause", Sent::View, [(0, 10), (1, 4), (0, 6)], cold),
+        ("after a long pause in shadow", Sent::Shadow, [(0, 10), (10, 2), (0, 13)], cold),
+        (
+            "the view could not be sent",
+            Sent::Own,
+            [(0, 10), (10, 2), (12, 1)],
+            warm.map(|[received, _]| [received; 2]),
+        ),
+    ];
+    for (name, sent, reported, expected) in rows {
+        let mut bill = Bill::default();
+        for (number, (received, view)) in pairs.iter().enumerate() {
+            let pair = Pair { terms: TERMS, number, received: *received, view: *view };
+            let (read, write) = reported[number];
+            let added = bill.add(Some(&pair), sent, &answer(read, write), 0);
+            for (ours, usd) in [added.received, added.sent].iter().zip(expected[number]) {
+                // A thousand times a million, and ten thousand tokens of the answer.
+                let usd = usd / 1e3 + 0.15;
+                assert!((ours - usd).abs() < 1e-9, "{name}, request {number}: {ours}, not {usd}");
+            }
+        }
+        assert_eq!((bill.sums.reported, bill.sums.priced(), bill.sums.unpriced), (3, 3, 0));
+    }
+}
+
+/// A provider that reads nothing of what it could is taken to read nothing of the other request, either.
+#[test]
+fn a_fold_is_priced_by_what_the_provider_kept_before() {
+    // It could have read ten thousand tokens of the second request, and fifteen of the third.
+    for (read, expected) in [(0, 16.0 * 3.75), (6, 9.0 * 0.3 + 7.0 * 3.75), (10, 15.0 * 0.3 + 3.75)]
+    {
+        let mut bill = Bill::default();
+        let pair = |number, received, view| Pair { terms: TERMS, number, received, view };
+        let whole = weight(10, 0, true);
+        bill.add(Some(&pair(0, whole, whole)), Sent::View, &answer(0, 10), 0);
+        let whole = weight(15, 10, true);
+        bill.add(Some(&pair(1, whole, whole)), Sent::View, &answer(read, 15 - read), 0);
+        let folded = pair(2, weight(16, 15, true), weight(4, 1, false));
+        let added = bill.add(Some(&folded), Sent::View, &answer(1, 3), 0);
+        assert!((added.received - expected / 1e3 - 0.15).abs() < 1e-9, "{read}: {added:?}");
+    }
+}
+
+#[test]
+fn an_answer_without_a_price_is_counted_apart() {
+    let mut bill = Bill::default();
+    let added = bill.add(None, Sent::View, &answer(0, 10), 0);
+    assert_eq!(added, Sums { unpriced: 1, ..Sums::default() });
+    assert_eq!((bill.sums, bill.sums.priced()), (added, 0));
+}
