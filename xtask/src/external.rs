@@ -154,6 +154,14 @@ const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
+        // The last version that runs on Node 20; it goes on as @earendil-works/pi-coding-agent.
+        name: "agents: pi 0.73.1, in JavaScript, through the proxy",
+        needs: &[&["node"], &["npm"]],
+        installs: Some(("pi-agent", &[npm!("@mariozechner/pi-coding-agent@0.73.1")])),
+        runs: &[through_proxy!("agents::pi")],
+        ..PLAIN
+    },
+    External {
         name: "wheel: the Python package in an environment of its own, without the adapters",
         runs: &[&["python3", "bindings/python/environment.py", "--quick"]],
         ..PYTHON_PACKAGE

@@ -256,3 +256,25 @@ async fn codex() {
     let (dialect, model) = (Dialect::OpenAiResponses, "gpt-5.4");
     task(&Agent { dialect, window: 40_000, model, end: None, command }).await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "runs the released agent: cargo xtask test-external agents:"]
+async fn pi() {
+    let command = |installed: &Path, home: &Path, url: &str, model: &str| {
+        // It compacts for the window that it is told of, which is not that of the provider.
+        let provider = json!({
+            "baseUrl": format!("{url}/v1"), "api": "openai-completions", "apiKey": "k",
+            "models": [{"id": model, "contextWindow": 1_000_000, "maxTokens": 2_000}],
+        });
+        let settings = json!({"providers": {"here": provider}});
+        std::fs::create_dir_all(home.join(".pi/agent")).unwrap();
+        std::fs::write(home.join(".pi/agent/models.json"), settings.to_string()).unwrap();
+        let program = "node_modules/@mariozechner/pi-coding-agent/dist/cli.js";
+        let mut command = bare("node".into());
+        command.arg(installed.join(program)).args(["--print", "--offline", "--no-session"]);
+        command.args(["--provider", "here", "--model", model, TASK]);
+        command
+    };
+    let (dialect, model) = (Dialect::OpenAiChat, "m");
+    task(&Agent { dialect, window: 24_000, model, end: None, command }).await;
+}
