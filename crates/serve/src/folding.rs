@@ -44,8 +44,8 @@ pub struct Folding {
 /// A strategy that the proxy can't run.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "a model writes the summaries of {strategy}, and the proxy asks none of its own accord; choose --summarizer extractive, \
-     or another preset"
+    "a model would write the summaries of {strategy}, and the proxy sends no requests but those of its clients; choose \
+     --summarizer extractive, or another preset"
 )]
 pub struct AsksModel {
     /// Its name.

@@ -30,7 +30,8 @@ pub(crate) struct Serve {
     /// list of processes.
     #[arg(long, value_name = "TOKEN")]
     pub(crate) token: Option<String>,
-    /// Summarizer for a preset that uses one: `extractive`, or a TOML file with the [summarizer] section to use.
+    /// Summarizer for a preset that uses one: `extractive`, or a TOML file with the [summarizer] section to use. None that
+    /// asks a model: the proxy sends no requests but those of its clients.
     #[arg(long, value_name = "NAME|FILE.toml")]
     pub(crate) summarizer: Option<String>,
     /// Most conversations that are kept.

@@ -21,7 +21,7 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
     let label = strategy.label();
     let usage = |error: &dyn std::fmt::Display| Error::Usage(error.to_string());
     let terms = prices(&setup);
-    let mut folding = Folding::new(Arc::clone(&strategy), limits_of(setup, strategy))
+    let mut folding = Folding::new(Arc::clone(&strategy), limits_of(setup, Arc::clone(&strategy)))
         .map_err(|error| usage(&error))?;
     folding.terms = terms;
     folding.shadow = args.shadow;
@@ -56,6 +56,13 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
              Ctrl-C ends it",
             server.address()
         ));
+        if let (true, Some(summarizer)) = (strategy.summarises(), &strategy.summarizer) {
+            output::note(format_args!(
+                "no model writes summaries here: those of {} are `{}`",
+                strategy.name,
+                summarizer.id()
+            ));
+        }
         server.run(stopped()).await
     });
     // A task that computes is not waited for.
