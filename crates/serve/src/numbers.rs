@@ -134,7 +134,7 @@ fn dollars(out: &mut String, sums: &BTreeMap<&'static str, Sums>) {
         (
             "saved_usd",
             "gauge",
-            "The first less the second; negative where folds cost more.",
+            "Dollars received less dollars sent; negative where folds cost more than they saved.",
             Sums::saved,
         ),
     ];

@@ -16,9 +16,9 @@ const PLOT: (f64, f64) = (240.0, 36.0);
 /// What the page may do: show itself.
 pub(crate) const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-const STYLE: &str = "body{font:14px/1.5 system-ui,sans-serif;margin:2em;max-width:76em;color:#222;background:#fff}\
+const STYLE: &str = "body{font:14px/1.5 system-ui,sans-serif;margin:2em;max-width:100em;color:#222;background:#fff}\
 table{border-collapse:collapse}th,td{padding:.3em .8em;text-align:right;border-bottom:1px solid #ddd}\
-th{font-weight:600}td:nth-child(-n+3),th:nth-child(-n+3){text-align:left}svg{display:block}\
+th{font-weight:600}td:nth-child(-n+3),th:nth-child(-n+3){text-align:left}td,th{white-space:nowrap}td:nth-child(3){white-space:normal;overflow-wrap:anywhere;min-width:10em}svg{display:block}\
 .sent{fill:none;stroke:#0a6;stroke-width:1.5}.received{fill:none;stroke:#bbb}\
 @media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}th,td{border-color:#444}.received{stroke:#666}}";
 
@@ -26,7 +26,7 @@ th{font-weight:600}td:nth-child(-n+3),th:nth-child(-n+3){text-align:left}svg{dis
 pub(crate) fn page(conversations: &Conversations) -> String {
     let folding = &conversations.folding;
     let courses = conversations.courses(MOST);
-    let (count, _, _) = conversations.count();
+    let (kept, _, _) = conversations.count();
     let preset = escaped(&folding.strategy.label());
     let sums = conversations.sums().values().fold(Sums::default(), |mut all, sums| {
         all.add(sums);
@@ -39,8 +39,9 @@ pub(crate) fn page(conversations: &Conversations) -> String {
     let mut out = format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"5\">\
          <title>foldback: {preset}</title><style>{STYLE}</style></head><body>\n<h1>{preset}</h1>\n\
-         <p>This proxy {does}. {count} conversations are kept; the latest come first. Sizes are tokens by the preset's \
-         estimator. <a href=\"/metrics\">All counters</a></p>\n"
+         <p>This proxy {does}. It keeps {}; the latest come first. Sizes are tokens by the preset's \
+         estimator. <a href=\"/metrics\">All counters</a></p>\n",
+        count(kept, "conversation"),
     );
     out.push_str(&in_all(&sums, folding.shadow));
     if courses.is_empty() {
@@ -78,63 +79,77 @@ fn row(out: &mut String, id: Id, course: &Course) {
     );
 }
 
-/// What was saved since the start, of all conversations.
+/// What was saved since the start by all conversations, and how it was priced.
 fn in_all(sums: &Sums, shadow: bool) -> String {
-    let saved = match shadow {
-        true => "Would have been saved",
-        false => "Saved",
-    };
-    let of = format!(
-        "<p class=\"saved\">{saved} since the start, by estimate: <b>{}</b>.</p>\n",
-        dollars(sums)
-    );
-    let how = match (sums.reported, sums.estimated) {
-        (0, 0) => String::new(),
-        (reported, 0) => format!("{reported} answers are priced by what their providers reported"),
-        (0, estimated) => {
-            format!("No provider reported usage: {estimated} answers are priced by estimate alone")
-        }
-        (reported, estimated) => format!(
-            "{reported} answers are priced by what their providers reported, {estimated} by estimate alone"
-        ),
-    };
-    let unknown = match sums.unpriced {
-        0 => String::new(),
-        unpriced => format!(
-            "<p>{unpriced} answers have no price, because the table of models does not know their model. <code>--models \
-             FILE</code> takes a table that does, as <code>foldback compare</code> does.</p>\n"
-        ),
-    };
-    let how = if how.is_empty() {
-        how
-    } else {
-        format!("<p>{how}. What was not sent is always estimated.</p>\n")
-    };
-    format!("{}{how}{unknown}", if sums.priced() > 0 { of } else { String::new() })
+    let mut out = String::new();
+    if sums.priced() > 0 {
+        let (received, sent) = (usd(sums.received), usd(sums.sent));
+        let (saved, of) = match shadow {
+            true => (
+                "Would have been saved",
+                format!(
+                    "What was sent cost {received}; what the view shows would have cost {sent}"
+                ),
+            ),
+            false => (
+                "Saved",
+                format!(
+                    "The clients' own requests would have cost {received}; what was sent cost {sent}"
+                ),
+            ),
+        };
+        let by = match (sums.reported, sums.estimated) {
+            (reported, 0) => format!("Usage was reported with {}", count(reported, "answer")),
+            (0, _) => "No answer reported usage, so both are estimates".to_owned(),
+            (reported, estimated) => format!(
+                "Usage was reported with {}; both are estimates for {estimated} more",
+                count(reported, "answer")
+            ),
+        };
+        // Writing to a string can't fail.
+        let _ = writeln!(
+            out,
+            "<p>{saved} since the start, by estimate: <b>{}</b>. {of}. {by}.</p>",
+            dollars(sums)
+        );
+    }
+    if sums.unpriced > 0 {
+        let _ = writeln!(
+            out,
+            "<p>No price for {}: the table of models does not have their model. <code>--models FILE</code> names a table \
+             that does, <code>--model NAME</code> a model whose prices count for all.</p>",
+            count(sums.unpriced, "answer")
+        );
+    }
+    out
 }
 
-/// Dollars saved, of which, and their share.
+/// A number of things.
+fn count(number: u64, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{plural}")
+}
+
+/// Dollars saved, and their share of what requests would have cost.
 fn dollars(sums: &Sums) -> String {
-    if sums.priced() == 0 {
-        return match sums.unpriced {
-            0 => "–".to_owned(),
-            _ => "no price".to_owned(),
-        };
+    match (sums.priced(), sums.unpriced) {
+        (0, 0) => "–".to_owned(),
+        (0, _) => "no price".to_owned(),
+        _ => {
+            let share = if sums.received > 0.0 { sums.saved() / sums.received } else { 0.0 };
+            format!("{} ({} %)", usd(sums.saved()), (share * 100.0).round() as i64)
+        }
     }
-    let share = match sums.received > 0.0 {
-        true => (sums.saved() * 100.0 / sums.received).round(),
-        false => 0.0,
-    };
-    format!("{} of {} ({share:.0} %)", usd(sums.saved()), usd(sums.received))
 }
 
 /// Dollars to the cent; less than ten to the hundredth of a cent.
 fn usd(dollars: f64) -> String {
-    let sign = if dollars < 0.0 { "−" } else { "" };
-    match dollars.abs() {
-        small if small < 10.0 => format!("{sign}${small:.4}"),
-        large => format!("{sign}${large:.2}"),
-    }
+    let amount = match dollars.abs() {
+        nothing if nothing < 5e-5 => return "$0".to_owned(),
+        small if small < 10.0 => format!("{small:.4}"),
+        large => format!("{large:.2}"),
+    };
+    format!("{}${amount}", if dollars < 0.0 { "−" } else { "" })
 }
 
 /// The sizes of the latest requests as two lines.

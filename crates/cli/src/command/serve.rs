@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
         ));
         if let (true, Some(summarizer)) = (strategy.summarises(), &strategy.summarizer) {
             output::note(format_args!(
-                "no model writes summaries here: those of {} are `{}`",
+                "summaries of {} are written by `{}`; the proxy asks no model for them",
                 strategy.name,
                 summarizer.id()
             ));
