@@ -108,6 +108,7 @@ async fn check(
     of: (Dialect, &'static str),
     limits: Limits,
     means: &[Tells],
+    shadows: &[bool],
     others: f64,
 ) {
     let all = calls(log).len() as f64;
@@ -122,7 +123,7 @@ async fn check(
             std::thread::spawn(move || compared(&own, of.0, of.1, PRESET, limits, measure).usd);
         let theirs = theirs.join().unwrap();
         assert!(theirs[1] < theirs[0] * 0.95, "something is saved: {theirs:?}");
-        for shadow in [false, true] {
+        for shadow in shadows.iter().copied() {
             let ours = counted(log, of, limits, (tells, shadow)).await;
             assert_eq!(ours.by, by);
             for (at, what) in ["received", "sent"].iter().enumerate() {
@@ -139,21 +140,21 @@ async fn check(
 async fn dollars_are_those_of_a_comparison() {
     let log = task(150);
     let both = [Tells::Usage, Tells::Nothing];
-    check(&log, (Dialect::Anthropic, "claude-sonnet-4-5"), WINDOW, &both, 0.01).await;
-    check(&log, (Dialect::OpenAiResponses, "gpt-5.4"), WINDOW, &both, 0.01).await;
+    check(&log, (Dialect::Anthropic, "claude-sonnet-4-5"), WINDOW, &both, &[false, true], 0.01)
+        .await;
+    check(&log, (Dialect::OpenAiResponses, "gpt-5.4"), WINDOW, &both, &[false, true], 0.01).await;
 }
 
 #[foldback_needs::sessions]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn dollars_of_recorded_sessions_are_those_of_a_comparison() {
     let limits = Limits::new(60_000, 8_000);
-    for (file, dialect, model) in [
-        ("claude-code/cipherbox-1compact-233tools.jsonl", Dialect::Anthropic, "claude-sonnet-4-5"),
-        ("codex/agentv-gpt55-2compact-311tools.jsonl", Dialect::OpenAiChat, "gpt-5.4"),
-    ] {
-        let log = recorded(file, dialect);
-        check(&log, (dialect, model), limits, &[Tells::Usage], 0.04).await;
-    }
+    let file = "claude-code/cipherbox-1compact-233tools.jsonl";
+    let of = (Dialect::Anthropic, "claude-sonnet-4-5");
+    check(&recorded(file, of.0), of, limits, &[Tells::Usage], &[false], 0.01).await;
+    let file = "codex/agentv-gpt55-2compact-311tools.jsonl";
+    let of = (Dialect::OpenAiChat, "gpt-5.4");
+    check(&recorded(file, of.0), of, limits, &[Tells::Usage], &[false, true], 0.04).await;
 }
 
 /// Most of a request that is read from the cache costs a tenth. Without a cache, all of it costs the same, whether it was

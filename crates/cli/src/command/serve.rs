@@ -50,19 +50,18 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
     }));
     let served = runtime.block_on(async {
         let server = Server::bind(settings, folding).await?;
+        let written = match &strategy.summarizer {
+            Some(summarizer) if strategy.summarises() => {
+                format!("`{}` writes its summaries, no model; ", summarizer.id())
+            }
+            _ => String::new(),
+        };
         let does = if args.shadow { "shows what it would do" } else { "folds" };
         output::note(format_args!(
             "{label} {does} at http://{0}; ANTHROPIC_BASE_URL=http://{0}, OPENAI_BASE_URL=http://{0}/v1; \
-             Ctrl-C ends it",
+             {written}Ctrl-C ends it",
             server.address()
         ));
-        if let (true, Some(summarizer)) = (strategy.summarises(), &strategy.summarizer) {
-            output::note(format_args!(
-                "summaries of {} are written by `{}`; the proxy asks no model for them",
-                strategy.name,
-                summarizer.id()
-            ));
-        }
         server.run(stopped()).await
     });
     // A task that computes is not waited for.

@@ -74,6 +74,24 @@ fn a_proxy_folds_what_goes_through_it_and_says_nothing_of_it() {
     assert!(asked.len() == 1 && asked[0].len() < body.len() / 2);
 }
 
+/// Some of the systems that presets reproduce ask a model for summaries.
+#[test]
+fn what_writes_summaries_is_said_at_the_start() {
+    for (preset, expected) in [
+        ("opencode-1.17", "/v1; `extractive` writes its summaries, no model; Ctrl-C ends it"),
+        ("masking-10", "/v1; Ctrl-C ends it"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_foldback"));
+        command.args(["serve", "--listen", "127.0.0.1:0", "--preset", preset]);
+        let mut proxy = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut said = String::new();
+        BufReader::new(proxy.stderr.take().unwrap()).read_line(&mut said).unwrap();
+        proxy.kill().unwrap();
+        proxy.wait().unwrap();
+        assert!(said.trim_end().ends_with(expected), "{preset}: {said}");
+    }
+}
+
 #[test]
 fn what_it_cannot_serve_is_said_before_it_listens() {
     let rows = [
@@ -86,6 +104,8 @@ fn what_it_cannot_serve_is_said_before_it_listens() {
         ("--preset window --max-connections many", "takes a number"),
         #[cfg(feature = "llm")]
         ("--preset window --summarizer llm", "--summarizer extractive"),
+        #[cfg(feature = "llm")]
+        ("--preset opencode-1.17 --summarizer llm", "no requests but those of its clients"),
     ];
     for (args, expected) in rows {
         let mut command = Command::new(env!("CARGO_BIN_EXE_foldback"));
