@@ -35,7 +35,7 @@ impl Talk {
         self.call();
         match self.protocol {
             Protocol::Chat => {
-                format!(r#"{{"model":"m","messages":[{}],"temperature":1.0}}"#, self.messages)
+                format!(r#"{{"model":"gpt-5.4","messages":[{}],"temperature":1.0}}"#, self.messages)
             }
             Protocol::Messages => {
                 let unmarked = self.messages.strip_suffix("}]}").unwrap();
@@ -45,7 +45,7 @@ impl Talk {
                 );
                 let tools = vec![tool; TOOLS].join(",");
                 format!(
-                    r#"{{"model":"m","tools":[{tools}],"messages":[{unmarked},"cache_control":{{"type":"ephemeral"}}}}]}}],"max_tokens":500}}"#
+                    r#"{{"model":"claude-sonnet-4-5","tools":[{tools}],"messages":[{unmarked},"cache_control":{{"type":"ephemeral"}}}}]}}],"max_tokens":500}}"#
                 )
             }
         }
