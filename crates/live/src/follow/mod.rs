@@ -174,7 +174,7 @@ impl Followed {
         self.weighed = history.len();
         // One frame is here, another is kept for reading the next request.
         let frames = 2 * size::of_frame(self.conversation.frame());
-        self.bytes + size::of_folds(self.conversation.folds()) + frames
+        size::CONVERSATION + self.bytes + size::of_folds(self.conversation.folds()) + frames
     }
 
     /// The key after the last of them.

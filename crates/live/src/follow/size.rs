@@ -8,6 +8,9 @@ use foldback_core::Frame;
 use foldback_core::conversation::Fold;
 use foldback_core::log::{Media, Message, Part, PartKind};
 
+/// Beside all of its messages: the conversation and its maps.
+pub(super) const CONVERSATION: usize = 10_000;
+
 /// Beside a message: its id, its place in log, history and view, its counts, its key.
 const MESSAGE: usize = size_of::<Message>() + 750;
 
@@ -18,7 +21,7 @@ const PART: usize = size_of::<Part>() + 150;
 const CALL: usize = 350;
 
 /// Behind a fold: what it hid and edited, and the layout that it made.
-const FOLD: usize = 1_500;
+const FOLD: usize = 4_000;
 
 /// Bytes of a message.
 pub(super) fn of_message(message: &Message) -> usize {
