@@ -183,7 +183,15 @@ fn a_weight_decides_between_two_lines() {
     }
 }
 
-/// The strategy files that findings are told of.
+/// All settings of a strategy file but its weights.
+fn settings(text: &str) -> &str {
+    let begin = text.find("[estimator]").unwrap();
+    let end = text.find("\n# Fitted").or_else(|| text.find("\n[filter.")).unwrap_or(text.len());
+    text[begin..end].trim()
+}
+
+/// The strategy files that findings are told of. One with other weights can't extend the preset, whose weights would
+/// stay; so it repeats its settings.
 #[test]
 fn every_ablation_is_a_strategy() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/ablations");
@@ -192,6 +200,10 @@ fn every_ablation_is_a_strategy() {
     assert_eq!(files.len(), 8, "{files:?}");
     for file in files {
         let text = std::fs::read_to_string(&file).unwrap();
+        if !text.contains("extends = \"indexed\"") {
+            let preset = include_str!("../presets/indexed.toml");
+            assert_eq!(settings(&text), settings(preset), "{}", file.display());
+        }
         let texts = sent_last(&reads(12), &Subject::toml(text));
         assert!(texts.iter().any(|text| text.starts_with("[Earlier")), "{}", file.display());
     }
