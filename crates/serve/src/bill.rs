@@ -122,9 +122,7 @@ impl OfModel {
         let messages = total.saturating_sub(followed.conversation().meter(0).frame_tokens());
         let before = self.received.replace((self.frame + messages, now));
         let shared = before.map_or(0, |(tokens, _)| tokens);
-        let expired = before
-            .zip(self.terms.rules.ttl_ms)
-            .is_some_and(|((_, at), ttl)| now.saturating_sub(at) > ttl);
+        let expired = before.is_some_and(|(_, at)| !self.terms.rules.holds(at, now));
         let held = if expired { 0 } else { shared };
         let cache = CacheUse { expired, ..CacheUse::of(total, held, self.terms.rules) };
         Weight { total, shared, appends: true, cache }
@@ -207,7 +205,7 @@ struct Last {
 }
 
 impl Bill {
-    /// Adds an answer with its request; what was added. `output` are the tokens of the answer by estimate.
+    /// Adds an answer with its request; what was added. `output` are the tokens of the answer.
     pub(crate) fn add(
         &mut self,
         pair: Option<&Pair>,
@@ -230,9 +228,8 @@ impl Bill {
             Sent::Shadow => (received, view),
             Sent::Own => (received, received),
         };
-        let said = answer.answer.as_ref();
-        let usage = said.and_then(|said| said.usage).filter(|usage| usage.input_total() > 0);
-        let (actual, instead, output) = match &usage {
+        let usage = usage_of(answer);
+        let (actual, instead) = match &usage {
             Some(usage) => {
                 let reported = reported(usage);
                 self.learn(&reported, was_sent);
@@ -246,11 +243,11 @@ impl Bill {
                     true => reported,
                     false => instead(&reported, counted.other, kept),
                 };
-                (reported, instead, usage.output_total())
+                (reported, instead)
             }
-            None => (was_sent.cache, other.cache, output),
+            None => (was_sent.cache, other.cache),
         };
-        let searches = said.map_or(0, |said| said.web_searches);
+        let searches = answer.answer.as_ref().map_or(0, |said| said.web_searches);
         let usd = |cache: &CacheUse| {
             let rates = terms.rates.at(total(cache));
             rates.input_usd(cache) + rates.output_usd(output, searches)
@@ -346,6 +343,11 @@ impl Counted {
             }
         }
     }
+}
+
+/// What a provider reported with an answer; `None` where that is nothing.
+pub(crate) fn usage_of(answer: &Message) -> Option<Usage> {
+    answer.answer.as_ref()?.usage.filter(|usage| usage.input_total() > 0)
 }
 
 fn total(cache: &CacheUse) -> u64 {

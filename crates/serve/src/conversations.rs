@@ -7,7 +7,7 @@
 //! the one that it left.
 
 use crate::answers::{self, Answers};
-use crate::bill::{Bill, Requests, Sums};
+use crate::bill::{self, Bill, Requests, Sums};
 use crate::course::Course;
 use crate::fold::Turn;
 use crate::folding::Folding;
@@ -253,7 +253,10 @@ impl Conversations {
 
     /// Remembers what a provider said of its answer to a request of a conversation, and adds what both cost.
     pub(crate) fn answered(&self, turn: &Turn, answer: &Message) {
-        let output = Meter::new(Arc::clone(self.folding.strategy.estimator())).measure(answer);
+        let estimated =
+            || Meter::new(Arc::clone(self.folding.strategy.estimator())).measure(answer);
+        let usage = bill::usage_of(answer);
+        let output = usage.map_or_else(estimated, |usage| usage.output_total());
         let mut kept = lock(&self.kept);
         // One that had to go is in the sums of all.
         let mut gone = Bill::default();

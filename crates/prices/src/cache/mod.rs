@@ -15,6 +15,11 @@ pub struct CacheRules {
 }
 
 impl CacheRules {
+    /// Whether a prefix that was last used at one time is still held at another, in milliseconds.
+    pub fn holds(&self, last_ms: i64, now_ms: i64) -> bool {
+        self.ttl_ms.is_none_or(|ttl| now_ms.saturating_sub(last_ms) <= ttl)
+    }
+
     /// How many tokens of a prefix are cached.
     fn cacheable(&self, tokens: u64) -> u64 {
         let cut = tokens - tokens % self.granularity.max(1);
@@ -70,9 +75,7 @@ impl Cache {
     pub fn send(&mut self, request: &SentRequest, start_ms: Option<i64>) -> CacheUse {
         let before = self.times.last().copied().unwrap_or(i64::MIN);
         let now = start_ms.unwrap_or(before).max(before);
-        let ttl = self.rules.ttl_ms;
-        let alive =
-            |last: i64| ttl.is_none_or(|ttl| last == i64::MIN || now.saturating_sub(last) <= ttl);
+        let alive = |last: i64| last == i64::MIN || self.rules.holds(last, now);
         // Time runs forward, so nothing else is younger than the request before.
         let held = self.previous.is_some() && alive(before);
         let mut read = if held { request.kept_tokens } else { 0 };

@@ -8,6 +8,9 @@ const TERMS: Terms = Terms {
     rates: Rates { input: 3.0, read: 0.3, write: 3.75, output: 15.0, web_search: 10.0, tier: None },
 };
 
+/// Tokens of an answer.
+const OUTPUT: u64 = 10_000;
+
 /// In thousands of tokens.
 fn weight(total: u64, shared: u64, appends: bool) -> Weight {
     let (total, shared) = (total * 1000, shared * 1000);
@@ -19,7 +22,7 @@ fn answer(read: u64, write: u64) -> Message {
     let usage = Usage {
         cache_read: read * 1000,
         cache_write: write * 1000,
-        output: 10_000,
+        output: OUTPUT,
         ..Usage::default()
     };
     let answer = Answer { usage: Some(usage), ..Answer::default() };
@@ -56,7 +59,7 @@ fn both_requests_of_a_pair_are_priced() {
         for (number, (received, view)) in pairs.iter().enumerate() {
             let pair = Pair { terms: TERMS, number, received: *received, view: *view };
             let (read, write) = reported[number];
-            let added = bill.add(Some(&pair), sent, &answer(read, write), 0);
+            let added = bill.add(Some(&pair), sent, &answer(read, write), OUTPUT);
             for (ours, usd) in [added.received, added.sent].iter().zip(expected[number]) {
                 // A thousand times a million, and ten thousand tokens of the answer.
                 let usd = usd / 1e3 + 0.15;
@@ -76,11 +79,11 @@ fn a_fold_is_priced_by_what_the_provider_kept_before() {
         let mut bill = Bill::default();
         let pair = |number, received, view| Pair { terms: TERMS, number, received, view };
         let whole = weight(10, 0, true);
-        bill.add(Some(&pair(0, whole, whole)), Sent::View, &answer(0, 10), 0);
+        bill.add(Some(&pair(0, whole, whole)), Sent::View, &answer(0, 10), OUTPUT);
         let whole = weight(15, 10, true);
-        bill.add(Some(&pair(1, whole, whole)), Sent::View, &answer(read, 15 - read), 0);
+        bill.add(Some(&pair(1, whole, whole)), Sent::View, &answer(read, 15 - read), OUTPUT);
         let folded = pair(2, weight(16, 15, true), weight(4, 1, false));
-        let added = bill.add(Some(&folded), Sent::View, &answer(1, 3), 0);
+        let added = bill.add(Some(&folded), Sent::View, &answer(1, 3), OUTPUT);
         assert!((added.received - expected / 1e3 - 0.15).abs() < 1e-9, "{read}: {added:?}");
     }
 }
@@ -88,7 +91,7 @@ fn a_fold_is_priced_by_what_the_provider_kept_before() {
 #[test]
 fn an_answer_without_a_price_is_counted_apart() {
     let mut bill = Bill::default();
-    let added = bill.add(None, Sent::View, &answer(0, 10), 0);
+    let added = bill.add(None, Sent::View, &answer(0, 10), OUTPUT);
     assert_eq!(added, Sums { unpriced: 1, ..Sums::default() });
     assert_eq!((bill.sums, bill.sums.priced()), (added, 0));
 }
