@@ -6,8 +6,9 @@
 
 use foldback_wire::shared::raw::{self, Change, RawError};
 use foldback_wire::{Item, Request};
+use memchr::memmem;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The member that marks a block.
 const MARK: &str = "cache_control";
@@ -56,7 +57,10 @@ pub(crate) fn moved(request: &Request, list: &mut [Item]) -> Result<(), RawError
 
 /// The records that hold marks, with their texts.
 fn marked_records(request: &Request) -> BTreeMap<u32, &str> {
-    let texts = (0u32..).map_while(|record| Some((record, request.record(record)?)));
+    // In one pass over the body: a request has few marks and many messages.
+    let places = memmem::find_iter(request.body().as_bytes(), MARK);
+    let records: BTreeSet<u32> = places.filter_map(|at| request.record_at(at)).collect();
+    let texts = records.iter().filter_map(|record| Some((*record, request.record(*record)?)));
     texts.filter(|(_, text)| !marks(text).is_empty()).collect()
 }
 

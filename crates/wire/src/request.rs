@@ -270,6 +270,14 @@ impl Request {
         self.source.record(record)
     }
 
+    /// The element of the request's own list that a byte of the body belongs to.
+    pub fn record_at(&self, offset: usize) -> Option<u32> {
+        let records = &self.source.records;
+        let record = records.partition_point(|record| record.end <= offset);
+        let found = records.get(record)?.contains(&offset);
+        found.then(|| u32::try_from(record).ok()).flatten()
+    }
+
     /// Messages of a view, all of them new.
     fn made(&self, sent: &[Shown<'_>], losses: &mut Vec<String>) -> Vec<Value> {
         let messages: Vec<Message> = sent.iter().map(Shown::to_message).collect();

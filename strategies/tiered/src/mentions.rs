@@ -12,7 +12,6 @@ use crate::score::Evidence;
 use foldback_core::history::History;
 use foldback_core::log::{Message, Part, PartKind};
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 const SHORTEST_ID: usize = 6;
@@ -103,16 +102,25 @@ fn text_of(part: &Part) -> Option<&str> {
 fn words_in(text: &str) -> impl Iterator<Item = &str> {
     let bytes = text.as_bytes();
     let mut at = 0;
-    let every = std::iter::from_fn(move || {
-        let start = at + bytes[at..].iter().position(|byte| is_word(*byte))?;
-        let rest = &bytes[start..];
-        at = start + rest.iter().position(|byte| !is_word(*byte)).unwrap_or(rest.len());
+    // From digit to digit: most words have none.
+    let with_digit = std::iter::from_fn(move || {
+        let digit = at + next_digit(&bytes[at..])?;
+        let gap = bytes[at..digit].iter().rposition(|byte| !is_word(*byte));
+        let start = gap.map_or(at, |gap| at + gap + 1);
+        let rest = &bytes[digit..];
+        at = digit + rest.iter().position(|byte| !is_word(*byte)).unwrap_or(rest.len());
         Some(start..at)
     });
-    let may_be_one = move |word: &Range<usize>| {
-        word.len() >= SHORTEST_ID && bytes[word.clone()].iter().any(u8::is_ascii_digit)
-    };
-    every.filter(may_be_one).map(|word| &text[word])
+    with_digit.filter(|word| word.len() >= SHORTEST_ID).map(|word| &text[word])
+}
+
+/// Where the next digit is. Many bytes are looked at together, as the processor can.
+fn next_digit(bytes: &[u8]) -> Option<usize> {
+    const TOGETHER: usize = 32;
+    let has_none =
+        |bytes: &&[u8]| !bytes.iter().fold(false, |any, byte| any | byte.is_ascii_digit());
+    let clear = TOGETHER * bytes.chunks_exact(TOGETHER).take_while(has_none).count();
+    Some(clear + bytes[clear..].iter().position(u8::is_ascii_digit)?)
 }
 
 /// Whether a byte may be part of an id that is looked for. A table: every byte of a history passes here.
@@ -133,6 +141,17 @@ fn is_word(byte: u8) -> bool {
 mod tests {
     use super::*;
     use foldback_core::{Part, Role};
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn words_are_those_of_the_plain_definition(text in "([a-z]{0,40}[0-9_ é.-]{0,3}){0,6}") {
+            let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+            let words = text.split(|c| !is_word(c)).filter(|word| word.len() >= SHORTEST_ID);
+            let expected: Vec<_> = words.filter(|word| word.contains(|c: char| c.is_ascii_digit())).collect();
+            prop_assert_eq!(words_in(&text).collect::<Vec<_>>(), expected);
+        }
+    }
 
     #[test]
     fn references_as_a_table() {

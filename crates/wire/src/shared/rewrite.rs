@@ -158,29 +158,49 @@ pub struct Own<'a> {
     pub messages: &'a [Arc<Message>],
     /// The text.
     pub source: &'a Source,
-    by_address: FxHashMap<*const Message, usize>,
+    /// The messages by record: those of record `r` are `ends[r - 1]..ends[r]` of `by_record`, in their order.
+    by_record: Vec<usize>,
+    ends: Vec<usize>,
+    /// Those that have no record in the text.
     by_id: FxHashMap<&'a str, usize>,
-    by_record: FxHashMap<u32, Vec<usize>>,
 }
 
 impl<'a> Own<'a> {
     /// Messages and the text that they were read from.
     pub fn new(messages: &'a [Arc<Message>], source: &'a Source) -> Self {
-        let mut own = Self {
-            messages,
-            source,
-            by_address: FxHashMap::default(),
-            by_id: FxHashMap::default(),
-            by_record: FxHashMap::default(),
-        };
+        let mut by_id = FxHashMap::default();
+        let mut ends = vec![0; source.records.len() + 1];
         for (index, message) in messages.iter().enumerate() {
-            own.by_address.insert(Arc::as_ptr(message), index);
-            own.by_id.insert(&message.id, index);
-            if let Some(record) = message.record {
-                own.by_record.entry(record).or_default().push(index);
+            match message.record.and_then(|record| ends.get_mut(record as usize + 1)) {
+                Some(count) => *count += 1,
+                None => drop(by_id.insert(message.id.as_str(), index)),
             }
         }
-        own
+        let mut before = 0;
+        for count in &mut ends {
+            before += *count;
+            *count = before;
+        }
+        // Each begins where the one before ends, and has its end behind it once all its messages are there.
+        let mut by_record = vec![0; before];
+        let next = &mut ends[..source.records.len()];
+        for (index, message) in messages.iter().enumerate() {
+            if let Some(next) = message.record.and_then(|record| next.get_mut(record as usize)) {
+                by_record[*next] = index;
+                *next += 1;
+            }
+        }
+        Self { messages, source, by_record, ends, by_id }
+    }
+
+    /// The messages of a record.
+    fn of_record(&self, record: u32) -> &[usize] {
+        let record = record as usize;
+        if record >= self.source.records.len() {
+            return &[];
+        }
+        let begin = record.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.by_record[begin..self.ends[record]]
     }
 
     /// The indexes of those that `sequence` shows.
@@ -195,11 +215,15 @@ impl<'a> Own<'a> {
 
     /// Index of a message: the same allocation, or an equal message of the same id.
     pub fn index_of(&self, message: &Arc<Message>) -> Option<usize> {
-        if let Some(index) = self.by_address.get(&Arc::as_ptr(message)) {
+        let of_record = message.record.map_or(&[][..], |record| self.of_record(record));
+        let same = |index: &&usize| Arc::ptr_eq(&self.messages[**index], message);
+        if let Some(index) = of_record.iter().find(same) {
             return Some(*index);
         }
-        let index = *self.by_id.get(message.id.as_str())?;
-        (*self.messages[index] == **message).then_some(index)
+        let unrecorded = self.by_id.get(message.id.as_str());
+        // The last one, as with those that have no record.
+        let mut all = of_record.iter().rev().chain(unrecorded);
+        all.find(|index| *self.messages[**index] == **message).copied()
     }
 
     /// Records without a message (damaged, unknown, or all frame), each with the record with messages
@@ -208,7 +232,7 @@ impl<'a> Own<'a> {
         let mut out = Vec::new();
         let mut anchor = None;
         for record in 0..self.source.records.len() as u32 {
-            if self.by_record.contains_key(&record) {
+            if !self.of_record(record).is_empty() {
                 anchor = Some(record);
             } else {
                 out.push((anchor, record));
@@ -224,6 +248,10 @@ impl<'a> Own<'a> {
         visible: &[usize],
         mut changes: Vec<(String, Change)>,
     ) -> Result<Item, Stale> {
+        let of_record = self.of_record(record);
+        if of_record.iter().all(|index| visible.contains(index)) {
+            return patched(self.source, record, &changes);
+        }
         let elements = |index: usize| {
             self.messages[index]
                 .parts
@@ -232,11 +260,8 @@ impl<'a> Own<'a> {
         };
         let kept: BTreeSet<Element<'_>> =
             visible.iter().flat_map(|index| elements(*index)).collect();
-        let hidden: BTreeSet<Element<'_>> = self
-            .by_record
-            .get(&record)
-            .into_iter()
-            .flatten()
+        let hidden: BTreeSet<Element<'_>> = of_record
+            .iter()
             .filter(|index| !visible.contains(index))
             .flat_map(|index| elements(*index))
             .filter(|element| !kept.contains(element))
@@ -286,4 +311,34 @@ fn push_loose(items: &mut Vec<Item>, loose: &mut Vec<(Option<u32>, u32)>, anchor
         }
         *after != anchor
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_known_by_their_record_or_by_their_id() {
+        let source = Source::lines("{}\n{}\n{}\n");
+        let message = |id: &str, record: Option<u32>| {
+            let mut message = Message::user(id, "text");
+            message.record = record;
+            Arc::new(message)
+        };
+        // Two of one record, one of the last, one of a record behind the last, one without.
+        let records = [("a", Some(0)), ("b", Some(2)), ("c", Some(0)), ("d", Some(3)), ("e", None)];
+        let messages: Vec<_> = records.iter().map(|(id, record)| message(id, *record)).collect();
+        let own = Own::new(&messages, &source);
+        for (index, known) in messages.iter().enumerate() {
+            assert_eq!(own.index_of(known), Some(index), "the same allocation");
+            let equal = Arc::new(Message::clone(known));
+            assert_eq!(own.index_of(&equal), Some(index), "an equal one");
+            let mut other = Message::clone(known);
+            other.mid_turn = true;
+            assert_eq!(own.index_of(&Arc::new(other)), None, "another one of the same id");
+        }
+        let of_records: Vec<_> = (0..5).map(|record| own.of_record(record).to_vec()).collect();
+        assert_eq!(of_records, [vec![0, 2], vec![], vec![1], vec![], vec![]]);
+        assert_eq!(own.loose_records(), [(Some(0), 1)]);
+    }
 }
