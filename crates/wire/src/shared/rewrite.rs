@@ -11,6 +11,7 @@ use foldback_core::log::{Message, Part};
 use foldback_core::view::{PartEdit, PartPos, Shown};
 use rustc_hash::FxHashMap;
 use serde_json::Value;
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use thiserror::Error;
@@ -161,19 +162,20 @@ pub struct Own<'a> {
     /// The messages by record: those of record `r` are `ends[r - 1]..ends[r]` of `by_record`, in their order.
     by_record: Vec<usize>,
     ends: Vec<usize>,
-    /// Those that have no record in the text.
-    by_id: FxHashMap<&'a str, usize>,
+    by_address: FxHashMap<*const Message, usize>,
+    /// Their indexes in the order of their ids. Sorted when it is first asked: most are shown in their own allocations.
+    by_id: OnceCell<Vec<usize>>,
 }
 
 impl<'a> Own<'a> {
     /// Messages and the text that they were read from.
     pub fn new(messages: &'a [Arc<Message>], source: &'a Source) -> Self {
-        let mut by_id = FxHashMap::default();
+        let indexed = || messages.iter().enumerate();
+        let by_address = indexed().map(|(index, message)| (Arc::as_ptr(message), index)).collect();
         let mut ends = vec![0; source.records.len() + 1];
-        for (index, message) in messages.iter().enumerate() {
-            match message.record.and_then(|record| ends.get_mut(record as usize + 1)) {
-                Some(count) => *count += 1,
-                None => drop(by_id.insert(message.id.as_str(), index)),
+        for record in messages.iter().filter_map(|message| message.record) {
+            if let Some(count) = ends.get_mut(record as usize + 1) {
+                *count += 1;
             }
         }
         let mut before = 0;
@@ -184,13 +186,13 @@ impl<'a> Own<'a> {
         // Each begins where the one before ends, and has its end behind it once all its messages are there.
         let mut by_record = vec![0; before];
         let next = &mut ends[..source.records.len()];
-        for (index, message) in messages.iter().enumerate() {
+        for (index, message) in indexed() {
             if let Some(next) = message.record.and_then(|record| next.get_mut(record as usize)) {
                 by_record[*next] = index;
                 *next += 1;
             }
         }
-        Self { messages, source, by_record, ends, by_id }
+        Self { messages, source, by_record, ends, by_address, by_id: OnceCell::new() }
     }
 
     /// The messages of a record.
@@ -215,15 +217,23 @@ impl<'a> Own<'a> {
 
     /// Index of a message: the same allocation, or an equal message of the same id.
     pub fn index_of(&self, message: &Arc<Message>) -> Option<usize> {
-        let of_record = message.record.map_or(&[][..], |record| self.of_record(record));
-        let same = |index: &&usize| Arc::ptr_eq(&self.messages[**index], message);
-        if let Some(index) = of_record.iter().find(same) {
+        if let Some(index) = self.by_address.get(&Arc::as_ptr(message)) {
             return Some(*index);
         }
-        let unrecorded = self.by_id.get(message.id.as_str());
-        // The last one, as with those that have no record.
-        let mut all = of_record.iter().rev().chain(unrecorded);
-        all.find(|index| *self.messages[**index] == **message).copied()
+        // A message without a record, such as a summary, equals none that has one.
+        if message.record.is_none() && self.by_record.len() == self.messages.len() {
+            return None;
+        }
+        let id = |index: &usize| self.messages[*index].id.as_str();
+        let by_id = self.by_id.get_or_init(|| {
+            let mut all: Vec<usize> = (0..self.messages.len()).collect();
+            all.sort_by_key(|index| id(index));
+            all
+        });
+        // The last one, where ids repeat.
+        let end = by_id.partition_point(|index| id(index) <= message.id.as_str());
+        let index = by_id[end.checked_sub(1)?];
+        (*self.messages[index] == **message).then_some(index)
     }
 
     /// Records without a message (damaged, unknown, or all frame), each with the record with messages
