@@ -83,7 +83,8 @@ impl Answers {
 
     fn remember(&self, request: Key, reported: Reported) {
         let mut answers = self.lock();
-        let of_it = answers.get_or_insert_mut(request, Vec::new);
+        // Nearly always there is one answer to a request.
+        let of_it = answers.get_or_insert_mut(request, || Vec::with_capacity(1));
         of_it.retain(|other| other.said != reported.said);
         if of_it.len() == SAME {
             of_it.remove(0);

@@ -128,8 +128,10 @@ impl Messages {
         record: u32,
         wanted: &str,
         role: Role,
-        parts: Vec<Part>,
+        mut parts: Vec<Part>,
     ) -> &mut Message {
+        // Most messages have one part or two, a list that grows has room for four, and histories live long.
+        parts.shrink_to_fit();
         let id = self.ids.unique(wanted);
         self.push_message(Message::new(id, role, parts).with_record(record))
     }
