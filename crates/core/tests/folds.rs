@@ -5,7 +5,8 @@ use crate::support::{Letters, bare};
 use foldback_core::Limits;
 use foldback_core::conversation::{CommitError, Conversation};
 use foldback_core::log::{EntryKind, Message, Part};
-use foldback_core::view::EditKind;
+use foldback_core::validity::{Dialect, Findings, Monitor, caused_by_strategy, validate};
+use foldback_core::view::{EditKind, Shown};
 use foldback_test_support::act::{edit, layout, plan};
 use foldback_testkit::talk;
 use proptest::prelude::*;
@@ -21,6 +22,8 @@ fn conversation() -> Conversation {
 enum Act {
     Say(String),
     Run(String, String),
+    /// A call that is never answered.
+    Ask(String),
     Clear(usize),
     Drop(usize),
     Enter(String),
@@ -32,6 +35,7 @@ fn act() -> impl Strategy<Value = Act> {
     prop_oneof![
         3 => text.prop_map(Act::Say),
         4 => (text, text).prop_map(|(call, result)| Act::Run(call, result)),
+        1 => text.prop_map(Act::Ask),
         3 => (0usize..40).prop_map(Act::Clear),
         1 => (0usize..40).prop_map(Act::Drop),
         1 => text.prop_map(Act::Enter),
@@ -48,6 +52,10 @@ fn perform(conversation: &mut Conversation, number: usize, act: &Act) {
             let [mut asks, answers] = talk::step(number, "run", result.clone());
             asks.parts = vec![Part::call(format!("c{number}"), "run", call.clone())];
             talk::append(conversation, [asks, answers]);
+        }
+        Act::Ask(call) => {
+            let call = Part::call(format!("c{number}"), "run", call.clone());
+            conversation.append(Message::assistant(format!("a{number}"), vec![call]));
         }
         Act::Clear(at) if *at < conversation.history().len() => {
             let edit = edit(*at, EditKind::Clear, "[gone]");
@@ -107,7 +115,41 @@ fn shown(conversation: &Conversation) -> Vec<String> {
         .collect()
 }
 
+/// What is wrong with all that is sent, looked at from nothing.
+fn wrong(conversation: &Conversation) -> Findings {
+    let mut findings = Findings::default();
+    for dialect in Dialect::ALL {
+        let log = conversation.history().iter().map(|(_, message)| message);
+        let inherited = validate(log.filter(|m| !m.is_entry()).map(|m| Shown::plain(m)), dialect);
+        let own = validate(conversation.sent(), dialect);
+        findings.caused.extend(caused_by_strategy(&own, &inherited));
+        findings.inherited.extend(inherited);
+    }
+    findings
+}
+
 proptest! {
+    /// A monitor that goes along finds what a look at everything finds, and says of it what is new.
+    #[test]
+    fn a_monitor_finds_what_a_look_at_everything_finds(acts in prop::collection::vec(act(), 1..40)) {
+        let mut conversation = conversation();
+        let (mut monitor, mut before) = (Monitor::default(), Findings::default());
+        for (number, act) in acts.iter().enumerate() {
+            perform(&mut conversation, number, act);
+            let new = monitor.check(&conversation);
+            let now = monitor.findings();
+            prop_assert_eq!(&now, &wrong(&conversation), "after {:?}", act);
+            for (now, new, before) in [
+                (&now.caused, &new.caused, &before.caused),
+                (&now.inherited, &new.inherited, &before.inherited),
+            ] {
+                prop_assert!(now.iter().all(|one| new.contains(one) || before.contains(one)));
+                prop_assert!(new.iter().all(|one| now.contains(one)));
+            }
+            before = now;
+        }
+    }
+
     #[test]
     fn running_totals_are_what_a_recount_gives(acts in prop::collection::vec(act(), 0..60)) {
         let mut conversation = conversation();

@@ -2,7 +2,7 @@
 
 use crate::FormatId;
 pub use crate::folded::Folded;
-use foldback_core::log::{Message, Origin};
+use foldback_core::log::{Message, Origin, Usage};
 use foldback_core::view::{EditKind, PartEdit, PartPos};
 use foldback_core::{Frame, Limits};
 pub use foldback_wire::shared::source::{Records, Shape, Source};
@@ -154,6 +154,13 @@ impl Session {
     /// Number of user turns.
     pub fn turns(&self) -> usize {
         self.log().filter(|message| message.begins_turn()).count()
+    }
+
+    /// Whether Anthropic was asked to keep most of what it cached for an hour, by the usage of its answers.
+    pub fn caches_for_an_hour(&self) -> bool {
+        let usages = self.log().filter_map(|message| message.answer.as_ref()?.usage);
+        let written = usages.fold(Usage::default(), |sum, usage| sum.plus(&usage));
+        written.cache_write_1h > written.cache_write / 2
     }
 
     /// Number of tool calls.

@@ -193,6 +193,6 @@ fn usage(raw: &Value) -> Option<Usage> {
         cache_write,
         output: value::count(usage, "/completion_tokens").saturating_sub(reasoning),
         reasoning,
-        total: None,
+        ..Usage::default()
     })
 }

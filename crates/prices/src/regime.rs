@@ -5,6 +5,9 @@ use crate::models::{Model, ModelTable, Tier};
 use serde::Deserialize;
 use thiserror::Error;
 
+/// Seconds in an hour.
+const HOUR: u32 = 3600;
+
 /// Prices in USD, of tokens per million.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
@@ -127,18 +130,23 @@ impl Regime {
         })
     }
 
-    /// A model's own prices, context tier included, with these caching rules.
+    /// A model's own prices, context tier included, with these caching rules. Where these keep a prefix for an hour,
+    /// writing it has the price of that, if the model has one.
     pub fn priced(&self, model: &Model) -> Terms {
         let price = model.price;
         let or_input = |price_of: f64| {
             if price_of > 0.0 { price_of } else { price.input }
+        };
+        let write = match self.ttl_seconds {
+            HOUR.. if price.cache_write_1h > 0.0 => price.cache_write_1h,
+            _ => price.cache_write_5m,
         };
         Terms {
             rules: self.rules(),
             rates: Rates {
                 input: price.input,
                 read: or_input(price.cache_read),
-                write: or_input(price.cache_write_5m),
+                write: or_input(write),
                 output: price.output,
                 web_search: self.web_search,
                 tier: model.tier,
@@ -192,14 +200,18 @@ impl RegimeTable {
         self.regimes.iter().find(|regime| regime.name == name)
     }
 
-    /// A model's own prices, context tier included, with the caching rules of its provider; `None`
-    /// when no regime names the model's family.
-    pub fn own(&self, model: &Model) -> Option<Terms> {
-        let regime = self.regimes.iter().find(|regime| {
+    /// A model's own prices, context tier included, with the caching rules of its provider: the first regime that names
+    /// the model's family, or with `hour`, for clients that ask for a cache of one hour, the one that keeps a prefix
+    /// longest. `None` when no regime names it.
+    pub fn own(&self, model: &Model, hour: bool) -> Option<Terms> {
+        let mut regimes = self.regimes.iter().filter(|regime| {
             let mut families = regime.models.iter();
             families.any(|family| model.id.starts_with(family.as_str()))
-        })?;
-        Some(regime.priced(model))
+        });
+        let first = regimes.next()?;
+        let longest =
+            || regimes.fold(first, |a, b| if b.ttl_seconds > a.ttl_seconds { b } else { a });
+        Some(if hour { longest() } else { first }.priced(model))
     }
 }
 
@@ -232,9 +244,27 @@ mod tests {
             ("claude-opus-4-5", 900_000, [5.0, 0.5, 6.25, 25.0]),
         ];
         for (model, size, expected) in cases {
-            let rates = regimes.own(models.find(model).unwrap()).unwrap().rates.at(size);
+            let rates = regimes.own(models.find(model).unwrap(), false).unwrap().rates.at(size);
             let ours = [rates.input, rates.read, rates.write, rates.output];
             assert_eq!(ours, expected, "{model} at {size}");
+        }
+    }
+
+    #[test]
+    fn a_cache_of_one_hour_has_its_own_price_and_life() {
+        let (regimes, models) = (RegimeTable::embedded(), ModelTable::embedded());
+        let rows = [
+            ("claude-sonnet-4-5", false, 3.75, 300),
+            ("claude-sonnet-4-5", true, 6.0, 3600),
+            ("claude-opus-4-5", true, 10.0, 3600),
+            // Others do not sell one.
+            ("gpt-5.4", true, 2.5, 600),
+            ("gemini-2.5-pro", true, 1.25, 3600),
+        ];
+        for (model, hour, write, seconds) in rows {
+            let terms = regimes.own(models.find(model).unwrap(), hour).unwrap();
+            let ours = (terms.rates.write, terms.rules.ttl_ms);
+            assert_eq!(ours, (write, Some(seconds * 1000)), "{model}, {hour}");
         }
     }
 
@@ -242,7 +272,7 @@ mod tests {
     fn every_model_has_caching_rules() {
         let regimes = RegimeTable::embedded();
         for model in ModelTable::embedded().models {
-            assert!(regimes.own(&model).is_some(), "{}", model.id);
+            assert!(regimes.own(&model, false).is_some(), "{}", model.id);
         }
     }
 }

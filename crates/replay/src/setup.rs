@@ -194,12 +194,12 @@ impl Setup {
     /// Every regime with a price, in the order of the table, then the model's own where it is known.
     pub fn terms(&self, model: Option<&str>) -> Vec<NamedTerms> {
         let named = named(&self.regimes.regimes, &self.models).into_iter();
-        named.chain(self.own(model)).collect()
+        named.chain(self.own(model, false)).collect()
     }
 
-    /// The regime of a model's own prices.
-    pub(crate) fn own(&self, model: Option<&str>) -> Option<NamedTerms> {
-        let terms = self.regimes.own(self.models.find(model?)?)?;
+    /// The regime of a model's own prices, of a client that asks for a cache of one hour or of one that does not.
+    pub(crate) fn own(&self, model: Option<&str>, hour: bool) -> Option<NamedTerms> {
+        let terms = self.regimes.own(self.models.find(model?)?, hour)?;
         Some(NamedTerms { name: OWN.into(), terms })
     }
 

@@ -73,6 +73,7 @@ impl Answers {
                 *class -= taken;
                 less -= taken;
             }
+            usage.cache_write_1h = usage.cache_write_1h.min(usage.cache_write);
             usage.total = None;
         }
         let reported = Reported { said: identity::said(message), answer };

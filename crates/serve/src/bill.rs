@@ -10,12 +10,13 @@
 //! Answers cost the same on both sides. What is added up never goes through the history again: a request costs what is
 //! new in it.
 
+use crate::breakpoints;
 use crate::folding::Folding;
 use foldback_core::delta::Cursor;
 use foldback_core::log::{Message, Usage};
 use foldback_live::follow::Followed;
 use foldback_prices::{Cache, CacheUse, Call, RequestLog, Terms};
-use foldback_wire::Dialect;
+use foldback_wire::Request;
 
 /// One request as the cache of its provider sees it, in tokens of the strategy's estimator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,12 +76,13 @@ impl Requests {
     pub(crate) fn take(
         &mut self,
         folding: &Folding,
-        dialect: Dialect,
-        model: Option<&str>,
+        request: &Request,
         followed: &Followed,
     ) -> Option<Pair> {
+        let model = request.model();
         if self.of_model.is_none() || self.model.as_deref() != model {
-            let terms = (folding.terms)(dialect, model);
+            let hour = breakpoints::for_an_hour(request);
+            let terms = (folding.terms)(request.dialect(), model, hour);
             self.model = model.map(str::to_owned);
             self.of_model = terms.map(|terms| OfModel::new(terms, followed));
         }

@@ -13,6 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The member that marks a block.
 const MARK: &str = "cache_control";
 
+/// [`MARK`] as it stands in JSON; inside a text its quotes are escaped.
+const MEMBER: &str = "\"cache_control\"";
+
 /// Moves the marks of a request whose messages are not in the list that is to be sent.
 ///
 /// # Errors
@@ -53,6 +56,19 @@ pub(crate) fn moved(request: &Request, list: &mut [Item]) -> Result<(), RawError
         };
     }
     Ok(())
+}
+
+/// Whether the client asks Anthropic to keep what it caches for an hour: by the newest mark in a message, or the last one
+/// before the messages where none of them has one.
+pub(crate) fn for_an_hour(request: &Request) -> bool {
+    let body = request.body();
+    let marks = memmem::find_iter(body.as_bytes(), MEMBER).filter_map(|at| {
+        let value = body.get(at + MEMBER.len()..)?.trim_start().strip_prefix(':')?;
+        let mark: Value = serde_json::Deserializer::from_str(value).into_iter().next()?.ok()?;
+        mark.is_object().then(|| (request.record_at(at).is_some(), mark))
+    });
+    let newest = marks.max_by_key(|(in_message, _)| *in_message);
+    newest.is_some_and(|(_, mark)| mark["ttl"] == "1h")
 }
 
 /// The records that hold marks, with their texts.
@@ -159,6 +175,38 @@ mod tests {
             let mut list = items(&before, &after, cut);
             moved(&request, &mut list).unwrap();
             assert_eq!(request.with_list(&list), body(&expected), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_newest_mark_says_how_long_the_cache_is_to_live() {
+        let message = |mark: &str| {
+            format!(
+                r#""messages":[{{"role":"user","content":[{{"type":"text","text":"a"{mark}}}]}}]"#
+            )
+        };
+        let (hour, five) = (
+            r#","cache_control":{"type":"ephemeral","ttl":"1h"}"#,
+            r#","cache_control": {"type":"ephemeral"}"#,
+        );
+        let system = |mark: &str| format!(r#""system":[{{"type":"text","text":"s"{mark}}}]"#);
+        let tool = r#""messages":[{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"t","input":{"ttl":"1h"}}]}]"#;
+        let said = r#""messages":[{"role":"user","content":"\"cache_control\":{\"ttl\":\"1h\"}"}]"#;
+        let rows = [
+            ("no mark", message(""), false),
+            ("an hour", message(hour), true),
+            ("five minutes", message(five), false),
+            ("none", message(r#","cache_control":null"#), false),
+            ("of the system prompt", format!("{},{}", system(hour), message("")), true),
+            ("the message counts", format!("{},{}", system(hour), message(five)), false),
+            ("wherever it stands", format!("{},{}", message(five), system(hour)), false),
+            ("of the request", format!(r#"{}{hour}"#, message("")), true),
+            ("an argument", tool.to_owned(), false),
+            ("a text", said.to_owned(), false),
+        ];
+        for (name, members, expected) in rows {
+            let request = Request::parse(Dialect::Anthropic, format!("{{{members}}}")).unwrap();
+            assert_eq!(for_an_hour(&request), expected, "{name}");
         }
     }
 }

@@ -128,8 +128,7 @@ impl Turn {
             conversations.unwritten();
         }
         self.sizes = followed.sizes();
-        let (dialect, model) = (self.request.dialect(), self.request.model());
-        self.pair = requests.take(&conversations.folding, dialect, model, followed);
+        self.pair = requests.take(&conversations.folding, &self.request, followed);
         let folded = self.written(followed);
         conversations.note(self.id, &self.request, &mut held);
         guard.good = true;

@@ -14,8 +14,9 @@ use thiserror::Error;
 /// The limits of a model by its name; `None` where nobody knows them.
 pub type LimitsOf = Arc<dyn Fn(Option<&str>) -> Option<Limits> + Send + Sync>;
 
-/// Prices and caching rules of a model by its protocol and its name; `None` where nobody knows them.
-pub type TermsOf = Arc<dyn Fn(Dialect, Option<&str>) -> Option<Terms> + Send + Sync>;
+/// Prices and caching rules of a model by its protocol, its name, and whether the client asks for a cache of one hour; `None`
+/// where nobody knows them.
+pub type TermsOf = Arc<dyn Fn(Dialect, Option<&str>, bool) -> Option<Terms> + Send + Sync>;
 
 /// How conversations are folded.
 #[derive(Clone)]
@@ -78,13 +79,15 @@ impl Folding {
 /// The prices of a table of models. A model whose family has no caching rules of its own is cached by those of its
 /// protocol.
 pub fn terms_of(models: ModelTable, regimes: RegimeTable) -> TermsOf {
-    Arc::new(move |dialect, name| {
+    Arc::new(move |dialect, name, hour| {
         let model = models.find(name?)?;
         let of_protocol = match dialect {
+            Dialect::Anthropic if hour => "anthropic-1h",
             Dialect::Anthropic => "anthropic-5m",
             _ => "openai",
         };
-        let terms = regimes.own(model).or_else(|| Some(regimes.find(of_protocol)?.priced(model)));
+        let terms =
+            regimes.own(model, hour).or_else(|| Some(regimes.find(of_protocol)?.priced(model)));
         terms.filter(|terms| terms.rates.input > 0.0)
     })
 }

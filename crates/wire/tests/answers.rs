@@ -157,14 +157,8 @@ fn an_answer_is_the_same_streamed_or_not() {
         Part::call("call_1", "read", "{\"path\":\"é\"}"),
         Part::call("call_2", "list", "{}"),
     ];
-    let usage = Usage {
-        uncached: 40,
-        cache_read: 60,
-        cache_write: 0,
-        output: 20,
-        reasoning: 10,
-        total: None,
-    };
+    let usage =
+        Usage { uncached: 40, cache_read: 60, output: 20, reasoning: 10, ..Usage::default() };
     for row in rows() {
         let dialect = row.dialect;
         let whole = answer(dialect, "answer", &row.whole.to_string()).unwrap();

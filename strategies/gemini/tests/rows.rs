@@ -83,6 +83,7 @@ fn triggers() {
             output: 900_000,
             reasoning: 900_000,
             total: Some(2_000_000),
+            ..Usage::default()
         });
         let reports = talk::at_usage(&mut talk, Moment::StepEnd, usage);
         let decision = reports[0].decision.clone().unwrap();

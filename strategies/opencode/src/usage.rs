@@ -84,6 +84,7 @@ impl Tokens {
             output: self.output.saturating_sub(self.reasoning),
             reasoning: self.reasoning,
             total: self.total,
+            ..Usage::default()
         }
     }
 }

@@ -68,6 +68,7 @@ fn triggers() {
             cache_read: usage[2],
             cache_write: usage[3],
             total: (total > 0).then_some(total),
+            ..Usage::default()
         });
         let reports = talk::at_usage(&mut talk, Moment::StepEnd, usage);
         let decision = reports[0].decision.clone().unwrap();

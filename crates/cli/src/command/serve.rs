@@ -81,7 +81,7 @@ fn limits_of(setup: Setup, strategy: Arc<Strategy>) -> LimitsOf {
 fn prices(setup: &Setup) -> TermsOf {
     let terms = terms_of(setup.models.clone(), setup.regimes.clone());
     let given = setup.model.clone();
-    Arc::new(move |dialect, model| terms(dialect, given.as_deref().or(model)))
+    Arc::new(move |dialect, model, hour| terms(dialect, given.as_deref().or(model), hour))
 }
 
 /// A signal to stop came: Ctrl-C, or that of a supervisor.

@@ -16,6 +16,9 @@ pub struct Usage {
     pub cache_read: u64,
     /// Input tokens written to the prompt cache.
     pub cache_write: u64,
+    /// Those of `cache_write` that the cache keeps for an hour; only Anthropic tells them apart.
+    #[serde(skip_serializing_if = "is_none")]
+    pub cache_write_1h: u64,
     /// Generated tokens without the reasoning tokens, where the recorder separates them.
     pub output: u64,
     /// Reasoning tokens that the recorder lists apart from `output`.
@@ -48,6 +51,7 @@ impl Usage {
             uncached: self.uncached.saturating_add(other.uncached),
             cache_read: self.cache_read.saturating_add(other.cache_read),
             cache_write: self.cache_write.saturating_add(other.cache_write),
+            cache_write_1h: self.cache_write_1h.saturating_add(other.cache_write_1h),
             output: self.output.saturating_add(other.output),
             reasoning: self.reasoning.saturating_add(other.reasoning),
             total: self.total.zip(other.total).map(|(a, b)| a.saturating_add(b)),
@@ -109,8 +113,8 @@ pub enum Finish {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
-fn is_none_made(searches: &u64) -> bool {
-    *searches == 0
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// One model call, attached to the assistant message that answers it.
@@ -121,7 +125,7 @@ pub struct Answer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     /// Searches of the web that the provider made for the answer and bills apart, where recorded.
-    #[serde(skip_serializing_if = "is_none_made")]
+    #[serde(skip_serializing_if = "is_none")]
     pub web_searches: u64,
     /// Why the model stopped, where recorded.
     #[serde(skip_serializing_if = "Option::is_none")]

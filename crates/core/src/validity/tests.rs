@@ -249,6 +249,19 @@ fn a_checker_can_be_asked_at_any_time() {
     }
 }
 
+/// A dialect goes by one name, in files and where it is printed.
+#[test]
+fn dialects_have_one_name() {
+    for dialect in Dialect::ALL {
+        assert_eq!(serde_json::to_value(dialect).unwrap(), dialect.as_str());
+        let (rule, message) = (rule::EMPTY_TEXT, "m".to_owned());
+        let violation =
+            Violation { dialect, rule, message, call: None, detail: "it is blank".to_owned() };
+        let name = dialect.as_str();
+        assert_eq!(violation.to_string(), format!("{name} empty-text: message m: it is blank"));
+    }
+}
+
 /// Turns of a recording in which nothing was interrupted.
 fn sound() -> impl Strategy<Value = String> {
     prop::collection::vec(0usize..4, 0..30).prop_map(|turns| {

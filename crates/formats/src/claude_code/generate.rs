@@ -101,7 +101,7 @@ impl Envelope<'_> {
         let answer = message.answer.clone().unwrap_or_default();
         let usage = answer.usage.unwrap_or_default();
         let has_calls = message.call_ids().next().is_some();
-        json!({
+        let mut message = json!({
             "model": answer.model.as_deref().unwrap_or(self.model),
             "id": format!("msg_{}", ids.of(&message.id).replace('-', "")),
             "type": "message",
@@ -115,7 +115,14 @@ impl Envelope<'_> {
                 "cache_read_input_tokens": usage.cache_read,
                 "output_tokens": usage.output_total(),
             },
-        })
+        });
+        if usage.cache_write_1h > 0 {
+            message["usage"]["cache_creation"] = json!({
+                "ephemeral_5m_input_tokens": usage.cache_write - usage.cache_write_1h,
+                "ephemeral_1h_input_tokens": usage.cache_write_1h,
+            });
+        }
+        message
     }
 }
 

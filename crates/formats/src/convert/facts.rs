@@ -134,6 +134,16 @@ pub(super) const KINDS: &[Kind] = &[
             })
         },
     ),
+    kind(
+        "count of tokens in a cache of one hour",
+        "counts of tokens in a cache of one hour",
+        |session| {
+            in_answers(session, |answer| {
+                let count = Some(answer.usage?.cache_write_1h).filter(|count| *count > 0)?;
+                Some(count.to_string().into())
+            })
+        },
+    ),
     kind("timestamp", "timestamps", |session| {
         session.log().filter_map(|message| Some(message.at?.to_string().into())).collect()
     }),

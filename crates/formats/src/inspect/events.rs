@@ -81,5 +81,6 @@ pub(super) fn usage(raw: &Value) -> Option<Usage> {
         output: output - reasoning,
         reasoning,
         total,
+        ..Usage::default()
     })
 }

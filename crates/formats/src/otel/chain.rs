@@ -274,7 +274,7 @@ fn usage(span: &Span) -> Usage {
         cache_write,
         output: output - reasoning,
         reasoning,
-        total: None,
+        ..Usage::default()
     }
 }
 

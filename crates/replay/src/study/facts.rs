@@ -76,6 +76,8 @@ pub struct SessionFacts {
     pub calls: usize,
     /// Every call says when it was sent.
     pub timed: bool,
+    /// The recorder asked for a cache of one hour; see [`Session::caches_for_an_hour`].
+    pub hour: bool,
 }
 
 /// What the assumptions of a comparison say of a session besides its line; kept in memory for every session.
@@ -159,6 +161,7 @@ impl Facts {
             recorder,
             calls: calls.len(),
             timed: !calls.is_empty() && calls.iter().all(|call| call.start_ms.is_some()),
+            hour: session.caches_for_an_hour(),
         };
         Self {
             session: whole,

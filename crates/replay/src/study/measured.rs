@@ -82,7 +82,7 @@ pub(super) fn replay(
         summaries: &summaries,
         rereads: &rereads,
     };
-    let terms = context.terms(options.model.as_deref());
+    let terms = context.terms(options.model.as_deref(), session.caches_for_an_hour());
     let bills = bill::bills(&items, terms.iter());
     let frame = replayed.conversation.meter(meter).frame_tokens();
     let views = view_sizes(&replayed.rows, frame);

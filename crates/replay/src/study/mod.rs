@@ -79,9 +79,9 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Every regime with a price, and the model's own.
-    fn terms(&self, model: Option<&str>) -> Vec<NamedTerms> {
-        self.regimes.iter().cloned().chain(self.setup.own(model)).collect()
+    /// Every regime with a price, and the model's own, by what a session's recorder asked of the cache.
+    fn terms(&self, model: Option<&str>, hour: bool) -> Vec<NamedTerms> {
+        self.regimes.iter().cloned().chain(self.setup.own(model, hour)).collect()
     }
 }
 
@@ -352,7 +352,7 @@ fn study_session<'s>(
             Some(record) => record,
             None => {
                 let model = context.setup.model.as_deref().or(facts.session.model.as_deref());
-                let terms = context.terms(model);
+                let terms = context.terms(model, facts.session.hour);
                 let record = as_recorded::record(&facts, records[baseline].clone(), &terms);
                 keys.keep_record(context, at, record)?
             }

@@ -93,6 +93,37 @@ fn searches_that_a_provider_makes_are_billed() {
     }
 }
 
+/// A session's own prices are those of the cache that its recorder asked for. Both named regimes have the prices of the
+/// model that is recorded here.
+#[test]
+fn own_prices_are_of_the_cache_that_was_asked_for() {
+    let (setup, none) = setup();
+    let (presets, store) = ([Preset::new(none, "none".to_owned())], Store::temporary().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let rows = [
+        ("nothing told", "", "anthropic-5m"),
+        ("five minutes", r#","cache_creation":{"ephemeral_5m_input_tokens":4000}"#, "anthropic-5m"),
+        ("an hour", r#","cache_creation":{"ephemeral_1h_input_tokens":4000}"#, "anthropic-1h"),
+    ];
+    for (name, told, regime) in rows {
+        let usage = format!(r#""cache_creation_input_tokens":4000,"output_tokens":9{told}"#);
+        let text = CLAUDE_CODE.replace(r#""output_tokens":9"#, &usage).replacen(
+            r#""content":"a""#,
+            &format!(r#""content":"{}""#, "a b ".repeat(2_000)),
+            1,
+        );
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        let (source, context) = (Source::File(path), context(&presets, &setup, &store));
+        let [studied] = &*study(&context, &source, source.hash().unwrap()).unwrap() else {
+            panic!("{name}: no session")
+        };
+        let usd = |regime| studied.scores[0].bills.under(regime, |_| true).unwrap().input_usd;
+        assert!(usd("anthropic-1h") > usd("anthropic-5m") * 1.5, "{name}: nothing is written");
+        assert_eq!(usd(OWN), usd(regime), "{name}");
+    }
+}
+
 /// A study of all sessions without progress reports.
 fn context<'a>(presets: &'a [Preset], setup: &'a Setup, store: &'a Store) -> Context<'a> {
     let names = Names::of(setup, presets);

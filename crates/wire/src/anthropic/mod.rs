@@ -92,6 +92,7 @@ pub const COUNTS: Counts = Counts {
     input: &["/input_tokens"],
     cache_read: &["/cache_read_input_tokens"],
     cache_write: &["/cache_creation_input_tokens"],
+    cache_write_1h: &["/cache_creation/ephemeral_1h_input_tokens"],
     output: &["/output_tokens"],
     reasoning: &["/output_tokens_details/thinking_tokens"],
     cache_in_input: false,

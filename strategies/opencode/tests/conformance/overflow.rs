@@ -46,6 +46,7 @@ fn what_counts() {
         output: 1_000,
         reasoning: 10_000,
         total: Some(100_000),
+        ..Usage::default()
     };
     let bare = Usage { total: None, ..full };
     let zero = Usage { total: Some(0), ..full };

@@ -56,6 +56,7 @@ fn counts() {
                 cache_read: usage[3],
                 cache_write: usage[4],
                 total: Some(999_999),
+                ..Usage::default()
             },
             source: UsageSource::Provider,
         });

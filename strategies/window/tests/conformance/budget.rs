@@ -1,6 +1,7 @@
 //! Windows, how much of one is used, and when that is too much.
 
 use super::common::{PRESETS, check, row, rows, strategy};
+use foldback_core::fraction::Fraction;
 use foldback_core::limits::Limits;
 use foldback_core::moment::Moment;
 use foldback_core::registry::StageConfig;
@@ -27,8 +28,28 @@ fn limits() {
             (SONNET, vec![BETA_1M.to_owned()]),
             1_000_000,
         ),
+        row("S9-1", "reference", "another beta", (SONNET, vec!["tools".to_owned()]), 50_000),
     ];
     check(&rows, |(model, betas)| context_limit(Some(model), betas, Some(50_000)));
+}
+
+/// All of a window that is not known is used: more than any share of it, and not more than all.
+#[test]
+fn an_unknown_window_is_full() {
+    let budget = TokenBudget::default();
+    for (share, exceeds) in [(0.8, true), (0.999_999, true), (1.0, false), (1.5, false)] {
+        assert_eq!(budget.exceeds(Fraction::of(share)), exceeds, "{share}");
+    }
+}
+
+/// Ten bytes stay, with the line break and the marker.
+#[test]
+fn what_is_cut_must_not_grow() {
+    for (over_bytes, good) in [(11, true), (10, true), (9, false), (0, false)] {
+        let marker = "cut!".to_owned();
+        let config = TruncateConfig { over_bytes, keep_bytes: 5, marker, ..Default::default() };
+        assert_eq!(config.build().is_ok(), good, "{over_bytes}");
+    }
 }
 
 fn budget([limit, system, messages, max_output]: [u64; 4]) -> TokenBudget {
