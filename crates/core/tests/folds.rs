@@ -120,7 +120,7 @@ fn wrong(conversation: &Conversation) -> Findings {
     let mut findings = Findings::default();
     for dialect in Dialect::ALL {
         let log = conversation.history().iter().map(|(_, message)| message);
-        let inherited = validate(log.filter(|m| !m.is_entry()).map(|m| Shown::plain(m)), dialect);
+        let inherited = validate(log.filter(|m| !m.is_entry()).map(Shown::plain), dialect);
         let own = validate(conversation.sent(), dialect);
         findings.caused.extend(caused_by_strategy(&own, &inherited));
         findings.inherited.extend(inherited);
