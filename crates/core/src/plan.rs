@@ -1,6 +1,6 @@
 //! What one compaction would do, as data: it can be printed, compared, snapshotted, undone.
 
-use crate::log::Message;
+use crate::log::{Message, is_zero};
 use crate::moment::{Moment, Trigger};
 use crate::outcome::Why;
 use crate::position::PartPos;
@@ -85,8 +85,4 @@ pub struct Plan {
     /// What did not go as the strategy meant it to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub degraded: Option<Why>,
-}
-
-fn is_zero(tokens: &u64) -> bool {
-    *tokens == 0
 }

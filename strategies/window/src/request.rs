@@ -115,4 +115,32 @@ mod tests {
         let called = Message::assistant("m", vec![call()]);
         assert!(!fits(&called, 8, false), "calls are left out");
     }
+
+    #[test]
+    fn arguments_stay_json_where_they_were() {
+        let table = [
+            (r#"{"a":"12345678"}"#, r#"{"a":"12345678"}"#),
+            (r#"{"a":"123456789"}"#, r#"{"a":"12345678..."}"#),
+            (r#"{"a":["123456789",1]}"#, r#"{"a":["12345678...",1]}"#),
+            (r#"{"a":{"b":"123456789"}}"#, r#"{"a":{"b":"12345678..."}}"#),
+            ("not JSON: 1", "not JSON..."),
+        ];
+        for (given, expected) in table {
+            assert_eq!(cut_arguments(given, 8), expected, "{given}");
+        }
+    }
+
+    /// What is structured says the same as the text, so it goes where the text is cut.
+    #[test]
+    fn a_result_that_is_cut_is_no_longer_structured() {
+        for (text, stays) in [("12345678", true), ("123456789", false)] {
+            let mut result = Part::result("c", "read", text);
+            if let PartKind::Result(result) = &mut result.kind {
+                result.structured = Some(Value::from(1));
+            }
+            let cut = cut(Message::assistant("m", vec![result]), 8, true);
+            let structured = cut.parts[0].as_result().map(|result| result.structured.is_some());
+            assert_eq!(structured, Some(stays), "{text}");
+        }
+    }
 }

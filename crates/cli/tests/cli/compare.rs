@@ -1,6 +1,6 @@
 //! `foldback compare`, as far as it is the command and not the laboratory.
 
-use crate::common::foldback;
+use crate::common::{Recording, foldback, line};
 
 /// Where there is nothing to fold with, there is nothing to tell of sessions in which nothing was folded.
 #[test]
@@ -17,4 +17,35 @@ fn a_strategy_without_stages_is_not_called_idle() {
     };
     assert!(!ran(file));
     assert!(ran("tiered"));
+}
+
+/// Bills by rules of a cache that recorders did not ask for are not taken for theirs.
+#[test]
+fn a_cache_of_one_hour_that_is_billed_as_a_shorter_one_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recording = Recording::new("s", 5_000, 10);
+    recording.user("Read it");
+    for number in 0..4 {
+        recording.call("Read", &serde_json::json!({ "path": number }), "text");
+    }
+    let path = recording.write(folder.path(), "hour.jsonl");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let cases = [
+        ("ephemeral_1h_input_tokens", "anthropic-5m", true),
+        ("ephemeral_5m_input_tokens", "anthropic-5m", false),
+        ("ephemeral_1h_input_tokens", "anthropic-1h", false),
+        ("ephemeral_1h_input_tokens", "own", false),
+        // Its models have no such cache.
+        ("ephemeral_1h_input_tokens", "openai", false),
+    ];
+    for (asked, prices, told) in cases {
+        let written = format!(
+            r#""cache_creation_input_tokens":4000,"cache_creation":{{"{asked}":4000}},"input_tokens""#
+        );
+        std::fs::write(&path, text.replace(r#""input_tokens""#, &written)).unwrap();
+        let compare = format!("compare {path} --preset window --full --no-store --prices {prices}");
+        let report = line(&compare).done().stdout;
+        let says = report.contains("1 of 1 sessions asked for a cache that lives for an hour");
+        assert_eq!(says, told, "{asked}, {prices}: {report}");
+    }
 }

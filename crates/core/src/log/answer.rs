@@ -17,7 +17,7 @@ pub struct Usage {
     /// Input tokens written to the prompt cache.
     pub cache_write: u64,
     /// Those of `cache_write` that the cache keeps for an hour; only Anthropic tells them apart.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub cache_write_1h: u64,
     /// Generated tokens without the reasoning tokens, where the recorder separates them.
     pub output: u64,
@@ -112,8 +112,9 @@ pub enum Finish {
     Other,
 }
 
+/// Whether a count need not be written.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
-fn is_none(count: &u64) -> bool {
+pub(crate) fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
@@ -125,7 +126,7 @@ pub struct Answer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     /// Searches of the web that the provider made for the answer and bills apart, where recorded.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub web_searches: u64,
     /// Why the model stopped, where recorded.
     #[serde(skip_serializing_if = "Option::is_none")]

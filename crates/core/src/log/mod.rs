@@ -16,6 +16,7 @@ mod message;
 mod part;
 mod todo;
 
+pub(crate) use answer::is_zero;
 pub use answer::{Answer, Finish, Price, Usage};
 pub use count::{CountCache, Counts};
 pub use derived::Derived;

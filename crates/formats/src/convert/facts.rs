@@ -127,22 +127,12 @@ pub(super) const KINDS: &[Kind] = &[
     kind(
         "count of reasoning tokens apart from the output",
         "counts of reasoning tokens apart from the output",
-        |session| {
-            in_answers(session, |answer| {
-                let count = Some(answer.usage?.reasoning).filter(|count| *count > 0)?;
-                Some(count.to_string().into())
-            })
-        },
+        |session| counts(session, |usage| usage.reasoning),
     ),
     kind(
         "count of tokens in a cache of one hour",
         "counts of tokens in a cache of one hour",
-        |session| {
-            in_answers(session, |answer| {
-                let count = Some(answer.usage?.cache_write_1h).filter(|count| *count > 0)?;
-                Some(count.to_string().into())
-            })
-        },
+        |session| counts(session, |usage| usage.cache_write_1h),
     ),
     kind("timestamp", "timestamps", |session| {
         session.log().filter_map(|message| Some(message.at?.to_string().into())).collect()
@@ -276,6 +266,13 @@ fn in_parts(session: &Session, of: fn(&PartKind) -> Option<Cow<'_, str>>) -> Fac
 /// What `of` finds in the answers.
 fn in_answers(session: &Session, of: fn(&Answer) -> Option<Cow<'_, str>>) -> Facts<'_> {
     session.log().filter_map(|message| of(message.answer.as_ref()?)).collect()
+}
+
+/// A count of tokens of each answer that has one.
+fn counts(session: &Session, of: fn(&Usage) -> u64) -> Facts<'_> {
+    let count =
+        |message: &Message| Some(of(&message.answer.as_ref()?.usage?)).filter(|count| *count > 0);
+    session.log().filter_map(|message| Some(count(message)?.to_string().into())).collect()
 }
 
 /// The texts that are sent, each with whether the harness wrote it in the user's name.

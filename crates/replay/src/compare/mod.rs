@@ -283,6 +283,7 @@ fn assemble(
     assumptions.extend(judges.sentence());
     let mut cautions = assumptions::cautions(presets, &preset_lines, &summary, &scores);
     cautions.extend(judges::caution(&preset_lines));
+    cautions.extend(prices::hour(setup, &recordings, &reporting));
     let prices = prices::short(setup, &reporting);
     Comparison {
         corpus: summary,

@@ -44,6 +44,21 @@ pub(super) fn whole(setup: &Setup, sessions: &[Recording], reporting: &Reporting
     )
 }
 
+/// Where recorders asked for a cache of one hour and the bills are those of a shorter one.
+pub(super) fn hour(setup: &Setup, sessions: &[Recording], reporting: &Reporting) -> Option<String> {
+    let asked = sessions.iter().filter(|session| session.hour).count();
+    let regime = setup.regime(&reporting.regime).ok()?;
+    let hour = setup.regimes.own(setup.models.find(&regime.base)?, true)?;
+    (asked > 0 && hour.rules != regime.rules()).then(|| {
+        format!(
+            "{asked} of {} sessions asked for a cache that lives for an hour and costs more to write; {} bills them \
+             as if they had not. --prices own bills them by it.",
+            sessions.len(),
+            regime.name
+        )
+    })
+}
+
 fn own(setup: &Setup, sessions: &[Recording], table: &str) -> String {
     if let Some(model) = &setup.model {
         return format!("Prices: every session is billed as {model}. They are from {table}.");

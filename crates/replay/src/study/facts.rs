@@ -92,6 +92,8 @@ pub(crate) struct Recording {
     pub(crate) timed: bool,
     /// The recording states a window.
     pub(crate) windowed: bool,
+    /// The recorder asked for a cache of one hour.
+    pub(crate) hour: bool,
 }
 
 impl Recording {
@@ -108,6 +110,7 @@ impl Recording {
             headless: facts.headless,
             timed: facts.timed,
             windowed: facts.limits.context > 0,
+            hour: facts.hour,
         }
     }
 }

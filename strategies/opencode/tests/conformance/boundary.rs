@@ -77,6 +77,13 @@ fn latest_by_stored_order() {
 }
 
 #[test]
+fn an_answer_that_did_not_finish_is_not_the_newest_finished() {
+    let given = parse("u1 a1 u2 a2?");
+    let found = latest(&given, &filter_compacted(&given, JUN));
+    assert_eq!((found.assistant, found.finished), (Some(3), Some(1)));
+}
+
+#[test]
 fn checkpoints_are_markers_with_their_summaries() {
     let given = parse("u0 c1 s1^c1 u1 c2 s2^c2! u2 c3");
     let of = |completes: Completes| completes.checkpoints(&given).into_iter().collect::<Vec<_>>();

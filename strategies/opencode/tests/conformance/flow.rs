@@ -405,17 +405,41 @@ fn oc17_s11_s12_the_prompt_is_repeated_without_its_media() {
     assert!(last.contains("Continue if you have next steps, or stop"), "OC17-S12: {last}");
 }
 
+/// A fold, and the same from a stored history: instructions stay in front, a late result behind what was said before it
+/// came, and what is appended stands last.
 #[test]
 fn a_stored_checkpoint_is_restored() {
-    let summarizer = Scripted::in_turn([Ok("short")]);
-    let mut first = with("opencode-1.17", "", &summarizer);
-    append(&mut first, (1..=3).flat_map(turn));
-    at(&mut first, Moment::Manual, None);
-    let mut again = with("opencode-1.17", "", &summarizer);
-    append(&mut again, first.history().iter().map(|(_, message)| Arc::clone(message)));
-    assert_ne!(sent_ids(&again), sent_ids(&first));
-    again.restore();
-    assert_eq!(sent_ids(&again), sent_ids(&first));
+    let shown = [
+        ("opencode", "sys marker summary u9"),
+        ("opencode-1.17", "sys marker summary u2 a2 u3 a2-result-0 a3 u9"),
+    ];
+    for (preset, expect) in shown {
+        let summarizer = Scripted::in_turn([Ok("short")]);
+        let mut first = with(preset, "", &summarizer);
+        first.append(Message::new("sys", Role::System, vec![Part::text("be brief")]));
+        append(&mut first, turn(1));
+        first.append(prompt("u2", &long("turn 2")));
+        let [call, result] = tools("a2", &[("read", "ok")]).try_into().unwrap();
+        append(&mut first, [call, prompt("u3", &long("turn 3")), result, answer("a3", "ok")]);
+        at(&mut first, Moment::Manual, None);
+        let mut again = with(preset, "", &summarizer);
+        append(&mut again, first.history().iter().map(|(_, message)| Arc::clone(message)));
+        assert_ne!(sent_ids(&again), sent_ids(&first), "{preset}");
+        again.restore();
+        for mut conversation in [first, again] {
+            conversation.append(prompt("u9", "and now"));
+            let ids: Vec<String> = conversation
+                .sent()
+                .iter()
+                .map(|shown| match shown.message {
+                    marker if marker.is_entry_of(EntryKind::Marker) => "marker".to_owned(),
+                    summary if summary.is_entry_of(EntryKind::Summary) => "summary".to_owned(),
+                    other => other.id.clone(),
+                })
+                .collect();
+            assert_eq!(ids.join(" "), expect, "{preset}");
+        }
+    }
 }
 
 #[test]

@@ -89,6 +89,21 @@ fn usable_window() {
     assert_eq!(usable, 136_000, "the environment's output cap");
 }
 
+/// A window that leaves no room is refused where the strategy acts by itself and the window is known.
+#[test]
+fn a_window_without_room_is_refused() {
+    let rows = [
+        ("room for one token", "", Limits::new(32_001, 32_000), false),
+        ("no room", "", Limits::new(32_000, 32_000), true),
+        ("not by itself", OFF, Limits::new(32_000, 32_000), false),
+        ("nobody knows the window", "", Limits::default(), false),
+    ];
+    for (case, changes, limits, refused) in rows {
+        let policy = strategy("opencode", changes).overflow.unwrap().stage;
+        assert_eq!(policy.refuses(limits).is_some(), refused, "{case}");
+    }
+}
+
 #[test]
 fn one_policy_decides_at_every_moment() {
     let moments = |preset| strategy(preset, "").overflow.unwrap().when;

@@ -87,7 +87,9 @@ fn eight_rounds() {
             [[true; 3].as_slice(), &[false; 5]].concat()
         })];
         check(&rows, Clone::clone);
-        assert_eq!(talk.conversation.counters().prune_operations, 3);
+        let counters = talk.conversation.counters();
+        // 1,800 bytes each.
+        assert_eq!((counters.prune_operations, counters.tokens_pruned), (3, 3 * 450));
     }
 }
 

@@ -1,8 +1,8 @@
 //! Where the kept part begins.
 
-use super::common::{FAITHFUL, Talk, WINDOW, chain, check, row, rows, strategy};
+use super::common::{FAITHFUL, Talk, WINDOW, bytes, chain, check, row, rows, step, strategy};
 use foldback_core::conversation::Conversation;
-use foldback_core::log::Role;
+use foldback_core::log::{Message, Role};
 use foldback_core::moment::Moment;
 use foldback_core::validity::{Dialect, validate};
 use foldback_core::view::Shown;
@@ -106,6 +106,26 @@ fn sweep() {
             assert_eq!(torn, orphan, "faithful, budget {budget}, {dialect}: {found:?}");
         }
     }
+}
+
+/// Window, what is said, why nothing is folded by hand.
+#[test]
+fn what_can_not_be_split_says_why() {
+    let why = |name, given, code: &str| row("S9-8", "ours", name, given, code.to_owned());
+    let rows = [
+        why("one message", (1_000, vec![Message::user("u", "on")]), "too-short"),
+        why("all fit", (200_000, chain(6, 400, 400)), "all-fits"),
+        // It is taken for one of 200,000 tokens.
+        why("an unknown window", (0, chain(6, 400, 400)), "all-fits"),
+        why("one group", (1_000, step(0, &bytes(4_000)).to_vec()), "no-split"),
+    ];
+    check(&rows, |(window, messages)| {
+        let mut talk = Talk::plain(strategy(WINDOW, &[]), *window, None);
+        talk.append(messages.iter().cloned());
+        let reports = talk.at(Moment::Manual);
+        let whys = reports.iter().filter(|report| report.stage == "window.split");
+        whys.map(|report| report.outcome.why().unwrap().code.to_string()).collect::<String>()
+    });
 }
 
 #[test]
