@@ -8,6 +8,7 @@ use foldback_core::log::{Message, Part, PartKind, ResultStatus, Role, ToolResult
 use foldback_core::moment::Moment;
 use foldback_core::stage::{Estimator, Pruning};
 use foldback_core::strategy::Strategy;
+use foldback_core::view::PartPos;
 use foldback_test_support::table;
 use foldback_testkit::talk;
 use foldback_tunacode::{DEFAULT_PLACEHOLDER, PlaceholderConfig, count_user_turns, return_of};
@@ -54,6 +55,12 @@ fn protecting(protect: u64, minimum: u64) -> Strategy {
     user_file(&format!(
         "name = \"t\"\nextends = \"tunacode\"\n[[pruner]]\nuse = \"tunacode.placeholder\"\nprotect_tokens = {protect}\nminimum_tokens = {minimum}\n",
     ))
+}
+
+/// What a harness wrote in the user's name.
+fn by_harness(id: &str) -> Message {
+    let text = PartKind::Text { text: "try again".to_owned(), synthetic: true, ignored: false };
+    user(id).with_parts(vec![Part::new(text)])
 }
 
 fn two_users_and(rest: impl IntoIterator<Item = Message>) -> Vec<Message> {
@@ -104,12 +111,51 @@ fn which_messages_are_user_turns() {
             vec![of_record("a", 3), returned("t", "out").with_record(3), of_record("b", 3)],
             1,
         ),
+        ("ours: a prompt while the loop runs is one", vec![user("a").within_turn()], 1),
+        ("ours: what the harness writes then is none", vec![by_harness("a").within_turn()], 0),
+        ("ours: what it writes between turns is one", vec![by_harness("a")], 1),
         ("ours: system prompts are none", vec![Message::new("s", Role::System, vec![])], 0),
     ];
     for (id, messages, turns) in rows {
         assert_eq!(count_user_turns(&messages, u64::MAX), turns, "{id}");
     }
     assert_eq!(count_user_turns(&vec![user("u"); 9], 2), 2, "no more than asked for");
+}
+
+/// Texts in place of three returns, the oldest first, and which are cleared; a newer one is protected.
+#[test]
+fn what_another_cleared_is_cleared_again() {
+    let (own, other) = (Some(DEFAULT_PLACEHOLDER), Some("[gone]"));
+    let rows = [
+        ([None, None, None], vec![2, 3, 4]),
+        ([own, None, None], vec![3, 4]),
+        ([own, other, None], vec![3, 4]),
+        ([other, own, None], vec![2, 4]),
+        ([own, own, other], vec![4]),
+        ([own, None, other], vec![3, 4]),
+    ];
+    for (texts, expected) in rows {
+        let returns = ["a", "b", "c", "d"].map(|id| returned(id, &"x".repeat(400)));
+        let mut conversation = conversation(protecting(100, 0), two_users_and(returns));
+        for (item, text) in (2..).zip(texts) {
+            if let Some(text) = text {
+                conversation.mark_cleared(PartPos { item, part: 0 }, text.into(), 0);
+            }
+        }
+        assert_eq!(cleared(&prune(&conversation)), expected, "{texts:?}");
+    }
+}
+
+/// A return of the placeholder's size is not the placeholder.
+#[test]
+fn what_is_as_long_as_the_placeholder_is_cleared() {
+    for (text, expected) in
+        [(DEFAULT_PLACEHOLDER.to_owned(), vec![]), ("x".repeat(DEFAULT_PLACEHOLDER.len()), vec![2])]
+    {
+        let returns = [returned("a", &text), returned("b", &"x".repeat(400))];
+        let conversation = conversation(protecting(100, 0), two_users_and(returns));
+        assert_eq!(cleared(&prune(&conversation)), expected, "{text}");
+    }
 }
 
 fn estimator() -> Arc<dyn Estimator> {

@@ -3,7 +3,7 @@
 use crate::support::{preset, registry, user_file};
 use foldback_core::Limits;
 use foldback_core::conversation::{Conversation, Report};
-use foldback_core::log::{Answer, Finish, Message, Part, Role};
+use foldback_core::log::{Answer, Finish, Media, Message, Part, PartKind, Role};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
 use foldback_core::stage::SummaryError;
@@ -40,6 +40,11 @@ fn keeping(keep: u64, summaries: &Arc<Scripted>) -> Strategy {
     unguarded(user_file(&toml), summaries)
 }
 
+fn image() -> Part {
+    let (mime, name, url) = ("image/png".to_owned(), None, "data:,x".to_owned());
+    Part::new(PartKind::File(Media { mime, name, url }))
+}
+
 /// A conversation of messages in short.
 fn said(strategy: Strategy, window: u64, messages: &str) -> Conversation {
     let mut talk = talk::conversation(strategy, Limits::new(window, 0));
@@ -53,6 +58,7 @@ fn said(strategy: Strategy, window: u64, messages: &str) -> Conversation {
         let id = format!("m{at}");
         talk.append(match kind {
             "u" => Message::user(id, text),
+            "i" => Message::user(id, "").with_parts(vec![image()]),
             "t" => Message::tool(id, "c", "r", text),
             "a" => Message::assistant(id, vec![Part::text(text)]).with_answer(ended),
             "C" => Message::assistant(id, vec![call()]).with_answer(ended),
@@ -166,8 +172,11 @@ fn what_becomes_of_a_fold() {
         assert!(same, "{id}");
         assert_eq!(matches!(outcome, Outcome::Failed(_)), code == "summary-failed", "{id}");
     }
-    let (outcome, same) = outcome("u5 a5", Ok("s"));
-    assert!(matches!(outcome, Outcome::Changed) && !same, "T2-10");
+    // An image alone says something.
+    for (id, messages) in [("T2-10", "u5 a5"), ("T2-11", "i0 u0")] {
+        let (outcome, same) = outcome(messages, Ok("s"));
+        assert!(matches!(outcome, Outcome::Changed) && !same, "{id}: {outcome:?}");
+    }
 }
 
 #[test]

@@ -100,6 +100,12 @@ fn thresholds() {
 }
 
 #[test]
+fn it_acts_before_a_call_and_where_an_answer_was_cut() {
+    let policy = Utilisation::new(UtilisationConfig::default()).unwrap();
+    assert_eq!(policy.moments(), [Moment::CallStart, Moment::LengthStop]);
+}
+
+#[test]
 fn where_the_window_comes_from() {
     let beta =
         || UtilisationConfig { betas: vec![BETA_1M.to_owned()], ..UtilisationConfig::default() };
