@@ -139,11 +139,19 @@ fn recoveries() {
         talk::at(&mut talk, Moment::ProviderOverflow);
         assert_eq!(is_summarized(&talk), folds, "{id}");
         assert!(!folds || talk.sent().len() == kept + 1, "{id}");
+        // The summarizer is given stripped results.
+        assert!(!folds || !talk::sent_texts(&talk)[0].contains("— xxx"), "{id}");
         // A third time is not tried.
         let sent = talk::sent_texts(&talk);
         talk::at(&mut talk, Moment::ProviderOverflow);
         assert_eq!(talk::sent_texts(&talk), sent, "{id}");
     }
+}
+
+#[test]
+fn it_folds_where_a_request_was_refused() {
+    let file = "name = \"t\"\n[estimator]\nuse = \"chars\"\n[overflow]\nuse = \"mxf.escalate\"\n[filter]\nuse = \"mxf.recover\"\n";
+    assert_eq!(strategy(file).overflow.unwrap().when, [Moment::ProviderOverflow]);
 }
 
 /// Not as MXF has it: a person need not wait for a refusal, and nothing is stripped then.

@@ -2,7 +2,9 @@
 
 use crate::support::registry;
 use foldback_core::config::{Options, compile_preset};
+use foldback_core::log::{Answer, Finish, Message};
 use foldback_opencode::boundary::{Completes, Latest, Seen, filter_compacted, latest};
+use foldback_opencode::stored;
 use foldback_test_support::table;
 use std::collections::BTreeSet;
 
@@ -81,6 +83,22 @@ fn an_answer_that_did_not_finish_is_not_the_newest_finished() {
     let given = parse("u1 a1 u2 a2?");
     let found = latest(&given, &filter_compacted(&given, JUN));
     assert_eq!((found.assistant, found.finished), (Some(3), Some(1)));
+}
+
+/// Role, why it stopped, whether it counts as finished.
+#[test]
+fn an_answer_finished_if_it_says_why() {
+    let ended = || Answer { finish: Some(Finish::Stop), ..Answer::default() };
+    let rows = [
+        (Message::assistant("a", vec![]).with_answer(ended()), true),
+        (Message::assistant("a", vec![]).with_answer(Answer::default()), false),
+        (Message::assistant("a", vec![]), false),
+        (Message::user("u", "go on"), false),
+        (Message::user("u", "go on").with_answer(ended()), false),
+    ];
+    for (message, finished) in rows {
+        assert_eq!(stored::seen(&[&message]).finished, finished, "{message:?}");
+    }
 }
 
 #[test]

@@ -25,12 +25,16 @@ fn cut(cuts: Cuts, kind: PartKind) -> PartKind {
 
 #[test]
 fn results_lose_media_and_length() {
+    let text = |strip_media| Cuts { form: Form::Text, strip_media, max_output: None };
+    let described = "ab\n[Attached : file]";
     let omitted = "abcd\n[Tool output truncated for compaction: omitted 1 chars]";
     // Case, cuts, status, text, text after, whether the recorded content stays, media after.
     for (case, cuts, status, text, expect, structured, media) in [
         ("over", CUTS, ResultStatus::Completed, "abcde", omitted, false, 0),
         ("at the limit", CUTS, ResultStatus::Completed, "abcd", "abcd", true, 0),
         ("errors are kept whole", CUTS, ResultStatus::Error, "abcde", "abcde", true, 0),
+        ("as text, with media", text(false), ResultStatus::Completed, "ab", "ab", true, 1),
+        ("as text, media said", text(true), ResultStatus::Completed, "ab", described, false, 0),
         ("no cuts", Cuts::default(), ResultStatus::Completed, "abcde", "abcde", true, 1),
     ] {
         let PartKind::Result(after) = cut(cuts, PartKind::Result(result(status, text))) else {

@@ -67,15 +67,24 @@ fn cost() {
         Reported { input: Some(1_000_000), output: Some(100_000), ..Reported::default() };
     let cost = Tokens::of(reported, &Value::Null).cost(price);
     assert!((cost - 4.5).abs() < 1e-9, "OC1-U7: {cost}");
+    let reasoned = Tokens { output: 100_000, reasoning: 50_000, ..Tokens::default() };
+    let cost = reasoned.cost(price);
+    assert!((cost - 2.25).abs() < 1e-9, "reasoning is charged on top: {cost}");
 }
 
 #[test]
 fn the_log_keeps_the_classes_apart() {
-    let tokens =
-        Tokens { input: 800, output: 500, reasoning: 100, cache_read: 200, ..Tokens::default() };
+    let tokens = Tokens {
+        input: 800,
+        output: 500,
+        reasoning: 100,
+        cache_read: 200,
+        cache_write: 30,
+        total: Some(1_530),
+    };
     let usage = tokens.to_usage();
     assert_eq!((usage.output, usage.reasoning), (400, 100));
-    assert_eq!(usage.input_total(), 1_000);
+    assert_eq!((usage.input_total(), usage.total), (1_030, Some(1_530)));
 }
 
 pub(crate) fn ids() -> BTreeSet<String> {

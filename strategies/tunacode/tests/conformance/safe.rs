@@ -116,6 +116,13 @@ fn triggers() {
 }
 
 #[test]
+fn when_it_acts() {
+    let file = "name = \"t\"\n[estimator]\nuse = \"chars\"\n[overflow]\nuse = \"tunacode.threshold\"\n[filter]\nuse = \"tunacode.summary\"\n";
+    let when = user_file(file).overflow.expect("a policy").when;
+    assert_eq!(when, [Moment::TurnStart, Moment::ProviderOverflow]);
+}
+
+#[test]
 fn boundaries() {
     for (id, keep, messages, expected) in rows::<(String, u64, String, usize)>("boundaries") {
         let mut talk = said(keeping(keep, &Scripted::always(Some("s"))), TINY, &messages);
