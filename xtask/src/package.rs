@@ -11,10 +11,17 @@ use std::process::Command;
 /// Packs everything and tests the crate outside.
 pub(crate) fn check() -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    // What is being worked on is packed as well. The crate outside builds what matters.
-    run(cargo(&root).args(["package", "--workspace", "--no-verify", "--allow-dirty", "--quiet"]))?;
     let metadata = output(cargo(&root).args(["metadata", "--no-deps", "--format-version", "1"]))?;
     let metadata: Value = serde_json::from_str(&metadata).map_err(|error| error.to_string())?;
+    // A package that may be published nowhere has an empty list of registries. Its dependencies need no versions, so
+    // `cargo package --workspace` fails on it.
+    let published =
+        |package: &&Value| package["publish"].as_array().is_none_or(|to| !to.is_empty());
+    let packages: Vec<&Value> =
+        metadata["packages"].as_array().into_iter().flatten().filter(published).collect();
+    // What is being worked on is packed as well. The crate outside builds what matters.
+    let named = packages.iter().flat_map(|package| ["--package", text(package, "name")]);
+    run(cargo(&root).args(["package", "--no-verify", "--allow-dirty", "--quiet"]).args(named))?;
     let target = PathBuf::from(text(&metadata, "target_directory"));
     let outside = target.join("outside");
     let unpacked = outside.join("packages");
@@ -22,11 +29,7 @@ pub(crate) fn check() -> Result<(), String> {
     std::fs::create_dir_all(&unpacked)
         .map_err(|error| format!("{}: {error}", unpacked.display()))?;
     let mut patches = String::new();
-    for package in metadata["packages"].as_array().into_iter().flatten() {
-        // A package that may be published nowhere has an empty list of registries.
-        if package["publish"].as_array().is_some_and(Vec::is_empty) {
-            continue;
-        }
+    for package in packages {
         let (name, version) = (text(package, "name"), text(package, "version"));
         let archive = target.join("package").join(format!("{name}-{version}.crate"));
         run(Command::new("tar").arg("-xzf").arg(&archive).arg("-C").arg(&unpacked))?;

@@ -92,6 +92,12 @@ fn histories() {
 }
 
 #[test]
+fn fewer_units_a_token() {
+    let file = "name = \"t\"\n[estimator]\nuse = \"mxf.tokens\"\nper_token = 2\n";
+    assert_eq!(strategy(file).estimator().text("abcd"), 2);
+}
+
+#[test]
 fn lines() {
     for (id, tool, text, line) in rows::<(String, String, String, String)>("lines") {
         assert_eq!(placeholder(&tool, &text).unwrap_or_default(), line, "{id}");

@@ -1,8 +1,9 @@
 //! The view filter. `rows.toml` says how a history is written.
 
-use crate::support::registry;
+use crate::support::{conversation, registry, strategy};
+use foldback_core::Limits;
 use foldback_core::config::{Options, compile_preset};
-use foldback_core::log::{Answer, Finish, Message};
+use foldback_core::log::{Answer, Finish, Message, Part, Role};
 use foldback_opencode::boundary::{Completes, Latest, Seen, filter_compacted, latest};
 use foldback_opencode::stored;
 use foldback_test_support::table;
@@ -83,6 +84,28 @@ fn an_answer_that_did_not_finish_is_not_the_newest_finished() {
     let given = parse("u1 a1 u2 a2?");
     let found = latest(&given, &filter_compacted(&given, JUN));
     assert_eq!((found.assistant, found.finished), (Some(3), Some(1)));
+}
+
+/// Messages as role and record, and which are stored as one.
+#[test]
+fn answers_of_one_record_are_one_stored_message() {
+    let rows: [(&[(Role, Option<u32>)], &[&[usize]]); 4] = [
+        (&[(Role::Assistant, Some(7)), (Role::Assistant, Some(7))], &[&[0, 1]]),
+        (&[(Role::Assistant, Some(7)), (Role::Assistant, Some(8))], &[&[0], &[1]]),
+        (&[(Role::Assistant, None), (Role::Assistant, None)], &[&[0], &[1]]),
+        (&[(Role::User, Some(7)), (Role::Assistant, Some(7))], &[&[0], &[1]]),
+    ];
+    for (messages, expected) in rows {
+        let mut talk = conversation(strategy("opencode", ""), Limits::default());
+        for (at, (role, record)) in messages.iter().enumerate() {
+            let mut message = Message::new(format!("m{at}"), *role, vec![Part::text("on")]);
+            message.record = *record;
+            talk.append(message);
+        }
+        let stored = stored::stored_messages(talk.history());
+        let items: Vec<&[usize]> = stored.iter().map(|unit| &*unit.items).collect();
+        assert_eq!(items, expected, "{messages:?}");
+    }
 }
 
 /// Role, why it stopped, whether it counts as finished.
