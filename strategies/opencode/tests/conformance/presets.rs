@@ -90,6 +90,11 @@ fn what_could_never_work_is_refused() {
         let errors = try_compile(&registry(), &file("opencode", changes)).unwrap_err();
         assert!(errors.to_string().contains(says), "{case}: {errors}");
     }
+    let tails = |minimum, maximum| {
+        let tails = format!("[filter]\ntail_minimum = {minimum}\ntail_maximum = {maximum}");
+        try_compile(&registry(), &file("opencode-1.17", &tails)).is_ok()
+    };
+    assert_eq!([tails(9, 10), tails(10, 10), tails(11, 10)], [true, true, false]);
     for (case, changes, says) in [
         ("no room", "[window]\ncontext = 20_000\noutput = 8_000", "usable window"),
         ("two rules", "[overflow]\ninput_headroom = true", "takes the place"),
