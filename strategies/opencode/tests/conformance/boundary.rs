@@ -89,11 +89,11 @@ fn an_answer_that_did_not_finish_is_not_the_newest_finished() {
 /// Messages as role and record, and which are stored as one.
 #[test]
 fn answers_of_one_record_are_one_stored_message() {
-    let rows: [(&[(Role, Option<u32>)], &[&[usize]]); 4] = [
-        (&[(Role::Assistant, Some(7)), (Role::Assistant, Some(7))], &[&[0, 1]]),
-        (&[(Role::Assistant, Some(7)), (Role::Assistant, Some(8))], &[&[0], &[1]]),
-        (&[(Role::Assistant, None), (Role::Assistant, None)], &[&[0], &[1]]),
-        (&[(Role::User, Some(7)), (Role::Assistant, Some(7))], &[&[0], &[1]]),
+    let rows = [
+        ([(Role::Assistant, Some(7)), (Role::Assistant, Some(7))], vec![vec![0, 1]]),
+        ([(Role::Assistant, Some(7)), (Role::Assistant, Some(8))], vec![vec![0], vec![1]]),
+        ([(Role::Assistant, None), (Role::Assistant, None)], vec![vec![0], vec![1]]),
+        ([(Role::User, Some(7)), (Role::Assistant, Some(7))], vec![vec![0], vec![1]]),
     ];
     for (messages, expected) in rows {
         let mut talk = conversation(strategy("opencode", ""), Limits::default());
@@ -103,7 +103,7 @@ fn answers_of_one_record_are_one_stored_message() {
             talk.append(message);
         }
         let stored = stored::stored_messages(talk.history());
-        let items: Vec<&[usize]> = stored.iter().map(|unit| &*unit.items).collect();
+        let items: Vec<Vec<usize>> = stored.into_iter().map(|unit| unit.items).collect();
         assert_eq!(items, expected, "{messages:?}");
     }
 }
