@@ -351,12 +351,7 @@ fn flags_of_the_originals_are_honoured_and_printed() {
 #[test]
 fn counts_that_can_not_be_are_left_out() {
     let folder = tempfile::tempdir().unwrap();
-    let mut recording = Recording::new("s", 100, 10);
-    recording.user("Read it");
-    for number in 0..4 {
-        recording.call("Read", &serde_json::json!({ "path": number }), "text");
-    }
-    let path = recording.write(folder.path(), "usage.jsonl");
+    let path = Recording::of_reads(100).write(folder.path(), "usage.jsonl");
     let text = std::fs::read_to_string(&path).unwrap();
     let most = r#""input_tokens":18446744073709551615,"cache_creation_input_tokens":901"#;
     let text = text.replacen(r#""input_tokens":100"#, most, 1);

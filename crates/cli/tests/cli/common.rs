@@ -114,6 +114,16 @@ impl Recording {
         Self { id: id.to_owned(), usage: [first, more], lines: Vec::new(), calls: 0 }
     }
 
+    /// Four files are read; `first` is the input of the first request.
+    pub(crate) fn of_reads(first: u32) -> Self {
+        let mut recording = Self::new("s", first, 10);
+        recording.user("Read it");
+        for number in 0..4 {
+            recording.call("Read", &json!({ "path": number }), "text");
+        }
+        recording
+    }
+
     fn line(&mut self, mut line: Value) {
         let number = self.lines.len();
         line["uuid"] = json!(format!("line-{number}"));

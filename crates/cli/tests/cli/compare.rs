@@ -23,12 +23,7 @@ fn a_strategy_without_stages_is_not_called_idle() {
 #[test]
 fn a_cache_of_one_hour_that_is_billed_as_a_shorter_one_is_told() {
     let folder = tempfile::tempdir().unwrap();
-    let mut recording = Recording::new("s", 5_000, 10);
-    recording.user("Read it");
-    for number in 0..4 {
-        recording.call("Read", &serde_json::json!({ "path": number }), "text");
-    }
-    let path = recording.write(folder.path(), "hour.jsonl");
+    let path = Recording::of_reads(5_000).write(folder.path(), "hour.jsonl");
     let text = std::fs::read_to_string(&path).unwrap();
     let cases = [
         ("ephemeral_1h_input_tokens", "anthropic-5m", true),

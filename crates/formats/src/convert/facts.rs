@@ -264,15 +264,16 @@ fn in_parts(session: &Session, of: fn(&PartKind) -> Option<Cow<'_, str>>) -> Fac
 }
 
 /// What `of` finds in the answers.
-fn in_answers(session: &Session, of: fn(&Answer) -> Option<Cow<'_, str>>) -> Facts<'_> {
+fn in_answers(session: &Session, of: impl Fn(&Answer) -> Option<Cow<'_, str>>) -> Facts<'_> {
     session.log().filter_map(|message| of(message.answer.as_ref()?)).collect()
 }
 
 /// A count of tokens of each answer that has one.
 fn counts(session: &Session, of: fn(&Usage) -> u64) -> Facts<'_> {
-    let count =
-        |message: &Message| Some(of(&message.answer.as_ref()?.usage?)).filter(|count| *count > 0);
-    session.log().filter_map(|message| Some(count(message)?.to_string().into())).collect()
+    in_answers(session, |answer| {
+        let count = Some(of(&answer.usage?)).filter(|count| *count > 0)?;
+        Some(count.to_string().into())
+    })
 }
 
 /// The texts that are sent, each with whether the harness wrote it in the user's name.

@@ -59,8 +59,7 @@ fn protecting(protect: u64, minimum: u64) -> Strategy {
 
 /// What a harness wrote in the user's name.
 fn by_harness(id: &str) -> Message {
-    let text = PartKind::Text { text: "try again".to_owned(), synthetic: true, ignored: false };
-    user(id).with_parts(vec![Part::new(text)])
+    user(id).with_parts(vec![Part::synthetic("try again")])
 }
 
 fn two_users_and(rest: impl IntoIterator<Item = Message>) -> Vec<Message> {
