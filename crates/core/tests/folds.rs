@@ -128,6 +128,40 @@ fn wrong(conversation: &Conversation) -> Findings {
     findings
 }
 
+/// What a test does, and what is new in the view and in the log, as `rule/call`.
+type News = (Act, &'static [&'static str], &'static [&'static str]);
+
+/// Each thing wrong is said when it comes, and again when it comes again.
+#[test]
+fn a_monitor_says_what_is_new() {
+    let (run, ask) = (|| Act::Run("{}".into(), "ran".into()), || Act::Ask("{}".into()));
+    let table: Vec<News> = vec![
+        (Act::Say("go".into()), &[], &[]),
+        (run(), &[], &[]),
+        (Act::Drop(2), &["result-without-call/c1"], &[]),
+        (Act::Say("on".into()), &[], &[]),
+        (Act::Undo, &[], &[]),
+        (Act::Drop(2), &["result-without-call/c1"], &[]),
+        (ask(), &[], &["call-unanswered/c6"]),
+        // Nothing can answer it any more, which is said once.
+        (Act::Say("never mind".into()), &[], &["call-unanswered/c6"]),
+        (Act::Say("go on".into()), &[], &[]),
+        (Act::Undo, &[], &["call-unanswered/c6"]),
+    ];
+    let (mut conversation, mut monitor) = (conversation(), Monitor::default());
+    for (number, (act, caused, inherited)) in table.iter().enumerate() {
+        perform(&mut conversation, number, act);
+        let new = monitor.check(&conversation);
+        for (found, expected) in [(new.caused, caused), (new.inherited, inherited)] {
+            let found = found.iter().filter(|one| one.dialect == Dialect::OpenAiChat);
+            let found: Vec<String> = found
+                .map(|one| format!("{}/{}", one.rule, one.call.as_deref().unwrap_or_default()))
+                .collect();
+            assert_eq!(&found, expected, "{number}: {act:?}");
+        }
+    }
+}
+
 proptest! {
     /// A monitor that goes along finds what a look at everything finds, and says of it what is new.
     #[test]

@@ -1,8 +1,8 @@
 //! Each rule with requests that keep it and requests that break it, in a short notation.
 //!
 //! `s` system, `u` user, `a` assistant; `a(x,y)` an assistant that calls x and y; `t(x)` the result of
-//! x; `-` a message with nothing to send; `r` reasoning alone, `r(x)` reasoning with a call. The n-th
-//! message has the id `mn`, from 0.
+//! x; `-` a message with nothing to send, `-(x)` the result of x behind an empty text; `r` reasoning
+//! alone, `r(x)` reasoning with a call. The n-th message has the id `mn`, from 0.
 
 use super::*;
 use crate::log::{Message, Part, PartKind, ResultStatus, Role};
@@ -23,7 +23,12 @@ fn message(index: usize, word: &str) -> Arc<Message> {
     Arc::new(match kind {
         "s" => Message::new(id, Role::System, vec![Part::text("rules")]),
         "u" => Message::user(id, "please"),
-        "-" => Message::user(id, ""),
+        "-" if calls.is_empty() => Message::user(id, ""),
+        "-" => {
+            let mut result = Message::tool(id, calls[0], "bash", "output");
+            result.parts.insert(0, Part::text(""));
+            result
+        }
         "a" if calls.is_empty() => Message::assistant(id, vec![Part::text("done")]),
         "a" => Message::assistant(id, made.collect()),
         "r" => Message::assistant(id, std::iter::once(reasoning()).chain(made).collect()),
@@ -69,6 +74,11 @@ fn structure() {
         ("u a(x,y) t(y) t(x) a u", ALL, &[]),
         ("u a(x) t(x) a(y) t(y) u", ALL, &[]),
         ("u a(x) - t(x)", ALL, &[]),
+        ("u a(x) -(x)", CHAT, &[]),
+        ("u a(x) -(x)", RESPONSES, &[]),
+        ("u a(x) -(x)", GEMINI, &[]),
+        // The empty text is refused, but nothing stands in front of the result.
+        ("u a(x) -(x)", ANTHROPIC, &["empty-text@m2"]),
         ("u r(x) t(x)", ALL, &[]),
         // A call without a result: at the end, before a user, before the model.
         ("u a(x)", ALL, &["call-unanswered@m1/x"]),
@@ -245,6 +255,38 @@ fn a_checker_can_be_asked_at_any_time() {
             checker.push(&Shown::plain(message), &named);
             let whole = check(&log[..=index], dialect);
             assert_eq!(checker.violations(&names), whole, "{dialect} after m{index}");
+        }
+    }
+}
+
+/// The changes since the last check, applied to what was broken then, give what is broken now, however
+/// many messages lie between two checks; what comes and goes between them is no change.
+#[test]
+fn changes_add_up() {
+    let log = request("a - t(v) u a(x) u a(y,z) t(z) a -(q) t(y) u r a(w,w) t(w) a(w) t(w)");
+    for dialect in Dialect::ALL {
+        for step in [1, 2, 3, log.len()] {
+            let (mut checker, mut names) = (Checker::new(dialect), Names::default());
+            let mut broken = std::collections::BTreeMap::new();
+            for round in 0..2 {
+                for some in log.chunks(step) {
+                    for message in some {
+                        checker.push(&Shown::plain(message), &names.of(message));
+                    }
+                    for change in checker.take_changes() {
+                        if change.came {
+                            assert_eq!(broken.insert(change.rank, change.broken), None);
+                        } else {
+                            assert_eq!(broken.remove(&change.rank), Some(change.broken));
+                        }
+                    }
+                    let of_changes: Vec<_> =
+                        broken.values().map(|one| one.violation(dialect, &names)).collect();
+                    let case = format!("{dialect}, {step} at once, round {round}");
+                    assert_eq!(of_changes, checker.violations(&names), "{case}");
+                }
+                checker.restart();
+            }
         }
     }
 }
