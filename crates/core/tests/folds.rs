@@ -146,6 +146,7 @@ fn a_monitor_says_what_is_new() {
         // Nothing can answer it any more, which is said once.
         (Act::Say("never mind".into()), &[], &["call-unanswered/c6"]),
         (Act::Say("go on".into()), &[], &[]),
+        // The view is looked at from its beginning again, so what the log breaks is said again.
         (Act::Undo, &[], &["call-unanswered/c6"]),
     ];
     let (mut conversation, mut monitor) = (conversation(), Monitor::default());

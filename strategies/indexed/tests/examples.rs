@@ -1,10 +1,9 @@
 //! The notes of two sessions that ship with the project, in a small window: what is kept of each message, and in
 //! which order, depends on every feature that a line or a message has.
 
-use foldback_core::Limits;
-use foldback_core::moment::Moment;
-use foldback_testkit::talk::{self, sent_texts};
-use foldback_testkit::{Session, Subject};
+use foldback_core::log::Message;
+use foldback_testkit::talk::sent_texts;
+use foldback_testkit::{Seen, Session, Subject, drive};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,21 +11,23 @@ use std::sync::Arc;
 fn notes(file: &str, preset: &str, window: u64) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/sessions");
     let bytes = std::fs::read(folder.join(file)).unwrap();
-    let session = foldback_formats::read(&bytes, None).unwrap().remove(0);
-    let strategy = Subject::preset(preset).strategy(&Session::default());
-    let mut conversation = talk::conversation(strategy, Limits::new(window, 0));
-    let mut notes: Vec<String> = Vec::new();
-    for message in session.log() {
-        if message.is_answer() {
-            let had = conversation.folds().len();
-            talk::at(&mut conversation, Moment::CallStart);
-            if conversation.folds().len() > had {
-                let texts = sent_texts(&conversation);
-                notes.extend(texts.into_iter().filter(|text| text.starts_with("[Earlier")));
-            }
+    let recorded = foldback_formats::read(&bytes, None).unwrap().remove(0);
+    // Without times, so that sizes alone decide when it folds: pauses have rows of their own.
+    let log = recorded.log().map(|message| {
+        let mut message = Message::clone(message);
+        message.at = None;
+        Arc::new(message)
+    });
+    let session = Session::of(file, log).window(window, 0);
+    let (mut notes, mut folds) = (Vec::new(), 0);
+    drive(&session, &Subject::preset(preset).strategy(&session), &mut |talk, seen| {
+        if matches!(seen, Seen::Call) && talk.folds().len() > folds {
+            folds = talk.folds().len();
+            notes.extend(sent_texts(talk).into_iter().filter(|text| text.starts_with("[Earlier")));
         }
-        conversation.append(Arc::clone(message));
-    }
+        Ok(())
+    })
+    .unwrap();
     let last = notes.pop().unwrap();
     let outlines = notes.iter().map(|note| outline(note));
     outlines.chain([last]).collect::<Vec<_>>().join("\n=====\n")
