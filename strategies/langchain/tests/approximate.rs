@@ -29,13 +29,36 @@ fn messages_count_as_langchain_counts_them() {
 #[test]
 fn what_is_no_text() {
     let estimator = ApproximateConfig::default().build().unwrap();
-    let image = Media { mime: "image/png".to_owned(), ..Media::default() };
     let thought = PartKind::Reasoning { text: "so it is".to_owned(), opaque: None };
-    for (id, role, kind, tokens) in [
-        ("LC-13 an image: 85, and the role", Role::User, PartKind::File(image), 89),
-        ("LC-14 ours: no reasoning", Role::Assistant, thought, 6),
+    for (id, role, parts, tokens) in [
+        ("LC-13 an image: 85, and the role", Role::User, vec![PartKind::File(image())], 89),
+        ("LC-14 ours: no reasoning", Role::Assistant, vec![thought], 6),
+        ("LC-15 nothing at all: the role", Role::User, vec![], 4),
     ] {
-        let message = Message::new("m", role, vec![Part::new(kind)]);
+        let message = Message::new("m", role, parts.into_iter().map(Part::new).collect());
         assert_eq!(estimator.count(&message).total(), tokens, "{id}");
     }
+}
+
+/// What an edit of a part changes, and what a text costs by itself.
+#[test]
+fn a_part_by_itself() {
+    let estimator = ApproximateConfig::default().build().unwrap();
+    let mut seen = Message::tool("m", "call-1", "read", "text").parts.remove(0);
+    if let PartKind::Result(result) = &mut seen.kind {
+        result.media.push(image());
+    }
+    for (id, part, tokens) in [
+        ("ours: a text rounded down: 9", Part::text("x23456789"), 2),
+        ("ours: a call likewise: 76", Part::call("call-1", "read", "{\"path\":\"a\"}"), 19),
+        ("ours: an image", Part::new(PartKind::File(image())), 85),
+        ("LC-16 a result with an image: 8, and 85", seen, 93),
+    ] {
+        assert_eq!(estimator.part(&part, &part.shown()), tokens, "{id}");
+    }
+    assert_eq!(estimator.text("hello"), 2, "rounded up");
+}
+
+fn image() -> Media {
+    Media { mime: "image/png".to_owned(), ..Media::default() }
 }

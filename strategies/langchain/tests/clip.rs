@@ -1,18 +1,16 @@
 //! Which arguments are cut, and when: the rows of deepagents 0.7.19, `middleware/summarization.py` (`_truncate_args`,
 //! `_truncate_tool_call`, `compute_summarization_defaults`).
 
-use foldback_core::Limits;
+use foldback_core::conversation::Conversation;
 use foldback_core::log::{Message, Part};
 use foldback_core::moment::Moment;
+use foldback_core::{Frame, Limits, SegmentKind};
 use foldback_testkit::talk;
 use serde_json::{Value, json};
 
 /// The arguments of the first call before the next call, under `deepagents` without summaries.
 fn first_call(tool: &str, arguments: &Value, filler: usize, newest: usize) -> Value {
-    let registry =
-        talk::registry([&foldback_stages::REGISTRATION, &foldback_langchain::REGISTRATION]);
-    let toml = "name = \"t\"\nextends = \"deepagents\"\n[overflow]\nfraction = 1.0\n";
-    let mut talk = talk::conversation(talk::compiled(&registry, toml), Limits::new(10_000, 0));
+    let mut talk = without_summaries();
     talk.append(Message::user("u", "u"));
     let call = Part::call("c", tool, arguments.to_string());
     talk.append(Message::assistant("a", vec![call]));
@@ -56,34 +54,70 @@ fn long_arguments_of_old_calls_are_cut() {
     }
 }
 
-#[test]
-fn the_newest_tenth_and_the_trigger_are_exact() {
+/// `deepagents` without summaries, in a window of 10,000 tokens.
+fn without_summaries() -> Conversation {
     let registry =
         talk::registry([&foldback_stages::REGISTRATION, &foldback_langchain::REGISTRATION]);
     let toml = "name = \"t\"\nextends = \"deepagents\"\n[overflow]\nfraction = 1.0\n";
-    // id, tokens of all messages, tokens of what follows the call and its result, whether the arguments are cut
-    for (id, all, after, cuts) in [
-        ("DA-7 the trigger is reached", 8_500, 2_000, true),
-        ("DA-8 not quite", 8_499, 2_000, false),
-        ("DA-9 all of the call is among the newest 1,000", 8_500, 100, false),
+    talk::conversation(talk::compiled(&registry, toml), Limits::new(10_000, 0))
+}
+
+/// A message of the user of so many tokens: three come with each message, and one with its role.
+fn sized(id: &str, tokens: u64) -> Message {
+    Message::user(id, "x".repeat((tokens as usize - 4) * 4))
+}
+
+/// A call with a long argument, and its result.
+fn long_call(id: &str) -> [Message; 2] {
+    let arguments = json!({"content": "x".repeat(2_001)}).to_string();
+    let call = Part::call(id, "write_file", arguments);
+    [Message::assistant(format!("a{id}"), vec![call]), Message::tool(id, id, "write_file", "done")]
+}
+
+#[test]
+fn the_newest_tenth_and_the_trigger_are_exact() {
+    // id, tokens of the system prompt, of all messages, and of what follows the call and its result, whether the arguments are cut
+    for (id, frame, all, after, cuts) in [
+        ("DA-7 the trigger is reached", 0, 8_500, 2_000, true),
+        ("DA-8 not quite", 0, 8_499, 2_000, false),
+        ("DA-9 all of the call is among the newest 1,000", 0, 8_500, 100, false),
+        ("DA-18 its result alone is", 0, 8_500, 900, true),
+        ("DA-19 the system prompt counts", 100, 8_400, 2_000, true),
+        ("DA-20 not quite", 100, 8_399, 2_000, false),
     ] {
-        let mut talk = talk::conversation(talk::compiled(&registry, toml), Limits::new(10_000, 0));
-        let arguments = json!({"content": "x".repeat(2_001)}).to_string();
-        let call = Message::assistant("a", vec![Part::call("c", "write_file", arguments)]);
-        let result = Message::tool("t", "c", "write_file", "done");
-        // Three tokens come with each message, and four characters with its role.
-        let sized =
-            |id: &str, tokens: u64| Message::user(id, "x".repeat((tokens as usize - 4) * 4));
-        let between = talk.meter(0).measure(&call) + talk.meter(0).measure(&result);
-        talk.append(sized("u", all - after - between));
-        talk.append(call);
-        talk.append(result);
-        talk.append(sized("v", after - after / 4));
-        talk.append(sized("w", after / 4));
-        assert_eq!(talk.tokens(), all, "{id}");
+        let mut talk = without_summaries();
+        let mut system = Frame::default();
+        system.push_tokens(SegmentKind::System, frame);
+        talk.set_frame(system);
+        let call = long_call("c");
+        let between: u64 = call.iter().map(|message| talk.meter(0).measure(message)).sum();
+        talk.append(sized("u", 100));
+        talk.append(sized("v", 100));
+        talk.append(sized("w", all - after - between - 200));
+        talk::append(&mut talk, call);
+        talk.append(sized("x", after - after / 4));
+        talk.append(sized("y", after / 4));
+        assert_eq!(talk.tokens(), all + frame, "{id}");
         talk::at(&mut talk, Moment::CallStart);
         assert_eq!(!talk.view().edits().is_empty(), cuts, "{id}");
     }
+}
+
+#[test]
+fn what_was_cut_counts_whole() {
+    let mut talk = without_summaries();
+    let ([call, result], newest) = (long_call("c"), long_call("d"));
+    let sizes = newest.iter().map(|message| talk.meter(0).measure(message));
+    let newest_tokens = sizes.sum::<u64>() + 100;
+    talk::append(&mut talk, [call, result]);
+    talk.append(sized("u", 8_500 - talk.tokens() - newest_tokens));
+    talk::append(&mut talk, newest.into_iter().chain([sized("v", 100)]));
+    talk::at(&mut talk, Moment::CallStart);
+    assert_eq!((talk.view().edits().len(), talk.tokens() < 8_100), (1, true), "DA-21");
+    // The second call is old now. Less than the trigger is shown.
+    talk.append(sized("w", 400));
+    talk::at(&mut talk, Moment::CallStart);
+    assert_eq!(talk.view().edits().len(), 2, "DA-22");
 }
 
 #[test]

@@ -19,6 +19,7 @@ fn message(at: usize, word: &str) -> Message {
     let (kind, calls) = word.split_at(1);
     match kind {
         "u" => Message::user(id, text(Role::User)),
+        "l" => Message::user(id, "1234567\n1234567\n12345678"),
         "s" => Message::new(id, Role::System, vec![Part::text(text(Role::System))]),
         "r" => Message::tool(id, format!("c{calls}"), "read", "result"),
         _ => {
@@ -82,8 +83,9 @@ fn what_is_summarized() {
         );
         let (talk, asked) = folded(&toml, &format!("{messages} u"), [0, 0]);
         let first = asked.first().and_then(|asked| asked.messages.first());
-        let first: Vec<usize> = first.iter().map(|message| message.id.parse().unwrap()).collect();
-        assert_eq!(first, expected, "{id}");
+        let first = first.into_iter();
+        let first = first.flat_map(|one| [one.id.parse().unwrap(), one.shown_text().len()]);
+        assert_eq!(first.collect::<Vec<usize>>(), expected, "{id}");
         let text = talk.sent()[0].to_message().shown_text();
         let summary = if expected.is_empty() {
             "The earlier messages were too long to be summarized."
@@ -108,6 +110,7 @@ fn when_it_folds() {
         ("LS-22 the usage counts", 900, "tokens = 500", 500, true),
         ("LS-23 not quite", 900, "tokens = 500", 499, false),
         ("ours: the usage left out", 900, "tokens = 500\nusage = false", 500, false),
+        ("LS-32 no share is set", 125, "tokens = 101\nfraction = 0.0", 0, false),
     ] {
         let toml = format!("[overflow]\n{policy}\n[filter]\nonly_smaller = false\n{few}\n");
         let (talk, _) = folded(&toml, long, [window, usage]);

@@ -143,3 +143,37 @@ fn deepagents_where_it_is_not_known_what_the_model_takes() {
         assert_eq!(shown.contains("...(argument truncated)"), is_cut, "{id}");
     }
 }
+
+#[test]
+fn where_no_number_of_messages_is_set_nothing_is_cut_without_a_window() {
+    let registry =
+        talk::registry([&foldback_stages::REGISTRATION, &foldback_langchain::REGISTRATION]);
+    let toml = "name = \"t\"\nextends = \"deepagents\"\n[[pruner]]\nuse = \"langchain.clip-arguments\"\nunknown_messages = 0\n";
+    let mut talk = talk::conversation(talk::compiled(&registry, toml), Limits::default());
+    let content = format!("{{\"content\":\"{}\"}}", "x".repeat(2_001));
+    talk.append(Message::assistant("a", vec![Part::call("c", "write_file", content)]));
+    talk.append(Message::tool("t", "c", "write_file", "done"));
+    talk::at(&mut talk, Moment::CallStart);
+    assert!(talk.view().edits().is_empty());
+}
+
+#[test]
+fn settings_at_the_edge_of_what_is_allowed() {
+    let registry =
+        talk::registry([&foldback_stages::REGISTRATION, &foldback_langchain::REGISTRATION]);
+    for (fields, refused) in [
+        ("[[pruner]]\nuse = \"langchain.clip-arguments\"\nmax_chars = 9\nkeep_chars = 9\n", ""),
+        (
+            "[[pruner]]\nuse = \"langchain.clip-arguments\"\nmax_chars = 9\nkeep_chars = 10\n",
+            "keep_chars",
+        ),
+        ("[overflow]\nuse = \"langchain.reached\"\ntokens = 1\nfraction = 0.0\n", ""),
+        ("[overflow]\nuse = \"langchain.reached\"\ntokens = 0\nfraction = 0.0\n", "tokens"),
+    ] {
+        let toml = format!("name = \"t\"\nextends = \"deepagents\"\n{fields}");
+        let error = talk::try_compile(&registry, &toml).err();
+        let error = error.map(|error| error.to_string()).unwrap_or_default();
+        assert_eq!(error.contains("must"), !refused.is_empty(), "{fields}{error}");
+        assert!(error.contains(refused), "{error}");
+    }
+}
