@@ -4,7 +4,9 @@ use foldback_core::Limits;
 use foldback_core::conversation::Conversation;
 use foldback_core::log::{Message, Part, Role, Usage};
 use foldback_core::moment::Moment;
-use foldback_core::stage::SummaryRequest;
+use foldback_core::registry::StageConfig as _;
+use foldback_core::stage::{Pressure, SummaryRequest};
+use foldback_langchain::ReachedConfig;
 use foldback_test_support::table;
 use foldback_testkit::stand_in::Scripted;
 use foldback_testkit::talk;
@@ -131,5 +133,22 @@ fn tokens_and_shares_keep_the_longest_end_that_fits() {
         let toml = format!("[overflow]\ntokens = 1\n[filter]\nonly_smaller = false\n{fields}\n");
         let (talk, _) = folded(&toml, "u a u a u a u a u a", [1_000, 0]);
         assert_eq!(first_kept(&talk), expected, "{id}");
+    }
+}
+
+#[test]
+fn the_system_prompt_counts_where_it_is_asked_to() {
+    // id, whether it counts, tokens of the messages, whether it folds. The system prompt has 40 tokens; 100 trigger.
+    for (id, frame, view_tokens, folds) in [
+        ("deepagents: it does", true, 60, true),
+        ("deepagents: not quite", true, 59, false),
+        ("LangChain: it does not", false, 99, false),
+    ] {
+        let config = ReachedConfig { tokens: 100, frame, ..ReachedConfig::default() };
+        let policy = config.build().unwrap();
+        assert_eq!(policy.moments(), [Moment::CallStart], "{id}");
+        let asked = talk::pressure(Moment::CallStart, Limits::default());
+        let decision = policy.decide(&Pressure { view_tokens, frame_tokens: 40, ..asked });
+        assert_eq!(decision.fold, folds, "{id}");
     }
 }

@@ -4,7 +4,10 @@ use crate::registry;
 use foldback_core::conversation::Conversation;
 use foldback_core::log::{EntryKind, Message, Part, PartKind, Role};
 use foldback_core::moment::Moment;
+use foldback_core::registry::StageConfig as _;
+use foldback_core::stage::Pressure;
 use foldback_core::{Frame, Limits, SegmentKind};
+use foldback_openhands::PressureConfig;
 use foldback_test_support::table;
 use foldback_testkit::stand_in::Scripted;
 use foldback_testkit::talk;
@@ -23,6 +26,7 @@ fn message(at: usize, word: &str) -> Message {
     let (kind, calls) = word.split_at(1);
     match kind {
         "u" => Message::user(id, text()),
+        "s" => Message::new(id, Role::System, vec![Part::text(text())]),
         "r" => Message::tool(id, format!("c{calls}"), "read", text()),
         _ => {
             let opaque = (kind == "t").then(|| "signed".to_owned());
@@ -199,6 +203,7 @@ fn a_frame_whose_size_is_known_is_one_event() {
     let mut talk = talk::conversation(strategy, Limits::default());
     let mut frame = Frame::default();
     frame.push_tokens(SegmentKind::Unrecorded, 1_000);
+    frame.push_text(SegmentKind::System, "You write code.");
     talk.set_frame(frame);
     talk::append(&mut talk, (0..9).map(|at| message(at, "a")));
     talk::at(&mut talk, Moment::CallStart);
@@ -219,4 +224,23 @@ fn limits_that_leave_nothing_are_refused() {
     }
     let fine = "name = \"t\"\nextends = \"openhands\"\n[filter]\nmax_size = 10\nkeep_first = 3\n";
     assert!(talk::try_compile(&registry(), fine).is_ok());
+}
+
+#[test]
+fn what_the_policy_reports() {
+    let config = PressureConfig { max_size: 10, max_tokens: 100, window: false };
+    let policy = config.build().unwrap();
+    assert_eq!(policy.moments(), [Moment::CallStart, Moment::ProviderOverflow]);
+    // id, tokens, events, the count that is reported and its limit
+    for (id, view_tokens, units, reported) in [
+        ("tokens where neither presses", 100, 10, (100, 100)),
+        ("events where they alone do", 100, 11, (11, 10)),
+        ("tokens where they alone do", 101, 10, (101, 100)),
+        ("tokens where both do", 101, 11, (101, 100)),
+    ] {
+        let asked = talk::pressure(Moment::CallStart, Limits::default());
+        let decision = policy.decide(&Pressure { view_tokens, units, ..asked });
+        assert_eq!((decision.count, decision.trigger), reported, "{id}");
+        assert_eq!(decision.fold, view_tokens > 100 || units > 10, "{id}");
+    }
 }
