@@ -53,8 +53,8 @@ fn clearings() {
             talk.append(Message::tool(format!("t{at}"), &call, tool, text));
         }
         talk.append(Message::assistant("last", vec![Part::text("")]));
-        let usage = Usage { uncached: used, ..Usage::default() };
-        talk::at_usage(&mut talk, Moment::CallStart, Some(usage));
+        let usage = (used > 0).then(|| Usage { uncached: used, ..Usage::default() });
+        talk::at_usage(&mut talk, Moment::CallStart, usage);
         let placeholder = "[Old tool result content cleared]";
         let texts = talk::sent_texts(&talk);
         let results = texts.iter().skip(1).step_by(2).zip(0..);
@@ -95,6 +95,21 @@ fn folds() {
         }
         assert_eq!(talk.folds().len(), 1, "{id}: a summary alone is not summarized");
     }
+}
+
+#[test]
+fn a_second_summary_has_the_first_before_it() {
+    let summaries = Scripted::by(|request| Ok(format!("up to {}", request.messages[0].id)));
+    let mut strategy = strategy("claude-code");
+    strategy.summarizer = Some(summaries.clone());
+    strategy.guards.no_growth = false;
+    let mut talk = talk::conversation(strategy, Limits::new(200_000, 0));
+    for id in ["u1", "u2"] {
+        talk.append(Message::user(id, "Go on."));
+        talk::at(&mut talk, Moment::Manual);
+    }
+    let request = summaries.request(1);
+    assert_eq!((request.previous.as_deref(), request.messages.len()), (Some("up to u1"), 1));
 }
 
 /// The usage of an answer is told when the answer is there; the policy asks before the next call.

@@ -1,7 +1,7 @@
 //! The conformance rows, in `rows.toml`.
 
 use foldback_core::Limits;
-use foldback_core::conversation::Conversation;
+use foldback_core::conversation::{Conversation, Signals};
 use foldback_core::log::{Message, Part, Usage};
 use foldback_core::moment::Moment;
 use foldback_core::strategy::Strategy;
@@ -116,7 +116,8 @@ fn compacted(messages: &str, keep: u64, summaries: &Arc<Scripted>) -> Conversati
             _ => Message::assistant(format!("a{at}"), vec![Part::text(text)]),
         });
     }
-    talk::at(&mut talk, Moment::Manual);
+    let instructions = Some("Keep the names.".to_owned());
+    talk::block_on(talk.at(Moment::Manual, Signals { usage: None, instructions }));
     talk
 }
 
@@ -134,6 +135,10 @@ fn folds() {
         let budgets: Vec<u64> = summaries.asked().iter().map(|request| request.budget).collect();
         let turn = sent.contains("Turn Context").then_some(8_192);
         let history = sent.contains("{history").then_some(13_107);
+        for request in summaries.asked() {
+            let given = usize::from(request.name == "history");
+            assert_eq!(request.instructions.len(), given, "{id}: they are for the summary of the older turns");
+        }
         assert_eq!(budgets, history.into_iter().chain(turn).collect::<Vec<_>>(), "{id}");
     }
 }
