@@ -16,7 +16,7 @@
 
 use async_trait::async_trait;
 use foldback_core::event::Event;
-use foldback_core::log::{Message, Part};
+use foldback_core::log::{Message, Part, Usage};
 use foldback_core::services::{Observer, Services};
 use foldback_core::stage::{Estimator, Summarizer, Summary, SummaryError, SummaryRequest};
 use std::fmt;
@@ -28,6 +28,7 @@ type Answers = dyn FnMut(&SummaryRequest) -> Result<String, SummaryError> + Send
 pub struct Scripted {
     answers: Mutex<Box<Answers>>,
     asked: Mutex<Vec<SummaryRequest>>,
+    usage: Option<Usage>,
 }
 
 impl fmt::Debug for Scripted {
@@ -41,7 +42,21 @@ impl Scripted {
     pub fn by(
         answers: impl FnMut(&SummaryRequest) -> Result<String, SummaryError> + Send + 'static,
     ) -> Arc<Self> {
-        Arc::new(Self { answers: Mutex::new(Box::new(answers)), asked: Mutex::default() })
+        Self::with(answers, None)
+    }
+
+    /// Always says the same, at the same cost.
+    pub fn costing(text: &str, usage: Usage) -> Arc<Self> {
+        let text = text.to_owned();
+        Self::with(move |_| Ok(text.clone()), Some(usage))
+    }
+
+    fn with(
+        answers: impl FnMut(&SummaryRequest) -> Result<String, SummaryError> + Send + 'static,
+        usage: Option<Usage>,
+    ) -> Arc<Self> {
+        let (answers, asked) = (Mutex::new(Box::new(answers) as _), Mutex::default());
+        Arc::new(Self { answers, asked, usage })
     }
 
     /// Always says the same; fails where that is nothing.
@@ -88,7 +103,7 @@ impl Summarizer for Scripted {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(request.clone());
         let text = self.answers.lock().unwrap_or_else(PoisonError::into_inner)(request)?;
         let tokens = request.estimator.text(&text);
-        Ok(Summary { text, tokens, by: "scripted".to_owned(), usage: None, lacks: None })
+        Ok(Summary { text, tokens, by: "scripted".to_owned(), usage: self.usage, lacks: None })
     }
 }
 

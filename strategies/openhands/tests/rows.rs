@@ -205,7 +205,7 @@ fn a_frame_whose_size_is_known_is_one_event() {
     frame.push_tokens(SegmentKind::Unrecorded, 1_000);
     frame.push_text(SegmentKind::System, "You write code.");
     talk.set_frame(frame);
-    talk::append(&mut talk, (0..9).map(|at| message(at, "a")));
+    talk::append(&mut talk, (0..239).map(|at| message(at, "a")));
     talk::at(&mut talk, Moment::CallStart);
     assert!(talk.folds().is_empty());
 }

@@ -137,7 +137,11 @@ fn folds() {
         let history = sent.contains("{history").then_some(13_107);
         for request in summaries.asked() {
             let given = usize::from(request.name == "history");
-            assert_eq!(request.instructions.len(), given, "{id}: they are for the summary of the older turns");
+            assert_eq!(
+                request.instructions.len(),
+                given,
+                "{id}: they are for the summary of the older turns"
+            );
         }
         assert_eq!(budgets, history.into_iter().chain(turn).collect::<Vec<_>>(), "{id}");
     }

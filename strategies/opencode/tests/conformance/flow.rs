@@ -206,6 +206,25 @@ fn going_on_is_a_decision_of_its_own() {
 }
 
 #[test]
+fn what_a_compaction_writes() {
+    let cost = usage(100, 10, 0);
+    let changes = "[guards]\nno-growth = false";
+    let mut conversation = with("opencode-1.17", changes, &Scripted::costing("short", cost));
+    fill(&mut conversation);
+    at(&mut conversation, Moment::StepEnd, Some(usage(190_000, 0, 0)));
+    let go_on = message(&conversation, EntryKind::Continue).shown_text();
+    assert!(
+        go_on.starts_with("Continue if you have next steps, or stop"),
+        "no media went: {go_on}"
+    );
+    let summary = message(&conversation, EntryKind::Summary);
+    let answer = summary.answer.as_ref().unwrap();
+    let now = summary.at;
+    assert!(now.is_some());
+    assert_eq!((answer.usage, answer.started, answer.ended), (Some(cost), now, now));
+}
+
+#[test]
 fn empty_summaries_and_failures_leave_nothing() {
     let failures = || {
         [
@@ -263,6 +282,11 @@ fn kept_tail() {
     let x = |n: usize| "x".repeat(n);
     let image = || with_image("u3", "look", "big.png", &x(4_000));
     let older = || vec![prompt("u1", &long("first")), answer("a1", "ok")];
+    // 122 characters of JSON in 1.17, which leaves out the text that is empty: 31 tokens.
+    let exact = || {
+        let parts = vec![Part::text("turn 2"), Part::text("")];
+        vec![prompt("u1", &long("first")), prompt("u2", "").with_parts(parts), answer("a2", "ok")]
+    };
     let row = |id, budget, turns, given: Vec<Message>, tail| (id, budget, turns, given, tail);
     let join = |mut a: Vec<Message>, b: Vec<Message>| {
         a.extend(b);
@@ -292,6 +316,8 @@ fn kept_tail() {
             vec![prompt("u1", &x(2_000)), answer("a1", &x(2_000)), answer("a2", "short")],
             Some("a2"),
         ),
+        row("OC17-S6, exactly", 31, 1, exact(), Some("u2")),
+        row("OC17-S9, not quite", 30, 1, exact(), Some("a2")),
     ] {
         let summarizer = Scripted::in_turn([Ok("short")]);
         let changes = format!(

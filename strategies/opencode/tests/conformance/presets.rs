@@ -83,6 +83,11 @@ fn what_could_never_work_is_refused() {
         ("no cap", "[overflow]\noutput_token_max = 0", "at least 1"),
         ("no summary", "[filter]\nsummary_budget = 0", "no summary would fit"),
         ("a tail that is never shown", "[filter]\ntail_turns = 2", "succeeded"),
+        (
+            "a tail that is summarized as well",
+            "[filter]\ntail_turns = 2\ncompletes = \"succeeded\"",
+            "leaves out of the request",
+        ),
         ("as text, with earlier checkpoints", "[filter]\nrequest = \"text\"", "anchored"),
         ("no such turns", "[filter]\ntail_turns = \"some\"", "tail_turns"),
         ("misspelt", "[[pruner]]\nuse = \"opencode.prune\"\nprotect_token = 1", "protect_tokens"),

@@ -73,7 +73,9 @@ fn stored(preset: &str, changes: &str, history: &str) -> Conversation {
 /// An answer and its results from `[STATUS:]TOOL:TOKENS[+TOOL:TOKENS]…`.
 fn outputs(id: &str, word: &str) -> Vec<Message> {
     let (how, calls) = match word.split_once(':') {
-        Some((how @ ("cleared" | "error" | "running" | "pending"), calls)) => (how, calls),
+        Some((how @ ("cleared" | "error" | "running" | "pending" | "orphan"), calls)) => {
+            (how, calls)
+        }
         _ => ("", word),
     };
     let sized = calls.split('+').map(|call| {
@@ -92,6 +94,9 @@ fn outputs(id: &str, word: &str) -> Vec<Message> {
                 _ => ResultStatus::Completed,
             };
         }
+    }
+    if how == "orphan" {
+        messages.remove(0);
     }
     messages
 }

@@ -178,6 +178,7 @@ fn oc_v2_3_the_next_summary_gets_the_last_one_and_what_was_kept() {
     let mut conversation = with("opencode-2", KEEP, &summarizer);
     append(&mut conversation, turn(1));
     conversation.append(prompt("u2", "and the lexer"));
+    conversation.append(Message::new("sys", Role::System, vec![Part::text("be brief")]));
     append(&mut conversation, tools("a2", &[("bash", &"x".repeat(2_001))]));
     at(&mut conversation, Moment::Manual, None);
     append(&mut conversation, turn(3));
@@ -190,7 +191,7 @@ fn oc_v2_3_the_next_summary_gets_the_last_one_and_what_was_kept() {
     assert!(shown[2].ends_with("x\n[truncated]"), "OCv2-3: as it was kept");
     let ids: Vec<&str> = request.messages.iter().map(|message| &*message.id).collect();
     assert_eq!(ids, ["u2", "a2", "a2-result-0", "u3", "a3"], "OCv2-3: and what came since");
-    let sent = sent_alone(&conversation);
+    let sent = sent_texts(&conversation).concat();
     assert!(sent.contains("summary two") && !sent.contains("summary one"), "OCv2-3: {sent}");
     assert!(sent.contains("[User]: and the rest") && !sent.contains("turn 3"), "OCv2-3: {sent}");
     // Once more: what the second kept is summarized, not what the first did.
