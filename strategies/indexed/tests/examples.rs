@@ -7,18 +7,23 @@ use foldback_testkit::{Seen, Session, Subject, drive};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The last note of a session, behind what each earlier one kept: its messages and how many lines of each.
-fn notes(file: &str, preset: &str, window: u64) -> String {
+/// A session that ships with the project, in a window of so many tokens. Without times, so that sizes alone decide when it
+/// folds: pauses have rows of their own.
+pub(crate) fn shipped(file: &str, window: u64) -> Session {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/sessions");
     let bytes = std::fs::read(folder.join(file)).unwrap();
     let recorded = foldback_formats::read(&bytes, None).unwrap().remove(0);
-    // Without times, so that sizes alone decide when it folds: pauses have rows of their own.
     let log = recorded.log().map(|message| {
         let mut message = Message::clone(message);
         message.at = None;
         Arc::new(message)
     });
-    let session = Session::of(file, log).window(window, 0);
+    Session::of(file, log).window(window, 0)
+}
+
+/// The last note of a session, behind what each earlier one kept: its messages and how many lines of each.
+fn notes(file: &str, preset: &str, window: u64) -> String {
+    let session = shipped(file, window);
     let (mut notes, mut folds) = (Vec::new(), 0);
     drive(&session, &Subject::preset(preset).strategy(&session), &mut |talk, seen| {
         if matches!(seen, Seen::Call) && talk.folds().len() > folds {

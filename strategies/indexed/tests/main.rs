@@ -5,4 +5,5 @@
 mod examples;
 mod folds;
 mod laws;
+mod learning;
 mod text;

@@ -1,0 +1,102 @@
+//! What a fold could have kept, as weights are fitted on it, and whether a later call took it.
+
+use crate::examples::shipped;
+use foldback_core::log::{Message, Part};
+use foldback_indexed::features::{BLOCK, LINE, WORD};
+use foldback_indexed::filter::NoteConfig;
+use foldback_indexed::learn::{Observed, Offered, Use, Uses};
+use foldback_indexed::text::{key, telling};
+use foldback_testkit::{Subject, drive};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// What the folds of a session could keep.
+fn offered(file: &str, window: u64) -> (Vec<Offered>, Uses) {
+    let session = shipped(file, window);
+    let mut strategy = (*Subject::preset("indexed").strategy(&session)).clone();
+    let observed = Observed::new(NoteConfig::default().filter().unwrap());
+    let folds = Arc::clone(&observed.folds);
+    strategy.filter.as_mut().unwrap().stage = Arc::new(observed);
+    let mut log = Vec::new();
+    drive(&session, &Arc::new(strategy), &mut |talk, _| {
+        log = talk.history().iter().map(|(_, message)| Arc::clone(message)).collect();
+        Ok(())
+    })
+    .unwrap();
+    let folds = std::mem::take(&mut *folds.lock().unwrap());
+    (folds, Uses::of(&log))
+}
+
+/// How many there are and how many are used, with the sum of each feature.
+fn summed<const N: usize>(
+    out: &mut String,
+    names: &[&str; N],
+    examples: impl Iterator<Item = ([f32; N], bool)>,
+) {
+    let (mut count, mut used, mut sums) = (0, 0, [0.0; N]);
+    for (features, is_used) in examples {
+        count += 1;
+        used += usize::from(is_used);
+        for (sum, feature) in sums.iter_mut().zip(features) {
+            *sum += feature;
+        }
+    }
+    let _ = write!(out, "  {count}, {used} used:");
+    for (name, sum) in names.iter().zip(sums) {
+        let _ = write!(out, " {name} {sum:.2}");
+    }
+    out.push('\n');
+}
+
+#[test]
+fn examples_of_a_shipped_session() {
+    let (folds, uses) = offered("reservations-claude-code.jsonl", 24_000);
+    let mut out = String::new();
+    for fold in &folds {
+        let after = fold.log_len;
+        let _ = writeln!(out, "after {after} messages");
+        let words = fold.words.iter().map(|(word, of)| (*of, uses.word(*word, after).any));
+        summed(&mut out, &WORD, words);
+        let lines = fold.lines.iter().map(|(key, of)| (*of, uses.line(*key, after).first));
+        summed(&mut out, &LINE, lines);
+        let blocks = fold.blocks.iter().map(|(keys, of)| (*of, uses.edits(keys, after)));
+        summed(&mut out, &BLOCK, blocks);
+        let telling: usize = fold.blocks.iter().map(|(keys, _)| keys.len()).sum();
+        let _ = writeln!(out, "  {telling} telling lines of blocks");
+    }
+    insta::assert_snapshot!(out);
+}
+
+#[test]
+fn what_later_calls_take() {
+    let line = "let value = alpha_key;";
+    let call = |id: &str, tool: &str, arguments: &str| {
+        Message::assistant(format!("a{id}"), vec![Part::call(id, tool, arguments)])
+    };
+    let result = |id: &str, tool: &str| Message::tool(format!("t{id}"), id, tool, line);
+    let edit = format!("{{\"path\":\"a.rs\",\"old_string\":\"{line}\",\"new_string\":\"\"}}");
+    let log = [
+        call("1", "read", "{\"path\":\"a.rs\"}"),
+        result("1", "read"),
+        call("2", "edit", &edit),
+        result("2", "edit"),
+        call("3", "edit", &edit),
+    ];
+    let uses = Uses::of(&log.map(Arc::new));
+    let mut word = None;
+    telling(line, |term| word = Some(term.word));
+    // id, messages before, whether a call is next to name the word, to take the line and to edit it, and whether it is the first
+    for (id, after, any, first) in [
+        ("the result comes first", 0, false, false),
+        ("the result is the next", 1, false, false),
+        ("the call is the next, and the first", 2, true, true),
+        ("the result of the call brings it again", 3, false, false),
+        ("a second call", 4, true, false),
+        ("nothing follows", 5, false, false),
+    ] {
+        let expected = Use { any, first };
+        assert_eq!(uses.word(word.unwrap(), after), expected, "{id}");
+        assert_eq!(uses.line(key(line), after), expected, "{id}");
+        assert_eq!(uses.edits(&[key("another line"), key(line)], after), any, "{id}");
+    }
+}
