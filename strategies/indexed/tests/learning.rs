@@ -33,17 +33,17 @@ fn summed<const N: usize>(
     names: &[&str; N],
     examples: impl Iterator<Item = ([f32; N], bool)>,
 ) {
-    let (mut count, mut used, mut sums) = (0, 0, [0.0; N]);
+    let (mut count, mut used, mut sums) = (0, 0, [0.0_f64; N]);
     for (features, is_used) in examples {
         count += 1;
         used += usize::from(is_used);
         for (sum, feature) in sums.iter_mut().zip(features) {
-            *sum += feature;
+            *sum += f64::from(feature);
         }
     }
     let _ = write!(out, "  {count}, {used} used:");
     for (name, sum) in names.iter().zip(sums) {
-        let _ = write!(out, " {name} {sum:.2}");
+        let _ = write!(out, " {name} {sum:.1}");
     }
     out.push('\n');
 }
