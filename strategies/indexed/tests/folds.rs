@@ -1,15 +1,13 @@
 //! What a fold leaves out, what its note keeps, and when it happens.
 
 use foldback_core::conversation::Conversation;
-use foldback_core::log::Message;
+use foldback_core::log::{Message, Part, Role};
 use foldback_core::moment::Moment;
 use foldback_core::services::{FixedClock, Services};
-use foldback_core::{Frame, Limits};
+use foldback_core::{Frame, Limits, SegmentKind};
 use foldback_testkit::talk::{append, at, sent_ids, sent_texts, step};
-use foldback_testkit::{Seen, Session, Subject, drive};
+use foldback_testkit::{Seen, Session, Subject, drive, talk};
 use std::sync::Arc;
-
-use foldback_indexed as _;
 
 /// Texts of the last request of a session under a preset.
 fn last(session: &Session, preset: &str) -> Vec<String> {
@@ -119,6 +117,191 @@ fn a_pause_and_a_large_window_make_it_fold_earlier() {
             assert!(talk.tokens() <= window.min(200_000) / 4, "IX-G1: {} tokens", talk.tokens());
             assert_eq!(sent_ids(&talk).pop().unwrap(), "t9", "IX-G2");
         }
+    }
+}
+
+/// Messages in short, each with its tokens: `s` is of the harness, `u` of the user, `c` a call with its result, `o` a call without
+/// one, whose arguments have the tokens.
+fn messages(words: &str, first: usize) -> impl Iterator<Item = Message> {
+    let messages = words.split_whitespace().enumerate().map(move |(at, word)| {
+        let (kind, tokens) = word.split_once(':').unwrap();
+        let text = "x".repeat(4 * tokens.parse::<usize>().unwrap());
+        let id = (first + at).to_string();
+        let call = |arguments: &str| {
+            Message::assistant(format!("a{id}"), vec![Part::call(&id, "run", arguments)])
+        };
+        match kind {
+            "s" => vec![Message::new(&id, Role::System, vec![Part::text(text)])],
+            "u" => vec![Message::user(&id, text)],
+            "o" => vec![call(&text)],
+            _ => vec![call(""), Message::tool(format!("t{id}"), &id, "run", text)],
+        }
+    });
+    messages.collect::<Vec<_>>().into_iter().flatten()
+}
+
+/// The filter in a window of 10,000 tokens, which is asked before a call from 2,500 tokens on: it brings the messages down to 2,500, a
+/// note of 2,000 among them.
+fn filtered(more: &str, limits: Limits, frame: u64) -> Conversation {
+    let registry =
+        talk::registry([&foldback_stages::REGISTRATION, &foldback_indexed::REGISTRATION]);
+    let toml = format!(
+        "name = \"t\"\nextends = \"indexed\"\n[guards]\nno-growth = false\npairs = false\n[estimator]\nuse = \"chars\"\n\
+         unit = \"code-points\"\ncalls = \"arguments\"\n[overflow]\ntrigger = 0.25\ncold_trigger = 0.25\n{more}"
+    );
+    let mut talk = talk::conversation(talk::compiled(&registry, &toml), limits);
+    let mut system = Frame::default();
+    system.push_tokens(SegmentKind::System, frame);
+    talk.set_frame(system);
+    talk
+}
+
+/// Why the filter did what it did at a moment.
+fn reason(talk: &mut Conversation, moment: Moment) -> String {
+    let folds = talk.folds().len();
+    let report = at(talk, moment).pop().unwrap();
+    match talk.folds().get(folds) {
+        Some(fold) => fold.plan.reasons.last().unwrap().clone(),
+        None => report.outcome.why().unwrap().to_string(),
+    }
+}
+
+#[test]
+fn how_much_goes() {
+    use Moment::{CallStart, Manual, ProviderOverflow};
+    let due = "u:7000 c:2300 c:50 c:150";
+    // id, limit of the input, system prompt, moment, messages, and of the reason: what is asked for, what goes, and the note
+    for (id, input, frame, moment, words, expected) in [
+        ("IX-D1", 0, 0, Manual, "u:10 c:1000 c:400 c:90", "1500, 2500: 2 of 7, 1000, 2000"),
+        (
+            "IX-D2 one more",
+            0,
+            0,
+            Manual,
+            "u:10 c:1000 c:401 c:90",
+            "1501, 2500: 4 of 7, 1401, 2000",
+        ),
+        (
+            "IX-D3 a limit of the input",
+            10_000,
+            0,
+            Manual,
+            "u:10 c:1000 c:400 c:90",
+            "1500, 2500: 2 of 7, 1000, 2000",
+        ),
+        (
+            "IX-D4 a system prompt",
+            0,
+            1_000,
+            Manual,
+            "u:10 c:1000 c:350 c:90",
+            "2450, 3250: 2 of 7, 1000, 1800",
+        ),
+        (
+            "IX-D5 it has to free 4 %",
+            0,
+            0,
+            CallStart,
+            "u:10 c:2400 c:100 c:90",
+            "2600, 2500: 2 of 7, 2400, 2000",
+        ),
+        (
+            "IX-D6 not quite",
+            0,
+            0,
+            CallStart,
+            "u:10 c:2399 c:100 c:90",
+            "a fold would free 399 tokens, less than 400",
+        ),
+        (
+            "IX-D7 a person asks",
+            0,
+            0,
+            Manual,
+            "u:10 c:2399 c:100 c:90",
+            "2599, 2500: 2 of 7, 2399, 2000",
+        ),
+        (
+            "IX-D8 refused",
+            0,
+            0,
+            ProviderOverflow,
+            "u:10 c:2399 c:100 c:90",
+            "2599, 2500: 2 of 7, 2399, 2000",
+        ),
+        (
+            "IX-D9 95 % are not above 95 %",
+            0,
+            0,
+            CallStart,
+            due,
+            "a fold would free 350 tokens, less than 400",
+        ),
+        ("IX-D10 one more is", 0, 1, CallStart, due, "9501, 2500: 4 of 7, 2350, 1999"),
+        (
+            "IX-D11 the oldest of what the user said goes first",
+            0,
+            0,
+            Manual,
+            "u:10 u:400 u:300 c:2000 c:90",
+            "2800, 2500: 3 of 7, 2400, 2000",
+        ),
+        (
+            "IX-D12 the first message of the user stays",
+            0,
+            0,
+            Manual,
+            "s:5 u:2000 c:1000 c:400 c:90",
+            "3495, 2500: 4 of 8, 1400, 2000",
+        ),
+    ] {
+        let context = if input > 0 { 20_000 } else { 10_000 };
+        let mut talk = filtered("", Limits::new(context, 0).with_input(input), frame);
+        append(&mut talk, messages(words, 0));
+        let reason = reason(&mut talk, moment);
+        let short = [
+            (" tokens, to ", ", "),
+            (": leaves out ", ": "),
+            (" messages, ", ", "),
+            (" tokens, behind a note of up to ", ", "),
+        ];
+        let short = short.iter().fold(reason, |text, (long, short)| text.replacen(long, short, 1));
+        assert!(short.ends_with(expected), "{id}: {short}");
+    }
+}
+
+#[test]
+fn a_second_note_takes_the_place_of_the_first() {
+    let mut talk = filtered("", Limits::new(10_000, 0), 0);
+    append(&mut talk, messages("u:10 c:5000 c:1000", 0));
+    at(&mut talk, Moment::Manual);
+    append(&mut talk, messages("c:400 c:90", 3));
+    // The first note goes in any case, so the second fold has no more to free than IX-D1.
+    let reason = reason(&mut talk, Moment::Manual);
+    assert!(reason.contains("leaves out 2 of 7 messages, 1000 tokens"), "IX-D13: {reason}");
+}
+
+#[test]
+fn a_result_whose_call_went_goes_too() {
+    let mut talk = filtered("", Limits::new(10_000, 0), 0);
+    append(&mut talk, messages("u:10 o:12000", 0));
+    at(&mut talk, Moment::Manual);
+    talk.append(Message::tool("t1", "1", "run", "x".repeat(40)));
+    append(&mut talk, messages("c:90", 2));
+    let reason = reason(&mut talk, Moment::Manual);
+    assert!(reason.contains("leaves out 1 of 4 messages, 10 tokens"), "IX-D14: {reason}");
+}
+
+#[test]
+fn what_the_policy_asks_for_counts_where_the_request_was_refused() {
+    for (id, moment, to) in [
+        ("IX-D15", Moment::ProviderOverflow, "to 2000: "),
+        ("IX-D16 its own target otherwise", Moment::CallStart, "to 2500: "),
+    ] {
+        let mut talk = filtered("target = 0.2\n", Limits::new(10_000, 0), 0);
+        append(&mut talk, messages("u:10 c:5000 c:90", 0));
+        let reason = reason(&mut talk, moment);
+        assert!(reason.contains(to), "{id}: {reason}");
     }
 }
 
