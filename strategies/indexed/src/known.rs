@@ -90,13 +90,8 @@ impl<T: Default> Numbered<T> {
     }
 
     /// How many there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.seen.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.seen.is_empty()
     }
 
     fn enter(&mut self, hash: u64) -> u32 {
@@ -125,7 +120,6 @@ pub struct Numbers {
 #[derive(Debug, Default)]
 pub struct Known {
     upto: usize,
-    withdrawn: usize,
     /// Answers of the model so far.
     pub calls: u32,
     /// By position, the number of answers before the message.
@@ -145,13 +139,10 @@ pub struct Known {
 }
 
 impl Known {
-    /// Gives `look` what is known of a history.
+    /// Gives `look` what is known of a history. Undoing a fold withdraws entries alone, of which nothing is known.
     pub fn of<T>(history: &History, look: impl FnOnce(&Self) -> T) -> T {
         let known: &Mutex<Self> = history.derived().get_or(Mutex::default);
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.withdrawn != history.withdrawn() {
-            *known = Self { withdrawn: history.withdrawn(), ..Self::default() };
-        }
         for pos in known.upto..history.len() {
             let message = history.get(pos);
             let texts = message.map(|message| known.read(said(message)));

@@ -51,7 +51,7 @@ struct Offer(u64);
 
 impl Offer {
     fn new(worth: f32, cost: f32, item: usize) -> Self {
-        Self(u64::from(ordered(worth / cost.max(1.0))) << 32 | u64::from(u32::MAX - offset(item)))
+        Self(u64::from(rank(worth / cost.max(1.0))) << 32 | u64::from(u32::MAX - offset(item)))
     }
 
     /// The density as a number in the same order.
@@ -64,10 +64,9 @@ impl Offer {
     }
 }
 
-/// A number in the order of [`f32::total_cmp`].
-fn ordered(value: f32) -> u32 {
-    let bits = value.to_bits();
-    if value.is_sign_negative() { !bits } else { bits | 1 << 31 }
+/// A number in the order of those above 0. What is worth nothing is never taken, so it needs no order.
+fn rank(value: f32) -> u32 {
+    if value > 0.0 { value.to_bits() } else { 0 }
 }
 
 struct Choice<'c, 't> {

@@ -36,6 +36,13 @@ fn long_lines_are_taken_in_pieces() {
     assert_eq!(pieces.join(" "), words.trim_end());
     let unbroken = "é".repeat(500);
     assert_eq!(lines(&unbroken).concat(), unbroken);
+    // A comma in the second half of 400 bytes ends a piece. Where the 400 bytes end within a character, it does before that.
+    for (before, then, first) in
+        [(200, ",", 400), (201, ",", 202), (399, ",", 400), (400, ",", 400), (399, "é", 399)]
+    {
+        let line = format!("{}{then}{}", "x".repeat(before), "y".repeat(300));
+        assert_eq!(lines(&line)[0].len(), first, "{before} bytes before {then}");
+    }
 }
 
 #[test]
@@ -113,12 +120,21 @@ fn calls_as_a_table() {
         ),
         (
             "Edit",
-            r#"{"file_path":"a.rs","old_string":"one();\ntwo();","new_string":"one();\nthree();"}"#,
+            r#"{"file_path":"a.rs","old_string":"one();\ntwo();\nfour();","new_string":"one();\nthree();"}"#,
             Kind::Edit,
             "Edit a.rs",
+            3,
             2,
-            1,
             "one();\nthree();\n",
+        ),
+        (
+            "MultiEdit",
+            r#"{"file_path":"a.rs","edits":[{"old_string":"one();","new_string":"two();"}]}"#,
+            Kind::Edit,
+            "MultiEdit a.rs",
+            1,
+            1,
+            "two();\n",
         ),
         (
             "Write",
