@@ -64,7 +64,9 @@ fn checkers() -> Vec<Checker> {
 
 impl Monitor {
     /// Checks what the conversation would send now; it must be the same conversation every time. Gives what is
-    /// wrong and came since the check before: a call that asks costs what it changed, however much is wrong.
+    /// wrong of what changed since the check before, so that a check costs what was changed, however much is wrong.
+    /// Nothing new is left out. What was wrong before is given once more where a new layout shows it again, and
+    /// where an open call can no longer be answered.
     pub fn check(&mut self, conversation: &Conversation) -> Findings {
         let delta = conversation.delta(&mut self.cursor);
         let fresh = self.feed_log(conversation, &delta);
