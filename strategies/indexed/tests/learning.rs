@@ -1,12 +1,14 @@
 //! What a fold could have kept, as weights are fitted on it, and whether a later call took it.
 
 use crate::examples::shipped;
+use foldback_core::Limits;
 use foldback_core::log::{Message, Part};
 use foldback_indexed::features::{BLOCK, LINE, WORD};
 use foldback_indexed::filter::NoteConfig;
+use foldback_indexed::known::Known;
 use foldback_indexed::learn::{Observed, Offered, Use, Uses};
 use foldback_indexed::text::{key, telling};
-use foldback_testkit::{Subject, drive};
+use foldback_testkit::{Session, Subject, drive, talk};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -19,6 +21,8 @@ fn offered(file: &str, window: u64) -> (Vec<Offered>, Uses) {
     strategy.filter.as_mut().unwrap().stage = Arc::new(observed);
     let mut log = Vec::new();
     drive(&session, &Arc::new(strategy), &mut |talk, _| {
+        let reasons = talk.folds().iter().map(|fold| fold.plan.reasons.last().unwrap());
+        assert!(reasons.into_iter().all(|reason| reason.contains("leaves out")));
         log = talk.history().iter().map(|(_, message)| Arc::clone(message)).collect();
         Ok(())
     })
@@ -65,6 +69,25 @@ fn examples_of_a_shipped_session() {
         let _ = writeln!(out, "  {telling} telling lines of blocks");
     }
     insta::assert_snapshot!(out);
+}
+
+/// A long line that a call writes is taken in pieces, of which the first ends within a word.
+#[test]
+fn pieces_of_a_word_are_not_known() {
+    let long = format!("alpha_{}", "x".repeat(444));
+    let arguments = format!("{{\"content\":\"{long}\"}}");
+    let strategy = Subject::preset("indexed").strategy(&Session::default());
+    let mut talk = talk::conversation(strategy, Limits::new(10_000, 0));
+    talk.append(Message::assistant("a", vec![Part::call("c", "write", arguments)]));
+    for (text, is_known) in [(&*long, true), (&long[..400], false)] {
+        let mut known = None;
+        telling(text, |term| {
+            known = Known::of(talk.history(), |all| {
+                all.words.number(term.word).map(|number| all.words.at(number).is_known())
+            });
+        });
+        assert_eq!(known, Some(is_known), "{} bytes", text.len());
+    }
 }
 
 #[test]
