@@ -4,10 +4,12 @@
 //! x; `-` a message with nothing to send, `-(x)` the result of x behind an empty text; `r` reasoning
 //! alone, `r(x)` reasoning with a call. The n-th message has the id `mn`, from 0.
 
+use super::ledger::Broken;
 use super::*;
 use crate::log::{Message, Part, PartKind, ResultStatus, Role};
 use crate::view::{EditKind, PartEdit};
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 fn reasoning() -> Part {
@@ -301,6 +303,32 @@ fn dialects_have_one_name() {
             Violation { dialect, rule, message, call: None, detail: "it is blank".to_owned() };
         let name = dialect.as_str();
         assert_eq!(violation.to_string(), format!("{name} empty-text: message m: it is blank"));
+    }
+}
+
+/// No rule goes without words, and they differ where dialects look in different places.
+#[test]
+fn every_rule_has_words() {
+    let mut names = Names::default();
+    let message = names.of(&Message::user("m", "")).message;
+    for (rule, kinds) in [
+        (rule::CALL_UNANSWERED, 3),
+        (rule::RESULT_WITHOUT_CALL, 2),
+        (rule::RESULT_REPEATED, 1),
+        (rule::CALL_ID_REPEATED, 1),
+        (rule::RESULT_NOT_FIRST, 1),
+        (rule::FIRST_NOT_USER, 1),
+        (rule::EMPTY_TEXT, 1),
+        (rule::TRAILING_SPACE, 1),
+        (rule::REASONING_ALTERED, 1),
+        (rule::REASONING_ALONE, 1),
+        (rule::ARGUMENTS_BROKEN, 1),
+    ] {
+        let broken = Broken { rule, message, call: None };
+        let said: BTreeSet<String> =
+            Dialect::ALL.map(|dialect| broken.violation(dialect, &names).detail).into();
+        assert_eq!(said.len(), kinds, "{rule}: {said:?}");
+        assert!(!said.contains(rule), "{rule} is no sentence");
     }
 }
 
