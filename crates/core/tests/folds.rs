@@ -163,6 +163,20 @@ fn a_monitor_says_what_is_new() {
     }
 }
 
+/// What comes at once is said in the order of rules, messages and calls.
+#[test]
+fn what_a_monitor_says_has_an_order() {
+    let (mut conversation, mut monitor) = (conversation(), Monitor::default());
+    for number in 0..8 {
+        perform(&mut conversation, number, &Act::Ask("{}".into()));
+    }
+    perform(&mut conversation, 8, &Act::Say("never mind".into()));
+    let new = monitor.check(&conversation).inherited;
+    let found = new.iter().filter(|one| one.dialect == Dialect::OpenAiChat);
+    let found: Vec<&str> = found.filter_map(|one| one.call.as_deref()).collect();
+    assert_eq!(found, ["c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"]);
+}
+
 proptest! {
     /// A monitor that goes along finds what a look at everything finds, and says of it what is new.
     #[test]

@@ -203,7 +203,6 @@ fn a_frame_whose_size_is_known_is_one_event() {
     let mut talk = talk::conversation(strategy, Limits::default());
     let mut frame = Frame::default();
     frame.push_tokens(SegmentKind::Unrecorded, 1_000);
-    frame.push_text(SegmentKind::System, "You write code.");
     talk.set_frame(frame);
     talk::append(&mut talk, (0..239).map(|at| message(at, "a")));
     talk::at(&mut talk, Moment::CallStart);
