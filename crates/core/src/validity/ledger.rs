@@ -129,9 +129,10 @@ impl Ledger {
     pub(super) fn remove(&mut self, rank: Rank) {
         if let Some(broken) = self.standing.remove(&rank) {
             let new = self.changes.iter().rev().take(NEW).position(|change| change.rank == rank);
-            match new.map(|back| self.changes.len() - 1 - back) {
-                Some(at) if self.changes[at].came => _ = self.changes.remove(at),
-                _ => self.changes.push(Change { rank, broken, came: false }),
+            // The newest change at a place where something stands is that it came.
+            match new {
+                Some(back) => _ = self.changes.remove(self.changes.len() - 1 - back),
+                None => self.changes.push(Change { rank, broken, came: false }),
             }
         }
     }
