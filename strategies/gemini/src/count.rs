@@ -178,7 +178,8 @@ fn part_quarters(part: &Part, shown: &str) -> u64 {
     match &part.kind {
         PartKind::Text { .. } | PartKind::Marker(_) => quarters(shown),
         PartKind::Result(result) => {
-            let nested: u64 = result.media.iter().map(media_quarters).sum();
+            // The original rounds what is nested by itself.
+            let nested = Count::tokens(result.media.iter().map(media_quarters).sum()) * QUARTERS;
             units(&result.tool) + response(result, shown) + nested
         }
         PartKind::File(media) => media_quarters(media),

@@ -4,12 +4,14 @@ use crate::rows::{PRESET, rows, strategy};
 use async_trait::async_trait;
 use foldback_core::Limits;
 use foldback_core::conversation::{Conversation, Report};
-use foldback_core::log::{Message, Part, Usage};
+use foldback_core::log::{Message, Part, PartKind, ResultStatus, Usage};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
 use foldback_core::provider::{Asks, Endpoint};
+use foldback_core::registry::StageConfig as _;
 use foldback_core::services::Services;
-use foldback_core::stage::{Summarizer, Summary, SummaryError, SummaryRequest};
+use foldback_core::stage::{Estimator as _, Summarizer, Summary, SummaryError, SummaryRequest};
+use foldback_gemini::{Count, SnapshotConfig, What};
 use foldback_testkit::stand_in::Scripted;
 use foldback_testkit::talk;
 use std::sync::Arc;
@@ -78,7 +80,8 @@ fn budgets() {
             let message = given.iter().find(|message| message.id == id).unwrap();
             let text = &message.parts[0].as_result().unwrap().text;
             match text.contains(" characters omitted] ...") {
-                true => text.matches('x').count(),
+                // Where nothing is shown, it is cut all the same.
+                true => text.matches('x').count().max(1),
                 false => 0,
             }
         };
@@ -112,21 +115,30 @@ fn masks() {
     }
 }
 
+const NOTE: &str = "\n\nThe rest of it was too long to be kept here.\n</tool_output_masked>";
+
 /// Masks a text of a tool behind one that takes all of the protected tokens.
 fn masked(tool: &str, text: &str) -> String {
+    masked_as(ResultStatus::Completed, tool, text)
+}
+
+fn masked_as(status: ResultStatus, tool: &str, text: &str) -> String {
     let mut talk = conversation(&Scripted::always(None), WINDOW);
     talk.append(Message::user("u0", "Run it."));
     for (at, text) in [text.to_owned(), "x".repeat(200_004)].into_iter().enumerate() {
         let call = format!("c{at}");
         talk.append(Message::assistant(format!("a{at}"), vec![Part::call(&call, tool, "{}")]));
-        talk.append(Message::tool(format!("t{at}"), call, tool, text));
+        let mut result = Message::tool(format!("t{at}"), call, tool, text);
+        if let PartKind::Result(result) = &mut result.parts[0].kind {
+            result.status = status;
+        }
+        talk.append(result);
     }
     talk.append(Message::assistant("a", vec![Part::text("Done.")]));
     talk::at(&mut talk, Moment::CallStart);
     let shown = talk.sent()[2].text_of(0).into_owned();
     let inner = shown.strip_prefix("<tool_output_masked>\n").unwrap_or(&shown);
-    let note = "\n\nThe rest of it was too long to be kept here.\n</tool_output_masked>";
-    inner.strip_suffix(note).unwrap_or(inner).to_owned()
+    inner.strip_suffix(NOTE).unwrap_or(inner).to_owned()
 }
 
 #[test]
@@ -140,11 +152,21 @@ fn shown_of_what_is_masked() {
             _ => assert!(found.starts_with(&shown) || found.contains(&shown), "{id} {found}"),
         }
     }
+    let failed = masked_as(ResultStatus::Error, "run_shell_command", &"no\n".repeat(900));
+    assert_eq!(failed, "", "GC-M7: nothing is shown of a command that failed");
     // Some tools are exempt, and what was recorded as masked is not masked again.
     for (tool, text) in
         [("ask_user", "yes ".repeat(900)), ("read", "<tool_output_masked>".repeat(99))]
     {
         assert_eq!(masked(tool, &text), text, "{tool}");
+    }
+    // As many tokens as the preview has: it stays. 17 characters are around a text.
+    let preview = masked("read", &"x".repeat(9_000));
+    let part = Part::result("c", "read", format!("<tool_output_masked>\n{preview}{NOTE}"));
+    let tokens = Count::of(What::Tokens).part(&part, &part.shown()) as usize;
+    for (length, stays) in [(4 * tokens - 17 + 3, true), (4 * tokens - 17 + 4, false)] {
+        let text = "x".repeat(length);
+        assert_eq!(masked("read", &text) == text, stays, "GC-M6 {length}");
     }
     // The ends of a long text, as JSON, and of many lines.
     let found = masked("read", &"0123456789".repeat(100));
@@ -216,6 +238,31 @@ fn second_answers() {
         let found = report.outcome.changed().then(|| talk::sent_texts(&talk).remove(0));
         assert_eq!(found.as_deref(), taken, "{id}");
         assert_eq!(summaries.asked().len(), 2, "{id}");
+    }
+}
+
+/// A summary is asked for again where a model writes it; both answers cost.
+#[test]
+fn what_two_answers_cost() {
+    let cost = |tokens| Usage { uncached: tokens, ..Usage::default() };
+    let summaries = Scripted::always(Some("s"));
+    ask(&mut two_turns(&summaries), 5_000);
+    let request = summaries.request(0);
+    let filter = SnapshotConfig::default().build().unwrap();
+    let twice = filter.summarizer(Arc::new(Asking(Scripted::costing(" s ", cost(7)))));
+    assert_eq!((twice.id(), twice.asks().len()), ("scripted", 1));
+    let summary = talk::block_on(twice.summarize(&request, &Services::fixed())).unwrap();
+    assert_eq!((&*summary.text, summary.usage), ("s", Some(cost(14))), "GC-V5");
+    let first = Scripted::in_turn([Ok(" one "), Err(SummaryError::Empty)]);
+    let twice = filter.summarizer(Arc::new(Asking(first)));
+    let summary = talk::block_on(twice.summarize(&request, &Services::fixed())).unwrap();
+    assert_eq!(&*summary.text, "one", "GC-V2");
+    // One that asks no model would say the same again.
+    for answer in [" once ", ""] {
+        let once = Scripted::always(Some(answer));
+        let asked = filter.summarizer(once.clone());
+        let text = talk::block_on(asked.summarize(&request, &Services::fixed()));
+        assert_eq!((text.unwrap().text.as_str(), once.asked().len()), (answer, 1));
     }
 }
 
@@ -301,24 +348,64 @@ fn what_the_summarizer_is_given() {
     }
 }
 
+/// Messages in short, each with a length: `u` of the user, `m` of the model, `h` its reasoning alone, `c` with a call, `t` the result of the
+/// call before.
+fn short(words: &str) -> impl Iterator<Item = Message> {
+    words.split(' ').enumerate().map(|(at, word)| {
+        let (kind, length) = word.split_at(1);
+        let text = "x".repeat(length.parse().unwrap());
+        let id = format!("{kind}{at}");
+        match kind {
+            "u" => Message::user(id, text),
+            "m" => Message::assistant(id, vec![Part::text(text)]),
+            "h" => {
+                let thought = PartKind::Reasoning { text, opaque: None };
+                Message::assistant(id, vec![Part::new(thought)])
+            }
+            "c" => Message::assistant(id, vec![Part::text(text), Part::call("c", "read", "{}")]),
+            _ => Message::tool(id, "c", "read", text),
+        }
+    })
+}
+
 #[test]
 fn where_it_is_cut() {
-    // GC-S5: as JSON the contents have 400, 300, 100 and 200 units, and one more; or 700 in six contents, and 300, where a unit
-    // less around each would be too few.
-    let cases: [(&[[usize; 2]], &[&str]); 3] = [
-        (&[[363, 262], [63, 162]], &["u1", "a1"]),
-        (&[[363, 262], [63, 163]], &[]),
-        (&[[63, 62], [63, 112], [63, 112], [63, 162]], &["u3", "a3"]),
-    ];
-    for (turns, kept) in cases {
-        let mut talk = conversation(&Scripted::always(Some("s")), 10_000);
-        for (turn, [user, model]) in turns.iter().enumerate() {
-            talk.append(Message::user(format!("u{turn}"), "x".repeat(*user)));
-            let parts = vec![Part::text("y".repeat(*model))];
-            talk.append(Message::assistant(format!("a{turn}"), parts));
-        }
-        ask(&mut talk, 5_000);
-        assert_eq!(talk::sent_ids(&talk)[2..], *kept, "{turns:?}");
+    // id, messages, what is kept, whether a result of it is cut.
+    for (id, words, kept, is_cut) in [
+        // As JSON the contents have 400, 300, 100 and 200 units, and one more; or 700 in six contents, and 300, where a unit less around
+        // each would be too few.
+        ("GC-S5", "u363 m262 u63 m162", "u2 m3", false),
+        ("GC-S5", "u363 m262 u63 m163", "", false),
+        ("GC-S5", "u63 m62 u63 m112 u63 m112 u63 m162", "u6 m7", false),
+        // What the user says twice in a row is one content: 400 units, 300, 100 and 200, and one more; 400, 250, 200 and 150.
+        ("GC-S6", "u180 u171 m262 u63 m162", "u3 m4", false),
+        ("GC-S6", "u180 u171 m262 u63 m163", "", false),
+        ("GC-S6", "u363 m212 u63 u88 m112", "", false),
+        // Reasoning is no content, so that it does not part two.
+        ("GC-S7", "u363 m212 u63 h9 u88 m112", "", false),
+        // A result that is over the budget counts as it is cut.
+        ("GC-S8", "u9 c0 t300000 m9 u9 m100000", "", false),
+        ("GC-S8", "u9 m400000 u9 c0 t300000 m9", "u2 c3 t4 m5", true),
+    ] {
+        let mut talk = conversation(&Scripted::always(Some("s")), WINDOW);
+        talk::append(&mut talk, short(words));
+        ask(&mut talk, 600_000);
+        assert_eq!(talk::sent_ids(&talk)[2..].join(" "), kept, "{id} {words}");
+        let texts = talk::sent_texts(&talk);
+        let cut = texts.iter().any(|text| text.contains("characters omitted"));
+        assert_eq!(cut, is_cut, "{id} {words}");
+    }
+    // The cut moves back to the call whose result came late, and nothing is in front of it.
+    let mut talk = conversation(&Scripted::always(Some("s")), WINDOW);
+    talk::append(&mut talk, short("c900 u9 m9 u9 t9 m9"));
+    assert_eq!(code(&ask(&mut talk, 600_000)), "all-fits");
+}
+
+#[test]
+fn shares_at_the_edge_of_what_is_allowed() {
+    for (keep, fits) in [(0.0, false), (0.01, true), (0.99, true), (1.0, false)] {
+        let config = SnapshotConfig { keep, ..SnapshotConfig::default() };
+        assert_eq!(config.build().is_ok(), fits, "{keep}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! The conformance rows of what is counted, cut and shown, in `rows.toml`.
 
 use foldback_core::fraction::Fraction;
-use foldback_core::log::{Media, Message, Part, PartKind, Usage};
+use foldback_core::log::{Media, Message, Part, PartKind, ResultStatus, ToolResult, Usage};
 use foldback_core::moment::Moment;
 use foldback_core::stage::Estimator as _;
 use foldback_core::strategy::Strategy;
@@ -26,7 +26,15 @@ pub(crate) fn strategy(toml: &str) -> Strategy {
 
 /// A message of parts in short: a letter for the kind and a length.
 fn message(parts: &str) -> Message {
-    let file = |mime: &str| PartKind::File(Media { mime: mime.into(), ..Media::default() });
+    let media = |mime: &str, url: String| Media { mime: mime.into(), url, ..Media::default() };
+    let file = |mime: &str| PartKind::File(media(mime, String::new()));
+    let result = |text: String, change: &dyn Fn(&mut ToolResult)| {
+        let mut part = Part::result("c", "read", text);
+        if let PartKind::Result(result) = &mut part.kind {
+            change(result);
+        }
+        part
+    };
     let part = |word: &str| {
         let (kind, length) = word.split_at(1);
         let text = |of: &str| of.repeat(length.parse().unwrap());
@@ -38,7 +46,22 @@ fn message(parts: &str) -> Message {
             "q" => Part::text(text("\"")),
             "r" => Part::result("c", "read", text("x")),
             "v" => Part::result("c", "read", text("é")),
+            "w" => Part::text(text("😀")),
+            "m" => Part::text(text("xé")),
             "c" => Part::call("c", "read", "{ }"),
+            "a" => Part::call("c", "read", " "),
+            "b" => Part::call("c", "read", text("x")),
+            "e" => result(text("x"), &|result| result.status = ResultStatus::Error),
+            "k" => result(text("x"), &|result| {
+                result.media.push(media("image/png", String::new()));
+            }),
+            "j" => result(String::new(), &|result| {
+                result.media.push(media("text/plain", text("x")));
+            }),
+            "f" => Part::new(PartKind::File(media("text/plain", text("x")))),
+            "l" => {
+                Part::new(PartKind::File(media("text/plain", format!("https://a/{}", text("x")))))
+            }
             "i" => Part::new(file("image/png")),
             "p" => Part::new(file("application/pdf")),
             _ => Part::new(PartKind::Reasoning { text: text("x"), opaque: None }),
@@ -66,6 +89,21 @@ fn json() {
     for (id, parts, units) in rows::<(String, String, u64)>("json") {
         assert_eq!(estimator.count(&message(&parts)).total(), units, "{id} {parts}");
     }
+}
+
+/// What of a result is held against the budget, and what a text counts by itself.
+#[test]
+fn of_the_budget() {
+    let [results, json] = [What::Results, What::Json].map(Count::of);
+    for (id, parts, tokens) in [
+        ("GC-E13 the text", "r9", 2),
+        // {"error": "xxxxxxxxx"}, in three lines
+        ("GC-E13 of a failed one the object", "e9", 6),
+        ("GC-E13 nothing else", "t9 c0", 0),
+    ] {
+        assert_eq!(results.count(&message(parts)).total(), tokens, "{id}");
+    }
+    assert_eq!(json.text("xxx"), 15, "GC-J1");
 }
 
 #[test]
