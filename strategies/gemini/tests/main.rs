@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 mod folds;
+mod masking;
 mod rows;
 
 use foldback_core::config::{Options, compile_preset};
