@@ -93,16 +93,10 @@ impl Standing {
                 prunable.extend((!self.kept.contains_key(&index)).then_some(index));
             }
         }
-        let mut older = self.kept.range(..self.from).rev().map(|(_, tokens)| *tokens);
+        // The others that stay are behind these. Where all of these are protected, nothing can go, whatever stays.
         let newer: u64 = self.kept.range(self.from..).map(|(_, tokens)| *tokens).sum();
-        let mut left = self.kept_tokens - newer;
-        while protected <= protect {
-            let Some(next) = older.next() else { break };
-            protected += next;
-            left -= if protected > protect { 0 } else { next };
-        }
-        let left = if protected > protect { left } else { 0 };
-        (prunable, tokens + left)
+        let older = if protected > protect { self.kept_tokens - newer } else { 0 };
+        (prunable, tokens + older)
     }
 
     /// Notes that a result stays, because its preview would be no shorter.

@@ -264,6 +264,10 @@ fn what_two_answers_cost() {
         let text = talk::block_on(asked.summarize(&request, &Services::fixed()));
         assert_eq!((text.unwrap().text.as_str(), once.asked().len()), (answer, 1));
     }
+    let once = Scripted::in_turn([Err(SummaryError::Empty), Ok("two")]);
+    let asked = filter.summarizer(once.clone());
+    let text = talk::block_on(asked.summarize(&request, &Services::fixed()));
+    assert_eq!((text, once.asked().len()), (Err(SummaryError::Empty), 1));
 }
 
 /// Trigger and summaries that small histories reach.

@@ -16,11 +16,21 @@ const TAG: &str = "<tool_output_masked>";
 const PROTECT: u64 = 800;
 const MINIMUM: u64 = 500;
 
+/// What there is to a result.
+#[derive(Clone, Copy, Debug)]
+enum Result {
+    Plain,
+    /// Of a tool whose results stay.
+    Exempt,
+    /// It was masked when it was recorded.
+    Recorded,
+}
+
 /// What happens in a conversation.
 #[derive(Clone, Debug)]
 enum Act {
-    /// The model calls, and the result has so many characters.
-    Call { exempt: bool, length: usize },
+    /// The model calls a tool, and the result has so many characters.
+    Call(Result, usize),
     /// The model ends its turn, and the user goes on.
     Turn,
     /// A request is about to be sent.
@@ -33,9 +43,14 @@ enum Act {
 
 fn act() -> impl Strategy<Value = Act> {
     let lengths = prop_oneof![0usize..900, 500usize..4_000];
+    let result = prop_oneof![
+        6 => Just(Result::Plain),
+        1 => Just(Result::Exempt),
+        1 => Just(Result::Recorded),
+    ];
     prop_oneof![
-        5 => (prop::bool::weighted(0.2), lengths).prop_map(|(exempt, length)| Act::Call { exempt, length }),
-        1 => Just(Act::Turn),
+        6 => (result, lengths).prop_map(|(result, length)| Act::Call(result, length)),
+        2 => Just(Act::Turn),
         4 => Just(Act::Send),
         1 => Just(Act::Compress),
         1 => Just(Act::Undo),
@@ -86,17 +101,22 @@ fn conversation() -> Conversation {
     talk::conversation(strategy, Limits::new(1_000_000, 0))
 }
 
-fn append_call(talk: &mut Conversation, number: usize, tool: &str, length: usize) {
+fn append_call(talk: &mut Conversation, number: usize, result: Result, length: usize) {
+    let (tool, text) = match result {
+        Result::Plain => ("read", String::new()),
+        Result::Exempt => ("ask_user", String::new()),
+        Result::Recorded => ("read", TAG.to_owned()),
+    };
     let call = format!("c{number}");
     talk.append(Message::assistant(format!("a{number}"), vec![Part::call(&call, tool, "{}")]));
-    talk.append(Message::tool(format!("t{number}"), call, tool, "x".repeat(length)));
+    talk.append(Message::tool(format!("t{number}"), call, tool, text + &"x".repeat(length)));
 }
 
 /// The tokens of a preview of a text of one line, which has two ends of one length.
 fn preview() -> u64 {
     let mut talk = conversation();
     for number in 0..3 {
-        append_call(&mut talk, number, "read", 8_000);
+        append_call(&mut talk, number, Result::Plain, 8_000);
     }
     talk::at(&mut talk, Moment::CallStart);
     tokens(&talk.sent()[1].text_of(0))
@@ -110,9 +130,7 @@ proptest! {
         talk.append(Message::user("u", "Read."));
         for (number, act) in acts.into_iter().enumerate() {
             match act {
-                Act::Call { exempt, length } => {
-                    append_call(&mut talk, number, if exempt { "ask_user" } else { "read" }, length);
-                }
+                Act::Call(result, length) => append_call(&mut talk, number, result, length),
                 Act::Turn => {
                     talk.append(Message::assistant(format!("a{number}"), vec![Part::text("Read.")]));
                     talk.append(Message::user(format!("u{number}"), "Go on."));

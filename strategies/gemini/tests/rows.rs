@@ -103,6 +103,8 @@ fn of_the_budget() {
     ] {
         assert_eq!(results.count(&message(parts)).total(), tokens, "{id}");
     }
+    let failed = message("e9").parts.remove(0);
+    assert_eq!(results.part(&failed, "cut"), 0, "GC-E13: what was cut did not fail any more");
     assert_eq!(json.text("xxx"), 15, "GC-J1");
 }
 

@@ -93,6 +93,7 @@ fn structure() {
         ("u a(x) t(x) t(x)", ALL, &["result-repeated@m3/x"]),
         // Something between call and result.
         ("u a(x) u t(x)", ANTHROPIC, &["result-not-first@m3/x"]),
+        ("u a(x,y) u t(x) t(y)", ANTHROPIC, &["result-not-first@m3/x", "result-not-first@m4/y"]),
         ("u a(x) u t(x)", CHAT, &["result-without-call@m3/x", "call-unanswered@m1/x"]),
         ("u a(x) u t(x)", GEMINI, &["result-without-call@m3/x", "call-unanswered@m1/x"]),
         ("u a(x) u t(x)", RESPONSES, &[]),
