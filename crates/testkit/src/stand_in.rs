@@ -17,6 +17,7 @@
 use async_trait::async_trait;
 use foldback_core::event::Event;
 use foldback_core::log::{Message, Part, Usage};
+use foldback_core::provider::{Asks, Endpoint};
 use foldback_core::services::{Observer, Services};
 use foldback_core::stage::{Estimator, Summarizer, Summary, SummaryError, SummaryRequest};
 use std::fmt;
@@ -104,6 +105,29 @@ impl Summarizer for Scripted {
         let text = self.answers.lock().unwrap_or_else(PoisonError::into_inner)(request)?;
         let tokens = request.estimator.text(&text);
         Ok(Summary { text, tokens, by: "scripted".to_owned(), usage: self.usage, lacks: None })
+    }
+}
+
+/// A scripted summarizer that asks a model.
+#[derive(Debug)]
+pub struct Asking(pub Arc<Scripted>);
+
+#[async_trait]
+impl Summarizer for Asking {
+    fn id(&self) -> &str {
+        self.0.id()
+    }
+
+    fn asks(&self) -> Vec<Asks> {
+        vec![Asks::new(Endpoint::default())]
+    }
+
+    async fn summarize(
+        &self,
+        request: &SummaryRequest,
+        services: &Services,
+    ) -> Result<Summary, SummaryError> {
+        self.0.summarize(request, services).await
     }
 }
 

@@ -1,46 +1,21 @@
 //! The conformance rows of folds and masks, and what follows a failure.
 
 use crate::rows::{PRESET, rows, strategy};
-use async_trait::async_trait;
 use foldback_core::Limits;
 use foldback_core::conversation::{Conversation, Report};
 use foldback_core::log::{Message, Part, PartKind, ResultStatus, Usage};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
-use foldback_core::provider::{Asks, Endpoint};
 use foldback_core::registry::StageConfig as _;
 use foldback_core::services::Services;
-use foldback_core::stage::{Estimator as _, Summarizer, Summary, SummaryError, SummaryRequest};
+use foldback_core::stage::{Estimator as _, SummaryError};
 use foldback_gemini::{Count, SnapshotConfig, What};
-use foldback_testkit::stand_in::Scripted;
+use foldback_testkit::stand_in::{Asking, Scripted};
 use foldback_testkit::talk;
 use std::sync::Arc;
 
 const WINDOW: u64 = 1_048_576;
 const REPLY: &str = "Thank you, I go on from this snapshot now.";
-
-/// A summarizer that asks a model.
-#[derive(Debug)]
-struct Asking(Arc<Scripted>);
-
-#[async_trait]
-impl Summarizer for Asking {
-    fn id(&self) -> &str {
-        self.0.id()
-    }
-
-    fn asks(&self) -> Vec<Asks> {
-        vec![Asks::new(Endpoint::default())]
-    }
-
-    async fn summarize(
-        &self,
-        request: &SummaryRequest,
-        services: &Services,
-    ) -> Result<Summary, SummaryError> {
-        self.0.summarize(request, services).await
-    }
-}
 
 fn conversation(summaries: &Arc<Scripted>, window: u64) -> Conversation {
     let mut strategy = strategy(PRESET);

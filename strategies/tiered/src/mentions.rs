@@ -164,12 +164,23 @@ mod tests {
                 vec![Part::call("call_1a", "read", "{}"), Part::call("call_1b", "read", "{}")],
             )
         };
-        let cases: [(&str, Vec<Message>, Vec<u32>); 9] = [
+        let naming = Part::call("c", "read", "{\"of\":\"msg-123\"}");
+        let cases: [(&str, Vec<Message>, Vec<u32>); 11] = [
             ("nobody", vec![asked(), Message::user("b", "no")], vec![0, 0]),
             ("by parent", vec![asked(), replying("b", "msg-123")], vec![1, 0]),
             (
                 "by id, twice in one message",
                 vec![asked(), Message::user("b", "see msg-123, I say msg-123.")],
+                vec![1, 0],
+            ),
+            (
+                "by id, in the arguments of a call",
+                vec![asked(), Message::assistant("b", vec![naming])],
+                vec![1, 0],
+            ),
+            (
+                "by id, in a result",
+                vec![asked(), Message::tool("b", "c", "read", "it is msg-123")],
                 vec![1, 0],
             ),
             (

@@ -143,11 +143,13 @@ mod tests {
     #[test]
     fn what_is_stored() {
         let store = ContextReferences::new(NonZeroUsize::MIN, Eviction::default());
+        assert!(store.is_empty());
         let reference = store.create("design", &["é😀"], 7).unwrap();
         assert_eq!(
             (reference.channel.as_str(), reference.at, reference.size),
             ("design", 7, "[\"é😀\"]".chars().count() + 1)
         );
+        assert!(!store.is_empty());
         assert_eq!(store.lookup(&reference.id), Some(reference));
         assert_eq!(store.lookup("ctx_00000000"), None);
     }

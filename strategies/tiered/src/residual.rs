@@ -85,7 +85,7 @@ mod tests {
         let group = Unit { score: 70, members: vec![2, 3, 4], tokens: 30 };
         // name, units, cap, token cap, kept, demoted
         type Case = (&'static str, Vec<Unit>, usize, u64, Vec<usize>, Vec<usize>);
-        let cases: [Case; 7] = [
+        let cases: [Case; 8] = [
             ("below the threshold", vec![single(0, 59, 1)], 9, 9, vec![], vec![]),
             ("at the threshold", vec![single(0, 60, 1)], 9, 9, vec![0], vec![]),
             (
@@ -113,6 +113,14 @@ mod tests {
                 vec![0],
             ),
             (
+                "as long as they fit together",
+                vec![single(0, 60, 6), single(1, 80, 2)],
+                9,
+                9,
+                vec![0, 1],
+                vec![],
+            ),
+            (
                 "a group is kept whole",
                 vec![single(0, 60, 1), group.clone()],
                 4,
@@ -136,7 +144,9 @@ mod tests {
 
     #[test]
     fn the_document_leaves_them_in_score_order_and_the_earlier_of_equals_wins() {
-        let cases: [(&[u32], &[usize]); 3] = [
+        let cases: [(&[u32], &[usize]); 4] = [
+            // No more than may be: in their own order.
+            (&[0, 60, 0, 90, 0, 0, 0, 0, 0, 0], &[1, 3]),
             (&[60, 0, 0, 0, 90], &[4]),
             (&[60, 0, 90, 0, 0, 0, 0, 60, 0, 95], &[9, 2]),
             (&[60, 0, 0, 0, 60], &[0]),

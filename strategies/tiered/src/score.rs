@@ -11,7 +11,6 @@ use crate::pattern::Pattern;
 use foldback_core::log::{Message, PartKind, ResultStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 static DECISION: Pattern =
     Pattern::new(r"(?i-u)\b(?:decided|concluded|agreed|will do|won't do|determined|resolved)\b");
@@ -49,29 +48,6 @@ pub enum Factor {
     Recent,
     /// It is a task or speaks of a task or an objective.
     TaskRelated,
-}
-
-impl Factor {
-    /// Name of the factor in tables.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::DecisionLanguage => "decision_language",
-            Self::ToolError => "tool_error",
-            Self::ToolSuccess => "tool_success",
-            Self::ExplicitHighImportance => "explicit_high_importance",
-            Self::ExplicitMediumImportance => "explicit_medium_importance",
-            Self::Referenced => "referenced",
-            Self::VeryRecent => "very_recent",
-            Self::Recent => "recent",
-            Self::TaskRelated => "task_related",
-        }
-    }
-}
-
-impl fmt::Display for Factor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
 }
 
 /// Points that each factor adds.

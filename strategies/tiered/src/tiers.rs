@@ -14,26 +14,6 @@ pub const TIERS: usize = 4;
 /// `edges[0]`, tier 1 those below `edges[1]`, tier 2 those below `edges[2]`, tier 3 the rest.
 pub type Edges = [usize; 3];
 
-/// What a summary of each tier should keep above all, in the words that a summarizer's prompt may use.
-pub fn guidance(tier: usize) -> &'static [&'static str] {
-    match tier {
-        1 => &[
-            "who took part and in which role",
-            "what was done and how it ended",
-            "decisions and conclusions",
-            "technical details and data that later steps need",
-        ],
-        2 => &[
-            "the main topics",
-            "the decisions",
-            "what is still open",
-            "context that later steps can't do without",
-        ],
-        3 => &["what it was about", "what was decided", "outcomes that still matter"],
-        _ => &[],
-    }
-}
-
 /// The tier of a message by its distance from the newest.
 pub fn tier_at(distance: usize, edges: Edges) -> usize {
     edges.iter().position(|edge| distance < *edge).unwrap_or(TIERS - 1)

@@ -6,13 +6,15 @@ use crate::common::{
 };
 use foldback_core::conversation::{Conversation, Report, Signals};
 use foldback_core::event::Event;
-use foldback_core::log::ResultStatus;
+use foldback_core::log::{ResultStatus, Usage};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
 use foldback_core::plan::Plan;
+use foldback_core::services::Services;
+use foldback_core::stage::{Filter as _, Summarizer as _};
 use foldback_core::view::PartPos;
 use foldback_core::{Frame, Message, PartKind, Role, SegmentKind};
-use foldback_testkit::stand_in::Events;
+use foldback_testkit::stand_in::{Asking, Events, Scripted};
 use foldback_testkit::talk::append;
 use foldback_tiered::TieredConfig;
 use foldback_tiered::reference::id_of;
@@ -158,13 +160,13 @@ async fn residuals_stay_in_original_order_with_their_groups() {
 
 #[tokio::test]
 async fn mx_6_without_the_flag_there_are_no_residuals() {
-    for flag in ["false", "\"yes\"", "1"] {
+    for (flag, messages) in [("false", 11), ("\"yes\"", 11), ("1", 11), ("\"true\"", 12)] {
         let filter = format!("residuals = {flag}");
         let mut conversation = conversation(&strategy("tiered", &filter, &names()), 7_000);
         conversation.append(important("r0"));
         append(&mut conversation, fillers("m", 0..60));
         at(&mut conversation, Moment::CallStart).await;
-        assert_eq!(sent(&conversation).len(), 11, "MX-6: {flag}");
+        assert_eq!(sent(&conversation).len(), messages, "MX-6: {flag}");
     }
 }
 
@@ -184,6 +186,7 @@ async fn each_fold_is_cut_from_the_originals_and_replaces_the_one_before() {
     assert_eq!((asked[3].1.as_str(), asked[3].2.as_str()), ("m0", "m69"));
     let sent = sent(&conversation);
     assert_eq!(sent[..3], ["sys", "<user summary>", "m110"]);
+    assert!(summary(&conversation).contains("sum of 70"), "{}", summary(&conversation));
     conversation.undo();
     conversation.undo();
     assert_eq!(conversation.sent().len(), 121);
@@ -330,13 +333,16 @@ async fn summaries_are_asked_for_within_budget_and_ratio() {
 
 #[tokio::test]
 async fn the_ratios_bound_summaries_where_no_budget_does() {
-    let fake = names();
-    let mut conversation = sixty(&strategy("tiered", "budget = false", &fake));
-    at(&mut conversation, Moment::CallStart).await;
-    let budgets: Vec<u64> = fake.asked().iter().map(|r| r.budget).collect();
-    // 104 tokens a message: 15 % of 10, 40 % of 25, 70 % of 15.
-    assert_eq!(budgets, [156, 1_040, 1_092]);
-    assert!(!last_plan(&conversation).tables.contains_key("budget"));
+    // 104 tokens a message: 15 % of 10, 40 % of 25, 70 % of 15. What is less than a summary has to be is none.
+    for (least, expect) in [(156, vec![156, 1_040, 1_092]), (157, vec![1_040, 1_092])] {
+        let fake = names();
+        let filter = format!("budget = false\nmin_summary_tokens = {least}");
+        let mut conversation = sixty(&strategy("tiered", &filter, &fake));
+        at(&mut conversation, Moment::CallStart).await;
+        let budgets: Vec<u64> = fake.asked().iter().map(|r| r.budget).collect();
+        assert_eq!(budgets, expect);
+        assert!(!last_plan(&conversation).tables.contains_key("budget"));
+    }
 }
 
 #[tokio::test]
@@ -475,6 +481,89 @@ async fn a_fold_that_frees_next_to_nothing_is_not_made_unless_asked_for() {
     assert!(fake.asked().is_empty(), "no summary is requested in vain");
     let report = at(&mut conversation, Moment::Manual).await;
     assert_eq!(report.outcome, Outcome::Changed, "{report:?}");
+}
+
+/// What could go is added up before anybody is asked, and what went before anything is changed.
+#[tokio::test]
+async fn the_gain_is_what_would_go() {
+    let results = |tokens: usize| (0..3).flat_map(move |n| step(&n.to_string(), tokens));
+    let rest = || (0..4).map(|n| filler(&format!("m{n}"), 1_300));
+    // Some 200 tokens of 6,000 could be summarized; results just above the floor of 200 lose next to nothing, and so do larger ones
+    // where none is cut.
+    for (name, filter, tokens) in [
+        ("results at the floor", "residuals = false", 210),
+        ("no result is cut", "residuals = false\ncut_tool_results = false", 400),
+    ] {
+        let fake = names();
+        let mut conversation = conversation(&strategy("tiered", filter, &fake), 7_000);
+        conversation.append(filler("old", 200));
+        append(&mut conversation, results(tokens).chain(rest()));
+        let report = at(&mut conversation, Moment::CallStart).await;
+        assert_eq!(report.outcome.why().unwrap().code, "not-worthwhile", "{name}");
+        assert!(fake.asked().is_empty(), "{name}");
+    }
+    // Summaries as long as what they stand for free nothing.
+    let echo = Scripted::by(|request| Ok("y".repeat(4 * request.budget as usize)));
+    let filter = "budget = false\npreserve = [100, 100, 100]\nresiduals = false";
+    let mut conversation = sixty(&strategy("tiered", filter, &echo));
+    let report = at(&mut conversation, Moment::CallStart).await;
+    assert_eq!(report.outcome.why().unwrap().code, "not-worthwhile");
+    assert_eq!(echo.asked().len(), 3);
+    // Three results of 1,000 tokens lose 800: 44 % of all.
+    for (percent, folds) in [(40, 1), (50, 0)] {
+        let filter =
+            format!("residuals = false\nbudget_tokens = 3_000\nmin_gain_percent = {percent}");
+        let mut conversation =
+            crate::common::conversation(&strategy("tiered", &filter, &names()), 5_000);
+        append(&mut conversation, (0..5).flat_map(|n| step(&n.to_string(), 1_000)));
+        at(&mut conversation, Moment::CallStart).await;
+        assert_eq!(conversation.folds().len(), folds, "{percent} %");
+    }
+}
+
+#[tokio::test]
+async fn a_residual_above_the_tokens_of_residuals_goes_to_the_tiers() {
+    for (tokens, stays) in [(100, true), (2_000, false)] {
+        let strategy = strategy("tiered", "budget_tokens = 4_000", &names());
+        let mut conversation = conversation(&strategy, 7_000);
+        let mut important = important("r0");
+        important.parts.extend(filler("", tokens).parts);
+        conversation.append(important);
+        append(&mut conversation, fillers("m", 0..60));
+        at(&mut conversation, Moment::CallStart).await;
+        assert_eq!(sent(&conversation).contains(&"r0".to_owned()), stays, "{tokens}");
+    }
+}
+
+#[tokio::test]
+async fn an_empty_summary_is_none_where_no_guard_refuses_it() {
+    let strategy = strategy("tiered-doc-exact", "", &that(Answer::Empty));
+    let mut conversation = conversation(&strategy, 7_000);
+    append(&mut conversation, (0..20).flat_map(|n| step(&n.to_string(), 1)));
+    append(&mut conversation, fillers("m", 0..60));
+    at(&mut conversation, Moment::CallStart).await;
+    let plan = last_plan(&conversation);
+    let rows = plan.tables["tiers"].as_array().unwrap();
+    assert!(rows.iter().all(|row| row["by"] == "sentences"), "{rows:?}");
+    let text = summary(&conversation);
+    assert!(text.contains("assistant: read {}\ntool: yyyy"), "calls and results are told: {text}");
+}
+
+/// What was paid for once costs nothing again; whom the summarizer asks is known all the same.
+#[tokio::test]
+async fn a_kept_summary_has_no_cost() {
+    let fake = names();
+    let mut conversation = sixty(&strategy("tiered", "", &fake));
+    at(&mut conversation, Moment::CallStart).await;
+    let (request, services) = (fake.request(0), Services::fixed());
+    let cost = Usage { uncached: 7, ..Usage::default() };
+    let asking = Arc::new(Asking(Scripted::costing("sum", cost)));
+    let cached = TieredConfig::default().filter().unwrap().summarizer(asking.clone());
+    assert_eq!(cached.asks(), asking.asks());
+    for usage in [Some(cost), None] {
+        let summary = cached.summarize(&request, &services).await.unwrap();
+        assert_eq!((&*summary.text, summary.usage), ("sum", usage));
+    }
 }
 
 #[tokio::test]

@@ -48,6 +48,14 @@ fn the_middle_goes() {
     assert!(length(&middle(&"😀é漢".repeat(200), 101)) <= 101);
 }
 
+/// Of 100 characters 45 are in proportion; with ten more for each text that is too many, and the next try takes a twentieth off.
+#[test]
+fn the_second_try_takes_a_little_more() {
+    let count = |text: &str| text.len() as u64 + 10;
+    let cut = |text: &str, target: usize| text[..target].to_owned();
+    assert_eq!(to_tokens(&"y".repeat(100), 110, 50, count, cut).len(), 38);
+}
+
 #[test]
 fn tokens_are_reached_with_any_estimator() {
     let text = "It must stay short. ".repeat(200);
