@@ -77,6 +77,9 @@ async fn summaries_stand_in_one_message_oldest_first_and_the_last_ten_stay() {
     assert_eq!(names, ["tier-3", "tier-2", "tier-1"]);
     assert_eq!(asked[0].1, "m0");
     assert_eq!(asked[2].2, "m49");
+    let reasons = last_plan(&conversation).reasons.join("\n");
+    assert!(reasons.contains("\n60 messages: 0 residual (at most 12; 0 demoted), tiers 10/15/25/10"));
+    assert!(!reasons.contains("above its budget"), "{reasons}");
 }
 
 /// Tokens of a request in a window of 100,000, whether it folds.
@@ -363,6 +366,7 @@ async fn a_tier_0_above_its_budget_has_its_oldest_tool_results_cut() {
     assert_eq!(cut, [1, 3, 5]);
     assert!(plan.edits.iter().all(|edit| edit.after >= 190), "{:?}", plan.edits);
     assert!(plan.tokens_after <= 2_850, "{}", plan.tokens_after);
+    assert!(plan.reasons.last().unwrap().ends_with("3 tool results cut, 0 tokens still above"));
     let shown = conversation.sent();
     assert!(shown[1].text_of(0).contains("characters cut"));
     assert!(!shown[9].text_of(0).contains("characters cut"), "the newest stays");
