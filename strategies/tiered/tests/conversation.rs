@@ -78,7 +78,9 @@ async fn summaries_stand_in_one_message_oldest_first_and_the_last_ten_stay() {
     assert_eq!(asked[0].1, "m0");
     assert_eq!(asked[2].2, "m49");
     let reasons = last_plan(&conversation).reasons.join("\n");
-    assert!(reasons.contains("\n60 messages: 0 residual (at most 12; 0 demoted), tiers 10/15/25/10"));
+    assert!(
+        reasons.contains("\n60 messages: 0 residual (at most 12; 0 demoted), tiers 10/15/25/10")
+    );
     assert!(!reasons.contains("above its budget"), "{reasons}");
 }
 
