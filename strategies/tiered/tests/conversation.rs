@@ -6,8 +6,8 @@ use crate::common::{
 };
 use foldback_core::conversation::{Conversation, Report, Signals};
 use foldback_core::event::Event;
-use foldback_core::log::{ResultStatus, Usage};
-use foldback_core::moment::Moment;
+use foldback_core::log::{EntryKind, ResultStatus, Usage};
+use foldback_core::moment::{Moment, Trigger};
 use foldback_core::outcome::Outcome;
 use foldback_core::plan::Plan;
 use foldback_core::services::Services;
@@ -604,6 +604,26 @@ async fn a_summary_that_is_too_long_is_cut_where_no_guard_refuses_it() {
     }
     let cut = plan.reasons.iter().filter(|reason| reason.contains("is cut to"));
     assert_eq!(cut.count(), 3, "{:?}", plan.reasons);
+}
+
+/// What an undo takes back refers to nothing any more.
+#[tokio::test]
+async fn references_of_an_entry_end_with_it() {
+    let mut conversation = conversation(&strategy("tiered", "", &names()), 7_000);
+    conversation.append(important("msg-123"));
+    conversation.append(Message::user("m", "see msg-123"));
+    append(&mut conversation, fillers("m", 0..60));
+    let mut plan = conversation.draft("test", Moment::Manual, Trigger::Manual);
+    plan.entries = vec![Message::user("e", "and msg-123").as_entry(EntryKind::Continue)];
+    conversation.commit(plan).unwrap();
+    let fields = ["decision_language", "explicit_high_importance", "referenced"];
+    for factors in [&fields[..], &fields[..2]] {
+        at(&mut conversation, Moment::Manual).await;
+        let row = last_plan(&conversation).tables["residuals"][0].clone();
+        assert_eq!((&row["message"], &row["factors"]), (&"msg-123".into(), &factors.into()));
+        conversation.undo();
+        conversation.undo();
+    }
 }
 
 #[tokio::test]
