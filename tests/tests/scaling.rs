@@ -5,7 +5,8 @@ use foldback_core::conversation::Conversation;
 use foldback_core::services::{FixedClock, Services};
 use foldback_core::validity::Dialect;
 use foldback_core::{Frame, Limits, work};
-use foldback_formats::Session;
+use foldback_formats::convert::{convert, writable};
+use foldback_formats::{Session, View};
 use foldback_live::follow::{Followed, Received, identity};
 use foldback_replay::index::Index;
 use foldback_replay::replay_with;
@@ -121,6 +122,33 @@ fn unanswered_calls_of_a_chat(n: usize) -> String {
     json!({ "model": "gpt-4o", "messages": messages }).to_string()
 }
 
+fn elements_that_are_no_message(n: usize) -> String {
+    let said = |role: &str| json!({ "role": role, "content": "some" });
+    let odd = (0..n).flat_map(|number| [said("assistant"), json!({ "step": number })]);
+    let messages: Vec<Value> = std::iter::once(said("user")).chain(odd).collect();
+    json!({ "model": "gpt-4o", "messages": messages }).to_string()
+}
+
+fn results_of_one_answer(n: usize) -> String {
+    let said = |role: &str, content: Vec<Value>| json!({ "role": role, "content": content });
+    let id = |number: usize| format!("c{number}");
+    let calls = (0..n).map(|number| call(&id(number), number)).collect();
+    let results = (0..n).flat_map(|number| {
+        let mut result = result(&id(number), number);
+        result[0]["content"] = "text ".repeat(100).into();
+        result.as_array_mut().map(std::mem::take).unwrap_or_default()
+    });
+    let last = vec![json!({ "type": "text", "text": "go on" })];
+    let messages = [
+        said("user", last.clone()),
+        said("assistant", calls),
+        said("user", results.collect()),
+        said("assistant", last.clone()),
+        said("user", last),
+    ];
+    json!({ "model": "claude-sonnet-4-5", "messages": messages }).to_string()
+}
+
 fn parallel_results(n: usize) -> String {
     let mut lines = Lines::begun();
     let calls: Vec<Value> = (0..n).map(|number| call(&format!("c{number}"), number)).collect();
@@ -148,10 +176,10 @@ fn unclosed_tags(n: usize) -> String {
     roo_code(&"<read_file>\n\n[Response interrupted\n".repeat(n))
 }
 
-/// What an input is called, how it is made, and the preset that replays it, if one does.
+/// What an input is called, how it is made, and the preset that it is replayed and written under, if it is.
 type Row = (&'static str, fn(usize) -> String, Option<&'static str>);
 
-const ROWS: [Row; 10] = [
+const ROWS: [Row; 12] = [
     ("damaged lines", damaged_lines, None),
     ("one id for all calls", one_id_for_all_calls, Some("none")),
     ("one long sidechain", one_long_sidechain, Some("none")),
@@ -159,12 +187,14 @@ const ROWS: [Row; 10] = [
     ("blocks of one answer", blocks_of_one_answer, Some("none")),
     ("unanswered calls", unanswered_calls, Some("opencode")),
     ("unanswered calls of a chat", unanswered_calls_of_a_chat, Some("window")),
+    ("elements that are no message", elements_that_are_no_message, Some("none")),
+    ("results of one answer", results_of_one_answer, Some("tunacode-local")),
     ("parallel results", parallel_results, Some("tunacode-local")),
     ("opening signs", opening_signs, None),
     ("tags that are never closed", unclosed_tags, None),
 ];
 
-/// The steps that it takes to read an input, and to replay it.
+/// The steps that it takes to read an input, to replay it, and to write what is sent then.
 fn steps(make: fn(usize) -> String, preset: Option<&str>, n: usize) -> u64 {
     let text = make(n);
     let before = work::counted();
@@ -174,7 +204,11 @@ fn steps(make: fn(usize) -> String, preset: Option<&str>, n: usize) -> u64 {
         let index = Arc::new(Index::of(&sessions[0]));
         let options = options(200_000, 20_000);
         let replay = replay_with(&sessions[0], &index, &strategy(preset), &options, &mut []);
-        reads = replay.conversation.history().reads();
+        let (session, talk) = (&sessions[0], &replay.conversation);
+        reads = talk.history().reads();
+        let (sent, stored) = (talk.sent(), talk.stored());
+        let view = View { session, frame: &session.frame, unrecorded: 0, sent, stored };
+        foldback_formats::format(session.format).unwrap().write(&view).unwrap().unwrap();
     }
     work::counted() - before + reads
 }
@@ -186,6 +220,21 @@ fn four_times_the_input_takes_four_times_the_steps() {
         println!("{name}: {once}, {four}");
         assert!(once >= 250, "{name}: {once} steps, so nothing was counted");
         assert!(four as f64 <= 4.4 * once as f64 + 100.0, "{name}: {once} steps became {four}");
+    }
+}
+
+/// In every format that is written, four times the conversation is about four times the text.
+#[test]
+fn four_times_the_messages_take_four_times_the_room() {
+    for (name, make, _) in ROWS {
+        let [once, four] =
+            [100, 400].map(|n| foldback_formats::read(make(n).as_bytes(), None).unwrap());
+        for format in writable() {
+            let [once, four] =
+                [&once, &four].map(|read| convert(&read[..1], format).unwrap().text.len());
+            let most = 4.4 * once as f64 + 1_000.0;
+            assert!(four as f64 <= most, "{name} as {}: {once} bytes became {four}", format.id);
+        }
     }
 }
 

@@ -9,10 +9,11 @@ use super::raw::{Change, Item, json_string, patch, rebuild};
 use super::source::Source;
 use foldback_core::log::{Message, Part};
 use foldback_core::view::{PartEdit, PartPos, Shown};
+use foldback_core::work;
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -61,7 +62,7 @@ pub trait Dialect {
         ""
     }
 
-    /// Records that hold part of the frame, and stay with that part when all their messages go.
+    /// Records with messages that hold part of the frame, too, and stay with that part when all their messages go.
     fn frame_records(&self) -> &[u32] {
         &[]
     }
@@ -97,11 +98,9 @@ pub fn items(
     let shown_records: BTreeSet<u32> = runs.iter().filter_map(|run| run.record).collect();
     let mut items: Vec<Item> = Vec::new();
     let mut loose = own.loose_records();
-
     for record in dialect.frame_records().to_vec() {
         if !shown_records.contains(&record) {
-            loose.retain(|(_, index)| *index != record);
-            items.push(own.cut(record, &[], Vec::new())?);
+            items.push(own.cut(record, &BTreeSet::new(), Vec::new())?);
         }
     }
     push_loose(&mut items, &mut loose, None);
@@ -117,7 +116,7 @@ pub fn items(
                     }
                 }
                 changes.extend(note.take_if(|(at, _)| *at == record).map(|(_, change)| change));
-                let visible: Vec<usize> = run.messages.iter().map(|(index, _)| *index).collect();
+                let visible = run.messages.iter().map(|(index, _)| *index).collect();
                 items.push(own.cut(record, &visible, changes)?);
                 push_loose(&mut items, &mut loose, Some(record));
                 last = Some(record);
@@ -210,11 +209,6 @@ impl<'a> Own<'a> {
         sequence.iter().filter_map(|shown| self.index_of(shown.message)).collect()
     }
 
-    /// The record that a message was read from, by the message's index.
-    pub fn record_of(&self, message: usize) -> Option<Value> {
-        self.source.value_of(self.messages.get(message)?)
-    }
-
     /// Index of a message: the same allocation, or an equal message of the same id.
     pub fn index_of(&self, message: &Arc<Message>) -> Option<usize> {
         if let Some(index) = self.by_address.get(&Arc::as_ptr(message)) {
@@ -236,16 +230,15 @@ impl<'a> Own<'a> {
         (*self.messages[index] == **message).then_some(index)
     }
 
-    /// Records without a message (damaged, unknown, or all frame), each with the record with messages
-    /// that it follows.
-    fn loose_records(&self) -> Vec<(Option<u32>, u32)> {
-        let mut out = Vec::new();
+    /// Records that are damaged, unknown, or all frame.
+    fn loose_records(&self) -> Loose {
+        let mut out = Loose::new();
         let mut anchor = None;
         for record in 0..self.source.records.len() as u32 {
             if !self.of_record(record).is_empty() {
                 anchor = Some(record);
             } else {
-                out.push((anchor, record));
+                out.entry(anchor).or_default().push(record);
             }
         }
         out
@@ -255,10 +248,11 @@ impl<'a> Own<'a> {
     fn cut(
         &self,
         record: u32,
-        visible: &[usize],
+        visible: &BTreeSet<usize>,
         mut changes: Vec<(String, Change)>,
     ) -> Result<Item, Stale> {
         let of_record = self.of_record(record);
+        work::count((of_record.len() + visible.len()) as u64);
         if of_record.iter().all(|index| visible.contains(index)) {
             return patched(self.source, record, &changes);
         }
@@ -314,13 +308,14 @@ fn element(pointer: &str) -> Element<'_> {
     (array, index.unwrap_or(0))
 }
 
-fn push_loose(items: &mut Vec<Item>, loose: &mut Vec<(Option<u32>, u32)>, anchor: Option<u32>) {
-    loose.retain(|(after, record)| {
-        if *after == anchor {
-            items.push(Item::Keep(*record));
-        }
-        *after != anchor
-    });
+/// Records without a message, by the record with messages that they follow.
+type Loose = BTreeMap<Option<u32>, Vec<u32>>;
+
+/// Keeps those that follow a record.
+fn push_loose(items: &mut Vec<Item>, loose: &mut Loose, anchor: Option<u32>) {
+    let behind = loose.remove(&anchor).unwrap_or_default();
+    work::count(behind.len() as u64);
+    items.extend(behind.into_iter().map(Item::Keep));
 }
 
 #[cfg(test)]
@@ -349,6 +344,6 @@ mod tests {
         }
         let of_records: Vec<_> = (0..5).map(|record| own.of_record(record).to_vec()).collect();
         assert_eq!(of_records, [vec![0, 2], vec![], vec![1], vec![], vec![]]);
-        assert_eq!(own.loose_records(), [(Some(0), 1)]);
+        assert_eq!(own.loose_records(), Loose::from([(Some(0), vec![1])]));
     }
 }

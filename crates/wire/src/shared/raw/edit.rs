@@ -1,8 +1,9 @@
 //! Changes at JSON pointers that leave every other byte alone.
 
-use super::scan::{Child, RawError, child_index, children, tokens, value};
+use super::scan::{RawError, children, is_blank, key_is, tokens, value};
+use foldback_core::work;
 use serde_json::Value;
-use std::ops::Range;
+use std::borrow::Cow;
 
 /// What to do at a pointer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,113 +23,212 @@ pub enum Change {
 ///
 /// [`RawError::Missing`] where a pointer leads nowhere.
 pub fn patch(raw: &str, changes: &[(String, Change)]) -> Result<String, RawError> {
-    let mut text = raw.to_owned();
+    if changes.is_empty() {
+        return Ok(raw.to_owned());
+    }
+    let at = value(raw, 0)?;
+    let mut root = Node::Text(&raw[at.clone()]);
     for (pointer, change) in changes {
-        text = apply(&text, pointer, change)?;
+        root.apply(pointer, change)?;
     }
-    Ok(text)
+    let mut out = String::with_capacity(raw.len());
+    out.push_str(&raw[..at.start]);
+    root.write(&mut out);
+    out.push_str(&raw[at.end..]);
+    Ok(out)
 }
 
-fn apply(text: &str, pointer: &str, change: &Change) -> Result<String, RawError> {
-    let missing = || RawError::Missing { pointer: pointer.to_owned() };
-    let mut at = value(text, 0)?;
-    let path: Vec<_> = tokens(pointer).collect();
-    let Some((last, parents)) = path.split_last() else {
-        return match change {
-            Change::Set(new) => Ok(splice(text, at, new)),
-            Change::Remove => Err(missing()),
+/// A value. It is taken apart once a pointer leads into it, so that many changes scan a text once.
+enum Node<'a> {
+    Text(&'a str),
+    Apart(Container<'a>),
+}
+
+impl<'a> Node<'a> {
+    fn apply(&mut self, pointer: &str, change: &'a Change) -> Result<(), RawError> {
+        let missing = || RawError::Missing { pointer: pointer.to_owned() };
+        let path: Vec<_> = tokens(pointer).collect();
+        let Some((last, parents)) = path.split_last() else {
+            match change {
+                Change::Set(new) => *self = Self::Text(new),
+                Change::Remove => return Err(missing()),
+            }
+            return Ok(());
         };
-    };
-    for token in parents {
-        let inside = children(text, &at)?;
-        let index = child_index(text, &inside, token).ok_or_else(missing)?;
-        at = inside[index].value.clone();
+        let mut at = self;
+        for token in parents {
+            let inside = at.apart()?.ok_or_else(missing)?;
+            let index = inside.find(token).ok_or_else(missing)?;
+            at = &mut inside.members[index].value;
+        }
+        let container = at.apart()?.ok_or_else(missing)?;
+        match (change, container.find(last)) {
+            (Change::Set(new), Some(index)) => container.members[index].value = Self::Text(new),
+            (Change::Set(new), None) if container.is_object() => container.append(Some(last), new),
+            (Change::Set(new), None) if last == "-" => container.append(None, new),
+            (Change::Remove, Some(index)) => container.remove(index),
+            _ => return Err(missing()),
+        }
+        Ok(())
     }
-    let container = Container::new(text, at)?;
-    let index = child_index(text, &container.children, last);
-    match (change, index) {
-        (Change::Set(new), Some(index)) => {
-            Ok(splice(text, container.children[index].value.clone(), new))
+
+    /// The value in its parts; nothing for a scalar.
+    fn apart(&mut self) -> Result<Option<&mut Container<'a>>, RawError> {
+        if let Self::Text(text) = self
+            && let Some(container) = Container::of(text)?
+        {
+            *self = Self::Apart(container);
         }
-        (Change::Set(new), None) if container.is_object() => Ok(container.append(Some(last), new)),
-        (Change::Set(new), None) if container.is_array() && last == "-" => {
-            Ok(container.append(None, new))
+        match self {
+            Self::Text(_) => Ok(None),
+            Self::Apart(container) => Ok(Some(container)),
         }
-        (Change::Remove, Some(index)) => Ok(container.remove(index)),
-        _ => Err(missing()),
+    }
+
+    fn write(&mut self, out: &mut String) {
+        match self {
+            Self::Text(text) => out.push_str(text),
+            Self::Apart(container) => container.write(out),
+        }
     }
 }
 
-/// An object or array with its children.
+/// An object or array.
 struct Container<'a> {
-    text: &'a str,
-    at: Range<usize>,
-    children: Vec<Child>,
+    /// Up to its first bracket.
+    open: &'a str,
+    members: Vec<Member<'a>>,
+    /// Behind the last member.
+    close: &'a str,
+    /// From its last bracket on: what is behind no member.
+    end: &'a str,
+    /// The first member that was taken out and is still among the others.
+    gone_from: usize,
+}
+
+/// A member of an object or an element of an array.
+struct Member<'a> {
+    /// The blanks in front of it, and the comma.
+    before: Cow<'a, str>,
+    /// Its key with the quotes, and what stands between that and the value.
+    key: Option<(Cow<'a, str>, &'a str)>,
+    value: Node<'a>,
+    /// It was taken out.
+    gone: bool,
 }
 
 impl<'a> Container<'a> {
-    fn new(text: &'a str, at: Range<usize>) -> Result<Self, RawError> {
-        let children = children(text, &at)?;
-        Ok(Self { text, at, children })
+    /// The object or array that a text is; nothing for a scalar.
+    fn of(text: &'a str) -> Result<Option<Self>, RawError> {
+        let blank = |letter: char| u8::try_from(letter).is_ok_and(is_blank);
+        let start = text.len() - text.trim_start_matches(blank).len();
+        let end = text.trim_end_matches(blank).len();
+        if !text[start..].starts_with(['{', '[']) {
+            return Ok(None);
+        }
+        work::count(text.len() as u64);
+        let mut from = start + 1;
+        let mut members = Vec::new();
+        for child in children(text, &(start..end))? {
+            members.push(Member {
+                before: Cow::Borrowed(&text[from..child.start()]),
+                key: child.key.map(|key| {
+                    (Cow::Borrowed(&text[key.clone()]), &text[key.end..child.value.start])
+                }),
+                value: Node::Text(&text[child.value.clone()]),
+                gone: false,
+            });
+            from = child.value.end;
+        }
+        Ok(Some(Self {
+            open: &text[..=start],
+            members,
+            close: &text[from..],
+            end: &text[end - 1..],
+            gone_from: usize::MAX,
+        }))
     }
 
     fn is_object(&self) -> bool {
-        self.text[self.at.clone()].starts_with('{')
+        self.open.ends_with('{')
     }
 
-    fn is_array(&self) -> bool {
-        self.text[self.at.clone()].starts_with('[')
+    /// Index of the member that a reference token names. Of equal keys the last counts, as in parsing.
+    fn find(&mut self, token: &str) -> Option<usize> {
+        if self.is_object() {
+            return self.members.iter().rposition(|member| {
+                let key = member.key.as_ref();
+                !member.gone && key.is_some_and(|(key, _)| key_is(key, token))
+            });
+        }
+        let index = token.parse::<usize>().ok()?;
+        if index >= self.gone_from {
+            self.settle();
+        }
+        (index < self.members.len()).then_some(index)
     }
 
-    /// The blanks in front of the first child: what a new one should have, too.
-    fn lead(&self) -> &'a str {
-        self.children.first().map_or("", |first| &self.text[self.at.start + 1..first.start()])
-    }
-
-    /// What stands between key and value of the first member.
-    fn colon(&self) -> &'a str {
-        self.children
-            .first()
-            .and_then(|first| Some(&self.text[first.key.as_ref()?.end..first.value.start]))
-            .unwrap_or(":")
-    }
-
-    fn append(&self, key: Option<&str>, new: &str) -> String {
-        let member = match key {
-            Some(key) => format!("{}{}{new}", json_string(key), self.colon()),
-            None => new.to_owned(),
+    fn append(&mut self, key: Option<&str>, new: &'a str) {
+        self.settle();
+        let colon = self.members.first().and_then(|first| Some(first.key.as_ref()?.1));
+        let before = match &self.members[..] {
+            [] => {
+                self.close = self.end;
+                Cow::Borrowed("")
+            }
+            [only] => Cow::Owned(format!(",{}", only.before)),
+            [.., last] => {
+                let lead = last.before.trim_start().strip_prefix(',').unwrap_or("");
+                Cow::Owned(format!(",{lead}"))
+            }
         };
-        let Some((last, others)) = self.children.split_last() else {
-            return splice(self.text, self.at.start + 1..self.at.end - 1, &member);
-        };
-        let lead = match others.last() {
-            Some(before) => self.text[before.value.end..last.start()]
-                .trim_start()
-                .strip_prefix(',')
-                .unwrap_or(""),
-            None => self.lead(),
-        };
-        let end = last.value.end;
-        splice(self.text, end..end, &format!(",{lead}{member}"))
+        self.members.push(Member {
+            before,
+            key: key.map(|key| (Cow::Owned(json_string(key)), colon.unwrap_or(":"))),
+            value: Node::Text(new),
+            gone: false,
+        });
     }
 
-    fn remove(&self, index: usize) -> String {
-        let child = &self.children[index];
-        let range = match (self.children.get(index + 1), index) {
-            (Some(next), _) => child.start()..next.start(),
-            (None, 0) => self.at.start + 1..self.at.end - 1,
-            (None, _) => self.children[index - 1].value.end..child.value.end,
-        };
-        splice(self.text, range, "")
+    fn remove(&mut self, index: usize) {
+        self.members[index].gone = true;
+        self.gone_from = self.gone_from.min(index);
     }
-}
 
-fn splice(text: &str, range: Range<usize>, with: &str) -> String {
-    let mut out = String::with_capacity(text.len() + with.len());
-    out.push_str(&text[..range.start]);
-    out.push_str(with);
-    out.push_str(&text[range.end..]);
-    out
+    /// Takes out the members that are gone. The one behind them stands where the first of them did.
+    fn settle(&mut self) {
+        if self.gone_from == usize::MAX {
+            return;
+        }
+        self.gone_from = usize::MAX;
+        work::count(self.members.len() as u64);
+        let mut before = None;
+        for member in &mut self.members {
+            if member.gone {
+                before.get_or_insert_with(|| std::mem::take(&mut member.before));
+            } else if let Some(before) = before.take() {
+                member.before = before;
+            }
+        }
+        self.members.retain(|member| !member.gone);
+        if self.members.is_empty() {
+            self.close = self.end;
+        }
+    }
+
+    fn write(&mut self, out: &mut String) {
+        self.settle();
+        out.push_str(self.open);
+        for Member { before, key, value, .. } in &mut self.members {
+            out.push_str(before);
+            if let Some((key, colon)) = key {
+                out.push_str(key);
+                out.push_str(colon);
+            }
+            value.write(out);
+        }
+        out.push_str(self.close);
+    }
 }
 
 /// A string as JSON text.
@@ -149,6 +249,7 @@ pub(super) fn pretty_like(value: &Value, lead: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use serde_json::json;
 
     fn set(pointer: &str, new: &str) -> (String, Change) {
@@ -182,6 +283,55 @@ mod tests {
         ];
         for (raw, changes, expected) in table {
             assert_eq!(patch(raw, changes).unwrap(), *expected, "{raw} {changes:?}");
+        }
+    }
+
+    /// JSON of lists, objects and numbers, with blanks in many places.
+    fn json_text() -> impl Strategy<Value = String> {
+        let blank = || prop::sample::select(vec!["", "", " ", "\n  "]);
+        let scalar = prop::sample::select(vec!["1", "\"a\"", "[]", "{}", "[ ]", "{ }"]);
+        scalar.prop_map(str::to_owned).prop_recursive(3, 24, 5, move |inner| {
+            let members = prop::collection::vec((blank(), inner, blank()), 0..5);
+            (members, any::<bool>(), blank()).prop_map(|(members, is_list, colon)| {
+                let of =
+                    |(number, (lead, value, end)): (usize, &(&str, String, &str))| match is_list {
+                        true => format!("{lead}{value}{end}"),
+                        false => format!("{lead}\"{number}\":{colon}{value}{end}"),
+                    };
+                let inside: Vec<String> = members.iter().enumerate().map(of).collect();
+                let inside = inside.join(",");
+                if is_list { format!("[{inside}]") } else { format!("{{{inside}}}") }
+            })
+        })
+    }
+
+    fn change() -> impl Strategy<Value = (String, Change)> {
+        let token = prop::sample::select(vec!["0", "1", "2", "3", "-", "n"]);
+        let pointer =
+            prop::collection::vec(token, 1..4).prop_map(|tokens| format!("/{}", tokens.join("/")));
+        let what = prop_oneof![
+            2 => json_text().prop_map(Change::Set),
+            3 => Just(Change::Remove),
+        ];
+        (pointer, what)
+    }
+
+    proptest! {
+        /// What a change leaves is what the next one finds.
+        #[test]
+        fn changes_at_once_are_changes_one_by_one(
+            raw in json_text(),
+            changes in prop::collection::vec(change(), 0..60),
+        ) {
+            let (mut done, mut text) = (Vec::new(), raw.clone());
+            for change in changes {
+                // What leads nowhere is left out.
+                if let Ok(after) = patch(&text, std::slice::from_ref(&change)) {
+                    text = after;
+                    done.push(change);
+                }
+            }
+            prop_assert_eq!(patch(&raw, &done), Ok(text));
         }
     }
 

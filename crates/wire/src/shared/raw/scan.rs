@@ -149,7 +149,7 @@ pub(super) fn tokens(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
 }
 
 /// Index of the child that a reference token names. Of equal keys the last counts, as in parsing.
-pub(super) fn child_index(text: &str, children: &[Child], token: &str) -> Option<usize> {
+fn child_index(text: &str, children: &[Child], token: &str) -> Option<usize> {
     match children.first()?.key {
         Some(_) => children.iter().rposition(|child| {
             child.key.as_ref().is_some_and(|key| key_is(&text[key.clone()], token))
@@ -158,7 +158,7 @@ pub(super) fn child_index(text: &str, children: &[Child], token: &str) -> Option
     }
 }
 
-fn key_is(quoted: &str, token: &str) -> bool {
+pub(super) fn key_is(quoted: &str, token: &str) -> bool {
     if quoted.contains('\\') {
         serde_json::from_str::<String>(quoted).is_ok_and(|key| key == token)
     } else {
