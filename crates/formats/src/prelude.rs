@@ -3,7 +3,9 @@
 pub(crate) use crate::builder::{SessionBuilder, document_or_lines, only, threads_of, with_damage};
 pub(crate) use crate::format::{Format, FormatId};
 pub(crate) use crate::peek::peek;
-pub(crate) use crate::session::{Boundary, Cleared, Recorded, Records, Shape, Source, Warning};
+pub(crate) use crate::session::{
+    Boundary, Cleared, Parsed, Recorded, Records, Shape, Source, Warning,
+};
 pub(crate) use crate::write::View;
 pub(crate) use crate::{ReadError, Session, WriteError, cluster, folded, jsonl, raw, value};
 pub(crate) use foldback_core::log::{

@@ -5,9 +5,9 @@ pub use crate::folded::Folded;
 use foldback_core::log::{Message, Origin, Usage};
 use foldback_core::view::{EditKind, PartEdit, PartPos};
 use foldback_core::{Frame, Limits};
+pub(crate) use foldback_wire::shared::source::Parsed;
 pub use foldback_wire::shared::source::{Records, Shape, Source};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -141,9 +141,9 @@ impl Session {
         self.messages.iter().filter(|message| message.origin == Origin::Log)
     }
 
-    /// The record that a message was read from, by its index.
-    pub(crate) fn record_of(&self, message: usize) -> Option<Value> {
-        self.source.value_of(self.messages.get(message)?)
+    /// The records of its messages, parsed.
+    pub(crate) fn parsed(&self) -> Parsed<'_> {
+        Parsed::new(&self.messages, &self.source)
     }
 
     /// Number of recorded model calls.

@@ -4,7 +4,7 @@ use crate::outline::{Outline, settled};
 use crate::shared::messages::{Problem, ProblemKind};
 use crate::shared::raw::{self, Change, Item, rebuild};
 use crate::shared::rewrite::{Own, Stale, items};
-use crate::shared::source::{Shape, Source, Text};
+use crate::shared::source::{Parsed, Shape, Source, Text};
 use crate::shared::value;
 use crate::{WireError, anthropic, gemini, openai, responses};
 use foldback_core::Frame;
@@ -292,7 +292,10 @@ impl Request {
     ) -> Result<(Cow<'a, Source>, Vec<Item>), Stale> {
         let items = match self.dialect {
             Dialect::OpenAiChat => items(own, sent, &mut openai::Writer { losses }, None),
-            Dialect::Anthropic => items(own, sent, &mut anthropic::Writer { own, losses }, None),
+            Dialect::Anthropic => {
+                let parsed = Parsed::new(own.messages, own.source);
+                items(own, sent, &mut anthropic::Writer { parsed, losses }, None)
+            }
             Dialect::Gemini => items(own, sent, &mut gemini::Writer { losses }, None),
             Dialect::OpenAiResponses => {
                 let none = || Stale { record: 0, detail: "no list of items".to_owned() };

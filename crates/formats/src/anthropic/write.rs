@@ -6,8 +6,7 @@ use crate::rewrite::rewrite;
 use foldback_wire::anthropic::{Writer, records};
 
 pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
-    let own = view.session.own();
-    rewrite(view, &view.sent, &mut Writer { own: &own, losses })
+    rewrite(view, &view.sent, &mut Writer { parsed: view.session.parsed(), losses })
 }
 
 /// A request body: model, system prompt, messages (one a line) and tools.

@@ -7,7 +7,6 @@
 use super::context::Context;
 use super::generate::messages;
 use crate::prelude::*;
-use crate::raw::locate;
 use crate::rewrite::{Dialect, rewrite};
 use crate::session::CLEARED;
 
@@ -36,6 +35,7 @@ pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String,
         cleared: session.cleared.iter().map(|part| (part.at, part.time)).collect(),
         context: Context::new(session),
         losses,
+        parsed: session.parsed(),
     };
     rewrite(view, &sequence, &mut dialect)
 }
@@ -46,6 +46,7 @@ struct OpenCode<'a> {
     cleared: HashMap<PartPos, i64>,
     context: Context,
     losses: &'a mut Vec<String>,
+    parsed: Parsed<'a>,
 }
 
 impl Dialect for OpenCode<'_> {
@@ -87,10 +88,9 @@ impl OpenCode<'_> {
     /// Sets the mark of a cleared result, where the part has a time to put it into and where not.
     fn mark(&self, at: PartPos, pointer: &str, time: i64) -> Vec<(String, Change)> {
         let times = format!("{}/time", state(pointer));
-        let record = self.session.messages.get(at.item).and_then(|message| message.record);
-        let has_times = record
-            .and_then(|record| self.session.source.record(record))
-            .is_some_and(|raw| locate(raw, &times).is_ok_and(|found| raw[found].starts_with('{')));
+        let record = self.parsed.record_of(at.item);
+        let has_times =
+            record.is_some_and(|record| record.pointer(&times).is_some_and(Value::is_object));
         if has_times {
             vec![set(format!("{times}/compacted"), time.to_string())]
         } else {
@@ -139,24 +139,23 @@ fn hidden_by_markers(view: &View<'_>) -> bool {
     let counts = |message: &Message| {
         !message.is_entry() && message.record.is_none_or(|record| !unsent.contains(&record))
     };
-    let visible: Vec<bool> = view.stored.iter().map(|item| item.visible).collect();
-    let matches = |shows: &dyn Fn(usize) -> bool| {
-        view.stored
-            .iter()
-            .enumerate()
-            .filter(|(_, item)| counts(item.shown.message))
-            .all(|(index, _)| visible[index] == shows(index))
-    };
-    if matches(&|_| true) {
-        return true;
-    }
+    let counted = || view.stored.iter().enumerate().filter(|(_, item)| counts(item.shown.message));
+    let Some(last_hidden) = counted().rev().find(|(_, item)| !item.visible) else { return true };
+    let first_shown = counted().find(|(_, item)| item.visible);
+    let first_shown = first_shown.map_or(view.stored.len(), |(index, _)| index);
+    // Where what is shown begins.
+    let begins = last_hidden.0 + 1..=first_shown;
     let summarised: HashSet<&str> = view
         .stored
         .iter()
         .filter(|item| item.shown.message.is_entry_of(EntryKind::Summary))
         .filter_map(|item| item.shown.message.parent.as_deref())
         .collect();
-    view.stored.iter().enumerate().rev().any(|(at, item)| {
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for (index, item) in view.stored.iter().enumerate() {
+        places.entry(&item.shown.message.id).or_insert(index);
+    }
+    view.stored.iter().enumerate().any(|(at, item)| {
         let marker = item.shown.message.parts.iter().find_map(|part| match &part.kind {
             PartKind::Marker(marker) => Some(marker),
             _ => None,
@@ -164,11 +163,8 @@ fn hidden_by_markers(view: &View<'_>) -> bool {
         let Some(marker) = marker.filter(|_| summarised.contains(&*item.shown.message.id)) else {
             return false;
         };
-        let tail = marker
-            .tail_start
-            .as_deref()
-            .and_then(|start| view.stored.iter().position(|item| item.shown.message.id == start));
-        matches(&|index| index >= tail.unwrap_or(at))
+        let tail = marker.tail_start.as_deref().and_then(|start| places.get(start).copied());
+        begins.contains(&tail.unwrap_or(at))
     })
 }
 

@@ -7,11 +7,12 @@ use crate::prelude::*;
 use crate::rewrite::{Dialect, rewrite};
 
 pub(super) fn patch(view: &View<'_>, _: &mut Vec<String>) -> Result<String, WriteError> {
-    rewrite(view, &view.sent, &mut History { session: view.session })
+    rewrite(view, &view.sent, &mut History { session: view.session, parsed: view.session.parsed() })
 }
 
 struct History<'a> {
     session: &'a Session,
+    parsed: Parsed<'a>,
 }
 
 impl Dialect for History<'_> {
@@ -41,7 +42,7 @@ impl Dialect for History<'_> {
 
 impl History<'_> {
     fn recorded(&self, at: PartPos, pointer: &str) -> Option<Value> {
-        self.session.record_of(at.item)?.pointer(pointer).cloned()
+        self.parsed.record_of(at.item)?.pointer(pointer).cloned()
     }
 
     /// A text of the model in which the words or one of the calls is replaced by `new`.

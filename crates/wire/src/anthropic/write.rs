@@ -3,7 +3,8 @@
 use super::{COMPACTION, is_server_block};
 use crate::shared::made::{object, results, runs, text_of, with_files};
 use crate::shared::raw::json_string;
-use crate::shared::rewrite::{Dialect, Own};
+use crate::shared::rewrite::Dialect;
+use crate::shared::source::Parsed;
 use crate::shared::value;
 use foldback_core::log::{Media, Message, Part, PartKind, ResultStatus, Role, ToolResult};
 use foldback_core::view::{EditKind, PartEdit, PartPos};
@@ -11,8 +12,8 @@ use serde_json::{Value, json};
 
 /// Writes messages over a list.
 pub struct Writer<'a> {
-    /// The messages of the list with their text.
-    pub own: &'a Own<'a>,
+    /// The records of the messages.
+    pub parsed: Parsed<'a>,
     /// What has no place.
     pub losses: &'a mut Vec<String>,
 }
@@ -38,7 +39,7 @@ impl Dialect for Writer<'_> {
 impl Writer<'_> {
     /// The content of a tool result with its text cut and its files kept.
     fn with_files(&self, at: PartPos, pointer: &str, text: &str) -> Value {
-        let record = self.own.record_of(at.item).unwrap_or_default();
+        let record = self.parsed.record_of(at.item).unwrap_or_default();
         let mut out = vec![json!({"type": "text", "text": text})];
         let blocks = value::list_at(&record, pointer).iter();
         let is_file =

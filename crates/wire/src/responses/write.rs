@@ -230,11 +230,11 @@ pub(super) fn records(message: &Message, losses: &mut Vec<String>) -> Vec<Value>
         return items(message, losses);
     }
     let mut out = Vec::new();
+    let mut single = message.clone();
     for part in &message.parts {
         match &part.kind {
             PartKind::Unknown { raw, name } if value_is_item(raw, name) => out.push(raw.clone()),
             _ => {
-                let mut single = message.clone();
                 single.parts = vec![part.clone()];
                 out.extend(items(&single, losses));
             }

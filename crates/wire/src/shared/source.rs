@@ -4,6 +4,7 @@ use super::raw::{self, RawError};
 use foldback_core::log::Message;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::cell::RefCell;
 use std::ops::{Deref, Range};
 use std::sync::{Arc, OnceLock};
 
@@ -88,14 +89,38 @@ impl Source {
         format!("line {}", self.records.line(&self.text, start))
     }
 
-    /// The record that a message was read from.
-    pub fn value_of(&self, message: &Message) -> Option<Value> {
-        raw::parse(self.record(message.record?)?).ok()
-    }
-
     /// The raw text of a record.
     pub fn record(&self, index: u32) -> Option<&str> {
         self.records.get(index as usize).and_then(|range| self.text.get(range.clone()))
+    }
+}
+
+/// The records of messages, parsed. The last one is kept: the parts of a record are looked at one after the other.
+#[derive(Debug)]
+pub struct Parsed<'a> {
+    messages: &'a [Arc<Message>],
+    source: &'a Source,
+    last: RefCell<Option<(u32, Arc<Value>)>>,
+}
+
+impl<'a> Parsed<'a> {
+    /// Messages and the text that they were read from.
+    pub fn new(messages: &'a [Arc<Message>], source: &'a Source) -> Self {
+        Self { messages, source, last: RefCell::default() }
+    }
+
+    /// The record that a message was read from, by the message's index.
+    pub fn record_of(&self, message: usize) -> Option<Arc<Value>> {
+        let record = self.messages.get(message)?.record?;
+        let mut last = self.last.borrow_mut();
+        if let Some((_, value)) = last.as_ref().filter(|(number, _)| *number == record) {
+            return Some(Arc::clone(value));
+        }
+        let text = self.source.record(record)?;
+        foldback_core::work::count(text.len() as u64);
+        let value = Arc::new(raw::parse(text).ok()?);
+        *last = Some((record, Arc::clone(&value)));
+        Some(value)
     }
 }
 
