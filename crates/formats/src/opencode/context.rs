@@ -12,7 +12,7 @@ pub(super) struct Context {
     pub(super) model: String,
     /// `{cwd, root}` of the assistant messages.
     pub(super) path: Value,
-    /// Id and time of the message before.
+    /// Id of the last message that has the recorder's own, and the time of the message before.
     before: String,
     pub(super) time: i64,
     /// Id of the last user message.
@@ -21,6 +21,8 @@ pub(super) struct Context {
     derived: usize,
     /// Ids of canonical messages with the ids that they were written with.
     written: HashMap<String, String>,
+    /// Ids that the export has.
+    recorded: HashSet<String>,
 }
 
 impl Context {
@@ -37,6 +39,7 @@ impl Context {
             user: "msg_0".to_owned(),
             derived: 0,
             written: HashMap::new(),
+            recorded: HashSet::new(),
         };
         if session.format == FORMAT.id {
             context.session.clone_from(&session.id);
@@ -47,6 +50,7 @@ impl Context {
                     *record_ids.entry(record).or_insert(&message.id)
                 });
                 context.written.insert(message.id.clone(), id.to_owned());
+                context.recorded.insert(id.to_owned());
             }
         }
         context
@@ -87,8 +91,8 @@ impl Context {
         }
     }
 
-    /// Takes a message that was written as the one before.
-    pub(super) fn after(&mut self, id: &str) {
+    /// Takes a message that the recorder named as the one before.
+    fn after(&mut self, id: &str) {
         if self.before != id {
             self.before = id.to_owned();
             self.derived = 0;
@@ -98,10 +102,19 @@ impl Context {
     /// An id that OpenCode, which orders messages by id, sorts after the message before.
     pub(super) fn id(&mut self, message: &Message) -> String {
         let id = if message.id.starts_with("msg_") && !self.written.contains_key(&message.id) {
+            self.after(&message.id);
             message.id.clone()
         } else {
             self.derived += 1;
-            format!("{}_{:06}", self.before, self.derived)
+            let mut base = self.before.clone();
+            loop {
+                let id = format!("{base}_{:06}", self.derived);
+                if !self.recorded.contains(&id) {
+                    break id;
+                }
+                // It was derived before this export was written, and comes later: in front of it.
+                base.push_str("_000000");
+            }
         };
         self.written.insert(message.id.clone(), id.clone());
         id

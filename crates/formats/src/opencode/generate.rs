@@ -69,7 +69,6 @@ pub(super) fn messages(
                 assistant(&bare, std::slice::from_ref(message), &id, context, &mut orphans)
             }
         };
-        context.after(&id);
         out.push(record);
         rest = &after[tools..];
     }
