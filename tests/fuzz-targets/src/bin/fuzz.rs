@@ -1,10 +1,11 @@
 //! `cargo xtask fuzz --minutes N [--target T] [--seed S]`: fuzzing on stable Rust. What breaks a promise is written to
 //! `fuzz/corpus/TARGET` and ends the run with exit code 1. `--runs N` in place of minutes tries the same inputs every
-//! time, on any machine. `--seeds DIR` writes what mutation starts from instead, a folder for each target: the beginning
+//! time, on any machine, on all processors. `--seeds DIR` writes what mutation starts from instead, a folder for each target: the beginning
 //! of a corpus for `cargo fuzz`.
 
 use foldback_fuzz_targets::mutate::Dice;
 use foldback_fuzz_targets::{TARGETS, Target, inputs, target};
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -15,6 +16,10 @@ const LONGEST: Duration = Duration::from_secs(10);
 
 /// Inputs that mutation starts from are cut to this, so that a run sees many.
 const LARGEST: usize = 64 * 1024;
+
+/// Runs that follow one another on one processor. Each such piece has a seed of its own, so that the inputs are the same however
+/// many processors there are.
+const PIECE: u64 = 500;
 
 /// How long a target is fuzzed.
 #[derive(Clone, Copy)]
@@ -109,6 +114,16 @@ fn fuzz(target: Target, length: Length, seed: u64) -> (u64, Option<Vec<u8>>) {
     (runs, None)
 }
 
+/// The pieces that a target is fuzzed in, each with its seed.
+fn pieces(length: Length, seed: u64) -> Vec<(Length, u64)> {
+    match length {
+        Length::Time(_) => vec![(length, seed)],
+        Length::Runs(all) => (0..all.div_ceil(PIECE))
+            .map(|piece| (Length::Runs(PIECE.min(all - piece * PIECE)), seed ^ (piece << 32)))
+            .collect(),
+    }
+}
+
 fn keep(folder: &Path, kind: &str, input: &[u8]) -> std::io::Result<PathBuf> {
     std::fs::create_dir_all(folder)?;
     // The name says what the content is.
@@ -134,18 +149,25 @@ fn main() -> ExitCode {
             }
         };
     }
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
     let mut found = false;
     for target in args.targets {
-        let (runs, input) = fuzz(target, args.length, args.seed);
-        let Some(input) = input else {
+        let pieces = pieces(args.length, args.seed).into_par_iter();
+        let (runs, inputs): (Vec<u64>, Vec<Option<Vec<u8>>>) =
+            pieces.map(|(length, seed)| fuzz(target, length, seed)).unzip();
+        let runs: u64 = runs.into_iter().sum();
+        let inputs: Vec<Vec<u8>> = inputs.into_iter().flatten().collect();
+        if inputs.is_empty() {
             println!("{}: {runs} runs, nothing found", target.name);
-            continue;
-        };
-        found = true;
-        let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
-        match keep(&corpus.join(target.name), "found", &input) {
-            Ok(path) => println!("{}: run {runs} found {}", target.name, path.display()),
-            Err(error) => println!("{}: run {runs} found {input:?} ({error})", target.name),
+        }
+        for input in inputs {
+            found = true;
+            match keep(&corpus.join(target.name), "found", &input) {
+                Ok(path) => println!("{}: {runs} runs, found {}", target.name, path.display()),
+                Err(error) => {
+                    println!("{}: {runs} runs, found {input:?} ({error})", target.name);
+                }
+            }
         }
     }
     if found { ExitCode::FAILURE } else { ExitCode::SUCCESS }
