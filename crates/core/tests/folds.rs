@@ -5,6 +5,7 @@ use crate::support::{Letters, bare};
 use foldback_core::Limits;
 use foldback_core::conversation::{CommitError, Conversation};
 use foldback_core::log::{EntryKind, Message, Part};
+use foldback_core::plan::{Layout, Slot};
 use foldback_core::validity::{Dialect, Findings, Monitor, caused_by_strategy, validate};
 use foldback_core::view::{EditKind, Shown};
 use foldback_test_support::act::{edit, layout, plan};
@@ -175,6 +176,29 @@ fn what_a_monitor_says_has_an_order() {
     let found = new.iter().filter(|one| one.dialect == Dialect::OpenAiChat);
     let found: Vec<&str> = found.filter_map(|one| one.call.as_deref()).collect();
     assert_eq!(found, ["c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"]);
+}
+
+/// What is wrong again in a new layout is said where it stands now, not where it stood before.
+#[test]
+fn what_a_monitor_says_is_in_the_order_of_the_view() {
+    let (mut conversation, mut monitor) = (conversation(), Monitor::default());
+    perform(&mut conversation, 0, &Act::Say("go".into()));
+    for number in 1..3 {
+        perform(&mut conversation, number, &Act::Run("{}".into(), "ran".into()));
+    }
+    let history = conversation.history();
+    let end = history.len();
+    let [first, second] = ["t1", "t2"].map(|id| history.position(id).expect("it was appended"));
+    for (kept, expected) in [(vec![second], &["c2"][..]), (vec![first, second], &["c1", "c2"])] {
+        let mut plan = plan(&conversation);
+        let slots = kept.into_iter().map(|at| Slot::Keep(at..at + 1)).collect();
+        plan.layout = Some(Layout { slots, tail_from: end });
+        conversation.commit(plan).expect("a fresh plan");
+        let found = monitor.check(&conversation).caused;
+        let found = found.iter().filter(|one| one.dialect == Dialect::OpenAiChat);
+        let found: Vec<&str> = found.filter_map(|one| one.call.as_deref()).collect();
+        assert_eq!(found, expected);
+    }
 }
 
 proptest! {

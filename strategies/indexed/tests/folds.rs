@@ -306,7 +306,7 @@ fn what_the_policy_asks_for_counts_where_the_request_was_refused() {
 }
 
 /// A strategy file without weights, that the tests add one to.
-const NO_WEIGHTS: &str = include_str!("../ablations/no-weights.toml");
+pub(crate) const NO_WEIGHTS: &str = include_str!("../ablations/no-weights.toml");
 
 /// Two texts, each with a line of its own that is worth keeping; then turns of the user, what the model says, and a long result.
 fn two(extra: &str, again: Option<&str>) -> Session {

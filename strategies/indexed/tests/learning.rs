@@ -3,6 +3,8 @@
 use crate::examples::shipped;
 use foldback_core::Limits;
 use foldback_core::log::{Message, Part};
+use foldback_core::moment::Moment;
+use foldback_core::strategy::Strategy;
 use foldback_indexed::features::{BLOCK, LINE, WORD};
 use foldback_indexed::filter::NoteConfig;
 use foldback_indexed::known::Known;
@@ -10,15 +12,21 @@ use foldback_indexed::learn::{Observed, Offered, Use, Uses};
 use foldback_indexed::text::{key, telling};
 use foldback_testkit::{Session, Subject, drive, talk};
 use std::fmt::Write as _;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+
+/// The strategy for a session, and what its folds could keep.
+fn observed(session: &Session) -> (Strategy, Arc<Mutex<Vec<Offered>>>) {
+    let observed = Observed::new(NoteConfig::default().filter().unwrap());
+    let folds = Arc::clone(&observed.folds);
+    let mut strategy = (*Subject::preset("indexed").strategy(session)).clone();
+    strategy.filter.as_mut().unwrap().stage = Arc::new(observed);
+    (strategy, folds)
+}
 
 /// What the folds of a session could keep.
 fn offered(file: &str, window: u64) -> (Vec<Offered>, Uses) {
     let session = shipped(file, window);
-    let mut strategy = (*Subject::preset("indexed").strategy(&session)).clone();
-    let observed = Observed::new(NoteConfig::default().filter().unwrap());
-    let folds = Arc::clone(&observed.folds);
-    strategy.filter.as_mut().unwrap().stage = Arc::new(observed);
+    let (strategy, folds) = observed(&session);
     let mut log = Vec::new();
     drive(&session, &Arc::new(strategy), &mut |talk, _| {
         let reasons = talk.folds().iter().map(|fold| fold.plan.reasons.last().unwrap());
@@ -69,6 +77,46 @@ fn examples_of_a_shipped_session() {
         let _ = writeln!(out, "  {telling} telling lines of blocks");
     }
     insta::assert_snapshot!(out);
+}
+
+/// Whether an edit took a line out after it was read, as the model is shown it of the line and of its block.
+#[test]
+fn what_an_edit_took_out() {
+    let line = "let value = alpha_key;";
+    let read = || Part::call("1", "read", "{\"path\":\"a.rs\"}");
+    let edit = || {
+        let arguments =
+            format!("{{\"path\":\"a.rs\",\"old_string\":\"{line}\",\"new_string\":\"\"}}");
+        Part::call("2", "edit", arguments)
+    };
+    let text = || Message::tool("t1", "1", "read", line);
+    let done = || Message::tool("t2", "2", "edit", "done");
+    let says = |id: &str, parts: Vec<Part>| Message::assistant(id, parts);
+    // id, messages, whether it did
+    for (id, messages, removed) in [
+        (
+            "in a later answer",
+            vec![says("a1", vec![read()]), text(), says("a2", vec![edit()]), done()],
+            1.0,
+        ),
+        ("beside it, in one answer", vec![says("a1", vec![read(), edit()]), text(), done()], 0.0),
+    ] {
+        let (strategy, folds) = observed(&Session::default());
+        let mut talk = talk::conversation(strategy, Limits::new(10_000, 0));
+        talk.append(Message::user("u", "Begin"));
+        talk::append(&mut talk, messages);
+        talk::append(&mut talk, talk::step(3, "run", "x y ".repeat(10_000)));
+        talk::at(&mut talk, Moment::Manual);
+        let folds = folds.lock().unwrap();
+        let of = |names: &[&str], features: &[f32]| {
+            features[names.iter().position(|name| *name == "removed").unwrap()]
+        };
+        let lines = &folds[0].lines;
+        let (_, features) = lines.iter().find(|(of, _)| *of == key(line)).unwrap();
+        assert_eq!(of(&LINE, features), removed, "{id}");
+        let (_, features) = folds[0].blocks.iter().find(|(of, _)| of.contains(&key(line))).unwrap();
+        assert_eq!(of(&BLOCK, features), removed, "{id}, the block");
+    }
 }
 
 /// A long line that a call writes is taken in pieces, of which the first ends within a word.

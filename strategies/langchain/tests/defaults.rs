@@ -120,8 +120,8 @@ fn deepagents_folds_from_85_percent_down_to_a_tenth_and_summarizes_all_else() {
 fn deepagents_where_it_is_not_known_what_the_model_takes() {
     // id, tokens of the first message, messages that are sent. Seven more of 10 tokens each follow.
     for (id, first, sent) in [
-        ("DA-13 170,000 tokens are reached, and six messages stay", 169_930, 7),
-        ("DA-14 not quite", 169_929, 8),
+        ("DA-23 170,000 tokens are reached, and six messages stay", 169_930, 7),
+        ("DA-24 not quite", 169_929, 8),
     ] {
         let rest = (0..7).map(|number| sized(&format!("{number}"), 10));
         let messages = std::iter::once(sized("u", first)).chain(rest).collect();

@@ -1,0 +1,84 @@
+//! Which lines a note takes, to the token. A note of so many tokens has 25.75 fewer for lines: its title takes them. A line takes a
+//! token for 3.2 bytes and 1.5 more, and the first of a text a token for 3.2 bytes of its label and 5 more.
+
+use crate::folds::NO_WEIGHTS;
+use foldback_core::Limits;
+use foldback_core::log::{Message, Part};
+use foldback_core::moment::Moment;
+use foldback_testkit::talk::{self, append, at, sent_texts};
+
+/// The lines of texts that were read that a note of so many tokens takes. `settings` are what lines and blocks are worth, and weights.
+fn note(tokens: u32, settings: &str, read: &[(&str, &str)]) -> Vec<String> {
+    let registry =
+        talk::registry([&foldback_stages::REGISTRATION, &foldback_indexed::REGISTRATION]);
+    let note = (f64::from(tokens) + 0.5) / 2_500.0;
+    let toml = NO_WEIGHTS
+        .replace("use = \"o200k\"", "use = \"chars\"\nunit = \"code-points\"")
+        .replace("note = 0.8", &format!("note = {note}"))
+        .replace("worth = { word = 1.0, line = 3.0, block = 2.0 }", settings);
+    let strategy = talk::compiled(&registry, &format!("{toml}\n[guards]\nno-growth = false\n"));
+    let mut talk = talk::conversation(strategy, Limits::new(10_000, 0));
+    talk.append(Message::user("u", "Begin"));
+    let newest = "x".repeat(10_000);
+    let texts = read.iter().copied().chain([("newest", &*newest)]);
+    for (number, (path, text)) in texts.enumerate() {
+        let (id, path) = (format!("c{number}"), format!("{{\"path\":\"{path}\"}}"));
+        let call = Message::assistant(format!("a{number}"), vec![Part::call(&id, "read", path)]);
+        append(&mut talk, [call, Message::tool(format!("t{number}"), id, "read", text)]);
+    }
+    at(&mut talk, Moment::Manual);
+    let texts = sent_texts(&talk);
+    let note = texts.iter().find(|text| text.starts_with("[Earlier")).unwrap();
+    let lines = note.lines().skip(1).filter(|line| !line.starts_with('▸'));
+    lines.map(str::to_owned).collect()
+}
+
+/// A line of so many bytes.
+fn line(begin: &str, bytes: usize) -> String {
+    format!("{begin} {}", "a".repeat(bytes - begin.len() - 1))
+}
+
+const LINES: &str = "worth = { word = 0.0, line = 1.0, block = 0.0 }\n";
+
+#[test]
+fn a_line_that_fits_exactly_is_taken() {
+    // id, tokens, bytes of the line, whether it is taken; its label has 6 bytes
+    for (id, tokens, bytes, taken) in [
+        ("IX-N1 25.25 tokens for 25.25", 51, 54, true),
+        ("IX-N2 a byte more", 51, 55, false),
+        ("IX-N3 a token less", 50, 54, false),
+    ] {
+        let found = note(tokens, LINES, &[("a", &line("some", bytes))]);
+        assert_eq!(!found.is_empty(), taken, "{id}");
+    }
+}
+
+#[test]
+fn below_16_tokens_no_line_is_looked_for() {
+    let settings = format!("{LINES}[filter.line]\nbias = -2.0\ndefinition = 10.0\n");
+    // id, bytes of the first line, lines taken; the second line takes 7.75 tokens
+    for (id, bytes, taken) in [("IX-N4 16 tokens are left", 54, 2), ("IX-N5 15.6875 are", 55, 1)] {
+        let text = format!("{}\n\n{}", line("fn", bytes), line("more", 20));
+        assert_eq!(note(67, &settings, &[("a", &text)]).len(), taken, "{id}");
+    }
+}
+
+#[test]
+fn of_two_lines_that_are_worth_the_same_the_first_is_taken() {
+    let [first, second] = ["one", "two"].map(|begin| line(begin, 54));
+    let found = note(70, LINES, &[("a", &first), ("b", &second)]);
+    assert_eq!(found, [first], "IX-N6");
+}
+
+/// A text is named once: its other blocks take less from then on.
+#[test]
+fn what_a_text_has_first_takes_less_once_the_text_is_named() {
+    let settings = "worth = { word = 0.0, line = 1.0, block = 1.0 }\n\
+        [filter.line]\nbias = -9.0\ndefinition = 18.0\n[filter.block]\nbias = 0.0\n";
+    let [first, defined, other] = ["first", "fn", "other"].map(|begin| line(begin, 40));
+    let long = format!("{}.rs", "a".repeat(56));
+    let text = format!("{first}\n\n{defined}");
+    // The definition names its text, for 39 tokens. Of the 21.25 that are left the block before it takes 14, and the other text 20.875.
+    let found = note(86, settings, &[(&long, &text), ("b", &other)]);
+    assert_eq!(found, [first, defined], "IX-N7");
+}
