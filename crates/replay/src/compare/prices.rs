@@ -52,7 +52,7 @@ pub(super) fn hour(setup: &Setup, sessions: &[Recording], reporting: &Reporting)
     (asked > 0 && hour.rules != regime.rules()).then(|| {
         format!(
             "{asked} of {} sessions asked for a cache that lives for an hour and costs more to write; {} bills them \
-             as if they had not. --prices own bills them by it.",
+             as if they had not. --prices own bills each by the cache that it asked for.",
             sessions.len(),
             regime.name
         )
