@@ -1,6 +1,6 @@
 // `compact`: what comes back, what stays the same object, and what is said of bad input.
 import assert from 'node:assert/strict';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -94,11 +94,12 @@ test('nothing is nothing', () => {
   assert.deepEqual(compact([]), []);
 });
 
-test('presets and strategies from TOML', () => {
+test('presets and strategies from TOML', (context) => {
   const known = presets().find(({ name }) => name === 'opencode-1.17');
   assert.ok(known.reproduces && known.description);
   const text = 'extends = "opencode-1.17"\nname = "mine"\n';
   const folder = mkdtempSync(join(tmpdir(), 'foldback-'));
+  context.after(() => rmSync(folder, { recursive: true }));
   writeFileSync(join(folder, 'mine.toml'), text);
   writeFileSync(join(folder, 'other.toml'), 'extends = "mine.toml"\nname = "other"\n');
   assert.equal(Preset.fromToml(text).name, 'mine');

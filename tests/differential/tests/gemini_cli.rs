@@ -395,7 +395,7 @@ const SESSION_CONTEXT: u64 = 100;
 
 /// Where the package writes the results that it cuts.
 fn folder() -> String {
-    std::env::temp_dir().join("foldback-gemini-cli").display().to_string()
+    format!("{}/gemini-cli", env!("CARGO_TARGET_TMPDIR"))
 }
 
 /// What became of it, in the words of Gemini CLI.
