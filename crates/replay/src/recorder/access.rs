@@ -21,6 +21,7 @@ use foldback_stages::extractive::files::{self, Tool, Touch};
 use foldback_stages::extractive::shell::{looks_like_path, simple_commands};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::HashMap;
 
 /// What kind of result it is: how likely it is to be got again differs between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -173,6 +174,56 @@ impl Access {
         }
         label
     }
+}
+
+/// Accesses by what they are and name, so that what has to do with another one is found without looking at all.
+#[derive(Debug)]
+pub(super) struct Alike<'a, T> {
+    by_run: HashMap<&'a str, Vec<T>>,
+    /// By a file that they read.
+    reads: HashMap<&'a str, Vec<T>>,
+    /// By a file that they read or show.
+    shows: HashMap<&'a str, Vec<T>>,
+}
+
+impl<T> Default for Alike<'_, T> {
+    fn default() -> Self {
+        Self { by_run: HashMap::new(), reads: HashMap::new(), shows: HashMap::new() }
+    }
+}
+
+impl<'a, T: Copy> Alike<'a, T> {
+    pub(super) fn add(&mut self, access: &'a Access, what: T) {
+        self.by_run.entry(&access.run).or_default().push(what);
+        for file in &access.files {
+            self.shows.entry(tail(&file.path)).or_default().push(what);
+            if file.read {
+                self.reads.entry(tail(&file.path)).or_default().push(what);
+            }
+        }
+    }
+
+    /// All that may supersede an earlier access, some more than once.
+    pub(super) fn superseding(&self, earlier: &Access) -> impl Iterator<Item = T> {
+        let first = earlier.files.first().and_then(|file| self.reads.get(tail(&file.path)));
+        counted(self.by_run.get(&*earlier.run).into_iter().chain(first))
+    }
+
+    /// All that a later access may get again, some more than once.
+    pub(super) fn got_by(&self, later: &Access) -> impl Iterator<Item = T> {
+        let read = later.files.iter().filter(|file| file.read);
+        let files = read.filter_map(|file| self.shows.get(tail(&file.path)));
+        counted(self.by_run.get(&*later.run).into_iter().chain(files))
+    }
+}
+
+fn counted<'l, T: Copy + 'l>(lists: impl Iterator<Item = &'l Vec<T>>) -> impl Iterator<Item = T> {
+    lists.flatten().copied().inspect(|_| foldback_core::work::count(1))
+}
+
+/// What two spellings of one file have in common: the last two components, or the whole of a shorter path.
+fn tail(path: &str) -> &str {
+    suffixes(path).take_while(|suffix| components(suffix) >= 2).last().unwrap_or(path)
 }
 
 /// A command line with single blanks, so that spacing does not make it another one.

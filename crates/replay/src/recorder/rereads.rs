@@ -26,7 +26,7 @@
 //! Windows of k calls are counted only where k calls follow, so that short windows do not pull the
 //! shares down.
 
-use super::access::{Access, Kind};
+use super::access::{Access, Alike, Kind};
 use super::window::{Begin, Window, windows};
 use crate::index::{EditNeed, Index, LogPart};
 use foldback_core::log::Role;
@@ -146,6 +146,8 @@ struct WindowScan<'a> {
     /// References that came from elsewhere since.
     elsewhere: BTreeSet<u32>,
     found: BTreeMap<LogPart, DroppedResult>,
+    /// What was found, by what it gets.
+    alike: Alike<'a, LogPart>,
 }
 
 impl<'a> WindowScan<'a> {
@@ -159,7 +161,8 @@ impl<'a> WindowScan<'a> {
                 source.extend(found.into_iter().map(|reference| (reference, at)));
             }
         }
-        Self { index, accesses, window, source, elsewhere: BTreeSet::new(), found: BTreeMap::new() }
+        let (elsewhere, found, alike) = (BTreeSet::new(), BTreeMap::new(), Alike::default());
+        Self { index, accesses, window, source, elsewhere, found, alike }
     }
 
     fn run(mut self, session: &Session, measure: &dyn Estimator) -> Aftermath {
@@ -194,15 +197,16 @@ impl<'a> WindowScan<'a> {
 
     /// The dropped results, without those that a later one before the compaction had replaced.
     fn list(&mut self, measure: &dyn Estimator) {
-        let mut later: Vec<&Access> = Vec::new();
         for at in self.window.dropped.iter().rev() {
             let Some(asked) = self.accesses.get(at) else {
                 continue;
             };
-            if later.iter().any(|later| later.supersedes(&asked.access)) {
+            let supersedes =
+                |later: LogPart| self.accesses[&later].access.supersedes(&asked.access);
+            if self.alike.superseding(&asked.access).any(supersedes) {
                 continue;
             }
-            later.push(&asked.access);
+            self.alike.add(&asked.access, *at);
             let message = &self.index.log[at.0];
             let part = &message.parts[at.1];
             self.found.insert(
@@ -226,14 +230,10 @@ impl<'a> WindowScan<'a> {
     fn uses(&mut self, call: usize, ordinal: usize) {
         let offset = call - self.window.first_call;
         let answer = &self.index.log[ordinal];
-        let reads: Vec<Access> =
-            answer.parts.iter().filter_map(|part| part.as_call()).map(Access::of).collect();
         let mut again = BTreeSet::new();
-        for at in self.found.keys() {
-            let earlier = &self.accesses[at].access;
-            if reads.iter().any(|now| now.gets_again(earlier)) {
-                again.insert(*at);
-            }
+        for now in answer.parts.iter().filter_map(|part| part.as_call()).map(Access::of) {
+            let earlier = self.alike.got_by(&now);
+            again.extend(earlier.filter(|at| now.gets_again(&self.accesses[at].access)));
         }
         let index = self.index;
         if let Some(needs) = index.calls.get(call) {
