@@ -70,6 +70,17 @@ fn of_two_lines_that_are_worth_the_same_the_first_is_taken() {
     assert_eq!(found, [first], "IX-N6");
 }
 
+/// The last line has 1 to begin with, and half of it once the line before is taken, which has one of its words. That it has no more
+/// than the first line then is no reason to look at that one.
+#[test]
+fn a_line_that_is_looked_at_stays_before_one_that_is_worth_the_same() {
+    let settings = "worth = { word = 1.0, line = 0.0, block = 0.0 }\n[filter.word]\nbias = 0.0\n";
+    let lines = ["word_1", "word_2 word_3 word_4", "word_4 word_5"].map(|begin| line(begin, 54));
+    let [first, second, third] = &lines;
+    let found = note(77, settings, &[("a", first), ("b", second), ("c", third)]);
+    assert_eq!(found, [second.clone(), third.clone()], "IX-N8");
+}
+
 /// A text is named once: its other blocks take less from then on.
 #[test]
 fn what_a_text_has_first_takes_less_once_the_text_is_named() {
