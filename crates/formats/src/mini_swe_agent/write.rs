@@ -22,12 +22,15 @@ struct Trajectory<'a> {
 }
 
 impl Dialect for Trajectory<'_> {
-    fn edited(&self, at: PartPos, part: &Part, _: &str, edit: &PartEdit) -> Option<String> {
+    fn edited(&self, at: PartPos, part: &Part, pointer: &str, edit: &PartEdit) -> Option<String> {
         let text = match &part.kind {
             // Text and command share one string in v1.
             PartKind::Text { .. } | PartKind::Call(_) => self.shared(at, part, &edit.text),
             _ => None,
         };
+        if let Some(text) = &text {
+            self.parsed.put(pointer, text);
+        }
         Some(json_string(text.as_deref().unwrap_or(&edit.text)))
     }
 

@@ -22,7 +22,10 @@ impl Dialect for History<'_> {
             PartKind::Reasoning { .. } if part.source_record.is_some() => return None,
             PartKind::Text { .. } | PartKind::Call(_) => {
                 match self.shared(at, part, pointer, &edit.text) {
-                    Some(text) => json_string(&text),
+                    Some(text) => {
+                        self.parsed.put(pointer, &text);
+                        json_string(&text)
+                    }
                     None if part.as_call().is_some() => object(&edit.text).to_string(),
                     None => json_string(&edit.text),
                 }

@@ -57,7 +57,9 @@ impl Trajectory<'_> {
             "/thought" => content.find(old)?,
             _ => content.rfind(old)?,
         };
-        Some(format!("{}{new}{}", &content[..start], &content[start + old.len()..]))
+        let content = format!("{}{new}{}", &content[..start], &content[start + old.len()..]);
+        self.0.put("/content", &content);
+        Some(content)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::common::{CLEARED, detected, edits, fixture, hide, is_tool, rewritten, sessions, write};
 use crate::expected::{all_shown, check};
 use foldback_core::log::{EntryKind, Finish, Marker, PartKind, Role};
-use foldback_core::view::{EditKind, Shown, Stored};
+use foldback_core::view::{EditKind, PartEdit, PartPos, Shown, Stored};
 use foldback_core::{Message, Part};
 use foldback_formats::{Session, View};
 use serde_json::Value;
@@ -331,4 +331,44 @@ fn rows() -> Vec<Row> {
 #[test]
 fn what_is_written_of_changed_views() {
     rows().iter().for_each(Row::check);
+}
+
+/// Words and calls that share a text are each written as they were edited.
+#[test]
+fn what_shares_a_text_is_edited_together() {
+    for (format, name) in [
+        ("roo-code", "xml.json"),
+        ("mini-swe-agent", "v1.traj.json"),
+        ("swe-agent", "text-actions.traj"),
+    ] {
+        let session = &sessions(&fixture(format, name), format)[0];
+        let both = |message: &Message| {
+            message.parts.iter().any(|part| part.as_call().is_some())
+                && message.parts.iter().any(|part| matches!(part.kind, PartKind::Text { .. }))
+        };
+        let mut edits = Vec::new();
+        for (item, message) in session.messages.iter().enumerate().filter(|(_, m)| both(m)) {
+            for (part, found) in message.parts.iter().enumerate() {
+                let text = match &found.kind {
+                    PartKind::Text { .. } => "New words.".to_owned(),
+                    PartKind::Call(call) => {
+                        let value = call.arguments_value();
+                        let (key, _) = value.as_object().unwrap().iter().next().unwrap();
+                        format!("{{\"{key}\":\"new\"}}")
+                    }
+                    _ => continue,
+                };
+                let edit = PartEdit { kind: EditKind::Truncate, text: text.into(), at: 7 };
+                edits.push((PartPos { item, part }, edit));
+            }
+        }
+        assert!(edits.len() >= 2, "{format}");
+        let written = write(&View::recorded(session, &edits), format).text;
+        let again = &sessions(&written, format)[0];
+        for (at, edit) in &edits {
+            let part = &again.messages[at.item].parts[at.part];
+            let text = part.shown();
+            assert_eq!(text.trim(), &*edit.text, "{format}, message {}, part {}", at.item, at.part);
+        }
+    }
 }

@@ -122,6 +122,15 @@ impl<'a> Parsed<'a> {
         *last = Some((record, Arc::clone(&value)));
         Some(value)
     }
+
+    /// Puts a text where it stands now into the record that was read last, for parts that share one.
+    pub fn put(&self, pointer: &str, text: &str) {
+        let mut last = self.last.borrow_mut();
+        let value = last.as_mut().and_then(|(_, value)| Arc::make_mut(value).pointer_mut(pointer));
+        if let Some(value) = value {
+            *value = Value::from(text);
+        }
+    }
 }
 
 /// Byte ranges of the records of a text, by record index. All sessions of a file share them.
