@@ -372,3 +372,25 @@ fn what_shares_a_text_is_edited_together() {
         }
     }
 }
+
+/// OpenCode orders messages by their ids: those of new messages sort between those around them, also where the export was written
+/// here and has such ids already.
+#[test]
+fn new_ids_of_opencode_are_in_order() {
+    let other = &sessions(&fixture("claude-code", "parallel.jsonl"), "claude-code")[0];
+    let export = rewritten(other, "opencode").text;
+    let session = &sessions(&export, "opencode")[0];
+    for places in [vec![0], vec![0, 0], vec![1], vec![4, 4, 0]] {
+        let mut view = View::recorded(session, &[]);
+        let new: Vec<_> = (0..places.len())
+            .map(|number| Arc::new(Message::user(format!("new-{number}"), "A note.")))
+            .collect();
+        for (place, message) in places.iter().zip(&new) {
+            view.sent.insert(*place, Shown::plain(message));
+        }
+        let written: Value = serde_json::from_str(&write(&view, "opencode").text).unwrap();
+        let messages = written["messages"].as_array().unwrap();
+        let ids: Vec<&str> = messages.iter().map(|m| m["info"]["id"].as_str().unwrap()).collect();
+        assert!(ids.is_sorted_by(|one, next| one < next), "at {places:?}: {ids:#?}");
+    }
+}
