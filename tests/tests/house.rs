@@ -1,5 +1,6 @@
 //! The house itself: what is registered, and what the core must not know.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 #[test]
@@ -161,6 +162,23 @@ fn every_published_package_can_be_published() {
 
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// What is fuzzed is what is tested. `fuzz` is no member of the workspace and has a lock file of its own.
+#[test]
+fn the_fuzzer_has_the_versions_of_the_workspace() {
+    let locked = |file: &str| -> BTreeSet<(String, String)> {
+        let text = std::fs::read_to_string(root().join(file)).unwrap();
+        let lock: toml::Table = text.parse().unwrap();
+        let packages = lock["package"].as_array().unwrap().iter();
+        let word = |value: &toml::Value| value.as_str().unwrap().to_owned();
+        packages.map(|package| (word(&package["name"]), word(&package["version"]))).collect()
+    };
+    let (ours, fuzzed) = (locked("Cargo.lock"), locked("fuzz/Cargo.lock"));
+    let other: Vec<&str> = fuzzed.difference(&ours).map(|(name, _)| &**name).collect();
+    let own = ["arbitrary", "foldback-fuzz", "jobserver", "libfuzzer-sys"];
+    let renew = "cp Cargo.lock fuzz && cargo metadata --manifest-path fuzz/Cargo.toml";
+    assert_eq!(other, own, "the way out: {renew}");
 }
 
 /// The manifest in a folder.
