@@ -8,7 +8,7 @@ use foldback_wire::shared::made::stored_call;
 
 pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let session = view.session;
-    let text = rewrite(view, &view.sent, &mut Trajectory { session, parsed: session.parsed() })?;
+    let text = rewrite(view, &view.sent, &mut Trajectory { parsed: session.parsed() })?;
     if text != *session.source.text {
         losses
             .push("`extra` is left as it was: it still holds raw outputs and responses".to_owned());
@@ -17,7 +17,6 @@ pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String,
 }
 
 struct Trajectory<'a> {
-    session: &'a Session,
     parsed: Parsed<'a>,
 }
 
@@ -47,7 +46,7 @@ impl Dialect for Trajectory<'_> {
 impl Trajectory<'_> {
     /// The content of an answer in text with the text or the command replaced by `new`.
     fn shared(&self, at: PartPos, part: &Part, new: &str) -> Option<String> {
-        let owner = self.session.messages.get(at.item)?;
+        let owner = self.parsed.messages.get(at.item)?;
         let raw = self.parsed.record_of(at.item)?;
         let chat::Content { text: whole, pointer, .. } = chat::content(&raw["content"]);
         if owner.role != Role::Assistant || part.pointer.as_deref() != Some(pointer.as_str()) {

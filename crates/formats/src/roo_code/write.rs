@@ -7,11 +7,10 @@ use crate::prelude::*;
 use crate::rewrite::{Dialect, rewrite};
 
 pub(super) fn patch(view: &View<'_>, _: &mut Vec<String>) -> Result<String, WriteError> {
-    rewrite(view, &view.sent, &mut History { session: view.session, parsed: view.session.parsed() })
+    rewrite(view, &view.sent, &mut History { parsed: view.session.parsed() })
 }
 
 struct History<'a> {
-    session: &'a Session,
     parsed: Parsed<'a>,
 }
 
@@ -50,7 +49,7 @@ impl History<'_> {
 
     /// A text of the model in which the words or one of the calls is replaced by `new`.
     fn shared(&self, at: PartPos, part: &Part, pointer: &str, new: &str) -> Option<String> {
-        let owner = self.session.messages.get(at.item)?;
+        let owner = self.parsed.messages.get(at.item)?;
         let recorded = self.recorded(at, pointer)?;
         let whole = recorded.as_str().filter(|_| owner.role == Role::Assistant)?;
         let tags = tags::tags(whole);

@@ -5,7 +5,7 @@ use crate::rewrite::{Dialect, rewrite};
 
 pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let session = view.session;
-    let text = rewrite(view, &view.sent, &mut Trajectory(session.parsed()))?;
+    let text = rewrite(view, &view.sent, &mut Trajectory { parsed: session.parsed() })?;
     if text != *session.source.text {
         losses.push(
             "`trajectory` is left as it was: its steps still hold the original actions and \
@@ -16,7 +16,9 @@ pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String,
     Ok(text)
 }
 
-struct Trajectory<'a>(Parsed<'a>);
+struct Trajectory<'a> {
+    parsed: Parsed<'a>,
+}
 
 impl Dialect for Trajectory<'_> {
     fn changes(&self, at: PartPos, part: &Part, edit: Option<&PartEdit>) -> Vec<(String, Change)> {
@@ -50,7 +52,7 @@ impl Dialect for Trajectory<'_> {
 impl Trajectory<'_> {
     /// The content of an entry with the text at `pointer` replaced.
     fn content_with(&self, at: PartPos, pointer: &str, new: &str) -> Option<String> {
-        let entry = self.0.record_of(at.item)?;
+        let entry = self.parsed.record_of(at.item)?;
         let old = entry.pointer(pointer)?.as_str()?;
         let content = value::text(&entry, "content")?;
         let start = match pointer {
@@ -58,7 +60,7 @@ impl Trajectory<'_> {
             _ => content.rfind(old)?,
         };
         let content = format!("{}{new}{}", &content[..start], &content[start + old.len()..]);
-        self.0.put("/content", &content);
+        self.parsed.put("/content", &content);
         Some(content)
     }
 }

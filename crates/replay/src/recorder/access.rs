@@ -16,6 +16,7 @@
 //! a script, a variable or a glob names.
 
 use crate::identifiers::{components, suffixes};
+use crate::index::LogPart;
 use foldback_core::log::ToolCall;
 use foldback_stages::extractive::files::{self, Tool, Touch};
 use foldback_stages::extractive::shell::{looks_like_path, simple_commands};
@@ -177,23 +178,17 @@ impl Access {
 }
 
 /// Accesses by what they are and name, so that what has to do with another one is found without looking at all.
-#[derive(Debug)]
-pub(super) struct Alike<'a, T> {
-    by_run: HashMap<&'a str, Vec<T>>,
+#[derive(Debug, Default)]
+pub(super) struct Alike<'a> {
+    by_run: HashMap<&'a str, Vec<LogPart>>,
     /// By a file that they read.
-    reads: HashMap<&'a str, Vec<T>>,
+    reads: HashMap<&'a str, Vec<LogPart>>,
     /// By a file that they read or show.
-    shows: HashMap<&'a str, Vec<T>>,
+    shows: HashMap<&'a str, Vec<LogPart>>,
 }
 
-impl<T> Default for Alike<'_, T> {
-    fn default() -> Self {
-        Self { by_run: HashMap::new(), reads: HashMap::new(), shows: HashMap::new() }
-    }
-}
-
-impl<'a, T: Copy> Alike<'a, T> {
-    pub(super) fn add(&mut self, access: &'a Access, what: T) {
+impl<'a> Alike<'a> {
+    pub(super) fn add(&mut self, access: &'a Access, what: LogPart) {
         self.by_run.entry(&access.run).or_default().push(what);
         for file in &access.files {
             self.shows.entry(tail(&file.path)).or_default().push(what);
@@ -204,20 +199,20 @@ impl<'a, T: Copy> Alike<'a, T> {
     }
 
     /// All that may supersede an earlier access, some more than once.
-    pub(super) fn superseding(&self, earlier: &Access) -> impl Iterator<Item = T> {
+    pub(super) fn superseding(&self, earlier: &Access) -> impl Iterator<Item = LogPart> {
         let first = earlier.files.first().and_then(|file| self.reads.get(tail(&file.path)));
         counted(self.by_run.get(&*earlier.run).into_iter().chain(first))
     }
 
     /// All that a later access may get again, some more than once.
-    pub(super) fn got_by(&self, later: &Access) -> impl Iterator<Item = T> {
+    pub(super) fn got_by(&self, later: &Access) -> impl Iterator<Item = LogPart> {
         let read = later.files.iter().filter(|file| file.read);
         let files = read.filter_map(|file| self.shows.get(tail(&file.path)));
         counted(self.by_run.get(&*later.run).into_iter().chain(files))
     }
 }
 
-fn counted<'l, T: Copy + 'l>(lists: impl Iterator<Item = &'l Vec<T>>) -> impl Iterator<Item = T> {
+fn counted<'l>(lists: impl Iterator<Item = &'l Vec<LogPart>>) -> impl Iterator<Item = LogPart> {
     lists.flatten().copied().inspect(|_| foldback_core::work::count(1))
 }
 

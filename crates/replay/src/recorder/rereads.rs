@@ -147,7 +147,7 @@ struct WindowScan<'a> {
     elsewhere: BTreeSet<u32>,
     found: BTreeMap<LogPart, DroppedResult>,
     /// What was found, by what it gets.
-    alike: Alike<'a, LogPart>,
+    alike: Alike<'a>,
 }
 
 impl<'a> WindowScan<'a> {

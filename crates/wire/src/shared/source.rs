@@ -98,7 +98,8 @@ impl Source {
 /// The records of messages, parsed. The last one is kept: the parts of a record are looked at one after the other.
 #[derive(Debug)]
 pub struct Parsed<'a> {
-    messages: &'a [Arc<Message>],
+    /// The messages.
+    pub messages: &'a [Arc<Message>],
     source: &'a Source,
     last: RefCell<Option<(u32, Arc<Value>)>>,
 }
