@@ -160,10 +160,6 @@ fn every_published_package_can_be_published() {
     assert!(problems.is_empty(), "{problems:#?}");
 }
 
-pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
 /// What is fuzzed is what is tested. `fuzz` is no member of the workspace and has a lock file of its own.
 #[test]
 fn the_fuzzer_has_the_versions_of_the_workspace() {
@@ -179,6 +175,10 @@ fn the_fuzzer_has_the_versions_of_the_workspace() {
     let own = ["arbitrary", "foldback-fuzz", "jobserver", "libfuzzer-sys"];
     let renew = "cp Cargo.lock fuzz && cargo metadata --manifest-path fuzz/Cargo.toml";
     assert_eq!(other, own, "the way out: {renew}");
+}
+
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 /// The manifest in a folder.

@@ -159,7 +159,7 @@ fn some_of_the_results_that_stay_are_hidden() {
         before.sent().iter().filter(|shown| shown.message.shown_text().len() == 400).count();
     assert!((2..40).contains(&small), "{small} of 40 small results are sent");
     assert_eq!(masked(&before), BTreeSet::new());
-    // Of the new ones 400 tokens would go, which is too little without the small results.
+    // What would go besides is too little without the small results.
     acts.extend(read(800).into_iter().chain([Act::Send]));
     assert_eq!(masked(&masks_of_a_walk(&acts).unwrap()), BTreeSet::from(["t80".to_owned()]));
 }

@@ -1,7 +1,7 @@
 //! `cargo xtask fuzz --minutes N [--target T] [--seed S]`: fuzzing on stable Rust. What breaks a promise is written to
 //! `fuzz/corpus/TARGET` and ends the run with exit code 1. `--runs N` in place of minutes tries the same inputs every
-//! time, on any machine, on all processors. `--seeds DIR` writes what mutation starts from instead, a folder for each target: the beginning
-//! of a corpus for `cargo fuzz`.
+//! time, on any machine, on all processors. `--seeds DIR` writes what mutation starts from instead, a folder for each
+//! target: the beginning of a corpus for `cargo fuzz`.
 
 use foldback_fuzz_targets::mutate::Dice;
 use foldback_fuzz_targets::{TARGETS, Target, inputs, target};
@@ -17,8 +17,8 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// Inputs that mutation starts from are cut to this, so that a run sees many.
 const LARGEST: usize = 64 * 1024;
 
-/// Runs that follow one another on one processor. Each such piece has a seed of its own, so that the inputs are the same however
-/// many processors there are.
+/// Runs that follow one another on one processor. Each such piece has a seed of its own, so that the inputs are the same
+/// however many processors there are.
 const PIECE: u64 = 500;
 
 /// How long a target is fuzzed.
