@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from bill import Bill, Terms
+from bill import Bill, Terms, output_tokens
 from session import Session
 from view import Call
 
@@ -40,16 +40,32 @@ def requests(session: Session, calls: list[Call]) -> list[Request] | None:
     return out
 
 
+def summaries(session: Session, calls: list[Call], sent: list[Request]) -> list[tuple[int, int]]:
+    """Input and output of the requests for the recorder's own summaries, estimated."""
+    out: list[tuple[int, int]] = []
+    number = 0
+    for message in session.messages:
+        if message.is_call:
+            number += 1
+        elif message.raw.get("origin") == {"entry": "summary"} and 0 < number <= len(sent):
+            asked = sent[number - 1].tokens + output_tokens(calls[number - 1])
+            out.append((asked, message.tokens))
+    return out
+
+
 def is_plain(theirs: list[dict[str, Any]], plain: list[dict[str, Any]]) -> bool:
     """Whether foldback takes the recorder for one that never compacted."""
     sizes = [row["input_tokens"] for row in theirs]
     return sizes == [row["input_tokens"] for row in plain] and bool(sizes)
 
 
-def bill(sent: list[Request], outputs: list[int], terms: Terms) -> Bill:
+def bill(
+    sent: list[Request], outputs: list[int], asked: list[tuple[int, int]], terms: Terms
+) -> Bill:
     out = Bill()
     for request, output in zip(sent, outputs, strict=True):
         read = min(terms.cacheable(request.read), terms.cacheable(request.tokens))
         out.add_request(request.tokens, read, output, terms)
         out.read_tokens.append(read)
+    out.add_summaries(asked, terms)
     return out

@@ -134,6 +134,11 @@ class Bill:
         self.input_usd += dollars / MILLION
         self.output_usd += output * prices.output / MILLION
 
+    def add_summaries(self, summaries: Iterable[tuple[int, int]], terms: Terms) -> None:
+        for asked, written in summaries:
+            prices = terms.at(asked)
+            self.summaries_usd += (asked * prices.input + written * prices.output) / MILLION
+
     def add(self, other: Bill) -> None:
         self.input_usd += other.input_usd
         self.output_usd += other.output_usd
@@ -204,7 +209,5 @@ def bill(
     for request, read in zip(requests, out.read_tokens, strict=True):
         out.add_request(request.input_tokens, read, request.output_tokens, terms)
         out.output_usd += request.web_searches * terms.web_search / 1000
-    for asked, written in summaries:
-        prices = terms.at(asked)
-        out.summaries_usd += (asked * prices.input + written * prices.output) / MILLION
+    out.add_summaries(summaries, terms)
     return out

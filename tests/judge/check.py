@@ -35,6 +35,8 @@ class Findings:
     differing: Counter[str] = field(default_factory=Counter)
     widest: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     details: list[str] = field(default_factory=list)
+    # Presets that changed something in some session.
+    acted: set[str] = field(default_factory=set)
     # Figures that foldback does not have.
     missing: set[str] = field(default_factory=set)
 
@@ -79,6 +81,7 @@ class Findings:
         self.compared += other.compared
         self.differing += other.differing
         self.details += other.details
+        self.acted |= other.acted
         self.missing |= other.missing
         for what, gap in other.widest.items():
             self.widest[what] = max(self.widest[what], gap)
@@ -122,6 +125,8 @@ def judge_file(program: Foldback, file: Path, presets: list[str]) -> Findings:
                 continue
             plans = program.plans(file, session, preset, several)
             label = plans["preset"]
+            if plans["folds"]:
+                found.acted.add(preset)
             path = f"{file}#{session.id}" if several else str(file)
             ours = list(calls(session, plans["folds"]))
             theirs = rows[path, label]
@@ -178,9 +183,10 @@ def bills_of_recorder(bills: Bills, sent: list[as_recorded.Request] | None, run:
             add_bills(bills, run)
         return
     outputs = [bill.output_tokens(call) for call in run.calls]
+    asked = as_recorded.summaries(run.session, run.calls, sent)
     for terms in bill.regimes():
         for cold in (False, True):
-            bills[terms.name, cold].add(as_recorded.bill(sent, outputs, terms))
+            bills[terms.name, cold].add(as_recorded.bill(sent, outputs, asked, terms))
 
 
 def check_reading(found: Findings, file: Path, sessions: list[Session]) -> None:

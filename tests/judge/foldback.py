@@ -34,6 +34,12 @@ class Foldback:
             self.run(*args, *([to] if to else []), str(file))
             return file.read_bytes().decode()
 
+    def presets(self) -> list[str]:
+        """Every preset that can be asked for a plan, no compaction first: others are compared with it."""
+        run = subprocess.run([self.binary, "presets", "--json"], capture_output=True, check=True)
+        names = [line["preset"] for line in json.loads(run.stdout) if line["runs"]]
+        return sorted(names, key=lambda name: name != "none")
+
     def sessions(self, file: Path) -> list[Session]:
         """The sessions of a file."""
         return list(read(self.written("convert", "--to", "foldback", str(file), to="")))

@@ -2,6 +2,8 @@
 
     python3 tests/judge/judge.py FOLDBACK_BINARY FILE_OR_FOLDER… [--preset A,B] [--limits OPTIONS]
 
+Without --preset it judges every preset that the command lists and that can be asked for a plan.
+
 It is written from docs/definitions.md and shares no code with foldback.
 """
 
@@ -14,12 +16,6 @@ from pathlib import Path
 
 from check import Findings, judge_file
 from foldback import Foldback
-
-# Every preset that ships but the clairvoyant, which knows the future and can't be asked for a plan.
-PRESETS = (
-    "none,brutus,opencode,opencode-1.17,tiered,tiered-doc-exact,tunacode,tunacode-local,"
-    "window,window-faithful,drop-oldest,keep-last-1,random"
-)
 
 
 def files(paths: list[Path]) -> Iterator[Path]:
@@ -35,20 +31,28 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("binary")
     parser.add_argument("paths", nargs="+", type=Path)
-    parser.add_argument("--preset", default=PRESETS, help="presets, with commas")
+    parser.add_argument("--preset", help="presets, with commas")
     parser.add_argument("--limits", default="", help="options for foldback, e.g. '--window 60000'")
+    parser.add_argument("--acting", action="store_true", help="every preset but none must act")
     parser.add_argument("--quiet", action="store_true", help="print the last lines only")
     args = parser.parse_args()
     program = Foldback(args.binary, args.limits.split())
+    presets = args.preset.split(",") if args.preset else program.presets()
     findings = Findings()
     for file in files(args.paths):
-        found = judge_file(program, file, args.preset.split(","))
+        found = judge_file(program, file, presets)
         findings.add(found)
         if not args.quiet:
             print(f"{file}: {found.line()}", flush=True)
             for detail in found.details[:5]:
                 print(f"  {detail}", flush=True)
+    idle = [preset for preset in presets if preset not in findings.acted and preset != "none"]
+    if idle:
+        print(f"did nothing: {', '.join(idle)}")
+    print(f"{len(presets)} presets")
     print(findings.summary())
+    if args.acting and idle:
+        return 1
     return 0 if findings.agrees() else 1
 
 

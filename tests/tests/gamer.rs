@@ -1,6 +1,7 @@
 //! A preset that was made for one judge: in the place of every result that it clears it writes all its
 //! identifiers, and nothing else. Every reference is kept, and nothing of what stood around it.
 
+use foldback_core::meter::MeterId;
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
 use foldback_core::stage::{Pruner, Pruning, StageContext};
@@ -53,7 +54,7 @@ fn gamer() -> Preset {
     strategy.name = "gamer".to_owned();
     let stage: Arc<dyn Pruner> = Arc::new(Lister);
     let when = vec![stage.moment()];
-    strategy.pruners = vec![Bound { name: "lister".to_owned(), when, stage, estimator: 0 }];
+    strategy.pruners = vec![Bound { name: "lister".to_owned(), when, stage, meter: MeterId::OWN }];
     Preset::new(strategy, "gamer".to_owned())
 }
 

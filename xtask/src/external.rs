@@ -101,6 +101,16 @@ const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
+        name: "judge: every preset on every session, figures made again from outside",
+        needs: &[&["python3"]],
+        installs: Some(("judge", &[pip!("tiktoken==0.14.0")])),
+        runs: &[
+            &["cargo", "build", "--quiet", "--release", "--package", "foldback-cli"],
+            &["{home}/bin/python", "tests/judge/everything.py", "target/release/foldback"],
+        ],
+        ..PLAIN
+    },
+    External {
         name: "packages: a crate outside of the workspace, from the packed archives",
         needs: &[&["tar"]],
         runs: &[&["cargo", "xtask", "package"]],

@@ -61,6 +61,16 @@ impl MeteredResult {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LastText<'t>(Option<(&'t str, u64)>);
 
+/// Names a meter of a conversation. Conversations and configurations give it out, so that nobody has to
+/// know in which order the meters of a strategy come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MeterId(pub(crate) usize);
+
+impl MeterId {
+    /// The meter of the strategy's own estimator.
+    pub const OWN: Self = Self(0);
+}
+
 /// Token counts under one estimator.
 #[derive(Clone, Debug)]
 pub struct Meter {

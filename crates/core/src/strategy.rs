@@ -3,6 +3,7 @@
 use crate::carry::Carry;
 use crate::guard::Guards;
 use crate::limits::Limits;
+use crate::meter::MeterId;
 use crate::moment::Moment;
 use crate::provider::Asks;
 use crate::stage::{Estimator, Filter, OverflowPolicy, Pruner, Summarizer};
@@ -19,8 +20,8 @@ pub struct Bound<S: ?Sized> {
     pub stage: Arc<S>,
     /// When it runs. Empty for stages that run because another one did.
     pub when: Vec<Moment>,
-    /// Index into [`Strategy::estimators`].
-    pub estimator: usize,
+    /// Which meter counts for it: that of the strategy's own estimator, or of one that its section names.
+    pub meter: MeterId,
 }
 
 impl<S: ?Sized> Clone for Bound<S> {
@@ -29,7 +30,7 @@ impl<S: ?Sized> Clone for Bound<S> {
             name: self.name.clone(),
             stage: Arc::clone(&self.stage),
             when: self.when.clone(),
-            estimator: self.estimator,
+            meter: self.meter,
         }
     }
 }
@@ -136,6 +137,11 @@ impl Strategy {
             carry: Carry::default(),
             deviations: Vec::new(),
         }
+    }
+
+    /// The estimator that counts for a stage.
+    pub fn counts_for<S: ?Sized>(&self, stage: &Bound<S>) -> &Arc<dyn Estimator> {
+        &self.estimators[stage.meter.0]
     }
 
     /// The strategy's own estimator.

@@ -5,6 +5,7 @@ use crate::support::bare;
 use foldback_core::Limits;
 use foldback_core::conversation::Conversation;
 use foldback_core::log::{EntryKind, Message, Part, Role};
+use foldback_core::meter::MeterId;
 use foldback_core::moment::{Moment, Trigger};
 use foldback_core::outcome::Why;
 use foldback_core::plan::{Insert, Layout, Slot};
@@ -85,13 +86,13 @@ fn conversation(estimator: &Arc<Counting>, clears: usize) -> Conversation {
         name: "never".to_owned(),
         stage: Arc::new(Never),
         when: vec![Moment::CallStart],
-        estimator: 0,
+        meter: MeterId::OWN,
     });
     strategy.pruners = vec![Bound {
         name: "clear-oldest".to_owned(),
         stage: Arc::new(ClearOldest(clears)),
         when: vec![Moment::TurnEnd],
-        estimator: 0,
+        meter: MeterId::OWN,
     }];
     talk::conversation(strategy, Limits::default())
 }
@@ -172,6 +173,6 @@ fn an_insert_is_counted_once_however_often_it_is_shown() {
         plan.layout = Some(Layout { slots, tail_from: MESSAGES - kept });
         conversation.commit(plan).expect("made on this state");
     }
-    let again = conversation.meter(0).measure(summary.message());
+    let again = conversation.meter(MeterId::OWN).measure(summary.message());
     assert_eq!((again, estimator.asked.load(Ordering::Relaxed)), (7, 1));
 }

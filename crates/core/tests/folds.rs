@@ -5,6 +5,7 @@ use crate::support::{Letters, bare};
 use foldback_core::Limits;
 use foldback_core::conversation::{CommitError, Conversation};
 use foldback_core::log::{EntryKind, Message, Part};
+use foldback_core::meter::MeterId;
 use foldback_core::plan::{Layout, Slot};
 use foldback_core::validity::{Dialect, Findings, Monitor, caused_by_strategy, validate};
 use foldback_core::view::{EditKind, Shown};
@@ -103,7 +104,7 @@ fn recount(conversation: &Conversation) -> u64 {
 
 /// What the edits in force save, summed over all of them.
 fn resaved(conversation: &Conversation) -> u64 {
-    let (meter, view) = (conversation.meter(0), conversation.view());
+    let (meter, view) = (conversation.meter(MeterId::OWN), conversation.view());
     let saved = view.edits().keys().map(|at| (meter.part(*at), meter.part_shown(view, *at)));
     saved.map(|(appended, shown)| appended.saturating_sub(shown)).sum()
 }
@@ -228,8 +229,8 @@ proptest! {
         let mut conversation = conversation();
         for (number, act) in acts.iter().enumerate() {
             perform(&mut conversation, number, act);
-            prop_assert_eq!(conversation.meter(0).view_tokens(), recount(&conversation), "after {:?}", act);
-            prop_assert_eq!(conversation.meter(0).saved_tokens(), resaved(&conversation), "after {:?}", act);
+            prop_assert_eq!(conversation.meter(MeterId::OWN).view_tokens(), recount(&conversation), "after {:?}", act);
+            prop_assert_eq!(conversation.meter(MeterId::OWN).saved_tokens(), resaved(&conversation), "after {:?}", act);
         }
     }
 

@@ -151,6 +151,12 @@ impl Session {
         self.log().filter(|message| message.is_answer()).count()
     }
 
+    /// The largest request that the provider counted; 0 where it counted none.
+    pub fn largest_request(&self) -> u64 {
+        let usages = self.log().filter_map(|message| message.answer.as_ref()?.usage);
+        usages.map(|usage| usage.input_total()).max().unwrap_or(0)
+    }
+
     /// Number of user turns.
     pub fn turns(&self) -> usize {
         self.log().filter(|message| message.begins_turn()).count()

@@ -43,6 +43,9 @@ pub struct Model {
     pub id: String,
     /// The whole window in tokens.
     pub context: u64,
+    /// A larger window that the provider opens on request, for example by a beta flag; 0 where it has none.
+    #[serde(default)]
+    pub long_context: u64,
     /// Limit of the input alone.
     #[serde(default)]
     pub input: u64,
@@ -67,6 +70,11 @@ impl Model {
     /// Its limits.
     pub fn limits(&self) -> Limits {
         Limits { context: self.context, input: self.input, output: self.output }
+    }
+
+    /// Its larger window, where a request of so many tokens shows that it was open.
+    pub fn opened_by(&self, request: u64) -> Option<u64> {
+        (request > self.context && request <= self.long_context).then_some(self.long_context)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use foldback_core::conversation::Conversation;
 use foldback_core::delta::ViewDelta;
+use foldback_core::meter::MeterId;
 use foldback_core::view::{PartPos, Place};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -150,13 +151,13 @@ impl RequestLog {
         });
     }
 
-    /// Adds what a conversation sends. `delta` is what changed since the call before, `meter` the index
-    /// of the meter that measures.
+    /// Adds what a conversation sends. `delta` is what changed since the call before, `meter` the one that
+    /// measures.
     pub fn send(
         &mut self,
         conversation: &Conversation,
         delta: &ViewDelta,
-        meter: usize,
+        meter: MeterId,
         call: Call,
     ) {
         let counts = conversation.meter(meter);
@@ -195,7 +196,7 @@ impl RequestLog {
     }
 }
 
-fn block(conversation: &Conversation, meter: usize, place: Place) -> Block {
+fn block(conversation: &Conversation, meter: MeterId, place: Place) -> Block {
     let mut hasher = DefaultHasher::new();
     match place {
         Place::Insert(index) => (1u8, index).hash(&mut hasher),

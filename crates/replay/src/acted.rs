@@ -5,6 +5,7 @@ use crate::index::{Index, Tracker};
 use foldback_core::Limits;
 use foldback_core::delta::Cursor;
 use foldback_core::log::Message;
+use foldback_core::meter::MeterId;
 use foldback_core::step::{Step, steps};
 use foldback_formats::Session;
 use foldback_test_support::act::Act;
@@ -37,11 +38,18 @@ pub(crate) fn observe(
                     wanted.on(&mut conversation);
                 }
                 let delta = conversation.delta(&mut cursor);
-                show(&mut [probe], &mut tracker, &conversation, &delta, call, Some(answer));
+                show(
+                    &mut [probe],
+                    &mut tracker,
+                    (&conversation, MeterId::OWN),
+                    &delta,
+                    call,
+                    Some(answer),
+                );
             }
             Step::At(_) | Step::StepEnd { .. } => {}
         }
     }
     let delta = conversation.delta(&mut cursor);
-    show(&mut [probe], &mut tracker, &conversation, &delta, index.calls(), None);
+    show(&mut [probe], &mut tracker, (&conversation, MeterId::OWN), &delta, index.calls(), None);
 }

@@ -8,6 +8,7 @@ use crate::totals::{BrokenRule, CallRow, Dropped, Fired, SessionMetrics};
 use foldback_core::conversation::{Conversation, Report, Signals, StageRole};
 use foldback_core::delta::{Cursor, ViewDelta};
 use foldback_core::log::{Message, Usage};
+use foldback_core::meter::{Meter, MeterId};
 use foldback_core::moment::Moment;
 use foldback_core::provider::Model;
 use foldback_core::services::{FixedClock, Observer, Services};
@@ -54,6 +55,8 @@ pub struct Replay {
     pub summary_inputs: Vec<(usize, u64)>,
     /// The conversation as the last message left it.
     pub conversation: Conversation,
+    /// Its meter of the measuring estimator.
+    pub meter: MeterId,
 }
 
 /// Makes the conversation that replays a session: its frame filled up with what the recorder sent
@@ -114,6 +117,8 @@ pub struct Request<'a> {
     pub answer: Option<&'a Message>,
     /// The conversation as it is sent.
     pub conversation: &'a Conversation,
+    /// Its counts under the measuring estimator.
+    pub meter: &'a Meter,
     /// What changed since the request before.
     pub delta: &'a ViewDelta,
     /// What the view holds of what the session refers to.
@@ -135,13 +140,14 @@ pub trait Probe {
 pub(crate) fn show(
     probes: &mut [&mut dyn Probe],
     tracker: &mut Tracker,
-    conversation: &Conversation,
+    (conversation, meter): (&Conversation, MeterId),
     delta: &ViewDelta,
     call: usize,
     answer: Option<&Message>,
 ) {
+    let meter = conversation.meter(meter);
     let change = tracker.update(conversation, delta, call);
-    let request = Request { call, answer, conversation, delta, tracker, change: &change };
+    let request = Request { call, answer, conversation, meter, delta, tracker, change: &change };
     for probe in probes {
         match answer {
             Some(_) => probe.call(&request),
@@ -176,7 +182,7 @@ struct Driver<'s> {
     clock: Arc<FixedClock>,
     asked: Arc<Asked>,
     summary_inputs: Vec<(usize, u64)>,
-    meter: usize,
+    meter: MeterId,
     /// Calibration of the strategy's own estimator, for usage after a fold.
     own: Running,
     /// The un-compacted log by that estimator when the latest request was sent.
@@ -261,7 +267,8 @@ impl<'s> Driver<'s> {
                 Step::Call { call, answer } => {
                     let delta = self.call(answer).await;
                     if let Some(tracker) = &mut self.tracker {
-                        show(probes, tracker, &self.conversation, &delta, call, Some(answer));
+                        let measured = (&self.conversation, self.meter);
+                        show(probes, tracker, measured, &delta, call, Some(answer));
                     }
                 }
                 Step::StepEnd { answer } => {
@@ -276,7 +283,8 @@ impl<'s> Driver<'s> {
         }
         let delta = self.conversation.delta(&mut self.sent);
         if let Some(tracker) = &mut self.tracker {
-            show(probes, tracker, &self.conversation, &delta, self.rows.len(), None);
+            let measured = (&self.conversation, self.meter);
+            show(probes, tracker, measured, &delta, self.rows.len(), None);
         }
     }
 
@@ -285,7 +293,7 @@ impl<'s> Driver<'s> {
             self.clock.set(time);
         }
         let pos = self.conversation.append(Arc::clone(message));
-        self.own.append(self.conversation.meter(0).appended(pos));
+        self.own.append(self.conversation.meter(MeterId::OWN).appended(pos));
     }
 
     async fn at(&mut self, moment: Moment, signals: Signals) {
@@ -330,6 +338,7 @@ impl<'s> Driver<'s> {
         }
         self.check();
         let input = self.measured();
+        let frame = self.conversation.meter(self.meter).frame_tokens();
         let delta = self.conversation.delta(&mut self.sent);
         let before = self.requests.requests().last().map(|request| request.input_tokens);
         let call = call_of(&self.conversation, self.meter, answer);
@@ -337,7 +346,8 @@ impl<'s> Driver<'s> {
         let cached = self.requests.requests().last().map_or(0, |request| request.kept_tokens);
         let decision_tokens = self.conversation.tokens();
         self.log_tokens = self.own.log();
-        self.request_tokens = self.recorded_frame + self.conversation.meter(0).view_tokens();
+        self.request_tokens =
+            self.recorded_frame + self.conversation.meter(MeterId::OWN).view_tokens();
         let recorded = answer.answer.as_ref().and_then(|answer| answer.usage);
         let call = self.rows.len();
         self.rows.push(CallRow {
@@ -352,6 +362,7 @@ impl<'s> Driver<'s> {
             ceiling,
             overflow: refused,
             excess: ceiling.map_or(0, |ceiling| input.saturating_sub(ceiling)),
+            unfittable: ceiling.is_some_and(|ceiling| frame > ceiling),
             fired: std::mem::take(&mut self.fired),
             recorder_compacted: self.conversation.history().log_len() >= self.faithful_until,
             broken: std::mem::take(&mut self.broken),
@@ -420,6 +431,7 @@ impl<'s> Driver<'s> {
             requests: self.requests,
             summary_inputs: self.summary_inputs,
             conversation: self.conversation,
+            meter: self.meter,
         }
     }
 }

@@ -136,7 +136,7 @@ impl Setup {
     /// file's, else the session's, else the model table's, else the preset's, else 200,000 / 32,000.
     pub fn limits_for(&self, session: &Session, strategy: &Strategy) -> Limits {
         let model = self.model_for(session, strategy);
-        self.limits_of(model.as_deref(), session.limits, strategy)
+        self.limits_of(model.as_deref(), self.recorded_limits(session), strategy)
     }
 
     /// The same for a model, where `recorded` is what a recording says of its limits.
@@ -150,8 +150,17 @@ impl Setup {
     /// line's limits, else the session's, else those of its model, else 200,000 tokens.
     pub fn ceiling_for(&self, session: &Session) -> Option<u64> {
         let table = self.table_limits(self.model.as_deref().or(session.model.as_deref()));
-        let limits = self.limits.or(session.limits).or(table).or(DEFAULT_LIMITS);
+        let limits = self.limits.or(self.recorded_limits(session)).or(table).or(DEFAULT_LIMITS);
         consistent(limits, self.limits.output > 0).request_ceiling()
+    }
+
+    /// What a recording says of its limits: what it states, else the larger window of its model where its requests
+    /// went beyond the usual one.
+    fn recorded_limits(&self, session: &Session) -> Limits {
+        let recorded = session.model.as_deref().filter(|_| self.model.is_none());
+        let model = recorded.and_then(|model| self.models.find(model));
+        let opened = model.and_then(|model| model.opened_by(session.largest_request()));
+        session.limits.or(Limits { context: opened.unwrap_or(0), ..Limits::default() })
     }
 
     fn table_limits(&self, model: Option<&str>) -> Limits {

@@ -4,6 +4,7 @@ use foldback_core::conversation::{Conversation, StageRole};
 use foldback_core::counters::Counters;
 use foldback_core::delta::ViewDelta;
 use foldback_core::log::{Message, PartKind, Role};
+use foldback_core::meter::MeterId;
 use foldback_core::moment::Moment;
 use foldback_core::validity::{Dialect, Violation};
 use foldback_core::view::{PartPos, Place, Pos};
@@ -75,6 +76,8 @@ pub struct CallRow {
     pub overflow: bool,
     /// By how much the request that was finally sent is over the ceiling.
     pub excess: u64,
+    /// The frame alone is over the ceiling: no strategy can make the request fit.
+    pub unfittable: bool,
     /// What changed the view since the call before.
     pub fired: Vec<Fired>,
     /// The recorder had compacted its own context before this call.
@@ -128,7 +131,7 @@ impl Dropped {
     }
 
     /// Counts what left the view. What was appended and hidden at once has left it, too.
-    pub(crate) fn count(&mut self, conversation: &Conversation, delta: &ViewDelta, meter: usize) {
+    pub(crate) fn count(&mut self, conversation: &Conversation, delta: &ViewDelta, meter: MeterId) {
         let (history, view) = (conversation.history(), conversation.view());
         let counts = conversation.meter(meter);
         let shown_before = |pos: Pos| match view.is_visible(pos) {
@@ -193,12 +196,14 @@ pub struct CallTotals {
     /// Requests that the provider would have refused.
     pub overflow_calls: u64,
     /// Requests that were still too large when they were sent, after the strategy could react to the
-    /// refusal.
+    /// refusal, and that a strategy could have made fit.
     pub sent_over: u64,
-    /// Their tokens.
-    pub over_input_tokens: u64,
-    /// The largest excess over the ceiling.
+    /// The largest excess of them over the ceiling.
     pub max_excess: u64,
+    /// Requests whose frame alone is over the ceiling.
+    pub unfittable: u64,
+    /// Tokens of both.
+    pub over_input_tokens: u64,
     /// How often something changed the view: folds and prunings.
     pub compactions: u64,
     /// Compactions within three calls of the one before.
@@ -237,6 +242,7 @@ impl CallTotals {
     /// What the rows alone say.
     pub(crate) fn of_rows(rows: &[CallRow]) -> Self {
         let sum = |of: fn(&CallRow) -> u64| rows.iter().map(of).sum();
+        let sent_over = || rows.iter().filter(|row| row.excess > 0 && !row.unfittable);
         Self {
             calls: rows.len() as u64,
             input_tokens: sum(|row| row.input_tokens),
@@ -244,13 +250,14 @@ impl CallTotals {
             cache_read_tokens: sum(|row| row.cache_read),
             churn_tokens: sum(|row| row.churn),
             overflow_calls: rows.iter().filter(|row| row.overflow).count() as u64,
-            sent_over: rows.iter().filter(|row| row.excess > 0).count() as u64,
+            sent_over: sent_over().count() as u64,
+            max_excess: sent_over().map(|row| row.excess).max().unwrap_or(0),
+            unfittable: rows.iter().filter(|row| row.unfittable).count() as u64,
             over_input_tokens: rows
                 .iter()
                 .filter(|row| row.excess > 0)
                 .map(|row| row.input_tokens)
                 .sum(),
-            max_excess: rows.iter().map(|row| row.excess).max().unwrap_or(0),
             ..Self::default()
         }
     }

@@ -124,7 +124,7 @@ impl Page<'_> {
         let bill = |line: &PresetLine| self.dollars(line.dollars.a_session());
         let none = |requests: &str| {
             self.comparison.baseline().map_or_else(String::new, |none| {
-                let over = match none.gate.sent_over {
+                let over = match none.gate.sent_over + none.gate.unfittable {
                     0 => String::new(),
                     over => format!(", {}{requests} over the window", grouped(over)),
                 };

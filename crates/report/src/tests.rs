@@ -12,6 +12,7 @@ const MENDED: Gate = Gate {
     strategy_violations: 0,
     overflow_calls: 3,
     sent_over: 0,
+    unfittable: 0,
     calibrated_over: None,
     max_excess: 0,
 };
@@ -90,6 +91,7 @@ fn a_refused_request_that_was_mended_is_not_sent_over_the_window() {
         strategy_violations,
         overflow_calls,
         sent_over,
+        unfittable: 0,
         calibrated_over: None,
         max_excess: 5 * sent_over,
     };

@@ -14,6 +14,7 @@ use crate::breakpoints;
 use crate::folding::Folding;
 use foldback_core::delta::Cursor;
 use foldback_core::log::{Message, Usage};
+use foldback_core::meter::MeterId;
 use foldback_live::follow::Followed;
 use foldback_prices::{Cache, CacheUse, Call, RequestLog, Terms};
 use foldback_wire::Request;
@@ -113,7 +114,7 @@ impl OfModel {
             view: RequestLog::default(),
             cache: Cache::new(terms.rules),
             cursor: Cursor::default(),
-            frame: followed.conversation().meter(0).frame_tokens(),
+            frame: followed.conversation().meter(MeterId::OWN).frame_tokens(),
             received: None,
         }
     }
@@ -121,7 +122,8 @@ impl OfModel {
     /// The request as it came: it goes on from the one before.
     fn take_received(&mut self, followed: &Followed, now: i64) -> Weight {
         let total = followed.sizes().received;
-        let messages = total.saturating_sub(followed.conversation().meter(0).frame_tokens());
+        let messages =
+            total.saturating_sub(followed.conversation().meter(MeterId::OWN).frame_tokens());
         let before = self.received.replace((self.frame + messages, now));
         let shared = before.map_or(0, |(tokens, _)| tokens);
         let expired = before.is_some_and(|(_, at)| !self.terms.rules.holds(at, now));
@@ -134,7 +136,12 @@ impl OfModel {
     fn take_view(&mut self, followed: &Followed, now: i64) -> Weight {
         let conversation = followed.conversation();
         let delta = conversation.delta(&mut self.cursor);
-        self.view.send(conversation, &delta, 0, Call { start_ms: Some(now), ..Call::default() });
+        self.view.send(
+            conversation,
+            &delta,
+            MeterId::OWN,
+            Call { start_ms: Some(now), ..Call::default() },
+        );
         let total = followed.sizes().sent;
         let Some(request) = self.view.requests().last() else { return Weight::default() };
         let cache = self.cache.send(request, Some(now));

@@ -4,6 +4,7 @@ use crate::session::{Besides, Session};
 use crate::talk;
 use foldback_core::conversation::{Conversation, Report, Signals};
 use foldback_core::log::{Message, Usage};
+use foldback_core::meter::MeterId;
 use foldback_core::moment::Moment;
 use foldback_core::services::{FixedClock, Services};
 use foldback_core::stage::{UsageReading, UsageSource};
@@ -87,7 +88,7 @@ pub fn drive(
                 watch(&talk, Seen::Call)?;
             }
             Step::StepEnd { answer } => {
-                let output = talk.meter(0).measure(answer);
+                let output = talk.meter(MeterId::OWN).measure(answer);
                 let usage = Usage { uncached: request, output, ..Usage::default() };
                 ask(&mut talk, Moment::StepEnd, signals(Some(usage)), watch)?;
             }

@@ -6,6 +6,7 @@ use crate::talk;
 use foldback_core::Limits;
 use foldback_core::config::{Options, compile_preset};
 use foldback_core::guard::Guards;
+use foldback_core::meter::MeterId;
 use foldback_core::registry::{Registration, Registry};
 use foldback_core::stage::{Filter, OverflowPolicy, Pruner};
 use foldback_core::strategy::{Bound, Strategy};
@@ -96,7 +97,8 @@ impl Subject {
             let stage = stage();
             let when = vec![stage.moment()];
             let stage: Arc<dyn Pruner> = Arc::new(stage);
-            strategy.pruners = vec![Bound { name: "pruner".to_owned(), stage, when, estimator: 0 }];
+            strategy.pruners =
+                vec![Bound { name: "pruner".to_owned(), stage, when, meter: MeterId::OWN }];
         })
     }
 
@@ -109,7 +111,7 @@ impl Subject {
             let when = stage.moments().to_vec();
             let stage: Arc<dyn OverflowPolicy> = Arc::new(stage);
             strategy.overflow =
-                Some(Bound { name: "policy".to_owned(), stage, when, estimator: 0 });
+                Some(Bound { name: "policy".to_owned(), stage, when, meter: MeterId::OWN });
         })
     }
 
@@ -118,7 +120,7 @@ impl Subject {
         Self::alone(FOLDING, move |strategy| {
             let stage: Arc<dyn Filter> = Arc::new(stage());
             let name = "filter".to_owned();
-            strategy.filter = Some(Bound { name, stage, when: Vec::new(), estimator: 0 });
+            strategy.filter = Some(Bound { name, stage, when: Vec::new(), meter: MeterId::OWN });
         })
     }
 

@@ -1,7 +1,8 @@
 //! `indexed.note`: leaves out the oldest messages until a target is reached; one note keeps lines of them.
 //!
 //! The first user message and the system messages before it stay, other messages of the user stay unless they are bulky,
-//! and so do the newest call with its results and everything after it, as long as they fit. Calls go together with their results. The note
+//! and so do the newest call with its results and everything after it, as long as they fit. Calls go together with their results. Where
+//! nothing else makes the request fit, the first user message goes, too: what it begins with is carried over. The note
 //! is written anew at each fold. Its lines are chosen from the messages that go now and from the messages that the note
 //! before took lines from.
 
@@ -155,7 +156,7 @@ impl NoteFilter {
         }
         let note_tokens = share(messages, self.config.note);
         let Seen { visible, inserts, noted } = Seen::of(context);
-        let head = head(context, &visible);
+        let mut head = head(context, &visible);
         let user = share(messages, self.config.user);
         let units = self.units(context, &visible, &head, user);
         let newest = newest(context, &visible);
@@ -170,6 +171,15 @@ impl NoteFilter {
                     dropped.extend(unit.positions.iter().copied());
                 }
             }
+        }
+        // As a last step the task goes, where the request would not fit with it.
+        let task = |pos: &Pos| context.history.kind(*pos).role == Role::User;
+        if request + note_tokens > window + freed
+            && let Some(task) = head.iter().copied().find(task)
+        {
+            head.remove(&task);
+            freed += context.tokens(Place::Item(task));
+            dropped.insert(task);
         }
         if dropped.is_empty() {
             return Err(Why::new(

@@ -3,6 +3,7 @@
 
 use foldback_core::conversation::Conversation;
 use foldback_core::log::{Message, Part};
+use foldback_core::meter::MeterId;
 use foldback_core::moment::Moment;
 use foldback_core::{Frame, Limits, SegmentKind};
 use foldback_testkit::talk;
@@ -90,7 +91,8 @@ fn the_newest_tenth_and_the_trigger_are_exact() {
         system.push_tokens(SegmentKind::System, frame);
         talk.set_frame(system);
         let call = long_call("c");
-        let between: u64 = call.iter().map(|message| talk.meter(0).measure(message)).sum();
+        let between: u64 =
+            call.iter().map(|message| talk.meter(MeterId::OWN).measure(message)).sum();
         talk.append(sized("u", 100));
         talk.append(sized("v", 100));
         talk.append(sized("w", all - after - between - 200));
@@ -107,7 +109,7 @@ fn the_newest_tenth_and_the_trigger_are_exact() {
 fn what_was_cut_counts_whole() {
     let mut talk = without_summaries();
     let ([call, result], newest) = (long_call("c"), long_call("d"));
-    let sizes = newest.iter().map(|message| talk.meter(0).measure(message));
+    let sizes = newest.iter().map(|message| talk.meter(MeterId::OWN).measure(message));
     let newest_tokens = sizes.sum::<u64>() + 100;
     talk::append(&mut talk, [call, result]);
     talk.append(sized("u", 8_500 - talk.tokens() - newest_tokens));

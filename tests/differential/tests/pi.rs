@@ -5,6 +5,7 @@ use foldback_core::Limits;
 use foldback_core::conversation::Conversation;
 use foldback_core::guard::Guards;
 use foldback_core::log::{EntryKind, Message, Role, Usage};
+use foldback_core::meter::MeterId;
 use foldback_core::moment::Moment;
 use foldback_core::view::Shown;
 use foldback_differential::{ask, drawn_sessions, record, recorded_sessions, stored_as, strategy};
@@ -184,7 +185,7 @@ fn usage(talk: &Conversation) -> Option<Usage> {
     for place in talk.view().places().iter().rev() {
         let message = talk.view().message(talk.history(), *place);
         if !message.is_answer() {
-            since += if last { 0 } else { talk.meter(0).shown(*place) };
+            since += if last { 0 } else { talk.meter(MeterId::OWN).shown(*place) };
             continue;
         }
         let newer = |fold: &foldback_core::conversation::Fold| {
@@ -199,7 +200,7 @@ fn usage(talk: &Conversation) -> Option<Usage> {
             let total = used.total.filter(|total| *total > 0).unwrap_or(used.total_tokens());
             return Some(Usage { total: Some(total + since), ..used });
         }
-        since += talk.meter(0).shown(*place);
+        since += talk.meter(MeterId::OWN).shown(*place);
         last = false;
     }
     None

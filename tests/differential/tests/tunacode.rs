@@ -163,7 +163,7 @@ impl<'s> Case<'s> {
     /// What the preset does, as the script says it of the package.
     fn decides(&self, talk: &mut Conversation, moment: Moment, summaries: &Scripted) -> Value {
         let asked = summaries.asked().len();
-        let policy = talk.strategy().overflow.as_ref().unwrap().estimator;
+        let policy = talk.strategy().overflow.as_ref().unwrap().meter;
         // A refused request is counted with what it has done, which the original takes back.
         let count = (moment != Moment::ProviderOverflow).then(|| talk.meter(policy).view_tokens());
         let report = talk::at(talk, moment).pop().unwrap();

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use foldback_core::conversation::{Conversation, Signals};
 use foldback_core::event::Event;
 use foldback_core::log::Message;
+use foldback_core::meter::MeterId;
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
 use foldback_core::services::{BeforeCompaction, Hook, Services, Verdict};
@@ -44,9 +45,9 @@ async fn spans_say_whether_the_conversation_was_compacted() {
         let mut agent = agent(&Arc::new(strategy), Some(&model), limits());
         fill(agent.conversation_mut(), 8);
         let seen = trace.spans("foldback.compaction").len();
-        let before = agent.conversation().meter(0).view_tokens();
+        let before = agent.conversation().meter(MeterId::OWN).view_tokens();
         agent.conversation_mut().at(moment, Signals::default()).await;
-        let after = agent.conversation().meter(0).view_tokens();
+        let after = agent.conversation().meter(MeterId::OWN).view_tokens();
         let spans = trace.spans("foldback.compaction");
         let [(name, Fields(fields))] = &spans[seen..] else {
             panic!("{} spans", spans.len());

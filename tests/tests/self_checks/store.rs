@@ -1,6 +1,7 @@
 //! The store and the threads: they change no byte, and nothing is replayed twice.
 
 use super::{few, mending};
+use foldback_core::meter::MeterId;
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
 use foldback_core::stage::{Pruner, Pruning, StageContext};
@@ -77,7 +78,7 @@ fn counted(name: &str) -> (Preset, Arc<AtomicUsize>) {
         name: name.to_owned(),
         stage: Arc::new(Idle(Arc::clone(&asked))),
         when: vec![Moment::CallStart],
-        estimator: 0,
+        meter: MeterId::OWN,
     });
     (Preset::new(strategy, name.to_owned()), asked)
 }

@@ -338,6 +338,9 @@ pub(crate) struct Presets {
     /// Print the preset's TOML file.
     #[arg(long, requires = "name")]
     pub(crate) toml: bool,
+    /// Print the list as JSON, for programs.
+    #[arg(long, conflicts_with = "name")]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]

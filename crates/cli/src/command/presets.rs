@@ -7,13 +7,18 @@ use crate::{input, output, strategies};
 use foldback::Compiled;
 use foldback_core::config::{Node, NodeKind};
 use foldback_core::registry::{Registry, StageKind};
+use foldback_core::strategy::{Kind, Strategy};
+use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
 
 pub(crate) fn run(args: &Presets) -> Result<(), Error> {
     let registry = foldback::registry()?;
     let Some(name) = &args.name else {
-        return output::print(&list(&registry)?);
+        return output::print(&match args.json {
+            true => as_json(&registry)?,
+            false => list(&registry)?,
+        });
     };
     if let (Some(control), false) = (strategies::unseen_control(name)?, args.toml) {
         let description = &control.strategy.description;
@@ -60,6 +65,55 @@ fn list(registry: &Registry) -> Result<String, Error> {
     }
     out.push_str("\n`foldback presets NAME` shows all values of a preset and their sources.\n");
     Ok(out)
+}
+
+/// A preset as programs choose by.
+#[derive(Serialize)]
+struct Line<'a> {
+    preset: &'a str,
+    aliases: &'a [String],
+    family: &'a str,
+    group: &'a str,
+    kind: Kind,
+    /// Whether it can be run by itself. What is made for each recording is only compared.
+    runs: bool,
+    description: &'a str,
+    reproduces: &'a str,
+}
+
+fn as_json(registry: &Registry) -> Result<String, Error> {
+    let names = Listed::of(registry)?.by_family();
+    let compiled = names.iter().map(|name| strategies::compile(registry, name));
+    let compiled = compiled.collect::<Result<Vec<_>, _>>()?;
+    let controls = strategies::unseen_controls()?;
+    let mut lines: Vec<Line<'_>> = compiled
+        .iter()
+        .map(|compiled| Line {
+            aliases: &compiled.header.aliases,
+            family: &compiled.header.family,
+            group: &compiled.header.group,
+            ..Line::of(&compiled.strategy, true)
+        })
+        .collect();
+    lines.extend(controls.iter().map(|control| Line::of(&control.strategy, false)));
+    let mut text = serde_json::to_string_pretty(&lines)?;
+    text.push('\n');
+    Ok(text)
+}
+
+impl<'a> Line<'a> {
+    fn of(strategy: &'a Strategy, runs: bool) -> Self {
+        Self {
+            preset: &strategy.name,
+            aliases: &[],
+            family: "",
+            group: "",
+            kind: strategy.kind,
+            runs,
+            description: &strategy.description,
+            reproduces: &strategy.reproduces,
+        }
+    }
 }
 
 /// A preset with every value, the defaults included, and their sources.

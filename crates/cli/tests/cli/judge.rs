@@ -3,8 +3,8 @@
 use crate::common::root;
 use std::process::Command;
 
-/// Presets that cut, clear, hide, summarize and carry over, at a size at which they do.
-const PRESETS: &str = "none,opencode,window,tiered,tunacode-local";
+/// Presets that cut, clear, hide, summarize and carry over.
+const PRESETS: &str = "none,opencode,window,tiered,tunacode-local,openhands";
 
 fn python(folder: &str, args: &[&str]) {
     let mut command = Command::new("python3");
@@ -24,7 +24,11 @@ fn the_judge_keeps_to_the_examples_of_its_page() {
 #[foldback_needs::judge]
 #[test]
 fn an_outside_judge_comes_to_the_same_figures() {
-    let judged = ["tests/judge/judge.py", env!("CARGO_BIN_EXE_foldback"), "examples/sessions"];
-    let limits = ["--limits", "--window 60000 --max-output 8000"];
-    python("", &[&judged[..], &["--quiet", "--preset", PRESETS], &limits].concat());
+    let judge = ["tests/judge/judge.py", env!("CARGO_BIN_EXE_foldback")];
+    let limits = ["--quiet", "--limits", "--window 60000 --max-output 8000"];
+    // Every preset on the one session in which all of them act, and those of each kind on all.
+    let one = ["examples/sessions/journal-opencode.json", "--acting"];
+    python("", &[&judge[..], &one, &limits].concat());
+    let all = ["examples/sessions", "--preset", PRESETS];
+    python("", &[&judge[..], &all, &limits].concat());
 }

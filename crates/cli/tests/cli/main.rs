@@ -34,3 +34,4 @@ mod store;
 mod summaries;
 mod tune;
 mod usage;
+mod windows;

@@ -36,6 +36,8 @@ pub enum CarryUser {
     /// None.
     #[default]
     None,
+    /// The first one: the task.
+    First,
     /// The first and the last one.
     Ends,
     /// All, as far as the budget goes.
@@ -113,8 +115,12 @@ impl Carry {
             .map(|(pos, message)| (pos, message.said()))
             .filter(|(_, said)| !said.trim().is_empty())
             .collect();
-        if self.user == CarryUser::Ends && all.len() > 2 {
-            all.drain(1..all.len() - 1);
+        match self.user {
+            CarryUser::First => all.truncate(1),
+            CarryUser::Ends if all.len() > 2 => {
+                all.drain(1..all.len() - 1);
+            }
+            CarryUser::None | CarryUser::Ends | CarryUser::All => {}
         }
         all.retain(|(pos, _)| hidden(*pos));
         // By importance: the task, the latest word, then backwards.

@@ -3,6 +3,7 @@
 use super::error::{in_words, nearest};
 use super::node::{Node, NodeKind};
 use super::read::{Errors, join, reject_unknown};
+use crate::meter::MeterId;
 use crate::moment::Moment;
 use crate::registry::{Build, Invalid, Registered, Registry, StageDescriptor, StageKind};
 use crate::stage::{Estimator, Filter, OverflowPolicy, Pruner, Summarizer};
@@ -26,7 +27,7 @@ struct Section<'a> {
     path: String,
     fields: Node,
     when: Option<Vec<Moment>>,
-    estimator: usize,
+    meter: MeterId,
 }
 
 impl<'a> Binder<'a, '_> {
@@ -67,11 +68,11 @@ impl<'a> Binder<'a, '_> {
             return None;
         };
         let when = fields.take("when").and_then(|node| self.moments(&node, path));
-        let estimator = match (kind, fields.take("estimator")) {
-            (StageKind::Estimator, _) | (_, None) => 0,
+        let meter = match (kind, fields.take("estimator")) {
+            (StageKind::Estimator, _) | (_, None) => MeterId::OWN,
             (_, Some(own)) => self.own_estimator(&own, &join(path, "estimator")),
         };
-        Some(Section { stage, path: path.to_owned(), fields, when, estimator })
+        Some(Section { stage, path: path.to_owned(), fields, when, meter })
     }
 
     fn moments(&mut self, node: &Node, path: &str) -> Option<Vec<Moment>> {
@@ -91,16 +92,16 @@ impl<'a> Binder<'a, '_> {
         }
     }
 
-    fn own_estimator(&mut self, node: &Node, path: &str) -> usize {
+    fn own_estimator(&mut self, node: &Node, path: &str) -> MeterId {
         let Some(section) = self.section(StageKind::Estimator, node, path) else {
-            return 0;
+            return MeterId::OWN;
         };
         match self.build_estimator(section) {
             Some(estimator) => {
                 self.estimators.push(estimator);
-                self.estimators.len() - 1
+                MeterId(self.estimators.len() - 1)
             }
-            None => 0,
+            None => MeterId::OWN,
         }
     }
 
@@ -142,11 +143,11 @@ impl<'a> Binder<'a, '_> {
         build: fn(Value) -> Result<Arc<T>, Invalid>,
         usual: impl FnOnce(&T) -> Vec<Moment>,
     ) -> Option<Bound<T>> {
-        let (name, estimator) = (section.stage.item.name.to_owned(), section.estimator);
+        let (name, meter) = (section.stage.item.name.to_owned(), section.meter);
         let when = section.when.take();
         let stage = self.checked(section, &[], build)?;
         let when = when.unwrap_or_else(|| usual(&stage));
-        Some(Bound { name, stage, when, estimator })
+        Some(Bound { name, stage, when, meter })
     }
 
     fn build_estimator(&mut self, section: Section<'a>) -> Option<Arc<dyn Estimator>> {

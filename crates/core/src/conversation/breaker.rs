@@ -108,11 +108,11 @@ impl Conversation {
     /// Whether the policy would fire on the view as it is, its size taken for the usage that the next
     /// answer will report.
     fn would_fold_again(&self, policy: &Bound<dyn OverflowPolicy>) -> bool {
-        let meter = &self.meters[policy.estimator];
+        let meter = self.meter(policy.meter);
         let usage =
             Usage { uncached: meter.frame_tokens() + meter.view_tokens(), ..Usage::default() };
         let usage = UsageReading { usage, source: UsageSource::Synthesised };
-        let context = self.context(Moment::CallStart, policy.estimator);
+        let context = self.context(Moment::CallStart, policy.meter);
         // Nothing has come since the answer that is assumed, though a fold may have hidden all answers.
         let assumed = Pressure { usage: Some(usage), since_answer: 0, ..context.pressure() };
         policy.stage.decide(&assumed).fold

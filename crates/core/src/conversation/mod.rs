@@ -29,7 +29,7 @@ use crate::frame::Frame;
 use crate::history::History;
 use crate::limits::Limits;
 use crate::log::{EntryKind, Message, Role, ToolCall};
-use crate::meter::{LastText, Meter};
+use crate::meter::{LastText, Meter, MeterId};
 use crate::outcome::Why;
 use crate::plan::Revision;
 use crate::services::Services;
@@ -51,7 +51,7 @@ pub struct Conversation {
     view: View,
     meters: Vec<Meter>,
     /// Which of them counts in the policy's own unit.
-    units: Option<usize>,
+    units: Option<MeterId>,
     folds: Vec<Fold>,
     next_fold: FoldId,
     revision: Revision,
@@ -77,7 +77,7 @@ impl Conversation {
     /// An empty conversation.
     pub fn new(strategy: Arc<Strategy>, limits: Limits, frame: Frame, services: Services) -> Self {
         let unit = strategy.overflow.as_ref().and_then(|policy| policy.stage.unit());
-        let units = unit.as_ref().map(|_| strategy.estimators.len());
+        let units = unit.as_ref().map(|_| MeterId(strategy.estimators.len()));
         let estimators = strategy.estimators.iter().cloned().chain(unit);
         let mut meters: Vec<Meter> = estimators.map(Meter::new).collect();
         for meter in &mut meters {
@@ -117,16 +117,16 @@ impl Conversation {
         self
     }
 
-    /// Adds a meter that counts along without taking part in any decision, and returns its index.
+    /// Adds a meter that counts along without taking part in any decision, and returns its id.
     /// Must be called before the first message.
-    pub fn add_meter(&mut self, estimator: Arc<dyn Estimator>) -> usize {
+    pub fn add_meter(&mut self, estimator: Arc<dyn Estimator>) -> MeterId {
         let mut meter = Meter::new(estimator);
         meter.set_frame(&self.frame);
         for (_, message) in self.history.iter() {
             meter.append(message);
         }
         self.meters.push(meter);
-        self.meters.len() - 1
+        MeterId(self.meters.len() - 1)
     }
 
     /// Appends a message to the log (or an entry that was loaded with a stored history).
@@ -279,7 +279,7 @@ impl Conversation {
         let Some(filter) = self.strategy.filter.clone() else {
             return;
         };
-        let context = self.context(crate::moment::Moment::Manual, filter.estimator);
+        let context = self.context(crate::moment::Moment::Manual, filter.meter);
         if let Some(layout) = filter.stage.restore(&context) {
             self.view.set_layout(&self.history, layout);
             for meter in &mut self.meters {
@@ -314,14 +314,15 @@ impl Conversation {
         &self.view
     }
 
-    /// Counts under the strategy's estimator (index 0), those of single stages, and those added.
-    pub fn meter(&self, index: usize) -> &Meter {
-        &self.meters[index]
+    /// Counts under the strategy's own estimator, one of a single stage, or one that was added.
+    pub fn meter(&self, id: MeterId) -> &Meter {
+        &self.meters[id.0]
     }
 
     /// Tokens of frame and view by the strategy's own estimator.
     pub fn tokens(&self) -> u64 {
-        self.meters[0].frame_tokens() + self.meters[0].view_tokens()
+        let own = self.meter(MeterId::OWN);
+        own.frame_tokens() + own.view_tokens()
     }
 
     /// What was done so far.

@@ -15,7 +15,7 @@ use crate::carry;
 use crate::event::{Event, StartSource};
 use crate::layout::{Insert, Layout, Slot};
 use crate::log::{EntryKind, Role};
-use crate::meter::LastText;
+use crate::meter::{LastText, MeterId};
 use crate::moment::{Moment, Trigger};
 use crate::outcome::{Outcome, SUMMARY_FORM, Why};
 use crate::plan::{Edit, Plan};
@@ -141,13 +141,13 @@ impl Conversation {
         reports
     }
 
-    pub(super) fn context(&self, moment: Moment, estimator: usize) -> StageContext<'_> {
+    pub(super) fn context(&self, moment: Moment, meter: MeterId) -> StageContext<'_> {
         StageContext {
             moment,
             trigger: Trigger::Auto,
             history: &self.history,
             view: &self.view,
-            meter: &self.meters[estimator],
+            meter: self.meter(meter),
             frame: &self.frame,
             limits: self.limits,
             model: self.model.as_deref(),
@@ -166,7 +166,7 @@ impl Conversation {
 // Pruners, and the policy.
 impl Conversation {
     fn prune(&mut self, pruner: &Bound<dyn Pruner>, moment: Moment) -> Report {
-        let proposal = pruner.stage.prune(&self.context(moment, pruner.estimator));
+        let proposal = pruner.stage.prune(&self.context(moment, pruner.meter));
         let tokens_before = self.meters[0].view_tokens();
         let (outcome, fold) = match self.unpinned(proposal) {
             Pruning::Nothing(why) => (Outcome::Unchanged(why), None),
@@ -211,8 +211,8 @@ impl Conversation {
         moment: Moment,
         pruned: bool,
     ) -> Decision {
-        let units = self.units.map(|index| &self.meters[index]);
-        let context = self.context(moment, policy.estimator);
+        let units = self.units.map(|id| self.meter(id));
+        let context = self.context(moment, policy.meter);
         policy.stage.decide(&Pressure {
             // The size of a frame may be known from usage: in tokens, whatever the unit is.
             units: units.map_or(0, |meter| meter.view_tokens() + meter.estimator().per_request()),
@@ -389,12 +389,8 @@ impl Conversation {
         decision: Option<&Decision>,
         instructions: &[String],
     ) -> Result<Plan, (Outcome, bool)> {
-        let context = StageContext {
-            trigger,
-            decision,
-            instructions,
-            ..self.context(moment, filter.estimator)
-        };
+        let context =
+            StageContext { trigger, decision, instructions, ..self.context(moment, filter.meter) };
         let mut proposal =
             filter.stage.propose(&context).map_err(|why| (Outcome::Unchanged(why), false))?;
         for request in &mut proposal.requests {

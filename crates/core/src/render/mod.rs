@@ -11,6 +11,7 @@ pub use review::review;
 
 use crate::conversation::Conversation;
 use crate::log::{Origin, PartKind};
+use crate::meter::MeterId;
 use crate::plain;
 use crate::view::{EditKind, Shown};
 use names::Names;
@@ -23,7 +24,7 @@ const SHOWN: usize = 120;
 pub fn view(title: &str, conversation: &Conversation) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "# {}", plain::line(title));
-    let meter = conversation.meter(0);
+    let meter = conversation.meter(MeterId::OWN);
     let _ = writeln!(
         out,
         "{} messages in the view, {} in the history; {} tokens ({})",

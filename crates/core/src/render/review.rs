@@ -8,6 +8,7 @@ use super::names::Names;
 use super::sections;
 use crate::conversation::Conversation;
 use crate::diff::Diff;
+use crate::meter::MeterId;
 use crate::plain;
 use std::fmt::Write as _;
 
@@ -26,8 +27,8 @@ pub fn review(title: &str, conversation: &Conversation) -> String {
         "{} messages in the view, {} in the history; {} tokens ({})",
         conversation.view().places().len(),
         conversation.history().len(),
-        conversation.meter(0).view_tokens(),
-        conversation.meter(0).estimator().id(),
+        conversation.meter(MeterId::OWN).view_tokens(),
+        conversation.meter(MeterId::OWN).estimator().id(),
     );
     out.push_str("\n## Folds\n");
     if conversation.folds().is_empty() {

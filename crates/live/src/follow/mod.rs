@@ -16,6 +16,7 @@ use crate::Journal;
 use crate::journal::JournalError;
 use foldback_core::conversation::{Conversation, Report, Signals};
 use foldback_core::log::{Answer, Message, PartKind, Role, Usage};
+use foldback_core::meter::MeterId;
 use foldback_core::moment::Moment;
 use foldback_core::stage::{UsageReading, UsageSource};
 use foldback_core::step::{Mark, Step, steps_behind};
@@ -119,7 +120,7 @@ impl Followed {
             if message.is_entry() {
                 continue;
             }
-            restored.received += conversation.meter(0).appended(pos);
+            restored.received += conversation.meter(MeterId::OWN).appended(pos);
             restored.key = identity::next(&restored.key, message);
             restored.places.push(pos);
             restored.log.push(Arc::clone(message));
@@ -244,7 +245,7 @@ impl Followed {
                 Step::Append(message) => {
                     let pos = self.conversation.append(Arc::clone(message));
                     self.places.push(pos);
-                    self.received += self.conversation.meter(0).appended(pos);
+                    self.received += self.conversation.meter(MeterId::OWN).appended(pos);
                 }
                 Step::At(moment) => {
                     self.conversation.at(*moment, Signals::default()).await;
@@ -267,7 +268,7 @@ impl Followed {
     }
 
     fn note_request(&mut self) {
-        let meter = self.conversation.meter(0);
+        let meter = self.conversation.meter(MeterId::OWN);
         let frame = self.conversation.frame().tokens(&**meter.estimator());
         self.requested = frame + meter.view_tokens();
     }
@@ -278,7 +279,7 @@ impl Followed {
         match reported.filter(|usage| !usage.is_zero()) {
             Some(usage) => UsageReading { usage, source: UsageSource::Provider },
             None => {
-                let output = self.conversation.meter(0).measure(answer);
+                let output = self.conversation.meter(MeterId::OWN).measure(answer);
                 let usage = Usage { uncached: self.requested, output, ..Usage::default() };
                 UsageReading { usage, source: UsageSource::Synthesised }
             }
@@ -313,7 +314,7 @@ impl Followed {
     /// The sizes of the latest request.
     pub fn sizes(&self) -> Sizes {
         let sent = self.conversation.tokens();
-        let meter = self.conversation.meter(0);
+        let meter = self.conversation.meter(MeterId::OWN);
         Sizes {
             received: meter.frame_tokens() + self.received,
             sent,

@@ -1,15 +1,15 @@
 //! The assumptions behind the numbers of a comparison, and the reasons to doubt it.
 
 use super::contrast::LEAST_CLUSTERS;
-use super::{CorpusSummary, DEFAULT_LIMITS, Known, Preset, PresetLine, Reporting, Score, Setup};
-use super::{detail, prices};
+use super::{CorpusSummary, Known, Preset, PresetLine, Reporting, Score, Setup};
+use super::{detail, prices, windows};
 use crate::measures::firings::FiringTotals;
 use crate::number::grouped;
 use crate::recorder::{Policy, RecorderPolicy, by_totals};
 use crate::setup::Made;
 use crate::study::Recording;
 use foldback_core::strategy::Kind;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 pub(super) fn assumptions(
@@ -70,7 +70,7 @@ pub(super) fn assumptions(
                 .to_owned(),
         );
     }
-    lines.push(windows(setup, sessions, scores));
+    lines.push(windows::assumed(setup, sessions, scores));
     lines.extend(recorders(corpus, sessions));
     lines.extend(as_recorded(presets, scores));
     lines
@@ -175,7 +175,8 @@ fn as_recorded(presets: &[Preset], scores: &[Box<[Score]>]) -> Option<String> {
         let _ = write!(
             line,
             " Sizes and bills of {sizes} are from its usage, converted to the estimator of the other rows by \
-             each session's own calibration; what its requests held and what its summaries cost is not recorded."
+             each session's own calibration; what its requests held is not recorded, and what its summaries cost is estimated: each as a request as large as the \
+             one before, none of it cached."
         );
     }
     if unknown > 0 {
@@ -193,29 +194,6 @@ fn cache(setup: &Setup, sessions: &[Recording], reporting: &Reporting) -> String
         reporting.regime,
         setup.regimes.as_of,
         sessions.len()
-    )
-}
-
-fn windows(setup: &Setup, sessions: &[Recording], scores: &[Box<[Score]>]) -> String {
-    if setup.limits.context > 0 {
-        return format!(
-            "Window of {} tokens for every session (command line).",
-            setup.limits.context
-        );
-    }
-    let mut names: BTreeMap<&str, usize> = BTreeMap::new();
-    for facts in sessions {
-        let known = facts.model.as_deref().and_then(|m| setup.models.find(m));
-        if known.is_none() && !facts.windowed {
-            *names.entry(facts.model.as_deref().unwrap_or("no name")).or_default() += 1;
-        }
-    }
-    let windows: BTreeSet<u64> = scores.iter().flatten().map(Score::window).collect();
-    format!(
-        "Windows: {} tokens, from the recordings and the model table of {}{}.",
-        windows.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
-        setup.models.as_of,
-        unknown(&names),
     )
 }
 
@@ -279,6 +257,7 @@ pub(super) fn cautions(
             corpus.triggering, corpus.clusters
         ));
     }
+    lines.extend(unfittable(contenders, presets));
     lines.extend(impossible(contenders, presets));
     let random = presets.iter().find(|line| line.preset == "random");
     let kept = |line: &PresetLine| line.metrics.frr_obs_far.value;
@@ -317,17 +296,30 @@ pub(super) fn cautions(
     lines
 }
 
+/// The requests that no preset can help, with what to do about them.
+fn unfittable(contenders: &[Preset], presets: &[PresetLine]) -> Option<String> {
+    let at = contenders.iter().position(Preset::is_baseline)?;
+    let requests = presets.get(at)?.gate.unfittable;
+    (requests > 0).then(|| {
+        format!(
+            "{requests} requests do not fit under any preset: the system prompt and the tools alone are larger than the \
+             window. They count against no preset. A larger --window lets them fit."
+        )
+    })
+}
+
 /// The part of the baseline that no provider would have accepted: bills are then percentages of something
 /// impossible.
 fn impossible(contenders: &[Preset], presets: &[PresetLine]) -> Option<String> {
     let at = contenders.iter().position(Preset::is_baseline)?;
-    let line = presets.get(at).filter(|line| line.gate.sent_over > 0)?;
+    let over = |line: &PresetLine| line.gate.sent_over + line.gate.unfittable;
+    let line = presets.get(at).filter(|line| over(line) > 0)?;
     let share = 100.0 * line.over_input_tokens as f64 / line.input_tokens.max(1) as f64;
     Some(format!(
         "{}, the basis of all bills, sends {} of {} requests ({share:.0}% of its input) over the \
          limits, which no provider accepts; the row as-recorded, if present, has what was really sent.",
         line.preset,
-        grouped(line.gate.sent_over),
+        grouped(over(line)),
         grouped(line.calls),
     ))
 }
@@ -353,19 +345,4 @@ fn coincidence(presets: &[PresetLine], scores: &[Box<[Score]>]) -> Option<String
             acted.len()
         )
     })
-}
-
-/// How models without known limits are treated, and how to set them.
-fn unknown(names: &BTreeMap<&str, usize>) -> String {
-    if names.is_empty() {
-        return String::new();
-    }
-    let named: Vec<String> =
-        names.iter().map(|(name, sessions)| format!("{name} ({sessions})")).collect();
-    format!(
-        "; sessions of models without known limits use {} as the provider's limit, and a preset's \
-         own window if it has one: {}; set them with --window or a table for --models",
-        DEFAULT_LIMITS.context,
-        named.join(", ")
-    )
 }

@@ -14,8 +14,12 @@ pub struct Gate {
     pub strategy_violations: u64,
     /// Requests that the provider would have refused.
     pub overflow_calls: u64,
-    /// Those that were still too large after the preset could react to the refusal.
+    /// Those that were still too large after the preset could react to the refusal, though they could have been made
+    /// to fit.
     pub sent_over: u64,
+    /// Those that do not fit under any preset: what is sent around the messages is over the window by itself. They fail
+    /// no gate.
+    pub unfittable: u64,
     /// Those that were sent over the window by their calibrated size, which fail no gate; `null` where no session's
     /// recorded usage calibrates the measure.
     pub calibrated_over: Option<u64>,
@@ -34,6 +38,7 @@ impl Gate {
             gate.strategy_violations += session.strategy_violations;
             gate.overflow_calls += session.overflow_calls;
             gate.sent_over += session.sent_over;
+            gate.unfittable += session.unfittable;
             gate.max_excess = gate.max_excess.max(session.max_excess);
         }
         gate.passed = gate.strategy_violations + gate.sent_over == 0;
@@ -92,6 +97,10 @@ mod tests {
             };
             Score::new(0, 0, Outcome { metrics, ..Outcome::default() })
         };
+        let unfittable = |score: Score, unfittable| {
+            let metrics = CallTotals { unfittable, ..score.metrics.clone() };
+            Score::new(0, 0, Outcome { metrics, ..Outcome::default() })
+        };
         let table = [
             ("nothing", vec![session(0, 0, 0, 0)], None),
             ("refused and mended", vec![session(0, 3, 0, 0)], None),
@@ -104,6 +113,12 @@ mod tests {
                 "over the input limit",
                 vec![session(0, 0, 2, 0)],
                 Some("sent 2 requests over the limits"),
+            ),
+            ("nothing helps", vec![unfittable(session(0, 9, 0, 0), 9)], None),
+            (
+                "nothing helps one of two",
+                vec![unfittable(session(0, 9, 0, 0), 9), session(0, 3, 1, 7_000)],
+                Some("sent 1 request over the window, by up to 7.0k tokens"),
             ),
             ("a broken rule", vec![session(1, 9, 0, 0)], Some("broke provider rules once")),
             (

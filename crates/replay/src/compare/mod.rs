@@ -17,6 +17,7 @@ mod redact;
 mod sessions;
 mod strata;
 mod table;
+mod windows;
 
 pub use crate::corpus::{Corpus, Failure, Skipped, Source};
 pub use crate::setup::{DEFAULT_LIMITS, Preset, Setup};
@@ -284,6 +285,7 @@ fn assemble(
     let mut cautions = assumptions::cautions(presets, &preset_lines, &summary, &scores);
     cautions.extend(judges::caution(&preset_lines));
     cautions.extend(prices::hour(setup, &recordings, &reporting));
+    cautions.extend(windows::contradicted(setup, &recordings, &scores, baseline));
     let prices = prices::short(setup, &reporting);
     Comparison {
         corpus: summary,

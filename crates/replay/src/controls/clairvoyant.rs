@@ -4,6 +4,7 @@ use super::choice::{Choice, Greedy, Worth};
 use super::foresight::{FactId, Foresight};
 use super::holders::{FactHolders, UnitId};
 use foldback_core::delta::Cursor;
+use foldback_core::meter::MeterId;
 use foldback_core::moment::Moment;
 use foldback_core::registry::Invalid;
 use foldback_core::stage::{Pruner, Pruning, StageContext};
@@ -40,7 +41,8 @@ pub(super) fn seeing(
     description: &str,
     stage: Arc<dyn Pruner>,
 ) -> Result<Strategy, Invalid> {
-    let pruner = Bound { name: name.to_owned(), when: vec![stage.moment()], stage, estimator: 0 };
+    let pruner =
+        Bound { name: name.to_owned(), when: vec![stage.moment()], stage, meter: MeterId::OWN };
     control(name, description, vec![pruner])
 }
 

@@ -2,11 +2,11 @@
 
 use foldback_core::conversation::Conversation;
 use foldback_core::log::Message;
-use foldback_core::meter::Meter;
+use foldback_core::meter::{Meter, MeterId};
 use foldback_prices::Call;
 
 /// The call that an answer ends.
-pub(crate) fn call_of(conversation: &Conversation, meter: usize, answer: &Message) -> Call {
+pub(crate) fn call_of(conversation: &Conversation, meter: MeterId, answer: &Message) -> Call {
     Call {
         start_ms: start_of(conversation, answer),
         output_tokens: output_tokens(conversation.meter(meter), answer),

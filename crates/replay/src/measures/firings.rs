@@ -125,9 +125,8 @@ pub(super) struct Written {
 }
 
 /// Finds firings from request to request.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Firings {
-    meter: usize,
     /// Tokens of the view at the request before.
     view: u64,
     /// Ids of inserts that were seen.
@@ -136,16 +135,14 @@ pub(super) struct Firings {
 }
 
 impl Firings {
-    pub(super) fn new(meter: usize) -> Self {
-        Self { meter, view: 0, seen: BTreeSet::new(), out: Vec::new() }
-    }
-
     /// The messages with summaries that the folds since the last request wrote.
-    pub(super) fn written(&mut self, conversation: &Conversation, folds: &[Fold]) -> Vec<Written> {
-        let meter = conversation.meter(self.meter);
+    pub(super) fn written(&mut self, request: &Request<'_>, folds: &[Fold]) -> Vec<Written> {
         let mut out = Vec::new();
         let mut take = |message: &Message| {
-            out.push(Written { text: message.shown_text(), tokens: meter.measure(message) });
+            out.push(Written {
+                text: message.shown_text(),
+                tokens: request.meter.measure(message),
+            });
         };
         for fold in folds {
             let entries = fold.plan.entries.iter();
@@ -171,8 +168,7 @@ impl Firings {
         folds: &[Fold],
         written: &[Written],
     ) -> Option<&mut Firing> {
-        let Request { call, conversation, delta, .. } = *request;
-        let meter = conversation.meter(self.meter);
+        let Request { call, conversation, meter, delta, .. } = *request;
         let appended: u64 = conversation
             .history()
             .range(delta.appended.clone())

@@ -88,7 +88,6 @@ pub struct MeasureTotals {
 #[derive(Clone, Debug)]
 pub struct Measures {
     index: Arc<Index>,
-    meter: usize,
     calls: Vec<Call>,
     firings: Firings,
     lives: Lives,
@@ -97,17 +96,14 @@ pub struct Measures {
 }
 
 impl Measures {
-    /// A probe over one session. `meter` is the index of the conversation's meter that measures: in
-    /// [`crate::replay_with`] it comes after those of the strategy, so it is the length of
-    /// [`Strategy::estimators`](foldback_core::strategy::Strategy::estimators).
-    pub fn new(index: Arc<Index>, meter: usize) -> Self {
+    /// A probe over one session.
+    pub fn new(index: Arc<Index>) -> Self {
         Self {
-            meter,
             calls: Vec::new(),
-            firings: Firings::new(meter),
+            firings: Firings::default(),
             lives: Lives::new(Arc::clone(&index)),
             reader: Reader::new(Arc::clone(&index)),
-            offsets: Offsets::new(Arc::clone(&index), meter),
+            offsets: Offsets::new(Arc::clone(&index)),
             index,
         }
     }
@@ -127,7 +123,7 @@ impl Measures {
     fn update(&mut self, request: &Request<'_>) {
         let Request { call, conversation, delta, tracker, change, .. } = *request;
         let folds = &conversation.folds()[delta.folds.clone()];
-        let written = self.firings.written(conversation, folds);
+        let written = self.firings.written(request, folds);
         let mut dropped = change.dropped.clone();
         dropped.retain(|id| !self.index.entries[*id as usize].in_frame);
         for edit in folds.iter().flat_map(|fold| &fold.plan.edits) {
@@ -152,7 +148,7 @@ impl Probe for Measures {
         self.update(request);
         self.lives.look(request);
         self.offsets.look(request);
-        let meter = request.conversation.meter(self.meter);
+        let meter = request.meter;
         self.calls.push(Call {
             input: meter.frame_tokens() + meter.view_tokens(),
             output: request.answer.map_or(0, |answer| output_tokens(meter, answer)),

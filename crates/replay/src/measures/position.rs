@@ -71,7 +71,6 @@ impl Positions {
 #[derive(Clone, Debug)]
 pub(super) struct Offsets {
     index: Arc<Index>,
-    meter: usize,
     /// By position in the history, the offset of the middle of a message that the view shows.
     middles: Vec<u64>,
     inserts: HashMap<usize, u64>,
@@ -85,10 +84,9 @@ pub(super) struct Offsets {
 const DISORDER: Option<usize> = Some(usize::MAX);
 
 impl Offsets {
-    pub(super) fn new(index: Arc<Index>, meter: usize) -> Self {
+    pub(super) fn new(index: Arc<Index>) -> Self {
         Self {
             index,
-            meter,
             middles: Vec::new(),
             inserts: HashMap::new(),
             fronts: vec![(0, None)],
@@ -99,7 +97,7 @@ impl Offsets {
     /// Takes over a request and files the positions of what its call needs.
     pub(super) fn look(&mut self, request: &Request<'_>) {
         self.add_up(request);
-        let frame = request.conversation.meter(self.meter).frame_tokens();
+        let frame = request.meter.frame_tokens();
         let (tokens, last) = self.fronts.last().copied().unwrap_or_default();
         let index = Arc::clone(&self.index);
         let needs = index.calls.get(request.call);
@@ -134,7 +132,7 @@ impl Offsets {
     }
 
     fn add_up(&mut self, request: &Request<'_>) {
-        let meter = request.conversation.meter(self.meter);
+        let meter = request.meter;
         let places = request.conversation.view().places();
         self.middles.resize(request.conversation.history().len(), 0);
         self.fronts.truncate(request.delta.same_places + 1);

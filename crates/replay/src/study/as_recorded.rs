@@ -6,17 +6,18 @@
 //! to the measuring estimator.
 //!
 //! The same share of a request counts as read from the cache as was recorded. What those requests held is not
-//! recorded, nor is what the recorder paid for its summaries: retention is unknown there, and the bill is
-//! without them.
+//! recorded: retention is unknown there. What the recorder paid for its summaries is estimated: a request as large as
+//! the one before with its answer, none of it cached, and the text of the summary.
 
-use super::bill::{Bill, NamedTerms, Pauses};
-use super::facts::{CallFacts, Facts};
+use super::bill::{Bill, Compaction, NamedTerms, Pauses};
+use super::facts::{CallFacts, Facts, RecordedSummary};
 use super::record::{Known, Record};
-use crate::cost::{CacheUse, Terms};
+use crate::cost::{CacheUse, SummaryCall, Terms};
 use crate::measures::SessionMeasures;
 use crate::measures::size::Call;
 use crate::recorder::Policy;
 use crate::totals::{CallRow, CallTotals, SessionMetrics};
+use foldback_prices::usd;
 use std::sync::Arc;
 
 /// Usage is believed where this share of the calls has it; a call without counts like the one before it.
@@ -35,6 +36,8 @@ pub(super) fn record(facts: &Facts, plain: Record, terms: &[NamedTerms]) -> Reco
         rows.iter().zip(&facts.calls).map(|(row, call)| Call::of_row(row, call.output)).collect();
     // What was read from the cache is recorded, whatever the pauses were.
     let pauses = if facts.session.timed { Pauses::Recorded } else { Pauses::Any };
+    let summaries = summaries(facts, &rows);
+    let bill = |terms| bill(&rows, &facts.calls, &summaries, terms, pauses);
     Record {
         known: Known::Sizes,
         limits: plain.limits,
@@ -47,7 +50,8 @@ pub(super) fn record(facts: &Facts, plain: Record, terms: &[NamedTerms]) -> Reco
             ..SessionMetrics::default()
         },
         measures: SessionMeasures::of_sizes(&calls),
-        bills: terms.iter().map(|terms| bill(&rows, &facts.calls, terms, pauses)).collect(),
+        bills: terms.iter().map(bill).collect(),
+        summaries,
         rows,
         ..Record::default()
     }
@@ -84,6 +88,20 @@ fn inputs(facts: &Facts) -> Option<Vec<(u64, u64)>> {
     Some(calls.iter().map(size).collect())
 }
 
+/// The requests for the recorder's own summaries, estimated.
+fn summaries(facts: &Facts, rows: &[CallRow]) -> Vec<SummaryCall> {
+    let asked = |summary: &RecordedSummary| {
+        let before = summary.call.checked_sub(1)?;
+        Some(SummaryCall {
+            call: summary.call,
+            input_tokens: rows.get(before)?.input_tokens + facts.calls.get(before)?.output,
+            output_tokens: summary.tokens,
+            shares_prefix: false,
+        })
+    };
+    facts.summaries.iter().filter_map(asked).collect()
+}
+
 /// A row of no compaction with what the recorder sent.
 fn row((row, (input_tokens, cache_read)): (CallRow, (u64, u64))) -> CallRow {
     CallRow {
@@ -93,12 +111,19 @@ fn row((row, (input_tokens, cache_read)): (CallRow, (u64, u64))) -> CallRow {
         churn: 0,
         overflow: false,
         excess: 0,
+        unfittable: false,
         ..row
     }
 }
 
 /// The bill at the prices of a regime: what was read from the cache is what the recorder read.
-fn bill(rows: &[CallRow], calls: &[CallFacts], named: &NamedTerms, pauses: Pauses) -> Bill {
+fn bill(
+    rows: &[CallRow],
+    calls: &[CallFacts],
+    summaries: &[SummaryCall],
+    named: &NamedTerms,
+    pauses: Pauses,
+) -> Bill {
     let Terms { rules, rates } = &named.terms;
     let (mut input_usd, mut output_usd, mut read_tokens) = (0.0, 0.0, 0);
     for (row, call) in rows.iter().zip(calls) {
@@ -108,10 +133,26 @@ fn bill(rows: &[CallRow], calls: &[CallFacts], named: &NamedTerms, pauses: Pause
         output_usd += rates.output_usd(call.output, call.web_searches);
         read_tokens += cache.read;
     }
+    let requests = Bill::of_requests(Arc::clone(&named.name), pauses, input_usd, output_usd);
+    // With a prompt of its own, so that nothing of it is cached.
+    let asked_usd = |summary: &SummaryCall| {
+        let rates = rates.at(summary.input_tokens);
+        usd(rates.input, summary.input_tokens) + usd(rates.output, summary.output_tokens)
+    };
+    let summaries_usd = summaries.iter().map(asked_usd).sum();
+    let whole = requests.usd + summaries_usd;
+    let compaction = Compaction {
+        summaries_usd,
+        summaries_shared_usd: summaries_usd,
+        pessimistic_usd: whole,
+        ledger: Box::default(),
+    };
     Bill {
+        usd: whole,
         read_tokens,
         equivalent_tokens: rates.equivalent_tokens(input_usd),
-        ..Bill::of_requests(Arc::clone(&named.name), pauses, input_usd, output_usd)
+        compaction: (!summaries.is_empty()).then(|| Box::new(compaction)),
+        ..requests
     }
 }
 
@@ -155,6 +196,7 @@ mod tests {
             ceiling: Some(10_000),
             overflow: false,
             excess: 0,
+            unfittable: false,
             fired: Vec::new(),
             recorder_compacted: false,
             broken: Vec::new(),

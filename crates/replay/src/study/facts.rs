@@ -11,6 +11,7 @@ use crate::scale::Scale;
 use crate::totals::CallRow;
 use crate::verbatim::Reused;
 use foldback_core::Limits;
+use foldback_core::log::EntryKind;
 use foldback_core::stage::Estimator;
 use foldback_formats::Session;
 use serde::{Deserialize, Serialize};
@@ -78,6 +79,8 @@ pub struct SessionFacts {
     pub timed: bool,
     /// The recorder asked for a cache of one hour; see [`Session::caches_for_an_hour`].
     pub hour: bool,
+    /// The largest request by its provider's count.
+    pub largest_request: u64,
 }
 
 /// What the assumptions of a comparison say of a session besides its line; kept in memory for every session.
@@ -94,6 +97,8 @@ pub(crate) struct Recording {
     pub(crate) windowed: bool,
     /// The recorder asked for a cache of one hour.
     pub(crate) hour: bool,
+    /// The largest request by its provider's count.
+    pub(crate) largest_request: u64,
 }
 
 impl Recording {
@@ -111,8 +116,18 @@ impl Recording {
             timed: facts.timed,
             windowed: facts.limits.context > 0,
             hour: facts.hour,
+            largest_request: facts.largest_request,
         }
     }
+}
+
+/// A summary that the recorder wrote of its own context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedSummary {
+    /// Number of the call that came next.
+    pub call: usize,
+    /// Its size by the measuring estimator.
+    pub tokens: u64,
 }
 
 /// A session as the laboratory keeps it when the session itself is gone.
@@ -122,6 +137,8 @@ pub struct Facts {
     pub session: SessionFacts,
     /// The calls.
     pub calls: Vec<CallFacts>,
+    /// The recorder's own summaries.
+    pub summaries: Vec<RecordedSummary>,
     /// What the calls referred to.
     pub references: Vec<Reference>,
     /// What they edited.
@@ -165,10 +182,12 @@ impl Facts {
             calls: calls.len(),
             timed: !calls.is_empty() && calls.iter().all(|call| call.start_ms.is_some()),
             hour: session.caches_for_an_hour(),
+            largest_request: session.largest_request(),
         };
         Self {
             session: whole,
             calls,
+            summaries: summaries(session, measure),
             references: references(index),
             edits: edits(index),
             pieces: index.verbatim.reused().copied().collect(),
@@ -192,6 +211,18 @@ impl Facts {
             .collect();
         agreement(&recorded, rules)
     }
+}
+
+fn summaries(session: &Session, measure: &dyn Estimator) -> Vec<RecordedSummary> {
+    let mut call = 0;
+    let mut out = Vec::new();
+    for message in &session.messages {
+        call += usize::from(message.is_answer());
+        if message.is_entry_of(EntryKind::Summary) {
+            out.push(RecordedSummary { call, tokens: measure.counts(message).total() });
+        }
+    }
+    out
 }
 
 fn outputs_estimated(session: &Session, log: &RequestLog) -> usize {

@@ -89,6 +89,7 @@ fn window_to_act(
 mod tests {
     use super::*;
     use crate::controls::clairvoyant;
+    use foldback_core::meter::MeterId;
     use foldback_core::stage::OverflowPolicy;
     use foldback_core::strategy::Bound;
     use foldback_stages::estimator::{Rounding, Unit, chars};
@@ -129,7 +130,7 @@ mod tests {
             name: "counted".to_owned(),
             stage: Arc::clone(&policy) as Arc<dyn OverflowPolicy>,
             when: Vec::new(),
-            estimator: 0,
+            meter: MeterId::OWN,
         });
         let options = ReplayOptions {
             limits: Limits::new(context, 0),

@@ -60,10 +60,8 @@ pub(super) fn replay(
         ..setup.options(session, strategy)
     };
     let measure = &setup.measure;
-    // The measuring meter comes after those of the strategy.
-    let meter = strategy.estimators.len();
     let mut availability = Availability::new(Arc::clone(&shared.index), Arc::clone(measure));
-    let mut measures = Measures::new(Arc::clone(&shared.index), meter);
+    let mut measures = Measures::new(Arc::clone(&shared.index));
     let mut probes: [&mut dyn Probe; 2] = [&mut availability, &mut measures];
     let replayed = replay_with(session, &shared.index, strategy, &options, &mut probes);
     let (findings, measures) = (availability.finish(), measures.finish());
@@ -84,7 +82,7 @@ pub(super) fn replay(
     };
     let terms = context.terms(options.model.as_deref(), session.caches_for_an_hour());
     let bills = bill::bills(&items, terms.iter());
-    let frame = replayed.conversation.meter(meter).frame_tokens();
+    let frame = replayed.conversation.meter(replayed.meter).frame_tokens();
     let views = view_sizes(&replayed.rows, frame);
     let inaction = (replayed.metrics.compactions == 0)
         .then(|| inaction::inaction(&replayed, strategy, &options));

@@ -6,9 +6,7 @@ use crate::availability::Findings;
 use crate::drive::{Probe, Replay, Request};
 use crate::idle;
 use crate::index::{Index, LogPart, Tracker};
-use foldback_core::conversation::Conversation;
 use foldback_core::log::{EntryKind, Origin};
-use foldback_core::meter::Meter;
 use foldback_core::plan::{Plan, Slot};
 use foldback_core::view::{EditKind, Place, Pos};
 use std::collections::HashMap;
@@ -120,7 +118,7 @@ impl Tracer {
 
     /// Takes over what was appended.
     fn append(&mut self, request: &Request<'_>) {
-        let (history, meter) = (request.conversation.history(), meter(request.conversation));
+        let (history, meter) = (request.conversation.history(), request.meter);
         for pos in request.delta.appended.clone() {
             let ordinal = (!history.message(pos).is_entry()).then_some(self.looks.len());
             self.ordinals.push(ordinal);
@@ -132,7 +130,8 @@ impl Tracer {
     }
 
     /// What is in the view of the messages that compactions wrote.
-    fn stand(&mut self, conversation: &Conversation, call: usize) -> Vec<usize> {
+    fn stand(&mut self, request: &Request<'_>) -> Vec<usize> {
+        let Request { call, conversation, meter, .. } = *request;
         let (history, view) = (conversation.history(), conversation.view());
         let mut standing = Vec::new();
         for place in view.places() {
@@ -150,7 +149,7 @@ impl Tracer {
                     kind,
                     role: message.role,
                     call,
-                    tokens: meter(conversation).shown(*place),
+                    tokens: meter.shown(*place),
                     text,
                     cut,
                 });
@@ -170,7 +169,7 @@ impl Tracer {
                 continue;
             };
             let before = self.looks[message];
-            let now = self.look_at(request.conversation, pos, before.state, summarised);
+            let now = self.look_at(request, pos, before.state, summarised);
             if now != before {
                 self.looks[message] = now;
                 let Look { state, tokens, shown } = now;
@@ -182,11 +181,12 @@ impl Tracer {
 
     fn look_at(
         &mut self,
-        conversation: &Conversation,
+        request: &Request<'_>,
         pos: Pos,
         before: State,
         summarised: bool,
     ) -> Look {
+        let Request { conversation, meter, .. } = *request;
         let view = conversation.view();
         if !view.is_visible(pos) {
             // What was hidden stays what it was: a later summary takes in the one before.
@@ -208,7 +208,7 @@ impl Tracer {
         let text = cleared.or(shown.edits.first()).map(|(_, edit)| &*edit.text);
         Look {
             state,
-            tokens: meter(conversation).shown(Place::Item(pos)),
+            tokens: meter.shown(Place::Item(pos)),
             shown: text.map(|text| self.intern(text)),
         }
     }
@@ -232,7 +232,7 @@ impl Probe for Tracer {
             let folds = &conversation.folds()[delta.folds.clone()];
             let summarised = folds.iter().any(|fold| writes_summary(&fold.plan));
             let changes = self.look(request, summarised);
-            let standing = self.stand(conversation, call);
+            let standing = self.stand(request);
             if !changes.is_empty() || standing != self.standing {
                 self.standing.clone_from(&standing);
                 self.steps.push(ViewStep { call, changes, standing });
@@ -247,11 +247,6 @@ impl Probe for Tracer {
 /// When the last of these parts had left the view.
 fn left(tracker: &Tracker, places: &[LogPart]) -> Option<usize> {
     places.iter().map(|place| tracker.left_at(*place)).max().flatten()
-}
-
-/// The meter of the measuring estimator: the replay adds it after those of the strategy.
-fn meter(conversation: &Conversation) -> &Meter {
-    conversation.meter(conversation.strategy().estimators.len())
 }
 
 /// Whether something stands for the messages that a plan hides.

@@ -4,6 +4,7 @@ use crate::support::{preset, registry, user_file};
 use foldback_core::Limits;
 use foldback_core::conversation::{Conversation, Report};
 use foldback_core::log::{Answer, Finish, Media, Message, Part, PartKind, Role};
+use foldback_core::meter::MeterId;
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
 use foldback_core::stage::SummaryError;
@@ -86,15 +87,15 @@ fn at(talk: &mut Conversation, moment: Moment) -> Report {
 fn sizes() {
     // What the threshold is compared with is counted in the same way.
     let strategy = preset(NAME);
-    let of_policy = strategy.overflow.as_ref().expect("a policy").estimator;
-    assert_ne!(of_policy, 0);
+    let policy = strategy.overflow.as_ref().expect("a policy");
+    assert_ne!(policy.meter, MeterId::OWN);
     for (id, role, content, tokens) in rows::<(String, String, String, u64)>("sizes") {
         let message = message(&role, &content, |text| match text.is_empty() {
             true => "not an object".to_owned(),
             false => format!("{{\"a\":\"{text}\"}}"),
         });
-        for estimator in [0, of_policy] {
-            let counted = strategy.estimators[estimator].count(&message).total();
+        for estimator in [strategy.estimator(), strategy.counts_for(policy)] {
+            let counted = estimator.count(&message).total();
             assert_eq!(counted, tokens, "{id} {content}");
         }
     }

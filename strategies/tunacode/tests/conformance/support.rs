@@ -4,6 +4,7 @@ use foldback_core::Limits;
 use foldback_core::config::{Options, compile_preset};
 use foldback_core::conversation::Conversation;
 use foldback_core::log::Message;
+use foldback_core::meter::MeterId;
 use foldback_core::moment::{Moment, Trigger};
 use foldback_core::registry::Registry;
 use foldback_core::stage::{Pruning, StageContext};
@@ -45,7 +46,7 @@ pub(crate) fn prune(conversation: &Conversation) -> Pruning {
         trigger: Trigger::Auto,
         history: conversation.history(),
         view: conversation.view(),
-        meter: conversation.meter(0),
+        meter: conversation.meter(MeterId::OWN),
         frame: conversation.frame(),
         limits: conversation.limits(),
         model: None,

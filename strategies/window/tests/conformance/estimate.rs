@@ -2,6 +2,7 @@
 
 use super::common::{FAITHFUL, PRESETS, Talk, bytes, check, row, rows, strategy};
 use foldback_core::log::{Media, Message, Part, PartKind, Role, ToolResult};
+use foldback_core::meter::MeterId;
 use foldback_core::stage::Estimator;
 use serde_json::json;
 use std::sync::Arc;
@@ -35,7 +36,7 @@ fn messages() {
         check(&rows, |messages| {
             let mut talk = Talk::plain(strategy(preset, &[]), 200_000, None);
             talk.append(messages.iter().cloned());
-            talk.conversation.meter(0).view_tokens()
+            talk.conversation.meter(MeterId::OWN).view_tokens()
         });
     }
 }
@@ -63,8 +64,8 @@ fn content() {
 #[test]
 fn two_estimators_where_the_original_has_two() {
     let strategy = strategy(FAITHFUL, &[]);
-    let loops = strategy.overflow.as_ref().unwrap().estimator;
-    let compactors = strategy.filter.as_ref().unwrap().estimator;
+    let loops = strategy.counts_for(strategy.overflow.as_ref().unwrap());
+    let compactors = strategy.counts_for(strategy.filter.as_ref().unwrap());
     let structured = Message::new(
         "m",
         Role::Tool,
@@ -83,5 +84,5 @@ fn two_estimators_where_the_original_has_two() {
         row("S9-6", "reference", "compactor, structured", (compactors, structured), 104),
         row("S9-6", "reference", "compactor, call", (compactors, call), 4),
     ];
-    check(&rows, |(index, message)| strategy.estimators[*index].count(message).total());
+    check(&rows, |(estimator, message)| estimator.count(message).total());
 }

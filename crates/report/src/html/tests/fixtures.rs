@@ -102,6 +102,7 @@ fn record(sizes: &[u64]) -> Record {
                 ceiling: Some(2_500),
                 overflow: input_tokens > 2_500,
                 excess: 0,
+                unfittable: false,
                 fired: if shrank { vec![fired] } else { Vec::new() },
                 recorder_compacted: call == 2,
                 broken: Vec::new(),
