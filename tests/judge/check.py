@@ -140,7 +140,7 @@ def judge_file(program: Foldback, file: Path, presets: list[str]) -> Findings:
             kept, rereads = needs[session.id].replay(ours, exam)
             retention.add(kept)
             retention.rows(theirs)
-            check_summaries(found, plans["folds"], theirs, f"{path} {label}")
+            check_summaries(found, plans, theirs, f"{path} {label}")
             check_rereads(found, rereads, theirs, f"{path} {label}")
             fired = sorted({fold["call"] for fold in plans["folds"]})
             check_exam(found, fired, exam, theirs, f"{path} {label}")
@@ -294,10 +294,11 @@ def check_asked(
 
 
 def check_summaries(
-    found: Findings, plans: list[dict[str, Any]], rows: list[dict[str, Any]], where: str
+    found: Findings, plans: dict[str, Any], rows: list[dict[str, Any]], where: str
 ) -> None:
-    """What was written; what was asked for it is taken from the rows."""
-    ours = {line.call: line.tokens for line in written(plans)}
+    """What was written. A text that stands for a summary and that nobody was asked for is no output."""
+    requested = {one["call"] for one in plans["asked"]}
+    ours = {line.call: line.tokens for line in written(plans["folds"]) if line.call in requested}
     last = len(rows) - 1
     for row in rows:
         at = f"{where} call {row['call']}"
