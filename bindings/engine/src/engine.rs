@@ -1,9 +1,10 @@
 //! A conversation: it takes all messages so far, and gives those to send.
 
 use crate::error::Unusable;
-use crate::source::{Form, Source};
+use crate::preset::Preset;
+use crate::source::{Form, Known, Read, Source};
 use foldback::core::log::{Answer, Message as LogMessage};
-use foldback::core::services::Services;
+use foldback::core::services::{Clock as _, Services};
 use foldback::core::view::Shown;
 use foldback::live::follow::{Followed, Received, Unsendable, base_of, frame_of, identity};
 use foldback::live::{Recall, SystemClock, tools};
@@ -33,6 +34,9 @@ struct State {
     /// What the provider said of answers, by their numbers in the list of messages.
     answers: BTreeMap<u32, Answer>,
     recall: Recall,
+    /// What was read of the latest messages, and their keys.
+    known: Option<Known>,
+    keys: Vec<identity::Key>,
 }
 
 impl Engine {
@@ -43,12 +47,13 @@ impl Engine {
     ///
     /// For a protocol that is not known, and limits in which the strategy can't work.
     pub fn new(
-        strategy: Arc<Strategy>,
+        preset: &Preset,
         protocol: &str,
         window: Option<u64>,
         max_output: Option<u64>,
         model: Option<String>,
     ) -> Result<Self, Unusable> {
+        let strategy = Arc::clone(&preset.strategy);
         let form = Form::of(protocol);
         let form =
             form.ok_or_else(|| Unusable::Text(format!("no protocol is called {protocol}")))?;
@@ -83,19 +88,25 @@ impl Engine {
         for (number, response) in given {
             known.extend(self.answer(response)?.map(|answer| (*number, answer)));
         }
-        let source = Source::read(self.form, body)?;
-        let messages = source.messages();
-        let keys = identity::keys(self.form.name(), messages);
         let mut state = self.state();
-        let State { followed, answers, recall } = &mut *state;
-        if followed.as_ref().is_none_or(|followed| !followed.is_repeated(&keys)) {
-            *followed = Some(self.begin(&source, &keys));
+        let State { followed, answers, recall, known: before, keys } = &mut *state;
+        let Read { source, known: seen, next } =
+            Source::read(self.form, body, before.take(), SystemClock.now())?;
+        *before = next;
+        let messages = source.messages();
+        keys.truncate(seen + 1);
+        if seen == 0 {
+            *keys = vec![identity::first(self.form.name())];
+        }
+        identity::extend(keys, messages);
+        if followed.as_ref().is_none_or(|followed| !followed.is_repeated(keys)) {
+            *followed = Some(self.begin(&source, keys));
             *recall = Recall::new();
         }
         let Some(followed) = followed else { return Ok(Vec::new()) };
         let received = Received {
             messages,
-            keys: &keys,
+            keys,
             frame: source.frame(),
             model: source.model(),
             limits: self.limits(),

@@ -10,4 +10,4 @@ mod source;
 
 pub use engine::{Engine, Message};
 pub use error::Unusable;
-pub use preset::{from_file, from_toml, preset, presets};
+pub use preset::{Preset, from_file, from_toml, preset, presets};

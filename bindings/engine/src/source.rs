@@ -2,7 +2,8 @@
 
 use crate::error::Unusable;
 use foldback::core::view::Shown;
-use foldback::wire::{Dialect, Item, Request};
+use foldback::wire::shared::messages::wrong;
+use foldback::wire::{Dialect, Item, Outline, Request, Text};
 use foldback::{Frame, Message, SegmentKind};
 use foldback_formats::{Session, pydantic_ai};
 use serde::Deserialize;
@@ -50,6 +51,27 @@ pub(crate) enum Source {
     History(Box<Session>, Frame),
 }
 
+/// What was read of a list of messages, for the next one that begins with the same.
+pub(crate) struct Known {
+    text: Text,
+    outline: Outline,
+}
+
+impl Known {
+    /// What it knows of a body.
+    fn of(self, body: &str) -> Option<Outline> {
+        let end = self.outline.end();
+        (body.get(..end)? == self.text.get(..end)?).then_some(self.outline)
+    }
+}
+
+/// A source, how many of its first messages were known, and what the next one needs.
+pub(crate) struct Read {
+    pub(crate) source: Source,
+    pub(crate) known: usize,
+    pub(crate) next: Option<Known>,
+}
+
 #[derive(Deserialize)]
 struct Tools<'a> {
     #[serde(borrow)]
@@ -57,24 +79,35 @@ struct Tools<'a> {
 }
 
 impl Source {
-    /// Reads a body.
-    pub(crate) fn read(form: Form, body: &str) -> Result<Self, Unusable> {
-        let Form::Wire(dialect) = form else { return Self::history(body) };
-        Ok(Self::Request(Request::parse(dialect, body)?))
+    /// Reads a body that came at a time; of one that begins as the one before, only what is new.
+    pub(crate) fn read(
+        form: Form,
+        body: &str,
+        before: Option<Known>,
+        at: i64,
+    ) -> Result<Read, Unusable> {
+        let Form::Wire(dialect) = form else {
+            return Ok(Read { source: Self::history(body)?, known: 0, next: None });
+        };
+        let text = Text::from(body);
+        let before = before.and_then(|before| before.of(body));
+        let reading = Request::follow(dialect, text.clone(), before, at)?;
+        let next = reading.outline.map(|outline| Known { text, outline });
+        Ok(Read { source: Self::Request(reading.request), known: reading.known, next })
     }
 
     fn history(body: &str) -> Result<Self, Unusable> {
-        let wrong = |error: &dyn std::fmt::Display| Unusable::text(error);
+        let failed = |error: &dyn std::fmt::Display| Unusable::text(error);
         let read = foldback_formats::read(body.as_bytes(), Some(Form::PydanticAi.name()));
-        let session = read.map_err(|error| wrong(&error))?.into_iter().next();
-        let session = session.ok_or_else(|| wrong(&"no messages"))?;
+        let session = read.map_err(|error| failed(&error))?.into_iter().next();
+        let session = session.ok_or_else(|| failed(&"no messages"))?;
         if let Some(damaged) =
             session.warnings.iter().find(|warning| warning.code == "damaged-line")
         {
-            return Err(Unusable::At(damaged.place.clone(), damaged.detail.clone()));
+            return Err(Unusable::At(damaged.place.clone(), wrong(&damaged.detail).to_owned()));
         }
         let mut frame = session.frame.clone();
-        let tools: Tools<'_> = serde_json::from_str(body).map_err(|error| wrong(&error))?;
+        let tools: Tools<'_> = serde_json::from_str(body).map_err(|error| failed(&error))?;
         if let Some(tools) = tools.tools {
             frame.push_text(SegmentKind::Tools, tools.get());
         }

@@ -7,7 +7,7 @@ export class FoldbackError extends Error {
 
   /** An error about a message. */
   static at(path, detail) {
-    return new FoldbackError(`${path}: ${detail}`, path || undefined);
+    return new FoldbackError(path ? `${path}: ${detail}` : detail, path || undefined);
   }
 
   /** An error of the native part. */

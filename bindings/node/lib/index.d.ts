@@ -15,6 +15,8 @@ export class Preset {
   readonly description: string;
   /** The system and version whose compaction it reproduces; empty if it is nobody's. */
   readonly reproduces: string;
+  /** Whether the other is made of equal values. */
+  equals(other: Preset): boolean;
 }
 
 /** The presets that are built in. */

@@ -1,7 +1,8 @@
 // `compact`, `Conversation`, which does the same from call to call, presets, and `compare`.
 import { createRequire } from 'node:module';
+import * as given from './arguments.js';
 import { FoldbackError } from './error.js';
-import { FORMS, answerIn, dump, protocolOf, protocolOfResponse } from './shapes.js';
+import { FORMS, answerIn, check, dump, protocolOf, protocolOfResponse } from './shapes.js';
 
 export { FoldbackError };
 
@@ -18,10 +19,12 @@ function engine(act) {
 
 export class Preset {
   constructor(name) {
+    if (!(name instanceof native.Preset)) given.text('preset', name ?? null);
     this.native = name instanceof native.Preset ? name : engine(() => new native.Preset(name));
   }
 
   static fromToml(textOrPath) {
+    given.text('textOrPath', textOrPath ?? null);
     return new Preset(engine(() => native.Preset.fromToml(textOrPath)));
   }
 
@@ -36,6 +39,10 @@ export class Preset {
   get reproduces() {
     return this.native.reproduces;
   }
+
+  equals(other) {
+    return other instanceof Preset && this.native.equals(other.native);
+  }
 }
 
 export function presets() {
@@ -48,16 +55,19 @@ export function compact(messages, options) {
 
 export class Conversation {
   #limits;
+  #protocol;
   #known;
   #form;
   #engine;
 
-  constructor({ preset = 'opencode-1.17', window, maxOutput, model, system, tools, protocol } = {}) {
-    for (const [name, limit] of Object.entries({ window, maxOutput })) {
-      if (limit !== undefined && (!Number.isSafeInteger(limit) || limit < 1)) {
-        throw new FoldbackError(`${name} is a number of tokens, not ${limit}`);
-      }
-    }
+  constructor(options = {}) {
+    const { preset = 'opencode-1.17', window, maxOutput, model, system, tools, protocol } = given.options(options);
+    given.tokens('window', window);
+    given.tokens('maxOutput', maxOutput);
+    given.text('model', model);
+    given.text('protocol', protocol);
+    given.system(system);
+    given.tools(tools);
     if (protocol !== undefined && !Object.hasOwn(FORMS, protocol)) {
       throw new FoldbackError(`no protocol is called ${protocol}; known are ${Object.keys(FORMS).join(', ')}`);
     }
@@ -66,6 +76,7 @@ export class Conversation {
     this.system = system;
     this.tools = tools;
     this.#limits = [window, maxOutput, model];
+    this.#protocol = protocol;
     // What is wrong with the limits is said now, not at the first message. What all protocols have in common is read as
     // Chat Completions until it is known.
     this.#known = protocol !== undefined;
@@ -95,12 +106,18 @@ export class Conversation {
   }
 
   fold(messages, { system = this.system, tools = this.tools } = {}) {
-    if (!Array.isArray(messages)) throw new FoldbackError(`messages are an array of messages, not ${typeof messages}`);
+    given.messages(messages);
+    given.system(system);
+    given.tools(tools);
     if (messages.length === 0) return [];
     if (!this.#known) this.#become(protocolOf(messages, system));
     const form = this.#form;
     const offset = this.#offset(system);
-    const texts = messages.map((message, index) => form.text(message, `/${form.list}/${index}`));
+    const texts = messages.map((message, index) => {
+      const path = `/${form.list}/${index}`;
+      if (this.#protocol !== undefined) check(message, path, this.#protocol);
+      return form.text(message, path);
+    });
     if (offset > 0) texts.unshift(dump({ role: 'system', content: system }, '/system'));
     const body = form.body(texts, { model: this.#limits[2], system: offset > 0 ? undefined : system, tools });
     return engine(() => this.#engine.fold(body)).flatMap(({ number, text }) => {
@@ -111,6 +128,7 @@ export class Conversation {
   }
 
   compact(instructions) {
+    given.text('instructions', instructions);
     return engine(() => this.#engine.compact(instructions));
   }
 
@@ -169,17 +187,19 @@ const OPTIONS = {
 };
 
 export async function compare(paths, options = {}) {
-  const several = (value) => (value === undefined ? [] : [value].flat());
-  const args = several(options.scores).map((part) => `--scores=${part}`);
-  const presets = several(options.presets).join();
+  given.options(options);
+  given.tokens('window', options.window);
+  given.tokens('maxOutput', options.maxOutput);
+  const args = given.several('scores', options.scores).map((part) => `--scores=${part}`);
+  const presets = given.several('presets', options.presets).join();
   if (presets) args.push(`--preset=${presets}`);
   for (const [name, option] of Object.entries(OPTIONS)) {
     if (options[name] !== undefined) args.push(`${option}=${options[name]}`);
   }
-  args.push(...several(options.exclude).map((text) => `--exclude=${text}`));
+  args.push(...given.several('exclude', options.exclude).map((text) => `--exclude=${text}`));
   for (const name of ['redact', 'strict']) if (options[name]) args.push(`--${name}`);
   try {
-    const { rows, json, text } = await native.compare([...args, '--', ...several(paths)]);
+    const { rows, json, text } = await native.compare([...args, '--', ...given.several('paths', paths)]);
     return { rows: rows.split('\n').filter(Boolean).map((row) => JSON.parse(row)), json: JSON.parse(json), text };
   } catch (wrong) {
     throw FoldbackError.of(wrong);

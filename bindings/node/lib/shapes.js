@@ -78,6 +78,34 @@ const BLOCKS = {
   'openai-chat': ['image_url', 'input_audio', 'refusal'],
 };
 
+// What a message of one provider has and no other provider's. The engine would keep it as something unknown.
+const OWN_BLOCKS = {
+  tool_use: 'anthropic',
+  tool_result: 'anthropic',
+  server_tool_use: 'anthropic',
+  input_text: 'openai-responses',
+  output_text: 'openai-responses',
+  image_url: 'openai-chat',
+};
+
+/** The only provider that a message can be of. */
+function providerOf(message) {
+  if (Array.isArray(message?.parts)) return 'gemini';
+  if (message?.tool_calls?.length > 0) return 'openai-chat';
+  if (['function_call', 'function_call_output'].includes(message?.type)) return 'openai-responses';
+  const blocks = Array.isArray(message?.content) ? message.content : [];
+  const own = blocks.find((block) => Object.hasOwn(OWN_BLOCKS, block?.type));
+  return own && OWN_BLOCKS[own.type];
+}
+
+/** Refuses a message that is of another provider than the option `protocol` says. */
+export function check(message, path, protocol) {
+  const found = providerOf(message);
+  if (found !== undefined && FORMS[protocol].constructor === Form && found !== protocol) {
+    throw FoldbackError.at(path, `is a message of ${found}, and protocol is ${protocol}; leave it out, and the form is recognised`);
+  }
+}
+
 /** The protocol of a block: the types `image` and `file` are of several. */
 function protocolOfBlock(block) {
   if (block?.type === 'image') return 'source' in block ? 'anthropic' : 'ai-sdk';
@@ -102,7 +130,7 @@ export function protocolOf(messages, system) {
 export function protocolOfResponse(response) {
   const members = { choices: 'openai-chat', output: 'openai-responses', content: 'anthropic', candidates: 'gemini' };
   const known = response?.response?.messages ? 'ai-sdk' : members[Object.keys(members).find((name) => response?.[name])];
-  if (known === undefined) throw new FoldbackError('is no response of a known protocol');
+  if (known === undefined) throw new FoldbackError('the response is of no known protocol');
   return known;
 }
 

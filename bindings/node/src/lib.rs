@@ -3,7 +3,6 @@
 //! The engine is that of all bindings (`bindings/engine`); objects are handled in JavaScript (`bindings/node/lib`). An
 //! error has the place of a message, a JSON pointer, as its `code`.
 
-use foldback::Strategy;
 use foldback_engine::Unusable;
 use foldback_report::rows::{self, Format};
 use foldback_report::{Width, json, table};
@@ -11,7 +10,6 @@ use napi::bindgen_prelude::AsyncTask;
 use napi::{Env, Error, Result, Task};
 use napi_derive::napi;
 use std::ffi::OsString;
-use std::sync::Arc;
 
 /// An error with a place.
 fn placed(unusable: Unusable) -> Error<String> {
@@ -27,7 +25,7 @@ fn number(count: u64) -> f64 {
 /// A strategy: a preset by its name, or one from TOML.
 #[napi]
 pub struct Preset {
-    strategy: Arc<Strategy>,
+    preset: foldback_engine::Preset,
 }
 
 #[napi]
@@ -35,28 +33,34 @@ impl Preset {
     /// A preset by its name or one of its aliases.
     #[napi(constructor)]
     pub fn new(name: String) -> Result<Self, String> {
-        Ok(Self { strategy: foldback_engine::preset(&name).map_err(placed)? })
+        Ok(Self { preset: foldback_engine::preset(&name).map_err(placed)? })
     }
 
     /// A strategy from a strategy file: its path, which ends with `.toml`, or its text.
     #[napi(factory)]
     pub fn from_toml(text_or_path: String) -> Result<Self, String> {
-        Ok(Self { strategy: foldback_engine::from_toml(&text_or_path).map_err(placed)? })
+        Ok(Self { preset: foldback_engine::from_toml(&text_or_path).map_err(placed)? })
     }
 
     #[napi(getter)]
     pub fn name(&self) -> String {
-        self.strategy.name.clone()
+        self.preset.strategy.name.clone()
     }
 
     #[napi(getter)]
     pub fn description(&self) -> String {
-        self.strategy.description.clone()
+        self.preset.strategy.description.clone()
     }
 
     #[napi(getter)]
     pub fn reproduces(&self) -> String {
-        self.strategy.reproduces.clone()
+        self.preset.strategy.reproduces.clone()
+    }
+
+    /// Whether both were made of equal values.
+    #[napi]
+    pub fn equals(&self, other: &Preset) -> bool {
+        self.preset == other.preset
     }
 }
 
@@ -64,7 +68,7 @@ impl Preset {
 #[napi]
 pub fn presets() -> Result<Vec<Preset>, String> {
     let made = foldback_engine::presets().map_err(placed)?;
-    Ok(made.into_iter().map(|strategy| Preset { strategy }).collect())
+    Ok(made.into_iter().map(|preset| Preset { preset }).collect())
 }
 
 /// A message to send: the number of one that stays, JSON text of one that is new, or both where one is changed.
@@ -99,9 +103,9 @@ impl Engine {
         model: Option<String>,
     ) -> Result<Self, String> {
         let tokens = |count: Option<f64>| count.map(|count| count as u64);
-        let strategy = Arc::clone(&preset.strategy);
         let (window, max_output) = (tokens(window), tokens(max_output));
-        let made = foldback_engine::Engine::new(strategy, &protocol, window, max_output, model);
+        let preset = &preset.preset;
+        let made = foldback_engine::Engine::new(preset, &protocol, window, max_output, model);
         Ok(Self { engine: made.map_err(placed)? })
     }
 

@@ -76,6 +76,18 @@ const BAD = [
   [ONE, { window: -1 }, undefined, 'window'],
   [ONE, { preset: 'window', window: 100 }, undefined, 'window of 100'],
   [ONE, { protocol: 'smtp' }, undefined, 'openai-chat'],
+  [null, {}, undefined, 'messages is an array of messages, not null'],
+  [ONE, null, undefined, 'options is an object'],
+  [ONE, { window: 2 ** 70 }, undefined, 'window is a number of tokens'],
+  [ONE, { window: true }, undefined, 'window is a number of tokens'],
+  [ONE, { maxOutput: '9' }, undefined, 'maxOutput is a number of tokens'],
+  [ONE, { tools: 'x' }, undefined, 'tools is an array of definitions'],
+  [ONE, { tools: { name: 'x' } }, undefined, 'tools is an array of definitions'],
+  [ONE, { tools: ['x'] }, '/tools', 'tools is an array of definitions'],
+  [ONE, { system: 7 }, undefined, 'system is a text'],
+  [ONE, { model: 7 }, undefined, 'model is a text'],
+  [ONE, { preset: 7 }, undefined, 'preset is a text'],
+  [ONE, { protocol: 7 }, undefined, 'protocol is a text'],
 ];
 for (const [messages, options, path, says] of BAD) {
   test(`bad input is one error with its place: ${path ?? says}`, () => {
@@ -89,6 +101,33 @@ for (const [messages, options, path, says] of BAD) {
     );
   });
 }
+
+const { 'ai-sdk': _, ...own } = SHAPES;
+const OF_PROVIDERS = { ...own, gemini: () => [{ role: 'user', parts: [{ text: 'a' }] }] };
+for (const protocol of Object.keys(OF_PROVIDERS)) {
+  for (const [other, make] of Object.entries(OF_PROVIDERS).filter(([name]) => name !== protocol)) {
+    test(`messages of ${other} are no messages of ${protocol}`, () => {
+      assert.throws(() => compact(make(9), { protocol }), FoldbackError);
+    });
+  }
+}
+
+test('an error does not end like a warning', () => {
+  assert.throws(() => compact([{ role: 'robot', content: 'a' }]), /there is no role `robot` in this format$/);
+});
+
+test('a strategy that asks a model is refused with what to do', () => {
+  const asks = 'extends = "opencode-1.17"\n[summarizer]\nuse = "llm"\n';
+  assert.throws(() => Preset.fromToml(asks), /^FoldbackError: <toml>:3:7: .*asks no model.*extractive/);
+});
+
+test('presets are equal by value', () => {
+  const text = 'extends = "window"\nname = "mine"\n';
+  assert.ok(new Preset('window').equals(new Preset('window')));
+  assert.ok(Preset.fromToml(text).equals(Preset.fromToml(text)));
+  assert.ok(!new Preset('window').equals(new Preset('tiered')));
+  assert.ok(!new Preset('window').equals('window'));
+});
 
 test('nothing is nothing', () => {
   assert.deepEqual(compact([]), []);

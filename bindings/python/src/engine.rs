@@ -4,7 +4,6 @@ use crate::error::raised;
 use crate::preset::Preset;
 use foldback_engine::Message;
 use pyo3::prelude::*;
-use std::sync::Arc;
 
 /// A conversation that is followed from request to request.
 #[pyclass(frozen, module = "foldback")]
@@ -21,8 +20,7 @@ impl Engine {
         max_output: Option<u64>,
         model: Option<String>,
     ) -> PyResult<Self> {
-        let strategy = Arc::clone(&preset.strategy);
-        let made = foldback_engine::Engine::new(strategy, protocol, window, max_output, model);
+        let made = foldback_engine::Engine::new(&preset.0, protocol, window, max_output, model);
         Ok(Self(made.map_err(raised)?))
     }
 

@@ -1,57 +1,62 @@
 //! Presets by name, and strategies from TOML.
 
-use crate::error::raised;
-use foldback::Strategy;
+use crate::error::{error, raised};
 use pyo3::prelude::*;
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// A strategy: a preset by its name, or one from TOML.
-#[derive(Debug)]
-#[pyclass(frozen, module = "foldback")]
-pub(crate) struct Preset {
-    pub(crate) strategy: Arc<Strategy>,
-}
+#[derive(Debug, PartialEq)]
+#[pyclass(frozen, eq, module = "foldback")]
+pub(crate) struct Preset(pub(crate) foldback_engine::Preset);
 
 #[pymethods]
 impl Preset {
     /// A preset by its name or one of its aliases.
     #[new]
-    fn named(py: Python<'_>, name: &str) -> PyResult<Self> {
-        let strategy = py.detach(|| foldback_engine::preset(name)).map_err(raised)?;
-        Ok(Self { strategy })
+    fn named(py: Python<'_>, name: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let wrong = |_| error(format!("preset is a name or a Preset, not {name:?}"));
+        let name: String = name.extract().map_err(wrong)?;
+        Ok(Self(py.detach(|| foldback_engine::preset(&name)).map_err(raised)?))
     }
 
     /// A strategy from a strategy file: its path (a `Path`, or a `str` that ends with `.toml`), or its text.
     #[staticmethod]
-    fn from_toml(py: Python<'_>, text_or_path: Source) -> PyResult<Self> {
-        let made = py.detach(|| match text_or_path {
+    fn from_toml(py: Python<'_>, text_or_path: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let wrong = |_| error(format!("text_or_path is a text or a path, not {text_or_path:?}"));
+        let source: Source = text_or_path.extract().map_err(wrong)?;
+        let made = py.detach(|| match source {
             Source::Text(text) => foldback_engine::from_toml(&text),
             Source::Path(path) => foldback_engine::from_file(&path),
         });
-        Ok(Self { strategy: made.map_err(raised)? })
+        Ok(Self(made.map_err(raised)?))
     }
 
     /// Its name.
     #[getter]
     fn name(&self) -> &str {
-        &self.strategy.name
+        &self.0.strategy.name
     }
 
     /// What it does, in a sentence.
     #[getter]
     fn description(&self) -> &str {
-        &self.strategy.description
+        &self.0.strategy.description
     }
 
     /// The system and version whose compaction it reproduces; empty if it is nobody's.
     #[getter]
     fn reproduces(&self) -> &str {
-        &self.strategy.reproduces
+        &self.0.strategy.reproduces
     }
 
     fn __repr__(&self) -> String {
-        format!("<foldback.Preset {}>", self.strategy.name)
+        format!("<foldback.Preset {}>", self.0.strategy.name)
+    }
+
+    /// Equal presets have one name.
+    fn __hash__(&self) -> u64 {
+        BuildHasherDefault::<DefaultHasher>::default().hash_one(&self.0.strategy.name)
     }
 }
 
@@ -66,5 +71,5 @@ enum Source {
 #[pyfunction]
 pub(crate) fn presets(py: Python<'_>) -> PyResult<Vec<Preset>> {
     let made = py.detach(foldback_engine::presets).map_err(raised)?;
-    Ok(made.into_iter().map(|strategy| Preset { strategy }).collect())
+    Ok(made.into_iter().map(Preset).collect())
 }

@@ -2,11 +2,12 @@
 
 import copy
 import json
+import pickle
 
 import pytest
 
 import foldback
-from sessions import LIMITS, WINDOW, anthropic, chat, shapes
+from sessions import LIMITS, SHAPES, WINDOW, anthropic, chat, shapes
 
 @shapes
 def test_a_short_conversation_comes_back_as_the_same_objects(make):
@@ -106,6 +107,23 @@ def test_objects_of_sdks_come_back_as_the_same_objects():
         ([{"role": "user", "content": "a"}], {"window": -1}, None, "window"),
         ([{"role": "user", "content": "a"}], {"preset": "window", "window": 100}, None, "window of 100"),
         ([{"role": "user", "content": "a"}], {"protocol": "smtp"}, None, "openai-chat"),
+        (None, {}, None, "messages is a list of messages, not None"),
+        (7, {}, None, "messages is a list of messages, not 7"),
+        ([], {"window": 2**70}, None, "window is a number of tokens"),
+        ([], {"window": True}, None, "window is a number of tokens"),
+        ([], {"window": "9"}, None, "window is a number of tokens"),
+        ([], {"window": 0}, None, "window is a number of tokens"),
+        ([], {"max_output": 2**53}, None, "max_output is a number of tokens"),
+        ([], {"max_output": False}, None, "max_output is a number of tokens"),
+        ([], {"tools": "x"}, None, "tools is a list of definitions"),
+        ([], {"tools": {"name": "x"}}, None, "tools is a list of definitions"),
+        ([], {"tools": 7}, None, "tools is a list of definitions"),
+        ([], {"tools": ["x"]}, "/tools", "tools is a list of definitions"),
+        ([], {"system": 7}, None, "system is a text"),
+        ([], {"model": 7}, None, "model is a text"),
+        ([], {"preset": None}, None, "preset is a name"),
+        ([], {"preset": 7}, None, "preset is a name"),
+        ([], {"protocol": ["anthropic"]}, None, "protocol is a text"),
     ],
 )
 def test_bad_input_is_one_error_with_its_place(messages, options, path, says):
@@ -114,6 +132,76 @@ def test_bad_input_is_one_error_with_its_place(messages, options, path, says):
     assert isinstance(raised.value, ValueError)
     assert getattr(raised.value, "path", None) == path
     assert says in str(raised.value) and (path or "") in str(raised.value)
+
+
+OF_PROVIDERS = {**{name: make(9) for name, make in SHAPES.items()}, "gemini": [{"role": "user", "parts": [{"text": "a"}]}]}
+
+
+@pytest.mark.parametrize("protocol", OF_PROVIDERS)
+@pytest.mark.parametrize("own", OF_PROVIDERS)
+def test_messages_of_another_protocol_are_refused(own, protocol):
+    messages = OF_PROVIDERS[own]
+    if own == protocol:
+        assert foldback.compact(messages, protocol=protocol) == messages
+        return
+    with pytest.raises(foldback.Error):
+        foldback.compact(messages, protocol=protocol)
+
+
+def test_the_argument_is_named_where_the_messages_are_of_another_protocol():
+    with pytest.raises(foldback.Error, match="of anthropic, and the argument protocol is 'openai-chat'") as raised:
+        foldback.compact(anthropic(9), protocol="openai-chat")
+    assert raised.value.path == "/messages/1"
+
+
+def test_an_error_does_not_end_like_a_warning():
+    for message, ends in [({"role": "robot", "content": "a"}, "in this format"), ({"content": "a"}, "a `role`")]:
+        with pytest.raises(foldback.Error) as raised:
+            foldback.compact([{"role": "user", "content": "a"}, message], protocol="anthropic")
+        assert str(raised.value).endswith(ends)
+
+
+def test_other_arguments_are_named():
+    conversation = foldback.Conversation()
+    for call, says in [
+        (lambda: conversation.compact(7), "instructions is a text"),
+        (lambda: conversation.fold(None), "messages is a list"),
+        (lambda: conversation.fold([], tools="x"), "tools is a list"),
+        (lambda: conversation.answered(None), "the response is of no known protocol"),
+        (lambda: foldback.Conversation(protocol="anthropic").answered({"choices": [{}]}), "the response is of openai-chat"),
+        (lambda: foldback.Preset(7), "preset is a name"),
+        (lambda: foldback.Preset.from_toml(7), "text_or_path is a text or a path"),
+        (lambda: foldback.compare(7), "paths is a path or a list of paths"),
+        (lambda: foldback.compare("nowhere", [7]), "presets is a path or a text"),
+        (lambda: foldback.compare("nowhere", window=True), "window is a number"),
+        (lambda: foldback.compare("nowhere", exclude=7), "exclude is a path or a list"),
+        (lambda: foldback.score("nowhere", 7), "out is a path"),
+    ]:
+        with pytest.raises(foldback.Error, match=says):
+            call()
+
+
+def test_presets_are_equal_by_value():
+    text = 'extends = "window"\nname = "mine"\n'
+    same = foldback.Preset("window"), foldback.Preset("window")
+    assert same[0] == same[1] and hash(same[0]) == hash(same[1]) and len(set(same)) == 1
+    assert foldback.Preset.from_toml(text) == foldback.Preset.from_toml(text)
+    assert foldback.Preset("window") != foldback.Preset("tiered")
+    assert foldback.Preset.from_toml(text) != foldback.Preset.from_toml(text + "[overflow]\nmax_output = 9000\n")
+    assert foldback.Preset("window") != "window"
+
+
+def test_what_can_not_be_pickled_says_so():
+    """As the documentation has it: what a process needs is made there, from a name or a text."""
+    for value in (foldback.Preset("window"), foldback.Conversation("window")):
+        with pytest.raises(TypeError, match="pickle"):
+            pickle.dumps(value)
+
+
+def test_a_strategy_that_asks_a_model_is_refused_with_what_to_do():
+    asks = 'extends = "opencode-1.17"\n[summarizer]\nuse = "llm"\n'
+    with pytest.raises(foldback.Error, match="<toml>:3:7: .*asks no model.*extractive"):
+        foldback.Preset.from_toml(asks)
 
 
 def test_nothing_is_nothing():

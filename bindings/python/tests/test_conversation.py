@@ -5,6 +5,7 @@ import json
 import pytest
 
 import foldback
+from foldback import _shapes
 from sessions import LIMITS, anthropic, chat, responses, shapes
 
 
@@ -25,6 +26,40 @@ def test_it_is_what_compact_gives_for_all_messages(make):
     told = conversation.explain()
     assert "opencode" in told and "because" in told
     assert conversation.undo() and conversation.sizes.folds == sizes.folds - 1
+
+
+class Answer:
+    """As objects of SDKs are: they say themselves what JSON they are."""
+
+    def __init__(self, content):
+        self.content = content
+
+    def model_dump(self, **_):
+        return {"role": "assistant", "content": self.content}
+
+
+def test_only_what_is_new_is_serialized(monkeypatch):
+    dumped, dump = [], _shapes.dump
+    monkeypatch.setattr(_shapes, "dump", lambda value, path: dumped.append(path) or dump(value, path))
+    tools = [{"name": "read", "input_schema": {"type": "object"}}]
+    conversation = foldback.Conversation("window", system=[{"type": "text", "text": "You read."}], tools=tools, **LIMITS)
+    messages = [*anthropic(150), Answer("Done."), {"role": "user", "content": "And now?"}]
+    conversation.fold(messages)
+    assert len(dumped) == len(messages) + 2
+    del dumped[:]
+    messages += [Answer("Nothing."), {"role": "user", "content": "Why?"}]
+    folded = conversation.fold(messages)
+    assert dumped == [f"/messages/{len(messages) - 2}", f"/messages/{len(messages) - 1}"]
+    assert folded == conversation.fold([*messages])
+    # What was changed where it stands is new.
+    del dumped[:]
+    messages[2]["content"][0]["content"] = "changed"
+    messages[-4].content = "Done, and well."
+    tools[0]["description"] = "Reads."
+    folded = conversation.fold(messages)
+    assert sorted(dumped) == sorted(["/messages/2", f"/messages/{len(messages) - 4}", "/tools"])
+    given = {"system": conversation.system, "tools": tools, **LIMITS}
+    assert folded == foldback.compact(messages, "window", **given)
 
 
 def test_a_list_that_branches_off_is_followed_from_its_beginning():

@@ -16,17 +16,39 @@ pub(crate) const ENDINGS: [&str; 5] = ["json", "jsonl", "ndjson", "traj", "eval"
 
 /// What a folder holds, by name. Links are followed.
 pub(crate) fn sources(folder: &Path) -> Vec<Source> {
+    found(folder, &|_| true)
+}
+
+/// The same, without what links lead to outside of these places, which are as they are without links.
+pub(crate) fn sources_below(folder: &Path, places: &[PathBuf]) -> Vec<Source> {
+    found(folder, &|path| path.canonicalize().is_ok_and(|path| is_below(&path, places)))
+}
+
+/// Whether a path without links is below one of these places.
+pub(crate) fn is_below(path: &Path, places: &[PathBuf]) -> bool {
+    places.iter().any(|place| path.starts_with(place))
+}
+
+fn found(folder: &Path, may: &dyn Fn(&Path) -> bool) -> Vec<Source> {
     // A folder that several links lead to is read once: a few links can make more paths than anybody could walk.
     let mut seen: HashSet<PathBuf> = HashSet::new();
     let mut is_new = move |entry: &DirEntry| {
         !entry.file_type().is_dir()
             || entry.path().canonicalize().map_or(true, |path| seen.insert(path))
     };
+    let out_of_it = |path: &Path| {
+        let reason = "a link leads out of what may be read".to_owned();
+        Source::Unreadable { path: path.to_owned(), reason }
+    };
     let entries = WalkDir::new(folder).follow_links(true).sort_by_file_name().into_iter();
     entries
-        .filter_entry(move |entry| is_new(entry))
+        .filter_entry(move |entry| {
+            // What is behind a link out of it is not even looked at.
+            (!entry.file_type().is_dir() || may(entry.path())) && is_new(entry)
+        })
         .filter_map(|found| match found {
             Ok(entry) if entry.file_type().is_dir() || !is_session(entry.path()) => None,
+            Ok(entry) if !may(entry.path()) => Some(out_of_it(entry.path())),
             Ok(entry) if entry.file_type().is_file() => Some(Source::File(entry.into_path())),
             Ok(entry) => {
                 let reason = "neither a file nor a folder".to_owned();

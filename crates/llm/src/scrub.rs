@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 /// What is taken for a secret: its name, and the form. A group `secret` is the part of the match that is replaced.
-const FORMS: [(&str, &str); 15] = [
+const FORMS: [(&str, &str); 22] = [
     (
         "private key",
         r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\z)",
@@ -24,6 +24,38 @@ const FORMS: [(&str, &str); 15] = [
     (
         "authorization",
         r#"(?i)\bauthorization["'\\]{0,3}\s*[:=]\s*["'\\]{0,3}(?<secret>[^\s"'\\,;\[$<{][^\s"'\\,;]{7,})"#,
+    ),
+    // `x-api-key`, `x-goog-api-key`, `x-auth-token`, `PRIVATE-TOKEN` and the like.
+    (
+        "key in a header",
+        r#"(?i)\b(?:x-(?:[a-z0-9]+-)*(?:auth|key|secret|token)|api-?key|private-token)["'\\]{0,3}\s*[:=]\s*["'\\]{0,3}(?<secret>[^\s"'\\,;\[$<{(][^\s"'\\,;]{5,})"#,
+    ),
+    // All of them: each may be that of a session.
+    (
+        "cookies",
+        r#"(?i)\b(?:set-)?cookies?["'\\]{0,3}\s*[:=]\s*["'\\]{0,3}(?<secret>[^\s"'\\=;,]+=[^\s"'\\=;\[$<{][^\r\n"'\\]*)"#,
+    ),
+    (
+        "cookies",
+        r#"(?i)\bcurl\b(?:[^\r\n|]|\\\r?\n)*?\s(?:--cookie[\s=]|-b)\s*["'\\]{0,3}(?<secret>[^\s"'\\=;,]+=[^\s"'\\=;\[$<{][^\r\n"'\\]*)"#,
+    ),
+    (
+        "password of curl",
+        r#"\bcurl\b(?:[^\r\n|]|\\\r?\n)*?\s(?:-[a-zA-Z]{0,6}[uU]|--(?:proxy-)?user[\s=])\s*["'\\]{0,3}[^\s:"'\\-][^\s:"'\\]*:(?<secret>[^\s"'\\\[$<{][^\s"'\\]*)"#,
+    ),
+    (
+        "registry password",
+        r#"(?:^|[\s:"'])_(?:authToken|auth|password)\s*=\s*["'\\]{0,3}(?<secret>[^\s"'\\,;\[$<{][^\s"'\\,;]{5,})"#,
+    ),
+    // Of a connection string.
+    (
+        "key of an account",
+        r#"(?i)\b(?:account|access|shared-?access|storage|primary|secondary)_?(?:key|signature)\s*=\s*["'\\]{0,3}(?<secret>[^\s"'\\,;\[$<{(][^\s"'\\,;]{5,})"#,
+    ),
+    // In a configuration; what a program says of a type is no secret.
+    (
+        "password",
+        r#"(?i)\b[a-z0-9_-]*(?:password|passwd|passphrase)["'\\]{0,3}\s*:\s*["'\\]{0,3}(?<secret>[^\s"'\\,;\[$<{(][^\s"'\\,;]{5,})"#,
     ),
     ("bearer token", r"(?i)\bbearer\s+(?<secret>[a-z0-9_.~+/=-]{20,})"),
     ("JWT", r"\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*"),
@@ -46,6 +78,10 @@ const FORMS: [(&str, &str); 15] = [
     ),
 ];
 
+/// Types and remarks that stand where the secret would.
+const NO_SECRETS: [&str; 6] =
+    ["boolean", "optional", "required", "secretstr", "string", "undefined"];
+
 /// Begins what replaces a secret.
 const PLACE: &str = "[secret left out: ";
 
@@ -61,6 +97,9 @@ pub fn scrub(text: &mut String) {
         let replaced = form.replace_all(text, |found: &Captures<'_>| {
             let whole = found.get_match();
             let secret = found.name("secret").unwrap_or(whole);
+            if is_code(secret.as_str()) {
+                return whole.as_str().to_owned();
+            }
             let (before, after) = (&text[whole.start()..secret.start()], secret.end()..whole.end());
             format!("{before}{PLACE}{name}]{}", &text[after])
         });
@@ -68,6 +107,15 @@ pub fn scrub(text: &mut String) {
             *text = replaced;
         }
     }
+}
+
+/// Whether a program has this in the place of a secret: a type, or where it gets the secret from.
+fn is_code(secret: &str) -> bool {
+    let word = secret.split(['[', ';', ')', '|', '?']).next().unwrap_or(secret).to_lowercase();
+    let got = ["process.env", "os.environ", "import.meta.env"];
+    NO_SECRETS.contains(&word.as_str())
+        || got.iter().any(|place| word.starts_with(place))
+        || secret.trim_end_matches(')').ends_with('(')
 }
 
 /// How many secrets were left out of a text.
@@ -154,6 +202,67 @@ mod tests {
             (r#"{"env": "API_TOKEN=\"abc123def\""}"#.to_owned(), r#"{"env": "API_TOKEN=\"*\""}"#),
             ("\"client_secret\": \"abc123def\"".to_owned(), "\"client_secret\": \"*\""),
             ("API_KEY=$OTHER_KEY".to_owned(), "API_KEY=$OTHER_KEY"),
+            ("curl -H 'x-api-key: abc123def'".to_owned(), "curl -H 'x-api-key: *'"),
+            (r#"{"X-Api-Key": "abc123def", "a": 1}"#.to_owned(), r#"{"X-Api-Key": "*", "a": 1}"#),
+            (r#"-H \"x-goog-api-key: abc123def\""#.to_owned(), r#"-H \"x-goog-api-key: *\""#),
+            (
+                "X-Auth-Token: abc123def\nAccept: */*".replace("*/*", "b"),
+                "X-Auth-Token: *\nAccept: b",
+            ),
+            ("api-key: abc123def".to_owned(), "api-key: *"),
+            ("PRIVATE-TOKEN: abc123def".to_owned(), "PRIVATE-TOKEN: *"),
+            ("x-api-key: $ANTHROPIC_API_KEY".to_owned(), "x-api-key: $ANTHROPIC_API_KEY"),
+            ("x-api-key: ${KEY}".to_owned(), "x-api-key: ${KEY}"),
+            ("apiKey: process.env.KEY,".to_owned(), "apiKey: process.env.KEY,"),
+            ("the x-axis key: keyboard".to_owned(), "the x-axis key: keyboard"),
+            (
+                "//registry.npmjs.org/:_authToken=abc-123-def".to_owned(),
+                "//registry.npmjs.org/:_authToken=*",
+            ),
+            ("_auth = dXNlcjpwYXNz\nalways-auth=true".to_owned(), "_auth = *\nalways-auth=true"),
+            (
+                "//r.example.org/:_password=\"aHVudGVy\"".to_owned(),
+                "//r.example.org/:_password=\"*\"",
+            ),
+            ("//r.org/:_authToken=${NPM_TOKEN}".to_owned(), "//r.org/:_authToken=${NPM_TOKEN}"),
+            ("curl -u me:hunter2 https://a.b/c".to_owned(), "curl -u me:* https://a.b/c"),
+            ("curl -sSu 'me:hunter2' a.b".to_owned(), "curl -sSu 'me:*' a.b"),
+            (
+                "curl -X POST \\\n  --user me:hunter2 a.b".to_owned(),
+                "curl -X POST \\\n  --user me:* a.b",
+            ),
+            (r#"curl --user=\"me:pw\" a.b"#.to_owned(), r#"curl --user=\"me:*\" a.b"#),
+            ("curl -ume:pw a.b".to_owned(), "curl -ume:* a.b"),
+            ("curl -x p:3128 -U me:pw a.b".to_owned(), "curl -x p:3128 -U me:* a.b"),
+            ("curl -u $USER:$PASSWORD a.b".to_owned(), "curl -u $USER:$PASSWORD a.b"),
+            (
+                "curl --user-agent a:b c.d | sort -u x:y".to_owned(),
+                "curl --user-agent a:b c.d | sort -u x:y",
+            ),
+            ("git push -u origin a:b".to_owned(), "git push -u origin a:b"),
+            (
+                "AccountName=me;AccountKey=YWJjZGVm+/==;EndpointSuffix=core".to_owned(),
+                "AccountName=me;AccountKey=*;EndpointSuffix=core",
+            ),
+            ("SharedAccessKey=YWJjZGVm".to_owned(), "SharedAccessKey=*"),
+            ("AccountKey=<key>".to_owned(), "AccountKey=<key>"),
+            ("Cookie: sid=abc123; theme=dark\nHost: a".to_owned(), "Cookie: *\nHost: a"),
+            ("set-cookie: sid=abc; Path=/; HttpOnly".to_owned(), "set-cookie: *"),
+            (r#"{"cookie": "sid=abc; a=b"}"#.to_owned(), r#"{"cookie": "*"}"#),
+            ("curl -b 'sid=abc; a=b' a.b".to_owned(), "curl -b '*' a.b"),
+            ("curl --cookie sid=abc a.b".replace(" a.b", ""), "curl --cookie *"),
+            ("Cookie: sid=$SID".to_owned(), "Cookie: sid=$SID"),
+            ("let cookie = parse(header);".to_owned(), "let cookie = parse(header);"),
+            ("password: hunter2".to_owned(), "password: *"),
+            (
+                "db:\n  user: me\n  db_password: hunter2 # x".to_owned(),
+                "db:\n  user: me\n  db_password: * # x",
+            ),
+            ("Password: hunter2, next".to_owned(), "Password: *, next"),
+            ("password: string; token: string".to_owned(), "password: string; token: string"),
+            ("password: Optional[str]".to_owned(), "password: Optional[str]"),
+            ("password: getPassword()".to_owned(), "password: getPassword()"),
+            ("password: ${DB_PASSWORD}".to_owned(), "password: ${DB_PASSWORD}"),
             ("let token = parser.next_token();".to_owned(), "let token = parser.next_token();"),
             (
                 "max_tokens: 4096, MAX_TOKENS=200000".to_owned(),

@@ -103,7 +103,9 @@ impl Requests {
 
     /// Bytes that they take in memory.
     pub(crate) fn bytes(&self) -> usize {
-        self.of_model.as_ref().map_or(0, |of_model| of_model.view.bytes() + of_model.cache.bytes())
+        let model = self.model.as_ref().map_or(0, String::capacity);
+        let of_model = self.of_model.as_ref();
+        model + of_model.map_or(0, |of_model| of_model.view.bytes() + of_model.cache.bytes())
     }
 }
 

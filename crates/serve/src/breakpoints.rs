@@ -1,20 +1,28 @@
 //! The cache breakpoints of Anthropic's protocol, where their message was folded away.
 //!
 //! A client marks where the provider is to cache its request (`cache_control`). A message that is shown keeps its
-//! mark, because it keeps its bytes. The mark of one that is not goes to the message before it: the last one that will
-//! be the same in the next request.
+//! marks, because it keeps its bytes. The mark of one that is not goes to the message before it that has none: the last
+//! one that will be the same in the next request. Where none is before it, the next one behind it takes the mark. So as
+//! many stand as the client set, each in a message of its own as long as there are enough, and never more than the
+//! provider takes.
+//!
+//! A mark is a member of a block, of a tool or of the request. The same word in a text or in an argument is none.
 
 use foldback_wire::shared::raw::{self, Change, RawError};
 use foldback_wire::{Item, Request};
 use memchr::memmem;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The member that marks a block.
 const MARK: &str = "cache_control";
 
-/// [`MARK`] as it stands in JSON; inside a text its quotes are escaped.
-const MEMBER: &str = "\"cache_control\"";
+/// Most marks that the provider takes in a request.
+const MOST: usize = 4;
+
+/// A block that is sent: the message in the list, and the block in it.
+type Spot = (usize, usize);
 
 /// Moves the marks of a request whose messages are not in the list that is to be sent.
 ///
@@ -26,31 +34,34 @@ pub(crate) fn moved(request: &Request, list: &mut [Item]) -> Result<(), RawError
     if before.is_empty() {
         return Ok(());
     }
-    let has_mark = |item: &Item| match item {
-        Item::Keep(record) => before.contains_key(record),
-        Item::Changed(_, text) => text.contains(MARK),
-        Item::New(_) => false,
-    };
-    let record = |item: &Item| match item {
-        Item::Keep(record) | Item::Changed(record, _) => Some(*record),
-        Item::New(_) => None,
-    };
-    let there: Vec<u32> = list.iter().filter(|item| has_mark(item)).filter_map(record).collect();
-    for (gone, text) in before.iter().filter(|(record, _)| !there.contains(record)) {
-        let newer = list.iter().position(|item| record(item).is_some_and(|other| other > *gone));
-        let Some(target) = newer.unwrap_or(list.len()).checked_sub(1) else { continue };
-        let target = &mut list[target];
-        let shown = match &*target {
-            Item::Keep(record) => request.record(*record).unwrap_or_default().to_owned(),
-            Item::Changed(_, text) => text.clone(),
-            Item::New(value) => value.to_string(),
-        };
-        if shown.contains(MARK) {
+    let around = Around::of(request);
+    let sent = Sent::new(request, list, &before);
+    let lost = sent.lost(&before);
+    let whole = around.of_request.as_ref().and_then(|mark| sent.automatic(mark));
+    let room = MOST.saturating_sub(around.count() + sent.standing.len());
+    let lost = &lost[lost.len().saturating_sub(room)..];
+    let mut chosen = BTreeSet::new();
+    for behind in lost.iter().rev() {
+        chosen.extend(sent.spot(*behind, &chosen, whole.as_ref().map(|(spot, _)| *spot)));
+    }
+    let mut marks: Vec<(Spot, Option<Value>)> = chosen.iter().map(|spot| (*spot, None)).collect();
+    let there = sent.standing.into_iter().chain(whole);
+    marks.extend(there.map(|(spot, mark)| (spot, Some(mark))));
+    marks.sort_by_key(|(spot, _)| *spot);
+    let values = values(&marks, &before.values().flatten().collect::<Vec<_>>());
+    for (at, item) in list.iter_mut().enumerate() {
+        let own = values.range((at, 0)..(at + 1, 0));
+        let mut changes = Vec::new();
+        let text = text_of(request, item);
+        let message = own.clone().next().and_then(|_| raw::parse(&text).ok());
+        for ((_, block), mark) in own {
+            changes.extend(message.as_ref().and_then(|message| change(message, *block, mark)));
+        }
+        if changes.is_empty() {
             continue;
         }
-        let Some(change) = marked(&shown, mark_of(text)) else { continue };
-        let shown = raw::patch(&shown, &[change])?;
-        *target = match record(target) {
+        let shown = raw::patch(&text, &changes)?;
+        *item = match record_of(item) {
             Some(record) => Item::Changed(record, shown),
             None => Item::New(raw::parse(&shown).unwrap_or_default()),
         };
@@ -61,152 +72,197 @@ pub(crate) fn moved(request: &Request, list: &mut [Item]) -> Result<(), RawError
 /// Whether the client asks Anthropic to keep what it caches for an hour: by the newest mark in a message, or the last one
 /// before the messages where none of them has one.
 pub(crate) fn for_an_hour(request: &Request) -> bool {
-    let body = request.body();
-    let marks = memmem::find_iter(body.as_bytes(), MEMBER).filter_map(|at| {
-        let value = body.get(at + MEMBER.len()..)?.trim_start().strip_prefix(':')?;
-        let mark: Value = serde_json::Deserializer::from_str(value).into_iter().next()?.ok()?;
-        mark.is_object().then(|| (request.record_at(at).is_some(), mark))
-    });
-    let newest = marks.max_by_key(|(in_message, _)| *in_message);
-    newest.is_some_and(|(_, mark)| mark["ttl"] == "1h")
+    let newest = marked_records(request).pop_last().and_then(|(_, mut marks)| marks.pop());
+    newest.or_else(|| Around::of(request).last()).is_some_and(|mark| is_hour(&mark))
 }
 
-/// The records that hold marks, with their texts.
-fn marked_records(request: &Request) -> BTreeMap<u32, &str> {
+fn is_hour(mark: &Value) -> bool {
+    mark["ttl"] == "1h"
+}
+
+/// The marks around the messages.
+#[derive(Default)]
+struct Around {
+    tools: Vec<Value>,
+    system: Vec<Value>,
+    /// That of the request, by which the provider marks the last block that it can.
+    of_request: Option<Value>,
+}
+
+impl Around {
+    fn of(request: &Request) -> Self {
+        let body = request.body().as_bytes();
+        let outside = |at: usize| request.record_at(at).is_none();
+        if !memmem::find_iter(body, MARK).any(outside) {
+            return Self::default();
+        }
+        let root = raw::parse(&request.with_list(&[])).unwrap_or_default();
+        let of = |list: &str| {
+            root[list].as_array().into_iter().flatten().filter_map(mark_of).cloned().collect()
+        };
+        Self { tools: of("tools"), system: of("system"), of_request: mark_of(&root).cloned() }
+    }
+
+    fn count(&self) -> usize {
+        self.tools.len() + self.system.len() + usize::from(self.of_request.is_some())
+    }
+
+    fn last(mut self) -> Option<Value> {
+        self.of_request.or_else(|| self.system.pop()).or_else(|| self.tools.pop())
+    }
+}
+
+/// The list that is to be sent.
+struct Sent<'a> {
+    request: &'a Request,
+    list: &'a [Item],
+    /// Marks of the client that are in it.
+    standing: Vec<(Spot, Value)>,
+}
+
+impl<'a> Sent<'a> {
+    fn new(request: &'a Request, list: &'a [Item], before: &BTreeMap<u32, Vec<Value>>) -> Self {
+        let mut standing = Vec::new();
+        for (at, item) in list.iter().enumerate() {
+            // What was written by a fold is not the client's.
+            if record_of(item).is_some_and(|record| before.contains_key(&record)) {
+                let message = raw::parse(&text_of(request, item)).unwrap_or_default();
+                let marks = marks(&message).into_iter();
+                standing.extend(marks.map(|(block, mark)| ((at, block), mark.clone())));
+            }
+        }
+        Self { request, list, standing }
+    }
+
+    /// For each mark that is not in it any more, how many messages are before its place.
+    fn lost(&self, before: &BTreeMap<u32, Vec<Value>>) -> Vec<usize> {
+        let mut lost = Vec::new();
+        for (record, marks) in before {
+            let of_it = |at: usize| record_of(&self.list[at]) == Some(*record);
+            let there = self.standing.iter().filter(|((at, _), _)| of_it(*at)).count();
+            let shown = self.list.iter().rposition(|item| record_of(item) == Some(*record));
+            let newer = |item: &Item| record_of(item).is_some_and(|other| other > *record);
+            let behind = shown.map(|at| at + 1).or_else(|| self.list.iter().position(newer));
+            let missing = marks.len().saturating_sub(there);
+            lost.extend(std::iter::repeat_n(behind.unwrap_or(self.list.len()), missing));
+        }
+        lost
+    }
+
+    /// The block that the provider marks by itself, where no mark of the client's is on it.
+    fn automatic(&self, mark: &Value) -> Option<(Spot, Value)> {
+        let last = (0..self.list.len()).rev();
+        let spot = last.filter_map(|at| Some((at, *self.blocks(at).last()?))).next()?;
+        let is_free = !self.standing.iter().any(|(other, _)| *other == spot);
+        is_free.then(|| (spot, mark.clone()))
+    }
+
+    /// Where the next mark goes whose place has so many messages before it: to the nearest message without one; where
+    /// all have one, to a further block.
+    fn spot(&self, behind: usize, chosen: &BTreeSet<Spot>, whole: Option<Spot>) -> Option<Spot> {
+        let taken = || self.standing.iter().map(|(spot, _)| spot).chain(chosen).chain(&whole);
+        let nearest = || (0..behind).rev().chain(behind..self.list.len());
+        let has_none = |at: &usize| !taken().any(|(other, _)| other == at);
+        let free = |at: usize| {
+            let mut blocks = self.blocks(at).into_iter().rev().map(move |block| (at, block));
+            blocks.find(|spot| !taken().any(|other| other == spot))
+        };
+        nearest().filter(has_none).find_map(free).or_else(|| nearest().find_map(free))
+    }
+
+    /// The blocks of a message that may have a mark. A text that is the whole message becomes one.
+    fn blocks(&self, at: usize) -> Vec<usize> {
+        let message = raw::parse(&text_of(self.request, &self.list[at])).unwrap_or_default();
+        match &message["content"] {
+            Value::String(text) if !text.trim().is_empty() => vec![0],
+            Value::Array(blocks) => {
+                let may = |block: &Value| match block["type"].as_str() {
+                    Some("thinking" | "redacted_thinking") => false,
+                    Some("text") => {
+                        block["text"].as_str().is_some_and(|text| !text.trim().is_empty())
+                    }
+                    _ => block.is_object(),
+                };
+                (0..blocks.len()).filter(|index| may(&blocks[*index])).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// The values of marks without one, from those that the client set, in order. What is kept for an hour must be before
+/// what is not, so one that stands may decide for those beside it.
+fn values(marks: &[(Spot, Option<Value>)], wanted: &[&Value]) -> BTreeMap<Spot, Value> {
+    let new = marks.iter().enumerate().filter(|(_, (_, mark))| mark.is_none());
+    let value = |at: usize| {
+        let (before, behind) = (marks[..at].iter().rev(), marks[at..].iter());
+        let hour = behind.filter_map(|(_, mark)| mark.as_ref()).find(|mark| is_hour(mark));
+        let short = || before.filter_map(|(_, mark)| mark.as_ref()).find(|mark| !is_hour(mark));
+        hour.or_else(short).or_else(|| wanted.get(at).copied()).cloned()
+    };
+    let ephemeral = || json!({"type": "ephemeral"});
+    new.map(|(at, (spot, _))| (*spot, value(at).unwrap_or_else(ephemeral))).collect()
+}
+
+/// The records that hold marks, with these in order.
+fn marked_records(request: &Request) -> BTreeMap<u32, Vec<Value>> {
     // In one pass over the body: a request has few marks and many messages.
     let places = memmem::find_iter(request.body().as_bytes(), MARK);
     let records: BTreeSet<u32> = places.filter_map(|at| request.record_at(at)).collect();
-    let texts = records.iter().filter_map(|record| Some((*record, request.record(*record)?)));
-    texts.filter(|(_, text)| !marks(text).is_empty()).collect()
+    let marked = records.into_iter().filter_map(|record| {
+        let message = raw::parse(request.record(record)?).ok()?;
+        let marks: Vec<_> = marks(&message).into_iter().map(|(_, mark)| mark.clone()).collect();
+        (!marks.is_empty()).then_some((record, marks))
+    });
+    marked.collect()
 }
 
-/// The marks in a message, in order.
-fn marks(text: &str) -> Vec<Value> {
-    if !text.contains(MARK) {
-        return Vec::new();
-    }
-    let message = raw::parse(text).unwrap_or_default();
-    let blocks = message["content"].as_array().into_iter().flatten();
-    let inner = |block: &Value| block["content"].as_array().cloned().unwrap_or_default();
+/// The marks in a message, in order, with the block that each is in: on blocks, and on those within them.
+fn marks(message: &Value) -> Vec<(usize, &Value)> {
+    let blocks = message["content"].as_array().into_iter().flatten().enumerate();
     blocks
-        .flat_map(|block| std::iter::once(block.clone()).chain(inner(block)))
-        .filter_map(|block| block.get(MARK).filter(|mark| !mark.is_null()).cloned())
+        .flat_map(|(at, block)| {
+            let lists = [&block["content"], &block["source"]["content"]];
+            let inner = lists.into_iter().filter_map(Value::as_array).flatten();
+            inner.chain([block]).filter_map(mark_of).map(move |mark| (at, mark))
+        })
         .collect()
 }
 
-/// The last mark in a message.
-fn mark_of(text: &str) -> Value {
-    marks(text).pop().unwrap_or_else(|| json!({"type": "ephemeral"}))
+/// The mark of a block.
+fn mark_of(block: &Value) -> Option<&Value> {
+    block.get(MARK).filter(|mark| mark.is_object())
 }
 
-/// The change that marks a message; `None` where no block of it may have a mark.
-fn marked(text: &str, mark: Value) -> Option<(String, Change)> {
-    let message = raw::parse(text).ok()?;
-    let at = "/content".to_owned();
+fn record_of(item: &Item) -> Option<u32> {
+    match item {
+        Item::Keep(record) | Item::Changed(record, _) => Some(*record),
+        Item::New(_) => None,
+    }
+}
+
+/// A message as it is to be sent.
+fn text_of<'a>(request: &'a Request, item: &'a Item) -> Cow<'a, str> {
+    match item {
+        Item::Keep(record) => Cow::Borrowed(request.record(*record).unwrap_or_default()),
+        Item::Changed(_, text) => Cow::Borrowed(text),
+        Item::New(value) => Cow::Owned(value.to_string()),
+    }
+}
+
+/// The change that marks a block of a message.
+fn change(message: &Value, block: usize, mark: &Value) -> Option<(String, Change)> {
     match &message["content"] {
-        Value::String(text) if !text.is_empty() => {
+        Value::String(text) => {
             let block = json!([{"type": "text", "text": text, MARK: mark}]);
-            Some((at, Change::Set(block.to_string())))
+            Some(("/content".to_owned(), Change::Set(block.to_string())))
         }
-        Value::Array(blocks) => {
-            let may = |block: &Value| match block["type"].as_str() {
-                Some("thinking" | "redacted_thinking") => false,
-                Some("text") => block["text"].as_str().is_some_and(|text| !text.is_empty()),
-                _ => true,
-            };
-            let block = blocks.iter().rposition(may)?;
-            Some((format!("{at}/{block}/{MARK}"), Change::Set(mark.to_string())))
+        Value::Array(_) => {
+            Some((format!("/content/{block}/{MARK}"), Change::Set(mark.to_string())))
         }
         _ => None,
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use foldback_wire::Dialect;
-
-    fn body(messages: &[&str]) -> String {
-        format!(r#"{{"messages": [{}]}}"#, messages.join(","))
-    }
-
-    /// What is shown as items: those that were sent so, what was cut of the second, and what is new.
-    fn items(before: &[&str], after: &[&str], cut: &str) -> Vec<Item> {
-        let item = |text: &&str| match before.iter().position(|before| before == text) {
-            Some(record) => Item::Keep(record.try_into().unwrap()),
-            None if *text == cut => Item::Changed(1, cut.to_owned()),
-            None => Item::New(raw::parse(text).unwrap()),
-        };
-        after.iter().map(item).collect()
-    }
-
-    #[test]
-    fn a_mark_goes_to_the_last_message_before_its_own() {
-        let plain = |name: &str| format!(r#"{{"role":"user","content":"{name}"}}"#);
-        let marked = |name: &str| {
-            format!(
-                r#"{{"role":"user","content":[{{"type":"text","text":"{name}","cache_control":{{"type":"ephemeral"}}}}]}}"#
-            )
-        };
-        let cut = r#"{"role":"user","content":[{"type":"tool_result","content":"cut","cache_control":{"type":"ephemeral"}}]}"#;
-        let thought = r#"{"role":"assistant","content":[{"type":"text","text":"t"},{"type":"thinking","thinking":"h"}]}"#;
-        let thought_marked = r#"{"role":"assistant","content":[{"type":"text","text":"t","cache_control":{"type":"ephemeral"}},{"type":"thinking","thinking":"h"}]}"#;
-        let (a, b, c, s) = (plain("a"), plain("b"), plain("c"), plain("s"));
-        let (am, bm, cm, sm) = (marked("a"), marked("b"), marked("c"), marked("s"));
-        // What the client sent, what the view shows, and what becomes of it.
-        type Row<'a> = (&'a str, Vec<&'a str>, Vec<&'a str>, Vec<&'a str>);
-        let rows: [Row<'_>; 8] = [
-            ("no marks", vec![&a, &b], vec![&s, &b], vec![&s, &b]),
-            ("all there", vec![&am, &b, &cm], vec![&am, &cm], vec![&am, &cm]),
-            ("one gone", vec![&am, &b, &cm], vec![&s, &b, &cm], vec![&sm, &b, &cm]),
-            ("in the middle", vec![&a, &bm, &c], vec![&a, &c], vec![&am, &c]),
-            ("nothing before", vec![&am, &b], vec![&b], vec![&b]),
-            ("two to one place", vec![&am, &bm, &c], vec![&s, &c], vec![&sm, &c]),
-            ("edited, not gone", vec![&a, &bm], vec![&a, cut], vec![&a, cut]),
-            (
-                "not on thoughts",
-                vec![thought, &bm, &c],
-                vec![thought, &c],
-                vec![thought_marked, &c],
-            ),
-        ];
-        for (name, before, after, expected) in rows {
-            let request = Request::parse(Dialect::Anthropic, body(&before)).unwrap();
-            let mut list = items(&before, &after, cut);
-            moved(&request, &mut list).unwrap();
-            assert_eq!(request.with_list(&list), body(&expected), "{name}");
-        }
-    }
-
-    #[test]
-    fn the_newest_mark_says_how_long_the_cache_is_to_live() {
-        let message = |mark: &str| {
-            format!(
-                r#""messages":[{{"role":"user","content":[{{"type":"text","text":"a"{mark}}}]}}]"#
-            )
-        };
-        let (hour, five) = (
-            r#","cache_control":{"type":"ephemeral","ttl":"1h"}"#,
-            r#","cache_control": {"type":"ephemeral"}"#,
-        );
-        let system = |mark: &str| format!(r#""system":[{{"type":"text","text":"s"{mark}}}]"#);
-        let tool = r#""messages":[{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"t","input":{"ttl":"1h"}}]}]"#;
-        let said = r#""messages":[{"role":"user","content":"\"cache_control\":{\"ttl\":\"1h\"}"}]"#;
-        let rows = [
-            ("no mark", message(""), false),
-            ("an hour", message(hour), true),
-            ("five minutes", message(five), false),
-            ("none", message(r#","cache_control":null"#), false),
-            ("of the system prompt", format!("{},{}", system(hour), message("")), true),
-            ("the message counts", format!("{},{}", system(hour), message(five)), false),
-            ("wherever it stands", format!("{},{}", message(five), system(hour)), false),
-            ("of the request", format!(r#"{}{hour}"#, message("")), true),
-            ("an argument", tool.to_owned(), false),
-            ("a text", said.to_owned(), false),
-        ];
-        for (name, members, expected) in rows {
-            let request = Request::parse(Dialect::Anthropic, format!("{{{members}}}")).unwrap();
-            assert_eq!(for_an_hour(&request), expected, "{name}");
-        }
-    }
-}
+mod tests;

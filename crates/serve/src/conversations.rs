@@ -321,10 +321,11 @@ impl Kept {
         Arc::clone(&entry.followed)
     }
 
-    /// Notes the bytes of a conversation, with those of what is kept for its page and for its answers.
+    /// Notes the bytes of a conversation, with those of what is kept for its page, for its answers and for its next request.
     fn weigh(&mut self, id: Id, bytes: usize) {
         let Some(entry) = self.entries.peek_mut(&id) else { return };
-        let beside = entry.course.bytes() + answers::bytes(entry.course.requests);
+        let seen = entry.seen.as_ref().map_or(0, |seen| seen.bytes());
+        let beside = entry.course.bytes() + answers::bytes(entry.course.requests) + seen;
         let bytes = bytes + size_of::<Entry>() + beside;
         self.bytes = self.bytes - entry.bytes + bytes;
         entry.bytes = bytes;

@@ -47,7 +47,7 @@ impl Course {
 
     /// Bytes that it takes in memory.
     pub(crate) fn bytes(&self) -> usize {
-        self.sizes.capacity() * size_of::<Sizes>()
+        self.sizes.capacity() * size_of::<Sizes>() + self.model.capacity()
     }
 
     /// The sizes of the latest request.

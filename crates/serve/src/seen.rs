@@ -36,6 +36,11 @@ pub(crate) struct Begun {
 }
 
 impl Seen {
+    /// Bytes that it takes in memory beside those of its conversation.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.outline.bytes()
+    }
+
     /// Whether a body may begin with the bytes of this one.
     pub(crate) fn may_begin(&self, body: &[u8]) -> bool {
         let end = self.outline.end();

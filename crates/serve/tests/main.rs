@@ -8,6 +8,7 @@ mod apart;
 mod cache;
 mod fold;
 mod journal;
+mod marks;
 mod page;
 mod pass;
 mod recover;

@@ -1,6 +1,6 @@
 //! What can be wrong with a request or an answer.
 
-use crate::shared::messages::Problem;
+use crate::shared::messages::{Problem, wrong};
 use crate::shared::raw::RawError;
 use crate::shared::rewrite::Stale;
 use foldback_core::provider::{ErrorKind, ProviderError};
@@ -111,7 +111,7 @@ impl From<RawError> for WireError {
 }
 
 impl From<Problem> for WireError {
-    fn from(Problem { pointer, detail, .. }: Problem) -> Self {
-        Self::Shape { pointer, detail }
+    fn from(problem: Problem) -> Self {
+        Self::Shape { detail: wrong(&problem.detail).to_owned(), pointer: problem.pointer }
     }
 }

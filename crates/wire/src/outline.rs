@@ -84,6 +84,11 @@ impl Outline {
         last.map_or(0, |last| last.end)
     }
 
+    /// Bytes that it takes in memory beside its messages and what stands for them: of what is sent around them.
+    pub fn bytes(&self) -> usize {
+        self.tail.len() + self.model.as_ref().map_or(0, String::len) + self.read.around()
+    }
+
     /// How many messages are known.
     pub fn count(&self) -> usize {
         self.count

@@ -3,7 +3,7 @@
 use crate::message::{Call, Kind, Said, said};
 use crate::text::{Lines, Look, Word, offset};
 use foldback_core::history::History;
-use foldback_core::log::{Message, Role};
+use foldback_core::log::{Message, Role, Weighed};
 use rustc_hash::FxHashMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -78,6 +78,35 @@ pub struct Numbered<T> {
     seen: Vec<T>,
 }
 
+/// What is known, with the history.
+#[derive(Default)]
+struct Kept(Mutex<Known>);
+
+impl Weighed for Kept {
+    fn bytes(&self) -> usize {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let numbers = |numbers: &Numbers| 4 * (numbers.lines.capacity() + numbers.terms.capacity());
+        let texts = known.texts.iter().map(|texts| {
+            texts.capacity() * size_of::<Numbers>() + texts.iter().map(numbers).sum::<usize>()
+        });
+        known.words.bytes()
+            + known.lines.bytes()
+            + known.texts.capacity() * size_of::<Vec<Numbers>>()
+            + texts.sum::<usize>()
+            + known.files.capacity() * (size_of::<(Word, FileSeen)>() + 1)
+            + 4 * (known.at.capacity() + known.turn_at.capacity())
+    }
+}
+
+impl<T> Numbered<T> {
+    /// Bytes that it takes in memory beside itself.
+    fn bytes(&self) -> usize {
+        // A table has room for a seventh more, and a byte beside each place.
+        self.numbers.capacity() * (size_of::<(u64, u32)>() + 1) * 8 / 7
+            + self.seen.capacity() * size_of::<T>()
+    }
+}
+
 impl<T: Default> Numbered<T> {
     /// The number of a hash.
     pub fn number(&self, hash: u64) -> Option<u32> {
@@ -141,7 +170,7 @@ pub struct Known {
 impl Known {
     /// Gives `look` what is known of a history. Undoing a fold withdraws entries alone, of which nothing is known.
     pub fn of<T>(history: &History, look: impl FnOnce(&Self) -> T) -> T {
-        let known: &Mutex<Self> = history.derived().get_or(Mutex::default);
+        let Kept(known): &Kept = history.derived().get_or_weighed(Kept::default);
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
         for pos in known.upto..history.len() {
             let message = history.get(pos);

@@ -1,7 +1,7 @@
 //! What a message says, read once: the lines of its results, and the words and lines of its calls.
 
 use crate::text::{LineKey, Lines, Term, Word, telling};
-use foldback_core::log::{Message, PartKind, Role, ToolCall};
+use foldback_core::log::{Message, PartKind, Role, ToolCall, Weighed};
 use rustc_hash::FxHashSet;
 use serde_json::Value;
 
@@ -59,9 +59,25 @@ pub struct Said {
     pub answer: bool,
 }
 
+impl Weighed for Said {
+    fn bytes(&self) -> usize {
+        let call = |call: &Call| {
+            let texts = call.id.len() + call.label.len() + call.written.len();
+            let keys = [&call.keys, &call.subject, &call.old, &call.removed]
+                .map(|keys| size_of_val(&keys[..]));
+            let terms = call.terms.capacity() * size_of::<Term>();
+            size_of::<Call>() + texts + keys.iter().sum::<usize>() + terms + call.lines.bytes()
+        };
+        self.results.capacity() * (size_of::<Lines>() + size_of::<Option<Box<Call>>>())
+            + self.results.iter().map(Lines::bytes).sum::<usize>()
+            + self.calls.iter().flatten().map(|made| call(made)).sum::<usize>()
+            + self.prose.capacity() * size_of::<Term>()
+    }
+}
+
 /// Reads a message. The result is kept with it.
 pub fn said(message: &Message) -> &Said {
-    message.derived.get_or(|| {
+    message.derived.get_or_weighed(|| {
         let mut out = Said { answer: message.role == Role::Assistant, ..Said::default() };
         for part in &message.parts {
             let (mut lines, mut call) = (Lines::default(), None);

@@ -74,6 +74,11 @@ pub struct Lines {
 }
 
 impl Lines {
+    /// Bytes that it takes in memory beside itself.
+    pub(crate) fn bytes(&self) -> usize {
+        self.lines.capacity() * size_of::<Line>() + self.terms.capacity() * size_of::<Term>()
+    }
+
     /// Reads a text.
     pub fn of(text: &str) -> Self {
         let mut out = Self::default();

@@ -4,7 +4,8 @@ import os
 from typing import Any, Dict, Iterable, List, Optional, Union
 
 from . import _foldback
-from ._foldback import Comparison
+from ._arguments import several, tokens
+from ._foldback import Comparison, Error
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -35,7 +36,7 @@ def compare(
     options = _options(presets, window, max_output, model, estimator, experiment, project, since)
     options["--prices"] = prices
     switches = {"--redact": redact, "--strict": strict}
-    parts = [f"--scores={os.fspath(part)}" for part in _several(scores)]
+    parts = [f"--scores={part}" for part in _several("scores", scores)]
     return _foldback.compare(parts + _arguments(paths, options, exclude, switches))
 
 
@@ -59,12 +60,22 @@ def score(
     The presets and the other options must be the same there.
     """
     options = _options(presets, window, max_output, model, estimator, experiment, project, since)
-    options["--out"] = os.fspath(out)
+    options["--out"] = _path("out", out)
     _foldback.score(_arguments(paths, options, exclude, {"--strict": strict}))
 
 
-def _several(paths: Union[Path, Iterable[Path]]) -> Iterable[Path]:
-    return [paths] if isinstance(paths, (str, os.PathLike)) else paths
+def _several(name: str, given: Union[Path, Iterable[Path]]) -> List[str]:
+    """Paths or texts; one of them alone is one."""
+    if isinstance(given, (str, bytes, os.PathLike)):
+        return [_path(name, given)]
+    return [_path(name, path) for path in several(name, "a path or a list of paths", given)]
+
+
+def _path(name: str, given: Any) -> str:
+    try:
+        return os.fsdecode(given)
+    except TypeError as wrong:
+        raise Error(f"{name} is a path or a text, not {given!r}") from wrong
 
 
 def _options(
@@ -78,8 +89,10 @@ def _options(
     since: Optional[str],
 ) -> Dict[str, Any]:
     """The options that both commands have."""
+    tokens("window", window)
+    tokens("max_output", max_output)
     return {
-        "--preset": ",".join(os.fspath(preset) for preset in _several(presets or ())) or None,
+        "--preset": ",".join(_several("presets", presets or ())) or None,
         "--window": window,
         "--max-output": max_output,
         "--model": model,
@@ -93,6 +106,6 @@ def _options(
 def _arguments(paths: Union[Path, Iterable[Path]], options: Dict[str, Any], exclude: Iterable[str], switches: Dict[str, bool]) -> List[str]:
     """The arguments of the command."""
     given = [f"{name}={value}" for name, value in options.items() if value is not None]
-    given += [f"--exclude={text}" for text in exclude]
+    given += [f"--exclude={text}" for text in _several("exclude", exclude)]
     given += [name for name, on in switches.items() if on]
-    return [*given, "--", *(os.fspath(path) for path in _several(paths))]
+    return [*given, "--", *_several("paths", paths)]

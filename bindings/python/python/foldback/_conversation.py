@@ -1,10 +1,11 @@
 """`compact`, and `Conversation`, which does the same from call to call."""
 
 import json
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
-from . import _shapes
+from . import _arguments, _shapes
 from ._foldback import Engine, Error, Preset
+from ._read import Read
 
 PresetLike = Union[str, Preset]
 
@@ -75,21 +76,23 @@ class Conversation:
         tools: Optional[Sequence[Any]] = None,
         protocol: Optional[str] = None,
     ) -> None:
-        if protocol is not None and protocol not in _shapes.FORMS:
-            raise Error(f"no protocol is called {protocol!r}; known are {', '.join(_shapes.FORMS)}")
-        for name, limit in (("window", window), ("max_output", max_output)):
-            if limit is not None and (not isinstance(limit, int) or limit < 1):
-                raise Error(f"{name} is a number of tokens, not {limit!r}")
+        _arguments.protocol(protocol)
+        _arguments.tokens("window", window)
+        _arguments.tokens("max_output", max_output)
+        _arguments.text("model", model)
+        _arguments.system(system)
         self.preset = preset if isinstance(preset, Preset) else Preset(preset)
         #: All messages so far, as they were given.
         self.messages: List[Any] = []
         self.system = system
-        self.tools = tools
+        self.tools = _arguments.tools(tools)
         self._limits = (window, max_output, model)
+        self._protocol = protocol
         # What is wrong with the limits is said now, not at the first message. What all protocols have in common is read
         # as Chat Completions until it is known.
         self._known = protocol is not None
         self._form = _shapes.FORMS[protocol or "openai-chat"]
+        self._read = Read()
         self._engine = Engine(self.preset, self._form.protocol, *self._limits)
 
     def append(self, *messages: Any) -> None:
@@ -101,8 +104,11 @@ class Conversation:
 
         Many strategies decide by reported usage. Without it they go by an estimate.
         """
+        found = _shapes.protocol_of_response(response)
         if not self._known:
-            self._set_form(_shapes.protocol_of_response(response))
+            self._set_form(found)
+        if type(self._form) is _shapes.Form and found != self._form.protocol:
+            raise Error(f"the response is of {found}, and the conversation of {self._form.protocol}")
         added = _shapes.answer_in(response, self._form.protocol)
         self._engine.answered(len(self.messages) + self._offset(self.system), _shapes.dump(response, ""))
         self.messages.extend(added)
@@ -120,33 +126,37 @@ class Conversation:
         `system` and `tools` are those of this request, where they change from call to call.
         """
         system = self.system if system is None else system
-        tools = self.tools if tools is None else tools
-        if isinstance(messages, (str, bytes, dict)):
-            raise Error(f"messages are a list of messages, not {type(messages).__name__}")
-        messages = list(messages)
+        tools = _arguments.tools(self.tools if tools is None else tools)
+        _arguments.system(system)
+        messages = _arguments.several("messages", "a list of messages", messages)
         if not messages:
             return []
         if not self._known:
             self._set_form(_shapes.protocol_of(messages, system))
         form = self._form
-        texts = form.texts(messages)
         offset = self._offset(system)
-        told = ((index + offset, form.response(message)) for index, message in enumerate(messages))
-        answers = [(number, json.dumps(response)) for number, response in told if response is not None]
+        texts: List[str] = []
+        answers: List[Tuple[int, str]] = []
+        for index, message in enumerate(messages):
+            text, response = self._read.of(f"/{form.list_name}/{index}", message, self._text)
+            texts.append(text)
+            if response is not None:
+                answers.append((index + offset, response))
         if offset:
             texts.insert(0, _shapes.dump({"role": "system", "content": system}, "/system"))
-        body = _shapes.body(form, texts, self._limits[2], system, tools)
+        body = _shapes.body(form, texts, self._limits[2], system, tools, self._read)
         folded = []
-        for number, text in self._engine.fold(body, answers):
+        for number, made in self._engine.fold(body, answers):
             original = None if number is None or number < offset else messages[number - offset]
-            if text is not None:
-                folded.append(form.load(text, original))
+            if made is not None:
+                folded.append(form.load(made, original))
             elif original is not None:
                 folded.append(original)
         return folded
 
     def compact(self, instructions: Optional[str] = None) -> bool:
         """Folds now, whatever the thresholds are. Whether there was something to fold; see `view` for the result."""
+        _arguments.text("instructions", instructions)
         return self._engine.compact(instructions)
 
     def overflow(self) -> bool:
@@ -178,9 +188,18 @@ class Conversation:
             return {"type": "function", **tool["function"]}
         return dict(tool["function"]) if self._form.protocol == "gemini" else tool
 
+    def _text(self, message: Any, path: str) -> Tuple[str, Optional[str]]:
+        """The JSON text of a message, and what the provider said of it."""
+        if self._protocol is not None:
+            _shapes.check(message, path, self._protocol)
+        response = self._form.response(message)
+        text = self._form.text(message, path)
+        return text, None if response is None else json.dumps(response)
+
     def _set_form(self, name: Optional[str]) -> None:
         if name is None:
             return
+        self._read = Read()
         form, before = _shapes.FORMS[name], self._form
         self._form, self._known = form, True
         if form.protocol != before.protocol:

@@ -12,8 +12,10 @@ class Error(ValueError):
 
 @final
 class Preset:
-    """A strategy: a preset by its name or one of its aliases, or one from TOML."""
+    """A strategy: a preset by its name or one of its aliases, or one from TOML. Two are equal if their values are."""
 
+    def __eq__(self, other: object) -> bool: ...
+    def __hash__(self) -> int: ...
     def __new__(cls, name: str) -> "Preset": ...
     @staticmethod
     def from_toml(text_or_path: Union[str, "os.PathLike[str]"]) -> "Preset":

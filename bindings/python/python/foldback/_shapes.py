@@ -5,6 +5,7 @@ import json
 from typing import Any, Dict, Iterator, List, Optional, Sequence
 
 from ._foldback import Error
+from ._read import Read
 
 
 class Form:
@@ -16,9 +17,9 @@ class Form:
         #: The list of messages in the body of a request.
         self.list_name = list_name
 
-    def texts(self, messages: Sequence[Any]) -> List[str]:
-        """The JSON text of each message."""
-        return [dump(message, f"/{self.list_name}/{index}") for index, message in enumerate(messages)]
+    def text(self, message: Any, path: str) -> str:
+        """The JSON text of a message."""
+        return dump(message, path)
 
     def load(self, text: str, original: Any) -> Any:
         """A message that is new, or was changed from `original`."""
@@ -35,15 +36,13 @@ class PydanticAi(Form):
     def __init__(self) -> None:
         super().__init__("pydantic-ai")
 
-    def texts(self, messages: Sequence[Any]) -> List[str]:
+    def text(self, message: Any, path: str) -> str:
         from pydantic_ai.messages import ModelMessagesTypeAdapter
 
-        dumped = []
-        for index, message in enumerate(messages):
-            try:
-                dumped.append(ModelMessagesTypeAdapter.dump_json([message], warnings="error")[1:-1].decode())
-            except ValueError as wrong:
-                raise error(f"/messages/{index}", f"is no message of pydantic-ai: {wrong}") from wrong
+        try:
+            dumped: str = ModelMessagesTypeAdapter.dump_json([message], warnings="error")[1:-1].decode()
+        except ValueError as wrong:
+            raise error(path, f"is no message of pydantic-ai: {wrong}") from wrong
         return dumped
 
     def load(self, text: str, original: Any) -> Any:
@@ -58,18 +57,14 @@ class LangChain(Form):
     def __init__(self) -> None:
         super().__init__("openai-chat")
 
-    def texts(self, messages: Sequence[Any]) -> List[str]:
+    def text(self, message: Any, path: str) -> str:
         from langchain_core.messages import convert_to_openai_messages
 
-        dumped = []
-        for index, message in enumerate(messages):
-            path = f"/messages/{index}"
-            try:
-                plain = convert_to_openai_messages(message)
-            except (TypeError, ValueError) as wrong:
-                raise error(path, f"is no message of LangChain: {wrong}") from wrong
-            dumped.append(dump(plain, path))
-        return dumped
+        try:
+            plain = convert_to_openai_messages(message)
+        except (TypeError, ValueError) as wrong:
+            raise error(path, f"is no message of LangChain: {wrong}") from wrong
+        return dump(plain, path)
 
     def load(self, text: str, original: Any) -> Any:
         from langchain_core.messages import convert_to_messages
@@ -102,13 +97,11 @@ class GoogleGenAi(Form):
     def __init__(self) -> None:
         super().__init__("gemini", "contents")
 
-    def texts(self, messages: Sequence[Any]) -> List[str]:
-        dumped = []
-        for index, message in enumerate(messages):
-            try:
-                dumped.append(message.model_dump_json(exclude_none=True, by_alias=True))
-            except (AttributeError, ValueError) as wrong:
-                raise error(f"/contents/{index}", f"is no content of the Google Gen AI SDK: {wrong}") from wrong
+    def text(self, message: Any, path: str) -> str:
+        try:
+            dumped: str = message.model_dump_json(exclude_none=True, by_alias=True)
+        except (AttributeError, ValueError) as wrong:
+            raise error(path, f"is no content of the Google Gen AI SDK: {wrong}") from wrong
         return dumped
 
     def load(self, text: str, original: Any) -> Any:
@@ -124,15 +117,11 @@ class Bedrock(Form):
     def __init__(self) -> None:
         super().__init__("anthropic")
 
-    def texts(self, messages: Sequence[Any]) -> List[str]:
-        dumped = []
-        for index, message in enumerate(messages):
-            path = f"/messages/{index}"
-            if not isinstance(message, dict) or not isinstance(message.get("content"), list):
-                raise error(path, "is no message of Bedrock")
-            blocks = [_from_bedrock(block) for block in message["content"]]
-            dumped.append(dump({"role": message.get("role"), "content": blocks}, path))
-        return dumped
+    def text(self, message: Any, path: str) -> str:
+        if not isinstance(message, dict) or not isinstance(message.get("content"), list):
+            raise error(path, "is no message of Bedrock")
+        blocks = [_from_bedrock(block) for block in message["content"]]
+        return dump({"role": message.get("role"), "content": blocks}, path)
 
     def load(self, text: str, original: Any) -> Any:
         made = json.loads(text)
@@ -155,6 +144,8 @@ class Bedrock(Form):
         return {**original, "content": parts}
 
     def response(self, message: Any) -> Optional[Dict[str, Any]]:
+        if not isinstance(message, dict):
+            return None
         usage = (message.get("metadata") or {}).get("usage")
         if not usage:
             return None
@@ -246,11 +237,42 @@ _ANTHROPIC = ("tool_use", "tool_result", "thinking", "redacted_thinking", "image
 _CHAT = ("image_url", "input_audio", "file", "refusal")
 
 
+#: What a message of one provider has and no other provider's. The engine would keep it as something unknown.
+_OWN_BLOCKS = {
+    "tool_use": "anthropic",
+    "tool_result": "anthropic",
+    "server_tool_use": "anthropic",
+    "input_text": "openai-responses",
+    "output_text": "openai-responses",
+    "image_url": "openai-chat",
+}
+_OWN_ITEMS = ("function_call", "function_call_output")
+
+
 def error(path: str, detail: str) -> Error:
     """An error about a message."""
     raised = Error(f"{path}: {detail}")
     raised.path = path
     return raised
+
+
+def check(message: Any, path: str, protocol: str) -> None:
+    """Refuses a message that is of another provider than the argument `protocol` says."""
+    found = _provider_of(message)
+    if found is not None and type(FORMS[protocol]) is Form and found != protocol:
+        raise error(path, f"is a message of {found}, and the argument protocol is {protocol!r}; leave it out, and the form is recognised")
+
+
+def _provider_of(message: Any) -> Optional[str]:
+    """The only provider that a message can be of."""
+    if isinstance(_get(message, "parts"), list):
+        return "gemini"
+    if _get(message, "tool_calls") or _get(message, "role") == "tool":
+        return "openai-chat"
+    if _get(message, "type") in _OWN_ITEMS:
+        return "openai-responses"
+    kinds = (_get(block, "type") for block in _blocks(message))
+    return next((_OWN_BLOCKS[kind] for kind in kinds if isinstance(kind, str) and kind in _OWN_BLOCKS), None)
 
 
 def protocol_of(messages: Sequence[Any], system: Any = None) -> Optional[str]:
@@ -282,7 +304,7 @@ def protocol_of_response(response: Any) -> str:
     for name, protocol in (("choices", "openai-chat"), ("output", "openai-responses"), ("content", "anthropic"), ("candidates", "gemini")):
         if _get(response, name) is not None:
             return protocol
-    raise error("", "is no response of a known protocol")
+    raise Error("the response is of no known protocol")
 
 
 def answer_in(response: Any, protocol: str) -> List[Any]:
@@ -298,17 +320,17 @@ def answer_in(response: Any, protocol: str) -> List[Any]:
     return [_get(choices[0], answer)]
 
 
-def body(form: Form, messages: Sequence[str], model: Optional[str], system: Any, tools: Any) -> str:
-    """The body of a request, from the JSON text of its messages."""
+def body(form: Form, messages: Sequence[str], model: Optional[str], system: Any, tools: Any, read: Read) -> str:
+    """The body of a request, from the JSON text of its messages. `read` knows what was read before."""
     protocol = form.protocol
     members: Dict[str, str] = {}
     if model is not None:
         members["model"] = dump(model, "/model")
     if system is not None and protocol != "openai-chat":
         name = {"openai-responses": "instructions", "gemini": "systemInstruction"}.get(protocol, "system")
-        members[name] = dump(system, f"/{name}")
+        members[name] = read.of(f"/{name}", system, dump)
     if tools:
-        members["tools"] = dump(list(tools), "/tools")
+        members["tools"] = read.of("/tools", list(tools), dump)
     members[form.list_name] = "[" + ",".join(messages) + "]"
     return "{" + ",".join(f'"{name}":{text}' for name, text in members.items()) + "}"
 

@@ -51,6 +51,9 @@ pub(crate) struct CorpusArgs {
     /// Treat warnings of the importers as errors.
     #[arg(long)]
     pub(crate) strict: bool,
+    /// Links in folders are followed to what is below these places alone; everywhere if there are none.
+    #[arg(skip)]
+    pub(crate) only_below: Vec<PathBuf>,
 }
 
 /// Where results are kept.

@@ -4,10 +4,12 @@
 //! Each tool is a command with some of its options, or `recall`. Only files below the given paths are read, nothing is written, and no
 //! model is asked. What can't be done is an answer with the reason, for the model to read.
 
+mod lines;
+
 use super::{compact, explain, inspect};
 use crate::args::{Args, Command, Mcp};
 use crate::error::Error;
-use crate::{input, output, strategies};
+use crate::{folder, input, output, strategies};
 use foldback::Registry;
 use foldback::live::recall::{Page, Recall};
 use foldback::live::tools;
@@ -36,7 +38,7 @@ pub(crate) fn run(args: &Mcp) -> Result<(), Error> {
         .build()
         .map_err(|error| Error::Usage(format!("can't create a runtime: {error}")))?;
     let served = runtime.block_on(async {
-        let service = sessions.serve(rmcp::transport::stdio()).await;
+        let service = sessions.serve(lines::Lines::start()).await;
         service
             .map_err(|error| error.to_string())?
             .waiting()
@@ -54,8 +56,18 @@ fn roots(args: &Mcp) -> Result<Vec<PathBuf>, Error> {
         true => input::discovered()?,
         false => args.paths.clone(),
     };
-    let resolved = |path: PathBuf| path.canonicalize().map_err(|error| Error::File { path, error });
-    paths.into_iter().map(resolved).collect()
+    paths.iter().map(|path| resolved(path)).collect()
+}
+
+/// A file or a folder, as it is without links. A read of anything else may never end.
+fn resolved(path: &Path) -> Result<PathBuf, Error> {
+    let fail = |error| Error::File { path: path.to_owned(), error };
+    let found = path.canonicalize().map_err(fail)?;
+    let kind = found.metadata().map_err(fail)?;
+    if kind.is_file() || kind.is_dir() {
+        return Ok(found);
+    }
+    Err(Error::Usage(format!("{} is neither a file nor a folder", path.display())))
 }
 
 /// The server.
@@ -164,7 +176,11 @@ impl Sessions {
                 Some(path) => vec![allowed(&roots, path)?],
                 None => roots.to_vec(),
             };
-            run_command("inspect", &[], &paths)
+            let Command::Inspect(mut args) = parsed("inspect", &[], &paths)? else {
+                return Err(Error::Usage("no session was named".to_owned()));
+            };
+            args.corpus.only_below = roots.to_vec();
+            Ok(inspect::Found::of(&args)?.text(output::width()))
         })
         .await
     }
@@ -250,9 +266,10 @@ async fn answer(
 ) -> CallToolResult {
     let done = tokio::task::spawn_blocking(work).await;
     let text = |text: String| vec![ContentBlock::text(text)];
+    let offset = offset.unwrap_or(0);
     match done {
-        Ok(Ok(whole)) => CallToolResult::success(text(page(&whole, offset.unwrap_or(0)))),
-        Ok(Err(error)) => CallToolResult::error(text(error.to_string())),
+        Ok(Ok(whole)) => CallToolResult::success(text(page(&whole, offset))),
+        Ok(Err(error)) => CallToolResult::error(text(page(&error.to_string(), offset))),
         Err(_) => CallToolResult::error(text("a fault of foldback ended it".to_owned())),
     }
 }
@@ -272,10 +289,8 @@ fn page(whole: &str, offset: usize) -> String {
 
 /// The file or folder, if it is below one of the paths.
 fn allowed(roots: &[PathBuf], path: &str) -> Result<PathBuf, Error> {
-    let given = Path::new(path);
-    let found = given.canonicalize();
-    let found = found.map_err(|error| Error::File { path: given.to_owned(), error })?;
-    if roots.iter().any(|root| found.starts_with(root)) {
+    let found = resolved(Path::new(path))?;
+    if folder::is_below(&found, roots) {
         return Ok(found);
     }
     let roots: Vec<String> = roots.iter().map(|root| root.display().to_string()).collect();
@@ -321,7 +336,6 @@ fn parsed(name: &str, options: &[String], paths: &[PathBuf]) -> Result<Command, 
 fn run_command(name: &str, options: &[String], paths: &[PathBuf]) -> Result<String, Error> {
     let width = output::width();
     match parsed(name, options, paths)? {
-        Command::Inspect(args) => Ok(inspect::Found::of(&args)?.text(width)),
         Command::Explain(args) => explain::text(&args, width),
         Command::Compact(args) => Ok(match compact::compact(&args)? {
             compact::Output::Message(text)

@@ -158,6 +158,141 @@ fn each_tool_says_what_it_should() {
     }
 }
 
+/// A folder may hold what leads out of it and what never ends; a server answers all the same, and from the folder alone.
+#[cfg(unix)]
+#[test]
+fn only_files_below_the_folders_are_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let (inside, outside) = (at("inside"), at("outside"));
+    for path in [&inside, &outside] {
+        std::fs::create_dir(path).unwrap();
+        std::fs::copy(root().join(SESSION), path.join("own.jsonl")).unwrap();
+    }
+    std::fs::copy(root().join(SESSION), outside.join("secret.jsonl")).unwrap();
+    let link = |to: &std::path::Path, name: &str| {
+        std::os::unix::fs::symlink(to, inside.join(name)).unwrap();
+    };
+    link(&outside, "folder");
+    link(&outside.join("secret.jsonl"), "linked.jsonl");
+    link(&inside.join("own.jsonl"), "again.jsonl");
+    link(std::path::Path::new("/dev/zero"), "zero.jsonl");
+    let fifo = inside.join("pipe.jsonl");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let inside = inside.to_str().unwrap();
+    let below = |name: &str| format!("{inside}/{name}");
+    let rows = [
+        ("inspect", json!({}), true, "2 sessions"),
+        ("inspect", json!({ "path": inside }), true, "2 sessions"),
+        ("inspect", json!({}), true, "linked.jsonl: a link leads out of what may be read"),
+        ("inspect", json!({ "path": below("linked.jsonl") }), false, "not among the sessions"),
+        ("inspect", json!({ "path": below("folder") }), false, "not among the sessions"),
+        ("inspect", json!({ "path": below("again.jsonl") }), true, "tool calls    112"),
+        ("inspect", json!({ "path": below("zero.jsonl") }), false, "neither a file nor a folder"),
+        ("inspect", json!({ "path": below("pipe.jsonl") }), false, "neither a file nor a folder"),
+        (
+            "recall",
+            json!({ "path": below("pipe.jsonl"), "query": "q" }),
+            false,
+            "neither a file nor a folder",
+        ),
+        (
+            "compact",
+            json!({ "path": below("pipe.jsonl"), "preset": "none" }),
+            false,
+            "neither a file nor a folder",
+        ),
+        (
+            "explain",
+            json!({ "path": below("pipe.jsonl"), "preset": "pi" }),
+            false,
+            "neither a file nor a folder",
+        ),
+    ];
+    let calls: Vec<(&str, Value)> =
+        rows.iter().map(|(tool, arguments, ..)| (*tool, arguments.clone())).collect();
+    for ((tool, arguments, done, part), (text, failed)) in
+        rows.iter().zip(called(&[inside], &calls))
+    {
+        assert!(text.contains(part), "{tool} {arguments}: {text}");
+        assert_eq!(failed, !done, "{tool} {arguments}: {text}");
+        assert!(!text.contains("secret"), "{tool} {arguments}: {text}");
+    }
+    let ran = run(&["mcp", &below("pipe.jsonl")], "", &[]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("neither a file nor a folder"), "{}", ran.stderr);
+}
+
+#[test]
+fn errors_have_pages_like_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..400 {
+        crate::common::write(folder.path(), &format!("{number:0>100}.json"), "{}");
+    }
+    let long = "x".repeat(40_000);
+    let folder = folder.path().to_str().unwrap();
+    let rows = [
+        ("inspect", json!({}), "more bytes: the same with \"offset\": "),
+        ("inspect", json!({ "offset": 16_000 }), "more bytes: the same with \"offset\": "),
+        ("inspect", json!({ "path": long }), "more bytes: the same with \"offset\": "),
+        ("explain", json!({ "path": folder, "preset": long }), "more bytes"),
+        ("recall", json!({ "path": long, "query": "q" }), "more bytes"),
+    ];
+    let calls: Vec<(&str, Value)> =
+        rows.iter().map(|(tool, arguments, ..)| (*tool, arguments.clone())).collect();
+    for ((tool, _, part), (text, failed)) in rows.iter().zip(called(&[folder], &calls)) {
+        assert!(failed && text.contains(part), "{tool}: {text}");
+        assert!(text.len() <= 16_100, "{tool}: {} bytes", text.len());
+    }
+}
+
+#[test]
+fn a_line_that_is_no_json_is_answered() {
+    let rows: [(&str, &[u8]); 6] = [
+        ("words", b"not json"),
+        ("cut", br#"{"jsonrpc": "2.0", "id": 7, "method": "#),
+        ("two", br#"{"jsonrpc": "2.0"}{"#),
+        ("no text", b"\"\xff\xfe\""),
+        ("too deep", &[b'['; 1_000]),
+        ("too long", &vec![b' '; 17 << 20]),
+    ];
+    for (name, line) in rows {
+        for is_begun in [false, true] {
+            let mut server = start(&["mcp", "examples/sessions"], &[]);
+            let mut input = server.stdin.take().unwrap();
+            let mut answers = BufReader::new(server.stdout.take().unwrap()).lines();
+            let mut answer =
+                || -> Value { serde_json::from_str(&answers.next().unwrap().unwrap()).unwrap() };
+            let params = json!({
+                "protocolVersion": "2025-06-18",
+                "capabilities": {},
+                "clientInfo": { "name": "test", "version": "1" },
+            });
+            let begin =
+                json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
+            if is_begun {
+                writeln!(input, "{begin}\n\n").unwrap();
+                assert_eq!(answer()["id"], 1, "{name}");
+            }
+            input.write_all(&[line, b"\n"].concat()).unwrap();
+            let refused = answer();
+            assert_eq!(refused["error"]["code"], -32_700, "{name}: {refused}");
+            // It goes on.
+            if !is_begun {
+                writeln!(input, "{begin}").unwrap();
+                assert_eq!(answer()["id"], 1, "{name}");
+            }
+            writeln!(input, "{}", json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" })).unwrap();
+            assert_eq!(answer()["id"], 2, "{name}");
+            // The last line counts, too, and is answered before the end.
+            input.write_all(b"{").unwrap();
+            drop(input);
+            assert_eq!(answer()["error"]["code"], -32_700, "{name}");
+            assert!(server.wait().unwrap().success());
+        }
+    }
+}
+
 #[test]
 fn pages_are_the_whole() {
     let whole = std::fs::read_to_string(root().join(SESSION)).unwrap();

@@ -8,6 +8,12 @@ use std::any::{Any, TypeId};
 use std::fmt;
 use std::sync::OnceLock;
 
+/// A value that says how much memory it takes.
+pub trait Weighed: Any + Send + Sync {
+    /// Bytes beside those of the value itself, by estimate.
+    fn bytes(&self) -> usize;
+}
+
 /// Values that follow from a message or a history alone, one of each type.
 ///
 /// A clone starts with none, and two messages are equal whatever was derived from them.
@@ -17,20 +23,48 @@ pub struct Derived(OnceLock<Box<Slots>>);
 /// A few values side by side, so that finding one reads one place of memory and not a chain of them.
 #[derive(Default)]
 struct Slots {
-    values: [OnceLock<(TypeId, Box<dyn Any + Send + Sync>)>; 6],
+    values: [OnceLock<Slot>; 6],
     more: Derived,
 }
 
+struct Slot {
+    of: TypeId,
+    value: Box<dyn Any + Send + Sync>,
+    /// Bytes that it takes in memory now, where that is much.
+    weigh: fn(&(dyn Any + Send + Sync)) -> usize,
+}
+
 impl Derived {
-    /// The value of this type, made by `derive` the first time. It must follow from its owner alone.
+    /// The value of this type, made by `derive` the first time. It must follow from its owner alone, and be small beside it.
     pub fn get_or<T: Any + Send + Sync>(&self, derive: impl Fn() -> T) -> &T {
+        self.find(derive, |_| 0)
+    }
+
+    /// The same for a value that may take more memory than its owner, which says how much.
+    pub fn get_or_weighed<T: Weighed>(&self, derive: impl Fn() -> T) -> &T {
+        self.find(derive, |value| value.downcast_ref().map_or(0, T::bytes))
+    }
+
+    /// Bytes that the values take in memory now which say so.
+    pub fn bytes(&self) -> usize {
+        let Some(slots) = self.0.get() else { return 0 };
+        let values = slots.values.iter().filter_map(OnceLock::get);
+        values.map(|slot| (slot.weigh)(&*slot.value)).sum::<usize>() + slots.more.bytes()
+    }
+
+    fn find<T: Any + Send + Sync>(
+        &self,
+        derive: impl Fn() -> T,
+        weigh: fn(&(dyn Any + Send + Sync)) -> usize,
+    ) -> &T {
         let mut derived = self;
         loop {
             let slots = derived.0.get_or_init(Box::default);
             for slot in &slots.values {
-                let (of, value) = slot.get_or_init(|| (TypeId::of::<T>(), Box::new(derive())));
-                if *of == TypeId::of::<T>()
-                    && let Some(value) = value.downcast_ref()
+                let make = || Slot { of: TypeId::of::<T>(), value: Box::new(derive()), weigh };
+                let slot = slot.get_or_init(make);
+                if slot.of == TypeId::of::<T>()
+                    && let Some(value) = slot.value.downcast_ref()
                 {
                     return value;
                 }

@@ -19,7 +19,7 @@ mod todo;
 pub(crate) use answer::is_zero;
 pub use answer::{Answer, Finish, Price, Usage};
 pub use count::{CountCache, Counts};
-pub use derived::Derived;
+pub use derived::{Derived, Weighed};
 pub use message::{EntryKind, Message, Origin, Role};
 pub use part::{Marker, Media, Part, PartKind, ResultStatus, ToolCall, ToolResult};
 pub use todo::open_items;

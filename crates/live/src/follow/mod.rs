@@ -14,7 +14,7 @@ mod size;
 
 use crate::Journal;
 use crate::journal::JournalError;
-use foldback_core::conversation::{Conversation, Report, Signals};
+use foldback_core::conversation::{Conversation, FoldId, Report, Signals};
 use foldback_core::log::{Answer, Message, PartKind, Role, Usage};
 use foldback_core::meter::MeterId;
 use foldback_core::moment::Moment;
@@ -51,6 +51,8 @@ pub struct Followed {
     /// Bytes that the first messages of the history take in memory, and how many of them.
     bytes: usize,
     weighed: usize,
+    /// Bytes of folds, by how many there were and which one was the last.
+    folds: ((usize, Option<FoldId>), usize),
     /// Tokens of the latest request: the recorded frame and the view.
     requested: u64,
     model: Option<String>,
@@ -93,6 +95,7 @@ impl Followed {
             received: 0,
             bytes: 0,
             weighed: 0,
+            folds: ((0, None), 0),
             requested: 0,
             model: None,
             path: None,
@@ -167,15 +170,26 @@ impl Followed {
         self.base + self.log.len()
     }
 
-    /// Bytes that it takes in memory, by estimate: messages and what folds wrote, keys and rows, and the frame.
+    /// Bytes that it takes in memory, by estimate: messages and what folds wrote, keys and rows, the frame and the model's
+    /// name.
     pub fn bytes(&mut self) -> usize {
         let history = self.conversation.history();
         let new = history.range(self.weighed..history.len());
         self.bytes += new.map(|(_, message)| size::of_message(message)).sum::<usize>();
         self.weighed = history.len();
-        // One frame is here, another is kept for reading the next request.
-        let frames = 2 * size::of_frame(self.conversation.frame());
-        size::CONVERSATION + self.bytes + size::of_folds(self.conversation.folds()) + frames
+        let folds = self.conversation.folds();
+        let now = (folds.len(), folds.last().map(|fold| fold.id));
+        if self.folds.0 != now {
+            self.folds = (now, size::of_folds(folds));
+        }
+        // The engine knows the model, too.
+        let model = 2 * self.model.as_ref().map_or(0, String::len);
+        let frame = size::of_frame(self.conversation.frame());
+        // It grows with every look of a stage at an old message, too.
+        let history = self.conversation.history();
+        let derived = history.iter().map(|(_, message)| message.derived.bytes()).sum::<usize>();
+        let derived = derived + history.derived().bytes();
+        size::CONVERSATION + self.bytes + self.folds.1 + frame + model + derived
     }
 
     /// The key after the last of them.

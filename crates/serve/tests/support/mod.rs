@@ -47,7 +47,8 @@ impl Proxy {
         panic!("a journal stays in use");
     }
 
-    fn run(server: Server) -> Self {
+    /// One that runs from here on.
+    pub(crate) fn run(server: Server) -> Self {
         let address = server.address();
         let (stop, stopped) = oneshot::channel::<()>();
         let running = tokio::spawn(server.run(async move {

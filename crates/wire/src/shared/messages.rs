@@ -86,6 +86,12 @@ impl Messages {
         }
     }
 
+    /// Bytes of the texts of what is sent around the messages.
+    pub(crate) fn around(&self) -> usize {
+        let frame = self.frame.segments().iter().map(|segment| segment.text.len());
+        frame.chain(self.opening.iter().map(String::len)).sum()
+    }
+
     /// Whether there is a message yet.
     pub fn has_begun(&self) -> bool {
         self.begun || !self.messages.is_empty()
@@ -289,6 +295,12 @@ impl Messages {
         self.problem(ProblemKind::UnknownType, pointer, unknown_part(what, name));
         parts::unknown(name, raw)
     }
+}
+
+/// What is wrong, without what a reader that goes on did about it: an error stops instead.
+pub fn wrong(detail: &str) -> &str {
+    let done = ["; left out", "; read as text", "; kept as it is"];
+    done.iter().find_map(|done| detail.strip_suffix(done)).unwrap_or(detail)
 }
 
 /// What is said of a role that is not known.
