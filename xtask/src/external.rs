@@ -111,6 +111,21 @@ const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
+        name: "browser: a foreign page and the proxy, in a browser",
+        needs: &[&["python3"], CHROMIUM],
+        runs: &[BUILD_PROXY, &["python3", "tests/page/stranger.py", "{foldback}"]],
+        ..PLAIN
+    },
+    External {
+        name: "attack: the proxy between hostile clients and a hostile provider",
+        needs: &[&["python3"]],
+        runs: &[
+            &["cargo", "build", "--release", "--quiet", "--package", "foldback-cli"],
+            &["python3", "tests/attack/proxy.py", "{released}"],
+        ],
+        ..PLAIN
+    },
+    External {
         name: "packages: a crate outside of the workspace, from the packed archives",
         needs: &[&["tar"]],
         runs: &[&["cargo", "xtask", "package"]],
@@ -426,9 +441,11 @@ fn target(root: &Path) -> PathBuf {
 fn works(command: &[&str], root: &Path, home: &str) -> bool {
     let built = target(root).join("debug");
     let (foldback, agent) = (built.join("foldback"), built.join("examples/agent"));
+    let released = target(root).join("release/foldback");
     let named = |arg: &str| match arg {
         "{foldback}" => foldback.clone().into_os_string(),
         "{agent}" => agent.clone().into_os_string(),
+        "{released}" => released.clone().into_os_string(),
         arg => arg.replace("{home}", home).into(),
     };
     let args = command[1..].iter().map(|arg| named(arg));

@@ -1,14 +1,19 @@
 //! Who may use the proxy.
 //!
-//! On a loopback address any program of this machine may. A page in a browser must not: by a name that resolves to
-//! this machine it could reach the proxy, so the name in `Host` must be one of this machine's. With a token, every
-//! request must carry it.
+//! On a loopback address any program of this machine may. A page in a browser must not. By a name that resolves to
+//! this machine it could reach the proxy, so the name in `Host` must be one of this machine's. It could also send to the
+//! proxy's own name what needs nobody's leave, a form or a text; but browsers say with it from where it comes (`Origin`,
+//! `Sec-Fetch-Site`), and only the proxy's own page and a person who types the address may ask. With a token, every request
+//! must carry it.
 
 use crate::headers::TOKEN;
 use crate::settings::Settings;
 use axum::http::HeaderMap;
-use axum::http::header::HOST;
+use axum::http::header::{HOST, HeaderName, ORIGIN};
 use std::net::IpAddr;
+
+/// From where a browser sends a request, as it says itself.
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Decides who may use the proxy.
 pub(crate) struct Access {
@@ -24,6 +29,8 @@ pub(crate) enum Refused {
     Token,
     /// The host is not this machine.
     Host,
+    /// Another page sends it.
+    Page,
 }
 
 impl Refused {
@@ -32,6 +39,7 @@ impl Refused {
         match self {
             Self::Token => 401,
             Self::Host => 421,
+            Self::Page => 403,
         }
     }
 
@@ -40,6 +48,7 @@ impl Refused {
         match self {
             Self::Token => "token",
             Self::Host => "host",
+            Self::Page => "page",
         }
     }
 
@@ -50,6 +59,10 @@ impl Refused {
             Self::Host => {
                 "this proxy answers at 127.0.0.1 and localhost only; to use another name, start it with --allow-remote and --token"
             }
+            Self::Page => {
+                "a page in a browser can't use this proxy: the request has a foreign Origin, or is from another site \
+                 (Sec-Fetch-Site). To see the proxy's own page, type its address"
+            }
         }
     }
 }
@@ -58,6 +71,22 @@ impl Access {
     pub(crate) fn new(settings: &Settings) -> Self {
         let token = settings.token.as_ref().map(|token| blake3::hash(token.as_bytes()));
         Self { local: settings.is_local() && !settings.allow_remote, token }
+    }
+
+    /// Whether a request is from no page, or from the proxy's own. Everything needs this.
+    pub(crate) fn check_page(headers: &HeaderMap) -> Result<(), Refused> {
+        let own = headers.get(HOST).map(|host| host.as_bytes());
+        let is_own = |origin: &[u8]| {
+            let authority = [&b"http://"[..], b"https://"]
+                .iter()
+                .find_map(|scheme| origin.strip_prefix(*scheme));
+            authority
+                .is_some_and(|authority| own.is_some_and(|own| own.eq_ignore_ascii_case(authority)))
+        };
+        let is_here = |site: &[u8]| matches!(site, b"same-origin" | b"none");
+        let origins = headers.get_all(ORIGIN).iter().all(|origin| is_own(origin.as_bytes()));
+        let sites = headers.get_all(FETCH_SITE).iter().all(|site| is_here(site.as_bytes()));
+        if origins && sites { Ok(()) } else { Err(Refused::Page) }
     }
 
     /// Whether a request may be answered.
@@ -102,6 +131,50 @@ mod tests {
         ] {
             assert_eq!(is_this_machine(host.as_bytes()), ours, "{host}");
         }
+    }
+
+    #[test]
+    fn only_the_own_page_is_answered() {
+        let rows = [
+            ("", "", true),
+            ("http://127.0.0.1:8787", "same-origin", true),
+            ("HTTP://127.0.0.1:8787", "", false),
+            ("https://127.0.0.1:8787", "", true),
+            ("", "none", true),
+            ("", "same-origin", true),
+            ("", "cross-site", false),
+            // Another program of this machine has its page there.
+            ("", "same-site", false),
+            ("", "Cross-Site", false),
+            ("", "unheard-of", false),
+            ("null", "", false),
+            ("http://evil.example", "", false),
+            ("http://localhost:8787", "", false),
+            ("http://127.0.0.1:3000", "same-site", false),
+            ("http://127.0.0.1:8787.evil.example", "", false),
+            ("http://127.0.0.1:8787@evil.example", "", false),
+            ("http://127.0.0.1", "", false),
+            ("vscode-webview://x", "", false),
+            ("http://127.0.0.1:8787", "cross-site", false),
+            ("http://evil.example", "same-origin", false),
+        ];
+        for (origin, site, answered) in rows {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, "127.0.0.1:8787".parse().unwrap());
+            for (name, value) in [(ORIGIN, origin), (FETCH_SITE, site)] {
+                if !value.is_empty() {
+                    headers.append(name, value.parse().unwrap());
+                }
+            }
+            assert_eq!(Access::check_page(&headers).is_ok(), answered, "{origin}, {site}");
+        }
+        // Without a host nothing is the own page, and one of two is enough to be foreign.
+        let mut headers = HeaderMap::new();
+        headers.append(ORIGIN, "http://127.0.0.1:8787".parse().unwrap());
+        assert!(Access::check_page(&headers).is_err());
+        headers.insert(HOST, "127.0.0.1:8787".parse().unwrap());
+        headers.append(ORIGIN, "http://evil.example".parse().unwrap());
+        assert!(Access::check_page(&headers).is_err());
     }
 
     #[test]

@@ -106,7 +106,7 @@ impl Answers {
 
     /// Remembers what is beside a journal. A line that was not finished is as if it had not come.
     pub(crate) fn restore(&self, journal: &Path) {
-        let Ok(bytes) = std::fs::read(journals::answers(journal)) else { return };
+        let Some(bytes) = journals::read(&journals::answers(journal)) else { return };
         for line in bytes.split(|byte| *byte == b'\n') {
             let Ok((request, said, answer)) = serde_json::from_slice::<Line>(line) else {
                 continue;
@@ -127,6 +127,10 @@ fn write(journal: &Path, request: Key, reported: &Reported) -> io::Result<()> {
     let line: Line = (request.to_string(), reported.said.to_string(), reported.answer.clone());
     // A line that was not finished ends where the next begins.
     let line = format!("\n{}\n", serde_json::to_string(&line)?);
-    let file = OpenOptions::new().append(true).create(true).open(journals::answers(journal));
+    let path = journals::answers(journal);
+    if !journals::is_writable(&path) {
+        return Err(io::Error::other("is no plain file"));
+    }
+    let file = journals::private(OpenOptions::new().append(true).create(true)).open(path);
     file?.write_all(line.as_bytes())
 }

@@ -4,25 +4,33 @@ use crate::access::Access;
 use crate::conversations::Conversations;
 use crate::fold::{Turn, make};
 use crate::folding::Folding;
-use crate::forward::{Answer, Ask, Gathered, Pieces, answered, failure, gather, unreachable};
+use crate::forward::{
+    Answer, Ask, Gathered, Pieces, Silent, answered, failure, gather, is_silent, length, pieces,
+    unreachable, why_unreachable,
+};
 use crate::numbers::Numbers;
 use crate::outcome::Outcome;
 use crate::page;
+use crate::provider::{Stray, dialect, provider};
 use crate::refusal::refusal;
 use crate::server::ServeError;
 use crate::settings::Settings;
 use crate::upstream::Upstream;
 use crate::watch::Watch;
+use axum::body::Bytes;
 use axum::extract::Request;
-use axum::http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use axum::http::header::{
+    CACHE_CONTROL, CONNECTION, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
+    TRANSFER_ENCODING, UPGRADE,
+};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use foldback_provider_errors::Classifier;
 use foldback_wire::Dialect;
-use futures_util::stream::StreamExt as _;
-use rayon::ThreadPoolBuilder;
-use std::sync::Arc;
+use hyper_util::client::legacy::Error;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What all requests share.
 pub(crate) struct App {
@@ -31,6 +39,8 @@ pub(crate) struct App {
     upstream: Upstream,
     pub(crate) numbers: Arc<Numbers>,
     conversations: Arc<Conversations>,
+    /// Addresses of providers that could not be reached, until they answer again.
+    unreached: Mutex<BTreeSet<String>>,
 }
 
 impl std::fmt::Debug for App {
@@ -39,19 +49,8 @@ impl std::fmt::Debug for App {
     }
 }
 
-/// The protocol of a request. Only a conversation that is to be answered has one: counts of tokens, models and
-/// everything else goes through.
-fn dialect(method: &Method, path: &str) -> Option<Dialect> {
-    if method != Method::POST {
-        return None;
-    }
-    let ends = [
-        ("/messages", Dialect::Anthropic),
-        ("/chat/completions", Dialect::OpenAiChat),
-        ("/responses", Dialect::OpenAiResponses),
-    ];
-    ends.into_iter().find(|(end, _)| path.ends_with(end)).map(|(_, dialect)| dialect)
-}
+/// Longest body that is kept though nothing of it is read, so that it can be sent twice.
+const REPEATABLE: usize = 1 << 20;
 
 /// Whether a provider refused a request for its size.
 fn is_overflow(dialect: Dialect, status: StatusCode, words: &[u8]) -> bool {
@@ -65,12 +64,13 @@ fn is_overflow(dialect: Dialect, status: StatusCode, words: &[u8]) -> bool {
 
 impl App {
     pub(crate) fn new(settings: Settings, folding: Folding) -> Result<Self, ServeError> {
-        let threads = ThreadPoolBuilder::new().thread_name(|at| format!("fold-{at}")).build()?;
+        let say = Arc::clone(&settings.say);
         Ok(Self {
-            conversations: Arc::new(Conversations::new(folding, threads)?),
+            conversations: Arc::new(Conversations::new(folding, say)?),
             access: Access::new(&settings),
             upstream: Upstream::new(&settings)?,
             numbers: Arc::default(),
+            unreached: Mutex::default(),
             settings,
         })
     }
@@ -78,19 +78,21 @@ impl App {
     /// Answers a request.
     pub(crate) async fn answer(&self, request: Request) -> Response {
         let path = request.uri().path();
+        if let Err(refused) = Access::check_page(request.headers()) {
+            return self.refuse(refused.status(), refused.name(), refused.message());
+        }
         if path == "/healthz" {
             return "ok\n".into_response();
         }
         if let Err(refused) = self.access.check(request.headers()) {
-            self.numbers.refused(refused.name());
-            return failure(refused.status(), "foldback_access", refused.message());
+            return self.refuse(refused.status(), refused.name(), refused.message());
         }
         if path == "/metrics" && request.method() == Method::GET {
             let kind = HeaderValue::from_static("text/plain; version=0.0.4");
             let text = self.numbers.prometheus(&self.conversations);
             return ([(CONTENT_TYPE, kind)], text).into_response();
         }
-        if path == "/" && request.method() == Method::GET {
+        if path == "/" && [Method::GET, Method::HEAD].contains(request.method()) {
             let headers = [
                 (CONTENT_TYPE, "text/html; charset=utf-8"),
                 (CONTENT_SECURITY_POLICY, page::POLICY),
@@ -98,76 +100,146 @@ impl App {
             ];
             return (headers, page::page(&self.conversations)).into_response();
         }
+        if let Some(response) = self.other_protocol(&request) {
+            return response;
+        }
         let (head, body) = request.into_parts();
-        let Some(dialect) = dialect(&head.method, head.uri.path()) else {
-            let pieces = body.into_data_stream().boxed();
-            return self.pass(&head, None, pieces, "path").await;
+        let asked = head.uri.path_and_query().map_or("/", |asked| asked.as_str());
+        let ask = match self.ask(&head, asked) {
+            Ok(ask) => ask,
+            Err(stray) => return self.refuse(stray.status(), stray.name(), stray.message()),
         };
-        match gather(body, &head.headers, self.settings.max_body).await {
-            Gathered::Whole(body) => self.converse(&head, dialect, body).await,
-            Gathered::TooLarge(pieces) => self.pass(&head, Some(dialect), pieces, "large").await,
-            Gathered::Broken => failure(400, "foldback_request", "the body broke off"),
+        let length = length(&head.headers);
+        let pieces = pieces(body, self.settings.patience);
+        let Some(dialect) = dialect(&head.method, head.uri.path(), self.upstream.is_given()) else {
+            let has_body = length.is_some() || head.headers.contains_key(TRANSFER_ENCODING);
+            let most = if has_body { length.map_or(0, |_| REPEATABLE) } else { usize::MAX };
+            return match gather(pieces, length, most).await {
+                Gathered::Whole(body) => {
+                    let sent = ask.clone().whole(&self.upstream, body.into()).await;
+                    self.end(&ask, None, sent, Outcome::Passed("path"), None)
+                }
+                Gathered::TooLarge(pieces) => self.pass(ask, None, pieces, "path").await,
+                Gathered::Broken => broken(),
+                Gathered::Silent => self.silent(),
+            };
+        };
+        match gather(pieces, length, self.settings.max_body).await {
+            Gathered::Whole(body) => self.converse(&head, ask, dialect, body).await,
+            Gathered::TooLarge(pieces) => self.pass(ask, Some(dialect), pieces, "large").await,
+            Gathered::Broken => broken(),
+            Gathered::Silent => self.silent(),
         }
     }
 
+    /// The answer to what is no request of an API.
+    fn other_protocol(&self, request: &Request) -> Option<Response> {
+        if request.method() == Method::CONNECT {
+            let text = "this proxy stands before one provider and opens no tunnels: set the client's base URL to it, and not \
+                        HTTPS_PROXY";
+            return Some(self.refuse(501, "tunnel", text));
+        }
+        let upgrade = request.headers().get(UPGRADE)?.as_bytes();
+        if !upgrade.eq_ignore_ascii_case(b"websocket") {
+            // A client may offer HTTP/2; it goes on without.
+            return None;
+        }
+        let text =
+            "this proxy speaks HTTP and no websockets; nothing was sent. Have the client use HTTP";
+        let mut response = self.refuse(426, "upgrade", text);
+        response.headers_mut().insert(UPGRADE, HeaderValue::from_static("HTTP/1.1"));
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("upgrade"));
+        Some(response)
+    }
+
+    /// Refuses a request, and counts it.
+    fn refuse(&self, status: u16, name: &'static str, message: &str) -> Response {
+        self.numbers.refused(name);
+        failure(status, &format!("foldback_{name}"), message)
+    }
+
+    /// The answer to a client that stopped in the middle of its request.
+    fn silent(&self) -> Response {
+        let text = format!("{Silent}: nothing came for {} s", self.settings.patience.as_secs());
+        self.refuse(408, "silent", &text)
+    }
+
     /// Answers a request of a conversation.
-    async fn converse(&self, head: &Parts, dialect: Dialect, body: Vec<u8>) -> Response {
+    async fn converse(&self, head: &Parts, ask: Ask, dialect: Dialect, body: Vec<u8>) -> Response {
+        let upstream = &self.upstream;
         let packed = head.headers.get(CONTENT_ENCODING);
         if packed.is_some_and(|encoding| encoding != "identity") {
-            let sent = self.ask(head, Some(dialect)).whole(body.into()).await;
-            return self.end(Some(dialect), sent, Outcome::Passed("packed"), None);
+            let sent = ask.clone().whole(upstream, body.into()).await;
+            return self.end(&ask, Some(dialect), sent, Outcome::Passed("packed"), None);
         }
         let made = make(&self.conversations, dialect, body).await;
-        let mut ask = self.ask(head, Some(dialect));
-        if made.turn.is_some() {
-            // The answer is read as it goes through.
-            ask = ask.unpacked();
-        }
-        let sent = ask.clone().whole(made.body).await;
+        // The answer is read as it goes through.
+        let ask = if made.turn.is_some() { ask.unpacked() } else { ask };
+        let sent = ask.clone().whole(upstream, made.body).await;
         let (Outcome::Folded(_) | Outcome::Unchanged(_), Some(turn)) = (made.outcome, &made.turn)
         else {
-            return self.end(Some(dialect), sent, made.outcome, made.turn);
+            return self.end(&ask, Some(dialect), sent, made.outcome, made.turn);
         };
-        let (words, answer) = match sent {
+        let (words, first) = match sent {
             Ok(answer) => refusal(dialect, answer).await,
-            sent => return self.end(Some(dialect), sent, made.outcome, made.turn),
+            sent => return self.end(&ask, Some(dialect), sent, made.outcome, made.turn),
         };
-        if words.is_some_and(|words| is_overflow(dialect, answer.status(), &words))
+        if words.is_some_and(|words| is_overflow(dialect, first.status(), &words))
             && let Some((body, turn)) = turn.again().await
+            && let Some(second) = self.accepted(&ask, dialect, body).await
         {
             let outcome = Outcome::Recovered(turn.sizes);
-            let sent = ask.whole(body).await;
-            return self.end(Some(dialect), sent, outcome, Some(turn));
+            return self.end(&ask, Some(dialect), Ok(second), outcome, Some(turn));
         }
-        self.end(Some(dialect), Ok(answer), made.outcome, made.turn)
+        self.end(&ask, Some(dialect), Ok(first), made.outcome, made.turn)
+    }
+
+    /// The answer to a request that is sent once more. `None` where it fails again, in whatever way: the client is told
+    /// what was wrong with its own request.
+    async fn accepted(&self, ask: &Ask, dialect: Dialect, body: Bytes) -> Option<Answer> {
+        let answer = ask.clone().whole(&self.upstream, body).await.ok()?;
+        let (refused, answer) = refusal(dialect, answer).await;
+        (refused.is_none() && answer.status().is_success()).then_some(answer)
     }
 
     /// Sends a request through as it is.
     async fn pass(
         &self,
-        head: &Parts,
+        ask: Ask,
         dialect: Option<Dialect>,
         body: Pieces,
         why: &'static str,
     ) -> Response {
-        let sent = self.ask(head, dialect).streamed(head, body).await;
-        self.end(dialect, sent, Outcome::Passed(why), None)
+        let sent = ask.clone().streamed(&self.upstream, body).await;
+        match sent {
+            Err(error) if is_silent(&error) => self.silent(),
+            sent => self.end(&ask, dialect, sent, Outcome::Passed(why), None),
+        }
     }
 
-    fn ask(&self, head: &Parts, dialect: Option<Dialect>) -> Ask {
-        let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
-        Ask::new(&self.upstream.http, head, self.upstream.url(dialect, &head.headers, path))
+    /// The request that goes to the provider, without its body.
+    fn ask(&self, head: &Parts, asked: &str) -> Result<Ask, Stray> {
+        let (path, query) = (head.uri.path(), head.uri.query().unwrap_or_default());
+        let provider = match self.upstream.is_given() {
+            true => None,
+            false => Some(provider(path, query, &head.headers)?),
+        };
+        let target = self.upstream.target(provider, asked).ok_or(Stray::Path)?;
+        Ok(Ask::new(head, target))
     }
 
     fn end(
         &self,
+        ask: &Ask,
         dialect: Option<Dialect>,
-        sent: Result<Answer, reqwest::Error>,
+        sent: Result<Answer, Error>,
         outcome: Outcome,
         turn: Option<Turn>,
     ) -> Response {
+        let address = ask.address();
         match sent {
             Ok(answer) => {
+                self.unreached.lock().unwrap_or_else(PoisonError::into_inner).remove(&address);
                 self.numbers.request(dialect, outcome);
                 let watch = turn
                     .zip(dialect)
@@ -177,8 +249,19 @@ impl App {
             }
             Err(error) => {
                 self.numbers.request(dialect, Outcome::Unreachable);
-                unreachable(error)
+                let why = why_unreachable(&address, &error);
+                let mut unreached = self.unreached.lock().unwrap_or_else(PoisonError::into_inner);
+                // Clients try again, and one line says it.
+                if unreached.insert(address) {
+                    (self.settings.say)(&why);
+                }
+                unreachable(&why)
             }
         }
     }
+}
+
+/// The answer to a client that is likely gone.
+fn broken() -> Response {
+    failure(400, "foldback_request", "the body broke off")
 }

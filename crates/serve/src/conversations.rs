@@ -6,14 +6,21 @@
 //! message, the second of two clients) is a conversation of its own, followed from its beginning, and takes nothing from
 //! the one that it left.
 
+mod restore;
+
 use crate::answers::{self, Answers};
 use crate::bill::{self, Bill, Requests, Sums};
 use crate::course::Course;
 use crate::fold::Turn;
 use crate::folding::Folding;
-use crate::journals::{self, JournalsError, Named};
+use crate::journals::{self, Named};
 use crate::outcome::protocol;
 use crate::seen::{self, Begun, Seen};
+use crate::server::ServeError;
+use crate::settings::Say;
+use crate::shelf::Shelf;
+use crate::threads::Threads;
+use crate::told::Told;
 use foldback_core::conversation::Conversation;
 use foldback_core::log::{Message, Role};
 use foldback_core::meter::Meter;
@@ -24,16 +31,12 @@ use foldback_live::follow::identity::{self, Key};
 use foldback_live::follow::{Followed, base_of, frame_of};
 use foldback_wire::Request;
 use lru::LruCache;
-use rayon::ThreadPool;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::num::NonZeroUsize;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::runtime::Handle;
-use tokio::sync::oneshot;
 
 /// Number of a conversation, from 1.
 pub(crate) type Id = u64;
@@ -62,9 +65,8 @@ pub(crate) struct Conversations {
     kept: Mutex<Kept>,
     pub(crate) answers: Answers,
     unwritten: AtomicU64,
-    /// Requests are read and folded by as many threads as there are processors, and always by the same ones: the
-    /// allocator keeps memory for each thread that there ever was.
-    threads: ThreadPool,
+    say: Say,
+    pub(crate) threads: Threads,
 }
 
 struct Kept {
@@ -76,6 +78,8 @@ struct Kept {
     evicted: u64,
     /// By protocol, what the answers of all conversations cost, those that had to go included.
     sums: BTreeMap<&'static str, Sums>,
+    /// The journals of those that had to go.
+    shelf: Shelf,
 }
 
 struct Entry {
@@ -84,7 +88,7 @@ struct Entry {
     frame: Key,
     base: usize,
     bytes: usize,
-    /// Its journal, which goes with it.
+    /// Its journal.
     path: Option<PathBuf>,
     course: Course,
     /// Its latest request.
@@ -93,7 +97,7 @@ struct Entry {
 
 impl Conversations {
     /// None, or those of the folder of journals.
-    pub(crate) fn new(folding: Folding, threads: ThreadPool) -> Result<Self, JournalsError> {
+    pub(crate) fn new(folding: Folding, say: Say) -> Result<Self, ServeError> {
         let most = NonZeroUsize::new(folding.max_conversations).unwrap_or(NonZeroUsize::MIN);
         let kept = Kept {
             // The limit is kept by hand, where the tips are.
@@ -103,6 +107,7 @@ impl Conversations {
             bytes: 0,
             evicted: 0,
             sums: BTreeMap::new(),
+            shelf: Shelf::new(folding.max_journals),
         };
         let new = Self {
             folding,
@@ -110,45 +115,13 @@ impl Conversations {
             kept: Mutex::new(kept),
             answers: Answers::new(most),
             unwritten: AtomicU64::default(),
-            threads,
+            say,
+            threads: Threads::new()?,
         };
         if let Some(folder) = &new.folding.journal {
             new.restore(folder)?;
         }
         Ok(new)
-    }
-
-    fn restore(&self, folder: &Path) -> Result<(), JournalsError> {
-        for named in journals::all(folder)? {
-            let path = named.path(folder);
-            let empty = self.empty(Frame::default(), Limits::default());
-            let mut followed = Followed::restored(empty, named.base, named.key, &path)?;
-            self.answers.restore(&path);
-            let (tip, bytes) = (followed.key(), followed.bytes());
-            let mut kept = lock(&self.kept);
-            kept.next = kept.next.max(named.id + 1);
-            kept.insert(named.id, Held::new(followed), named.base, Some(path));
-            // Its frame is not known. An answer of the model is enough to go on.
-            kept.claim(named.id, tip, blake3::Hash::from_bytes([0; 32]));
-            kept.weigh(named.id, bytes);
-            kept.evict(self.folding.max_conversations, self.folding.max_bytes);
-        }
-        Ok(())
-    }
-
-    /// Does work that takes a processor, apart from the tasks that wait for connections. `None` where it panicked.
-    pub(crate) async fn work<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Option<T> {
-        let (done, answer) = oneshot::channel();
-        let runtime = Handle::current();
-        self.threads.spawn(move || {
-            let _entered = runtime.enter();
-            // After a panic nothing is sent, and nobody waits any more where the client is gone.
-            let _ = catch_unwind(AssertUnwindSafe(work)).map(|value| done.send(value));
-        });
-        answer.await.ok()
     }
 
     /// Counts a conversation that could not be written.
@@ -169,21 +142,37 @@ impl Conversations {
         let framed = hashed(&frame);
         let tip = identity::end(keys);
         let mut kept = lock(&self.kept);
-        let id = match kept.find(request, keys, base, framed) {
-            Some(id) => id,
-            None => {
-                let id = kept.next;
-                kept.next += 1;
-                let named = Named { dialect: request.dialect(), base, key: keys[base], id };
-                let path = self.folding.journal.as_ref().map(|folder| named.path(folder));
-                let followed = Followed::new(self.empty(frame, limits), base, keys[base])
-                    .written_to(path.clone());
-                kept.insert(id, Held::new(followed), base, path);
-                id
+        let mut found = kept.find(request, keys, base, framed);
+        if found.is_none()
+            && let Some((named, path)) = kept.shelf.take(keys, base, answered(request))
+        {
+            // Nobody waits while it is read.
+            drop(kept);
+            let read = self.read_journal(&named, &path);
+            kept = lock(&self.kept);
+            match read {
+                Ok(followed) => {
+                    found = Some(named.id);
+                    kept.restored(&named, path, followed);
+                }
+                // A request of it may still be under way, from before it had to go.
+                Err(_) => kept.shelf.put(path, None),
             }
-        };
+        }
+        let id = found.unwrap_or_else(|| {
+            let id = kept.next;
+            kept.next += 1;
+            let named = Named { dialect: request.dialect(), base, key: keys[base], id };
+            let path = self.folding.journal.as_ref().map(|folder| named.path(folder));
+            let followed = Followed::new(self.empty(id, frame, limits), base, keys[base])
+                .written_to(path.clone());
+            kept.insert(id, Held::new(followed), base, path);
+            id
+        });
         let followed = kept.claim(id, tip, framed);
-        kept.evict(self.folding.max_conversations, self.folding.max_bytes);
+        let gone = kept.evict(self.folding.max_conversations, self.folding.max_bytes);
+        drop(kept);
+        drop(gone);
         (id, followed)
     }
 
@@ -215,15 +204,19 @@ impl Conversations {
     }
 
     /// An engine of which nothing was seen.
-    fn empty(&self, frame: Frame, limits: Limits) -> Conversation {
+    fn empty(&self, id: Id, frame: Frame, limits: Limits) -> Conversation {
+        let (metrics, say) = (Arc::clone(&self.metrics), Arc::clone(&self.say));
         let services = Services::with_clock(Arc::clone(&self.folding.clock))
-            .with_observer(Arc::clone(&self.metrics) as _);
+            .with_observer(Arc::new(Told { id, metrics, say }));
         Conversation::new(Arc::clone(&self.folding.strategy), limits, frame, services)
     }
 
-    /// Forgets a conversation that can't be trusted any more.
+    /// Forgets a conversation that can't be trusted any more, with its journal.
     pub(crate) fn forget(&self, id: Id) {
-        lock(&self.kept).remove(id);
+        let gone = lock(&self.kept).remove(id);
+        if let Some(path) = gone.and_then(|entry| entry.path) {
+            journals::delete(&path);
+        }
     }
 
     /// Adds a request to the course of its conversation, which takes so many bytes in memory now. Where all together
@@ -234,7 +227,9 @@ impl Conversations {
         if let Some(entry) = kept.entries.peek_mut(&id) {
             entry.course.add(request, followed.sizes());
             kept.weigh(id, followed.bytes() + requests.bytes());
-            kept.evict(self.folding.max_conversations, self.folding.max_bytes);
+            let gone = kept.evict(self.folding.max_conversations, self.folding.max_bytes);
+            drop(kept);
+            drop(gone);
         }
     }
 
@@ -282,9 +277,7 @@ impl Conversations {
 
 impl Kept {
     fn find(&self, request: &Request, keys: &[Key], base: usize, frame: Key) -> Option<Id> {
-        let messages = request.messages();
-        let answered = messages.iter().position(|message| message.role == Role::Assistant);
-        let answered = answered.unwrap_or(usize::MAX);
+        let answered = answered(request);
         (1..keys.len()).rev().find_map(|seen| {
             let ids = self.tips.get(&keys[seen])?;
             let entries = ids.iter().filter_map(|id| Some((*id, self.entries.peek(id)?)));
@@ -341,25 +334,27 @@ impl Kept {
         }
     }
 
-    fn remove(&mut self, id: Id) {
+    fn remove(&mut self, id: Id) -> Option<Entry> {
         self.leave_tip(id);
-        if let Some(entry) = self.entries.pop(&id) {
-            self.bytes -= entry.bytes;
-            if let Some(path) = entry.path {
-                // One that stays is read at the next start, and goes then.
-                let _ = std::fs::remove_file(journals::answers(&path));
-                let _ = std::fs::remove_file(path);
-            }
-        }
+        let entry = self.entries.pop(&id)?;
+        self.bytes -= entry.bytes;
+        Some(entry)
     }
 
-    /// Lets the oldest go until what is kept is within the limits. The newest stays.
-    fn evict(&mut self, conversations: usize, bytes: usize) {
+    /// Lets the oldest go until what is kept is within the limits. The newest stays. Gives those that went: to drop one
+    /// takes time, in which nobody should wait.
+    fn evict(&mut self, conversations: usize, bytes: usize) -> Vec<Entry> {
+        let mut gone = Vec::new();
         while self.entries.len() > 1 && (self.entries.len() > conversations || self.bytes > bytes) {
-            let Some(oldest) = self.entries.peek_lru().map(|(id, _)| *id) else { return };
-            self.remove(oldest);
+            let Some(oldest) = self.entries.peek_lru().map(|(id, _)| *id) else { break };
+            let Some(mut entry) = self.remove(oldest) else { break };
+            if let Some(path) = entry.path.take() {
+                self.shelf.put(path, Some(entry.tip));
+            }
             self.evicted += 1;
+            gone.push(entry);
         }
+        gone
     }
 }
 
@@ -367,6 +362,12 @@ impl fmt::Debug for Conversations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Conversations").field("folding", &self.folding).finish_non_exhaustive()
     }
+}
+
+/// The place of the first answer of the model in a request.
+fn answered(request: &Request) -> usize {
+    let mut messages = request.messages().iter();
+    messages.position(|message| message.role == Role::Assistant).unwrap_or(usize::MAX)
 }
 
 fn hashed(frame: &Frame) -> Key {

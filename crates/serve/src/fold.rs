@@ -62,7 +62,7 @@ pub(crate) async fn make(
         Ok((turn, limits)) => turn.fold(limits, bytes),
         Err(why) => passed(why, bytes),
     };
-    let made = conversations.work(work).await;
+    let made = conversations.threads.work(body.len(), work).await;
     made.unwrap_or(Made { outcome: Outcome::Fault("panic"), body, turn: None })
 }
 
@@ -172,6 +172,7 @@ impl Turn {
     /// nothing was folded.
     pub(crate) async fn again(&self) -> Option<(Bytes, Turn)> {
         let mut turn = self.clone();
+        let bytes = turn.request.body().len();
         let again = move || {
             let conversations = Arc::clone(&turn.conversations);
             let mut guard = Guarded { conversations: &conversations, id: turn.id, good: false };
@@ -193,6 +194,6 @@ impl Turn {
             drop(held);
             Some((body, turn))
         };
-        self.conversations.work(again).await.flatten()
+        self.conversations.threads.work(bytes, again).await.flatten()
     }
 }

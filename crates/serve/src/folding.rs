@@ -38,6 +38,9 @@ pub struct Folding {
     pub max_bytes: usize,
     /// A folder that conversations are kept in, so that they survive a restart.
     pub journal: Option<PathBuf>,
+    /// Most conversations that stay in that folder after they had to go from memory. The one that went first is deleted
+    /// first.
+    pub max_journals: usize,
     /// Tells the time.
     pub clock: Arc<dyn Clock>,
 }
@@ -71,6 +74,7 @@ impl Folding {
             max_conversations: 1_000,
             max_bytes: 1 << 30,
             journal: None,
+            max_journals: 10_000,
             clock: Arc::new(SystemClock),
         })
     }

@@ -2,15 +2,18 @@
 
 use crate::headers::{self, OUTCOME};
 use crate::outcome::Outcome;
+use crate::upstream::{Target, Upstream};
 use crate::watch::{Watch, Watched};
-use axum::body::{Body, Bytes};
-use axum::http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
+use axum::body::{Body, Bytes, HttpBody as _};
+use axum::http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use axum::response::Response;
 use futures_util::stream::{self, BoxStream, StreamExt};
-use reqwest::Url;
+use hyper_util::client::legacy::Error;
 use serde_json::json;
+use std::time::Duration;
+use thiserror::Error as ThisError;
 
 /// The bytes of a body.
 pub(crate) type Pieces = BoxStream<'static, Result<Bytes, axum::Error>>;
@@ -21,6 +24,14 @@ pub(crate) type Answer = axum::http::Response<Body>;
 /// Room that a body gets for the asking; more comes with its bytes.
 const AT_ONCE: usize = 4 << 20;
 
+/// After a piece before which an answer broke off, how long the connection has to send what it has.
+const LAST: Duration = Duration::from_millis(20);
+
+/// A client that began to send a body and says nothing more.
+#[derive(Clone, Copy, Debug, ThisError)]
+#[error("the client stopped in the middle of its request")]
+pub(crate) struct Silent;
+
 /// A body that was read to be understood.
 pub(crate) enum Gathered {
     /// All of it.
@@ -29,13 +40,30 @@ pub(crate) enum Gathered {
     TooLarge(Pieces),
     /// The client went away.
     Broken,
+    /// The client says nothing more.
+    Silent,
+}
+
+/// The pieces of a client's body, none of which may be longer in coming than `patience`.
+pub(crate) fn pieces(body: Body, patience: Duration) -> Pieces {
+    let pieces = body.into_data_stream().boxed();
+    let next = move |pieces: Option<Pieces>| async move {
+        let mut pieces = pieces?;
+        match tokio::time::timeout(patience, pieces.next()).await {
+            Ok(piece) => Some((piece?, Some(pieces))),
+            Err(_) => Some((Err(axum::Error::new(Silent)), None)),
+        }
+    };
+    stream::unfold(Some(pieces), next).boxed()
+}
+
+/// The length that a request says its body has.
+pub(crate) fn length(headers: &HeaderMap) -> Option<usize> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 /// Reads a body up to a limit.
-pub(crate) async fn gather(body: Body, headers: &HeaderMap, most: usize) -> Gathered {
-    let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-    let length: Option<usize> = length.and_then(|length| length.parse().ok());
-    let mut pieces = body.into_data_stream().boxed();
+pub(crate) async fn gather(mut pieces: Pieces, length: Option<usize>, most: usize) -> Gathered {
     if length.is_some_and(|length| length > most) {
         return Gathered::TooLarge(pieces);
     }
@@ -43,7 +71,11 @@ pub(crate) async fn gather(body: Body, headers: &HeaderMap, most: usize) -> Gath
     let room = length.unwrap_or(0).min(AT_ONCE).next_power_of_two();
     let mut whole = Vec::with_capacity(room);
     while let Some(piece) = pieces.next().await {
-        let Ok(piece) = piece else { return Gathered::Broken };
+        let piece = match piece {
+            Ok(piece) => piece,
+            Err(error) if is_silent(&error) => return Gathered::Silent,
+            Err(_) => return Gathered::Broken,
+        };
         if whole.len() + piece.len() > most {
             let read = [Bytes::from(whole), piece].map(Ok);
             return Gathered::TooLarge(stream::iter(read).chain(pieces).boxed());
@@ -53,19 +85,26 @@ pub(crate) async fn gather(body: Body, headers: &HeaderMap, most: usize) -> Gath
     Gathered::Whole(whole)
 }
 
+/// Whether an error is, or comes of, a client that says nothing more.
+pub(crate) fn is_silent(error: &(dyn std::error::Error + 'static)) -> bool {
+    std::iter::successors(Some(error), |error| error.source()).any(|error| error.is::<Silent>())
+}
+
 /// A request without its body, for a provider.
 #[derive(Clone, Debug)]
 pub(crate) struct Ask {
-    http: reqwest::Client,
-    method: reqwest::Method,
-    url: Url,
+    method: Method,
+    target: Target,
     headers: HeaderMap,
 }
 
 impl Ask {
-    pub(crate) fn new(http: &reqwest::Client, head: &Parts, url: Url) -> Self {
-        let headers = headers::of_request(&head.headers);
-        Self { http: http.clone(), method: head.method.clone(), url, headers }
+    pub(crate) fn new(head: &Parts, target: Target) -> Self {
+        let mut headers = headers::of_request(&head.headers);
+        if let Some(credentials) = &target.credentials {
+            headers.entry(AUTHORIZATION).or_insert_with(|| credentials.clone());
+        }
+        Self { method: head.method.clone(), target, headers }
     }
 
     /// Asks for an answer that is not packed.
@@ -74,40 +113,43 @@ impl Ask {
         self
     }
 
+    /// The provider's address.
+    pub(crate) fn address(&self) -> String {
+        self.target.address()
+    }
+
+    fn request<B>(self, body: B) -> Request<B> {
+        let mut request = Request::new(body);
+        *request.method_mut() = self.method;
+        *request.uri_mut() = self.target.uri;
+        *request.headers_mut() = self.headers;
+        request
+    }
+
     /// Sends it with a body that goes through as it comes.
-    pub(crate) async fn streamed(
-        self,
-        head: &Parts,
-        body: Pieces,
-    ) -> Result<Answer, reqwest::Error> {
-        let framed = [CONTENT_LENGTH, TRANSFER_ENCODING];
-        let has_body = framed.iter().any(|name| head.headers.contains_key(name));
-        let request = self.http.request(self.method, self.url).headers(self.headers);
-        let request = match has_body {
-            true => request.body(reqwest::Body::wrap_stream(body)),
-            false => request,
-        };
-        answer(request).await
+    pub(crate) async fn streamed(self, upstream: &Upstream, body: Pieces) -> Result<Answer, Error> {
+        upstream.stream(self.request(Body::from_stream(body))).await
     }
 
     /// Sends it with a body that is there.
-    pub(crate) async fn whole(mut self, body: Bytes) -> Result<Answer, reqwest::Error> {
+    pub(crate) async fn whole(mut self, upstream: &Upstream, body: Bytes) -> Result<Answer, Error> {
         self.headers.remove(CONTENT_LENGTH);
-        let request = self.http.request(self.method, self.url).headers(self.headers);
-        answer(request.body(body)).await
+        upstream.ask(self.request(body)).await
     }
-}
-
-async fn answer(request: reqwest::RequestBuilder) -> Result<Answer, reqwest::Error> {
-    let answer = request.send().await?;
-    Ok(axum::http::Response::<reqwest::Body>::from(answer).map(Body::new))
 }
 
 /// The provider's answer for the client, its body as it comes, read on its way.
 pub(crate) fn answered(answer: Answer, outcome: Outcome, watch: Option<Watch>) -> Response {
     let (head, mut body) = answer.into_parts();
-    if watch.is_some() {
-        body = Body::from_stream(Watched::new(body.into_data_stream(), watch));
+    if !body.is_end_stream() {
+        let pieces = body.into_data_stream().then(|piece| async {
+            if piece.is_err() {
+                // The connection is dropped at an error, with what it has not sent.
+                tokio::time::sleep(LAST).await;
+            }
+            piece
+        });
+        body = Body::from_stream(Watched::new(pieces.boxed(), watch));
     }
     let mut response = Response::new(body);
     *response.status_mut() = head.status;
@@ -116,17 +158,17 @@ pub(crate) fn answered(answer: Answer, outcome: Outcome, watch: Option<Watch>) -
     response
 }
 
+/// Why a provider gave no answer, with its address.
+pub(crate) fn why_unreachable(address: &str, error: &Error) -> String {
+    let first: &dyn std::error::Error = error;
+    let causes = std::iter::successors(Some(first), |error| error.source());
+    let causes: Vec<String> = causes.map(ToString::to_string).collect();
+    format!("{address} can't be reached: {}", causes.join(": "))
+}
+
 /// The answer where the provider gave none.
-pub(crate) fn unreachable(error: reqwest::Error) -> Response {
-    // The address may hold a key.
-    let error = error.without_url();
-    let mut text = format!("foldback: the provider can't be reached: {error}");
-    let mut cause = std::error::Error::source(&error);
-    while let Some(inner) = cause {
-        text = format!("{text}: {inner}");
-        cause = inner.source();
-    }
-    let mut response = failure(502, "upstream_unreachable", &text);
+pub(crate) fn unreachable(why: &str) -> Response {
+    let mut response = failure(502, "upstream_unreachable", &format!("foldback: {why}"));
     say(&mut response, Outcome::Unreachable);
     response
 }

@@ -11,6 +11,9 @@ use axum::http::header::{
 /// The header by which a client shows that it may use the proxy. It never reaches a provider.
 pub(crate) const TOKEN: HeaderName = HeaderName::from_static("x-foldback-token");
 
+/// Most headers of a request or of an answer.
+pub(crate) const MOST: usize = 4_096;
+
 /// What the proxy did with a request.
 pub(crate) const OUTCOME: HeaderName = HeaderName::from_static("x-foldback");
 

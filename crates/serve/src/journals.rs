@@ -1,14 +1,15 @@
 //! The journals of a proxy: one file for each conversation in one folder, so that a restart continues where it was.
 //!
 //! The name of a file holds what the journal does not: the protocol, how many messages at its beginning are not the
-//! engine's, the key after them, and a number. Beside it is what the provider said of its answers. A conversation that
-//! the proxy forgets loses both files. What is in them is what clients sent.
+//! engine's, the key after them, and a number. Beside it is what the provider said of its answers. What is in them is what
+//! clients sent, so they are their owner's alone, wherever they lie.
 
 use crate::conversations::Id;
 use foldback_live::follow::identity::Key;
 use foldback_live::journal::JournalError;
 use foldback_wire::Dialect;
-use std::io;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -17,6 +18,9 @@ const ENDING: &str = ".foldback.jsonl";
 
 /// The end of the name of the file beside it.
 const ANSWERS: &str = ".answers.jsonl";
+
+/// The file in the folder that names the strategy which wrote it.
+const STRATEGY: &str = "strategy";
 
 /// Where the answers of a conversation are, beside its journal.
 pub(crate) fn answers(journal: &Path) -> PathBuf {
@@ -70,26 +74,99 @@ impl Named {
         parts.next().is_none().then_some(Self { dialect, base, key, id })
     }
 
+    /// What the name of a journal at this place says.
+    pub(crate) fn of(path: &Path) -> Option<Self> {
+        path.file_name()?.to_str().and_then(Self::read)
+    }
+
     /// Where its journal is.
     pub(crate) fn path(&self, folder: &Path) -> PathBuf {
         folder.join(self.file())
     }
 }
 
-/// The journals in a folder, the oldest first. The folder is made, for its owner alone, where it is not there.
+/// The journals in a folder, the one that was written last at the end. The folder is made, for its owner alone, where it is
+/// not there. What is no plain file is somebody else's, whatever its name.
 pub(crate) fn all(folder: &Path) -> Result<Vec<Named>, JournalsError> {
     let wrong = |error| JournalsError::Folder { folder: folder.to_owned(), error };
-    let mut builder = std::fs::DirBuilder::new();
+    let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder).map_err(wrong)?;
-    let mut named = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(wrong)? {
-        named.extend(entry.map_err(wrong)?.file_name().to_str().and_then(Named::read));
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).map_err(wrong)? {
+        let entry = entry.map_err(wrong)?;
+        let Some(named) = entry.file_name().to_str().and_then(Named::read) else { continue };
+        let path = entry.path();
+        let Ok(metadata) = fs::metadata(&path) else { continue };
+        if !metadata.is_file() {
+            continue;
+        }
+        for file in [path.as_path(), &answers(&path)] {
+            keep_private(file);
+        }
+        // A system that tells no times has the numbers.
+        all.push((metadata.modified().ok(), named));
     }
-    named.sort_by_key(|named| named.id);
-    Ok(named)
+    all.sort_by_key(|(written, named)| (*written, named.id));
+    Ok(all.into_iter().map(|(_, named)| named).collect())
+}
+
+/// Notes which strategy writes the journals of a folder from here on. Gives the one that did until now, where it is
+/// another.
+pub(crate) fn written_by(folder: &Path, strategy: &str) -> Option<String> {
+    let path = folder.join(STRATEGY);
+    let before = read(&path).and_then(|bytes| String::from_utf8(bytes).ok());
+    let before = before.map(|before| before.trim_end().to_owned());
+    if before.as_deref() == Some(strategy) {
+        return None;
+    }
+    if is_writable(&path) {
+        // Where it can't be written, the journals can't either, which is counted.
+        let line = format!("{strategy}\n");
+        let _ = private(OpenOptions::new().write(true).create(true).truncate(true))
+            .open(&path)
+            .and_then(|mut file| io::Write::write_all(&mut file, line.as_bytes()));
+    }
+    before
+}
+
+/// Deletes a journal and what is beside it.
+pub(crate) fn delete(journal: &Path) {
+    // One that stays is read at the next start, and goes then.
+    let _ = fs::remove_file(answers(journal));
+    let _ = fs::remove_file(journal);
+}
+
+/// What a plain file holds; `None` where it can't be read, or is something else: reading a pipe would not end.
+pub(crate) fn read(path: &Path) -> Option<Vec<u8>> {
+    fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    let mut bytes = Vec::new();
+    File::open(path).ok()?.read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// Whether a file can be written without waiting: opening a pipe would.
+pub(crate) fn is_writable(path: &Path) -> bool {
+    fs::metadata(path).map_or(true, |metadata| metadata.is_file())
+}
+
+/// Options for a file that is its owner's alone, where it is made.
+pub(crate) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}
+
+/// Takes a file from everybody but its owner, where an earlier version or a copy left it open.
+fn keep_private(path: &Path) {
+    #[cfg(unix)]
+    if is_writable(path) {
+        use std::os::unix::fs::PermissionsExt as _;
+        // Where it is not there or not ours, there is nothing to take.
+        let _ = fs::set_permissions(path, fs::Permissions::from_mode(0o600));
+    }
 }
 
 #[cfg(test)]

@@ -7,20 +7,23 @@
 //! |---|---|
 //! | [`settings`] | where to listen, whom to ask, what the limits are |
 //! | [`server`] | accepts connections, routes requests, shuts down |
-//! | `listen` | the limit on connections |
+//! | `listen`, `descriptors` | the limit on connections, and on open files |
 //! | `access` | who may use it |
+//! | `provider` | whom a request belongs to |
 //! | `app` | what all requests share, and the way of one |
 //! | `forward` | sends a request to the provider and the answer back |
 //! | `refusal` | what a provider says against a request, its status or the first event of a stream |
 //! | `headers` | which headers a proxy passes on |
-//! | `upstream` | the provider of a request, and the client that asks it |
+//! | `upstream`, `connect` | the address of a provider, the client that asks it, and its connections |
 //! | `outcome`, `numbers` | what was done with a request, and how often |
 //! | [`folding`] | the strategy, the limits of models, how much is kept |
 //! | `seen` | what of a request is new |
 //! | `conversations` | which one a request continues, and how many are kept |
 //! | `answers` | what providers said of their answers |
 //! | `fold` | from the body of a request to the body that is sent |
-//! | `journals` | conversations on disk, for a restart |
+//! | `journals`, `shelf` | conversations on disk, for a restart, and those that had to go from memory |
+//! | `threads` | who reads and folds, large bodies apart |
+//! | `told` | what conversations do, counted and said |
 //! | `bill` | what requests cost, and would have cost without folds |
 //! | `course`, `page` | what the page shows of a conversation |
 //! | `breakpoints` | cache marks whose message was folded away |
@@ -33,8 +36,10 @@ mod answers;
 mod app;
 mod bill;
 mod breakpoints;
+mod connect;
 mod conversations;
 mod course;
+mod descriptors;
 mod fold;
 pub mod folding;
 mod forward;
@@ -44,10 +49,14 @@ mod listen;
 mod numbers;
 mod outcome;
 mod page;
+mod provider;
 mod refusal;
 mod seen;
 pub mod server;
 pub mod settings;
+mod shelf;
+mod threads;
+mod told;
 mod upstream;
 mod watch;
 

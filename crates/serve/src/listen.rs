@@ -2,15 +2,20 @@
 
 use crate::numbers::Numbers;
 use axum::serve::Listener;
+use socket2::{SockRef, TcpKeepalive};
 use std::io;
-use std::net::SocketAddr;
+use std::net::Shutdown;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::task::{Context, Poll};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// After so long without a byte the system asks whether the client is still there, and as often.
+const KEEPALIVE: Duration = Duration::from_secs(15);
 
 /// The listener.
 #[derive(Debug)]
@@ -25,33 +30,45 @@ impl Limited {
         let most = most.clamp(1, Semaphore::MAX_PERMITS);
         Self { listener, room: Arc::new(Semaphore::new(most)), numbers }
     }
-}
 
-impl Listener for Limited {
-    type Io = Connection;
-    type Addr = SocketAddr;
-
-    async fn accept(&mut self) -> (Connection, SocketAddr) {
+    pub(crate) async fn accept(&mut self) -> Connection {
         // The semaphore is never closed.
         let place = Arc::clone(&self.room).acquire_owned().await.ok();
-        let (stream, address) = Listener::accept(&mut self.listener).await;
+        let (stream, _) = Listener::accept(&mut self.listener).await;
         // Pieces of a stream go out at once instead of waiting for the client to confirm the last.
         let _ = stream.set_nodelay(true);
+        let keepalive = TcpKeepalive::new().with_time(KEEPALIVE).with_interval(KEEPALIVE);
+        let _ = SockRef::from(&stream).set_tcp_keepalive(&keepalive);
         self.numbers.connections.fetch_add(1, Ordering::Relaxed);
-        (Connection { stream, numbers: Arc::clone(&self.numbers), _place: place }, address)
-    }
-
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
+        Connection { stream: Arc::new(stream), numbers: Arc::clone(&self.numbers), _place: place }
     }
 }
 
 /// A connection, which holds its place until it is closed.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    stream: TcpStream,
+    stream: Arc<TcpStream>,
     numbers: Arc<Numbers>,
     _place: Option<OwnedSemaphorePermit>,
+}
+
+/// Tells when a client is gone.
+///
+/// The end of what a client sends does not say that: it may have closed its half and wait for the answer. One that closed
+/// both halves does not tell until something is sent to it, an answer or the question whether it is there, which the
+/// system asks by itself; it answers with a reset then.
+pub(crate) struct Gone(Arc<TcpStream>);
+
+impl Gone {
+    pub(crate) async fn wait(self) {
+        let _ = self.0.ready(Interest::ERROR).await;
+    }
+}
+
+impl Connection {
+    pub(crate) fn gone(&self) -> Gone {
+        Gone(Arc::clone(&self.stream))
+    }
 }
 
 impl Drop for Connection {
@@ -62,40 +79,66 @@ impl Drop for Connection {
 
 impl AsyncRead for Connection {
     fn poll_read(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, into)
+        loop {
+            ready!(self.stream.poll_read_ready(context))?;
+            match self.stream.try_read(into.initialize_unfilled()) {
+                Ok(read) => {
+                    into.advance(read);
+                    return Poll::Ready(Ok(()));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+}
+
+impl Connection {
+    fn poll_try(
+        &self,
+        context: &mut Context<'_>,
+        write: impl Fn(&TcpStream) -> io::Result<usize>,
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            ready!(self.stream.poll_write_ready(context))?;
+            match write(&self.stream) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                written => return Poll::Ready(written),
+            }
+        }
     }
 }
 
 impl AsyncWrite for Connection {
     fn poll_write(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        self.poll_try(context, |stream| stream.try_write(bytes))
     }
 
     fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, bytes)
+        self.poll_try(context, |stream| stream.try_write_vectored(bytes))
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
+        true
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(SockRef::from(&*self.stream).shutdown(Shutdown::Write))
     }
 }

@@ -7,7 +7,7 @@
 //! | `foldback_proxy_received_tokens_total`, `foldback_proxy_sent_tokens_total` | `protocol` |
 //! | `foldback_proxy_received_usd_total`, `foldback_proxy_sent_usd_total`, `foldback_proxy_saved_usd` | `protocol` |
 //! | `foldback_proxy_priced_total` | `protocol`, `by` |
-//! | `foldback_proxy_connections` | |
+//! | `foldback_proxy_connections`, `foldback_proxy_descriptors`, `foldback_proxy_descriptor_limit` | |
 //! | `foldback_proxy_conversations`, `foldback_proxy_conversation_bytes` | |
 //! | `foldback_proxy_evicted_total`, `foldback_proxy_journal_failures_total` | |
 //!
@@ -19,6 +19,7 @@
 
 use crate::bill::Sums;
 use crate::conversations::Conversations;
+use crate::descriptors;
 use crate::outcome::{Outcome, protocol};
 use foldback_wire::Dialect;
 use std::collections::BTreeMap;
@@ -53,7 +54,7 @@ impl Numbers {
         }
     }
 
-    /// Counts a request of somebody who may not use the proxy.
+    /// Counts a request that the proxy refuses itself.
     pub(crate) fn refused(&self, why: &'static str) {
         *lock(&self.refused).entry(why).or_default() += 1;
     }
@@ -69,12 +70,7 @@ impl Numbers {
                 "foldback_proxy_requests_total{{protocol=\"{protocol}\",outcome=\"{outcome}\",why=\"{why}\"}} {count}"
             );
         }
-        head(
-            &mut out,
-            "refused_total",
-            "counter",
-            "Requests of somebody who may not use the proxy.",
-        );
+        head(&mut out, "refused_total", "counter", "Requests that the proxy refused itself.");
         for (why, count) in &*lock(&self.refused) {
             let _ = writeln!(out, "foldback_proxy_refused_total{{why=\"{why}\"}} {count}");
         }
@@ -111,6 +107,19 @@ impl Numbers {
         single(&mut out, "journal_failures_total", "counter", help, unwritten);
         let connections = self.connections.load(Ordering::Relaxed);
         single(&mut out, "connections", "gauge", "Connections that are open.", connections);
+        let files = [
+            (
+                "descriptors",
+                "Files and connections that the process has open.",
+                descriptors::open(),
+            ),
+            ("descriptor_limit", "How many it may have open.", descriptors::limit()),
+        ];
+        for (name, help, count) in files {
+            if let Some(count) = count {
+                single(&mut out, name, "gauge", help, count);
+            }
+        }
         out + &conversations.metrics.snapshot().prometheus()
     }
 }

@@ -1,20 +1,25 @@
 //! What a provider says against a request: an error by the status, or a stream that begins with one.
 //!
-//! A stream goes through as it comes. Its announcements alone wait for what comes next, and not for long: once the client
-//! has them, the request can't be made again.
+//! An answer goes through as it comes. Only what may be a refusal for size waits, and not for long: once the client has its
+//! beginning, the request can't be made again. Whatever was read until then goes on as it is, with all that follows.
 
-use crate::forward::{Answer, Gathered, Pieces, gather};
+use crate::forward::{Answer, Pieces};
 use axum::body::{Body, Bytes};
+use axum::http::StatusCode;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use foldback_wire::{Dialect, Stream as Assembled, WireError};
 use futures_util::stream::{self, StreamExt as _};
+use std::ops::ControlFlow::{self, Break, Continue};
 use std::time::Duration;
 
 /// Longest refusal that is read, in bytes.
 const MOST: usize = 256 << 10;
 
+/// How long the words of an error wait for their end.
+const WORDS: Duration = Duration::from_secs(1);
+
 /// How long the announcement of an answer waits for the answer.
-const WAIT: Duration = Duration::from_secs(3);
+const ANNOUNCED: Duration = Duration::from_secs(3);
 
 /// The words of a refusal, if the answer is one, and the answer as it came.
 pub(crate) async fn refusal(dialect: Dialect, answer: Answer) -> (Option<Bytes>, Answer) {
@@ -22,52 +27,89 @@ pub(crate) async fn refusal(dialect: Dialect, answer: Answer) -> (Option<Bytes>,
     let streams = kind.is_some_and(|kind| kind.starts_with("text/event-stream"));
     let packed = answer.headers().contains_key(CONTENT_ENCODING);
     let (head, body) = answer.into_parts();
-    let (words, body) = if head.status.is_client_error() {
-        match gather(body, &head.headers, MOST).await {
-            Gathered::Whole(bytes) => {
-                let bytes = Bytes::from(bytes);
-                (Some(bytes.clone()), Body::from(bytes))
-            }
-            Gathered::TooLarge(pieces) => (None, Body::from_stream(pieces)),
-            Gathered::Broken => (None, Body::from_stream(broken())),
-        }
+    let (words, body) = if may_be_for_size(head.status) {
+        let begun = begin(body, WORDS, |_| Continue(())).await;
+        (begun.is_whole.then(|| begun.text()), begun.body())
     } else if head.status.is_success() && streams && !packed {
-        opened(dialect, body.into_data_stream().boxed()).await
+        opened(dialect, body).await
     } else {
         (None, body)
     };
     (words, Answer::from_parts(head, body))
 }
 
+/// Whether a status may stand before a refusal for size. Who may not ask, is too fast or asks for nothing that is there is
+/// told by others.
+fn may_be_for_size(status: StatusCode) -> bool {
+    let others = [
+        StatusCode::UNAUTHORIZED,
+        StatusCode::PAYMENT_REQUIRED,
+        StatusCode::FORBIDDEN,
+        StatusCode::NOT_FOUND,
+        StatusCode::METHOD_NOT_ALLOWED,
+        StatusCode::REQUEST_TIMEOUT,
+        StatusCode::CONFLICT,
+        StatusCode::TOO_MANY_REQUESTS,
+    ];
+    status.is_client_error() && !others.contains(&status)
+}
+
 /// The beginning of a stream, if it is an error before anything of an answer, and the whole stream.
-async fn opened(dialect: Dialect, mut pieces: Pieces) -> (Option<Bytes>, Body) {
-    let (mut read, mut bytes, mut refused) = (Vec::new(), 0, false);
-    let mut events = Assembled::new(dialect);
-    let announced = async {
-        while let Some(piece) = pieces.next().await {
-            let next = piece.as_ref().map(|piece| (piece.len(), events.push(piece)));
-            let goes_on = matches!(&next, Ok((_, Ok(()))) if !events.has_begun());
-            if let Ok((length, taken)) = next {
-                bytes += length;
-                refused = matches!(taken, Err(WireError::Refused { .. })) && !events.has_begun();
-            }
+async fn opened(dialect: Dialect, body: Body) -> (Option<Bytes>, Body) {
+    let (mut events, mut refused) = (Assembled::new(dialect), false);
+    let begun = begin(body, ANNOUNCED, |piece| {
+        let taken = events.push(piece);
+        refused = matches!(taken, Err(WireError::Refused { .. })) && !events.has_begun();
+        if taken.is_ok() && !events.has_begun() { Continue(()) } else { Break(()) }
+    })
+    .await;
+    (refused.then(|| begun.text()), begun.body())
+}
+
+/// The pieces of a body that were read, and those that come.
+struct Begun {
+    read: Vec<Result<Bytes, axum::Error>>,
+    rest: Pieces,
+    /// There is nothing behind them.
+    is_whole: bool,
+}
+
+/// Reads a body until it is at its end, is long, breaks off, has taken so long, or has shown enough.
+async fn begin(
+    body: Body,
+    wait: Duration,
+    mut take: impl FnMut(&Bytes) -> ControlFlow<()>,
+) -> Begun {
+    let mut rest = body.into_data_stream().fuse().boxed();
+    let (mut read, mut bytes, mut is_whole) = (Vec::new(), 0, false);
+    let reading = async {
+        while bytes <= MOST {
+            let Some(piece) = rest.next().await else {
+                is_whole = true;
+                return;
+            };
+            let goes_on = piece.as_ref().is_ok_and(|piece| {
+                bytes += piece.len();
+                take(piece).is_continue()
+            });
             read.push(piece);
-            if !goes_on || bytes > MOST {
+            if !goes_on {
                 return;
             }
         }
     };
     // Where nothing came in time, it goes on as it is.
-    let _ = tokio::time::timeout(WAIT, announced).await;
-    let words = refused.then(|| {
-        let pieces = read.iter().filter_map(|piece| piece.as_deref().ok());
-        pieces.collect::<Vec<_>>().concat().into()
-    });
-    (words, Body::from_stream(stream::iter(read).chain(pieces)))
+    let _ = tokio::time::timeout(wait, reading).await;
+    Begun { read, rest, is_whole }
 }
 
-/// The end of a body that broke off.
-fn broken() -> Pieces {
-    let error = std::io::Error::other("the answer broke off");
-    stream::iter([Err(axum::Error::new(error))]).boxed()
+impl Begun {
+    fn text(&self) -> Bytes {
+        let pieces = self.read.iter().filter_map(|piece| piece.as_deref().ok());
+        pieces.collect::<Vec<_>>().concat().into()
+    }
+
+    fn body(self) -> Body {
+        Body::from_stream(stream::iter(self.read).chain(self.rest))
+    }
 }

@@ -1,19 +1,24 @@
 //! Accepts connections, routes requests, shuts down.
 
 use crate::app::App;
+use crate::descriptors;
 use crate::folding::Folding;
+use crate::headers::MOST as MOST_HEADERS;
 use crate::journals::JournalsError;
 use crate::listen::Limited;
 use crate::settings::{Settings, SettingsError};
-use axum::Router;
-use axum::extract::Request;
+use axum::body::Body;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
 
 /// Why a proxy can't run.
 #[derive(Debug, Error)]
@@ -37,10 +42,7 @@ pub enum ServeError {
     Threads(#[from] rayon::ThreadPoolBuildError),
     /// The client for providers can't be made.
     #[error("can't ask providers: {0}")]
-    Client(#[from] reqwest::Error),
-    /// A connection could not be accepted.
-    #[error("stopped listening: {0}")]
-    Io(#[from] io::Error),
+    Client(#[from] rustls::Error),
 }
 
 /// A proxy that listens.
@@ -50,6 +52,7 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     max_connections: usize,
+    patience: Duration,
     grace: Duration,
 }
 
@@ -65,9 +68,14 @@ impl Server {
         let listen = |error| ServeError::Listen { address: at, error };
         let listener = TcpListener::bind(at).await.map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
-        let (max_connections, grace) = (settings.max_connections, settings.grace);
+        let journals = folding.journal.as_ref().map_or(0, |_| folding.max_conversations);
+        let (max_connections, said) = descriptors::room(settings.max_connections, journals);
+        if let Some(said) = said {
+            (settings.say)(&said);
+        }
+        let (patience, grace) = (settings.patience, settings.grace);
         let app = Arc::new(App::new(settings, folding)?);
-        Ok(Self { app, listener, address, max_connections, grace })
+        Ok(Self { app, listener, address, max_connections, patience, grace })
     }
 
     /// Where it listens.
@@ -76,33 +84,37 @@ impl Server {
     }
 
     /// Answers until `stop` is there. Requests under way are then finished, for as long as the settings say.
-    ///
-    /// # Errors
-    ///
-    /// Connections can't be accepted any more.
-    pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
+    pub async fn run(self, stop: impl Future<Output = ()>) {
         let numbers = Arc::clone(&self.app.numbers);
-        let listener = Limited::new(self.listener, self.max_connections, numbers);
-        let app = self.app;
-        let router = Router::new().fallback(move |request: Request| {
-            let app = Arc::clone(&app);
-            async move { app.answer(request).await }
-        });
-        let (finish, finished) = oneshot::channel::<()>();
-        let serving = axum::serve(listener, router).with_graceful_shutdown(async {
-            // The other end is dropped at the latest when this is.
-            let _ = finished.await;
-        });
-        let mut serving = std::pin::pin!(serving.into_future());
-        tokio::select! {
-            ended = &mut serving => return Ok(ended?),
-            () = stop => {}
+        let mut listener = Limited::new(self.listener, self.max_connections, numbers);
+        let mut http = http1::Builder::new();
+        // A client that has closed its half waits for its answer.
+        http.half_close(true).max_headers(MOST_HEADERS);
+        // Counts from the moment at which a request may come, so an idle connection is closed, too.
+        http.timer(TokioTimer::new()).header_read_timeout(self.patience);
+        let serving = GracefulShutdown::new();
+        let mut stop = std::pin::pin!(stop);
+        loop {
+            let connection = tokio::select! {
+                connection = listener.accept() => connection,
+                () = &mut stop => break,
+            };
+            let (app, gone) = (Arc::clone(&self.app), connection.gone());
+            let service = service_fn(move |request: hyper::Request<_>| {
+                let app = Arc::clone(&app);
+                async move { Ok::<_, Infallible>(app.answer(request.map(Body::new)).await) }
+            });
+            let served = serving.watch(http.serve_connection(TokioIo::new(connection), service));
+            tokio::spawn(async move {
+                tokio::select! {
+                    // How a connection ended is between the client and this task.
+                    _ = served => {}
+                    () = gone.wait() => {}
+                }
+            });
         }
-        let _ = finish.send(());
-        match tokio::time::timeout(self.grace, serving).await {
-            Ok(ended) => Ok(ended?),
-            // What is still under way is given up.
-            Err(_) => Ok(()),
-        }
+        drop(listener);
+        // What is still under way then is given up.
+        let _ = tokio::time::timeout(self.grace, serving.shutdown()).await;
     }
 }

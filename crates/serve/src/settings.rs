@@ -1,9 +1,27 @@
 //! Where the proxy listens, whom it asks, and what its limits are.
 
-use reqwest::Url;
+use axum::http::uri::{Authority, Scheme};
+use axum::http::{HeaderValue, Uri};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
+
+/// Takes a line that whoever runs the proxy should read. None has a key or a content.
+pub type Say = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// The address of a provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address {
+    pub(crate) scheme: Scheme,
+    pub(crate) authority: Authority,
+    /// What its paths begin with, without a slash at the end.
+    pub(crate) path: String,
+    /// The user and the password in it, as a header.
+    pub(crate) credentials: Option<HeaderValue>,
+}
 
 /// The settings of a proxy.
 #[derive(Clone)]
@@ -16,13 +34,17 @@ pub struct Settings {
     /// What clients must send as `x-foldback-token`.
     pub token: Option<String>,
     /// The one provider of all requests; without it, the provider follows from the protocol.
-    pub upstream: Option<Url>,
+    pub upstream: Option<Address>,
     /// Largest body that is read to be understood, in bytes. A larger one goes through.
     pub max_body: usize,
     /// Most connections at a time. Others wait.
     pub max_connections: usize,
+    /// How long a client may be silent before it has sent a whole request.
+    pub patience: Duration,
     /// How long requests under way may take once the proxy is to stop.
     pub grace: Duration,
+    /// Takes what the proxy has to say while it runs.
+    pub say: Say,
 }
 
 /// Settings that can't be used.
@@ -42,6 +64,9 @@ pub enum SettingsError {
     /// No header can carry it.
     #[error("the token must be printable ASCII without blanks, and not be empty")]
     Token,
+    /// Nobody could use it.
+    #[error("--max-connections 0: nobody could use the proxy; it takes 1 or more")]
+    NoConnections,
     /// The address of the provider is none.
     #[error("upstream {url}: {why}; it looks like https://api.anthropic.com")]
     Upstream {
@@ -61,7 +86,9 @@ impl Default for Settings {
             upstream: None,
             max_body: 64 << 20,
             max_connections: 1_024,
+            patience: Duration::from_secs(60),
             grace: Duration::from_secs(30),
+            say: Arc::new(|_| {}),
         }
     }
 }
@@ -74,14 +101,33 @@ impl Settings {
     /// The text is no `http` or `https` URL, or has a query.
     pub fn set_upstream(&mut self, url: &str) -> Result<(), SettingsError> {
         let wrong = |why: String| SettingsError::Upstream { url: url.to_owned(), why };
-        let parsed = Url::parse(url).map_err(|error| wrong(error.to_string()))?;
-        if !matches!(parsed.scheme(), "http" | "https") {
+        let uri = url.parse::<Uri>().map_err(|error| wrong(error.to_string()))?;
+        let scheme = uri.scheme().filter(|scheme| [Scheme::HTTP, Scheme::HTTPS].contains(scheme));
+        let Some(scheme) = scheme.cloned() else {
             return Err(wrong("is not http or https".to_owned()));
-        }
-        if parsed.query().is_some() || parsed.fragment().is_some() {
+        };
+        if url.contains(['?', '#']) {
             return Err(wrong("must not have a query".to_owned()));
         }
-        self.upstream = Some(parsed);
+        let named = uri.authority().map_or("", Authority::as_str);
+        let (user, host) = match named.rsplit_once('@') {
+            Some((user, host)) => (Some(user), host),
+            None => (None, named),
+        };
+        let authority = host.parse::<Authority>().map_err(|error| wrong(error.to_string()))?;
+        if authority.host().is_empty() {
+            return Err(wrong("names no machine".to_owned()));
+        }
+        let credentials = user.map(|user| {
+            let mut value = HeaderValue::try_from(format!("Basic {}", STANDARD.encode(user)))?;
+            value.set_sensitive(true);
+            Ok(value)
+        });
+        let credentials = credentials
+            .transpose()
+            .map_err(|error: axum::http::header::InvalidHeaderValue| wrong(error.to_string()))?;
+        let path = uri.path().trim_end_matches('/').to_owned();
+        self.upstream = Some(Address { scheme, authority, path, credentials });
         Ok(())
     }
 
@@ -89,8 +135,11 @@ impl Settings {
     ///
     /// # Errors
     ///
-    /// The proxy would be open to others.
+    /// The proxy would be open to others, or to nobody.
     pub fn check(&self) -> Result<(), SettingsError> {
+        if self.max_connections == 0 {
+            return Err(SettingsError::NoConnections);
+        }
         let sendable =
             |token: &String| !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
         if self.token.as_ref().is_some_and(|token| !sendable(token)) {
@@ -143,6 +192,12 @@ mod tests {
     }
 
     #[test]
+    fn somebody_must_be_able_to_connect() {
+        let settings = Settings { max_connections: 0, ..Settings::default() };
+        assert_eq!(settings.check().err(), Some(SettingsError::NoConnections));
+    }
+
+    #[test]
     fn an_upstream_is_an_address_without_a_query() {
         for (url, good) in [
             ("https://api.anthropic.com", true),
@@ -150,6 +205,10 @@ mod tests {
             ("api.anthropic.com", false),
             ("ftp://x", false),
             ("https://x/?key=1", false),
+            ("https://x/#a", false),
+            ("https://user:pass@x/v1", true),
+            ("https:///v1", false),
+            ("https://", false),
         ] {
             assert_eq!(Settings::default().set_upstream(url).is_ok(), good, "{url}");
         }

@@ -1,98 +1,124 @@
-//! The provider of a request, and the client that asks it.
+//! The client that asks providers, and the addresses that it asks.
 
-use crate::settings::Settings;
-use axum::http::HeaderMap;
-use foldback_wire::Dialect;
-use reqwest::Url;
-use reqwest::redirect::Policy;
+use crate::connect::{Connector, is_lost};
+use crate::forward::Answer;
+use crate::headers::MOST as MOST_HEADERS;
+use crate::provider::Provider;
+use crate::settings::{Address, Settings};
+use axum::body::{Body, Bytes};
+use axum::http::uri::{Authority, PathAndQuery, Scheme};
+use axum::http::{HeaderValue, Request, Uri};
+use hyper_util::client::legacy::{Client, Error};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use std::time::Duration;
 
-/// How long a connection to a provider may take.
-const CONNECT: Duration = Duration::from_secs(15);
-
 /// How long an idle connection is kept. Providers close theirs after a minute or more; a request on one that is being
-/// closed would fail.
+/// closed has to be sent again.
 const IDLE: Duration = Duration::from_secs(20);
 
-/// The providers and the client that asks them.
+/// Idle connections that are kept for each provider.
+pub(crate) const MOST_IDLE: usize = 64;
+
+/// The providers and the clients that ask them.
 #[derive(Debug)]
 pub(crate) struct Upstream {
-    pub(crate) http: reqwest::Client,
-    given: Option<Url>,
-    anthropic: Url,
-    openai: Url,
+    pooled: Client<Connector, Body>,
+    /// Its connections are used once.
+    fresh: Client<Connector, Body>,
+    given: Option<Address>,
+}
+
+impl std::fmt::Debug for Connector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Connector")
+    }
+}
+
+/// Where a request goes.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    pub(crate) uri: Uri,
+    /// What the address of the provider says instead of a key.
+    pub(crate) credentials: Option<HeaderValue>,
+}
+
+impl Target {
+    /// The provider's address, as an error may name it: without a key, a path or a query.
+    pub(crate) fn address(&self) -> String {
+        let scheme = self.uri.scheme_str().unwrap_or_default();
+        let authority = self.uri.authority().map_or("", Authority::as_str);
+        format!("{scheme}://{authority}")
+    }
 }
 
 impl Upstream {
     /// # Errors
     ///
     /// The certificates of the system can't be read.
-    pub(crate) fn new(settings: &Settings) -> Result<Self, reqwest::Error> {
-        // An error says that a choice was made before.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let http = reqwest::Client::builder()
-            .connect_timeout(CONNECT)
-            // Another crate may have turned HTTP/2 on.
-            .http1_only()
-            .pool_idle_timeout(IDLE)
-            // The client follows redirects itself, or not.
-            .redirect(Policy::none())
-            // Bytes go through as they are. Said for each, since another crate may have turned one on.
-            .no_gzip()
-            .no_brotli()
-            .no_zstd()
-            .no_deflate()
-            .build()?;
-        Ok(Self {
-            http,
-            given: settings.upstream.clone(),
-            anthropic: fixed("https://api.anthropic.com"),
-            openai: fixed("https://api.openai.com"),
-        })
+    pub(crate) fn new(settings: &Settings) -> Result<Self, rustls::Error> {
+        let connector = Connector::new()?;
+        let mut builder = Client::builder(TokioExecutor::new());
+        builder.http1_max_headers(MOST_HEADERS).pool_timer(TokioTimer::new());
+        let fresh = builder.pool_max_idle_per_host(0).build(connector.clone());
+        builder.pool_max_idle_per_host(MOST_IDLE).pool_idle_timeout(IDLE);
+        let pooled = builder.build(connector);
+        Ok(Self { pooled, fresh, given: settings.upstream.clone() })
     }
 
-    /// Where a request goes: the address that was given, else that of the protocol, told by the path or by the
-    /// headers that only Anthropic's clients send.
-    pub(crate) fn url(
+    /// Whether one provider gets all requests.
+    pub(crate) fn is_given(&self) -> bool {
+        self.given.is_some()
+    }
+
+    /// Where a request with this path and query goes: to the address that was given, else to its provider's. `None`
+    /// where there is neither, or no address can hold the path.
+    pub(crate) fn target(
         &self,
-        dialect: Option<Dialect>,
-        headers: &HeaderMap,
+        provider: Option<Provider>,
         path_and_query: &str,
-    ) -> Url {
-        let anthropics =
-            || headers.contains_key("anthropic-version") || headers.contains_key("x-api-key");
-        let base = match (&self.given, dialect) {
-            (Some(given), _) => given,
-            (None, Some(Dialect::Anthropic)) => &self.anthropic,
-            (None, None) if anthropics() => &self.anthropic,
-            (None, _) => &self.openai,
+    ) -> Option<Target> {
+        match &self.given {
+            Some(Address { scheme, authority, path, credentials }) => Some(Target {
+                uri: joined(scheme.clone(), authority.clone(), path, path_and_query)?,
+                credentials: credentials.clone(),
+            }),
+            None => {
+                let authority = Authority::from_static(provider?.host());
+                let uri = joined(Scheme::HTTPS, authority, "", path_and_query)?;
+                Some(Target { uri, credentials: None })
+            }
+        }
+    }
+
+    /// Sends a request whose body is there. Where the provider closed a connection that it had used before without a
+    /// word, it is sent once more on one of its own.
+    pub(crate) async fn ask(&self, request: Request<Bytes>) -> Result<Answer, Error> {
+        let again = request.clone();
+        let answer = match self.pooled.request(request.map(Body::from)).await {
+            Err(error) if is_lost(&error) => self.fresh.request(again.map(Body::from)).await,
+            answer => answer,
         };
-        joined(base, path_and_query)
+        Ok(answer?.map(Body::new))
+    }
+
+    /// Sends a request whose body comes. It can't be sent twice, so its connection is one of its own.
+    pub(crate) async fn stream(&self, request: Request<Body>) -> Result<Answer, Error> {
+        Ok(self.fresh.request(request).await?.map(Body::new))
     }
 }
 
-/// A base with the path and the query of a request. Base URLs of OpenAI's clients end with `/v1`; where the base does,
-/// too, it is there once.
-fn joined(base: &Url, path_and_query: &str) -> Url {
-    let (path, query) = match path_and_query.split_once('?') {
-        Some((path, query)) => (path, Some(query)),
-        None => (path_and_query, None),
-    };
-    let before = base.path().trim_end_matches('/');
+/// An address with the path and the query of a request, byte for byte. Base URLs of OpenAI's clients end with `/v1`; where
+/// the address does, too, it is there once.
+fn joined(scheme: Scheme, authority: Authority, before: &str, asked: &str) -> Option<Uri> {
+    let end = asked.find('?').unwrap_or(asked.len());
+    let (path, query) = asked.split_at(end);
     let path = match before.ends_with("/v1") {
         true => path.strip_prefix("/v1").filter(|rest| rest.is_empty() || rest.starts_with('/')),
         false => None,
     }
     .unwrap_or(path);
-    let mut url = base.clone();
-    url.set_path(&format!("{before}{path}"));
-    url.set_query(query);
-    url
-}
-
-fn fixed(url: &str) -> Url {
-    // A test makes one, so this can't happen in a release.
-    Url::parse(url).unwrap_or_else(|error| unreachable!("{url}: {error}"))
+    let path = PathAndQuery::try_from(format!("{before}{path}{query}")).ok()?;
+    Uri::builder().scheme(scheme).authority(authority).path_and_query(path).build().ok()
 }
 
 #[cfg(test)]
@@ -100,34 +126,48 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_put_behind_its_base() {
+    fn a_path_is_put_behind_its_base_byte_for_byte() {
         for (base, path, expected) in [
             ("https://a.b", "/v1/messages?beta=true", "https://a.b/v1/messages?beta=true"),
             ("https://a.b/api/", "/v1/messages", "https://a.b/api/v1/messages"),
             ("https://a.b/api/v1", "/v1/chat/completions", "https://a.b/api/v1/chat/completions"),
             ("https://a.b/v1/", "/v1beta/x", "https://a.b/v1/v1beta/x"),
-            ("https://a.b", "/a%20b/../c", "https://a.b/c"),
+            ("https://a.b/v1", "/v1?x=/v1", "https://a.b/v1?x=/v1"),
+            ("https://a.b", "/a%20b/../c", "https://a.b/a%20b/../c"),
+            ("https://a.b", "/./a//b/%2e%2E/c/", "https://a.b/./a//b/%2e%2E/c/"),
+            ("https://a.b", r"/a\b?c\d", r"https://a.b/a\b?c\d"),
+            ("https://a.b", "/it's\"?q='x'&p=|^`", "https://a.b/it's\"?q='x'&p=|^`"),
+            ("https://a.b", "/x?", "https://a.b/x?"),
+            ("https://a.b", "/x?a?b", "https://a.b/x?a?b"),
             ("http://a.b:1", "/", "http://a.b:1/"),
         ] {
-            assert_eq!(joined(&fixed(base), path).as_str(), expected, "{base} {path}");
+            let mut settings = Settings::default();
+            settings.set_upstream(base).unwrap();
+            let upstream = Upstream::new(&settings).unwrap();
+            let target = upstream.target(None, path).unwrap();
+            assert_eq!(target.uri.to_string(), expected, "{base} {path}");
         }
     }
 
     #[test]
-    fn the_provider_follows_from_the_protocol() {
+    fn an_address_is_named_without_a_key_and_a_path() {
+        let mut settings = Settings::default();
+        settings.set_upstream("https://user:pass@a.b:8/secret").unwrap();
+        let target = Upstream::new(&settings).unwrap().target(None, "/x?key=1").unwrap();
+        assert_eq!(target.address(), "https://a.b:8");
+        assert_eq!(target.credentials.unwrap(), "Basic dXNlcjpwYXNz");
+    }
+
+    #[test]
+    fn without_an_address_the_provider_is_asked_and_nobody_else() {
         let upstream = Upstream::new(&Settings::default()).unwrap();
-        let mut anthropic = HeaderMap::new();
-        anthropic.insert("anthropic-version", "2023-06-01".parse().unwrap());
-        let none = HeaderMap::new();
-        for (dialect, headers, host) in [
-            (Some(Dialect::Anthropic), &none, "api.anthropic.com"),
-            (Some(Dialect::OpenAiChat), &none, "api.openai.com"),
-            (Some(Dialect::OpenAiResponses), &anthropic, "api.openai.com"),
-            (None, &anthropic, "api.anthropic.com"),
-            (None, &none, "api.openai.com"),
-        ] {
-            let url = upstream.url(dialect, headers, "/v1/models");
-            assert_eq!(url.host_str(), Some(host), "{dialect:?}");
-        }
+        let target =
+            |provider| upstream.target(provider, "/v1/models?a").map(|to| to.uri.to_string());
+        assert_eq!(
+            target(Some(Provider::Anthropic)).unwrap(),
+            "https://api.anthropic.com/v1/models?a"
+        );
+        assert_eq!(target(Some(Provider::OpenAi)).unwrap(), "https://api.openai.com/v1/models?a");
+        assert_eq!(target(None), None);
     }
 }

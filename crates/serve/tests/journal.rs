@@ -7,6 +7,7 @@ use foldback_fake_provider::{FakeProvider, Recorded, Reply, Script};
 use foldback_serve::{Folding, Server};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 const CHAT: Dialect = Dialect::OpenAiChat;
 
@@ -102,28 +103,160 @@ async fn strategies_that_go_by_usage_go_on_with_the_same_bytes() {
     }
 }
 
+/// Nobody's new conversations take the old ones away: those have a limit of their own on disk.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_forgotten_leaves_no_file() {
+async fn what_has_to_go_from_memory_stays_on_disk_up_to_a_limit_of_its_own() {
     let provider = provider().await;
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("notes.txt"), "mine").unwrap();
-    let mut two = journaled(folder.path());
-    two.max_conversations = 2;
-    let proxy = Proxy::folding(&provider, two).await;
-    for number in 0..5 {
+    let limited = |conversations, journals| {
+        let mut limited = journaled(folder.path());
+        (limited.max_conversations, limited.max_journals) = (conversations, journals);
+        limited
+    };
+    let journals = || {
+        let is_journal = |file: &&PathBuf| file.to_str().unwrap().ends_with("foldback.jsonl");
+        files(folder.path()).iter().filter(is_journal).count()
+    };
+    let proxy = Proxy::folding(&provider, limited(2, 5)).await;
+    for (number, left) in (0..9).zip([1, 2, 3, 4, 5, 6, 7, 7, 7]) {
         let text = format!(r#"{{"messages": [{{"role": "user", "content": "{number}"}}]}}"#);
         send(&proxy, CHAT, text).await;
+        assert_eq!(journals(), left, "after {number}");
     }
-    assert_eq!(
-        files(folder.path()).len(),
-        5,
-        "two conversations, their answers, and a file of somebody else"
-    );
+    assert!(proxy.metrics().await.contains("foldback_proxy_evicted_total 7\n"));
     proxy.stop().await;
-    let mut one = journaled(folder.path());
-    one.max_conversations = 1;
-    Proxy::folding(&provider, one).await.stop().await;
-    assert_eq!(files(folder.path()).len(), 3);
+    // Each has a file beside it; the note of the strategy and a file of somebody else are there, too.
+    assert_eq!(files(folder.path()).len(), 2 * 7 + 2);
+    for (conversations, on_disk, left) in [(2, 5, 7), (1, 5, 6), (1, 2, 3), (1, 0, 1)] {
+        Proxy::folding(&provider, limited(conversations, on_disk)).await.stop().await;
+        assert_eq!(journals(), left, "{conversations} in memory, {on_disk} beside them");
+    }
+    assert_eq!(fs::read_to_string(folder.path().join("notes.txt")).unwrap(), "mine");
+}
+
+/// What a provider said is on disk alone, once others have taken the place of the conversation.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_that_was_pushed_out_goes_on_with_the_same_bytes() {
+    let log = task(60);
+    let provider = counting(2).await;
+    let whole = Proxy::folding(&provider, folding("opencode", WINDOW)).await;
+    let folder = tempfile::tempdir().unwrap();
+    let mut kept = folding("opencode", WINDOW);
+    kept.journal = Some(folder.path().to_owned());
+    kept.max_conversations = 1;
+    let proxy = Proxy::folding(&provider, kept).await;
+    let mut folded = 0;
+    for (call, (before, _)) in calls(&log).iter().enumerate() {
+        if call % 3 == 2 {
+            let text = format!(r#"{{"messages": [{{"role": "user", "content": "{call}"}}]}}"#);
+            send(&proxy, CHAT, text).await;
+        }
+        let (outcome, _) = send(&whole, CHAT, body(CHAT, before)).await;
+        folded += usize::from(outcome.starts_with("folded"));
+        let expected = provider.requests().pop().unwrap().text;
+        send(&proxy, CHAT, body(CHAT, before)).await;
+        assert_eq!(provider.requests().pop().unwrap().text, expected, "call {call}");
+    }
+    assert!(folded > 10, "{folded} of 60");
+    let of_it = files(folder.path());
+    let of_it =
+        of_it.iter().filter(|file| fs::read_to_string(file).unwrap().contains("I read part"));
+    assert_eq!(of_it.count(), 1, "it has one journal all the time");
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn journals_are_their_owners_alone_wherever_they_lie() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let modes = |folder: &Path| -> Vec<u32> {
+        files(folder)
+            .iter()
+            .map(|file| fs::metadata(file).unwrap().permissions().mode() & 0o777)
+            .collect()
+    };
+    let provider = provider().await;
+    let folder = tempfile::tempdir().unwrap();
+    // A folder that everybody may read, and files that an earlier version left open.
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let proxy = Proxy::folding(&provider, journaled(folder.path())).await;
+    send(&proxy, CHAT, body(CHAT, &task(3)[..3])).await;
+    proxy.stop().await;
+    assert_eq!(modes(folder.path()), [0o600; 3]);
+    for file in files(folder.path()) {
+        fs::set_permissions(file, fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    Proxy::folding(&provider, journaled(folder.path())).await.stop().await;
+    let of_clients = files(folder.path()).into_iter().filter(|file| !file.ends_with("strategy"));
+    for file in of_clients {
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600, "{file:?}");
+    }
+}
+
+/// Pipes, folders and links to nowhere, under names of journals and of what is beside them.
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_no_plain_file_does_not_stop_the_start() {
+    let log = task(4);
+    let provider = provider().await;
+    let folder = tempfile::tempdir().unwrap();
+    let proxy = Proxy::folding(&provider, journaled(folder.path())).await;
+    send(&proxy, CHAT, body(CHAT, &log[..3])).await;
+    proxy.stop().await;
+    let journal = |file: &PathBuf| file.to_str().unwrap().ends_with("foldback.jsonl");
+    let real = files(folder.path()).into_iter().find(journal).unwrap();
+    let name = real.to_str().unwrap().to_owned();
+    let pipe = |path: &str| {
+        let _ = fs::remove_file(path);
+        assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+    };
+    pipe(&name.replace(".1.foldback", ".7.foldback"));
+    fs::create_dir(name.replace(".1.foldback", ".8.foldback")).unwrap();
+    std::os::unix::fs::symlink("nowhere", name.replace(".1.foldback", ".9.foldback")).unwrap();
+    pipe(folder.path().join("strategy").to_str().unwrap());
+    pipe(&format!("{name}.answers.jsonl"));
+    let proxy = Proxy::folding(&provider, journaled(folder.path())).await;
+    assert!(proxy.metrics().await.contains("foldback_proxy_conversations 1\n"));
+    let (outcome, _) = send(&proxy, CHAT, body(CHAT, &log[..5])).await;
+    assert!(outcome.starts_with("unchanged"), "{outcome}");
+    // What the provider said can't be written, and that is counted.
+    assert!(proxy.metrics().await.contains("foldback_proxy_journal_failures_total 1\n"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_preset_for_the_same_conversations_is_said() {
+    let provider = provider().await;
+    let folder = tempfile::tempdir().unwrap();
+    for (preset, expected) in [
+        ("window", None),
+        ("window", None),
+        (
+            "tiered",
+            Some(
+                "window+extractive folded these conversations until now; tiered+extractive goes on with them",
+            ),
+        ),
+        ("tiered", None),
+        (
+            "window",
+            Some(
+                "tiered+extractive folded these conversations until now; window+extractive goes on with them",
+            ),
+        ),
+    ] {
+        let said = Arc::new(Mutex::new(String::new()));
+        let into = Arc::clone(&said);
+        let mut settings = settings(&provider);
+        settings.say = Arc::new(move |line| into.lock().unwrap().push_str(line));
+        let mut folding = folding(preset, WINDOW);
+        folding.journal = Some(folder.path().to_owned());
+        let proxy = Proxy::both(settings, folding).await;
+        send(&proxy, CHAT, body(CHAT, &task(1)[..1])).await;
+        proxy.stop().await;
+        let said = said.lock().unwrap();
+        assert_eq!(said.is_empty(), expected.is_none(), "{preset}: {said}");
+        assert!(said.ends_with(expected.unwrap_or_default()), "{preset}: {said}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -155,7 +288,7 @@ async fn a_journal_that_can_not_be_written_is_counted() {
     let folder = tempfile::tempdir().unwrap();
     let gone = folder.path().join("gone");
     let proxy = Proxy::folding(&provider, journaled(&gone)).await;
-    fs::remove_dir(&gone).unwrap();
+    fs::remove_dir_all(&gone).unwrap();
     let (outcome, _) = send(&proxy, CHAT, body(CHAT, &task(1)[..1])).await;
     assert!(outcome.starts_with("unchanged"), "{outcome}");
     assert!(proxy.metrics().await.contains("foldback_proxy_journal_failures_total 2\n"));

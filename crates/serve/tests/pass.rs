@@ -133,24 +133,6 @@ async fn a_provider_that_dies_is_an_error_and_no_end() {
 }
 
 #[tokio::test]
-async fn a_client_that_goes_away_ends_its_request() {
-    let provider = FakeProvider::start([Reply::text("Late.").hang()]).await.unwrap();
-    let proxy = Proxy::start(&provider).await;
-    let request = http().post(format!("{}/v1/messages", proxy.url)).body("{}");
-    let asking = tokio::spawn(request.send());
-    provider.received(1).await;
-    asking.abort();
-    let _ = asking.await;
-    for _ in 0..500 {
-        if provider.cancelled() == 1 {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("the provider still works on it");
-}
-
-#[tokio::test]
 async fn a_request_under_way_is_finished_before_the_proxy_stops() {
     let provider = FakeProvider::start([Reply::text("Late.").hang()]).await.unwrap();
     let proxy = Proxy::start(&provider).await;
@@ -165,7 +147,7 @@ async fn a_request_under_way_is_finished_before_the_proxy_stops() {
     provider.release();
     let answer = asking.await.unwrap().unwrap();
     assert!(answer.text().await.unwrap().contains("Late."));
-    stopping.await.unwrap().unwrap();
+    stopping.await.unwrap();
 }
 
 #[tokio::test]

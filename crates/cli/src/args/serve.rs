@@ -14,7 +14,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8787")]
     pub(crate) listen: SocketAddr,
     /// The provider of all requests; by default api.anthropic.com for Anthropic's protocol and
-    /// api.openai.com for OpenAI's.
+    /// api.openai.com for OpenAI's, and nobody for what belongs to neither.
     #[arg(long, value_name = "URL")]
     pub(crate) upstream: Option<String>,
     /// Change nothing, and report what the preset would have done.
@@ -23,6 +23,9 @@ pub(crate) struct Serve {
     /// Folder in which conversations are kept, so that they survive a restart; with what clients sent.
     #[arg(long, value_name = "DIR")]
     pub(crate) journal: Option<PathBuf>,
+    /// Most conversations that stay in that folder after they had to go from memory.
+    #[arg(long, value_name = "N", default_value = "10_000", value_parser = a_count)]
+    pub(crate) max_journals: usize,
     /// Listen on an address that other machines reach.
     #[arg(long)]
     pub(crate) allow_remote: bool,
@@ -35,7 +38,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "NAME|FILE.toml")]
     pub(crate) summarizer: Option<String>,
     /// Most conversations that are kept.
-    #[arg(long, value_name = "N", default_value = "1000", value_parser = a_count)]
+    #[arg(long, value_name = "N", default_value = "1000", value_parser = one_or_more)]
     pub(crate) max_conversations: usize,
     /// Most bytes that all conversations together take in memory, by estimate.
     #[arg(long, value_name = "BYTES", default_value = "1_073_741_824", value_parser = a_count)]
@@ -44,8 +47,15 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "BYTES", default_value = "67_108_864", value_parser = a_count)]
     pub(crate) max_body: usize,
     /// Most connections at a time; others wait.
-    #[arg(long, value_name = "N", default_value = "1024", value_parser = a_count)]
+    #[arg(long, value_name = "N", default_value = "1024", value_parser = one_or_more)]
     pub(crate) max_connections: usize,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
+}
+
+fn one_or_more(text: &str) -> Result<usize, String> {
+    match a_count(text)? {
+        0 => Err("nobody could use the proxy; it takes 1 or more".to_owned()),
+        count => Ok(count),
+    }
 }

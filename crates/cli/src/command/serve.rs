@@ -8,8 +8,9 @@ use foldback_core::Limits;
 use foldback_core::strategy::Strategy;
 use foldback_replay::Setup;
 use foldback_serve::folding::terms_of;
-use foldback_serve::{Folding, LimitsOf, Server, Settings, TermsOf};
+use foldback_serve::{Folding, LimitsOf, ServeError, Server, Settings, TermsOf};
 use std::sync::Arc;
+use tokio::sync::oneshot;
 
 pub(crate) fn run(args: &Serve) -> Result<(), Error> {
     let registry = foldback::registry()?;
@@ -26,6 +27,7 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
     folding.terms = terms;
     folding.shadow = args.shadow;
     folding.journal.clone_from(&args.journal);
+    folding.max_journals = args.max_journals;
     folding.max_conversations = args.max_conversations;
     folding.max_bytes = args.max_bytes;
     let mut settings = Settings::default();
@@ -34,6 +36,7 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
     settings.token = args.token.clone().or_else(|| std::env::var("FOLDBACK_TOKEN").ok());
     settings.max_body = args.max_body;
     settings.max_connections = args.max_connections;
+    settings.say = Arc::new(|line| output::note(line));
     if let Some(url) = &args.upstream {
         settings.set_upstream(url).map_err(|error| usage(&error))?;
     }
@@ -62,11 +65,28 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
              {written}Ctrl-C ends it",
             server.address()
         ));
-        server.run(stopped()).await
+        let mut signals = Signals::new();
+        let (stop, told) = oneshot::channel();
+        let serving = server.run(async {
+            // The other end is dropped at the latest when this is.
+            let _ = told.await;
+        });
+        let mut serving = std::pin::pin!(serving);
+        tokio::select! {
+            () = &mut serving => return Ok(()),
+            () = signals.next() => {}
+        }
+        let _ = stop.send(());
+        // Who says it twice does not want to wait for the requests under way.
+        tokio::select! {
+            () = &mut serving => {}
+            () = signals.next() => {}
+        }
+        Ok(())
     });
     // A task that computes is not waited for.
     runtime.shutdown_background();
-    served.map_err(|error| usage(&error))
+    served.map_err(|error: ServeError| usage(&error))
 }
 
 /// The limits of a model, the same as in a comparison.
@@ -84,21 +104,40 @@ fn prices(setup: &Setup) -> TermsOf {
     Arc::new(move |dialect, model, hour| terms(dialect, given.as_deref().or(model), hour))
 }
 
-/// A signal to stop came: Ctrl-C, or that of a supervisor.
-async fn stopped() {
+/// Signals to stop: Ctrl-C, or that of a supervisor.
+struct Signals {
+    /// `None` where the system has none.
     #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+    terminate: Option<tokio::signal::unix::Signal>,
+}
+
+impl Signals {
+    fn new() -> Self {
+        Self {
+            #[cfg(unix)]
+            terminate: {
+                use tokio::signal::unix::{SignalKind, signal};
+                signal(SignalKind::terminate()).ok()
+            },
+        }
+    }
+
+    /// The next of them.
+    async fn next(&mut self) {
+        let interrupted = async {
+            // Without signals it runs until it is killed.
+            if tokio::signal::ctrl_c().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        };
+        #[cfg(unix)]
+        if let Some(terminate) = &mut self.terminate {
             tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
+                () = interrupted => {}
                 _ = terminate.recv() => {}
             }
             return;
         }
-    }
-    // Without signals it runs until it is killed.
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
+        interrupted.await;
     }
 }

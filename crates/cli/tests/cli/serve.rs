@@ -102,6 +102,8 @@ fn what_it_cannot_serve_is_said_before_it_listens() {
         ("--preset window --upstream x", "https://api.anthropic.com"),
         ("--preset window --window 100", "can't work with --window 100"),
         ("--preset window --max-connections many", "takes a number"),
+        ("--preset window --max-connections 0", "nobody could use the proxy"),
+        ("--preset window --max-conversations 0", "nobody could use the proxy"),
         #[cfg(feature = "llm")]
         ("--preset window --summarizer llm", "--summarizer extractive"),
         #[cfg(feature = "llm")]
@@ -122,5 +124,91 @@ fn what_it_cannot_serve_is_said_before_it_listens() {
         }
         assert!(!listens && said.contains(expected), "{args:?}: {said}");
         assert_eq!(proxy.wait().unwrap().code(), Some(2), "{args:?}");
+    }
+}
+
+/// Who says it twice does not want to wait for what is under way.
+#[cfg(unix)]
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    for (first, second) in [("-INT", "-INT"), ("-TERM", "-INT"), ("-INT", "-TERM")] {
+        let (asked, got) = std::sync::mpsc::channel();
+        let provider = Background::start(move |_| {
+            asked.send(()).unwrap();
+            Reply::text("Never.").hang()
+        })
+        .unwrap();
+        let upstream = provider.url();
+        let (mut proxy, address, _said) = start(&["--preset", "window", "--upstream", &upstream]);
+        let asking = std::thread::spawn(move || ask(&address, "POST /v1/messages", "", "{}"));
+        got.recv_timeout(std::time::Duration::from_secs(60)).unwrap();
+        let id = proxy.id().to_string();
+        let signal = |name| {
+            assert!(Command::new("kill").args([name, id.as_str()]).status().unwrap().success())
+        };
+        signal(first);
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        assert!(proxy.try_wait().unwrap().is_none(), "{first}: a request is under way");
+        signal(second);
+        // Without the second it would end after half a minute, and the request with it.
+        for _ in 0..100 {
+            if proxy.try_wait().unwrap().is_some() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+        assert!(proxy.try_wait().unwrap().is_some(), "{first}, {second}: it still runs");
+        assert_eq!(asking.join().unwrap().unwrap_or_default(), "", "{first}, {second}");
+    }
+}
+
+/// The proxy under a limit of open files, as `ulimit` of a shell sets it.
+#[cfg(unix)]
+#[test]
+fn a_soft_limit_of_files_is_raised_and_a_hard_one_said() {
+    for (limit, connections, said) in [
+        ("-Sn 256", "1024", None),
+        ("-n 1024", "300", None),
+        (
+            "-n 1024",
+            "1024",
+            Some("1024 needs 2240: 416 connections are served at a time, others wait"),
+        ),
+        ("-n 256", "300", Some("300 needs 792: 32 connections are served at a time, others wait")),
+    ] {
+        let mut shell = Command::new("sh");
+        let script = format!("ulimit {limit}; exec \"$@\"");
+        shell.args([
+            "-c",
+            &script,
+            "sh",
+            env!("CARGO_BIN_EXE_foldback"),
+            "serve",
+            "--preset",
+            "window",
+        ]);
+        shell.args(["--listen", "127.0.0.1:0", "--max-connections", connections]);
+        let mut proxy = shell.stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(proxy.stderr.take().unwrap());
+        let mut before = String::new();
+        let mut line = String::new();
+        while !line.contains("http://") {
+            before += &line;
+            line.clear();
+            assert!(lines.read_line(&mut line).unwrap() > 0, "{limit}: it ended: {before}");
+        }
+        let address = line.split("http://").nth(1).unwrap().split(';').next().unwrap();
+        let metrics = ask(address, "GET /metrics", "", "").unwrap();
+        proxy.kill().unwrap();
+        proxy.wait().unwrap();
+        assert_eq!(before.is_empty(), said.is_none(), "{limit}: {before}");
+        assert!(before.contains(said.unwrap_or_default()), "{limit}: {before}");
+        let number = |name: &str| -> u64 {
+            let value = metrics.split(&format!("\nfoldback_proxy_{name} ")).nth(1).unwrap();
+            value.split('\n').next().unwrap().parse().unwrap()
+        };
+        let needed = 192 + 2 * connections.parse::<u64>().unwrap();
+        assert!(said.is_some() || number("descriptor_limit") >= needed, "{limit}");
+        assert!((8..100).contains(&number("descriptors")), "{limit}: {}", number("descriptors"));
     }
 }

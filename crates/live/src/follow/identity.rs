@@ -150,6 +150,35 @@ mod tests {
         assert_eq!(last(&block("")), last(&block(r#", "cache_control": {"type": "ephemeral"}"#)));
     }
 
+    /// Whatever the place of its content is, a file that says something else makes another conversation.
+    #[test]
+    fn files_count_by_what_they_say() {
+        let document = |source: &str| {
+            let block = format!(r#"{{"type": "document", "source": {source}}}"#);
+            let user = format!(r#"{{"role": "user", "content": [{block}]}}"#);
+            let result = format!(
+                r#"{{"role": "user", "content": [{{"type": "tool_result", "tool_use_id": "t", "content": [{block}]}}]}}"#
+            );
+            [user, result]
+        };
+        for source in [
+            r#"{"type": "text", "media_type": "text/plain", "data": "A"}"#,
+            r#"{"type": "base64", "media_type": "application/pdf", "data": "A"}"#,
+            r#"{"type": "url", "url": "https://x/A"}"#,
+            r#"{"type": "file", "file_id": "A"}"#,
+            r#"{"type": "content", "content": "A"}"#,
+            r#"{"type": "content", "content": [{"type": "text", "text": "A"}]}"#,
+            r#"{"type": "content", "content": [{"type": "text", "text": "x"}, {"type": "image", "source": {"type": "url", "url": "A"}}]}"#,
+            r#"{"type": "unheard-of", "value": "A"}"#,
+        ] {
+            let others = document(&source.replace("A\"", "B\""));
+            for (one, other) in document(source).iter().zip(&others) {
+                assert_eq!(last(one), last(one), "{one}");
+                assert_ne!(last(one), last(other), "{one}");
+            }
+        }
+    }
+
     #[test]
     fn a_conversation_that_grows_keeps_its_keys() {
         let one = r#"{"role": "user", "content": "A"}, {"role": "assistant", "content": "B"}"#;

@@ -124,6 +124,9 @@ impl Journal {
         let io = |error| JournalError::Io { path: path.clone(), error };
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
+        // It holds a conversation, so it is its owner's alone.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut file = options.open(&path).map_err(io)?;
         match file.try_lock() {
             Ok(()) => {}

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "every test takes what it needs")]
 
+pub(crate) mod hand;
 pub(crate) mod talk;
 
 use foldback::core::services::FixedClock;
@@ -19,7 +20,7 @@ pub(crate) struct Proxy {
     pub(crate) url: String,
     pub(crate) address: SocketAddr,
     stop: oneshot::Sender<()>,
-    running: JoinHandle<Result<(), ServeError>>,
+    running: JoinHandle<()>,
 }
 
 impl Proxy {
@@ -33,11 +34,23 @@ impl Proxy {
         Self::run(Server::bind(settings, folding("window", WINDOW)).await.unwrap())
     }
 
+    /// A proxy to which no provider was given.
+    pub(crate) async fn alone() -> Self {
+        let mut settings = Settings::default();
+        settings.listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        Self::with(settings).await
+    }
+
     /// A proxy that folds so.
     pub(crate) async fn folding(provider: &FakeProvider, folding: Folding) -> Self {
+        Self::both(settings(provider), folding).await
+    }
+
+    /// A proxy with these settings that folds so.
+    pub(crate) async fn both(settings: Settings, folding: Folding) -> Self {
         // The connections of one that has stopped are dropped a moment later, and its journals with them.
         for _ in 0..1_000 {
-            match Server::bind(settings(provider), folding.clone()).await {
+            match Server::bind(settings.clone(), folding.clone()).await {
                 Err(ServeError::Journals(error)) if error.to_string().contains("in use") => {
                     tokio::time::sleep(Duration::from_millis(5)).await;
                 }
@@ -60,11 +73,11 @@ impl Proxy {
     /// Has it stop and waits until it has.
     pub(crate) async fn stop(self) {
         self.stop.send(()).unwrap();
-        self.running.await.unwrap().unwrap();
+        self.running.await.unwrap();
     }
 
     /// Begins to stop it.
-    pub(crate) fn stopping(self) -> JoinHandle<Result<(), ServeError>> {
+    pub(crate) fn stopping(self) -> JoinHandle<()> {
         self.stop.send(()).unwrap();
         self.running
     }

@@ -126,7 +126,9 @@ impl Reader<'_> {
                 let id = value::text(block, "id").unwrap_or(name);
                 self.out.call(id, name, input).at(format!("{pointer}/input"))
             }
-            "image" | "document" => file(media(block)).at(pointer),
+            "image" | "document" if is_file(block) => file(media(block)).at(pointer),
+            // A document of blocks of its own: what it says is in them.
+            kind @ ("image" | "document") => unknown(kind, block).at(pointer),
             kind if kind == COMPACTION || is_server_block(kind) => unknown(kind, block).at(pointer),
             kind => {
                 let place = format!("{}/{record}{pointer}", self.list);
@@ -152,17 +154,26 @@ fn result_content(content: Option<&Value>) -> (String, Vec<Media>) {
     match content {
         None | Some(Value::Null) => (String::new(), Vec::new()),
         Some(Value::Array(blocks)) => {
-            let is_file =
-                |block: &&Value| matches!(value::text(block, "type"), Some("image" | "document"));
             let texts: Vec<String> = blocks
                 .iter()
                 .filter(|block| !is_file(block))
                 .map(|block| value::string(block, "text").unwrap_or_else(|| value::shown(block)))
                 .collect();
-            (texts.join("\n"), blocks.iter().filter(is_file).map(media).collect())
+            (texts.join("\n"), blocks.iter().filter(|block| is_file(block)).map(media).collect())
         }
         Some(content) => (value::shown(content), Vec::new()),
     }
+}
+
+/// Whether a block is a file: an image or a document that is somewhere else, or whose bytes are here.
+pub(super) fn is_file(block: &Value) -> bool {
+    matches!(value::text(block, "type"), Some("image" | "document"))
+        && block.get("source").is_some_and(|source| place(source).is_some())
+}
+
+/// Where a file is, or its bytes.
+fn place(source: &Value) -> Option<String> {
+    value::first_string(source, &["url", "data", "file_id"])
 }
 
 fn media(block: &Value) -> Media {
@@ -176,6 +187,6 @@ fn media(block: &Value) -> Media {
             .to_owned()
         }),
         name: value::string(block, "title"),
-        url: value::first_string(source, &["url", "data", "file_id"]).unwrap_or_default(),
+        url: place(source).unwrap_or_default(),
     }
 }

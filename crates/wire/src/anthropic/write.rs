@@ -1,5 +1,6 @@
 //! From the canonical form to messages of the protocol.
 
+use super::read::is_file;
 use super::{COMPACTION, is_server_block};
 use crate::shared::made::{object, results, runs, text_of, with_files};
 use crate::shared::raw::json_string;
@@ -42,9 +43,7 @@ impl Writer<'_> {
         let record = self.parsed.record_of(at.item).unwrap_or_default();
         let mut out = vec![json!({"type": "text", "text": text})];
         let blocks = value::list_at(&record, pointer).iter();
-        let is_file =
-            |block: &&Value| matches!(value::text(block, "type"), Some("image" | "document"));
-        out.extend(blocks.filter(is_file).cloned());
+        out.extend(blocks.filter(|block| is_file(block)).cloned());
         Value::from(out)
     }
 }
