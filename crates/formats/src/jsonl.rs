@@ -38,8 +38,7 @@ pub(crate) fn surest(text: &str, count: usize, score: impl Fn(&str) -> u8) -> u8
 /// done twice in a millisecond is recorded twice.
 pub(crate) fn copies(source: &Source, begins: impl Fn(&str) -> bool) -> BTreeMap<u32, u32> {
     let mut copies = BTreeMap::new();
-    let texts: Vec<&str> =
-        source.records.iter().map(|range| &source.text[range.clone()]).collect();
+    let texts: Vec<&str> = source.records.iter().map(|range| &source.text[range.clone()]).collect();
     let Some(first) = texts.first().filter(|first| begins(first)) else { return copies };
     if !texts.iter().skip(1).any(|text| text == first) {
         return copies;

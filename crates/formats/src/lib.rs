@@ -7,8 +7,9 @@
 //!
 //! Three rules hold for every importer. A damaged line or an unknown type is counted, reported as a
 //! [`Warning`](session::Warning) and skipped; the rest is used. Reading a file twice over gives the
-//! same session as reading it once, for line formats whose records have ids. What the recorder
-//! compacted away is restored wherever the file still holds it.
+//! same session as reading it once, for line formats that are one stream; what is a copy is told by ids or by the
+//! whole file, never by one line that equals another. What the recorder compacted away is restored wherever
+//! the file still holds it.
 
 mod anthropic;
 mod atif;

@@ -55,7 +55,8 @@ mod tests {
 
     #[test]
     fn the_opening_tells_where_a_session_comes_from() {
-        let meta = |rest: &str| format!(r#"{{"type":"session_meta","payload":{{"id":"b"{rest}}}}}"#);
+        let meta =
+            |rest: &str| format!(r#"{{"type":"session_meta","payload":{{"id":"b"{rest}}}}}"#);
         let table = [
             (meta(""), Some(("b", None))),
             (meta(r#","forked_from_id":"a""#), Some(("b", Some("a")))),
@@ -81,10 +82,8 @@ mod tests {
             (String::new(), None),
         ];
         for (text, expected) in table {
-            let expected = expected.map(|(id, from)| Lineage {
-                id: id.to_owned(),
-                from: from.map(str::to_owned),
-            });
+            let expected = expected
+                .map(|(id, from)| Lineage { id: id.to_owned(), from: from.map(str::to_owned) });
             assert_eq!(lineage(text.as_bytes()), expected, "{text}");
         }
     }

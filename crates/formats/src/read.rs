@@ -1,8 +1,8 @@
 //! Finding the format of a file, and reading it.
 
 use crate::format::{Attempt, Format};
-use crate::table::{BINARIES, FORMATS};
 use crate::session::Shape;
+use crate::table::{BINARIES, FORMATS};
 use crate::{ReadError, Session, bytes, folded, jsonl, plausible};
 
 /// The format that recognizes the opening of `text` best; the earlier row of the table wins a tie.

@@ -29,8 +29,11 @@ pub fn told_apart(sources: Vec<Source>) -> Vec<Source> {
             _ => None,
         })
         .collect();
-    let copies: BTreeMap<usize, Copied> =
-        families(&lineages).into_par_iter().map(|family| of(&sources, &lineages, &family)).flatten().collect();
+    let copies: BTreeMap<usize, Copied> = families(&lineages)
+        .into_par_iter()
+        .map(|family| of(&sources, &lineages, &family))
+        .flatten()
+        .collect();
     let told = |(at, source): (usize, Source)| match (source, copies.get(&at)) {
         (Source::File(path), Some(copied)) => {
             Source::Copying { path, copied: Arc::new(copied.clone()) }
@@ -76,15 +79,9 @@ fn head(family: &mut [usize], of: usize) -> usize {
 }
 
 /// What is copied in the files of a family, by their places among the sources.
-fn of(
-    sources: &[Source],
-    lineages: &[Option<Lineage>],
-    family: &[usize],
-) -> Vec<(usize, Copied)> {
-    let mut members: Vec<(usize, Content)> = family
-        .iter()
-        .filter_map(|&at| Some((at, sources[at].read().ok()?)))
-        .collect();
+fn of(sources: &[Source], lineages: &[Option<Lineage>], family: &[usize]) -> Vec<(usize, Copied)> {
+    let mut members: Vec<(usize, Content)> =
+        family.iter().filter_map(|&at| Some((at, sources[at].read().ok()?))).collect();
     let from = |at: usize| lineages[at].as_ref().and_then(|lineage| lineage.from.as_deref());
     let ids: BTreeSet<&str> =
         family.iter().filter_map(|&at| Some(lineages[at].as_ref()?.id.as_str())).collect();
@@ -125,7 +122,9 @@ fn of(
 /// Answers of the log, with their places.
 fn answers(session: &Session) -> impl Iterator<Item = (usize, &Message)> {
     let messages = session.messages.iter().enumerate();
-    messages.filter(|(_, message)| message.is_answer() && !message.is_entry()).map(|(at, m)| (at, &**m))
+    messages
+        .filter(|(_, message)| message.is_answer() && !message.is_entry())
+        .map(|(at, m)| (at, &**m))
 }
 
 /// The answers that were seen elsewhere. A fork writes its history anew, without ids; the copy is the beginning of it.

@@ -1,8 +1,8 @@
 //! The report of `foldback rereads`: per session with a compaction what was dropped, needed and read
 //! again, the rates over all sessions compared with those without a loss, and examples.
 
-use crate::json::document;
 use crate::inspect::not_used;
+use crate::json::document;
 use crate::number::{count, grouped, short};
 use crate::terminal::{ALWAYS, Head, Width, measured, table, wrap};
 use foldback_replay::recorder::{

@@ -246,8 +246,9 @@ pub(super) fn with_copies(source: &Source) -> (Vec<Line>, BTreeMap<u32, u32>) {
     let mut copies = jsonl::copies(source, |_| true);
     for (record, range) in (0u32..).zip(&*source.records) {
         let text = &source.text[range.clone()];
-        let original =
-            parse_line(text).ok().and_then(|line| first_by_uuid.get(line.uuid.as_deref()?).copied());
+        let original = parse_line(text)
+            .ok()
+            .and_then(|line| first_by_uuid.get(line.uuid.as_deref()?).copied());
         if let Some(original) = original.filter(|original| *original != record) {
             copies.insert(record, original);
         }

@@ -27,7 +27,8 @@ impl Stored {
 
     /// Whether the model said it in this session. What was put back from elsewhere names no model and has no usage.
     pub(super) fn is_answer(&self) -> bool {
-        let recorded = value::text(&self.value, "model").is_some() || self.value["tokens"].is_object();
+        let recorded =
+            value::text(&self.value, "model").is_some() || self.value["tokens"].is_object();
         self.kind() == "gemini" && recorded
     }
 

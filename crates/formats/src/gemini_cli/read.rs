@@ -107,8 +107,7 @@ impl Reader {
             mark_synthetic(&mut parts);
         }
         self.last = None;
-        let mid_turn =
-            by_client || has_responses || std::mem::replace(&mut self.running, true);
+        let mid_turn = by_client || has_responses || std::mem::replace(&mut self.running, true);
         let index = self.push(stored, if read { "#said" } else { "" }, Role::User, parts);
         self.out.messages[index].mid_turn = mid_turn;
     }
@@ -208,7 +207,8 @@ impl Reader {
         };
         self.last = Some(index);
         let cancelled = |call: &Value| value::text(call, "status") == Some("cancelled");
-        self.running = any && !calls.iter().any(cancelled);
+        let here = stored.is_answer() && !stored.rewritten;
+        self.running = here && any && !calls.iter().any(cancelled);
         for (number, part) in results.into_iter().enumerate() {
             self.push(stored, &format!("#{number}"), Role::Tool, vec![part]);
         }
@@ -249,7 +249,9 @@ fn content(stored: &Stored) -> Vec<Part> {
         Value::Array(parts) => parts
             .iter()
             .enumerate()
-            .filter(|(_, raw)| value::list(&stored.value, "thoughts").is_empty() || !is_thought(raw))
+            .filter(|(_, raw)| {
+                value::list(&stored.value, "thoughts").is_empty() || !is_thought(raw)
+            })
             .filter_map(|(index, raw)| part(raw, &format!("{at}/{index}")))
             .collect(),
         raw => part(raw, &at).into_iter().collect(),

@@ -1,7 +1,9 @@
 //! The assumptions behind the numbers of a comparison, and the reasons to doubt it.
 
 use super::contrast::LEAST_CLUSTERS;
-use super::{Corpus, CorpusSummary, DEFAULT_LIMITS, Known, Preset, PresetLine, Reporting, Score, Setup};
+use super::{
+    Corpus, CorpusSummary, DEFAULT_LIMITS, Known, Preset, PresetLine, Reporting, Score, Setup,
+};
 use super::{detail, prices};
 use crate::copies;
 use crate::measures::firings::FiringTotals;
@@ -254,8 +256,7 @@ fn without_model<'a>(
 
 /// What of the corpus was copied from one file to another.
 pub(super) fn copied(corpus: &Corpus, summary: &CorpusSummary) -> Option<String> {
-    let copied: Vec<usize> =
-        corpus.sources.iter().filter_map(copies::in_source).collect();
+    let copied: Vec<usize> = corpus.sources.iter().filter_map(copies::in_source).collect();
     let calls: usize = summary.sessions.iter().map(|line| line.calls).sum();
     (!copied.is_empty()).then(|| {
         format!(
