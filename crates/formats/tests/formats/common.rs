@@ -13,6 +13,12 @@ pub fn fixture(id: &str, name: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// A small input that once went wrong, by its folder and name.
+pub fn case(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases").join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
 /// Every fixture: format, name, text.
 pub fn fixtures() -> Vec<(String, String, String)> {
     let mut out = Vec::new();

@@ -1,6 +1,7 @@
 //! What every format promises, and what is particular to each.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
+mod cases;
 mod changed;
 mod cluster;
 mod common;
@@ -15,6 +16,7 @@ mod numbers;
 mod opencode_db;
 mod recorded;
 mod refused;
+mod taken;
 mod wire;
 mod wrapped;
 mod written;
