@@ -73,6 +73,13 @@ impl Found {
             // Formats of Chat Completions have no place for a signature, or one that names its provider.
             PartKind::Reasoning { text, opaque } if dialect != Dialect::OpenAiChat => {
                 opaque.take_if(|opaque| opaque.is_empty());
+                // pi keeps the whole item of the Responses API in place of its mark.
+                if dialect == Dialect::OpenAiResponses
+                    && let Some(Value::Object(item)) =
+                        opaque.as_deref().and_then(|opaque| serde_json::from_str(opaque).ok())
+                {
+                    *opaque = value::string(&Value::Object(item), "encrypted_content");
+                }
                 if opaque.is_some() && maker != Some(dialect) {
                     (*opaque, *redacted) = (None, false);
                     self.foreign += 1;

@@ -19,8 +19,11 @@ fn where_nothing_is_done_every_byte_stays() {
             let args = [&["compact", path.to_str().unwrap(), "--preset", "none"], live].concat();
             let ran = foldback(&args).done();
             assert!(ran.stdout == before, "{name} {live:?}: {}", ran.stderr);
-            assert!(ran.stderr.starts_with("nothing was done: "), "{name}: {}", ran.stderr);
-            assert_eq!(ran.stderr.lines().count(), 1, "{name}: {}", ran.stderr);
+            // One of them has a call without a result, which is said.
+            let said = ran.stderr.lines().filter(|line| !line.starts_with("note: "));
+            let said: Vec<&str> = said.collect();
+            assert!(said[0].starts_with("nothing was done: "), "{name}: {}", ran.stderr);
+            assert_eq!(said.len(), 1, "{name}: {}", ran.stderr);
         }
     }
 }

@@ -6,7 +6,7 @@ use foldback_core::log::{Media, Message, Part};
 use foldback_core::validity::{Dialect, rule, validate};
 use foldback_core::view::Shown;
 use foldback_formats::convert::{convert, writable};
-use foldback_formats::{Session, detect, read};
+use foldback_formats::{Session, detect, format, read};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -118,6 +118,64 @@ fn what_is_written_is_taken_or_said_not_to_be() {
         }
     }
     assert!(written > 500 && repaired > 30, "{written} written, {repaired} repaired");
+}
+
+/// Only who made reasoning can read it, whoever recorded it. What can be read by anybody stays where it is taken.
+#[test]
+fn signatures_go_back_to_whoever_made_them() {
+    let item = r#"{"type":"reasoning","id":"rs_1","encrypted_content":"gAAA"}"#;
+    let table = [
+        ("claude-opus-4-8", "sig", "anthropic", Some("sig")),
+        ("claude-opus-4-8", "sig", "claude-code", Some("sig")),
+        ("claude-opus-4-8", "sig", "openai-responses", None),
+        ("anthropic/claude-sonnet-5", "sig", "codex", None),
+        ("gpt-5.5", "gAAA", "anthropic", None),
+        ("gpt-5.5", "gAAA", "openai-responses", Some("gAAA")),
+        ("o3", "gAAA", "codex", Some("gAAA")),
+        ("gpt-5.5", item, "openai-responses", Some("gAAA")),
+        ("gemini-3-pro", "c2ln", "gemini", Some("c2ln")),
+        ("gemini-3-pro", "c2ln", "roo-code", None),
+        ("unheard-of", "sig", "anthropic", None),
+        ("gpt-5.5", "gAAA", "pydantic-ai", Some("gAAA")),
+    ];
+    for (model, opaque, to, expected) in table {
+        let thought =
+            PartKind::Reasoning { text: "Hm.".to_owned(), opaque: Some(opaque.to_owned()) };
+        let mut answer = Message::assistant("b", vec![Part::new(thought), Part::text("So.")]);
+        answer.answer.as_mut().unwrap().model = Some(model.to_owned());
+        let messages = [Message::user("a", "Why?"), answer].map(Arc::new);
+        let session = Session::of_messages("s", messages.into());
+        let converted = convert(&[session], format(to).unwrap()).unwrap();
+        let again = read(converted.text.as_bytes(), Some(to)).unwrap();
+        let parts = again[0].log().flat_map(|message| &message.parts);
+        let mut signatures = parts.filter_map(|part| match &part.kind {
+            PartKind::Reasoning { opaque, .. } => opaque.as_deref(),
+            _ => None,
+        });
+        assert_eq!(signatures.next(), expected, "{model} → {to}");
+        let lost = converted.losses.iter().any(|loss| loss.what[0] == "reasoning signature");
+        assert_eq!(lost, expected != Some(opaque), "{model} → {to}: said");
+    }
+}
+
+/// Reasoning that has no text is not reasoning that was hidden.
+#[test]
+fn empty_and_hidden_reasoning_stay_apart() {
+    let body = r#"{"model":"claude-opus-4-8","messages":[{"role":"user","content":"Why?"},{"role":"assistant","content":[
+        {"type":"thinking","thinking":"","signature":"sig"},{"type":"redacted_thinking","data":"hidden"},{"type":"text","text":"So."}]}]}"#;
+    let session = sessions(body, "anthropic").remove(0);
+    for to in ["claude-code", "roo-code", "foldback"] {
+        let written = convert(std::slice::from_ref(&session), format(to).unwrap()).unwrap().text;
+        let session = read(written.as_bytes(), Some(to)).unwrap().remove(0);
+        let back = convert(&[session], format("anthropic").unwrap()).unwrap().text;
+        let back: Value = serde_json::from_str(&back).unwrap();
+        let blocks = &back["messages"][1]["content"];
+        let kinds = [&blocks[0], &blocks[1]].map(|block| {
+            ["type", "signature", "data"].map(|key| block[key].as_str().unwrap_or_default())
+        });
+        let expected = [["thinking", "sig", ""], ["redacted_thinking", "", "hidden"]];
+        assert_eq!(kinds, expected, "{to}: {back}");
+    }
 }
 
 /// Every value of a document, or of lines.
