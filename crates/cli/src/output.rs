@@ -3,7 +3,9 @@
 use crate::args::{Color, OutputArgs};
 use crate::error::Error;
 use anstream::ColorChoice;
+use foldback_core::validity::Violation;
 use foldback_report::{Width, plain};
+use std::collections::BTreeMap;
 use std::io::{BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -68,6 +70,25 @@ pub(crate) fn note(text: impl std::fmt::Display) {
     }
     let text = text.to_string();
     let _ = writeln!(anstream::stderr().lock(), "{}", plain::text(&text));
+}
+
+/// Which rules of a provider what was written in the format `id` breaks, a line each.
+pub(crate) fn refused(id: &str, breaks: &[Violation]) -> Vec<String> {
+    let mut rules: BTreeMap<&str, Vec<&Violation>> = BTreeMap::new();
+    for broken in breaks {
+        rules.entry(broken.rule).or_default().push(broken);
+    }
+    let line = |(rule, broken): (&str, Vec<&Violation>)| {
+        let Violation { message, detail, .. } = broken.first()?;
+        let more = match broken.len() {
+            1 => String::new(),
+            all => format!(", and {} more", all - 1),
+        };
+        Some(format!(
+            "note: {id}: a provider refuses this as it is ({rule}): message {message}: {detail}{more}"
+        ))
+    };
+    rules.into_iter().filter_map(line).collect()
 }
 
 /// Prints why the command ends.

@@ -112,7 +112,12 @@ fn with_text(part: &Part, text: &str) -> Part {
         PartKind::Marker(marker) => PartKind::Marker(Marker { text, ..marker.clone() }),
         PartKind::File(_) | PartKind::Unknown { .. } => return part.clone(),
     };
-    Part { kind, pointer: part.pointer.clone(), source_record: part.source_record }
+    Part {
+        kind,
+        pointer: part.pointer.clone(),
+        source_record: part.source_record,
+        redacted: part.redacted,
+    }
 }
 
 /// One message of a history with what is laid over it, whether the view shows it or not. This is

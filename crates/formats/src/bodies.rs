@@ -6,7 +6,7 @@ use crate::builder::Damage;
 use crate::prelude::*;
 
 pub(crate) use foldback_wire::shared::made::{
-    ToolShape, bare_data, input_of, object, results, runs, text_of, tools, with_files,
+    Held, ToolShape, data_url, held, mime_of, object, results, runs, text_of, tools,
 };
 
 /// One conversation of a file.

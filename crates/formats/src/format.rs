@@ -1,7 +1,10 @@
 //! What a format is: how it is recognized, read and written.
 
+use crate::fit::fitted;
 use crate::write::{Outcome, View};
 use crate::{ReadError, Session, WriteError};
+use foldback_core::validity::{Dialect, Violation, rule, validate};
+use foldback_core::view::Shown;
 
 /// Id of a format: a row of [`FORMATS`](crate::FORMATS).
 pub type FormatId = &'static str;
@@ -25,6 +28,11 @@ pub struct Format {
     pub log: bool,
     /// Whether files of several sessions, one after the other, are one file.
     pub many: bool,
+    /// Whose rules hold for what is sent from a file. Formats without an own provider, which keep what happened and
+    /// leave the request to their reader, have none.
+    pub provider: Option<Dialect>,
+    /// Whether a file is a request to that provider, and no log from which somebody makes one.
+    pub request: bool,
 }
 
 /// Makes the text of a file from a view; what the format cannot hold goes to the list, one line each.
@@ -47,7 +55,17 @@ impl Format {
         detect: fn(&str) -> u8,
         read: fn(&str) -> Result<Vec<Session>, ReadError>,
     ) -> Self {
-        Self { id, title, detect, read, writer: None, log: false, many: false }
+        Self {
+            id,
+            title,
+            detect,
+            read,
+            writer: None,
+            log: false,
+            many: false,
+            provider: None,
+            request: false,
+        }
     }
 
     /// The same with a writer.
@@ -55,14 +73,44 @@ impl Format {
         Self { writer: Some(Writer { patch, generate }), ..self }
     }
 
+    /// The same with the provider whose rules hold for what is sent from a file.
+    pub(crate) const fn sent_to(self, provider: Dialect) -> Self {
+        Self { provider: Some(provider), ..self }
+    }
+
+    /// The same as a request to this provider.
+    pub(crate) const fn request_to(self, provider: Dialect) -> Self {
+        Self { request: true, ..self.sent_to(provider) }
+    }
+
+    /// The rules that its provider has and a request of these messages breaks; without a provider of its own, those
+    /// that hold for most others. Who makes requests from a log leaves blank texts out.
+    pub fn breaks<'a>(&self, sent: impl IntoIterator<Item = Shown<'a>>) -> Vec<Violation> {
+        let mut breaks = validate(sent, self.provider.unwrap_or(Dialect::OpenAiChat));
+        breaks.retain(|broken| self.request || broken.rule != rule::EMPTY_TEXT);
+        breaks
+    }
+
     /// Writes a session as a strategy left it; `None` where the format is only read. For a session of
-    /// the same format, records that nothing touched are copied byte for byte.
+    /// the same format, records that nothing touched are copied byte for byte. One of another format is brought into
+    /// the shape that the provider takes.
     pub fn write(&self, view: &View<'_>) -> Option<Result<Outcome, WriteError>> {
         let Writer { patch, generate } = self.writer?;
         let own = view.session.format == self.id && !view.session.source.records.is_empty();
         let mut losses = Vec::new();
-        let text = if own { patch(view, &mut losses) } else { generate(view, &mut losses) };
-        Some(text.map(|text| Outcome { text, losses }))
+        let (text, breaks) = match self.provider.filter(|_| !own) {
+            Some(provider) => {
+                let sent = fitted(view, provider, &mut losses);
+                let sent: Vec<_> = sent.iter().map(Shown::plain).collect();
+                let view = View { sent, ..view.clone() };
+                (generate(&view, &mut losses), self.breaks(view.sent.iter().cloned()))
+            }
+            None => {
+                let make = if own { patch } else { generate };
+                (make(view, &mut losses), self.breaks(view.sent.iter().cloned()))
+            }
+        };
+        Some(text.map(|text| Outcome { text, losses, breaks }))
     }
 }
 

@@ -23,6 +23,7 @@ mod codex;
 pub mod convert;
 mod copilot_cli;
 mod error;
+mod fit;
 mod foldback;
 mod folded;
 mod format;

@@ -2,6 +2,7 @@
 
 use crate::Session;
 use foldback_core::log::Message;
+use foldback_core::validity::Violation;
 use foldback_core::view::{PartEdit, PartPos, Shown, Stored};
 use foldback_core::{Frame, SegmentKind};
 use serde_json::Value;
@@ -86,4 +87,6 @@ pub struct Outcome {
     pub text: String,
     /// What the format could not hold, one line each.
     pub losses: Vec<String>,
+    /// The rules of providers that what is sent breaks.
+    pub breaks: Vec<Violation>,
 }

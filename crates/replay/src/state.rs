@@ -49,6 +49,16 @@ pub enum Ask {
     Manual,
 }
 
+impl Ask {
+    /// The moments that it is.
+    pub fn moments(self) -> &'static [Moment] {
+        match self {
+            Self::NextTurn => &[Moment::TurnEnd, Moment::TurnStart, Moment::CallStart],
+            Self::Manual => &[Moment::Manual],
+        }
+    }
+}
+
 /// Takes the session as a stored history, the recorder's own marks and entries in force, and lets
 /// the strategy act on it once.
 pub fn stored(
@@ -76,14 +86,10 @@ pub fn stored(
     if let Some(time) = session.messages.iter().filter_map(last).max() {
         clock.set(time);
     }
-    let moments: &[Moment] = match ask {
-        Ask::NextTurn => &[Moment::TurnEnd, Moment::TurnStart, Moment::CallStart],
-        Ask::Manual => &[Moment::Manual],
-    };
     let usage = last_usage(session);
     let run = async {
         let mut reports = Vec::new();
-        for moment in moments {
+        for moment in ask.moments() {
             // A program that looks at the last answer's usage before a call has it at hand.
             let usage = usage.filter(|_| *moment == Moment::CallStart);
             reports.extend(conversation.at(*moment, Signals { usage, instructions: None }).await);

@@ -118,7 +118,7 @@ pub fn messages(dialect: Dialect, messages: &[Message], losses: &mut Vec<String>
     match dialect {
         Dialect::OpenAiChat => openai::records(messages, losses),
         Dialect::Anthropic => anthropic::records(messages, losses),
-        Dialect::Gemini => gemini::records(messages, true, losses),
+        Dialect::Gemini => gemini::records(messages),
         Dialect::OpenAiResponses => {
             messages.iter().flat_map(|message| responses::records(message, losses)).collect()
         }

@@ -296,7 +296,7 @@ impl Request {
                 let parsed = Parsed::new(own.messages, own.source);
                 items(own, sent, &mut anthropic::Writer { parsed, losses }, None)
             }
-            Dialect::Gemini => items(own, sent, &mut gemini::Writer { losses }, None),
+            Dialect::Gemini => items(own, sent, &mut gemini::Writer, None),
             Dialect::OpenAiResponses => {
                 let none = || Stale { record: 0, detail: "no list of items".to_owned() };
                 return responses::items_of(own, sent, losses)?.ok_or_else(none);

@@ -32,7 +32,7 @@ use crate::WireError;
 use crate::listed::History;
 use crate::shared::made::{bare_data, results, runs};
 use crate::shared::messages::Messages;
-use crate::shared::parts::{file, reasoning, unknown};
+use crate::shared::parts::{file, reasoning, redacted, unknown};
 use crate::shared::raw::json_string;
 use crate::shared::rewrite::Dialect;
 use crate::shared::value;
@@ -135,7 +135,7 @@ fn said(out: &mut Messages, index: usize, item: &Value) -> Part {
 }
 
 fn thought(item: &Value) -> Part {
-    let (mut texts, mut opaque) = (Vec::new(), None);
+    let (mut texts, mut opaque, mut hidden) = (Vec::new(), None, None);
     for part in value::list(item, "content") {
         let content = &part["content"];
         match value::text(part, "type").unwrap_or_default() {
@@ -144,11 +144,14 @@ fn thought(item: &Value) -> Part {
                 opaque = opaque.or(value::string(content, "signature"));
             }
             "summary" => texts.extend(content.as_str().map(str::to_owned)),
-            "redacted" => opaque = opaque.or(value::string(content, "data")),
-            _ => opaque = opaque.or(content.as_str().map(str::to_owned)),
+            "redacted" => hidden = hidden.or(value::string(content, "data")),
+            _ => hidden = hidden.or(content.as_str().map(str::to_owned)),
         }
     }
-    reasoning(texts.join("\n"), opaque)
+    match hidden {
+        Some(_) if texts.is_empty() => redacted(hidden),
+        _ => reasoning(texts.join("\n"), opaque.or(hidden)),
+    }
 }
 
 /// An image by data or by URL.
@@ -214,7 +217,7 @@ impl Writer<'_> {
 
     fn part(&mut self, part: &Part) -> Option<Value> {
         Some(match &part.kind {
-            PartKind::Reasoning { text, opaque: Some(data) } if text.is_empty() => {
+            PartKind::Reasoning { opaque: Some(data), .. } if part.redacted => {
                 let content = [json!({"type": "redacted", "content": {"data": data}})];
                 json!({"type": "reasoning", "id": null, "content": content})
             }

@@ -170,7 +170,7 @@ impl Split {
                 format!("{} messages: nothing to fold", places.len()),
             ));
         }
-        let Room { window, kept: budget, .. } = self.room(context);
+        let Room { window, kept: budget, summary: most } = self.room(context);
         let tokens: Vec<u64> = places.iter().map(|place| context.tokens(*place)).collect();
         let natural = split_point(&tokens, budget);
         if natural == 0 {
@@ -192,6 +192,16 @@ impl Split {
             return Err(Why::new(
                 "no-split",
                 "one tool call with its results reaches over the whole view",
+            ));
+        }
+        let summarised = at == 1 && self.earlier(context.message(places[0])).is_some();
+        if summarised && tokens[0] <= most {
+            return Err(Why::new(
+                "nothing-new",
+                format!(
+                    "only the earlier summary would go, and its {} tokens are within {most}",
+                    tokens[0]
+                ),
             ));
         }
         let kept: u64 = tokens[at..].iter().sum();
@@ -224,14 +234,14 @@ impl Split {
 
     /// The text of an earlier summary, without its prefix.
     fn earlier<'m>(&self, message: &'m Message) -> Option<&'m str> {
-        if !message.is_entry_of(EntryKind::Summary) {
-            return None;
-        }
         let text = match &message.parts.first()?.kind {
             PartKind::Text { text, .. } => text,
             _ => return None,
         };
-        Some(text.strip_prefix(&self.config.prefix).unwrap_or(text).trim_start())
+        // Most formats give a summary back as a message of the user: the prefix tells it.
+        let told = text.strip_prefix(&self.config.prefix).filter(|_| message.role == Role::User);
+        let entry = message.is_entry_of(EntryKind::Summary).then_some(text.as_str());
+        told.or(entry).map(str::trim_start)
     }
 
     /// What is to be summarized: the earlier summary, where it goes apart, and the messages up to the cut.
@@ -301,8 +311,17 @@ impl Filter for Split {
         let first =
             context.places().get(at).map_or(Role::User, |place| context.message(*place).role);
         let summary = summaries.iter().flatten().next();
-        let mut slots: Vec<Slot> =
-            self.lead(context, summary, first).map(Slot::Insert).into_iter().collect();
+        let lead = self.lead(context, summary, first);
+        let size = lead
+            .as_ref()
+            .filter(|_| summary.is_some())
+            .map_or(0, |lead| context.estimator().count(&Message::user("", lead.text())).total());
+        let folded = context.places().iter().take(at).map(|place| context.tokens(*place)).sum();
+        if size >= folded && summary.is_some() {
+            let why = format!("the summary takes {size} tokens and would replace {folded}");
+            return Err(Why::new("no-gain", why));
+        }
+        let mut slots: Vec<Slot> = lead.map(Slot::Insert).into_iter().collect();
         slots.extend(kept(context, at));
         Ok(Arrangement {
             layout: Layout { slots, tail_from: context.history.len() },

@@ -17,15 +17,10 @@ pub(crate) const FAITHFUL: &str = include_str!("../presets/window-faithful.toml"
 const SMALL: [(u64, u64); 3] = [(600, 0), (2_000, 0), (6_000, 0)];
 
 laws!(window: Subject::preset("window")
-    .breaks(Law::CostPerCallFlat, "the summary is made from the one before, and grows up to its limit")
-    .breaks(Law::SmallerOrRefused, USELESS));
+    .breaks(Law::CostPerCallFlat, "the summary is made from the one before, and grows up to its limit"));
 laws!(without_a_trace: Subject::toml(preset(WINDOW, "hide")).windows(SMALL));
 laws!(window_faithful: Subject::preset("window-faithful")
-    .breaks(Law::ValidInEveryDialect, "the original cuts between a call and its result")
-    .breaks(Law::SmallerOrRefused, USELESS));
-
-const USELESS: &str = "where the newest messages alone are over the threshold, a fold leaves the view as large as it \
-                       was; the guard `breaker` ends that after three";
+    .breaks(Law::ValidInEveryDialect, "the original cuts between a call and its result"));
 
 /// A preset without its summarizer.
 fn preset(toml: &str, on_failure: &str) -> String {

@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::summaries::Choice;
 use crate::{input, output, strategies};
 use foldback_core::conversation::{Conversation, Report};
+use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
 use foldback_formats::View;
 use foldback_replay::calibrate;
@@ -83,7 +84,7 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
             return Ok(Output::Data { text, notes: Vec::new() });
         }
         let text = match reports.is_empty() {
-            true => nothing(&conversation),
+            true => nothing(args, &conversation),
             false => plan::reports(&reports, &conversation) + &plan::plans(&conversation),
         };
         return Ok(Output::Report(text));
@@ -114,9 +115,10 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
     let outcome = outcome?;
     let loss = |loss: &_| format!("note: differs from the {} file: {loss}", format.id);
     let mut notes: Vec<String> = outcome.losses.iter().map(loss).collect();
+    notes.extend(output::refused(format.id, &outcome.breaks));
     // What happened goes beside the session, not into it.
     let happened = match reports.is_empty() {
-        true => nothing(&conversation),
+        true => nothing(args, &conversation),
         false => plan::reports(&reports, &conversation),
     };
     notes.push(happened.trim_end().to_owned());
@@ -129,8 +131,22 @@ fn used(conversation: &Conversation) -> u64 {
 }
 
 /// The sentence that says that no stage did anything.
-fn nothing(conversation: &Conversation) -> String {
+fn nothing(args: &Compact, conversation: &Conversation) -> String {
     let messages = conversation.history().len();
     let strategy = conversation.strategy();
-    format!("nothing was done: no stage of {} acted on the {messages} messages\n", strategy.label())
+    let label = strategy.label();
+    let between = |moment: &Moment| Ask::NextTurn.moments().contains(moment);
+    let policy = strategy.overflow.as_ref().filter(|policy| !policy.when.iter().any(between));
+    let waits = match policy {
+        Some(policy) if !args.live && !args.manual => {
+            let when: Vec<&str> = policy.when.iter().map(|moment| moment.as_str()).collect();
+            format!(
+                "; it acts at {}, which a stored session is past: --live drives the session from its first \
+                 message, --manual compacts it now",
+                when.join(" and ")
+            )
+        }
+        _ => String::new(),
+    };
+    format!("nothing was done: no stage of {label} acted on the {messages} messages{waits}\n")
 }

@@ -26,6 +26,7 @@ pub(crate) fn run(args: &Convert) -> Result<(), Error> {
         let them = if loss.lost == 1 { "it" } else { "them" };
         output::note(format_args!("{loss}: {} has no place for {them}", to.id));
     }
+    output::refused(to.id, &converted.breaks).iter().for_each(output::note);
     output::note(summary(&sessions, to, converted.losses.is_empty()));
     Ok(())
 }

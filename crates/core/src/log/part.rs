@@ -18,6 +18,10 @@ pub struct Part {
     /// one answer over several lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_record: Option<u32>,
+    /// Reasoning that the provider hid from everybody (`redacted_thinking`). It goes back in another form than
+    /// reasoning whose text is just empty.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub redacted: bool,
 }
 
 /// What a part is.
@@ -157,7 +161,7 @@ pub struct Marker {
 impl Part {
     /// A part without a place in a record.
     pub fn new(kind: PartKind) -> Self {
-        Self { kind, pointer: None, source_record: None }
+        Self { kind, pointer: None, source_record: None, redacted: false }
     }
 
     /// Plain text, as a person or a model writes it.

@@ -9,6 +9,7 @@ pub(crate) mod read;
 mod write;
 
 use crate::prelude::*;
+use foldback_core::validity::Dialect;
 
 pub(crate) const FORMAT: Format = Format::new(
     "anthropic",
@@ -16,7 +17,8 @@ pub(crate) const FORMAT: Format = Format::new(
     detect,
     read::read,
 )
-.written(write::patch, write::generate);
+.written(write::patch, write::generate)
+.request_to(Dialect::Anthropic);
 
 /// Types of content blocks that only this format has.
 const OWN_BLOCKS: &[&str] = &["tool_use", "tool_result", "thinking", "redacted_thinking"];

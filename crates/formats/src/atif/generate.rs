@@ -1,7 +1,7 @@
 //! Steps made from canonical messages.
 
 use super::IN_PLACE;
-use crate::bodies::{input_of, text_of};
+use crate::bodies::{object, text_of};
 use crate::prelude::*;
 use crate::time::format_rfc3339;
 
@@ -129,7 +129,7 @@ impl Steps {
                     calls.push(json!({
                         "tool_call_id": call.call_id,
                         "function_name": call.tool,
-                        "arguments": input_of(call),
+                        "arguments": object(&call.arguments),
                     }));
                     format!("/tool_calls/{}/arguments", calls.len() - 1)
                 }

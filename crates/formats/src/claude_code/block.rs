@@ -1,6 +1,7 @@
 //! Content blocks of one line, in the Messages API's shape.
 
 use crate::prelude::*;
+use foldback_wire::anthropic::media;
 
 /// Where the strings of a line lie.
 pub(super) const CONTENT: &str = "/message/content";
@@ -13,9 +14,7 @@ pub(super) fn part(block: &Value, index: usize) -> Part {
         "text" => Part::text(text("text")).at(at("/text")),
         "thinking" => reasoning(text("thinking"), block["signature"].as_str().map(str::to_owned))
             .at(at("/thinking")),
-        "redacted_thinking" => {
-            reasoning(String::new(), block["data"].as_str().map(str::to_owned)).at(at(""))
-        }
+        "redacted_thinking" => redacted(value::string(block, "data")).at(at("")),
         "tool_use" => {
             let input = &block["input"];
             let arguments = match input {
@@ -59,14 +58,4 @@ pub(super) fn result(block: &Value, index: usize) -> Part {
     let failed = value::flag(block, "is_error");
     foldback_wire::shared::parts::result(call, "", failed, text, media_found)
         .at(format!("{CONTENT}/{index}/content"))
-}
-
-/// An image or a document; the base64 text stays as it was recorded.
-fn media(block: &Value) -> Media {
-    let source = &block["source"];
-    Media {
-        mime: source["media_type"].as_str().unwrap_or("application/octet-stream").to_owned(),
-        name: block["title"].as_str().map(str::to_owned),
-        url: value::first_string(source, &["data", "url", "file_id"]).unwrap_or_default(),
-    }
 }

@@ -1,8 +1,8 @@
 //! Newly written lines: for sessions of other formats, and for what a strategy added.
 
 use super::write::Ids;
-use crate::bodies::{input_of, with_files};
 use crate::prelude::*;
+use foldback_wire::anthropic::{block, is_server_block};
 
 /// What every line says about its session.
 pub(super) struct Envelope<'a> {
@@ -64,20 +64,21 @@ impl Envelope<'_> {
         line
     }
 
-    /// The line of a message from another format; what has no place goes to `losses`.
+    /// The line of a message from another format, none where nothing of it has a place; that goes to `losses`.
     pub(super) fn message(
         &self,
         ids: &Ids<'_>,
         message: &Message,
         spot: &Spot,
         losses: &mut Vec<String>,
-    ) -> Value {
+    ) -> Option<Value> {
         let uuid = ids.of(&message.id);
         let mut line = match message.role {
             Role::Assistant => {
                 let mut line = self.line("assistant", &uuid, spot);
                 line["message"] = self.answer(ids, message, losses);
-                return line;
+                return Some(line)
+                    .filter(|line| !value::list_at(line, "/message/content").is_empty());
             }
             Role::User | Role::System | Role::Tool => self.line("user", &uuid, spot),
         };
@@ -91,10 +92,13 @@ impl Envelope<'_> {
         }
         let content = match message.parts.as_slice() {
             [Part { kind: PartKind::Text { text, .. }, .. }] => json!(text),
-            parts => Value::Array(blocks(parts, losses)),
+            parts => match blocks(parts, losses) {
+                blocks if blocks.is_empty() => return None,
+                blocks => Value::Array(blocks),
+            },
         };
         line["message"] = json!({ "role": "user", "content": content });
-        line
+        Some(line)
     }
 
     fn answer(&self, ids: &Ids<'_>, message: &Message, losses: &mut Vec<String>) -> Value {
@@ -130,44 +134,13 @@ fn blocks(parts: &[Part], losses: &mut Vec<String>) -> Vec<Value> {
     let mut out = Vec::new();
     for part in parts {
         match &part.kind {
-            PartKind::Text { text, .. } => out.push(json!({ "type": "text", "text": text })),
-            PartKind::Reasoning { text, opaque } => out.push(json!({
-                "type": "thinking",
-                "thinking": text,
-                "signature": opaque.as_deref().unwrap_or(""),
-            })),
-            PartKind::Call(call) => out.push(json!({
-                "type": "tool_use", "id": call.call_id, "name": call.tool, "input": input_of(call),
-            })),
-            PartKind::Result(result) => {
-                let mut block = json!({
-                    "tool_use_id": result.call_id,
-                    "type": "tool_result",
-                    "content": with_files(result, "text", image),
-                });
-                if result.status != ResultStatus::Completed {
-                    block["is_error"] = json!(true);
-                }
-                out.push(block);
-            }
-            PartKind::File(media) => out.push(image(media)),
-            PartKind::Marker(marker) => out.push(json!({ "type": "text", "text": marker.text })),
-            PartKind::Unknown { name, .. } => {
+            PartKind::Unknown { name, .. } if !is_server_block(name) => {
                 losses.push(format!("a part of the unknown kind `{name}` was left out"));
             }
+            _ => out.extend(block(part)),
         }
     }
     out
-}
-
-fn image(media: &Media) -> Value {
-    let kind = if media.mime.starts_with("image/") { "image" } else { "document" };
-    let source = match media.url.split_once(";base64,") {
-        Some((_, data)) => json!({ "type": "base64", "media_type": media.mime, "data": data }),
-        None if media.url.contains("://") => json!({ "type": "url", "url": media.url }),
-        None => json!({ "type": "base64", "media_type": media.mime, "data": media.url }),
-    };
-    json!({ "type": kind, "source": source })
 }
 
 /// The JSON text that replaces an edited part.

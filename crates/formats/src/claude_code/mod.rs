@@ -16,6 +16,7 @@ mod thread;
 mod write;
 
 use crate::prelude::*;
+use foldback_core::validity::Dialect;
 
 pub(crate) const FORMAT: Format = Format::new(
     "claude-code",
@@ -23,7 +24,8 @@ pub(crate) const FORMAT: Format = Format::new(
     detect,
     read::read,
 )
-.written(write::patch, write::generate);
+.written(write::patch, write::generate)
+.sent_to(Dialect::Anthropic);
 
 /// Several of the first lines are looked at: the very first may be a title or a snapshot.
 fn detect(text: &str) -> u8 {

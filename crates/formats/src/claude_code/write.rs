@@ -63,8 +63,10 @@ pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<Stri
             continue;
         }
         let spot = Spot { parent: parent.clone(), timestamp };
-        lines.push(envelope.message(&ids, message, &spot, losses));
-        parent = Some(line_id);
+        if let Some(line) = envelope.message(&ids, message, &spot, losses) {
+            lines.push(line);
+            parent = Some(line_id);
+        }
     }
     Ok(lines.iter().map(|line| format!("{line}\n")).collect())
 }

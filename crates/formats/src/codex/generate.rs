@@ -2,7 +2,36 @@
 
 use crate::prelude::*;
 
-pub(super) use foldback_wire::responses::{edited, items, message};
+use crate::bodies::{Held, held, mime_of, text_of};
+
+pub(super) use foldback_wire::responses::{edited, message};
+
+/// The items of a message. Codex knows images and no other files; the name of a file stays.
+pub(super) fn items(message: &Message, losses: &mut Vec<String>) -> Vec<Value> {
+    let mut message = message.clone();
+    let fits = |media: &Media| {
+        mime_of(media).starts_with("image/") && !matches!(held(media), Held::Nowhere)
+    };
+    let mut lost = 0;
+    for part in &mut message.parts {
+        match &mut part.kind {
+            PartKind::File(media) if !fits(media) => {
+                lost += 1;
+                part.kind = Part::text(text_of(part)).kind;
+            }
+            PartKind::Result(result) => {
+                let before = result.media.len();
+                result.media.retain(fits);
+                lost += before - result.media.len();
+            }
+            _ => {}
+        }
+    }
+    if lost > 0 {
+        losses.push(format!("{lost} file(s) that are no images"));
+    }
+    foldback_wire::responses::items(&message, losses)
+}
 
 /// A line with its envelope.
 pub(super) fn line(timestamp: &str, kind: &str, payload: Value) -> Value {

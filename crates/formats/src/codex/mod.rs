@@ -10,6 +10,7 @@ mod read;
 mod write;
 
 use crate::prelude::*;
+use foldback_core::validity::Dialect;
 
 pub(crate) const FORMAT: Format = Format::new(
     "codex",
@@ -17,7 +18,8 @@ pub(crate) const FORMAT: Format = Format::new(
     detect,
     read::read,
 )
-.written(write::patch, write::generate);
+.written(write::patch, write::generate)
+.sent_to(Dialect::OpenAiResponses);
 
 fn detect(text: &str) -> u8 {
     jsonl::surest(text, 20, |line| {

@@ -1,5 +1,6 @@
 //! What a session holds, as lists of facts that can be distinguished.
 
+use crate::fit;
 use crate::prelude::*;
 use std::borrow::Cow;
 
@@ -30,15 +31,39 @@ const fn joined(kind: Kind) -> Kind {
 /// Every kind of fact, the weightiest first.
 pub(super) const KINDS: &[Kind] = &[
     joined(kind("text", "texts", |session| said(session).map(|(_, text)| text.into()).collect())),
-    // Arguments are compared as JSON: writers may space them otherwise.
+    kind("blank text", "blank texts", |session| {
+        in_parts(session, |kind| match kind {
+            PartKind::Text { text, ignored: false, .. } if text.trim().is_empty() => {
+                Some("".into())
+            }
+            _ => None,
+        })
+    }),
+    kind("message with nothing in it", "messages with nothing in them", |session| {
+        let empty = session.log().filter(|message| message.parts.is_empty());
+        empty.map(|message| message.role.as_str().into()).collect()
+    }),
+    // Arguments are compared as JSON: writers may space them otherwise, and spell none in two ways.
     kind("tool call", "tool calls", |session| {
-        calls(session)
-            .map(|call| format!("{} {}", call.tool, call.arguments_value()).into())
-            .collect()
+        let arguments = |call: &ToolCall| match call.arguments.trim() {
+            "" => json!({}),
+            _ => call.arguments_value(),
+        };
+        calls(session).map(|call| format!("{} {}", call.tool, arguments(call)).into()).collect()
     }),
     joined(kind("tool result", "tool results", |session| {
-        results(session).map(|result| result.text.as_str().into()).collect()
+        let calls: BTreeSet<&str> = calls(session).map(|call| &*call.call_id).collect();
+        let answers = results(session).filter(|result| calls.contains(&*result.call_id));
+        answers.map(|result| result.text.as_str().into()).collect()
     })),
+    kind("result without a call", "results without a call", |session| {
+        fit::orphans(&log(session)).iter().map(|_| "".into()).collect()
+    }),
+    kind(
+        "message between a call and its result (it stands behind the result now)",
+        "messages between a call and its result (they stand behind the result now)",
+        |session| fit::between(&log(session)).iter().map(|_| "".into()).collect(),
+    ),
     kind("id of a tool call", "ids of tool calls", |session| {
         calls(session).map(|call| call.call_id.as_str().into()).collect()
     }),
@@ -246,6 +271,10 @@ impl Kind {
     }
 }
 
+fn log(session: &Session) -> Vec<&Message> {
+    session.log().map(|message| &**message).collect()
+}
+
 fn parts(session: &Session) -> impl Iterator<Item = &Part> {
     session.log().flat_map(|message| &message.parts)
 }
@@ -279,7 +308,7 @@ fn counts(session: &Session, of: fn(&Usage) -> u64) -> Facts<'_> {
 /// The texts that are sent, each with whether the harness wrote it in the user's name.
 fn said(session: &Session) -> impl Iterator<Item = (bool, &str)> {
     parts(session).filter_map(|part| match &part.kind {
-        PartKind::Text { text, synthetic, ignored: false } if !text.is_empty() => {
+        PartKind::Text { text, synthetic, ignored: false } if !text.trim().is_empty() => {
             Some((*synthetic, text.as_str()))
         }
         _ => None,

@@ -7,13 +7,18 @@
 //! A log (`Format::log`) is given every message, those that the recorder's compaction wrote included, and
 //! the marks of what it had cleared. Any other format holds one conversation, and is given what happened in
 //! full, without the compactions.
+//!
+//! What a provider refuses is repaired where that can be done ([`fit`](crate::fit)), which is a loss like any other. The
+//! rules that are still broken when the file is read again are in [`Converted::breaks`].
 
 mod facts;
 
+use crate::fit;
 use crate::format::Format;
 use crate::session::Session;
 use crate::write::View;
 use crate::{FORMATS, WriteError, read};
+use foldback_core::validity::Violation;
 use foldback_core::view::Shown;
 use std::fmt;
 
@@ -46,6 +51,8 @@ pub struct Converted {
     pub text: String,
     /// What is not in it, the weightiest first.
     pub losses: Vec<Loss>,
+    /// The rules of its provider that what was written breaks.
+    pub breaks: Vec<Violation>,
 }
 
 /// The formats that can be written.
@@ -54,7 +61,8 @@ pub fn writable() -> impl Iterator<Item = &'static Format> {
 }
 
 /// Writes sessions in the format `to`. Several fit into one file only where the format keeps them apart
-/// ([`Format::many`]). A session of the same format is written as it was read, byte for byte.
+/// ([`Format::many`]). A session of the same format is written as it was read, byte for byte,
+/// but for a request that its provider would refuse.
 ///
 /// # Errors
 ///
@@ -79,6 +87,9 @@ pub fn convert(sessions: &[Session], to: &Format) -> Result<Converted, WriteErro
                 None => converted.losses.push(loss),
             }
         }
+        if to.provider.is_some() {
+            converted.breaks.extend(to.breaks(again.log().map(Shown::plain)));
+        }
         converted.text.push_str(&text);
     }
     Ok(converted)
@@ -90,6 +101,12 @@ fn write(session: &Session, to: &Format) -> Result<String, WriteError> {
         true => View::recorded(session, &edits),
         false => log(session),
     };
+    // A request that would be refused is none that is worth copying.
+    let fitted = to.provider.filter(|_| to.request && session.format == to.id);
+    let fitted = fitted.filter(|_| !to.breaks(view.sent.iter().cloned()).is_empty());
+    let fitted = fitted.map(|provider| fit::fitted(&view, provider, &mut Vec::new()));
+    let sent = fitted.as_ref().map(|sent| sent.iter().map(Shown::plain).collect());
+    let view = View { sent: sent.unwrap_or_else(|| view.sent.clone()), ..view };
     let written = to.write(&view).unwrap_or_else(|| {
         let known = writable().map(|format| format.id).collect::<Vec<_>>().join(", ");
         Err(WriteError::ReadOnly { format: to.id, known })

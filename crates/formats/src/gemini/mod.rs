@@ -9,6 +9,7 @@ pub(crate) mod read;
 mod write;
 
 use crate::prelude::*;
+use foldback_core::validity::Dialect;
 
 pub(crate) const FORMAT: Format = Format::new(
     "gemini",
@@ -16,7 +17,8 @@ pub(crate) const FORMAT: Format = Format::new(
     detect,
     read::read,
 )
-.written(write::patch, write::generate);
+.written(write::patch, write::generate)
+.request_to(Dialect::Gemini);
 
 /// Where a list of contents is kept.
 const LISTS: &[&str] = &["/contents", "/history"];

@@ -5,8 +5,8 @@ use crate::prelude::*;
 use crate::rewrite::rewrite;
 use foldback_wire::gemini::{Writer, records};
 
-pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
-    rewrite(view, &view.sent, &mut Writer { losses })
+pub(super) fn patch(view: &View<'_>, _: &mut Vec<String>) -> Result<String, WriteError> {
+    rewrite(view, &view.sent, &mut Writer)
 }
 
 /// A request body, one content a line.
@@ -23,8 +23,7 @@ pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<Stri
     if view.frame.text_of(SegmentKind::Tools).is_some() {
         losses.push("the tool definitions: the API wants its own dialect of schemas".to_owned());
     }
-    let signed = view.session.format.starts_with("gemini");
-    let list = lines(records(&view.messages(), signed, losses), ",\n");
+    let list = lines(records(&view.messages()), ",\n");
     out.push_str(&format!("\"contents\":[\n{list}\n]}}\n"));
     Ok(out)
 }

@@ -44,7 +44,8 @@ pub(super) fn content(content: &Value, at: &str, mut note: impl FnMut(&str)) -> 
             "" if block.is_string() => Part::text(value::shown(block)).at(pointer),
             "text" | "output_text" => Part::text(text("text")).at(format!("{pointer}/text")),
             "thinking" => thought(text("thinking"), block, format!("{pointer}/thinking")),
-            "reasoning" | "reasoning_content" | "redacted_thinking" => {
+            "redacted_thinking" => redacted(value::string(block, "data")).at(pointer),
+            "reasoning" | "reasoning_content" => {
                 thought(text("reasoning"), block, format!("{pointer}/reasoning"))
             }
             "tool_use" | "tool_call" | "function_call" | "input_json_delta" => continue,

@@ -10,10 +10,12 @@ mod read;
 mod write;
 
 use crate::prelude::*;
+use foldback_core::validity::Dialect;
 
 pub(crate) const FORMAT: Format =
     Format::new("mini-swe-agent", "mini-swe-agent trajectory (.traj.json)", detect, read::read)
-        .written(write::patch, write::generate);
+        .written(write::patch, write::generate)
+        .sent_to(Dialect::OpenAiChat);
 
 fn detect(text: &str) -> u8 {
     let opening = peek(text);

@@ -8,6 +8,7 @@ pub(crate) mod read;
 mod write;
 
 use crate::prelude::*;
+use foldback_core::validity::Dialect;
 
 pub(crate) const FORMAT: Format = Format::new(
     "openai-chat",
@@ -15,7 +16,8 @@ pub(crate) const FORMAT: Format = Format::new(
     detect,
     read::read,
 )
-.written(write::patch, write::generate);
+.written(write::patch, write::generate)
+.request_to(Dialect::OpenAiChat);
 
 /// Roles that only this format's messages have.
 const OWN_ROLES: &[&str] = &["system", "developer", "tool", "function"];

@@ -10,6 +10,7 @@ mod read;
 mod write;
 
 use crate::prelude::*;
+use foldback_core::validity::Dialect;
 
 pub(crate) const FORMAT: Format = Format::new(
     "openai-responses",
@@ -17,7 +18,8 @@ pub(crate) const FORMAT: Format = Format::new(
     detect,
     read::read,
 )
-.written(write::patch, write::generate);
+.written(write::patch, write::generate)
+.request_to(Dialect::OpenAiResponses);
 
 /// Where lists of items stand, in the order in which they are sent.
 const LISTS: [&str; 5] = ["/input", "/output", "/items", "/data", ""];

@@ -4,7 +4,7 @@
 use super::context::Context;
 use super::parts::finish_name;
 use super::{COMPACTION, INTERRUPTED};
-use crate::bodies::input_of;
+use crate::bodies::{Held, data_url, held, object};
 use crate::prelude::*;
 
 /// A whole export.
@@ -278,7 +278,12 @@ fn content(part: &Part, from_harness: bool, context: &Context) -> Value {
 }
 
 fn file(media: &Media) -> Value {
-    let mut out = json!({"type": "file", "mime": media.mime, "url": media.url});
+    // Data needs the name of its type in front.
+    let url = match held(media) {
+        Held::Data(data) => data_url(&media.mime, data),
+        Held::Link(_) | Held::Nowhere => media.url.clone(),
+    };
+    let mut out = json!({"type": "file", "mime": media.mime, "url": url});
     if let Some(name) = &media.name {
         out["filename"] = name.as_str().into();
     }
@@ -288,7 +293,7 @@ fn file(media: &Media) -> Value {
 /// A call with its result, or one that was interrupted.
 fn tool(call: &ToolCall, result: Option<&ToolResult>, time: i64) -> Value {
     // OpenCode takes an object only; free text goes where its patch tool takes it.
-    let input = input_of(call);
+    let input = object(&call.arguments);
     let times = json!({"start": time, "end": time});
     let state = match result.map(|result| (result.status, result)) {
         Some((ResultStatus::Completed, result)) => {

@@ -1,6 +1,6 @@
 //! Newly written entries: for sessions of other formats, and for what a strategy added.
 
-use crate::bodies::{bare_data, object};
+use crate::bodies::{Held, held, mime_of, object};
 use crate::prelude::*;
 
 /// What every entry has besides its content.
@@ -48,7 +48,7 @@ pub(super) fn user(text: &str) -> Value {
 pub(super) fn message(message: &Message, losses: &mut Vec<String>) -> Value {
     let mut out = match message.role {
         Role::Assistant => answer(message, losses),
-        Role::Tool => result(message),
+        Role::Tool => result(message, losses),
         Role::User | Role::System => {
             if message.role == Role::System {
                 losses
@@ -95,12 +95,12 @@ fn answer(message: &Message, losses: &mut Vec<String>) -> Value {
     out
 }
 
-fn result(message: &Message) -> Value {
+fn result(message: &Message, losses: &mut Vec<String>) -> Value {
     let Some(result) = message.parts.iter().find_map(Part::as_result) else {
         return user(&message.shown_text());
     };
     let mut content = vec![json!({ "type": "text", "text": result.text })];
-    content.extend(result.media.iter().map(image));
+    content.extend(result.media.iter().filter_map(|media| image(media, losses)));
     json!({
         "role": "toolResult",
         "toolCallId": result.call_id,
@@ -129,14 +129,13 @@ fn blocks(message: &Message, losses: &mut Vec<String>) -> Vec<Value> {
                 "name": call.tool,
                 "arguments": object(&call.arguments),
             })),
-            PartKind::File(media) if media.mime.starts_with("image/") => blocks.push(image(media)),
+            PartKind::File(media) => blocks.extend(image(media, losses)),
             PartKind::Result(_) | PartKind::Marker(_) => {
                 let text = part.shown();
                 if !text.is_empty() {
                     blocks.push(json!({ "type": "text", "text": text }));
                 }
             }
-            PartKind::File(media) => losses.push(format!("a file of type {}", media.mime)),
             PartKind::Unknown { name, .. } => {
                 losses.push(format!("a part of the unknown kind `{name}`"));
             }
@@ -145,8 +144,18 @@ fn blocks(message: &Message, losses: &mut Vec<String>) -> Vec<Value> {
     blocks
 }
 
-fn image(media: &Media) -> Value {
-    json!({ "type": "image", "data": bare_data(media), "mimeType": media.mime })
+/// An image by its data; pi has no other files.
+fn image(media: &Media, losses: &mut Vec<String>) -> Option<Value> {
+    let mime = mime_of(media);
+    match held(media) {
+        Held::Data(data) if mime.starts_with("image/") => {
+            Some(json!({ "type": "image", "data": data, "mimeType": mime }))
+        }
+        _ => {
+            losses.push(format!("a file of type {mime}"));
+            None
+        }
+    }
 }
 
 /// The JSON text that replaces an edited part.

@@ -12,10 +12,12 @@ mod read;
 mod write;
 
 use crate::prelude::*;
+use foldback_core::validity::Dialect;
 
 pub(crate) const FORMAT: Format =
     Format::new("pi", "pi session (JSON lines of ~/.pi/agent/sessions)", detect, read::read)
-        .written(write::patch, write::generate);
+        .written(write::patch, write::generate)
+        .sent_to(Dialect::OpenAiChat);
 
 /// The header is the first line of every file; a file cut off at the front still has entries, of which any may
 /// be all that a compaction leaves.

@@ -231,18 +231,23 @@ pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<Stri
         "cwd": "",
     });
     let mut lines = vec![header];
-    for (index, message) in sent.iter().enumerate() {
-        let parent = index.checked_sub(1).and_then(|before| names.get(before));
-        let envelope = Envelope {
-            link: names.get(index).map(|id| (id.clone(), parent.cloned())),
-            timestamp: stamp(message.at),
-        };
-        lines.push(if index == 0 && message.is_entry_of(EntryKind::Summary) {
+    let mut parent: Option<String> = None;
+    for (index, (message, name)) in sent.iter().zip(&names).enumerate() {
+        let link = Some((name.clone(), parent.clone()));
+        let envelope = Envelope { link, timestamp: stamp(message.at) };
+        let line = if index == 0 && message.is_entry_of(EntryKind::Summary) {
             let first = names.get(1).map_or("", String::as_str);
             envelope.compaction(&message.shown_text(), ("firstKeptEntryId", json!(first)))
         } else {
-            envelope.message(generate::message(message, losses))
-        });
+            let message = generate::message(message, losses);
+            // What pi has no place for leaves nothing of some messages, which a provider would refuse.
+            if value::list(&message, "content").is_empty() {
+                continue;
+            }
+            envelope.message(message)
+        };
+        lines.push(line);
+        parent = Some(name.clone());
     }
     Ok(bodies::lines(lines, "\n") + "\n")
 }

@@ -10,6 +10,7 @@ mod read;
 mod write;
 
 use crate::prelude::*;
+use foldback_core::validity::Dialect;
 use foldback_wire::Item;
 
 pub(crate) const FORMAT: Format = Format::new(
@@ -18,7 +19,8 @@ pub(crate) const FORMAT: Format = Format::new(
     detect,
     read::read,
 )
-.written(write::patch, write::generate);
+.written(write::patch, write::generate)
+.sent_to(Dialect::OpenAiChat);
 
 /// The messages of a history as a view shows them, one by one: which stay as they are, which are changed, which are new.
 /// For an agent that holds them as objects and keeps those that nothing touched.

@@ -323,7 +323,7 @@ fn other(block: &Value, pointer: &str) -> Part {
     };
     match kind {
         "thinking" => thought("thinking", "signature").at(format!("{pointer}/thinking")),
-        "redacted_thinking" => thought("", "data").at(pointer),
+        "redacted_thinking" => redacted(value::string(block, "data")).at(pointer),
         "reasoning" => thought("text", "").at(format!("{pointer}/text")),
         "image" => file(media(block)).at(pointer),
         kind => unknown(kind, block).at(pointer),

@@ -1,10 +1,10 @@
 //! From the canonical form back into the stored messages.
 
 use super::tags;
-use crate::anthropic;
 use crate::bodies::{lines, object};
 use crate::prelude::*;
 use crate::rewrite::{Dialect, rewrite};
+use foldback_wire::anthropic::records;
 
 pub(super) fn patch(view: &View<'_>, _: &mut Vec<String>) -> Result<String, WriteError> {
     rewrite(view, &view.sent, &mut History { parsed: view.session.parsed() })
@@ -104,25 +104,15 @@ fn stored(message: &Message) -> Value {
 
 /// The messages as the provider takes them, each with a time.
 pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
-    let unfit = |detail: String| WriteError::Unsupported { format: super::FORMAT.id, detail };
-    let written = anthropic::FORMAT.write(view);
-    let written = written.ok_or_else(|| unfit("there is no writer for messages".to_owned()))??;
-    losses.extend(written.losses);
-    let root = raw::parse(&written.text).map_err(|error| unfit(error.to_string()))?;
     if !view.frame.segments().is_empty() {
         losses.push(
             "the system prompt and the tool definitions: the history does not hold them".to_owned(),
         );
     }
     let first = view.sent.iter().find_map(|shown| shown.message.at).unwrap_or(0);
-    let messages = (0i64..).zip(value::items(root.get("messages").unwrap_or(&root))).map(
-        |(number, message)| {
-            let mut message = message.clone();
-            if message.get("ts").is_none() {
-                message["ts"] = (first + number).into();
-            }
-            message
-        },
-    );
+    let messages = (0i64..).zip(records(&view.messages(), losses)).map(|(number, mut message)| {
+        message["ts"] = (first + number).into();
+        message
+    });
     Ok(format!("[\n{}\n]\n", lines(messages, ",\n")))
 }

@@ -14,19 +14,34 @@ const MAY_LOSE: &[(&str, &[&str])] = &[
     // Arguments that are no object.
     ("tool call", &["anthropic", "claude-code", "gemini", "opencode", "pi", "roo-code"]),
     ("tool result", &[]),
-    ("id of a tool call", &[]),
+    // Letters that the provider does not take.
+    ("id of a tool call", &["anthropic", "claude-code", "roo-code"]),
     ("join of a result with its call", &[]),
-    ("reasoning text", &["anthropic", "mini-swe-agent", "roo-code", "swe-agent"]),
+    ("reasoning text", &["anthropic", "claude-code", "mini-swe-agent", "roo-code", "swe-agent"]),
     (
         "reasoning signature",
-        &["claude-code", "gemini", "mini-swe-agent", "openai-chat", "swe-agent"],
+        &[
+            "anthropic",
+            "claude-code",
+            "codex",
+            "gemini",
+            "mini-swe-agent",
+            "openai-chat",
+            "openai-responses",
+            "roo-code",
+            "swe-agent",
+        ],
     ),
     (
         "file or image",
         &[
             "anthropic",
+            "claude-code",
+            "codex",
+            "gemini",
             "mini-swe-agent",
             "openai-chat",
+            "openai-responses",
             "pi",
             "pydantic-ai",
             "roo-code",
@@ -154,7 +169,9 @@ fn paired(session: &Session) -> BTreeSet<String> {
 /// Losses after which the order and the words of a session are not what they were.
 const WEIGHTY: &[&str] = &[
     "text",
+    "blank text",
     "tool call",
+    "id of a tool call",
     "speaker of a text",
     "file or image",
     "part of an unknown type",

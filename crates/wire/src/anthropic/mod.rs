@@ -19,7 +19,9 @@ pub(crate) mod stream;
 mod write;
 
 #[doc(hidden)]
-pub use write::Writer;
+pub use read::media;
+#[doc(hidden)]
+pub use write::{Writer, block};
 
 use crate::shared::messages::Messages;
 use crate::shared::usage::Counts;
@@ -75,8 +77,15 @@ pub(crate) fn answer_in(body: &Value) -> Result<Message, WireError> {
 #[doc(hidden)]
 pub const COMPACTION: &str = "compaction";
 
+/// The call that a block with the result of such a tool answers.
+#[doc(hidden)]
+pub fn server_call<'a>(name: &str, raw: &'a Value) -> Option<&'a str> {
+    name.ends_with("_tool_result").then(|| value::text(raw, "tool_use_id")).flatten()
+}
+
 /// Whether a block belongs to a tool that runs at the provider: call and result stay in the answer.
-fn is_server_block(kind: &str) -> bool {
+#[doc(hidden)]
+pub fn is_server_block(kind: &str) -> bool {
     kind == "server_tool_use" || kind.ends_with("_tool_result")
 }
 

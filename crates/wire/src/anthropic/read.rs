@@ -2,9 +2,11 @@
 
 use super::{COMPACTION, COUNTS, is_server_block, web_searches};
 use crate::shared::messages::Messages;
-use crate::shared::parts::{file, reasoning, unknown};
+use crate::shared::parts::{file, reasoning, redacted, unknown};
 use crate::shared::usage::finish;
 use crate::shared::value;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use foldback_core::log::{Answer, Media, Message, Part, Role};
 use serde_json::Value;
 
@@ -117,9 +119,7 @@ impl Reader<'_> {
                 value::string(block, "signature"),
             )
             .at(format!("{pointer}/thinking")),
-            "redacted_thinking" => {
-                reasoning(String::new(), value::string(block, "data")).at(pointer)
-            }
+            "redacted_thinking" => redacted(value::string(block, "data")).at(pointer),
             "tool_use" => {
                 let name = value::text(block, "name").unwrap_or_default();
                 let input = block.get("input").map_or("{}".to_owned(), Value::to_string);
@@ -146,6 +146,20 @@ fn noted(message: &Value) -> Answer {
         finish: value::text(message, "stop_reason").map(finish),
         model: value::string(message, "model"),
         ..Answer::default()
+    }
+}
+
+/// The text of a document that is given as text, or as blocks of text alone.
+fn document_text(source: &Value) -> Option<String> {
+    match (value::text(source, "type")?, source.get("content")) {
+        ("text", _) => value::string(source, "data"),
+        ("content", Some(Value::String(text))) => Some(text.clone()),
+        ("content", Some(Value::Array(blocks))) => {
+            let texts: Option<Vec<&str>> =
+                blocks.iter().map(|block| value::text(block, "text")).collect();
+            texts.map(|texts| texts.join("\n"))
+        }
+        _ => None,
     }
 }
 
@@ -176,8 +190,16 @@ fn place(source: &Value) -> Option<String> {
     value::first_string(source, &["url", "data", "file_id"])
 }
 
-fn media(block: &Value) -> Media {
+/// The file of a block. A document may be given as text: it is a file of text like any other then.
+pub fn media(block: &Value) -> Media {
     let source = block.get("source").unwrap_or(&Value::Null);
+    if let Some(text) = document_text(source) {
+        return Media {
+            mime: value::string(source, "media_type").unwrap_or_else(|| "text/plain".to_owned()),
+            name: value::string(block, "title"),
+            url: format!("data:text/plain;base64,{}", STANDARD.encode(text)),
+        };
+    }
     Media {
         mime: value::string(source, "media_type").unwrap_or_else(|| {
             match value::text(block, "type") {

@@ -2,11 +2,13 @@
 
 use super::read::is_file;
 use super::{COMPACTION, is_server_block};
-use crate::shared::made::{object, results, runs, text_of, with_files};
+use crate::shared::made::{Held, PDF, held, mime_of, object, results, runs, text_of, with_files};
 use crate::shared::raw::json_string;
 use crate::shared::rewrite::Dialect;
 use crate::shared::source::Parsed;
 use crate::shared::value;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use foldback_core::log::{Media, Message, Part, PartKind, ResultStatus, Role, ToolResult};
 use foldback_core::view::{EditKind, PartEdit, PartPos};
 use serde_json::{Value, json};
@@ -41,7 +43,7 @@ impl Writer<'_> {
     /// The content of a tool result with its text cut and its files kept.
     fn with_files(&self, at: PartPos, pointer: &str, text: &str) -> Value {
         let record = self.parsed.record_of(at.item).unwrap_or_default();
-        let mut out = vec![json!({"type": "text", "text": text})];
+        let mut out = Vec::from_iter(text_block(text));
         let blocks = value::list_at(&record, pointer).iter();
         out.extend(blocks.filter(|block| is_file(block)).cloned());
         Value::from(out)
@@ -54,27 +56,23 @@ pub(super) fn records(messages: &[Message], losses: &mut Vec<String>) -> Vec<Val
     let mut out = Vec::new();
     let (mut unsigned, mut systems) = (0, 0);
     for (message, run) in runs(messages) {
-        out.push(match message.role {
-            Role::Tool => {
-                let blocks: Vec<Value> = results(run).map(result_block).collect();
-                json!({"role": "user", "content": blocks})
-            }
+        let (role, content) = match message.role {
+            Role::Tool => ("user", results(run).map(result_block).collect()),
             Role::User | Role::System => {
                 systems += usize::from(message.role == Role::System);
-                json!({"role": "user", "content": user_content(message)})
+                ("user", user_content(message))
             }
             Role::Assistant => {
                 let reasoning = message.parts.iter().filter(|part| is_unsigned(part));
                 unsigned += reasoning.count();
-                let blocks: Vec<Value> = message
-                    .parts
-                    .iter()
-                    .filter(|part| !is_unsigned(part))
-                    .filter_map(block)
-                    .collect();
-                json!({"role": "assistant", "content": blocks})
+                let signed = message.parts.iter().filter(|part| !is_unsigned(part));
+                ("assistant", signed.filter_map(block).collect())
             }
-        });
+        };
+        // The API refuses a message without content.
+        if says(&content) {
+            out.push(json!({"role": role, "content": content}));
+        }
     }
     if unsigned > 0 {
         losses.push(format!(
@@ -102,10 +100,18 @@ fn user_content(message: &Message) -> Value {
     }
 }
 
-/// A content block; none for a text without content, which the API refuses.
-fn block(part: &Part) -> Option<Value> {
+/// Whether there is something in a content.
+fn says(content: &Value) -> bool {
+    match content {
+        Value::String(text) => !text.trim().is_empty(),
+        content => content.as_array().is_some_and(|blocks| !blocks.is_empty()),
+    }
+}
+
+/// A content block; none for a blank text, which the API refuses.
+pub fn block(part: &Part) -> Option<Value> {
     Some(match &part.kind {
-        PartKind::Reasoning { text, opaque } if text.is_empty() => {
+        PartKind::Reasoning { opaque, .. } if part.redacted => {
             json!({"type": "redacted_thinking", "data": opaque})
         }
         PartKind::Reasoning { text, opaque } => {
@@ -123,14 +129,12 @@ fn block(part: &Part) -> Option<Value> {
         PartKind::Unknown { raw, name } if name == COMPACTION || is_server_block(name) => {
             raw.clone()
         }
-        _ => {
-            let text = text_of(part);
-            if text.is_empty() {
-                return None;
-            }
-            json!({"type": "text", "text": text})
-        }
+        _ => text_block(&text_of(part))?,
     })
+}
+
+fn text_block(text: &str) -> Option<Value> {
+    (!text.trim().is_empty()).then(|| json!({"type": "text", "text": text}))
 }
 
 fn result_block(result: &ToolResult) -> Value {
@@ -145,19 +149,45 @@ fn result_block(result: &ToolResult) -> Value {
     out
 }
 
-/// A file as a block. What is neither data that decodes nor a URL becomes a line of text.
+/// A file as a block. What the API does not take becomes a line of text.
 fn file_block(media: &Media) -> Value {
-    let source = if let Some(data) = value::base64_data(&media.url) {
-        json!({"type": "base64", "media_type": media.mime, "data": data})
-    } else if media.url.contains("://") {
-        json!({"type": "url", "url": media.url})
-    } else {
-        return json!({"type": "text", "text": text_of(&Part::new(PartKind::File(media.clone())))});
+    let mime = mime_of(media);
+    let (kind, source) = match held(media) {
+        Held::Data(data) if IMAGES.contains(&mime) => {
+            ("image", json!({"type": "base64", "media_type": mime, "data": data}))
+        }
+        Held::Data(data) if mime == PDF => {
+            ("document", json!({"type": "base64", "media_type": mime, "data": data}))
+        }
+        Held::Data(data) => match decoded(mime, data) {
+            Some(text) => {
+                ("document", json!({"type": "text", "media_type": "text/plain", "data": text}))
+            }
+            None => return named(media),
+        },
+        Held::Link(url) if mime.starts_with("image/") => {
+            ("image", json!({"type": "url", "url": url}))
+        }
+        Held::Link(url) => ("document", json!({"type": "url", "url": url})),
+        Held::Nowhere => return named(media),
     };
-    let kind = if media.mime.starts_with("image/") { "image" } else { "document" };
     let mut out = json!({"type": kind, "source": source});
     if let (Some(name), "document") = (&media.name, kind) {
         out["title"] = name.as_str().into();
     }
     out
+}
+
+/// The types of images that the API takes.
+const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/// The text of a file of text.
+fn decoded(mime: &str, data: &str) -> Option<String> {
+    let bytes = mime.starts_with("text/").then(|| STANDARD.decode(data).ok()).flatten()?;
+    String::from_utf8(bytes).ok().filter(|text| !text.trim().is_empty())
+}
+
+/// The name of a file as a text block.
+fn named(media: &Media) -> Value {
+    json!({"type": "text", "text": text_of(&Part::new(PartKind::File(media.clone())))})
 }

@@ -55,11 +55,10 @@ pub fn read(root: &Value, list: &str) -> Messages {
     Messages::read(root, list, read::frame, read::records)
 }
 
-/// Contents of a run of canonical messages. Signatures are the model's own and only kept where `signed` says that they
-/// are Gemini's.
+/// Contents of a run of canonical messages.
 #[doc(hidden)]
-pub fn records(messages: &[Message], signed: bool, losses: &mut Vec<String>) -> Vec<Value> {
-    write::records(messages, signed, losses)
+pub fn records(messages: &[Message]) -> Vec<Value> {
+    write::records(messages)
 }
 
 pub(crate) fn answer_in(body: &Value, id: &str) -> Result<Message, WireError> {

@@ -1,7 +1,7 @@
 //! From the canonical form to contents.
 
 use super::SIGNATURE;
-use crate::shared::made::{bare_data, object, results, runs, text_of};
+use crate::shared::made::{Held, held, mime_of, object, results, runs, text_of};
 use crate::shared::raw::json_string;
 use crate::shared::rewrite::Dialect;
 use foldback_core::log::{Media, Message, Part, PartKind, ResultStatus, Role, ToolResult};
@@ -9,12 +9,9 @@ use foldback_core::view::{PartEdit, PartPos};
 use serde_json::{Map, Value, json};
 
 /// Writes contents over a list.
-pub struct Writer<'a> {
-    /// What has no place.
-    pub losses: &'a mut Vec<String>,
-}
+pub struct Writer;
 
-impl Dialect for Writer<'_> {
+impl Dialect for Writer {
     fn edited(&self, _: PartPos, part: &Part, pointer: &str, edit: &PartEdit) -> Option<String> {
         match &part.kind {
             // A signature says nothing that could be put in other words.
@@ -28,20 +25,18 @@ impl Dialect for Writer<'_> {
     }
 
     fn generate(&mut self, messages: &[Message], _: Option<u32>) -> Vec<Value> {
-        records(messages, true, self.losses)
+        records(messages)
     }
 }
 
 /// Contents of a run of canonical messages: the results that follow an answer are one content, because
-/// the API wants as many of them as there were calls. Signatures are the model's own and only kept
-/// where `signed` says that they are Gemini's.
-pub(super) fn records(messages: &[Message], signed: bool, losses: &mut Vec<String>) -> Vec<Value> {
+/// the API wants as many of them as there were calls.
+pub(super) fn records(messages: &[Message]) -> Vec<Value> {
     let mut out = Vec::new();
-    let mut unsigned = 0;
     for (message, run) in runs(messages) {
         let parts = match message.role {
             Role::Tool => results(run).map(result).collect(),
-            _ => parts(message, signed, &mut unsigned),
+            _ => parts(message),
         };
         let role = match message.role {
             Role::Assistant => "model",
@@ -52,23 +47,16 @@ pub(super) fn records(messages: &[Message], signed: bool, losses: &mut Vec<Strin
             out.push(json!({ "role": role, "parts": parts }));
         }
     }
-    if unsigned > 0 {
-        losses.push(format!(
-            "{unsigned} signature(s) of reasoning, which only the provider that made them takes back"
-        ));
-    }
     out
 }
 
-fn parts(message: &Message, signed: bool, unsigned: &mut usize) -> Vec<Value> {
+fn parts(message: &Message) -> Vec<Value> {
     let mut out: Vec<Value> = Vec::new();
     let mut signature: Option<&str> = None;
     for part in &message.parts {
         let mut made = match &part.kind {
             PartKind::Reasoning { text, opaque } => {
-                let opaque = opaque.as_deref().filter(|_| signed);
-                *unsigned += usize::from(!signed && has_signature(part));
-                signature = opaque.or(signature);
+                signature = opaque.as_deref().or(signature);
                 if text.is_empty() {
                     continue;
                 }
@@ -97,10 +85,6 @@ fn parts(message: &Message, signed: bool, unsigned: &mut usize) -> Vec<Value> {
     out
 }
 
-fn has_signature(part: &Part) -> bool {
-    matches!(&part.kind, PartKind::Reasoning { opaque: Some(_), .. })
-}
-
 fn result(result: &ToolResult) -> Value {
     let key = match result.status {
         ResultStatus::Error | ResultStatus::Retry => "error",
@@ -114,14 +98,19 @@ fn result(result: &ToolResult) -> Value {
         "response": response,
     });
     if !result.media.is_empty() {
-        out["parts"] = result.media.iter().map(file).collect();
+        let files = result.media.iter().map(file);
+        // Only data and links have a place beside a response.
+        out["parts"] = files.filter(|part| part.get("text").is_none()).collect();
     }
     json!({ "functionResponse": out })
 }
 
+/// A file as a part. One that can't be reached becomes a line of text.
 fn file(media: &Media) -> Value {
-    if media.url.contains("://") {
-        return json!({ "fileData": { "mimeType": media.mime, "fileUri": media.url } });
+    let mime = mime_of(media);
+    match held(media) {
+        Held::Data(data) => json!({ "inlineData": { "mimeType": mime, "data": data } }),
+        Held::Link(url) => json!({ "fileData": { "mimeType": mime, "fileUri": url } }),
+        Held::Nowhere => json!({ "text": text_of(&Part::new(PartKind::File(media.clone()))) }),
     }
-    json!({ "inlineData": { "mimeType": media.mime, "data": bare_data(media) } })
 }

@@ -15,6 +15,9 @@ const IGNORED: &[&str] = &[
     "other",
 ];
 
+/// The type of a file of which nothing else is known.
+const FILE: &str = "application/octet-stream";
+
 /// Openings of texts that the harness writes in the user's name.
 const HARNESS: &[&str] = &[
     "# AGENTS.md instructions",
@@ -195,7 +198,7 @@ fn media(block: &Value) -> Media {
     let mime = url
         .strip_prefix("data:")
         .and_then(|rest| rest.split([';', ',']).next())
-        .unwrap_or("image/*");
+        .unwrap_or(if block["type"] == "input_file" { FILE } else { "image/*" });
     Media {
         mime: mime.to_owned(),
         name: block["filename"].as_str().map(str::to_owned),

@@ -1,6 +1,6 @@
 //! From the canonical form to items.
 
-use crate::shared::made::{data_url, with_files};
+use crate::shared::made::{Held, arguments, data_url, held, mime_of, text_of, with_files};
 use crate::shared::overlay::{Overlay, Rules, Step};
 use crate::shared::raw::{self, Change, Item, json_string, rebuild};
 use crate::shared::rewrite::{Own, Stale};
@@ -147,7 +147,7 @@ pub fn items(message: &Message, losses: &mut Vec<String>) -> Vec<Value> {
             .iter()
             .filter_map(Part::as_result)
             .map(|result| {
-                let output = with_files(result, "input_text", image);
+                let output = with_files(result, "input_text", file);
                 json!({ "type": "function_call_output", "call_id": result.call_id, "output": output })
             })
             .collect(),
@@ -159,10 +159,15 @@ pub fn items(message: &Message, losses: &mut Vec<String>) -> Vec<Value> {
             let mut content = Vec::new();
             for part in &message.parts {
                 match &part.kind {
-                    PartKind::File(media) => content.push(image(media)),
+                    PartKind::File(media) => content.push(file(media)),
                     PartKind::Unknown { name, .. } => losses.push(unknown(name)),
+                    _ if part.shown().is_empty() => {}
                     _ => content.push(json!({ "type": "input_text", "text": part.shown() })),
                 }
+            }
+            // The API refuses a message without content.
+            if content.is_empty() {
+                return Vec::new();
             }
             vec![json!({ "type": "message", "role": role, "content": content })]
         }
@@ -173,6 +178,7 @@ fn answer(message: &Message, losses: &mut Vec<String>) -> Vec<Value> {
     let mut items = Vec::new();
     for part in &message.parts {
         match &part.kind {
+            PartKind::Text { text, .. } if text.is_empty() => {}
             PartKind::Text { text, .. } => items.push(self::message("assistant", text)),
             PartKind::Reasoning { text, opaque } => {
                 let summary = match text.is_empty() {
@@ -186,7 +192,7 @@ fn answer(message: &Message, losses: &mut Vec<String>) -> Vec<Value> {
             PartKind::Call(call) => items.push(json!({
                 "type": "function_call",
                 "name": call.tool,
-                "arguments": call.arguments,
+                "arguments": arguments(call),
                 "call_id": call.call_id,
             })),
             PartKind::Unknown { name, raw } if name.ends_with("_call") => items.push(raw.clone()),
@@ -204,8 +210,25 @@ fn unknown(name: &str) -> String {
     format!("a part of the unknown kind `{name}` was left out")
 }
 
-fn image(media: &Media) -> Value {
-    json!({ "type": "input_image", "image_url": data_url(media) })
+/// A file as content. What the API does not take becomes a line of text.
+fn file(media: &Media) -> Value {
+    let mime = mime_of(media);
+    let image = mime.starts_with("image/");
+    match held(media) {
+        Held::Data(data) if image => {
+            json!({ "type": "input_image", "image_url": data_url(mime, data) })
+        }
+        Held::Link(url) if image => json!({ "type": "input_image", "image_url": url }),
+        Held::Data(data) if !mime.starts_with("audio/") => {
+            let name = media.name.as_deref().unwrap_or("file");
+            json!({ "type": "input_file", "filename": name, "file_data": data_url(mime, data) })
+        }
+        Held::Link(url) => json!({ "type": "input_file", "file_url": url }),
+        Held::Data(_) | Held::Nowhere => {
+            let text = text_of(&Part::new(PartKind::File(media.clone())));
+            json!({ "type": "input_text", "text": text })
+        }
+    }
 }
 
 /// The JSON text that stands for an edited part.

@@ -58,32 +58,68 @@ pub fn with_files(result: &ToolResult, text: &str, file: fn(&Media) -> Value) ->
     if result.media.is_empty() {
         return result.text.as_str().into();
     }
-    let text = json!({ "type": text, "text": result.text });
-    std::iter::once(text).chain(result.media.iter().map(file)).collect()
+    let said = !result.text.trim().is_empty();
+    let text = said.then(|| json!({ "type": text, "text": result.text }));
+    text.into_iter().chain(result.media.iter().map(file)).collect()
 }
 
-/// The arguments of a call as an object; what is none goes under `input`.
-pub fn input_of(call: &ToolCall) -> Value {
-    match call.arguments_value() {
-        input @ Value::Object(_) => input,
-        other => json!({ "input": other }),
-    }
-}
-
-/// Arguments as an object; free text goes under `input`.
+/// Arguments as an object, as providers want it. No arguments are an empty one; what is no object goes under `input`.
 pub fn object(arguments: &str) -> Value {
     match serde_json::from_str(arguments) {
-        Ok(Value::Object(arguments)) => Value::Object(arguments),
-        _ => json!({ "input": arguments }),
+        Ok(object @ Value::Object(_)) => object,
+        Ok(Value::Null) => json!({}),
+        Ok(other) => json!({ "input": other }),
+        Err(_) if arguments.trim().is_empty() => json!({}),
+        Err(_) => json!({ "input": arguments }),
     }
 }
 
-/// A file as a URL that holds its data where it has no other.
-pub fn data_url(media: &Media) -> String {
-    match media.url.contains(':') {
-        true => media.url.clone(),
-        false => format!("data:{};base64,{}", media.mime, media.url),
+/// Where the content of a file is.
+pub enum Held<'a> {
+    /// Here, in base64.
+    Data(&'a str),
+    /// At this URL.
+    Link(&'a str),
+    /// Somewhere that nobody else can reach, or nowhere: data that was cut, a path, an id of the recorder's provider.
+    Nowhere,
+}
+
+/// Where the content of a file is.
+pub fn held(media: &Media) -> Held<'_> {
+    match value::base64_data(&media.url) {
+        Some(data) => Held::Data(data),
+        None if media.url.contains("://") => Held::Link(&media.url),
+        None => Held::Nowhere,
     }
+}
+
+/// The type of a PDF.
+pub const PDF: &str = "application/pdf";
+
+/// Types by what files of them begin with, in base64.
+const BEGINNINGS: [(&str, &str); 5] = [
+    ("iVBORw0KGgo", "image/png"),
+    ("/9j/", "image/jpeg"),
+    ("R0lGOD", "image/gif"),
+    ("UklGR", "image/webp"),
+    ("JVBERi0", PDF),
+];
+
+/// The type of a file. Where the recording does not say it, the content does.
+pub fn mime_of(media: &Media) -> &str {
+    let said = matches!(&*media.mime, "" | "image/*" | "application/octet-stream");
+    let found = match held(media) {
+        Held::Data(data) if said => {
+            BEGINNINGS.iter().find(|(begins, _)| data.starts_with(begins)).map(|(_, mime)| *mime)
+        }
+        _ => None,
+    };
+    found.unwrap_or(&media.mime)
+}
+
+/// Data in base64 as a URL.
+pub fn data_url(mime: &str, data: &str) -> String {
+    format!("data:{mime};base64,{data}")
 }
 
 /// The data of a file without the `data:` in front.
@@ -97,8 +133,13 @@ pub fn stored_call(call: &ToolCall) -> Value {
     json!({
         "id": call.call_id,
         "type": "function",
-        "function": { "name": call.tool, "arguments": call.arguments },
+        "function": { "name": call.tool, "arguments": arguments(call) },
     })
+}
+
+/// The arguments of a call as text; JSON where there are none.
+pub fn arguments(call: &ToolCall) -> &str {
+    if call.arguments.trim().is_empty() { "{}" } else { &call.arguments }
 }
 
 /// A part that the format has no place for, as text: unknown parts as they were recorded.

@@ -9,6 +9,11 @@ pub fn reasoning(text: impl Into<String>, opaque: Option<String>) -> Part {
     Part::new(PartKind::Reasoning { text: text.into(), opaque })
 }
 
+/// Reasoning that the provider hid.
+pub fn redacted(data: Option<String>) -> Part {
+    Part { redacted: true, ..reasoning("", data) }
+}
+
 /// Reasoning that is a member of `raw`, at the pointer `at` to it; none where it is empty.
 pub fn reasoning_member(raw: &Value, key: &str, at: &str) -> Option<Part> {
     let text = value::filled(raw, key)?;

@@ -270,3 +270,25 @@ fn two_tool_rounds() {
         check(&rows, |twice| *twice);
     }
 }
+
+/// A fold has to gain something: a summary that is no smaller than what it replaces is refused, and nobody is asked for
+/// one where only the summary before it would go.
+#[test]
+fn a_fold_without_gain_is_none() {
+    let long = "a".repeat(3_200);
+    let earlier = "[Previous conversation summary]\n\nThey said hello.";
+    let table = [
+        ("hello", "They said hello.", "unchanged", 1),
+        (earlier, "They said hello.", "unchanged", 0),
+        (&*"hello ".repeat(60), "They said hello.", "changed", 1),
+    ];
+    for preset in PRESETS {
+        for (first, summary, expected, asked) in table {
+            let fake = saying(summary);
+            let mut talk = Talk::plain(small(preset), 1_000, Some(Arc::clone(&fake)));
+            talk.append(vec![Message::user("1", first), Message::user("2", long.as_str())]);
+            let found = outcome(&mut talk, Moment::CallStart);
+            assert_eq!((found, fake.asked().len()), (expected, asked), "{preset}: {first}");
+        }
+    }
+}
