@@ -33,4 +33,5 @@ mod snapshot;
 mod store;
 mod summaries;
 mod tune;
+mod unanswered;
 mod usage;
