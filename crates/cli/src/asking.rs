@@ -1,22 +1,24 @@
 //! The model that strategies may ask: a cassette, a provider, or a counter for dry runs.
 //!
 //! ```text
-//! watch ── cassette ── bill ── client          --record, or no cassette (then a temporary one)
-//! watch ── cassette                            --cassette
-//! watch ── cassette ── count                   --dry-run, one for every strategy
+//! watch ── cassette ── telling ── bill ── client   --record, or no cassette (then a temporary one)
+//! watch ── cassette                                --cassette
+//! watch ── cassette ── count                       --dry-run, one for every strategy
 //! ```
 //!
 //! A strategy survives a missing summary, and would then be compared as something that it is
-//! not. The watch therefore checks at the end, and a request without an answer is an error of the command.
+//! not. The watch therefore checks at the end, and a request without an answer is an error of the command. A model that
+//! is too slow is none: what the strategy does then, its `on_failure` says, and the end says how often.
 
 use crate::args::SummaryArgs;
 use crate::error::Error;
 use crate::output;
+use crate::progress::{Progress, Teller};
 use crate::strategies::Contender;
 use crate::summaries::{Choice, ChosenPrice};
 use foldback::llm::dry_run::Tally;
-use foldback::llm::{Bill, Budget, Cassette, Client, DryRun, Price, Prices, Watch};
-use foldback_core::provider::{Asks, Endpoint, Model};
+use foldback::llm::{Bill, Budget, Cassette, Client, DryRun, Price, Prices, Telling, Told, Watch};
+use foldback_core::provider::{Asks, Endpoint, Model, ProviderError};
 use foldback_core::stage::Estimator;
 use foldback_replay::{ModelTable, Setup};
 use foldback_report::number::grouped;
@@ -38,6 +40,7 @@ pub(crate) struct Answers {
     /// By strategy; empty if requests are really sent.
     counts: BTreeMap<usize, Count>,
     prices: Prices,
+    teller: Teller,
 }
 
 /// The requests that one strategy would send.
@@ -47,6 +50,7 @@ struct Count {
     /// Who is named where nothing was asked.
     endpoint: Endpoint,
     dry_run: DryRun,
+    cassette: Arc<Cassette>,
     model: Arc<Watch>,
 }
 
@@ -76,6 +80,7 @@ impl Answers {
         let prices = prices(choice.and_then(|choice| choice.price), &setup.models);
         let folder = args.cassette.as_deref();
         let (mut counts, mut budget) = (BTreeMap::new(), None);
+        let teller = Teller::default();
         let cassette = if args.dry_run {
             for (at, contender) in contenders.iter().enumerate() {
                 if let Some(asked) = contender.asked.first() {
@@ -89,7 +94,9 @@ impl Answers {
             replayed(folder)?
         } else {
             let asking = budget.insert(asking(args, &asked, &prices)?);
-            cassette(folder, Some(Arc::clone(asking) as _))
+            let teller = teller.clone();
+            let tell = move |told: &Told<'_>| teller.tell(&told.to_string());
+            cassette(folder, Some(Arc::new(Telling::new(Arc::clone(asking) as _, tell))))
         };
         let cassette = Arc::new(cassette);
         Ok(Some(Self {
@@ -99,7 +106,13 @@ impl Answers {
             budget,
             counts,
             prices,
+            teller,
         }))
+    }
+
+    /// Tells of requests in this display, too.
+    pub(crate) fn show(&self, progress: &Progress) {
+        self.teller.show(progress);
     }
 
     /// The model of a strategy, by its place in the list.
@@ -111,8 +124,13 @@ impl Answers {
     }
 
     /// What to print instead of a result after a dry run; an error if requests were
-    /// not answered. `used` are the tokens of requests whose summaries were used, if known.
-    pub(crate) fn finish(&self, used: Option<u64>) -> Result<Option<String>, Error> {
+    /// not answered. `used` are the tokens of requests whose summaries were used, if known; `idle` says why a strategy,
+    /// by its place in the list, had nothing to ask.
+    pub(crate) fn finish(
+        &self,
+        used: Option<u64>,
+        idle: &dyn Fn(usize) -> String,
+    ) -> Result<Option<String>, Error> {
         let recorded = self.cassette.recorded();
         if self.named && recorded > 0 {
             output::note(format_args!("{recorded} answers were recorded"));
@@ -127,15 +145,18 @@ impl Answers {
                 .map_or(0, |used| answered.saturating_sub(used));
             output::note(bill_note(&bill, unused));
         }
+        if let Some((error, late)) = self.watch.late() {
+            output::note(late_note(&error, late, self.named));
+        }
         let watches = self.counts.values().map(|count| &count.model);
         let unanswered = watches.chain([&self.watch]).find_map(|watch| watch.unanswered());
         if let Some((error, unanswered)) = unanswered {
             return Err(Error::Model { error, unanswered });
         }
-        Ok((!self.counts.is_empty()).then(|| self.table()))
+        Ok((!self.counts.is_empty()).then(|| self.table(idle)))
     }
 
-    fn table(&self) -> String {
+    fn table(&self, idle: &dyn Fn(usize) -> String) -> String {
         let heads = [
             Head::names("strategy"),
             Head::words("model", 1),
@@ -144,10 +165,15 @@ impl Answers {
             Head::number("output at most", 2),
             Head::number("USD", ALWAYS),
         ];
-        let mut rows = Vec::new();
-        for count in self.counts.values() {
+        let (mut rows, mut nothing) = (Vec::new(), Vec::new());
+        for (at, count) in &self.counts {
             let mut report = count.dry_run.report();
             if report.is_empty() {
+                let why = match count.cassette.replayed() {
+                    0 => idle(*at),
+                    _ => "the cassette holds every answer".to_owned(),
+                };
+                nothing.push(format!("{}: no request, {why}", count.label));
                 report.push((count.endpoint.clone(), Tally::default()));
             }
             for (endpoint, tally) in report {
@@ -173,7 +199,8 @@ impl Answers {
              by --estimator; output is the most that may be generated. What the cassette holds is not counted, \
              and requests that strategies share are sent once. --budget-usd is a hard limit.";
         let unknown = cost.is_none().then_some(PRICE);
-        for line in std::iter::once(dry).chain(unknown) {
+        let nothing = nothing.iter().map(String::as_str);
+        for line in nothing.chain([dry]).chain(unknown) {
             wrap(&mut text, "", "", line, output::width());
         }
         text
@@ -213,6 +240,21 @@ fn bill_note(bill: &Bill, unused: u64) -> String {
     text
 }
 
+/// What became of requests that were not answered in time, in one line.
+fn late_note(error: &ProviderError, late: usize, named: bool) -> String {
+    let (requests, are) = match late {
+        1 => ("1 request".to_owned(), "is"),
+        n => (format!("{n} requests"), "are"),
+    };
+    let recorded = match named {
+        true => format!(" and {are} not in the cassette"),
+        false => String::new(),
+    };
+    format!(
+        "{requests} had no answer in time{recorded}; what the strategy does then, `on_failure` in [summarizer] says ({error})"
+    )
+}
+
 fn row(label: String, model: String, tally: Tally, dollars: Option<f64>) -> Vec<String> {
     vec![
         label,
@@ -237,8 +279,9 @@ impl Count {
             measure.text(&request.system) + turns
         });
         // Nothing is recorded in a dry run: all there is to record is that it is one.
-        let cassette = cassette(folder, Some(Arc::new(dry_run.clone())));
-        Self { label, endpoint, dry_run, model: Arc::new(Watch::new(Arc::new(cassette))) }
+        let cassette = Arc::new(cassette(folder, Some(Arc::new(dry_run.clone()))));
+        let model = Arc::new(Watch::new(Arc::clone(&cassette) as _));
+        Self { label, endpoint, dry_run, cassette, model }
     }
 }
 

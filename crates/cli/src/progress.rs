@@ -3,6 +3,7 @@
 use crate::output;
 use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use std::fmt::Write;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// How often the progress display moves. The first step may take minutes; without this nothing is shown before it
@@ -16,6 +17,18 @@ impl Progress {
     /// Of the replays of so many files under so many presets.
     pub(crate) fn of(files: usize, presets: usize) -> Self {
         Self::new(files * presets, "replays", format!("{files} files under {presets} presets"))
+    }
+
+    /// Of requests to models, of which nobody knows how many there will be.
+    pub(crate) fn of_requests() -> Self {
+        if !output::shows_progress() {
+            return Self(ProgressBar::hidden());
+        }
+        let style = ProgressStyle::with_template("{spinner} {elapsed}; {msg}");
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
+        let bar = ProgressBar::new_spinner().with_style(style).with_message("folding");
+        bar.enable_steady_tick(TICK);
+        Self(bar)
     }
 
     /// Of `total` steps, which are `steps`, at work on `what`.
@@ -44,6 +57,30 @@ impl Progress {
     }
 }
 
+/// Where steps are told that somebody else counts: lines with `--verbose`, and the words of the progress display once there is
+/// one.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(not(feature = "llm"), expect(dead_code, reason = "no model is asked"))]
+pub(crate) struct Teller(Arc<OnceLock<ProgressBar>>);
+
+#[cfg_attr(not(feature = "llm"), expect(dead_code, reason = "no model is asked"))]
+impl Teller {
+    /// Tells in this display from now on.
+    pub(crate) fn show(&self, progress: &Progress) {
+        self.0.get_or_init(|| progress.0.clone());
+    }
+
+    pub(crate) fn tell(&self, text: &str) {
+        match self.0.get() {
+            None => output::detail(text),
+            Some(bar) => {
+                bar.set_message(text.to_owned());
+                bar.suspend(|| output::detail(text));
+            }
+        }
+    }
+}
+
 impl Drop for Progress {
     /// Progress is cleared before anything else is printed, errors included.
     fn drop(&mut self) {
@@ -59,4 +96,20 @@ fn left(state: &ProgressState, out: &mut dyn Write) {
         (Some(_), _) => write!(out, "about {} left", HumanDuration(state.eta())),
         (None, _) => write!(out, "computing the figures"),
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_is_shown_in_the_display() {
+        let teller = Teller::default();
+        teller.tell("before there is one");
+        let progress = Progress(ProgressBar::hidden().with_message("2 files"));
+        teller.show(&progress);
+        assert_eq!(progress.0.message(), "2 files");
+        teller.clone().tell("request 1");
+        assert_eq!(progress.0.message(), "request 1");
+    }
 }

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::input;
 use foldback::config::{Node, NodeKind, in_words};
-use foldback::{Compiled, Document};
+use foldback::{Compiled, Document, Options, Registry};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -68,15 +68,41 @@ impl Choice {
         Ok(Self { section, price })
     }
 
-    /// The section for a strategy, which keeps its own `on_failure`.
+    /// The section for a strategy. What happens without a summary is its own choice where no model is asked. A model may
+    /// be too small or too slow, and what it was given must not be lost with its answer: the extractive summary stands in.
     pub(crate) fn section(&self, compiled: &Compiled) -> Node {
         let mut section = self.section.clone();
-        if section.get("on_failure").is_none()
-            && let Some(own) = compiled.root.at("summarizer.on_failure")
-        {
-            section.set("on_failure", own.clone());
+        if section.get("on_failure").is_some() {
+            return section;
+        }
+        let extractive = json!("extractive");
+        let on_failure = match section.get("use") {
+            Some(name) if name.to_value() == extractive => {
+                compiled.root.at("summarizer.on_failure").cloned()
+            }
+            _ => Some(Node::leaf("--summarizer", extractive)),
+        };
+        if let Some(on_failure) = on_failure {
+            section.set("on_failure", on_failure);
         }
         section
+    }
+
+    /// Whether a file is one for `--summarizer`: it says who writes summaries, and names no strategy.
+    pub(crate) fn is_one(document: &Document) -> bool {
+        let root = &document.root;
+        let section = root.get("summarizer");
+        section.is_some_and(|section| matches!(section.kind, NodeKind::Table(_)))
+            && ["name", "extends", "schema"].iter().all(|key| root.get(key).is_none())
+    }
+
+    /// The summarizer alone, as a strategy that does nothing else.
+    pub(crate) fn alone(&self, registry: &Registry, name: &str) -> Result<Compiled, Error> {
+        let mut document = Document::parse(name, "[estimator]\nuse = \"chars\"\n")?;
+        document.root.set("name", Node::leaf(name, json!(name)));
+        document.root.set("summarizer", self.section.clone());
+        let options = Options { read_file: None, env: None };
+        Ok(foldback::config::compile(registry, document, options)?)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::args::SummaryArgs;
 use crate::error::Error;
+use crate::progress::Progress;
 use crate::strategies::Contender;
 use crate::summaries::Choice;
 use foldback_core::provider::Model;
@@ -32,7 +33,15 @@ impl Answers {
         match *self {}
     }
 
-    pub(crate) fn finish(&self, _: Option<u64>) -> Result<Option<String>, Error> {
+    pub(crate) fn show(&self, _: &Progress) {
+        match *self {}
+    }
+
+    pub(crate) fn finish(
+        &self,
+        _: Option<u64>,
+        _: &dyn Fn(usize) -> String,
+    ) -> Result<Option<String>, Error> {
         match *self {}
     }
 }

@@ -26,6 +26,9 @@ pub struct Session {
     /// What the session shares with others of its kind: the repository or folder that the agent worked
     /// in, or the task of the benchmark, where recorded. Statistics resample sessions by it.
     pub cluster: Option<String>,
+    /// The folder of the checkout that the agent worked in, worktrees of one checkout alike, where recorded: with it
+    /// recordings of one repository can be found that name it in different ways.
+    pub folder: Option<String>,
     /// Limits that the recording itself states.
     pub limits: Limits,
     /// Leading system prompt, tool definitions and whatever else was sent around the history.
@@ -120,6 +123,7 @@ impl Session {
             format,
             model: None,
             cluster: None,
+            folder: None,
             limits: Limits::default(),
             frame: Frame::default(),
             messages: Vec::new(),
@@ -131,6 +135,12 @@ impl Session {
             source,
             recorded: None,
         }
+    }
+
+    /// Where it worked: its cluster is the repository if that is known, else the folder.
+    pub(crate) fn worked_in(&mut self, repository: Option<String>, folder: Option<String>) {
+        self.cluster = repository.or_else(|| folder.clone());
+        self.folder = folder;
     }
 
     /// A session that no file holds, of messages that were made in code.

@@ -32,7 +32,7 @@ pub struct LlmConfig {
     pub max_request_bytes: usize,
     /// Seconds until a request that was not answered is given up.
     pub timeout_seconds: u64,
-    /// Most times a request is sent while it fails for passing reasons; all requests of a summary share attempts - 1 retries.
+    /// Most times a request is sent while it fails for passing reasons; all requests of a summary share attempts - 1 retries, one of which at most follows a timeout.
     pub attempts: u32,
     /// Characters that a tool output or the arguments of a call keep in the smaller requests; 0 clears them.
     pub tool_output_max: usize,

@@ -23,6 +23,7 @@ mod retry;
 mod room;
 pub mod scrub;
 pub mod summarizer;
+pub mod told;
 pub mod watch;
 
 use foldback_core::registry::{Registration, StageDescriptor};
@@ -35,6 +36,7 @@ pub use dry_run::DryRun;
 pub use foldback_core::log::Price;
 pub use keys::{Key, Keys};
 pub use summarizer::LlmSummarizer;
+pub use told::{Telling, Told};
 pub use watch::Watch;
 
 /// The stages of this crate.

@@ -1,7 +1,7 @@
 //! When a request that failed is sent again.
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
-use foldback_core::provider::ProviderError;
+use foldback_core::provider::{ErrorKind, ProviderError};
 use std::time::Duration;
 
 /// Shortest and longest wait. A provider that asks for more than the longest is not waited for: an agent
@@ -11,9 +11,13 @@ const LONGEST: Duration = Duration::from_secs(60);
 
 /// The retries of one summary, which all of its requests share. Waits double from one to the next; there
 /// is no jitter, because one conversation has one request under way.
+///
+/// A request that was not answered in time is sent again once: each try costs the full time limit, and an agent stands
+/// still meanwhile.
 #[derive(Debug)]
 pub(crate) struct Retries {
     waits: ExponentialBackoff,
+    late: bool,
 }
 
 impl Retries {
@@ -25,7 +29,7 @@ impl Retries {
             .with_factor(2.0)
             .with_max_times(most)
             .build();
-        Self { waits }
+        Self { waits, late: false }
     }
 
     /// How long to wait before the request is sent again; `None` if that is useless or no retry is
@@ -35,6 +39,9 @@ impl Retries {
         if !error.kind.is_transient() || asked > LONGEST {
             return None;
         }
+        if error.kind == ErrorKind::Timeout && std::mem::replace(&mut self.late, true) {
+            return None;
+        }
         self.waits.next().map(|wait| wait.max(asked))
     }
 }
@@ -42,7 +49,6 @@ impl Retries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foldback_core::provider::ErrorKind;
 
     #[test]
     fn waits_as_a_table() {
@@ -50,9 +56,15 @@ mod tests {
             retry_after: seconds.map(Duration::from_secs),
             ..ProviderError::new(kind, "")
         };
-        use ErrorKind::{Auth, Overloaded, RateLimited, Timeout};
+        use ErrorKind::{Auth, Overloaded, RateLimited, Timeout, Transport};
         let cases = [
-            (vec![after(Timeout, None); 4], vec![Some(1), Some(2), Some(4), None]),
+            (vec![after(Transport, None); 4], vec![Some(1), Some(2), Some(4), None]),
+            (vec![after(Timeout, None); 2], vec![Some(1), None]),
+            // Whatever comes between.
+            (
+                vec![after(Timeout, None), after(Overloaded, None), after(Timeout, None)],
+                vec![Some(1), Some(2), None],
+            ),
             (
                 vec![after(RateLimited, Some(7)), after(RateLimited, Some(1))],
                 vec![Some(7), Some(2)],

@@ -2,7 +2,8 @@
 //!
 //! A strategy survives a summary that could not be had: it keeps its view or copies one together. In an
 //! agent that is right. In a comparison it would report numbers of another strategy, so whoever compares
-//! asks afterwards what was never answered.
+//! asks afterwards what was never answered. That a model was too slow is another thing: whoever runs it will meet
+//! the same in an agent, so what stands in then is part of the result.
 
 use crate::cassette::entry;
 use async_trait::async_trait;
@@ -29,7 +30,8 @@ fn is_local(kind: ErrorKind) -> bool {
 ///
 /// A request that fails and is answered later is forgotten. Failures that belong to the request (too
 /// large, content refused) and dry runs are not failures here: a summarizer handles them, and would
-/// deal with them the same way again.
+/// deal with them the same way again. What was not answered in time is counted apart: with that, too, a
+/// strategy goes on as it would in an agent.
 #[derive(Debug)]
 pub struct Watch {
     model: Arc<dyn Model>,
@@ -52,38 +54,44 @@ impl Watch {
         Self { model, seen: Mutex::default() }
     }
 
-    /// The first of the requests that were never answered, and how many there are.
+    /// The first of the requests that were never answered, and how many there are, without those that had no answer in
+    /// time.
     pub fn unanswered(&self) -> Option<(ProviderError, usize)> {
+        self.first(|error| error.kind != ErrorKind::Timeout)
+    }
+
+    /// The first of the requests that had no answer in time, and how many there are. Those that were not sent any more
+    /// because too many before them had none are among them.
+    pub fn late(&self) -> Option<(ProviderError, usize)> {
+        self.first(|error| error.kind == ErrorKind::Timeout)
+    }
+
+    fn first(&self, of: impl Fn(&ProviderError) -> bool) -> Option<(ProviderError, usize)> {
         let seen = self.seen();
-        let (_, first) = seen.unanswered.first_key_value()?;
-        Some((first.clone(), seen.unanswered.len()))
+        let mut errors = seen.unanswered.values().filter(|error| of(error));
+        let first = errors.next()?.clone();
+        Some((first, 1 + errors.count()))
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A request goes out, and counts as not answered until it is: it may be dropped on the way.
-    fn begin(&self, name: &str, request: &CompletionRequest) -> Result<(), ProviderError> {
+    /// Whether a request may still go out.
+    fn begin(&self, name: &str) -> Result<(), ProviderError> {
         let mut seen = self.seen();
-        if let Some(why) = seen.given_up.clone() {
-            // Not of a kind that is tried again.
-            let error = ProviderError { kind: ErrorKind::InvalidRequest, ..why.clone() };
-            seen.unanswered.entry(name.to_owned()).or_insert(why);
-            return Err(error);
-        }
-        let dropped = ProviderError::new(
-            ErrorKind::Timeout,
-            format!(
-                "a request to {} was abandoned before it was answered; `timeout_seconds` in [summarizer] is how long an answer may take",
-                request.endpoint.model
-            ),
-        );
-        seen.unanswered.insert(name.to_owned(), dropped);
-        Ok(())
+        let Some(why) = seen.given_up.clone() else { return Ok(()) };
+        // Not of a kind that is tried again.
+        let error = ProviderError {
+            kind: ErrorKind::InvalidRequest,
+            message: format!("nothing more is asked, too much has failed: {}", why.message),
+            ..why.clone()
+        };
+        seen.unanswered.entry(name.to_owned()).or_insert(why);
+        Err(error)
     }
 
-    fn end(&self, name: String, answer: &Result<Completion, ProviderError>) {
+    fn end(&self, name: &str, answer: &Result<Completion, ProviderError>) {
         let mut seen = self.seen();
         match answer {
             Err(error) if !entry::lasting(error.kind) && error.kind != ErrorKind::DryRun => {
@@ -91,13 +99,37 @@ impl Watch {
                 if is_final(error.kind) || seen.in_a_row >= PATIENCE {
                     seen.given_up.get_or_insert_with(|| error.clone());
                 }
-                seen.unanswered.insert(name, error.clone());
+                seen.unanswered.insert(name.to_owned(), error.clone());
             }
             _ => {
                 seen.in_a_row = 0;
-                seen.unanswered.remove(&name);
+                seen.unanswered.remove(name);
             }
         }
+    }
+}
+
+/// A request that is under way. Dropped on the way, it was not answered in time.
+struct UnderWay<'w> {
+    watch: &'w Watch,
+    name: String,
+    answered: bool,
+    model: String,
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        if self.answered {
+            return;
+        }
+        let dropped = ProviderError::new(
+            ErrorKind::Timeout,
+            format!(
+                "a request to {} was abandoned before it was answered; `timeout_seconds` in [summarizer] is how long an answer may take",
+                self.model
+            ),
+        );
+        self.watch.end(&self.name, &Err(dropped));
     }
 }
 
@@ -105,9 +137,12 @@ impl Watch {
 impl Model for Watch {
     async fn complete(&self, request: &CompletionRequest) -> Result<Completion, ProviderError> {
         let name = entry::name(request);
-        self.begin(&name, request)?;
+        self.begin(&name)?;
+        let model = request.endpoint.model.clone();
+        let mut under_way = UnderWay { watch: self, name, answered: false, model };
         let answer = self.model.complete(request).await;
-        self.end(name, &answer);
+        under_way.answered = true;
+        self.end(&under_way.name, &answer);
         answer
     }
 }

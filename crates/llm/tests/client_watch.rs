@@ -12,7 +12,8 @@ fn broken(kind: ErrorKind) -> Result<Completion, ProviderError> {
 #[tokio::test]
 async fn what_counts_as_unanswered() {
     use ErrorKind::{
-        Auth, Budget, ContextOverflow, DryRun, NotRecorded, Overloaded, RateLimited, Transport,
+        Auth, Budget, ContextOverflow, DryRun, NotRecorded, Overloaded, RateLimited, Timeout,
+        Transport,
     };
     let ok = || Ok(answer("x"));
     let table = [
@@ -24,6 +25,8 @@ async fn what_counts_as_unanswered() {
         ("too dear", vec![broken(Budget)], Some(Budget)),
         ("too large", vec![broken(ContextOverflow)], None),
         ("dry run", vec![broken(DryRun)], None),
+        ("too late", vec![broken(Timeout), broken(Timeout)], None),
+        ("in time at last", vec![broken(Timeout), ok()], None),
     ];
     for (name, answers, expected) in table {
         let times = answers.len();
@@ -37,11 +40,13 @@ async fn what_counts_as_unanswered() {
             expected.map(|kind| (kind, 1)),
             "{name}"
         );
+        let late = watch.late().map(|(error, count)| (error.kind, count));
+        assert_eq!(late, (name == "too late").then_some((Timeout, 1)), "{name}");
     }
 }
 
 #[tokio::test]
-async fn a_dropped_request_is_unanswered() {
+async fn a_dropped_request_is_late() {
     let watch = Watch::new(Arc::new(Scripted::new([Ok(answer("x"))])));
     let request = plain("text");
     tokio::select! {
@@ -49,7 +54,8 @@ async fn a_dropped_request_is_unanswered() {
         _ = watch.complete(&request) => panic!("answered"),
         () = std::future::ready(()) => {}
     }
-    let (error, count) = watch.unanswered().unwrap();
+    assert_eq!(watch.unanswered(), None);
+    let (error, count) = watch.late().unwrap();
     assert_eq!((error.kind, count), (ErrorKind::Timeout, 1));
 }
 
@@ -57,9 +63,12 @@ async fn a_dropped_request_is_unanswered() {
 /// nothing is counted to the end.
 #[tokio::test]
 async fn patience_ends() {
-    use ErrorKind::{Auth, Budget, InvalidRequest, NotRecorded, Quota, Transport, Unknown};
+    use ErrorKind::{
+        Auth, Budget, InvalidRequest, NotRecorded, Quota, Timeout, Transport, Unknown,
+    };
     let table = [
         (Transport, 12),
+        (Timeout, 12),
         (InvalidRequest, 12),
         (Unknown, 12),
         (Auth, 1),
@@ -76,7 +85,7 @@ async fn patience_ends() {
             assert_eq!(error.kind, expected, "{kind}, {number}: {error}");
         }
         assert_eq!(model.times_asked(), asked, "{kind}");
-        let (error, count) = watch.unanswered().unwrap();
+        let (error, count) = watch.unanswered().or_else(|| watch.late()).unwrap();
         assert_eq!((error.kind, count), (kind, 20), "{kind}");
     }
 }

@@ -27,6 +27,7 @@ pub mod index;
 pub mod measures;
 pub mod number;
 pub mod recorder;
+pub mod repositories;
 pub mod scale;
 pub mod scores;
 pub mod setup;

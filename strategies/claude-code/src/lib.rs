@@ -8,8 +8,8 @@
 //!
 //! | preset | reproduces |
 //! |---|---|
-//! | `claude-code` | 2.1.29 to 2.1.45 |
-//! | `claude-code-2.1.17` | 2.0.76 to 2.1.17 |
+//! | `claude-code` | 2.1.25 to 2.1.45 |
+//! | `claude-code-2.1.17` | 2.0.76 to 2.1.20 |
 //!
 //! The program is closed source. The rules were found in files that it recorded, and the README of this crate says how often they hit.
 //! The policy is the common stage `answer-usage`.

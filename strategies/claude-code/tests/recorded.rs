@@ -93,7 +93,7 @@ fn preset(session: &Session) -> &'static str {
     let mut lines = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let version = lines.find_map(|line| Some(line["version"].as_str()?.to_owned())).unwrap();
     let version: Vec<u64> = version.split('.').map(|number| number.parse().unwrap()).collect();
-    if version < vec![2, 1, 29] { "claude-code-2.1.17" } else { "claude-code" }
+    if version < vec![2, 1, 25] { "claude-code-2.1.17" } else { "claude-code" }
 }
 
 /// What is recorded in a folder, and what the presets make of it.

@@ -156,10 +156,17 @@ impl OverflowPolicy for Utilisation {
     fn refuses(&self, limits: Limits) -> Option<String> {
         let reserve = self.reserve(limits);
         let trigger = self.threshold.floor_of(limits.context);
+        let (whose, lower) = match self.max_output {
+            0 => ("the model's output limit", "that limit"),
+            _ => (
+                "`max_output` of [overflow], whatever the model's output limit is",
+                "`max_output` of [overflow]",
+            ),
+        };
         (reserve >= trigger).then(|| {
             format!(
-                "a window of {} tokens leaves no room: {reserve} are kept free for the answer, and it \
-                 folds above {trigger} ({} of the window); raise the window or lower `max_output`",
+                "a window of {} tokens leaves no room: {reserve} are kept free for the answer ({whose}), \
+                 and it folds above {trigger} ({} of the window); raise the window or lower {lower}",
                 limits.context,
                 self.threshold.number(),
             )

@@ -418,7 +418,7 @@ pub(crate) struct Stages {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Check {
-    /// The strategy or experiment file.
+    /// The strategy file, experiment file, or file for --summarizer.
     pub(crate) file: PathBuf,
 }
 

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 #[command(next_help_heading = "Summaries")]
 pub(crate) struct SummaryArgs {
     /// Summarizer for every preset that uses one: `llm`, `extractive`, or a TOML file
-    /// with the [summarizer] section to use, and [price] if no table lists the model.
+    /// with the [summarizer] section to use, and [price] if no table lists the model. Where a model gives no
+    /// usable summary, the extractive one stands in, unless the section sets `on_failure`.
     #[arg(long, value_name = "NAME|FILE.toml")]
     pub(crate) summarizer: Option<String>,
     /// Folder of recorded answers. They are replayed; no request is sent.

@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::groups::Listed;
 use crate::summaries::Choice;
 use crate::{design, input, output, strategies};
+use foldback::Document;
 use foldback_replay::Experiment;
 
 pub(crate) fn run(args: &Check) -> Result<(), Error> {
@@ -14,6 +15,13 @@ pub(crate) fn run(args: &Check) -> Result<(), Error> {
         return Err(Error::Usage(format!("{path}: a strategy file ends in .toml")));
     }
     let text = input::text(&args.file)?;
+    if Choice::is_one(&Document::parse(&path, &text)?) {
+        let alone = Choice::read(&path)?.alone(&registry, &path)?;
+        let id = alone.strategy.summarizer.as_ref().map_or("", |summarizer| summarizer.id());
+        return output::print(&format!(
+            "{path}: valid summarizer {id}; use it with `foldback compare PATH --summarizer {path}`\n"
+        ));
+    }
     if Experiment::is_one(&path, &text) {
         let experiment = design::parse(&args.file, &text)?;
         let choice = experiment.summarizer.as_deref().map(Choice::read).transpose()?;

@@ -3,9 +3,10 @@
 use crate::args::Compact;
 use crate::asking::Answers;
 use crate::error::Error;
+use crate::progress::Progress;
 use crate::summaries::Choice;
 use crate::{input, output, strategies};
-use foldback_core::conversation::{Conversation, Report};
+use foldback_core::conversation::{Conversation, Report, StageRole};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
 use foldback_formats::View;
@@ -56,6 +57,11 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
     let mut options = setup.options(&session, &strategy);
     options.validate = false;
     options.completions = answers.as_ref().map(|answers| answers.model(0));
+    let progress = answers.as_ref().map(|answers| {
+        let progress = Progress::of_requests();
+        answers.show(&progress);
+        progress
+    });
     let mut views = plan::Views::default();
     let (conversation, reports) = if args.live && args.plan && args.json {
         let replay = replayed_with(&session, &strategy, &options, &mut [&mut views]);
@@ -67,16 +73,32 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
         let ask = if args.manual { Ask::Manual } else { Ask::NextTurn };
         stored(&session, &strategy, &options, ask)
     };
-    if let Some(answers) = &answers
-        && let Some(counted) = answers.finish(Some(used(&conversation)))?
-    {
-        return Ok(Output::Message(counted));
-    }
+    drop(progress);
     // Live, most moments of a session have nothing to say; what was tried and failed has.
     let has_news = |report: &Report| {
         !args.live || report.outcome.changed() || matches!(report.outcome, Outcome::Failed(_))
     };
     let reports: Vec<Report> = reports.into_iter().filter(has_news).collect();
+    let happened = || match reports.is_empty() {
+        true => nothing(args, &conversation),
+        false => plan::reports(&reports, &conversation),
+    };
+    let idle = |_| {
+        let mut folds = reports.iter().filter(|report| report.role != StageRole::Pruner);
+        match (folds.next(), folds.count()) {
+            (None, _) => "nothing was folded".to_owned(),
+            (Some(first), more) => {
+                let first = plan::reports(std::slice::from_ref(first), &conversation);
+                let more = (more > 0).then(|| format!("; {more} more"));
+                format!("{}{}", first.trim_end(), more.unwrap_or_default())
+            }
+        }
+    };
+    if let Some(answers) = &answers
+        && let Some(counted) = answers.finish(Some(used(&conversation)), &idle)?
+    {
+        return Ok(Output::Message(counted));
+    }
     if args.plan {
         if args.json {
             let plans = plan::Plans::of(&session, &conversation, &views);
@@ -117,11 +139,7 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
     let mut notes: Vec<String> = outcome.losses.iter().map(loss).collect();
     notes.extend(output::refused(format.id, &outcome.breaks));
     // What happened goes beside the session, not into it.
-    let happened = match reports.is_empty() {
-        true => nothing(args, &conversation),
-        false => plan::reports(&reports, &conversation),
-    };
-    notes.push(happened.trim_end().to_owned());
+    notes.push(happened().trim_end().to_owned());
     Ok(Output::Data { text: outcome.text, notes })
 }
 

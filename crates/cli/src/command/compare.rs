@@ -8,6 +8,7 @@ use crate::progress::Progress;
 use crate::{input, next, output, page, results};
 use foldback_replay::scores::Reader;
 use foldback_replay::{Comparison, Corpus, Preset, Run, Store};
+use foldback_report::number::grouped;
 use foldback_report::{first, json, rows, table};
 
 /// A comparison, and what it was made of.
@@ -35,6 +36,9 @@ pub(crate) fn compute(args: &Compare) -> Result<Computed, Error> {
         None => input::scores(&args.scores, Reader::new(presets, setup, experiment.split, &store))?,
     };
     let progress = Progress::of(corpus.sources.len(), presets.len());
+    if let Some(answers) = answers {
+        answers.show(&progress);
+    }
     let run = Run { store: &store, progress: &|| progress.step(), strict: args.corpus.strict };
     let mut comparison = foldback_replay::compare(&corpus, presets, setup, reporting, run)?;
     comparison.provenance.command = Some(args.command_line.clone());
@@ -56,7 +60,7 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     let Computed { comparison, store, corpus, planned } = compute(args)?;
     let Planned { experiment, listed, presets, setup, answers } = planned;
     if let Some(answers) = &answers
-        && let Some(counted) = answers.finish(None)?
+        && let Some(counted) = answers.finish(None, &|at| idle(&comparison, at))?
     {
         return output::print(&counted);
     }
@@ -87,6 +91,22 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     tell_statistics(&presets);
     results::tell(&store);
     Ok(())
+}
+
+/// Why a preset had nothing to ask a model.
+fn idle(comparison: &Comparison, at: usize) -> String {
+    let Some(line) = comparison.presets.get(at) else { return "it was not compared".to_owned() };
+    match line.overflow_detections {
+        0 => format!(
+            "nothing was folded: no view was too large for it, no request has more than {} tokens; a smaller --window makes it \
+             act",
+            grouped(line.peak_tokens)
+        ),
+        times => format!(
+            "of {times} times that a view was too large none needed a summary that could be requested; `foldback explain \
+             FILE` with the same options says why"
+        ),
+    }
 }
 
 /// The first screen, or everything; `named` says whether presets were named, `others` what else there is.

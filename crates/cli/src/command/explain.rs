@@ -4,10 +4,11 @@ use crate::args::Explain;
 use crate::asking::Answers;
 use crate::error::Error;
 use crate::groups::Listed;
+use crate::progress::Progress;
 use crate::summaries::Choice;
 use crate::{input, output, strategies};
 use foldback_replay::Preset;
-use foldback_replay::walk::Detail;
+use foldback_replay::walk::{Detail, Track};
 use foldback_report::{Width, explain};
 
 pub(crate) fn run(args: &Explain) -> Result<(), Error> {
@@ -34,10 +35,26 @@ pub(crate) fn text(args: &Explain, width: Width) -> Result<String, Error> {
     }
     let answers = Answers::open(&args.summaries, &contenders, choice.as_ref(), &setup)?;
     let presets = strategies::with_answers(contenders, answers.as_ref());
+    let progress = answers.as_ref().map(|answers| {
+        let progress = Progress::of_requests();
+        answers.show(&progress);
+        progress
+    });
     let walk =
         setup.walk(&path, &session, &presets.iter().collect::<Vec<&Preset>>(), Detail::default());
+    drop(progress);
+    let idle = |at: usize| {
+        let track: Option<&Track> = walk.tracks.get(at);
+        let folds = track.into_iter().flat_map(|track| &track.firings).filter(|one| one.fold);
+        let degraded: Vec<&str> = folds.clone().filter_map(|one| one.degraded.as_deref()).collect();
+        match (folds.count(), &*degraded) {
+            (0, _) => "nothing was folded".to_owned(),
+            (folds, []) => format!("{folds} folds without a summary of the model"),
+            (folds, [first, ..]) => format!("{folds} folds; the first: {first}"),
+        }
+    };
     if let Some(answers) = &answers
-        && let Some(counted) = answers.finish(None)?
+        && let Some(counted) = answers.finish(None, &idle)?
     {
         return Ok(counted);
     }

@@ -6,6 +6,7 @@ use crate::progress::Progress;
 use crate::{input, output};
 use foldback_learn::examples::Lesson;
 use foldback_learn::{Learned, learn};
+use foldback_replay::repositories::{self, Place};
 use std::sync::Arc;
 
 /// The strategy whose weights are fitted.
@@ -23,7 +24,7 @@ pub(crate) fn run(args: &Learn) -> Result<(), Error> {
             Ok(sessions) => {
                 for session in sessions {
                     input::strict(&source.name(), &session.warnings, args.corpus.strict)?;
-                    let cluster = session.cluster.clone().unwrap_or_else(|| source.name());
+                    let cluster = source.name();
                     lessons.push(Lesson { cluster, session: Arc::new(session) });
                 }
             }
@@ -35,6 +36,14 @@ pub(crate) fn run(args: &Learn) -> Result<(), Error> {
         progress.step();
     }
     drop(progress);
+    let places = lessons.iter().map(|lesson| Place {
+        cluster: lesson.session.cluster.as_deref(),
+        folder: lesson.session.folder.as_deref(),
+    });
+    let names = repositories::names(&places.collect::<Vec<_>>());
+    for (lesson, name) in lessons.iter_mut().zip(names) {
+        lesson.cluster = name.unwrap_or(std::mem::take(&mut lesson.cluster));
+    }
     let learned = learn(&lessons, &strategy).map_err(|why| Error::Usage(why.to_string()))?;
     output::write(args.out.path(), &learned.toml(&args.name))?;
     output::note(note(&learned));

@@ -17,11 +17,15 @@ pub(crate) fn run(args: &Score) -> Result<(), Error> {
         design::plan(&registry, &args.design, None, &args.summaries)?;
     let store = results::store(&args.store, answers.is_some())?;
     let progress = Progress::of(corpus.sources.len(), presets.len());
+    if let Some(answers) = &answers {
+        answers.show(&progress);
+    }
     let run = Run { store: &store, progress: &|| progress.step(), strict: args.corpus.strict };
     let scored = scores::score(&corpus, &presets, &setup, experiment.split, run)?;
     drop(progress);
     if let Some(answers) = &answers
-        && let Some(counted) = answers.finish(None)?
+        && let Some(counted) =
+            answers.finish(None, &|_| "no session needed a summary".to_owned())?
     {
         return output::print(&counted);
     }

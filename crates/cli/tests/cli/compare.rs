@@ -44,3 +44,35 @@ fn a_cache_of_one_hour_that_is_billed_as_a_shorter_one_is_told() {
         assert_eq!(says, told, "{asked}, {prices}: {report}");
     }
 }
+
+/// Worktrees and machines of one repository are one cluster; folders that only end alike in a name that says nothing are not.
+#[test]
+fn sessions_of_one_repository_are_one_cluster() {
+    let table: [(&[&str], u64); 3] = [
+        (&["/Users/a/kit/.worktrees/x", "/Users/a/kit/.claude/worktrees/y", "/home/b/code/kit"], 1),
+        (&["/Users/a/shop/src", "/home/b/bank/src"], 2),
+        (&["/Users/a/one", "/Users/a/two"], 2),
+    ];
+    for (folders, expected) in table {
+        let dir = tempfile::tempdir().unwrap();
+        for (at, folder) in folders.iter().enumerate() {
+            let user = serde_json::json!({
+                "type": "user", "uuid": "1", "sessionId": at.to_string(), "cwd": folder,
+                "message": {"role": "user", "content": "hello"},
+            });
+            let answer = serde_json::json!({
+                "type": "assistant", "uuid": "2", "parentUuid": "1", "sessionId": at.to_string(), "cwd": folder,
+                "message": {"id": "m", "role": "assistant", "model": "claude-opus-4-6",
+                    "content": [{"type": "text", "text": "hello"}],
+                    "usage": {"input_tokens": 1_000, "output_tokens": 5}},
+            });
+            crate::common::write(dir.path(), &format!("{at}.jsonl"), format!("{user}\n{answer}\n"));
+        }
+        let path = dir.path().to_str().unwrap();
+        let args = ["compare", path, "--preset", "window", "--no-store", "--json", "-"];
+        let found: serde_json::Value =
+            serde_json::from_str(&foldback(&args).done().stdout).unwrap();
+        assert_eq!(found["corpus"]["clusters"], expected, "{folders:?}");
+        assert_eq!(found["corpus"]["imported"], folders.len(), "{folders:?}");
+    }
+}

@@ -33,5 +33,6 @@ mod snapshot;
 mod store;
 mod summaries;
 mod tune;
+mod unanswered;
 mod usage;
 mod windows;

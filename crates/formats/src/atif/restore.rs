@@ -43,6 +43,8 @@ struct Rest {
     id: String,
     model: Option<String>,
     cluster: Option<String>,
+    #[serde(default)]
+    folder: Option<String>,
     limits: Limits,
     frame: Frame,
     boundaries: Vec<Boundary>,
@@ -55,6 +57,7 @@ impl Rest {
             id: session.id.clone(),
             model: session.model.clone(),
             cluster: session.cluster.clone(),
+            folder: session.folder.clone(),
             limits: session.limits,
             frame: frame.clone(),
             boundaries: session.boundaries.clone(),
@@ -157,6 +160,7 @@ pub(super) fn apply(session: &mut Session, found: &Value, steps: usize) -> bool 
     session.id = rest.id;
     session.model = rest.model;
     session.cluster = rest.cluster;
+    session.folder = rest.folder;
     session.limits = rest.limits;
     session.frame = rest.frame;
     session.boundaries = rest.boundaries;

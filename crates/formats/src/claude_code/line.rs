@@ -93,6 +93,8 @@ pub(super) struct Line {
     #[serde(rename = "compact_metadata")]
     printed_compact_metadata: Option<Value>,
     pub microcompact_metadata: Option<Value>,
+    pub pr_url: Option<String>,
+    pub pr_repository: Option<String>,
     /// Index of the line in the file.
     #[serde(skip)]
     pub record: u32,
@@ -176,6 +178,8 @@ pub(super) fn is_interruption(text: &str) -> bool {
 /// All lines that matter, in file order, each stored line once.
 pub(super) struct Lines {
     pub lines: Vec<Line>,
+    /// Addresses and repositories of the pull requests that the session opened.
+    pub pull_requests: Vec<(String, String)>,
     pub warnings: Vec<Warning>,
 }
 
@@ -185,6 +189,7 @@ pub(super) struct Lines {
 /// appends old lines again under new parents.
 pub(super) fn parse(source: &Source) -> Lines {
     let mut found = Vec::new();
+    let mut pull_requests = Vec::new();
     let mut warnings = Vec::new();
     let mut unknown: BTreeMap<String, (u32, u32)> = BTreeMap::new();
     let copies = jsonl::copies(source, |_| true);
@@ -200,6 +205,8 @@ pub(super) fn parse(source: &Source) -> Lines {
                     unknown.entry(kind).or_insert((record, 0)).1 += 1;
                 } else if !is_screen_only(&line) {
                     found.push(line);
+                } else if let (Some(url), Some(name)) = (line.pr_url, line.pr_repository) {
+                    pull_requests.push((url, name));
                 }
             }
             Err(error) => warnings.push(jsonl::unreadable(source, record, &error)),
@@ -208,7 +215,7 @@ pub(super) fn parse(source: &Source) -> Lines {
     for (first, detail) in unknown_types(unknown, " line(s)") {
         warnings.push(Warning::new("unknown-type", source.place(first), detail));
     }
-    Lines { lines: once_each(found), warnings }
+    Lines { lines: once_each(found), pull_requests, warnings }
 }
 
 /// Typed parsing skips the copies of the tool output; only a line that it refuses is read as a whole.

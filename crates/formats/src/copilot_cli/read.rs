@@ -55,7 +55,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         .iter()
         .find_map(|event| value::string(&event.value["data"], "sessionId"))
         .unwrap_or_else(|| super::FORMAT.id.to_owned());
-    let cluster = main.iter().find_map(|event| cluster_of(event.data().get("context")?));
+    let context = main.iter().find_map(|event| event.data().get("context"));
+    let (repository, folder) = (context.and_then(repository), context.and_then(folder));
     let sessions = threads
         .iter()
         .map(|(key, events)| {
@@ -70,7 +71,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
                 running: false,
                 recorded: Recorded::default(),
             };
-            reader.out.session.cluster.clone_from(&cluster);
+            reader.out.session.worked_in(repository.clone(), folder.clone());
             for event in events {
                 reader.event(event);
             }
@@ -80,15 +81,16 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     threads_of(sessions, warnings)
 }
 
-/// The repository, else the folder, that the client was started in.
-fn cluster_of(context: &Value) -> Option<String> {
+/// The repository that the client was started in.
+fn repository(context: &Value) -> Option<String> {
     let host = value::text(context, "repositoryHost").unwrap_or("github.com");
-    match value::text(context, "repository").filter(|name| !name.is_empty()) {
-        Some(name) => cluster::repository(&format!("https://{host}/{name}")),
-        None => cluster::folder(
-            value::text(context, "gitRoot").or_else(|| value::text(context, "cwd"))?,
-        ),
-    }
+    let name = value::text(context, "repository").filter(|name| !name.is_empty())?;
+    cluster::repository(&format!("https://{host}/{name}"))
+}
+
+/// The folder that it was started in.
+fn folder(context: &Value) -> Option<String> {
+    cluster::folder(value::text(context, "gitRoot").or_else(|| value::text(context, "cwd"))?)
 }
 
 struct Event {

@@ -44,6 +44,8 @@ struct Header<'a> {
     model: Option<Cow<'a, str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cluster: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    folder: Option<Cow<'a, str>>,
     #[serde(default)]
     limits: Limits,
     #[serde(default)]

@@ -73,6 +73,7 @@ impl Builder {
         let mut session = Session::new(header.id, format_id, empty);
         session.model = header.model.map(Cow::into_owned);
         session.cluster = header.cluster.map(Cow::into_owned);
+        session.folder = header.folder.map(Cow::into_owned);
         session.limits = header.limits;
         session.recorded = header.recorded;
         session.frame = header.frame.into_owned();

@@ -22,10 +22,9 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         last_prompt: String::new(),
     };
     // Git worktrees of one project lie in different folders; outside of git the project is `global`.
-    reader.out.session.cluster = value::text(info, "projectID")
-        .filter(|project| *project != "global")
-        .map(str::to_owned)
-        .or_else(|| cluster::folder(value::text(info, "directory")?));
+    let project = value::text(info, "projectID").filter(|project| *project != "global");
+    let folder = value::text(info, "directory").and_then(cluster::folder);
+    reader.out.session.worked_in(project.map(str::to_owned), folder);
     for (record, message) in (0u32..).zip(messages) {
         reader.record(record, message);
     }

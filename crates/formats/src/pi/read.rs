@@ -20,7 +20,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let header = entries.iter().find(|entry| entry.is_header());
     let id = header.and_then(Entry::id).unwrap_or(super::FORMAT.id).to_owned();
     let mut session = Session::new(id, super::FORMAT.id, source);
-    session.cluster = header.and_then(|header| cluster::folder(value::text(&header.value, "cwd")?));
+    let folder = header.and_then(|header| cluster::folder(value::text(&header.value, "cwd")?));
+    session.worked_in(None, folder);
     session.warnings = warnings;
     let mut reader = Reader {
         out: session.into(),

@@ -29,7 +29,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         reader.message(record, message);
     }
     let said = reader.out.messages.iter().find_map(|message| folder(&message.said()));
-    reader.out.session.cluster = said;
+    reader.out.session.worked_in(None, said);
     only(reader.out.finish_counted(stored.len()))
 }
 

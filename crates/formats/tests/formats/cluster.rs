@@ -11,9 +11,10 @@ fn the_cluster_is_read_where_it_is_recorded() {
     }
 }
 
-/// Folder of recorded sessions, sessions (subagents are sessions too), those with a cluster, clusters.
+/// Folder of recorded sessions, sessions (subagents are sessions too), those with a cluster, clusters. One repository may
+/// have several as long as nothing compares sessions: one opened a pull request, the other names a folder alone.
 const RECORDED: &[(&str, usize, usize, usize)] = &[
-    ("claude-code", 13, 13, 6),
+    ("claude-code", 13, 13, 7),
     ("codex", 5, 5, 2),
     ("copilot-cli", 1, 1, 1),
     ("inspect", 2, 2, 1),

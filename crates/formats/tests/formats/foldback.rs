@@ -20,7 +20,7 @@ fn round_trip(original: &Session) -> Session {
     assert_eq!(again.messages, original.messages);
     assert_eq!((&again.id, again.format), (&original.id, original.format));
     assert_eq!((&again.model, again.limits), (&original.model, original.limits));
-    assert_eq!(again.cluster, original.cluster);
+    assert_eq!((&again.cluster, &again.folder), (&original.cluster, &original.folder));
     assert_eq!(again.frame, original.frame);
     assert_eq!(again.recorded, original.recorded);
     assert_eq!(again.boundaries, original.boundaries);

@@ -96,7 +96,7 @@ impl Failures<'_> {
             cause = inner.source();
         }
         let at = self.target.shown();
-        let (kind, message) = if error.is_timeout() {
+        let (kind, message) = if error.is_timeout() && !error.is_connect() {
             (ErrorKind::Timeout, format!("{at} did not answer: {text}"))
         } else if error.is_builder() {
             (ErrorKind::InvalidRequest, format!("the request to {at} can't be built: {text}"))

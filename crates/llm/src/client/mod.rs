@@ -27,6 +27,9 @@ use std::time::Duration;
 /// How long an endpoint may take to say that it is there.
 const REACH: Duration = Duration::from_secs(10);
 
+/// How long it may take to connect to one. Shorter, so that no connection and no answer can be told apart.
+const CONNECT: Duration = Duration::from_secs(8);
+
 /// Raises the limit of an answer, in bytes.
 pub const VARIABLE: &str = "FOLDBACK_MAX_ANSWER_BYTES";
 
@@ -54,6 +57,7 @@ impl Client {
             // A pooled connection belongs to the runtime that opened it, and hangs or breaks once that
             // is gone. Next to what a summary takes, a connection costs nothing.
             .pool_max_idle_per_host(0)
+            .connect_timeout(CONNECT)
             // A redirect would take the key along to wherever it points.
             .redirect(Policy::none())
             // A small body may unpack to more than any memory holds. Said for each, since another crate may have
@@ -98,16 +102,25 @@ impl Client {
         Target::of(endpoint, &self.keys).map(|target| target.shown())
     }
 
-    /// Whether somebody answers at the endpoint's address. Whatever the answer is, it will do: neither
-    /// key nor model are sent.
+    /// Whether somebody is at the endpoint's address. Whatever the answer is, it will do, and so does a connection that
+    /// nothing comes over: a server of one's own may be at work on something else. Neither key nor model are sent.
     pub async fn reach(&self, endpoint: &Endpoint) -> Result<(), ProviderError> {
+        self.reach_within(endpoint, REACH).await
+    }
+
+    async fn reach_within(
+        &self,
+        endpoint: &Endpoint,
+        limit: Duration,
+    ) -> Result<(), ProviderError> {
         let target = Target::of(endpoint, &self.keys)?;
-        let request = self.http.get(target.base.clone()).timeout(REACH);
-        request
-            .send()
-            .await
-            .map(drop)
-            .map_err(|error| self.failures(&target, endpoint).transport(error))
+        let request = self.http.get(target.base.clone()).timeout(limit);
+        match request.send().await {
+            Err(error) if error.is_connect() || !error.is_timeout() => {
+                Err(self.failures(&target, endpoint).transport(error))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn failures<'c>(&'c self, target: &'c Target, endpoint: &'c Endpoint) -> Failures<'c> {
@@ -223,4 +236,26 @@ impl Model for Client {
 
 fn unusable(error: impl std::fmt::Display) -> ProviderError {
     ProviderError::new(ErrorKind::Transport, format!("the HTTP client can't be made: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server that is at work on something else takes connections and says nothing.
+    #[tokio::test]
+    async fn a_silent_server_is_there() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let endpoint = Endpoint {
+            provider: "openai-compatible".to_owned(),
+            model: "m".to_owned(),
+            base_url: Some(format!("http://{}/v1/", listener.local_addr().unwrap())),
+            key_variable: None,
+        };
+        let client = Client::new(Keys::new(|_| None)).unwrap();
+        client.reach_within(&endpoint, Duration::from_millis(50)).await.unwrap();
+        drop(listener);
+        let gone = client.reach_within(&endpoint, Duration::from_secs(5)).await.unwrap_err();
+        assert_eq!(gone.kind, ErrorKind::Transport, "{gone}");
+    }
 }

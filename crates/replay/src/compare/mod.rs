@@ -247,7 +247,9 @@ fn assemble(
     skipped: Vec<Skipped>,
 ) -> Comparison {
     reporting.estimator = setup.measure.id().to_string();
-    let Kept { lines, recordings, scores, keys, sources, mut cache_check, .. } = kept;
+    let Kept { mut lines, folders, recordings, scores, keys, sources, mut cache_check, .. } = kept;
+    sessions::name_repositories(&mut lines, &folders);
+    drop(folders);
     let mut summary = CorpusSummary {
         files: corpus.sources.len(),
         imported: lines.len(),

@@ -3,6 +3,7 @@
 use super::{CompareError, Corpus, Failure, Score, Skipped, Source, short};
 use crate::corpus::ContentHash;
 use crate::cost::Agreement;
+use crate::repositories::{self, Place};
 use crate::study::{CHECKED, Common, Keys, Recording, Studied};
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -75,10 +76,28 @@ impl SessionLine {
     }
 }
 
+/// Gives sessions of one repository one name for it.
+pub(super) fn name_repositories(lines: &mut [SessionLine], folders: &[Option<Arc<str>>]) {
+    let places = lines.iter().zip(folders).map(|(line, folder)| Place {
+        // Without anything recorded it is the path of the file, which is no folder that an agent worked in.
+        cluster: Some(&*line.cluster).filter(|cluster| *cluster != &*line.path),
+        folder: folder.as_deref(),
+    });
+    let names = repositories::names(&places.collect::<Vec<_>>());
+    let mut shared: BTreeMap<String, Arc<str>> = BTreeMap::new();
+    for (line, name) in lines.iter_mut().zip(names) {
+        let Some(name) = name.filter(|name| *name != *line.cluster) else { continue };
+        let made = shared.entry(name).or_insert_with_key(|name| name.as_str().into());
+        line.cluster = Arc::clone(made);
+    }
+}
+
 /// What a comparison keeps of its sessions, each list in their order.
 #[derive(Debug)]
 pub(super) struct Kept {
     pub(super) lines: Vec<SessionLine>,
+    /// The folders that they worked in, where recorded.
+    pub(super) folders: Vec<Option<Arc<str>>>,
     pub(super) recordings: Vec<Recording>,
     pub(super) scores: Vec<Box<[Score]>>,
     pub(super) keys: Vec<Keys>,
@@ -95,6 +114,7 @@ impl Kept {
     pub(super) fn for_sessions(count: usize) -> Self {
         Self {
             lines: Vec::with_capacity(count),
+            folders: Vec::with_capacity(count),
             recordings: Vec::with_capacity(count),
             scores: Vec::with_capacity(count),
             keys: Vec::with_capacity(count),
@@ -112,6 +132,8 @@ impl Kept {
         let number = self.lines.len();
         session.scores.iter_mut().for_each(|score| score.place(number));
         self.lines.push(SessionLine::of(&session, common));
+        let folder = session.facts.folder.as_deref();
+        self.folders.push(folder.map(|folder| common.names.one(&folder.into())));
         let warning = session.facts.first_warning.take();
         if let (None, Some(warning)) = (&self.warning, warning) {
             self.warning = Some((session.path, warning));

@@ -1,8 +1,12 @@
 //! The probe on real recordings; ignored where they are not beside the project.
 
 use super::{Policy, policy, rereads};
+use crate::ReplayOptions;
+use foldback_core::Limits;
+use foldback_core::conversation::StageRole;
 use foldback_stages::estimator::o200k;
 use foldback_test_support::sessions;
+use std::sync::Arc;
 
 /// Claude Code, Codex and OpenCode send everything between their compactions; Gemini CLI does not
 /// send thoughts back.
@@ -51,5 +55,55 @@ fn every_marked_compaction_has_an_aftermath_or_is_counted_as_silent() {
             (compactions, silent, dropped),
             "{file}"
         );
+    }
+}
+
+/// Replayed as a whole, a session shows what a replay from summary to summary does not: a preset goes on from its own
+/// summary and its own clearing. The README of the strategy says why one is late.
+#[foldback_needs::sessions]
+#[test]
+fn whole_sessions_are_summarized_where_claude_code_did() {
+    let registry = foldback::registry().unwrap();
+    // file, preset, calls before which Claude Code compacted by itself, and the preset
+    type Row = (&'static str, &'static str, &'static [usize], &'static [usize]);
+    let cases: [Row; 10] = [
+        ("claude-code/cipherbox-1compact-233tools.jsonl", "claude-code", &[155], &[156]),
+        ("claude-code/packmind-1compact.jsonl", "claude-code", &[83], &[84]),
+        ("claude-code/entire-cli-2compact-1M.jsonl", "claude-code-2.1.17", &[72, 133], &[72, 178]),
+        ("entireio-38-ecf75f2f1d-0-f.jsonl", "claude-code-2.1.17", &[115], &[115]),
+        ("entireio-48-415fae24d7-0-f.jsonl", "claude-code", &[108], &[109]),
+        ("entireio-63-bd3f9b02f2-1-f.jsonl", "claude-code", &[80], &[80]),
+        ("entireio-76-74489fb0a9-3-f.jsonl", "claude-code", &[117], &[117]),
+        ("entireio-83-a0bb2f3f73-0-f.jsonl", "claude-code", &[57], &[57]),
+        ("entireio-f3-df91827bd6-0-f.jsonl", "claude-code", &[19], &[19]),
+        ("entireio-fc-99c919b212-0-f.jsonl", "claude-code", &[112], &[113]),
+    ];
+    for (file, preset, recorded, expected) in cases {
+        let path = match file.contains('/') {
+            true => sessions().join(file),
+            false => sessions().join("../training/claude-code").join(file),
+        };
+        let session =
+            foldback_formats::read(&std::fs::read(path).unwrap(), None).unwrap().remove(0);
+        let calls = |until: usize| {
+            session.messages[..until].iter().filter(|message| message.is_answer()).count()
+        };
+        let own = session.boundaries.iter();
+        let own = own.filter(|own| own.kind == "summary" && own.trigger == "auto");
+        let own: Vec<usize> = own.map(|own| calls(own.before)).collect();
+        let options = ReplayOptions {
+            limits: Limits::new(200_000, 0),
+            ceiling: None,
+            model: None,
+            measure: Arc::new(o200k()),
+            validate: false,
+            completions: None,
+        };
+        let strategy = Arc::new(foldback::preset(&registry, preset).unwrap());
+        let replay = crate::drive::replay(&session, &strategy, &options);
+        let folds = replay.rows.iter().flat_map(|row| &row.fired);
+        let folds: Vec<usize> =
+            folds.filter(|fired| fired.role == StageRole::Fold).map(|fired| fired.call).collect();
+        assert_eq!((&*own, &*folds), (recorded, expected), "{file}");
     }
 }

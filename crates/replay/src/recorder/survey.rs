@@ -3,6 +3,7 @@
 use super::{PooledSession, RecorderPolicy, SessionRereads, policy, rereads};
 use crate::compare::CompareError;
 use crate::corpus::{Corpus, Failure, Skipped, Source};
+use crate::repositories::{self, Place};
 use foldback_core::stage::Estimator;
 use foldback_formats::session::Warning;
 use rayon::prelude::*;
@@ -20,6 +21,9 @@ pub struct Surveyed {
     pub model: Option<String>,
     /// Task or repository, where recorded.
     pub cluster: Option<String>,
+    /// The folder that the agent worked in, where recorded.
+    #[serde(skip)]
+    pub folder: Option<String>,
     /// What the recorder did to its context.
     pub policy: RecorderPolicy,
     /// What the agent read again.
@@ -97,6 +101,14 @@ pub fn survey(
             }
         }
     }
+    let places = out.sessions.iter().map(|session| Place {
+        cluster: session.cluster.as_deref(),
+        folder: session.folder.as_deref(),
+    });
+    let names = repositories::names(&places.collect::<Vec<_>>());
+    for (session, name) in out.sessions.iter_mut().zip(names) {
+        session.cluster = name;
+    }
     Ok(out)
 }
 
@@ -110,6 +122,7 @@ fn look(source: &Source, measure: &dyn Estimator) -> Result<Vec<Surveyed>, Failu
             format: session.format.to_owned(),
             model: session.model.clone(),
             cluster: session.cluster.clone(),
+            folder: session.folder.clone(),
             policy: policy(&session, measure),
             rereads: rereads(&session, measure),
             warnings: session.warnings,

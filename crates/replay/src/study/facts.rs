@@ -51,6 +51,9 @@ pub struct SessionFacts {
     pub limits: Limits,
     /// Task or repository, where recorded: sessions of one are drawn together.
     pub cluster: Option<String>,
+    /// The folder that the agent worked in, where recorded.
+    #[serde(default)]
+    pub folder: Option<String>,
     /// Messages as the format counts them.
     pub messages: usize,
     /// Tool calls.
@@ -167,6 +170,7 @@ impl Facts {
             model: session.model.clone(),
             limits: session.limits,
             cluster: session.cluster.clone(),
+            folder: session.folder.clone(),
             messages: session.recorded_messages(),
             tool_calls: session.recorded_tool_calls(),
             turns: session.turns(),

@@ -144,6 +144,19 @@ fn windows_without_room_are_refused() {
     });
 }
 
+/// What keeps the room free is named, and what would change it.
+#[test]
+fn a_refusal_names_the_field() {
+    for (max_output, named) in [
+        (16_384, "lower `max_output` of [overflow]"),
+        (0, "16000 are kept free for the answer (the model's output limit)"),
+    ] {
+        let config = UtilisationConfig { max_output, ..UtilisationConfig::default() };
+        let why = config.build().unwrap().refuses(Limits::new(20_000, 16_000)).unwrap();
+        assert!(why.contains(named), "{why}");
+    }
+}
+
 #[test]
 fn defaults() {
     let overflow = UtilisationConfig::default();

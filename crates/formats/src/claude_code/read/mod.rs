@@ -17,7 +17,7 @@ const SYNTHETIC_MODEL: &str = "<synthetic>";
 /// Reads a file: the main conversation, then those of subagents, if it holds any.
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let source = Source::lines(text);
-    let line::Lines { lines, warnings } = line::parse(&source);
+    let line::Lines { lines, pull_requests, warnings } = line::parse(&source);
     // The last id: a resumed session begins with lines of the one that it resumes.
     let id = lines
         .iter()
@@ -25,7 +25,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         .find_map(|line| line.is_talk().then(|| line.session_id.clone()).flatten())
         .unwrap_or_else(|| "claude-code".to_owned());
     // The first folder: a session that changes into others is still about the one it began in.
-    let cluster = lines.iter().find_map(|line| cluster::folder(line.cwd.as_deref()?));
+    let folder = lines.iter().find_map(|line| cluster::folder(line.cwd.as_deref()?));
+    let repository = repository(&pull_requests, folder.as_deref());
     let by_uuid = thread::by_uuid(&lines);
     let sessions = thread::split(&lines, &by_uuid)
         .into_iter()
@@ -35,11 +36,22 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
                 Some(key) => format!("{id}/{key}"),
             };
             let mut session = Session::new(id, super::FORMAT.id, source.clone());
-            session.cluster.clone_from(&cluster);
+            session.worked_in(repository.clone(), folder.clone());
             Reader::new(session, &lines, &by_uuid, &thread).run()
         })
         .collect();
     threads_of(sessions, warnings)
+}
+
+/// The repository of a pull request that the session opened. Others may be looked at, so that only one counts that is
+/// called like the folder.
+fn repository(pull_requests: &[(String, String)], folder: Option<&str>) -> Option<String> {
+    let folder = folder?.rsplit(['/', '\\']).next()?;
+    pull_requests.iter().find_map(|(url, name)| {
+        let host = url.strip_prefix("https://")?.split('/').next()?;
+        let own = name.rsplit('/').next()?.eq_ignore_ascii_case(folder);
+        cluster::repository(&format!("https://{host}/{name}")).filter(|_| own)
+    })
 }
 
 /// What the recorder's loop was doing.

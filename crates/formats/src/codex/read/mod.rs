@@ -111,10 +111,9 @@ impl Reader {
         if let Some(id) = meta["id"].as_str() {
             self.out.session.id = id.to_owned();
         }
-        self.out.session.cluster = meta["git"]["repository_url"]
-            .as_str()
-            .and_then(cluster::repository)
-            .or_else(|| cluster::folder(meta["cwd"].as_str()?));
+        let repository = meta["git"]["repository_url"].as_str().and_then(cluster::repository);
+        let folder = meta["cwd"].as_str().and_then(cluster::folder);
+        self.out.session.worked_in(repository, folder);
         self.provider = meta["model_provider"].as_str().map(str::to_owned);
         let base = &meta["base_instructions"];
         let text = base["text"].as_str().or(base.as_str()).or(meta["instructions"].as_str());

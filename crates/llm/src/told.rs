@@ -1,0 +1,118 @@
+//! Tells of every request that goes out, and of its end, while it runs: a model may take minutes, and nothing else happens
+//! meanwhile.
+
+use crate::cassette::entry;
+use async_trait::async_trait;
+use foldback_core::provider::{Completion, CompletionRequest, ErrorKind, Model, ProviderError};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A request that went out, or its end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told<'a> {
+    /// Number of the request, from 1; a retry has that of its request.
+    pub number: u64,
+    /// Number of the attempt, from 1.
+    pub attempt: u64,
+    /// The request.
+    pub request: &'a CompletionRequest,
+    /// What came of it; `None` when it goes out.
+    pub answer: Option<&'a Result<Completion, ProviderError>>,
+}
+
+impl fmt::Display for Told<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { number, attempt, request, answer } = self;
+        let model = &request.endpoint.model;
+        write!(f, "{model}, request {number}")?;
+        if *attempt > 1 {
+            write!(f, ", attempt {attempt}")?;
+        }
+        match answer {
+            None => write!(
+                f,
+                ": asking, {} bytes, at most {} s",
+                request.bytes(),
+                request.timeout.as_secs()
+            ),
+            Some(Err(error)) => write!(f, ": {error}"),
+            Some(Ok(Completion { usage: None, .. })) => write!(f, ": answered"),
+            Some(Ok(Completion { usage: Some(usage), .. })) => write!(
+                f,
+                ": answered, {} input and {} output tokens",
+                usage.input_total(),
+                usage.output_total()
+            ),
+        }
+    }
+}
+
+type Tell = dyn Fn(&Told<'_>) + Send + Sync;
+
+/// A model whose requests are told of.
+pub struct Telling {
+    model: Arc<dyn Model>,
+    tell: Box<Tell>,
+    /// By the request's name: its number, and its attempts so far.
+    asked: Mutex<BTreeMap<String, (u64, u64)>>,
+}
+
+impl Telling {
+    /// Tells `tell` of the requests to `model`.
+    pub fn new(model: Arc<dyn Model>, tell: impl Fn(&Told<'_>) + Send + Sync + 'static) -> Self {
+        Self { model, tell: Box::new(tell), asked: Mutex::default() }
+    }
+
+    fn count(&self, request: &CompletionRequest) -> (u64, u64) {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = asked.len() as u64 + 1;
+        let (number, attempt) = asked.entry(entry::name(request)).or_insert((next, 0));
+        *attempt += 1;
+        (*number, *attempt)
+    }
+}
+
+impl fmt::Debug for Telling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Telling").field("model", &self.model).finish_non_exhaustive()
+    }
+}
+
+/// A request that is under way; dropped on the way, it was given up.
+struct Going<'g> {
+    telling: &'g Telling,
+    number: u64,
+    attempt: u64,
+    request: &'g CompletionRequest,
+    ended: bool,
+}
+
+impl Going<'_> {
+    fn tell(&self, answer: Option<&Result<Completion, ProviderError>>) {
+        let Self { telling, number, attempt, request, .. } = *self;
+        (telling.tell)(&Told { number, attempt, request, answer });
+    }
+}
+
+impl Drop for Going<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            let given_up = ProviderError::new(ErrorKind::Timeout, "given up, no answer in time");
+            self.tell(Some(&Err(given_up)));
+        }
+    }
+}
+
+#[async_trait]
+impl Model for Telling {
+    async fn complete(&self, request: &CompletionRequest) -> Result<Completion, ProviderError> {
+        let (number, attempt) = self.count(request);
+        let mut going = Going { telling: self, number, attempt, request, ended: false };
+        going.tell(None);
+        let answer = self.model.complete(request).await;
+        going.ended = true;
+        going.tell(Some(&answer));
+        answer
+    }
+}
