@@ -54,7 +54,8 @@ fn what_fits_under_no_preset_costs_none_its_rank() {
     let text = |words: usize| "some words of a text ".repeat(words / 5);
     let read = |id: usize| {
         let call = json!({"type": "tool_use", "id": format!("t{id}"), "name": "read", "input": {"path": format!("/a/{id}.rs")}});
-        let result = json!({"type": "tool_result", "tool_use_id": format!("t{id}"), "content": text(2_000)});
+        let result =
+            json!({"type": "tool_result", "tool_use_id": format!("t{id}"), "content": text(2_000)});
         [
             json!({"role": "assistant", "content": [call]}),
             json!({"role": "user", "content": [result]}),

@@ -2,7 +2,8 @@
 
 use super::contrast::LEAST_CLUSTERS;
 use super::{
-    Corpus, CorpusSummary, Known, Preset, PresetLine, Reporting, Score, Setup, detail, prices, windows,
+    Corpus, CorpusSummary, Known, Preset, PresetLine, Reporting, Score, Setup, detail, prices,
+    windows,
 };
 use crate::copies;
 use crate::measures::firings::FiringTotals;
