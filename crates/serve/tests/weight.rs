@@ -26,6 +26,9 @@ const CONVERSATIONS: usize = 3;
 /// What may be allocated for other reasons: connections and threads.
 const SLACK: usize = 1 << 18;
 
+/// Makes a request by the number of its conversation.
+type Make = fn(usize) -> String;
+
 /// A text of its own of so many bytes.
 fn text(number: usize, bytes: usize) -> String {
     let line = format!("{number} let value_{number} = {number};\n");
@@ -66,7 +69,7 @@ fn request(messages: Value, members: &[(&str, Value)]) -> String {
 }
 
 /// Requests of Anthropic's protocol in which one thing is long or there is much of it, by the number of the conversation.
-fn anthropic() -> Vec<(&'static str, fn(usize) -> String)> {
+fn anthropic() -> Vec<(&'static str, Make)> {
     vec![
         ("texts", |n| request(one(json!(text(n, 1_000_000))), &[])),
         ("small messages", |n| {
@@ -180,7 +183,7 @@ fn anthropic() -> Vec<(&'static str, fn(usize) -> String)> {
 }
 
 /// Requests of the other protocols.
-fn others() -> Vec<(&'static str, Dialect, fn(usize) -> String)> {
+fn others() -> Vec<(&'static str, Dialect, Make)> {
     vec![
         ("chat: ids and names", Dialect::OpenAiChat, |n| {
             let mut messages = vec![json!({"role": "system", "content": text(n, 500_000)})];
