@@ -1,4 +1,4 @@
-//! A session that was compacted and written is compacted again in the same way: nothing changes. Where an original
+//! A session that was compacted and written is compacted again at the same moment: nothing changes. Where an original
 //! acts again by its own rule, `again.toml` says so.
 
 use foldback_core::Limits;
@@ -6,7 +6,7 @@ use foldback_core::strategy::Strategy;
 use foldback_formats::{Session, View, format, read};
 use foldback_replay::ReplayOptions;
 use foldback_replay::calibrate::unrecorded;
-use foldback_replay::state::{Ask, replayed, stored};
+use foldback_replay::state::{Ask, stored};
 use foldback_test_support::{sessions, table};
 use foldback_tests::{options, presets};
 use rayon::prelude::*;
@@ -15,34 +15,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Windows and output limits: one that few sessions fill, and one that nearly all do.
-const LIMITS: [(u64, u64); 3] = [(60_000, 15_000), (24_000, 2_000), (20_000, 2_000)];
+const LIMITS: [(u64, u64); 2] = [(60_000, 15_000), (20_000, 2_000)];
 
 /// Larger files take minutes without optimization.
 const MOST_BYTES: u64 = 1_000_000;
 
-/// How a strategy gets to a session: once, as a stored one, or from its first message on, as an agent.
-#[derive(Clone, Copy, PartialEq)]
-enum Way {
-    Stored,
-    Live,
-}
-
-/// A session as a strategy leaves it, in its own format; nothing where that is only read, or nothing was folded live.
-fn compacted(
-    session: &Session,
-    strategy: &Arc<Strategy>,
-    limits: Limits,
-    way: Way,
-) -> Option<String> {
+/// A session as a strategy leaves it, in its own format; nothing where that is only read.
+fn compacted(session: &Session, strategy: &Arc<Strategy>, limits: Limits) -> Option<String> {
     let options =
         ReplayOptions { limits, validate: false, ..options(limits.context, limits.output) };
-    let (conversation, _) = match way {
-        Way::Stored => stored(session, strategy, &options, Ask::NextTurn),
-        Way::Live => replayed(session, strategy, &options),
-    };
-    if way == Way::Live && conversation.folds().is_empty() {
-        return format(session.format).unwrap().writer.map(|_| session.source.text.to_string());
-    }
+    let (conversation, _) = stored(session, strategy, &options, Ask::NextTurn);
     let view = View {
         session,
         frame: &session.frame,
@@ -54,7 +36,7 @@ fn compacted(
 }
 
 /// What is changed by a second run: file, preset, window. The number of first runs that changed anything is given too.
-fn changed_again(paths: &[PathBuf], way: Way) -> (usize, BTreeSet<(String, String, u64)>) {
+fn changed_again(paths: &[PathBuf]) -> (usize, BTreeSet<(String, String, u64)>) {
     let presets = presets();
     let runs = paths.par_iter().map(|path| {
         let text = std::fs::read_to_string(path).unwrap();
@@ -66,7 +48,7 @@ fn changed_again(paths: &[PathBuf], way: Way) -> (usize, BTreeSet<(String, Strin
                 let limits = Limits::new(context, output);
                 let works = |strategy: &&Arc<Strategy>| strategy.refuses(limits).is_none();
                 for strategy in presets.iter().filter(works) {
-                    let once = compacted(session, strategy, limits, way);
+                    let once = compacted(session, strategy, limits);
                     let Some(once) = once.filter(|once| *once != text) else { continue };
                     found.0 += 1;
                     let written = read(once.as_bytes(), Some(session.format)).unwrap();
@@ -75,7 +57,7 @@ fn changed_again(paths: &[PathBuf], way: Way) -> (usize, BTreeSet<(String, Strin
                         [only] => Some(only),
                         several => several.iter().find(|written| written.id == session.id),
                     };
-                    let twice = same.and_then(|same| compacted(same, strategy, limits, way));
+                    let twice = same.and_then(|same| compacted(same, strategy, limits));
                     if twice.as_ref() != Some(&once) {
                         found.1.insert((name.clone(), strategy.name.clone(), context));
                     }
@@ -92,19 +74,14 @@ fn changed_again(paths: &[PathBuf], way: Way) -> (usize, BTreeSet<(String, Strin
 }
 
 /// Checks that a second run changes what the table says, and nothing else.
-fn check(paths: &[PathBuf], way: Way) {
+fn check(paths: &[PathBuf]) {
     let names: BTreeSet<_> = paths.iter().filter_map(|path| path.file_name()?.to_str()).collect();
-    let listed: Vec<(String, String, u64, String)> = table::rows(
-        include_str!("again.toml"),
-        match way {
-            Way::Stored => "acts_again",
-            Way::Live => "acts_again_live",
-        },
-    );
+    let listed: Vec<(String, String, u64, String)> =
+        table::rows(include_str!("again.toml"), "acts_again");
     let listed = listed.into_iter().filter(|(file, ..)| names.contains(file.as_str()));
     let listed: BTreeSet<_> =
         listed.map(|(file, preset, window, _)| (file, preset, window)).collect();
-    let (runs, changed) = changed_again(paths, way);
+    let (runs, changed) = changed_again(paths);
     assert!(runs > names.len(), "{runs} first runs changed anything");
     assert_eq!(changed, listed, "of {runs} runs");
 }
@@ -122,24 +99,9 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
-fn examples() -> Vec<PathBuf> {
-    files(&root().join("examples/sessions"))
-}
-
 #[test]
 fn a_second_run_changes_no_shipped_example() {
-    check(&examples(), Way::Stored);
-}
-
-#[test]
-fn a_second_live_run_changes_no_shipped_example() {
-    let mut paths = examples();
-    paths.push(root().join("tests/cases/F20-window-twice/window-twice-chat-0.json"));
-    check(&paths, Way::Live);
+    check(&files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/sessions")));
 }
 
 #[foldback_needs::sessions]
@@ -147,5 +109,5 @@ fn a_second_live_run_changes_no_shipped_example() {
 fn a_second_run_changes_no_recorded_session() {
     let mut paths = files(&sessions());
     paths.retain(|path| path.metadata().is_ok_and(|file| file.len() <= MOST_BYTES));
-    check(&paths, Way::Stored);
+    check(&paths);
 }
