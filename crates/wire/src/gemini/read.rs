@@ -40,8 +40,8 @@ pub(super) fn answer(content: &Value) -> Option<Message> {
 #[derive(Default)]
 struct Reader<'a> {
     out: Messages,
-    /// Open calls that came without an id, by the name of the tool.
-    unnamed: HashMap<String, VecDeque<String>>,
+    /// Open calls by the name of the tool, each with its id where it came with one.
+    open: HashMap<String, VecDeque<Option<String>>>,
     list: &'a str,
 }
 
@@ -122,28 +122,31 @@ impl Reader<'_> {
 
     fn call(&mut self, call: &Value) -> Part {
         let name = value::text(call, "name").unwrap_or_default();
-        let id = match value::text(call, "id") {
-            Some(id) => self.out.calls.call(id),
-            None => {
-                let id = self.out.calls.call(name);
-                let open = self.unnamed.entry(name.to_owned()).or_default();
-                open.push_back(id.clone());
-                id
-            }
-        };
+        let given = value::text(call, "id");
+        let id = self.out.calls.call(given.unwrap_or(name));
+        self.open.entry(name.to_owned()).or_default().push_back(given.map(str::to_owned));
         let arguments = call.get("args").map_or("{}".to_owned(), Value::to_string);
         Part::call(id, name, arguments)
     }
 
-    /// A result goes with the call of its id, else with the oldest open call of its tool.
+    /// A result with an id goes with the call of that id, else with the oldest open call of its tool that came without
+    /// one; a result without an id with the oldest open call of its tool.
     fn answered(&mut self, response: &Value, at: &str) -> Part {
         let name = value::text(response, "name").unwrap_or_default();
-        let unnamed = self.unnamed.get_mut(name).and_then(VecDeque::pop_front);
-        let call_id = match (value::text(response, "id"), unnamed) {
-            (Some(id), None) => self.out.calls.result(id),
-            (_, Some(id)) => id,
-            (None, None) => name.to_owned(),
+        let id = value::text(response, "id");
+        let call = self.open.get_mut(name).and_then(|open| {
+            let of = |wanted: Option<&str>| open.iter().position(|id| id.as_deref() == wanted);
+            let place = match id {
+                Some(_) => of(id).or_else(|| of(None)),
+                None => Some(0),
+            };
+            open.remove(place?)
+        });
+        let recorded = match &call {
+            Some(call) => call.as_deref().unwrap_or(name),
+            None => id.unwrap_or(name),
         };
+        let call_id = self.out.calls.result(recorded);
         let given = &response["response"];
         let (text, place, failed) = match (value::text(given, "output"), given.get("error")) {
             (Some(output), _) => (output.to_owned(), "/response/output", false),
