@@ -2,7 +2,6 @@
 
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
@@ -44,76 +43,68 @@ impl Child {
     }
 }
 
-/// The lines that hold anything: number (1-based) and range without the line end.
+/// The records of a text with one a line: the line's number (1-based) and the range without the line end. Lines
+/// that hold nothing are left out. A line on which objects stand side by side, as writers that were interrupted
+/// or that write at once leave it, is as many records.
 pub fn numbered_lines(text: &str) -> impl Iterator<Item = (usize, Range<usize>)> {
     let mut start = 0;
-    text.split_inclusive('\n').enumerate().filter_map(move |(index, line)| {
+    text.split_inclusive('\n').enumerate().flat_map(move |(index, line)| {
         let content = line.trim_end_matches(['\n', '\r']);
-        let range = start..start + content.len();
+        let from = start;
         start += line.len();
-        (!content.trim().is_empty()).then_some((index + 1, range))
+        let pieces = match content.trim().is_empty() {
+            true => Vec::new(),
+            false => pieces(content),
+        };
+        pieces.into_iter().map(move |piece| (index + 1, from + piece.start..from + piece.end))
     })
+}
+
+/// The objects that a line consists of, and what is left of it. A line that is one value, or that does not even
+/// begin with a whole object, is one piece.
+fn pieces(line: &str) -> Vec<Range<usize>> {
+    let whole = || vec![0..line.len()];
+    if !may_be_several(line) {
+        return whole();
+    }
+    let mut pieces = Vec::new();
+    for found in values(line) {
+        match (found, pieces.is_empty()) {
+            (Ok(range), _) if line.as_bytes()[range.start] == b'{' => pieces.push(range),
+            (_, true) => return whole(),
+            (Ok(range), false) => {
+                pieces.push(range.start..line.trim_end().len());
+                break;
+            }
+            (Err(start), false) => pieces.push(start..line.trim_end().len()),
+        }
+    }
+    if pieces.len() > 1 { pieces } else { whole() }
+}
+
+/// Whether an object may end before the line does: the quick answer for almost all lines.
+fn may_be_several(line: &str) -> bool {
+    let line = line.trim_end();
+    let mut ends = line.match_indices('}').map(|(at, _)| &line[at + 1..]);
+    line.trim_start().starts_with('{') && ends.any(|rest| rest.trim_start().starts_with('{'))
+}
+
+/// The values that a text consists of, one after the other, however deep they are nested. Where it is no JSON is the
+/// last.
+pub fn values(text: &str) -> impl Iterator<Item = Result<Range<usize>, usize>> {
+    let mut stream = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
+    std::iter::from_fn(move || {
+        let rest = &text[stream.byte_offset()..];
+        let start = text.len() - rest.trim_start().len();
+        let found = stream.next()?;
+        Some(found.map(|value| start..start + value.get().len()).map_err(|_| start))
+    })
+    .fuse()
 }
 
 /// The ranges of [`numbered_lines`].
 pub fn lines(text: &str) -> Vec<Range<usize>> {
     numbered_lines(text).map(|(_, range)| range).collect()
-}
-
-/// Parses JSON as recorders write it: a string that a program cut in the middle of a surrogate pair
-/// is read with U+FFFD in place of the half, where a strict parser would give up the whole line.
-pub fn parse(text: &str) -> serde_json::Result<Value> {
-    match serde_json::from_str(text) {
-        Ok(value) => Ok(value),
-        Err(error) => match without_lone_surrogates(text) {
-            Cow::Owned(repaired) => serde_json::from_str(&repaired),
-            Cow::Borrowed(_) => Err(error),
-        },
-    }
-}
-
-/// Replaces escapes of half a surrogate pair by the escape of U+FFFD, which is as long.
-fn without_lone_surrogates(text: &str) -> Cow<'_, str> {
-    let bytes = text.as_bytes();
-    let unit = |at: usize| -> Option<u16> {
-        let escape = text.get(at..at + 6)?;
-        u16::from_str_radix(escape.strip_prefix("\\u")?, 16).ok()
-    };
-    let mut lone = Vec::new();
-    let mut at = 0;
-    while at < bytes.len() {
-        if bytes[at] != b'\\' {
-            at += 1;
-            continue;
-        }
-        match unit(at) {
-            Some(0xD800..=0xDBFF) => {
-                if matches!(unit(at + 6), Some(0xDC00..=0xDFFF)) {
-                    at += 12;
-                } else {
-                    lone.push(at);
-                    at += 6;
-                }
-            }
-            Some(0xDC00..=0xDFFF) => {
-                lone.push(at);
-                at += 6;
-            }
-            _ => at += 2,
-        }
-    }
-    if lone.is_empty() {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len());
-    let mut from = 0;
-    for at in lone {
-        out.push_str(&text[from..at]);
-        out.push_str("\\ufffd");
-        from = at + 6;
-    }
-    out.push_str(&text[from..]);
-    Cow::Owned(out)
 }
 
 /// The range of the value that a JSON pointer names, inside `text`.
@@ -275,16 +266,26 @@ mod tests {
     }
 
     #[test]
-    fn half_a_surrogate_pair_does_not_cost_the_line() {
-        let table = [
-            (r#""a\ud83d""#, "a\u{fffd}"),
-            (r#""\ude00b""#, "\u{fffd}b"),
-            (r#""\ud83d\ude00""#, "😀"),
-            (r#""\\ud83d\ud83d""#, "\\ud83d\u{fffd}"),
+    fn lines_fall_into_pieces() {
+        let table: &[(&str, &[&str])] = &[
+            ("{\"a\":1}{\"b\":2}", &["{\"a\":1}", "{\"b\":2}"]),
+            (" {\"a\":1} {\"b\":2} ", &["{\"a\":1}", "{\"b\":2}"]),
+            ("{}\t{}{}", &["{}", "{}", "{}"]),
+            ("{\"a\":1}{\"b\":", &["{\"a\":1}", "{\"b\":"]),
+            ("{\"a\":1}{\"b\":2} 3 {}", &["{\"a\":1}", "{\"b\":2}", "3 {}"]),
+            ("{\"a\":", &["{\"a\":"]),
+            ("{\"a\":\"}{\"}", &["{\"a\":\"}{\"}"]),
+            ("{\"a\":\"}{", &["{\"a\":\"}{"]),
+            ("[{},{}]", &["[{},{}]"]),
+            ("1 {\"a\":1}", &["1 {\"a\":1}"]),
+            ("no", &["no"]),
         ];
-        for (text, expected) in table {
-            assert_eq!(parse(text).unwrap(), Value::from(expected), "{text}");
+        for (line, expected) in table {
+            let text = format!("\n{line}\r\n");
+            let found: Vec<_> = numbered_lines(&text).collect();
+            assert!(found.iter().all(|(number, _)| *number == 2), "{line}");
+            let found: Vec<_> = found.into_iter().map(|(_, range)| &text[range]).collect();
+            assert_eq!(found, *expected, "{line}");
         }
-        assert!(parse(r#""\ud83d"#).is_err());
     }
 }
