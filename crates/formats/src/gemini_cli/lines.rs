@@ -1,6 +1,7 @@
 //! A recording as a list of messages, from either form.
 
 use crate::prelude::*;
+use foldback_wire::gemini;
 
 /// One message in its last state.
 pub(super) struct Stored {
@@ -8,13 +9,40 @@ pub(super) struct Stored {
     /// JSON pointer from the record to the message.
     pub prefix: String,
     pub value: Value,
-    /// It came with a history that replaced the one before: the client's compaction wrote it.
+    /// It came with a history that replaced the one before: the client wrote it, or put it back.
     pub rewritten: bool,
 }
+
+/// Types of messages that are for the screen only.
+const SILENT: &[&str] = &["info", "warning", "error"];
 
 impl Stored {
     pub(super) fn id(&self) -> Option<&str> {
         value::text(&self.value, "id")
+    }
+
+    pub(super) fn kind(&self) -> &str {
+        value::text(&self.value, "type").unwrap_or_default()
+    }
+
+    /// Whether the model said it in this session. What was put back from elsewhere names no model and has no usage.
+    pub(super) fn is_answer(&self) -> bool {
+        let recorded =
+            value::text(&self.value, "model").is_some() || self.value["tokens"].is_object();
+        self.kind() == "gemini" && recorded
+    }
+
+    /// Whether the model never sees it. Files that a tool returned are kept as information.
+    pub(super) fn is_silent(&self) -> bool {
+        let file = |part: &Value| gemini::media(part).is_some();
+        SILENT.contains(&self.kind()) && !value::list(&self.value, "content").iter().any(file)
+    }
+
+    /// Calls that were recorded after a notice to the user: they belong to the answer before them.
+    fn is_calls_alone(&self) -> bool {
+        self.value["tokens"].is_null()
+            && !value::list(&self.value, "toolCalls").is_empty()
+            && matches!(&self.value["content"], Value::String(text) if text.is_empty())
     }
 }
 
@@ -26,8 +54,8 @@ pub(super) struct Recording {
     pub project: Option<String>,
     /// In order of first appearance.
     pub messages: Vec<Stored>,
-    /// Numbers of messages in front of which the history was replaced.
-    pub replaced: Vec<usize>,
+    /// Numbers of messages in front of which the history was replaced, and by what.
+    pub replaced: Vec<(usize, &'static str)>,
     pub warnings: Vec<Warning>,
 }
 
@@ -80,20 +108,28 @@ impl Recording {
         if let Some(to) = value::text(&line, "$rewindTo") {
             let at = self.messages.iter().position(|message| message.id() == Some(to));
             let gone = self.messages.split_off(at.unwrap_or(0));
-            self.replaced.retain(|place| *place <= self.messages.len());
-            let detail = format!("the user went back: {} message(s) skipped", gone.len());
-            let place = self.source.place(record);
-            self.warnings.push(Warning::new("abandoned-branch", place, detail));
+            self.went_back(record, gone.len());
         } else if line.get("id").is_some_and(Value::is_string) {
             self.message(record, String::new(), line);
         } else if let Some(set) = line.get("$set") {
             if let Some(history) = set["messages"].as_array() {
-                self.history(record, history);
+                self.history(record, "/$set/messages", history);
             }
             self.name(set);
         } else {
+            // An old document that later versions went on with line by line.
+            if let Some(history) = line["messages"].as_array() {
+                self.history(record, "/messages", history);
+            }
             self.name(&line);
         }
+    }
+
+    fn went_back(&mut self, record: u32, gone: usize) {
+        self.replaced.retain(|(place, _)| *place <= self.messages.len());
+        let detail = format!("the user went back: {gone} message(s) skipped");
+        let place = self.source.place(record);
+        self.warnings.push(Warning::new("abandoned-branch", place, detail));
     }
 
     fn name(&mut self, meta: &Value) {
@@ -121,28 +157,48 @@ impl Recording {
         }
     }
 
-    /// A whole history in place of the one so far: the client compressed it, masked outputs in it, or
-    /// only gave it back. What was there stays the log; what is new in it was written by the client.
-    fn history(&mut self, record: u32, history: &[Value]) {
-        let mut new = Vec::new();
-        for (index, value) in history.iter().enumerate() {
-            let stored = Stored {
-                record,
-                prefix: format!("/$set/messages/{index}"),
-                value: value.clone(),
-                rewritten: true,
-            };
-            let known = self.messages.iter().any(|m| m.id() == stored.id());
-            if !known && !is_response(value) {
-                new.push(stored);
+    /// A whole history in place of the one so far. The client began with it, compressed what was there, masked outputs
+    /// in it, went back, put another conversation in its place, or only gave it back. What was sent to the model stays
+    /// the log; what is new beside it was written by the client.
+    fn history(&mut self, record: u32, list: &str, history: &[Value]) {
+        let ids: HashSet<&str> = history.iter().filter_map(|m| value::text(m, "id")).collect();
+        let is_kept = |message: &Stored| message.id().is_some_and(|id| ids.contains(id));
+        let known: HashSet<&str> = self.messages.iter().filter_map(Stored::id).collect();
+        let begins = self.messages.iter().all(Stored::is_silent);
+        let sent = self.messages.iter().any(Stored::is_answer);
+        let is_lost = |message: &Stored| {
+            !is_kept(message) && !message.is_silent() && !message.is_calls_alone()
+        };
+        let lost: Vec<usize> =
+            (0..self.messages.len()).filter(|index| is_lost(&self.messages[*index])).collect();
+        let last_kept = self.messages.iter().rposition(is_kept);
+        let rewritten = !begins && (sent || lost.is_empty());
+        let mut new: Vec<Stored> = (0..)
+            .zip(history)
+            .filter(|(_, value)| value::text(value, "id").is_none_or(|id| !known.contains(id)))
+            .map(|(index, value): (usize, _)| {
+                let prefix = format!("{list}/{index}");
+                Stored { record, prefix, value: value.clone(), rewritten }
+            })
+            .collect();
+        let is_new = new.iter().any(|stored| !is_response(&stored.value));
+        match (lost.first(), last_kept) {
+            // What was never sent is gone without a trace.
+            (Some(_), _) if !sent => self.messages.retain(|message| !is_lost(message)),
+            (Some(_), _) if is_new => self.replaced.push((self.messages.len(), "summary")),
+            (Some(first), Some(last)) if *first > last => {
+                self.messages.truncate(*first);
+                self.went_back(record, lost.len());
             }
-        }
-        let lost = self.messages.iter().any(|message| {
-            let mut ids = history.iter().map(|value| value::text(value, "id"));
-            !ids.any(|id| id == message.id())
-        });
-        if lost && !new.is_empty() {
-            self.replaced.push(self.messages.len());
+            // What is put in place of it was recorded just before, message by message.
+            (Some(_), _) => {
+                let is_put = |message: &Stored| is_kept(message) && !message.is_answer();
+                let old = self.messages.iter().rposition(|message| !is_put(message));
+                let from = old.map_or(0, |old| old + 1);
+                self.messages[from..].iter_mut().for_each(|message| message.rewritten = true);
+                self.replaced.push((from, "replace"));
+            }
+            (None, _) => {}
         }
         self.messages.append(&mut new);
     }

@@ -4,8 +4,8 @@ use super::lines::{self, Recording, Stored};
 use crate::prelude::*;
 use foldback_wire::gemini;
 
-/// Types of messages that are for the screen only.
-const SILENT: &[&str] = &["info", "warning", "error"];
+/// How texts begin that the client put in front of what the user said.
+const CONTEXT: &[&str] = &["<session_context>", "<hook_context>"];
 
 /// Reads a recording. It holds one session.
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
@@ -15,20 +15,26 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         out: SessionBuilder::new(id, super::FORMAT.id, source),
         last: None,
         running: false,
+        recorded: HashSet::new(),
+        said: HashMap::new(),
+        calls: 0,
     };
     reader.out.session.warnings = warnings;
     reader.out.session.cluster = project.filter(|hash| !hash.is_empty());
-    let mut calls = 0;
+    reader.recorded = messages
+        .iter()
+        .flat_map(|stored| value::list(&stored.value, "toolCalls"))
+        .filter_map(|call| value::string(call, "id"))
+        .collect();
     for (index, stored) in messages.iter().enumerate() {
-        if replaced.contains(&index) {
-            reader.compressed();
+        if let Some((_, kind)) = replaced.iter().find(|(place, _)| *place == index) {
+            reader.replaced(kind);
         }
-        calls += value::list(&stored.value, "toolCalls").len();
         reader.message(stored);
     }
     let recorded = Recorded {
         messages: messages.iter().filter(|stored| !stored.rewritten).count(),
-        tool_calls: calls,
+        tool_calls: reader.calls,
     };
     reader.out.session.recorded = Some(recorded);
     only(reader.out.finish_run())
@@ -39,14 +45,20 @@ struct Reader {
     /// The last answer, until another speaker follows.
     last: Option<usize>,
     running: bool,
+    /// Ids of calls that the recorder has in lists of their own, with their results.
+    recorded: HashSet<String>,
+    /// Open calls that stand in the content alone, by their recorded ids.
+    said: HashMap<String, String>,
+    /// Calls of the log.
+    calls: usize,
 }
 
 impl Reader {
     fn message(&mut self, stored: &Stored) {
-        match value::text(&stored.value, "type").unwrap_or_default() {
-            "user" => self.user(stored),
+        match stored.kind() {
+            _ if stored.is_silent() => {}
+            "user" | "info" => self.user(stored),
             "gemini" => self.model(stored),
-            kind if SILENT.contains(&kind) => {}
             kind => self.out.warn(
                 "unknown-type",
                 format!("record {}", stored.record),
@@ -72,17 +84,75 @@ impl Reader {
     }
 
     fn user(&mut self, stored: &Stored) {
+        let responses = self.responses(stored);
+        let has_responses = value::list(&stored.value, "content").iter().any(is_response);
+        let read = !responses.is_empty();
+        for (number, part) in responses.into_iter().enumerate() {
+            self.push(stored, &format!("#{number}"), Role::Tool, vec![part]);
+        }
         let mut parts = content(stored);
+        if has_responses && !read {
+            // The files of a result are with the call.
+            parts.retain(|part| !matches!(part.kind, PartKind::File(_)));
+        }
+        let is_context = parts.first().is_some_and(|part| {
+            let text = part.shown();
+            CONTEXT.iter().any(|begins| text.trim_start().starts_with(begins))
+        });
         if parts.is_empty() {
             return;
         }
-        if stored.rewritten {
+        let by_client = stored.rewritten || is_context || stored.kind() != "user";
+        if by_client {
             mark_synthetic(&mut parts);
         }
         self.last = None;
-        let mid_turn = stored.rewritten || std::mem::replace(&mut self.running, true);
-        let index = self.push(stored, "", Role::User, parts);
+        let mid_turn = by_client || has_responses || std::mem::replace(&mut self.running, true);
+        let index = self.push(stored, if read { "#said" } else { "" }, Role::User, parts);
         self.out.messages[index].mid_turn = mid_turn;
+    }
+
+    /// What calls brought back that stand in the content alone.
+    fn responses(&mut self, stored: &Stored) -> Vec<Part> {
+        let contents = value::list(&stored.value, "content").iter().enumerate();
+        let mut parts = Vec::new();
+        for (index, raw) in contents {
+            let Some(response) = raw.get("functionResponse") else { continue };
+            let name = value::text(response, "name").unwrap_or_default();
+            let Some(id) = self.said.remove(value::text(response, "id").unwrap_or(name)) else {
+                continue;
+            };
+            let (text, at, failed) = shown(&response["response"]);
+            let at = format!("{}/content/{index}/functionResponse/response{at}", stored.prefix);
+            let files = value::list(response, "parts").iter().filter_map(gemini::media).collect();
+            parts.push(result(id, name, failed, text, files).at(at));
+        }
+        parts
+    }
+
+    /// The calls in a content that are in no list of calls.
+    fn said_calls(&mut self, stored: &Stored) -> Vec<Part> {
+        let own: HashSet<&str> = value::list(&stored.value, "toolCalls")
+            .iter()
+            .filter_map(|call| value::text(call, "id"))
+            .collect();
+        let mut parts = Vec::new();
+        for (index, raw) in value::list(&stored.value, "content").iter().enumerate() {
+            let Some(call) = raw.get("functionCall") else { continue };
+            let name = value::text(call, "name").unwrap_or_default();
+            let recorded = value::text(call, "id").unwrap_or(name);
+            // What was put back may be of this session, with calls that are listed where they were made.
+            let listed = stored.is_answer() && self.recorded.contains(recorded);
+            if own.contains(recorded) || listed {
+                continue;
+            }
+            let arguments = call.get("args").map_or("{}".to_owned(), Value::to_string);
+            let id = self.out.calls.call(recorded);
+            self.said.insert(recorded.to_owned(), id.clone());
+            let at = format!("{}/content/{index}/functionCall/args", stored.prefix);
+            parts.push(Part::call(id, name, arguments).at(at));
+        }
+        parts
     }
 
     /// A message of the model, with its calls and their results. Calls that were recorded after a
@@ -92,6 +162,7 @@ impl Reader {
         let raw = &stored.value;
         let mut parts: Vec<Part> = thoughts(stored);
         parts.extend(content(stored));
+        let said = self.said_calls(stored);
         let calls = value::list(raw, "toolCalls");
         let only_calls = raw["tokens"].is_null()
             && !calls.is_empty()
@@ -99,6 +170,11 @@ impl Reader {
         let before = self
             .last
             .filter(|&index| only_calls && self.out.messages[index].call_ids().next().is_none());
+        if !stored.rewritten {
+            self.calls += calls.len() + said.len();
+        }
+        let any = !calls.is_empty() || !said.is_empty();
+        parts.extend(said);
         let mut results = Vec::new();
         for (index, call) in calls.iter().enumerate() {
             let pointer = format!("{}/toolCalls/{index}", stored.prefix);
@@ -118,7 +194,7 @@ impl Reader {
             }
             None => {
                 let index = self.push(stored, "", Role::Assistant, parts);
-                if !stored.rewritten {
+                if !stored.rewritten && stored.is_answer() {
                     self.out.messages[index].answer = Some(Answer {
                         usage: COUNTS.any(&raw["tokens"]),
                         model: value::string(raw, "model"),
@@ -131,20 +207,25 @@ impl Reader {
         };
         self.last = Some(index);
         let cancelled = |call: &Value| value::text(call, "status") == Some("cancelled");
-        self.running = !calls.is_empty() && !calls.iter().any(cancelled);
+        let here = stored.is_answer() && !stored.rewritten;
+        self.running = here && any && !calls.iter().any(cancelled);
         for (number, part) in results.into_iter().enumerate() {
             self.push(stored, &format!("#{number}"), Role::Tool, vec![part]);
         }
     }
 
-    fn compressed(&mut self) {
+    fn replaced(&mut self, kind: &str) {
         self.running = false;
         self.last = None;
-        self.out.boundary("summary", "unknown");
+        self.out.boundary(kind, "unknown");
     }
 }
 
-/// Summaries of the reasoning, in the form in which the model gave them.
+fn is_response(part: &Value) -> bool {
+    part.get("functionResponse").is_some()
+}
+
+/// Summaries of the reasoning, in the form in which the model gave them. A content may hold them, too.
 fn thoughts(stored: &Stored) -> Vec<Part> {
     let thoughts = value::list(&stored.value, "thoughts").iter().enumerate();
     thoughts
@@ -168,6 +249,9 @@ fn content(stored: &Stored) -> Vec<Part> {
         Value::Array(parts) => parts
             .iter()
             .enumerate()
+            .filter(|(_, raw)| {
+                value::list(&stored.value, "thoughts").is_empty() || !is_thought(raw)
+            })
             .filter_map(|(index, raw)| part(raw, &format!("{at}/{index}")))
             .collect(),
         raw => part(raw, &at).into_iter().collect(),
@@ -178,10 +262,27 @@ fn part(raw: &Value, at: &str) -> Option<Part> {
     if let Some(text) = raw.as_str() {
         return (!text.is_empty()).then(|| Part::text(text).at(at));
     }
+    if is_thought(raw) {
+        let text = value::text(raw, "text").unwrap_or_default();
+        return Some(reasoning(text, None).at(format!("{at}/text")));
+    }
     if let Some(text) = value::text(raw, "text") {
         return (!text.is_empty()).then(|| Part::text(text).at(format!("{at}/text")));
     }
     gemini::media(raw).map(|media| file(media).at(at))
+}
+
+/// Reasoning: what is marked as thought. The mark of a call is the call's.
+fn is_thought(raw: &Value) -> bool {
+    value::flag(raw, "thought") && raw.get("functionCall").is_none()
+}
+
+/// The response of a function as text, where that lies in it, and whether it is an error.
+fn shown(response: &Value) -> (String, String, bool) {
+    let found = ["output", "error"]
+        .iter()
+        .find_map(|key| Some((value::string(response, key)?, format!("/{key}"), *key == "error")));
+    found.unwrap_or_else(|| (response.to_string(), String::new(), false))
 }
 
 /// What a call brought back; nothing where it never ran to an end.
@@ -189,11 +290,8 @@ fn answered(call: &Value, id: &str, at: &str) -> Option<Part> {
     let raw = call.get("result").filter(|result| !result.is_null())?;
     let response = value::items(raw).iter().enumerate().find_map(|(index, part)| {
         let response = part.get("functionResponse")?.get("response")?;
-        let at = format!("/{index}/functionResponse/response");
-        let found = ["output", "error"]
-            .iter()
-            .find_map(|key| Some((value::string(response, key)?, format!("{at}/{key}"))));
-        Some(found.unwrap_or_else(|| (response.to_string(), at)))
+        let (text, at, _) = shown(response);
+        Some((text, format!("/{index}/functionResponse/response{at}")))
     });
     let (text, place) = response.unwrap_or_else(|| (value::shown(raw), String::new()));
     let failed = matches!(value::text(call, "status"), Some("error" | "cancelled"));

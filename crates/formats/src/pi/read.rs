@@ -4,8 +4,15 @@ use super::line::{self, Entry};
 use crate::prelude::*;
 
 /// Entries that the model never sees.
-const SILENT: &[&str] =
-    &["session", "model_change", "thinking_level_change", "custom", "label", "session_info"];
+const SILENT: &[&str] = &[
+    "context_edit",
+    "custom",
+    "label",
+    "model_change",
+    "session",
+    "session_info",
+    "thinking_level_change",
+];
 
 /// Reads a file. It holds one session: the path to its newest leaf.
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
@@ -20,8 +27,18 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         by_entry: HashMap::new(),
         by_index: HashMap::new(),
         running: false,
+        edits: HashMap::new(),
+        edited: None,
+        apart: (0, 0),
     };
     let path = line::path(&entries);
+    for edit in path.on.iter().map(|index| &entries[*index]) {
+        if edit.kind() == "context_edit"
+            && let Some(target) = value::string(&edit.value, "targetId")
+        {
+            reader.edits.insert(target, (edit.record, edit.value["replacement"].clone()));
+        }
+    }
     for record in path.dangling {
         let detail = "its parent is not in the file; taken to follow the entry before it";
         reader.out.warn_at("dangling-parent", record, detail);
@@ -35,7 +52,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     }
     reader.out.session.recorded =
         Some(Recorded { messages: count(&entries), tool_calls: calls(&entries) });
-    reader.out.warn_unknown("", Source::place);
+    reader.warn();
     only(reader.out.finish_run())
 }
 
@@ -60,6 +77,12 @@ struct Reader {
     by_index: HashMap<u64, usize>,
     /// The loop was asked and has not ended.
     running: bool,
+    /// The last edit of each entry on the path, by the entry's id: its record, and what stands in place of the content.
+    edits: HashMap<String, (u32, Value)>,
+    /// The first edit that was made, and how many were.
+    edited: Option<(u32, usize)>,
+    /// Requests that are not of the conversation, and their tokens.
+    apart: (usize, u64),
 }
 
 impl Reader {
@@ -71,8 +94,15 @@ impl Reader {
         if let Some(index) = entry.index {
             self.by_index.insert(index as u64, next);
         }
+        let edit = entry.id().and_then(|id| self.edits.remove(id));
+        if let Some((record, replacement)) = &edit {
+            self.edited.get_or_insert((*record, 0)).1 += 1;
+            if replacement.is_null() {
+                return;
+            }
+        }
         match entry.kind() {
-            "message" => self.message(entry),
+            "message" => self.message(entry, edit.as_ref()),
             "compaction" => self.compaction(entry),
             "branch_summary" => {
                 if let Some(text) = value::filled(&entry.value, "summary") {
@@ -81,8 +111,13 @@ impl Reader {
                 }
             }
             "custom_message" => {
-                let parts = synthetic(content(&entry.value["content"], "/content"));
+                let of = Content::of(&entry.value["content"], "/content", edit.as_ref());
+                let parts = synthetic(of.parts());
                 self.push(entry, Role::User, parts).mid_turn = true;
+            }
+            "usage" => {
+                let usage = COUNTS.any(&entry.value["usage"]).unwrap_or_default();
+                self.apart = (self.apart.0 + 1, self.apart.1 + usage.total_tokens());
             }
             kind if SILENT.contains(&kind) => {}
             kind => self.out.note_unknown(kind, entry.record),
@@ -100,17 +135,35 @@ impl Reader {
         message
     }
 
-    fn message(&mut self, entry: &Entry) {
+    fn warn(&mut self) {
+        if let Some((first, count)) = self.edited {
+            let detail = format!(
+                "{count} entries were edited after they had been sent; read as they were left, without what was taken out"
+            );
+            self.out.warn_at("context-edit", first, detail);
+        }
+        if let (count @ 1.., tokens) = self.apart {
+            let detail = format!(
+                "{count} request(s) with {tokens} tokens beside the conversation; in no usage of an answer"
+            );
+            self.out.warn("stray-usage", "usage", detail);
+        }
+        self.out.warn_unknown("", Source::place);
+    }
+
+    fn message(&mut self, entry: &Entry, edit: Option<&(u32, Value)>) {
         let message = &entry.value["message"];
+        let of = Content::of(&message["content"], "/message/content", edit);
         let role = value::text(message, "role").unwrap_or_default();
         match role {
             "user" => {
-                let parts = content(&message["content"], "/message/content");
+                let parts = of.parts();
                 let mid_turn = std::mem::replace(&mut self.running, true);
                 self.push(entry, Role::User, parts).mid_turn = mid_turn;
             }
-            "assistant" => self.answer(entry, message),
-            "toolResult" => self.result(entry, message),
+            "assistant" => self.answer(entry, message, &of),
+            "toolResult" => self.result(entry, message, &of),
+            "system" => self.system(entry, of.parts()),
             "bashExecution" => {
                 let part = Part::new(PartKind::Text {
                     text: executed(message),
@@ -122,15 +175,22 @@ impl Reader {
             }
             // The second is the older name.
             "custom" | "hookMessage" => {
-                let parts = synthetic(content(&message["content"], "/message/content"));
+                let parts = synthetic(of.parts());
                 self.push(entry, Role::User, parts).mid_turn = true;
             }
             role => self.out.note_unknown(&format!("message/{role}"), entry.record),
         }
     }
 
-    fn answer(&mut self, entry: &Entry, message: &Value) {
-        let mut parts = content(&message["content"], "/message/content");
+    /// The system prompt, recorded when it changes. The first is sent around the conversation.
+    fn system(&mut self, entry: &Entry, parts: Vec<Part>) {
+        if let Some(parts) = self.out.opening_system(parts) {
+            self.push(entry, Role::System, parts);
+        }
+    }
+
+    fn answer(&mut self, entry: &Entry, message: &Value, of: &Content<'_>) {
+        let mut parts = of.parts();
         self.out.join(&mut parts);
         let stop = value::text(message, "stopReason");
         self.running = stop == Some("toolUse");
@@ -149,12 +209,13 @@ impl Reader {
         self.push(entry, Role::Assistant, parts).answer = Some(answer);
     }
 
-    fn result(&mut self, entry: &Entry, message: &Value) {
-        let (text, media, pointer) = flat(&message["content"], "/message/content");
+    fn result(&mut self, entry: &Entry, message: &Value, of: &Content<'_>) {
+        let (text, media, pointer) = flat(of.raw, of.pointer);
         let id = value::text(message, "toolCallId").unwrap_or_default();
         let name = value::text(message, "toolName").unwrap_or_default();
         let failed = value::flag(message, "isError");
-        let part = self.out.result(id, name, failed, text, media).at(pointer);
+        let mut part = self.out.result(id, name, failed, text, media).at(pointer);
+        part.source_record = of.record;
         self.push(entry, Role::Tool, vec![part]);
     }
 
@@ -193,6 +254,33 @@ impl Reader {
             }
         };
         Some((self.out.messages.get(*index)?.id.clone(), pointer))
+    }
+}
+
+/// The content of an entry: its own, or what an edit put in its place.
+struct Content<'a> {
+    raw: &'a Value,
+    pointer: &'a str,
+    /// The record, where it is not that of the entry.
+    record: Option<u32>,
+}
+
+impl<'a> Content<'a> {
+    fn of(own: &'a Value, pointer: &'a str, edit: Option<&'a (u32, Value)>) -> Self {
+        match edit {
+            None => Self { raw: own, pointer, record: None },
+            Some((record, replacement)) => Self {
+                raw: &replacement["content"],
+                pointer: "/replacement/content",
+                record: Some(*record),
+            },
+        }
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let mut parts = content(self.raw, self.pointer);
+        parts.iter_mut().for_each(|part| part.source_record = self.record);
+        parts
     }
 }
 
