@@ -14,6 +14,9 @@ use walkdir::{DirEntry, WalkDir};
 /// called.
 pub(crate) const ENDINGS: [&str; 5] = ["json", "jsonl", "ndjson", "traj", "eval"];
 
+/// What may stand behind them where the file is packed.
+const PACKED: [&str; 2] = ["gz", "zst"];
+
 /// What a folder holds, by name. Links are followed.
 pub(crate) fn sources(folder: &Path) -> Vec<Source> {
     // A folder that several links lead to is read once: a few links can make more paths than anybody could walk.
@@ -48,6 +51,10 @@ fn unreadable(folder: &Path, error: &walkdir::Error) -> Option<Source> {
 
 /// Whether a file of this name may hold a session.
 pub(crate) fn is_session(path: &Path) -> bool {
-    let ending = path.extension().and_then(OsStr::to_str);
-    ending.is_some_and(|ending| ENDINGS.contains(&ending))
+    let ending = |path: &Path| path.extension().and_then(OsStr::to_str).map(str::to_owned);
+    let found = match ending(path) {
+        Some(packed) if PACKED.contains(&&*packed) => ending(&path.with_extension("")),
+        found => found,
+    };
+    found.is_some_and(|ending| ENDINGS.contains(&&*ending))
 }

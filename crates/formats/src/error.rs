@@ -17,7 +17,7 @@ pub enum ReadError {
     },
     /// No importer recognizes it.
     #[error(
-        "none of the known formats ({known}); if it is one of them, `foldback convert --from` reads it"
+        "none of the known formats; if it is one of them, `foldback convert --from` reads it: {known}"
     )]
     UnknownFormat {
         /// The ids of all formats.

@@ -11,10 +11,12 @@ pub(crate) fn values(source: &Source) -> impl Iterator<Item = (u32, Result<Value
     })
 }
 
-/// The same without lines that repeat an earlier one to the letter: where lines have no ids, the same text
-/// with the same millisecond is the same line, appended twice.
-pub(crate) fn values_once(source: &Source) -> impl Iterator<Item = (u32, Result<Value, Warning>)> {
-    let copies = copies(source);
+/// The same without [`copies`].
+pub(crate) fn values_once(
+    source: &Source,
+    begins: impl Fn(&str) -> bool,
+) -> impl Iterator<Item = (u32, Result<Value, Warning>)> {
+    let copies = copies(source, begins);
     values(source).filter(move |(record, _)| !copies.contains_key(record))
 }
 
@@ -31,14 +33,76 @@ pub(crate) fn surest(text: &str, count: usize, score: impl Fn(&str) -> u8) -> u8
     best
 }
 
-/// Records that repeat an earlier one to the letter, each with that one.
-pub(crate) fn copies(source: &Source) -> BTreeMap<u32, u32> {
-    let mut first: HashMap<&str, u32> = HashMap::new();
-    let records = (0u32..).zip(&*source.records).filter_map(|(record, range)| {
-        let original = *first.entry(&source.text[range.clone()]).or_insert(record);
-        (original != record).then_some((record, original))
-    });
-    records.collect()
+/// The records of a file that was appended to itself, each with the earlier one that it repeats: all that the file held
+/// comes again, in its order, from the line on that `begins` it. A line that comes again alone is no copy: what was
+/// done twice in a millisecond is recorded twice.
+pub(crate) fn copies(source: &Source, begins: impl Fn(&str) -> bool) -> BTreeMap<u32, u32> {
+    let mut copies = BTreeMap::new();
+    let texts: Vec<&str> = source.records.iter().map(|range| &source.text[range.clone()]).collect();
+    let Some(first) = texts.first().filter(|first| begins(first)) else { return copies };
+    if !texts.iter().skip(1).any(|text| text == first) {
+        return copies;
+    }
+    let common = common_with_the_beginning(&texts);
+    let (mut at, mut length) = (1, None);
+    while at < texts.len() {
+        let all = length.unwrap_or(at);
+        if common[at] < all {
+            at += 1;
+            continue;
+        }
+        copies.extend((0..all).map(|record| ((at + record) as u32, record as u32)));
+        length = Some(all);
+        at += all;
+    }
+    copies
+}
+
+/// How many texts from each place on are those that the list begins with (the Z function).
+fn common_with_the_beginning(texts: &[&str]) -> Vec<usize> {
+    let mut common = vec![0; texts.len()];
+    let (mut from, mut to) = (0, 0);
+    for at in 1..texts.len() {
+        let mut length = if at < to { common[at - from].min(to - at) } else { 0 };
+        while texts.get(at + length).is_some_and(|text| *text == texts[length]) {
+            length += 1;
+        }
+        if at + length > to {
+            (from, to) = (at, at + length);
+        }
+        common[at] = length;
+    }
+    common
+}
+
+/// Code of the warning that values stand side by side on a line.
+pub(crate) const GLUED: &str = "glued-line";
+
+/// What to say of lines on which values stand side by side.
+pub(crate) fn glued(source: &Source) -> Vec<Warning> {
+    let beside = |pair: &[std::ops::Range<usize>]| match pair {
+        [before, next] => source.text.get(before.end..next.start).is_some_and(|between| {
+            between.bytes().all(|byte| byte.is_ascii_whitespace() && byte != b'\n')
+        }),
+        _ => false,
+    };
+    let mut lines: Vec<(u32, usize)> = Vec::new();
+    let mut last = None;
+    for (record, pair) in (0u32..).zip(source.records.windows(2)) {
+        if !beside(pair) {
+            continue;
+        }
+        match lines.last_mut().filter(|_| last == Some(record)) {
+            Some((_, count)) => *count += 1,
+            None => lines.push((record, 2)),
+        }
+        last = Some(record + 1);
+    }
+    let say = |(record, count): (u32, usize)| {
+        let detail = format!("{count} values on one line; read one by one");
+        Warning::new(GLUED, source.place(record), detail)
+    };
+    lines.into_iter().map(say).collect()
 }
 
 /// The warning for a record that does not parse. The last line of a file that is still being written
@@ -75,6 +139,25 @@ mod tests {
     #[test]
     fn places_count_blank_lines() {
         assert_eq!(Source::lines("{}\n\n[1]\n").place(1), "line 3");
+    }
+
+    #[test]
+    fn only_a_whole_copy_is_one() {
+        let table: &[(&str, &[(u32, u32)])] = &[
+            ("h a b", &[]),
+            ("h a a b b", &[]),
+            ("h a b h a b", &[(3, 0), (4, 1), (5, 2)]),
+            ("h a h a h a", &[(2, 0), (3, 1), (4, 0), (5, 1)]),
+            ("h a h a b h a b", &[(2, 0), (3, 1), (5, 0), (6, 1)]),
+            ("h a b h a c", &[]),
+            ("a b a b", &[]),
+            ("h h h", &[(1, 0), (2, 0)]),
+        ];
+        for (lines, expected) in table {
+            let source = Source::lines(&lines.replace(' ', "\n"));
+            let found: Vec<_> = copies(&source, |line| line == "h").into_iter().collect();
+            assert_eq!(found, *expected, "{lines}");
+        }
     }
 
     #[test]

@@ -7,13 +7,15 @@
 //!
 //! Three rules hold for every importer. A damaged line or an unknown type is counted, reported as a
 //! [`Warning`](session::Warning) and skipped; the rest is used. Reading a file twice over gives the
-//! same session as reading it once, for line formats whose records have ids. What the recorder
-//! compacted away is restored wherever the file still holds it.
+//! same session as reading it once, for line formats that are one stream; what is a copy is told by ids or by the
+//! whole file, never by one line that equals another. What the recorder compacted away is restored wherever
+//! the file still holds it.
 
 mod anthropic;
 mod atif;
 mod bodies;
 mod builder;
+mod bytes;
 mod chat;
 mod claude_code;
 mod cluster;
@@ -31,6 +33,7 @@ mod inspect;
 mod jsonl;
 mod langchain;
 pub mod limit;
+mod lineage;
 mod mini_swe_agent;
 mod openai_chat;
 mod openai_responses;
@@ -61,7 +64,8 @@ use foldback_wire::shared::raw;
 
 pub use error::{ReadError, WriteError};
 pub use format::{Format, FormatId, Writer};
-pub use read::{detect, format, read};
+pub use lineage::{Lineage, lineage};
+pub use read::{detect, detect_bytes, format, read};
 pub use session::Session;
 pub use table::FORMATS;
 pub use write::{Outcome, View};

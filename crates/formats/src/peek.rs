@@ -4,9 +4,6 @@
 const BYTES: usize = 128 * 1024;
 /// How deep below the top the looking goes.
 const DEPTH: usize = 5;
-/// Nesting at which the looking ends: readers refuse what is nested deeper (`serde_json` at 128), and the
-/// walk calls itself once a level.
-const MAX_DEPTH: usize = 128;
 /// How much of a string is kept.
 const SCALAR: usize = 64;
 
@@ -52,10 +49,10 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Walks a value; `None` once the text ends, is not JSON or is nested too deep.
+    /// Walks a value; `None` once the text ends or is not JSON.
     fn value(&mut self, path: &str, depth: usize) -> Option<()> {
-        (depth < MAX_DEPTH).then_some(())?;
         match self.next()? {
+            b'{' | b'[' if depth > DEPTH => self.skip(),
             b'{' => self.members(path, depth),
             b'[' => self.elements(path, depth),
             b'"' => {
@@ -110,6 +107,26 @@ impl Walk<'_> {
         Some(())
     }
 
+    /// Passes over a list or an object, of which nothing would be noted, however deep it is nested.
+    fn skip(&mut self) -> Option<()> {
+        let mut open = 0usize;
+        loop {
+            match self.bytes.get(self.pos)? {
+                b'"' => {
+                    self.string()?;
+                    continue;
+                }
+                b'{' | b'[' => open += 1,
+                b'}' | b']' => open = open.saturating_sub(1),
+                _ => {}
+            }
+            self.pos += 1;
+            if open == 0 {
+                return Some(());
+            }
+        }
+    }
+
     fn note(&mut self, path: &str, depth: usize, value: String) {
         if depth <= DEPTH && !path.is_empty() {
             self.found.push((path.to_owned(), value));
@@ -162,6 +179,13 @@ mod tests {
             let text = format!("{{\"first\": 1, \"deep\": {}", opening.repeat(100_000));
             assert!(peek(&text).is("/first", "1"), "{opening}");
         }
+    }
+
+    #[test]
+    fn what_stands_behind_deep_nesting_is_found() {
+        let deep = format!("{}\"]\"{}", "[".repeat(300), "]".repeat(300));
+        let text = format!("{{\"deep\": {deep}, \"last\": 1}}");
+        assert!(peek(&text).is("/last", "1"));
     }
 
     #[test]

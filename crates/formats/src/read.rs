@@ -1,8 +1,9 @@
 //! Finding the format of a file, and reading it.
 
 use crate::format::{Attempt, Format};
+use crate::session::Shape;
 use crate::table::{BINARIES, FORMATS};
-use crate::{ReadError, Session, folded, plausible};
+use crate::{ReadError, Session, bytes, folded, jsonl, plausible};
 
 /// The format that recognizes the opening of `text` best; the earlier row of the table wins a tie.
 pub fn detect(text: &str) -> Option<&'static Format> {
@@ -14,6 +15,13 @@ pub fn detect(text: &str) -> Option<&'static Format> {
         }
     }
     best.map(|(format, _)| format)
+}
+
+/// The format that recognizes the bytes of a file best.
+pub fn detect_bytes(bytes: &[u8]) -> Option<&'static Format> {
+    let unpacked = bytes::unpacked(bytes).ok()?;
+    let text = bytes::decoded(&unpacked).ok()?;
+    detect(&text).or_else(|| behind_a_prefix(&text, detect).map(|(format, _)| format))
 }
 
 /// The format with this id.
@@ -37,6 +45,7 @@ fn nearest(id: &str) -> String {
 
 /// Reads the bytes of a file in the format `from`, or in the one that recognizes it.
 pub fn read(bytes: &[u8], from: Option<&str>) -> Result<Vec<Session>, ReadError> {
+    let bytes = &*bytes::unpacked(bytes)?;
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(ReadError::Empty);
     }
@@ -44,6 +53,9 @@ pub fn read(bytes: &[u8], from: Option<&str>) -> Result<Vec<Session>, ReadError>
         Some(sessions) => sessions?,
         None => read_text(bytes, from)?,
     };
+    if let Some(first) = sessions.first_mut() {
+        note_glued(first);
+    }
     for session in &mut sessions {
         folded::find(session);
         plausible::check(session);
@@ -63,14 +75,51 @@ fn read_binary(bytes: &[u8], from: Option<&str>) -> Attempt {
 }
 
 fn read_text(bytes: &[u8], from: Option<&str>) -> Result<Vec<Session>, ReadError> {
-    let text = std::str::from_utf8(bytes)
-        .map_err(|error| ReadError::Binary { offset: error.valid_up_to() })?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let format = match from {
-        Some(id) => format(id)?,
-        None => detect(text).ok_or_else(|| ReadError::UnknownFormat { known: known() })?,
+    let text = &*bytes::decoded(bytes)?;
+    let read = match from {
+        Some(id) => (format(id)?.read)(text),
+        None => match detect(text) {
+            Some(format) => (format.read)(text),
+            None => Err(ReadError::UnknownFormat { known: known() }),
+        },
     };
-    (format.read)(text)
+    let prefixed = |error| {
+        let look = |text: &str| match from {
+            Some(id) => (format(id).ok()?.read)(text).ok(),
+            None => (detect(text)?.read)(text).ok(),
+        };
+        let (mut sessions, skipped) = behind_a_prefix(text, look).ok_or(error)?;
+        if let Some(first) = sessions.first_mut() {
+            let detail = format!("{skipped} bytes before the first record; left out");
+            first.warn("prefix", "line 1", detail);
+        }
+        Ok(sessions)
+    };
+    read.or_else(prefixed)
+}
+
+/// How many places are tried at which a file may begin behind a prefix.
+const PLACES: usize = 8;
+
+/// What `look` finds in a text that begins with something else: a line that the command which exported it printed, the
+/// prompt of a shell. Gives the bytes in front, too; their line ends stay, so that lines keep their numbers.
+fn behind_a_prefix<T>(text: &str, look: impl Fn(&str) -> Option<T>) -> Option<(T, usize)> {
+    let begins = text.len() - text.trim_start().len();
+    let places = text.match_indices(['{', '[']).map(|(at, _)| at);
+    places.filter(|at| *at > begins).take(PLACES).find_map(|at| {
+        let (prefix, rest) = text.split_at(at);
+        let lines = "\n".repeat(prefix.matches('\n').count());
+        Some((look(&format!("{lines}{rest}"))?, at - begins))
+    })
+}
+
+/// Lines of a file on which values stand side by side. All sessions of a file have its lines; the first has the note.
+fn note_glued(session: &mut Session) {
+    // Lines of foldback's own bring the note along.
+    let noted = session.warnings.iter().any(|warning| warning.code == jsonl::GLUED);
+    if session.source.shape == Shape::Lines && !noted {
+        session.warnings.splice(0..0, jsonl::glued(&session.source));
+    }
 }
 
 fn known() -> String {

@@ -40,6 +40,8 @@ pub struct Session {
     pub boundaries: Vec<Boundary>,
     /// Messages were left out of the file by foldback: usage up to there is of other requests.
     pub folded: Option<Folded>,
+    /// Calls that another file holds as well and that count there: they are no answers here.
+    pub copied: usize,
     /// What could not be read or does not fit together; the rest was used.
     pub warnings: Vec<Warning>,
     /// The file's text and where its records lie in it.
@@ -124,6 +126,7 @@ impl Session {
             cleared: Vec::new(),
             boundaries: Vec::new(),
             folded: None,
+            copied: 0,
             warnings: Vec::new(),
             source,
             recorded: None,

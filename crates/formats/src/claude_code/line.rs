@@ -11,7 +11,10 @@ const SCREEN_ONLY: &[&str] = &[
     "agent-setting",
     "ai-title",
     "attribution-snapshot",
+    "auth_status",
     "content-replacement",
+    "control_request",
+    "control_response",
     "custom-title",
     "file-history-snapshot",
     "last-prompt",
@@ -20,10 +23,15 @@ const SCREEN_ONLY: &[&str] = &[
     "pr-link",
     "progress",
     "queue-operation",
+    "rate_limit_event",
+    "result",
     "speculation-accept",
+    "stream_event",
     "summary",
     "tag",
     "task-summary",
+    "tool_progress",
+    "tool_use_summary",
     "worktree-state",
 ];
 
@@ -34,13 +42,21 @@ const SCREEN_ONLY_SYSTEM: &[&str] = &[
     "api_metrics",
     "away_summary",
     "bridge_status",
+    "files_persisted",
+    "hook_progress",
+    "hook_response",
+    "hook_started",
     "informational",
+    "init",
     "local_command",
     "memory_saved",
     "permission_retry",
     "scheduled_task_fire",
     "status",
     "stop_hook_summary",
+    "task_notification",
+    "task_progress",
+    "task_started",
     "turn_duration",
 ];
 
@@ -56,6 +72,12 @@ pub(super) struct Line {
     pub parent_uuid: Option<String>,
     pub logical_parent_uuid: Option<String>,
     pub session_id: Option<String>,
+    /// What is printed (`--output-format stream-json`) has the session's id under this name.
+    #[serde(rename = "session_id")]
+    printed_session_id: Option<String>,
+    /// In what is printed: the call that started the subagent.
+    #[serde(rename = "parent_tool_use_id")]
+    parent_tool_use_id: Option<String>,
     pub cwd: Option<String>,
     pub timestamp: Option<String>,
     pub is_sidechain: Option<bool>,
@@ -68,6 +90,8 @@ pub(super) struct Line {
     pub message: Option<Value>,
     pub attachment: Option<Value>,
     pub compact_metadata: Option<Value>,
+    #[serde(rename = "compact_metadata")]
+    printed_compact_metadata: Option<Value>,
     pub microcompact_metadata: Option<Value>,
     /// Index of the line in the file.
     #[serde(skip)]
@@ -163,12 +187,12 @@ pub(super) fn parse(source: &Source) -> Lines {
     let mut found = Vec::new();
     let mut warnings = Vec::new();
     let mut unknown: BTreeMap<String, (u32, u32)> = BTreeMap::new();
-    let mut seen = HashSet::new();
+    let copies = jsonl::copies(source, |_| true);
     for (record, range) in (0u32..).zip(&*source.records) {
-        let text = &source.text[range.clone()];
-        if !seen.insert(text) {
+        if copies.contains_key(&record) {
             continue;
         }
+        let text = &source.text[range.clone()];
         match parse_line(text) {
             Ok(mut line) => {
                 line.record = record;
@@ -189,7 +213,18 @@ pub(super) fn parse(source: &Source) -> Lines {
 
 /// Typed parsing skips the copies of the tool output; only a line that it refuses is read as a whole.
 fn parse_line(text: &str) -> serde_json::Result<Line> {
-    serde_json::from_str(text).or_else(|_| serde_json::from_value(raw::parse(text)?))
+    let mut line: Line =
+        serde_json::from_str(text).or_else(|_| serde_json::from_value(raw::parse(text)?))?;
+    // A line as it is printed says the same under other names.
+    if line.session_id.is_none() {
+        line.session_id = line.printed_session_id.take();
+        line.compact_metadata = line.compact_metadata.or(line.printed_compact_metadata.take());
+        if let Some(call) = line.parent_tool_use_id.take() {
+            line.is_sidechain = Some(true);
+            line.agent_id.get_or_insert(call);
+        }
+    }
+    Ok(line)
 }
 
 fn once_each(lines: Vec<Line>) -> Vec<Line> {
@@ -206,18 +241,14 @@ fn once_each(lines: Vec<Line>) -> Vec<Line> {
 /// The lines as [`parse`] gives them, and the records that repeat one of them.
 pub(super) fn with_copies(source: &Source) -> (Vec<Line>, BTreeMap<u32, u32>) {
     let lines = parse(source).lines;
-    let mut first_by_text: HashMap<&str, u32> = HashMap::new();
     let first_by_uuid: HashMap<&str, u32> =
         lines.iter().filter_map(|line| Some((line.uuid.as_deref()?, line.record))).collect();
-    let mut copies = BTreeMap::new();
+    let mut copies = jsonl::copies(source, |_| true);
     for (record, range) in (0u32..).zip(&*source.records) {
         let text = &source.text[range.clone()];
-        let first = *first_by_text.entry(text).or_insert(record);
-        let original = if first == record {
-            parse_line(text).ok().and_then(|line| first_by_uuid.get(line.uuid.as_deref()?).copied())
-        } else {
-            Some(first)
-        };
+        let original = parse_line(text)
+            .ok()
+            .and_then(|line| first_by_uuid.get(line.uuid.as_deref()?).copied());
         if let Some(original) = original.filter(|original| *original != record) {
             copies.insert(record, original);
         }

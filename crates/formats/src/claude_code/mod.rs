@@ -4,7 +4,8 @@
 //! lines form a tree, the tool output is stored twice, and most lines are for the screen only. The
 //! importer makes four passes: [`line`] parses and drops what was stored twice, [`thread`] divides
 //! the tree into sessions, [`read`] turns the lines of one thread into messages, and the pairing of
-//! calls with results closes it. The page `docs/claude-code.md` lists what is mapped to what.
+//! calls with results closes it. What the client prints with `--output-format stream-json` are the same
+//! lines under a few other names, and is read alike. The page `docs/claude-code.md` lists what is mapped to what.
 
 mod attachment;
 mod block;
@@ -30,8 +31,11 @@ fn detect(text: &str) -> u8 {
         let has = |field: &str| line.contains(field);
         let other = has("\"type\":\"file-history-snapshot\"")
             || (has("\"type\":\"summary\"") && has("\"leafUuid\""));
+        let printed = has("\"session_id\"")
+            && (has("\"parent_tool_use_id\"") || has("\"subtype\"") && has("\"init\""));
         match has("\"parentUuid\"") && has("\"sessionId\"") {
             true => 100,
+            false if printed => 90,
             false if other => 60,
             false => 0,
         }

@@ -32,3 +32,9 @@ fn detect(text: &str) -> u8 {
         }
     })
 }
+
+/// Whether a line is the header of a rollout. Those of early 2025 have no type.
+fn is_header(line: &str) -> bool {
+    let opening = peek(line);
+    opening.is("/type", "session_meta") || opening.has("/id") && !opening.has("/type")
+}

@@ -18,7 +18,7 @@ fn element(pointer: &str) -> Option<&str> {
 
 pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let session = view.session;
-    let overlay = overlay(view, &RULES, &jsonl::copies(&session.source));
+    let overlay = overlay(view, &RULES, &jsonl::copies(&session.source, super::is_header));
     overlay.tell(losses, "; the events that repeat them for the screen stay");
     if overlay.is_empty() {
         return Ok(session.source.text.to_string());

@@ -93,7 +93,7 @@ fn lines(text: &str) -> Option<Vec<Stream>> {
     let mut warnings = Vec::new();
     let mut streams = Vec::new();
     let mut events = Vec::new();
-    for (record, value) in jsonl::values_once(&source) {
+    for (record, value) in jsonl::values_once(&source, |_| true) {
         match value {
             Ok(value) if list_of(&value).is_some_and(|list| !list.is_empty()) => {
                 streams.extend(document(source.record(record)?, value).ok());

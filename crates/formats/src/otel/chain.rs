@@ -192,6 +192,7 @@ impl Chain {
         let wanted = format!("m{}", self.out.messages.len());
         let message = self.out.push(request.record, &wanted, unit.role, parts);
         message.at = request.span.started;
+        message.mid_turn = unit.mid_turn && unit.role == Role::User;
         message.agent.clone_from(&self.agent);
         message.origin = origin;
         self.context.push(Held { unit, message: self.out.messages.len() - 1 });

@@ -7,6 +7,8 @@ use crate::prelude::*;
 pub(super) struct Unit {
     pub(super) role: Role,
     pub(super) parts: Vec<Part>,
+    /// It was said beside results, while the loop was running.
+    pub(super) mid_turn: bool,
     /// What tells it from others. An answer is recorded when it is given and again in every request after
     /// it, not always with its reasoning, and with arguments now as an object, now as its text.
     pub(super) key: String,
@@ -54,7 +56,8 @@ fn units_of(message: &Value) -> Vec<Unit> {
     let mut out: Vec<Unit> = results.into_iter().map(|part| unit(Role::Tool, vec![part])).collect();
     if !rest.is_empty() {
         let role = if role == Role::Tool { Role::User } else { role };
-        out.push(unit(role, rest));
+        let mid_turn = !out.is_empty();
+        out.push(Unit { mid_turn, ..unit(role, rest) });
     }
     out
 }
@@ -72,6 +75,7 @@ fn unit(role: Role, parts: Vec<Part>) -> Unit {
         .collect();
     Unit {
         role,
+        mid_turn: false,
         key: format!("{}{}", role.as_str(), Value::from(content)),
         answers: parts.iter().find_map(Part::as_result).map(|result| result.call_id.clone()),
         parts,

@@ -22,13 +22,10 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// An attribute with its JSON text parsed, where it is one.
+    /// An attribute with its JSON text parsed, where it is one or a list of such.
     pub(super) fn json(&self, names: &[&str]) -> Option<Value> {
         let found = names.iter().find_map(|name| self.attributes.get(*name))?;
-        Some(match found {
-            Value::String(text) => raw::parse(text).unwrap_or_else(|_| found.clone()),
-            other => other.clone(),
-        })
+        Some(parsed(found))
     }
 
     /// An attribute that is a text.
@@ -87,14 +84,15 @@ pub(super) fn spans(text: &str) -> Found {
         let Some(start) = start else {
             break;
         };
-        let mut stream = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
-        match stream.next() {
-            Some(Ok(root)) => {
-                let end = start + stream.byte_offset();
-                collect(text, start..end, &root, &mut all);
-                at = end;
+        let next = raw::values(&text[start..]).next().and_then(Result::ok);
+        let next = next.map(|range| start + range.start..start + range.end);
+        let root = next.and_then(|range| Some((raw::parse(&text[range.clone()]).ok()?, range)));
+        match root {
+            Some((root, range)) => {
+                at = range.end;
+                collect(text, range, &root, &mut all);
             }
-            _ => {
+            None => {
                 found.damaged.push(start);
                 let rest = text[start..].find('\n');
                 at = rest.map_or(text.len(), |offset| start + offset + 1);
@@ -160,12 +158,13 @@ fn span(raw: &Value, range: Range<usize>) -> Option<Span> {
         }
     }
     for name in ["gen_ai.input.messages", "gen_ai.output.messages"] {
-        let parsed = match attributes.get(name) {
+        let messages = match attributes.get(name) {
             Some(Value::String(text)) if text.starts_with('[') => raw::parse(text).ok(),
+            Some(list @ Value::Array(_)) => Some(list.clone()),
             _ => continue,
         };
-        match parsed {
-            Some(messages) => attributes.insert(name.to_owned(), messages),
+        match messages {
+            Some(messages) => attributes.insert(name.to_owned(), parsed(&messages)),
             // Cut off at the limit that an exporter sets for attributes.
             None => attributes.remove(name),
         };
@@ -183,6 +182,21 @@ fn span(raw: &Value, range: Range<usize>) -> Option<Span> {
         ended,
         attributes,
     })
+}
+
+/// A value with its JSON text parsed. Some instrumentations record a list as the texts of its elements.
+fn parsed(raw: &Value) -> Value {
+    match raw {
+        Value::String(text) => raw::parse(text).unwrap_or_else(|_| raw.clone()),
+        Value::Array(list) => list
+            .iter()
+            .map(|element| match element.as_str() {
+                Some(text) if text.starts_with('{') => parsed(element),
+                _ => element.clone(),
+            })
+            .collect(),
+        other => other.clone(),
+    }
 }
 
 /// A time for the order and in milliseconds: nanoseconds as a number or a text, or RFC 3339.

@@ -1,7 +1,6 @@
 //! The entries of a file, and which of them are the conversation.
 
 use crate::prelude::*;
-use std::ops::Range;
 
 /// One entry.
 pub(super) struct Entry {
@@ -34,96 +33,51 @@ pub(super) struct Entries {
     pub warnings: Vec<Warning>,
 }
 
-/// Parses a file. A line on which objects stand side by side, as an interrupted writer leaves it, is
-/// as many records.
+/// Parses a file.
 pub(super) fn parse(text: &str) -> Entries {
-    let mut source = Source { text: text.into(), shape: Shape::Lines, records: Records::default() };
-    let mut parsed: Vec<(Result<Value, serde_json::Error>, bool)> = Vec::new();
-    let mut glued = Vec::new();
-    for line in raw::lines(text) {
-        match raw::parse(&text[line.clone()]) {
-            Ok(value) => {
-                source.records.push(line);
-                parsed.push((Ok(value), true));
-            }
-            Err(error) => {
-                let pieces = pieces(&text[line.clone()], error);
-                if pieces.len() > 1 {
-                    glued.push((source.records.len() as u32, pieces.len()));
-                }
-                for (range, piece) in pieces {
-                    let range = line.start + range.start..line.start + range.end;
-                    source.records.push(range);
-                    parsed.push((piece, false));
-                }
-            }
-        }
-    }
-    let mut out = Entries {
-        warnings: glued
-            .into_iter()
-            .map(|(record, count)| {
-                let detail = "values on one line, of which pi itself reads none; read one by one";
-                Warning::new("glued-line", source.place(record), format!("{count} {detail}"))
-            })
-            .collect(),
-        source,
-        entries: Vec::new(),
-        copies: BTreeMap::new(),
-    };
+    let source = Source::lines(text);
+    let mut copies = jsonl::copies(&source, |line| peek(line).is("/type", "session"));
+    let (mut entries, mut warnings) = (Vec::new(), Vec::new());
     let mut first: HashMap<&str, u32> = HashMap::new();
     let mut index = 0;
-    for (record, (parsed, whole)) in (0u32..).zip(parsed) {
-        let Some(range) = out.source.records.get(record as usize) else {
-            continue;
-        };
-        match parsed {
-            Ok(value) if value.is_object() => {
-                let own = whole.then_some(index);
-                index += usize::from(whole);
-                // Lines of version 1 have no ids; the same text at the same millisecond is the same.
-                let original = *first.entry(&text[range.clone()]).or_insert(record);
-                if original == record {
-                    out.entries.push(Entry { record, value, index: own });
-                } else {
-                    out.copies.insert(record, original);
-                }
-            }
+    for (record, parsed) in jsonl::values(&source) {
+        let value = match parsed {
+            Ok(value) if value.is_object() => value,
             Ok(_) => {
-                let place = out.source.place(record);
                 let detail = "an entry is an object; skipped";
-                out.warnings.push(Warning::new("damaged-line", place, detail));
+                warnings.push(Warning::new("damaged-line", source.place(record), detail));
+                continue;
             }
-            Err(error) => out.warnings.push(jsonl::unreadable(&out.source, record, &error)),
+            Err(warning) => {
+                warnings.push(warning);
+                continue;
+            }
+        };
+        // pi itself reads no line with more than one object on it.
+        let own = (!is_beside_another(&source, record)).then_some(index);
+        index += usize::from(own.is_some());
+        // An entry with an id is the same entry wherever it comes again.
+        let named = value::text(&value, "id").and(source.record(record));
+        let original = named.map_or(record, |text| *first.entry(text).or_insert(record));
+        if original != record {
+            copies.insert(record, original);
+        }
+        if !copies.contains_key(&record) {
+            entries.push(Entry { record, value, index: own });
         }
     }
-    out
+    Entries { source: source.clone(), entries, copies, warnings }
 }
 
-/// A part of a line: where it lies, and what it holds.
-type Piece = (Range<usize>, Result<Value, serde_json::Error>);
-
-/// The objects that a line consists of, and what is left of it. A line that does not even begin with
-/// a whole object is one damaged piece.
-fn pieces(line: &str, error: serde_json::Error) -> Vec<Piece> {
-    let mut stream = serde_json::Deserializer::from_str(line).into_iter::<Value>();
-    let mut pieces = Vec::new();
-    loop {
-        let rest = &line[stream.byte_offset()..];
-        let start = line.len() - rest.trim_start().len();
-        match stream.next() {
-            Some(Ok(value)) if value.is_object() => {
-                pieces.push((start..stream.byte_offset(), Ok(value)));
-            }
-            None => return pieces,
-            Some(Ok(_)) => return vec![(0..line.len(), Err(error))],
-            Some(Err(found)) => {
-                let found = if pieces.is_empty() { error } else { found };
-                pieces.push((start..line.len(), Err(found)));
-                return pieces;
-            }
-        }
-    }
+/// Whether a record shares its line with another.
+fn is_beside_another(source: &Source, record: u32) -> bool {
+    let between = |before: u32, next: u32| {
+        let end = source.records.get(before as usize)?.end;
+        source.text.get(end..source.records.get(next as usize)?.start)
+    };
+    let same_line = |between: Option<&str>| between.is_some_and(|text| !text.contains('\n'));
+    record.checked_sub(1).is_some_and(|before| same_line(between(before, record)))
+        || same_line(between(record, record + 1))
 }
 
 /// The entries that lead to the newest leaf, in order.
@@ -175,29 +129,4 @@ pub(super) fn path(entries: &[Entry]) -> Path {
         .collect();
     out.abandoned = left.first().map(|first| (first.record, left.len()));
     out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_fall_into_pieces() {
-        let table: &[(&str, &[(&str, bool)])] = &[
-            ("{\"a\":1}{\"b\":2}", &[("{\"a\":1}", true), ("{\"b\":2}", true)]),
-            ("{\"a\":1} {\"b\":2} ", &[("{\"a\":1}", true), ("{\"b\":2}", true)]),
-            ("{\"a\":1}{\"b\":", &[("{\"a\":1}", true), ("{\"b\":", false)]),
-            ("{\"a\":", &[("{\"a\":", false)]),
-            ("1 {\"a\":1}", &[("1 {\"a\":1}", false)]),
-            ("no", &[("no", false)]),
-        ];
-        for (line, expected) in table {
-            let error = serde_json::from_str::<Value>(line).unwrap_err();
-            let found: Vec<(&str, bool)> = pieces(line, error)
-                .into_iter()
-                .map(|(range, piece)| (&line[range], piece.is_ok()))
-                .collect();
-            assert_eq!(found, *expected, "{line}");
-        }
-    }
 }

@@ -189,3 +189,14 @@ pub fn outline(session: &Session, width: usize) -> Vec<String> {
         })
         .collect()
 }
+
+/// The bytes of a file in `tests/cases`, at the top of the repository.
+pub fn read_case(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases").join(name);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Its text.
+pub fn case(name: &str) -> String {
+    String::from_utf8(read_case(name)).unwrap()
+}

@@ -1,6 +1,7 @@
 //! What every format promises, and what is particular to each.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
+mod cases;
 mod changed;
 mod cluster;
 mod common;
@@ -14,6 +15,7 @@ mod inspect;
 mod numbers;
 mod opencode_db;
 mod recorded;
+mod recorders;
 mod refused;
 mod wire;
 mod wrapped;

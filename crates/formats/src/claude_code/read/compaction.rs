@@ -11,7 +11,8 @@ impl<'a> Reader<'a> {
         let original_kept = self.out.holds_log();
         let boundary =
             self.out.boundary("summary", metadata["trigger"].as_str().unwrap_or("unknown"));
-        boundary.tokens_before = metadata["preTokens"].as_u64();
+        let before = metadata["preTokens"].as_u64();
+        boundary.tokens_before = before.or(metadata["pre_tokens"].as_u64());
         boundary.tokens_after = metadata["postTokens"].as_u64();
         boundary.original_kept = original_kept;
         self.awaits_summary = true;

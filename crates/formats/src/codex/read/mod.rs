@@ -26,7 +26,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         stray_usage: 0,
         recorded: Recorded::default(),
     };
-    for (record, line) in jsonl::values_once(&source) {
+    for (record, line) in jsonl::values_once(&source, super::is_header) {
         match line {
             Ok(line) => reader.line(&line, record),
             Err(warning) => reader.out.session.warnings.push(warning),

@@ -1,0 +1,237 @@
+//! Files as they lie about: glued, nested deep, packed, in another encoding, behind a prefix, of newer recorders.
+use crate::common::{self, bare, outline, read_case, sessions, usage, warnings};
+use foldback_formats::{Session, read};
+
+/// A file of `tests/cases`, its sessions: messages of the log, calls, turns, tool calls, input tokens; and the codes of
+/// what is noted beside what the same file says without its fault.
+type Row = (&'static str, &'static [[u64; 5]], &'static [&'static str]);
+
+const ROWS: &[Row] = &[
+    ("B05-gemini-first-history/gemini-context-first.jsonl", &[[5, 2, 2, 0, 6_100]], &[]),
+    ("B05-gemini-first-history/gemini-set-then-bare.jsonl", &[[6, 3, 2, 1, 3_900]], &[]),
+    ("B05-gemini-first-history/recorded-plain.jsonl", &[[5, 2, 1, 1, 6_200]], &[]),
+    ("B06-gemini-thought-in-content/gemini-thought-content.jsonl", &[[4, 2, 1, 1, 2_100]], &[]),
+    ("B13-glued-lines/glued-claude-ref.jsonl", &[[10, 5, 1, 4, 7_120]], &[]),
+    ("B13-glued-lines/glued-claude.jsonl", &[[10, 5, 1, 4, 7_120]], &["glued-line"]),
+    (
+        "B13-glued-lines/glued-codex.jsonl",
+        &[[14, 4, 2, 4, 3_000]],
+        &["glued-line", "unknown-type", "unknown-type", "orphan-result", "call-without-result"],
+    ),
+    (
+        "B13-glued-lines/glued-copilot.jsonl",
+        &[[8, 2, 2, 2, 900], [2, 1, 1, 0, 0]],
+        &["glued-line", "truncated-line", "unknown-type"],
+    ),
+    (
+        "B13-glued-lines/glued-gemini.jsonl",
+        &[[8, 3, 3, 2, 2_405]],
+        &["glued-line", "abandoned-branch", "truncated-line"],
+    ),
+    ("B13-glued-lines/glued-pi.jsonl", &[[8, 3, 2, 1, 6_055]], &["glued-line"]),
+    ("B14-nested-over-127/deep.jsonl", &[[4, 2, 1, 1, 1_008]], &[]),
+    (
+        "B14-nested-over-127/deep-opencode.json",
+        &[[13, 3, 2, 5, 230]],
+        &[
+            "unknown-role",
+            "damaged-line",
+            "unknown-type",
+            "call-without-result",
+            "call-without-result",
+        ],
+    ),
+    ("B18-otel/otel-strings.jsonl", &[[4, 2, 1, 1, 300]], &[]),
+    ("B18-otel/otel-arrays-of-strings.jsonl", &[[4, 2, 1, 1, 300]], &[]),
+    ("B18-otel/otel-user-tool.jsonl", &[[5, 2, 1, 1, 300]], &[]),
+    (
+        "B19-refused-files/opencode-powershell.json",
+        &[[13, 3, 2, 5, 230]],
+        &[
+            "unknown-role",
+            "damaged-line",
+            "unknown-type",
+            "call-without-result",
+            "call-without-result",
+        ],
+    ),
+    (
+        "B19-refused-files/opencode-prefix.json",
+        &[[13, 3, 2, 5, 230]],
+        &[
+            "unknown-role",
+            "damaged-line",
+            "unknown-type",
+            "call-without-result",
+            "call-without-result",
+            "prefix",
+        ],
+    ),
+    ("B19-refused-files/s.jsonl.gz", &[[8, 4, 1, 3, 4_616]], &[]),
+    ("B19-refused-files/stream-json.jsonl", &[[6, 3, 1, 2, 80], [2, 1, 1, 0, 7]], &[]),
+];
+
+fn counts(session: &Session) -> [u64; 5] {
+    let [uncached, read, written, ..] = usage(session);
+    let counts = [session.log().count(), session.calls(), session.turns(), session.tool_calls()];
+    let [messages, calls, turns, tools] = counts.map(|count| count as u64);
+    [messages, calls, turns, tools, uncached + read + written]
+}
+
+#[test]
+fn files_that_once_went_wrong_are_read() {
+    for (name, expected, codes) in ROWS {
+        let found = read(&read_case(name), None).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(found.iter().map(counts).collect::<Vec<_>>(), *expected, "{name}");
+        assert_eq!(warnings(&found[0]), *codes, "{name}");
+    }
+    let recorded: Vec<String> = sessions(
+        &common::case("B06-gemini-thought-in-content/gemini-thought-content.jsonl"),
+        "gemini-cli",
+    )
+    .iter()
+    .flat_map(|session| outline(session, 20))
+    .collect();
+    assert_eq!(
+        recorded[1],
+        "assistant reasoning:**Plan**|open the fi text:Reading a. tool-call:{\"path\":\"a\"}"
+    );
+    let french = sessions(&common::case("B18-otel/otel-user-tool.jsonl"), "otel");
+    assert_eq!(outline(&french[0], 20)[3], "user+ text:Answer in French");
+}
+
+/// Two lines that were written as one are the same two records, in every format that grows by lines.
+#[test]
+fn lines_may_be_glued_anywhere() {
+    let mut glued = 0;
+    for (id, name, text) in common::fixtures() {
+        if !name.ends_with(".jsonl") {
+            continue;
+        }
+        let apart = sessions(&text, &id);
+        let ends: Vec<usize> = text.match_indices("}\n{").map(|(at, _)| at + 1).collect();
+        for end in ends {
+            let joined = format!("{}{}", &text[..end], &text[end + 1..]);
+            let found = sessions(&joined, &id);
+            assert_eq!(found.len(), apart.len(), "{id} {name} at {end}");
+            for (found, apart) in found.iter().zip(&apart) {
+                // What pi could not read, it did not count: a tail that is named by its number may be another.
+                if !(id == "pi" && text.contains("firstKeptEntryIndex")) {
+                    assert_eq!(bare(found), bare(apart), "{id} {name} at {end}");
+                }
+                if !apart.id.starts_with("session-") {
+                    assert_eq!(found.id, apart.id, "{id} {name} at {end}");
+                }
+            }
+            glued += 1;
+        }
+    }
+    assert!(glued > 100, "{glued}");
+}
+
+#[test]
+fn values_may_be_nested_deeper_than_the_parser_goes() {
+    let deep = format!("{}1{}", "{\"a\":[".repeat(90), "]}".repeat(90));
+    let rows = [
+        (
+            "openai-chat",
+            r#"{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b","x":DEEP}]}"#,
+        ),
+        (
+            "anthropic",
+            r#"{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"f","input":DEEP}]}]}"#,
+        ),
+        (
+            "gemini",
+            r#"{"contents":[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":DEEP}}]}]}"#,
+        ),
+        (
+            "codex",
+            "{\"timestamp\":\"2026-01-01T00:00:00Z\",\"type\":\"session_meta\",\"payload\":{\"id\":\"s\",\"x\":DEEP}}\n{\"timestamp\":\"2026-01-01T00:00:00Z\",\"type\":\"response_item\",\"payload\":{\"type\":\"message\",\"role\":\"user\",\"content\":[{\"type\":\"input_text\",\"text\":\"a\"}]}}\n{\"timestamp\":\"2026-01-01T00:00:00Z\",\"type\":\"response_item\",\"payload\":{\"type\":\"message\",\"role\":\"assistant\",\"content\":[{\"type\":\"output_text\",\"text\":\"b\",\"x\":DEEP}]}}\n",
+        ),
+        (
+            "gemini-cli",
+            "{\"sessionId\":\"s\",\"projectHash\":\"h\"}\n{\"id\":\"a\",\"type\":\"user\",\"content\":\"a\"}\n{\"id\":\"b\",\"type\":\"gemini\",\"content\":\"\",\"model\":\"m\",\"toolCalls\":[{\"id\":\"c\",\"name\":\"f\",\"args\":DEEP}]}\n",
+        ),
+        (
+            "pi",
+            "{\"type\":\"session\",\"id\":\"s\",\"cwd\":\"/\"}\n{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":\"a\"}}\n{\"type\":\"message\",\"id\":\"b\",\"parentId\":\"a\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"f\",\"arguments\":DEEP}]}}\n",
+        ),
+        (
+            "otel",
+            r#"{"attributes":{"gen_ai.operation.name":"chat","gen_ai.input.messages":[{"role":"user","parts":[{"type":"text","content":"a"}]}],"gen_ai.output.messages":[{"role":"assistant","parts":[{"type":"tool_call","id":"c","name":"f","arguments":DEEP}]}]}}"#,
+        ),
+    ];
+    for (id, text) in rows {
+        let text = text.replace("DEEP", &deep);
+        let found = read(text.as_bytes(), None).unwrap_or_else(|error| panic!("{id}: {error}"));
+        assert_eq!((found[0].format, found[0].messages.len()), (id, 2), "{id}");
+        let damage = warnings(&found[0]).iter().any(|code| code.contains("line"));
+        assert!(!damage, "{id}: {:?}", found[0].warnings);
+    }
+}
+
+#[test]
+fn a_text_may_come_in_other_bytes() {
+    let text = common::fixture("opencode", "plain.json");
+    let expected = bare(&sessions(&text, "opencode")[0]);
+    let wide = |unit: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(unit).collect::<Vec<u8>>();
+    let (little, big) = (wide(u16::to_le_bytes), wide(u16::to_be_bytes));
+    let rows: [(&str, Vec<u8>); 7] = [
+        ("UTF-8 with a mark", [b"\xef\xbb\xbf", text.as_bytes()].concat()),
+        ("UTF-16, little", [b"\xff\xfe", &*little].concat()),
+        ("UTF-16, big", [b"\xfe\xff", &*big].concat()),
+        ("UTF-16 without a mark", little),
+        ("big without a mark", big),
+        ("behind a prompt", format!("$ opencode export\n[1/2] done\n{text}").into_bytes()),
+        ("behind a word", format!("Exporting session: {text}").into_bytes()),
+    ];
+    for (name, bytes) in rows {
+        for from in [None, Some("opencode")] {
+            let found = read(&bytes, from).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(bare(&found[0]), expected, "{name}");
+            assert_eq!(foldback_formats::detect_bytes(&bytes).unwrap().id, "opencode", "{name}");
+        }
+    }
+    let packed = read_case("B19-refused-files/s.jsonl.gz");
+    let error = read(&packed[..packed.len() / 2], None).unwrap_err().to_string();
+    assert!(error.starts_with("the gzip file: cannot be unpacked: "), "{error}");
+}
+
+/// Lines that are equal were recorded twice because they happened twice.
+#[test]
+fn equal_lines_are_no_copies() {
+    let codex = |lines: &str| -> String {
+        let line =
+            |payload: &str| format!("{{\"timestamp\":\"2026-01-01T00:00:00.000Z\",{payload}}}\n");
+        let call = line(
+            r#""type":"response_item","payload":{"type":"function_call","name":"f","arguments":"{}","call_id":"c"}"#,
+        );
+        let output = line(
+            r#""type":"response_item","payload":{"type":"function_call_output","call_id":"c","output":"o"}"#,
+        );
+        let lines = lines.chars().map(|kind| match kind {
+            'h' => line(r#""type":"session_meta","payload":{"id":"s"}"#),
+            'c' => call.clone(),
+            'o' => output.clone(),
+            total => line(&format!(r#""type":"event_msg","payload":{{"type":"token_count","info":{{"total_token_usage":{{"total_tokens":{total}}},"last_token_usage":{{"input_tokens":1,"total_tokens":1}}}}}}"#)),
+        });
+        lines.collect()
+    };
+    // Stored items, calls of the model, tool calls.
+    let rows = [
+        ("hco1co2co3co4", [8, 4, 4]),
+        ("co1co2co3co4", [8, 4, 4]),
+        ("hco1co1co1co1", [8, 4, 4]),
+        ("hco1hco1", [2, 1, 1]),
+        ("hco1co2hco1co2co3", [6, 3, 3]),
+    ];
+    for (lines, expected) in rows {
+        let found = &sessions(&codex(lines), "codex")[0];
+        let counts = [found.recorded_messages(), found.calls(), found.tool_calls()];
+        assert_eq!(counts, expected, "{lines}");
+    }
+    let pi = "{\"type\":\"session\",\"id\":\"s\",\"cwd\":\"/\"}\n".to_owned()
+        + &"{\"type\":\"message\",\"timestamp\":\"2026-01-01T00:00:00Z\",\"message\":{\"role\":\"user\",\"content\":\"go on\"}}\n".repeat(3);
+    assert_eq!(sessions(&pi, "pi")[0].messages.len(), 3);
+}

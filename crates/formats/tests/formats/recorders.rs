@@ -1,0 +1,263 @@
+//! Every kind of record that the newest recorders write, row by row: lines, and what they become.
+use crate::common::{outline, session, warnings};
+
+struct Row {
+    name: &'static str,
+    /// The lines behind the header.
+    lines: &'static str,
+    /// The messages; `E` was written by the client, `+` came mid-turn.
+    expected: &'static [&'static str],
+    /// Calls, and kinds of the boundaries.
+    calls: usize,
+    boundaries: &'static [&'static str],
+    warnings: &'static [&'static str],
+}
+
+/// Gemini CLI 0.61.0.
+const GEMINI: &[Row] = &[
+    Row {
+        name: "an answer with its call, and the turn that gives the result back",
+        lines: r#"{"id":"u","type":"user","content":[{"text":"go"}]}
+{"id":"a","type":"gemini","content":"Reading.","thoughts":[],"tokens":{"input":9,"output":1},"model":"m","toolCalls":[{"id":"c","name":"f","args":{},"result":[{"functionResponse":{"id":"c","name":"f","response":{"output":"r"}}}],"status":"success"}]}
+{"id":"r","type":"user","content":[{"functionResponse":{"id":"c","name":"f","response":{"output":"r"}}}]}
+{"id":"b","type":"gemini","content":"Done.","thoughts":[],"tokens":{"input":9,"output":1},"model":"m"}"#,
+        expected: &[
+            "useru text:go",
+            "assistant text:Reading. tool-call:{}",
+            "tool tool-result:r",
+            "assistant text:Done.",
+        ],
+        calls: 2,
+        boundaries: &[],
+        warnings: &[],
+    },
+    Row {
+        name: "a chat that begins with one that was saved: calls and results stand in the content",
+        lines: r#"{"$set":{"messages":[{"id":"ctx","type":"user","content":[{"text":"<session_context>\nx"}]}]}}
+{"id":"r1","type":"user","content":[{"text":"old"}]}
+{"id":"r2","type":"gemini","content":[{"text":"Hm.","thought":true},{"functionCall":{"id":"c","name":"f","args":{"a":1}}}],"thoughts":[],"tokens":null}
+{"id":"r3","type":"user","content":[{"functionResponse":{"id":"c","name":"f","response":{"error":"no"}}}]}
+{"id":"r4","type":"gemini","content":[{"text":"Was it."}],"thoughts":[],"tokens":null}
+{"$set":{"messages":[{"id":"r1","type":"user","content":[{"text":"old"}]},{"id":"r2","type":"gemini","content":[{"text":"Hm.","thought":true},{"functionCall":{"id":"c","name":"f","args":{"a":1}}}]},{"id":"r3","type":"user","content":[{"functionResponse":{"id":"c","name":"f","response":{"error":"no"}}}]},{"id":"r4","type":"gemini","content":[{"text":"Was it."}]}]}}
+{"id":"u","type":"user","content":[{"text":"new"}]}
+{"id":"a","type":"gemini","content":"Yes.","thoughts":[],"tokens":{"input":9,"output":1},"model":"m"}"#,
+        expected: &[
+            "useru text:old",
+            "assistant reasoning:Hm. tool-call:{\"a\":1}",
+            "tool tool-result:no",
+            "assistant text:Was it.",
+            "useru text:new",
+            "assistant text:Yes.",
+        ],
+        calls: 1,
+        boundaries: &[],
+        warnings: &[],
+    },
+    Row {
+        name: "a saved chat in the place of one that was under way",
+        lines: r#"{"id":"u","type":"user","content":[{"text":"go"}]}
+{"id":"a","type":"gemini","content":"Gone.","thoughts":[],"tokens":{"input":9,"output":1},"model":"m"}
+{"id":"r1","type":"user","content":[{"text":"old"}]}
+{"id":"r2","type":"gemini","content":[{"functionCall":{"id":"c","name":"f","args":{}}}],"thoughts":[],"tokens":null}
+{"id":"r3","type":"user","content":[{"functionResponse":{"id":"c","name":"f","response":{"output":"r"}}}]}
+{"$set":{"messages":[{"id":"r1","type":"user","content":[{"text":"old"}]},{"id":"r2","type":"gemini","content":[{"functionCall":{"id":"c","name":"f","args":{}}}]},{"id":"r3","type":"user","content":[{"functionResponse":{"id":"c","name":"f","response":{"output":"r"}}}]}]}}
+{"id":"u2","type":"user","content":[{"text":"new"}]}
+{"id":"a2","type":"gemini","content":"Yes.","thoughts":[],"tokens":{"input":9,"output":1},"model":"m"}"#,
+        expected: &[
+            "useru text:go",
+            "assistant text:Gone.",
+            "user+E text:old",
+            "assistantE tool-call:{}",
+            "toolE tool-result:r",
+            "useru text:new",
+            "assistant text:Yes.",
+        ],
+        calls: 2,
+        boundaries: &["replace"],
+        warnings: &[],
+    },
+    Row {
+        name: "a request that failed is taken back",
+        lines: r#"{"id":"u","type":"user","content":[{"text":"go"}]}
+{"id":"a","type":"gemini","content":"One.","thoughts":[],"tokens":{"input":9,"output":1},"model":"m"}
+{"id":"u2","type":"user","content":[{"text":"fails"}]}
+{"$set":{"messages":[{"id":"u","type":"user","content":[{"text":"go"}]},{"id":"a","type":"gemini","content":[{"text":"One."}]}]}}
+{"id":"u3","type":"user","content":[{"text":"again"}]}
+{"id":"b","type":"gemini","content":"Two.","thoughts":[],"tokens":{"input":9,"output":1},"model":"m"}"#,
+        expected: &[
+            "useru text:go",
+            "assistant text:One.",
+            "useru text:again",
+            "assistant text:Two.",
+        ],
+        calls: 2,
+        boundaries: &[],
+        warnings: &["abandoned-branch"],
+    },
+    Row {
+        name: "the first request that failed leaves nothing",
+        lines: r#"{"id":"u2","type":"user","content":[{"text":"fails"}]}
+{"$set":{"messages":[]}}
+{"id":"u3","type":"user","content":[{"text":"again"}]}
+{"id":"b","type":"gemini","content":"Two.","thoughts":[],"tokens":{"input":9,"output":1},"model":"m"}"#,
+        expected: &["useru text:again", "assistant text:Two."],
+        calls: 1,
+        boundaries: &[],
+        warnings: &[],
+    },
+    Row {
+        name: "a compression brings what is new and keeps the rest",
+        lines: r#"{"id":"u","type":"user","content":[{"text":"go"}]}
+{"id":"a","type":"gemini","content":"One.","thoughts":[],"tokens":{"input":9,"output":1},"model":"m"}
+{"id":"u2","type":"user","content":[{"text":"more"}]}
+{"id":"b","type":"gemini","content":"Two.","thoughts":[],"tokens":{"input":9,"output":1},"model":"m"}
+{"$set":{"messages":[{"id":"s","type":"user","content":[{"text":"<state_snapshot>"}]},{"id":"k","type":"gemini","content":[{"text":"Got it."}]},{"id":"u2","type":"user","content":[{"text":"more"}]},{"id":"b","type":"gemini","content":[{"text":"Two."}]}]}}
+{"id":"u3","type":"user","content":[{"text":"on"}]}"#,
+        expected: &[
+            "useru text:go",
+            "assistant text:One.",
+            "useru text:more",
+            "assistant text:Two.",
+            "user+E text:<state_snapshot>",
+            "assistantE text:Got it.",
+            "useru text:on",
+        ],
+        calls: 2,
+        boundaries: &["summary"],
+        warnings: &[],
+    },
+    Row {
+        name: "files of a result come after an acknowledgment that nobody gave",
+        lines: r#"{"id":"u","type":"user","content":[{"text":"go"}]}
+{"id":"a","type":"gemini","content":"","thoughts":[],"tokens":{"input":9,"output":1},"model":"m","toolCalls":[{"id":"c","name":"f","args":{},"result":[{"functionResponse":{"id":"c","name":"f","response":{"output":"r"}}}]}]}
+{"id":"r","type":"user","content":[{"functionResponse":{"id":"c","name":"f","response":{"output":"r"}}}]}
+{"id":"k","type":"gemini","content":[{"text":"Received.","thought":true}],"thoughts":[],"tokens":null}
+{"id":"f","type":"info","content":[{"inlineData":{"mimeType":"image/png","data":"aGk="}}]}
+{"id":"n","type":"info","content":"a notice"}
+{"id":"b","type":"gemini","content":"Seen.","thoughts":[],"tokens":{"input":9,"output":1},"model":"m"}"#,
+        expected: &[
+            "useru text:go",
+            "assistant tool-call:{}",
+            "tool tool-result:r",
+            "assistant reasoning:Received.",
+            "user+ file:",
+            "assistant text:Seen.",
+        ],
+        calls: 2,
+        boundaries: &[],
+        warnings: &[],
+    },
+];
+
+/// pi 0.87.1.
+const PI: &[Row] = &[
+    Row {
+        name: "a system prompt, and usage beside the conversation",
+        lines: r#"{"type":"message","id":"1","parentId":null,"message":{"role":"system","content":"Be brief."}}
+{"type":"message","id":"2","parentId":"1","message":{"role":"user","content":"go"}}
+{"type":"usage","id":"3","parentId":"2","kind":"title","provider":"p","model":"m","usage":{"input":5,"output":2,"cacheRead":0,"cacheWrite":0,"totalTokens":7}}
+{"type":"message","id":"4","parentId":"3","message":{"role":"assistant","content":[{"type":"text","text":"Done."}],"stopReason":"stop"}}"#,
+        expected: &["useru text:go", "assistant text:Done."],
+        calls: 1,
+        boundaries: &[],
+        warnings: &["stray-usage"],
+    },
+    Row {
+        name: "what was taken out stays out, and what was replaced is what replaced it",
+        lines: r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"secret"}}
+{"type":"message","id":"2","parentId":"1","message":{"role":"assistant","content":[{"type":"text","text":"Long."},{"type":"toolCall","id":"c","name":"f","arguments":{}}],"stopReason":"toolUse"}}
+{"type":"message","id":"3","parentId":"2","message":{"role":"toolResult","toolCallId":"c","toolName":"f","content":[{"type":"text","text":"much"}]}}
+{"type":"custom_message","id":"4","parentId":"3","customType":"x","content":"hint","display":true}
+{"type":"context_edit","id":"5","parentId":"4","targetId":"3","replacement":{"content":"first"}}
+{"type":"context_edit","id":"6","parentId":"5","targetId":"1","replacement":null}
+{"type":"context_edit","id":"7","parentId":"6","targetId":"3","replacement":{"content":[{"type":"text","text":"little"}]}}
+{"type":"context_edit","id":"8","parentId":"7","targetId":"4","replacement":{"content":"other hint"}}
+{"type":"message","id":"9","parentId":"8","message":{"role":"user","content":"next"}}"#,
+        expected: &[
+            "assistant text:Long. tool-call:{}",
+            "tool tool-result:little",
+            "user+ text:other hint",
+            "user+ text:next",
+        ],
+        calls: 1,
+        boundaries: &[],
+        warnings: &["context-edit"],
+    },
+    Row {
+        name: "an edit counts on its own branch",
+        lines: r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"go"}}
+{"type":"context_edit","id":"2","parentId":"1","targetId":"1","replacement":null}
+{"type":"message","id":"3","parentId":"1","message":{"role":"assistant","content":[{"type":"text","text":"Done."}],"stopReason":"stop"}}"#,
+        expected: &["useru text:go", "assistant text:Done."],
+        calls: 1,
+        boundaries: &[],
+        warnings: &[],
+    },
+];
+
+fn check(format: &str, header: &str, rows: &[Row]) {
+    for row in rows {
+        let found = session(&format!("{header}\n{}\n", row.lines), format);
+        assert_eq!(outline(&found, 20), row.expected, "{}", row.name);
+        assert_eq!(found.calls(), row.calls, "{}", row.name);
+        let kinds: Vec<&str> = found.boundaries.iter().map(|boundary| &*boundary.kind).collect();
+        assert_eq!(kinds, row.boundaries, "{}", row.name);
+        assert_eq!(warnings(&found), row.warnings, "{}", row.name);
+        crate::common::check(&found);
+    }
+}
+
+#[test]
+fn what_gemini_cli_records() {
+    check("gemini-cli", r#"{"sessionId":"s","projectHash":"h"}"#, GEMINI);
+}
+
+#[test]
+fn what_pi_records() {
+    check("pi", r#"{"type":"session","version":3,"id":"s","cwd":"/"}"#, PI);
+    let prompt = session(
+        &format!("{{\"type\":\"session\",\"id\":\"s\",\"cwd\":\"/\"}}\n{}\n", PI[0].lines),
+        "pi",
+    );
+    assert_eq!(
+        prompt.frame.text_of(foldback_core::SegmentKind::System).as_deref(),
+        Some("Be brief.")
+    );
+}
+
+#[test]
+fn a_result_of_gemini_goes_with_the_call_of_its_id() {
+    let call = |id: &str| match id {
+        "" => r#"{"functionCall":{"name":"f","args":{}}}"#.to_owned(),
+        id => format!(r#"{{"functionCall":{{"name":"f","id":"{id}","args":{{}}}}}}"#),
+    };
+    let result = |id: &str| match id {
+        "" => r#"{"functionResponse":{"name":"f","response":{"output":"-"}}}"#.to_owned(),
+        id => format!(
+            r#"{{"functionResponse":{{"name":"f","id":"{id}","response":{{"output":"{id}"}}}}}}"#
+        ),
+    };
+    // Ids of calls, ids of results, and the calls that the results answer. A call without an id has the name of its tool.
+    let rows: &[(&[&str], &[&str], &[&str])] = &[
+        (&["", "x"], &["x", ""], &["x", "f"]),
+        (&["x", ""], &["x", ""], &["x", "f"]),
+        (&["", ""], &["", ""], &["f", "f_2"]),
+        (&["", "x"], &["y", "x"], &["f", "x"]),
+        (&["x", "y"], &["", ""], &["x", "y"]),
+        (&["x", "y"], &["y", "x"], &["y", "x"]),
+        (&["x"], &["z"], &["z"]),
+    ];
+    for (calls, results, expected) in rows {
+        let list = |parts: Vec<String>| parts.join(",");
+        let text = format!(
+            r#"{{"contents":[{{"role":"user","parts":[{{"text":"go"}}]}},{{"role":"model","parts":[{}]}},{{"role":"user","parts":[{}]}}]}}"#,
+            list(calls.iter().map(|id| call(id)).collect()),
+            list(results.iter().map(|id| result(id)).collect()),
+        );
+        let found = session(&text, "gemini");
+        let parts = found.messages.iter().flat_map(|message| &message.parts);
+        let answered: Vec<&str> =
+            parts.filter_map(|part| Some(&*part.as_result()?.call_id)).collect();
+        assert_eq!(answered, *expected, "{calls:?} {results:?}");
+    }
+}
