@@ -2,13 +2,15 @@
 
 use crate::args::{CorpusArgs, SessionArgs};
 use crate::error::Error;
-use crate::{folder, objects, selection};
+use crate::{folder, objects, output, selection};
 use foldback_formats::Session;
 use foldback_formats::limit;
 use foldback_formats::session::Warning;
+use foldback_replay::copies;
 use foldback_replay::corpus::Skipped;
 use foldback_replay::scores::Reader;
 use foldback_replay::{Corpus, Source};
+use foldback_report::inspect::not_used;
 use foldback_report::{parts, plain};
 use std::fs::File;
 use std::io::{self, Read, Seek as _};
@@ -65,10 +67,7 @@ pub(crate) fn session(
     strict(&path.display().to_string(), &session.warnings, args.strict)?;
     let format = match from {
         Some(id) => foldback_formats::format(id).map_err(fail)?.id,
-        None => std::str::from_utf8(&bytes)
-            .ok()
-            .and_then(foldback_formats::detect)
-            .map_or(session.format, |format| format.id),
+        None => foldback_formats::detect_bytes(&bytes).map_or(session.format, |format| format.id),
     };
     Ok((session, format))
 }
@@ -175,7 +174,7 @@ pub(crate) fn corpus(args: &CorpusArgs) -> Result<Corpus, Error> {
             "none of {found} files is left: --exclude, --project and --since leave all of them out"
         )));
     }
-    Ok(Corpus { sources })
+    Ok(Corpus { sources: copies::told_apart(sources) })
 }
 
 /// The corpus of parts that `foldback score` wrote.
@@ -233,10 +232,8 @@ pub(crate) fn reasons(skipped: &[Skipped]) -> String {
             "  no file ends in .{endings}; name session files or folders, or use --discover"
         );
     }
-    let lines: Vec<String> = skipped
-        .iter()
-        .map(|skipped| format!("  {}: {}", plain::line(&skipped.path), skipped.reason))
-        .collect();
+    let lines = not_used(skipped, output::is_verbose());
+    let lines: Vec<String> = lines.iter().map(|line| format!("  {}", plain::line(line))).collect();
     lines.join("\n")
 }
 

@@ -48,6 +48,11 @@ fn shows(what: Verbosity) -> bool {
     *VERBOSITY.get().unwrap_or(&Verbosity::Notes) >= what
 }
 
+/// Whether everything is to be shown.
+pub(crate) fn is_verbose() -> bool {
+    shows(Verbosity::Everything)
+}
+
 /// Prints details of the run if `--verbose` is set.
 pub(crate) fn detail(text: impl std::fmt::Display) {
     if shows(Verbosity::Everything) {

@@ -4,17 +4,26 @@
 //! preset has replayed it, so memory is bounded by the largest files in flight.
 
 use crate::compare::CompareError;
+use crate::copies::{self, Copied};
 use foldback_formats::Session;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// One place that sessions come from.
 #[derive(Debug)]
 pub enum Source {
     /// A file in any format.
     File(PathBuf),
+    /// A file that begins with calls that another of the corpus holds; they [count there](crate::copies).
+    Copying {
+        /// Its path.
+        path: PathBuf,
+        /// The calls.
+        copied: Arc<Copied>,
+    },
     /// Bytes that are somewhere else, under a name.
     Elsewhere {
         /// What reports call them.
@@ -112,9 +121,10 @@ impl Source {
     /// What reports call it: the path as it was given.
     pub fn name(&self) -> String {
         match self {
-            Self::File(path) | Self::Scored { path, .. } | Self::Unreadable { path, .. } => {
-                path.display().to_string()
-            }
+            Self::File(path)
+            | Self::Copying { path, .. }
+            | Self::Scored { path, .. }
+            | Self::Unreadable { path, .. } => path.display().to_string(),
             Self::Elsewhere { name, .. } | Self::Memory { name, .. } => name.clone(),
         }
     }
@@ -122,7 +132,9 @@ impl Source {
     /// The bytes of what is not in memory. The error says why they can't be read.
     fn bytes(&self) -> Result<Vec<u8>, Failure> {
         match self {
-            Self::File(path) | Self::Scored { path, failed: None, .. } => {
+            Self::File(path)
+            | Self::Copying { path, .. }
+            | Self::Scored { path, failed: None, .. } => {
                 foldback_formats::limit::read_file(path).map_err(|error| error.to_string().into())
             }
             Self::Elsewhere { fetch, .. } => (fetch.0)(),
@@ -133,13 +145,24 @@ impl Source {
         }
     }
 
+    /// Hash of bytes of the source, with what of them counts elsewhere.
+    fn hash_of(&self, bytes: &[u8]) -> ContentHash {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(bytes);
+        if let Self::Copying { copied, .. } = self {
+            hasher.update(format!("{copied:?}").as_bytes());
+        }
+        hasher.finalize()
+    }
+
     /// Hash of its content: the bytes of a file, the messages of what is in memory. The error says why
     /// it can't be read.
     pub(crate) fn hash(&self) -> Result<ContentHash, Failure> {
         match self {
-            Self::File(_) | Self::Elsewhere { .. } | Self::Unreadable { .. } => {
-                Ok(blake3::hash(&self.bytes()?))
-            }
+            Self::File(_)
+            | Self::Copying { .. }
+            | Self::Elsewhere { .. }
+            | Self::Unreadable { .. } => Ok(self.hash_of(&self.bytes()?)),
             Self::Memory { sessions, .. } => {
                 let mut hasher = blake3::Hasher::new();
                 for session in sessions {
@@ -163,10 +186,13 @@ impl Source {
             _ => {
                 let bytes = self.bytes()?;
                 let sessions = foldback_formats::read(&bytes, None);
-                (blake3::hash(&bytes), sessions.map_err(|error| error.to_string())?)
+                (self.hash_of(&bytes), sessions.map_err(|error| error.to_string())?)
             }
         };
         sessions.retain(|session| session.log().next().is_some());
+        if let Self::Copying { copied, .. } = self {
+            copies::taken_out(&mut sessions, copied);
+        }
         Ok(Content { hash, sessions })
     }
 

@@ -15,6 +15,7 @@ pub mod availability;
 pub mod calibrate;
 pub mod compare;
 pub mod controls;
+pub mod copies;
 pub mod corpus;
 pub mod cost;
 pub mod drive;

@@ -1,7 +1,7 @@
 //! What is in recorded sessions: one in full, or many as a table or a document.
 
 use crate::json::document;
-use crate::number::{count, grouped, short};
+use crate::number::{self, count, grouped, short};
 use crate::plain;
 use crate::terminal::{ALWAYS, Head, Width, table, wrap};
 use foldback_core::log::{Part, Role};
@@ -32,6 +32,8 @@ pub struct Inspected {
     messages: usize,
     in_log: usize,
     calls: usize,
+    /// Calls that another file holds as well; they count there.
+    copied_calls: usize,
     turns: usize,
     tool_calls: usize,
     usage: Option<Usage>,
@@ -67,6 +69,7 @@ impl Inspected {
             messages: session.recorded_messages(),
             in_log: session.log().count(),
             calls: session.calls(),
+            copied_calls: session.copied,
             turns: session.turns(),
             tool_calls: session.recorded_tool_calls(),
             usage: usage(session),
@@ -98,7 +101,9 @@ pub fn json(
 }
 
 /// Many sessions, one row each, and what was not used.
-pub fn list(sessions: &[Inspected], skipped: &[Skipped], width: Width) -> String {
+///
+/// Files that are not used for one reason are one line, unless `all` are asked for.
+pub fn list(sessions: &[Inspected], skipped: &[Skipped], all: bool, width: Width) -> String {
     let heads = [
         Head::names("session"),
         Head::words("format", 4),
@@ -141,11 +146,41 @@ pub fn list(sessions: &[Inspected], skipped: &[Skipped], width: Width) -> String
     if !folder.is_empty() {
         wrap(&mut out, "", "  ", &format!("all are in {folder}"), width);
     }
-    for skipped in skipped {
-        let text = format!("not used: {}: {}", skipped.path, skipped.reason);
+    let copied = |one: &&Inspected| one.copied_calls > 0;
+    if let count @ 1.. = sessions.iter().filter(copied).count() {
+        let calls: usize = sessions.iter().map(|one| one.copied_calls).sum();
+        let text = format!(
+            "{} with the history of others, which were resumed, forked or handed on: {} copied, which count where they \
+             were made",
+            number::count(count as u64, "session"),
+            number::count(calls as u64, "call"),
+        );
+        wrap(&mut out, "", "  ", &text, width);
+    }
+    for text in not_used(skipped, all) {
         wrap(&mut out, "", "  ", &text, width);
     }
     out
+}
+
+/// What was not used, a text for each file or, where it is the same for several, for each reason.
+pub fn not_used(skipped: &[Skipped], all: bool) -> Vec<String> {
+    let mut by_reason: BTreeMap<&str, Vec<&Skipped>> = BTreeMap::new();
+    for one in skipped {
+        by_reason.entry(&one.reason).or_default().push(one);
+    }
+    let together = |one: &Skipped| !all && by_reason.get(&*one.reason).is_some_and(|s| s.len() > 1);
+    let one_by_one = skipped
+        .iter()
+        .filter(|one| !together(one))
+        .map(|one| format!("not used: {}: {}", one.path, one.reason));
+    let reasons = by_reason.iter().filter(|(_, ones)| together(ones[0]));
+    let reasons = reasons.map(|(reason, ones)| {
+        // What to do about one file is said of one file.
+        let reason = reason.split_once(';').map_or(*reason, |(first, _)| first);
+        format!("not used: {} files: {reason} (-v lists them)", grouped(ones.len() as u64))
+    });
+    one_by_one.chain(reasons).collect()
 }
 
 /// The folder that all paths begin with, with what divides it from them; empty if there is none.
@@ -233,6 +268,9 @@ pub fn session(one: &Inspected, width: Width) -> String {
         line("warning", format!("{code}, {} times", warnings.len()));
         for warning in warnings.iter().take(WARNINGS) {
             line("", format!("{}: {}", warning.place, warning.detail));
+        }
+        if let more @ 1.. = warnings.len().saturating_sub(WARNINGS) {
+            line("", format!("{more} more; --json lists them"));
         }
     }
     out

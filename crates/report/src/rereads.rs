@@ -1,6 +1,7 @@
 //! The report of `foldback rereads`: per session with a compaction what was dropped, needed and read
 //! again, the rates over all sessions compared with those without a loss, and examples.
 
+use crate::inspect::not_used;
 use crate::json::document;
 use crate::number::{count, grouped, short};
 use crate::terminal::{ALWAYS, Head, Width, measured, table, wrap};
@@ -17,6 +18,8 @@ const EXAMPLES: usize = 5;
 /// How the report is laid out.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
+    /// Whether every file that is not used is listed.
+    pub all: bool,
     /// How wide it may be.
     pub width: Width,
     /// Calls after a compaction that the table per session and the examples cover; one of the
@@ -95,8 +98,7 @@ pub fn rereads(survey: &Survey, pooled: &Pooled, groups: &[GroupPolicy], layout:
         examples(&mut out, survey, layout);
     }
     policies(&mut out, survey, groups, layout);
-    for skipped in &survey.skipped {
-        let text = format!("not used: {}: {}", skipped.path, skipped.reason);
+    for text in not_used(&survey.skipped, layout.all) {
         wrap(&mut out, "", "  ", &text, layout.width);
     }
     out

@@ -50,7 +50,7 @@ impl Found {
     /// What is printed.
     pub(crate) fn text(&self, width: Width) -> String {
         if !self.one_by_one {
-            return inspect::list(&self.sessions, &self.skipped, width);
+            return inspect::list(&self.sessions, &self.skipped, output::is_verbose(), width);
         }
         let texts = self.sessions.iter().map(|one| inspect::session(one, width));
         texts.collect::<Vec<_>>().join("\n")

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Rereads) -> Result<(), Error> {
             return Ok(());
         }
     }
-    let layout = rereads::Layout { width: output::width(), within };
+    let layout = rereads::Layout { all: output::is_verbose(), width: output::width(), within };
     output::print(&rereads::rereads(&survey, &pooled, &groups, layout))
 }
 

@@ -49,3 +49,68 @@ fn what_holds_no_session_is_an_error() {
         assert!(ran.stderr.contains(says), "{args}: {}", ran.stderr);
     }
 }
+
+/// Calls that several files hold count in the one that they were made in.
+#[test]
+fn copied_history_counts_once() {
+    let rows = [
+        ("resume-copy", &[("aaaa-1", 7, 0, 13_628), ("bbbb-2", 1, 7, 3_644)][..]),
+        ("codex-fork", &[("parent", 4, 0, 10_000), ("child", 2, 4, 3_000)]),
+    ];
+    for (folder, expected) in rows {
+        let folder = format!("tests/cases/B15-copied-history/{folder}");
+        let found: Value =
+            serde_json::from_str(&line(&format!("inspect {folder} --json -")).done().stdout)
+                .unwrap();
+        for (session, (name, calls, copied, input)) in
+            found["sessions"].as_array().unwrap().iter().zip(expected)
+        {
+            assert!(session["path"].as_str().unwrap().contains(name), "{session}");
+            let counts = [&session["calls"], &session["copied_calls"], &session["usage"]["input"]];
+            assert_eq!(counts, [*calls, *copied, *input], "{name}");
+        }
+        let listed = line(&format!("inspect {folder}")).done().stdout;
+        let copied: u64 = expected.iter().map(|row| row.2).sum();
+        assert!(listed.contains(&format!("{copied} calls copied")), "{listed}");
+        let compared =
+            line(&format!("compare {folder} --no-store --preset none --full")).done().stdout;
+        let compared = compared.split_whitespace().collect::<Vec<_>>().join(" ");
+        let caution = "1 of 2 files begin with the history of others";
+        assert!(compared.contains(caution), "{compared}");
+        assert!(compared.contains(&format!("{copied} calls in them are copies")), "{compared}");
+    }
+    // Alone, a file has all that is in it.
+    let alone = line(
+        "inspect tests/cases/B15-copied-history/codex-fork/rollout-2026-07-28T10-30-00-019f-child.jsonl --json -",
+    );
+    let alone: Value = serde_json::from_str(&alone.done().stdout).unwrap();
+    assert_eq!(alone["sessions"][0]["calls"], 6);
+}
+
+/// What is not used for one reason is one line.
+#[test]
+fn other_files_are_one_line() {
+    let lines = |args: &str| {
+        let listed = line(args).done().stdout;
+        listed.lines().filter(|line| line.contains("not used: ")).map(str::to_owned).collect()
+    };
+    let folder = "tests/cases/B21-not-used-noise";
+    let found: Vec<String> = lines(&format!("inspect {folder}"));
+    assert_eq!(found, ["not used: 12 files: none of the known formats (-v lists them)"]);
+    let all: Vec<String> = lines(&format!("inspect -v {folder}"));
+    assert_eq!(all.len(), 12);
+    assert!(all[0].contains("report0.json: none of the known formats; if it is"), "{}", all[0]);
+}
+
+/// A kind of warning that is not shown whole says how much is left.
+#[test]
+fn what_is_left_of_the_warnings_is_said() {
+    let owls: String = (0..7).map(|n| format!("{{\"type\":\"owl-{n}\"}}\n")).collect();
+    let text = format!(
+        "{{\"parentUuid\":null,\"sessionId\":\"s\",\"type\":\"user\",\"uuid\":\"u\",\"message\":{{\"role\":\"user\",\"content\":\"a\"}}}}\n{owls}"
+    );
+    let ran = run(&["inspect", "-"], &text, &[]).done().stdout;
+    assert!(ran.contains("unknown-type, 7 times"), "{ran}");
+    assert!(ran.contains("2 more; --json lists them"), "{ran}");
+    assert_eq!(ran.matches("unknown type `owl-").count(), 5, "{ran}");
+}

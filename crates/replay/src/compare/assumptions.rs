@@ -1,8 +1,11 @@
 //! The assumptions behind the numbers of a comparison, and the reasons to doubt it.
 
 use super::contrast::LEAST_CLUSTERS;
-use super::{CorpusSummary, DEFAULT_LIMITS, Known, Preset, PresetLine, Reporting, Score, Setup};
+use super::{
+    Corpus, CorpusSummary, DEFAULT_LIMITS, Known, Preset, PresetLine, Reporting, Score, Setup,
+};
 use super::{detail, prices};
+use crate::copies;
 use crate::measures::firings::FiringTotals;
 use crate::number::grouped;
 use crate::recorder::{Policy, RecorderPolicy, by_totals};
@@ -249,6 +252,22 @@ fn without_model<'a>(
             });
             unused.into_iter().chain(taken)
         })
+}
+
+/// What of the corpus was copied from one file to another.
+pub(super) fn copied(corpus: &Corpus, summary: &CorpusSummary) -> Option<String> {
+    let copied: Vec<usize> = corpus.sources.iter().filter_map(copies::in_source).collect();
+    let calls: usize = summary.sessions.iter().map(|line| line.calls).sum();
+    (!copied.is_empty()).then(|| {
+        format!(
+            "{} of {} files begin with the history of others, which were resumed, forked or handed on: {} calls in them \
+             are copies. They count once, where they were made, beside {} calls in all.",
+            copied.len(),
+            summary.files,
+            grouped(copied.iter().sum::<usize>() as u64),
+            grouped(calls as u64),
+        )
+    })
 }
 
 /// Signs that a comparison says little.

@@ -282,6 +282,7 @@ fn assemble(
         assumptions::assumptions(presets, setup, &summary, &recordings, &scores, &reporting);
     assumptions.extend(judges.sentence());
     let mut cautions = assumptions::cautions(presets, &preset_lines, &summary, &scores);
+    cautions.extend(assumptions::copied(corpus, &summary));
     cautions.extend(judges::caution(&preset_lines));
     cautions.extend(prices::hour(setup, &recordings, &reporting));
     let prices = prices::short(setup, &reporting);
