@@ -53,7 +53,9 @@ pub fn read(bytes: &[u8], from: Option<&str>) -> Result<Vec<Session>, ReadError>
         Some(sessions) => sessions?,
         None => read_text(bytes, from)?,
     };
-    sessions.first_mut().map(note_glued);
+    if let Some(first) = sessions.first_mut() {
+        note_glued(first);
+    }
     for session in &mut sessions {
         folded::find(session);
         plausible::check(session);
