@@ -1,13 +1,16 @@
 //! What a call costs does not grow with the session: counted, not timed.
 
+use foldback_core::strategy::Strategy;
+use foldback_core::work;
 use foldback_formats::Session;
 use foldback_replay::controls::{Hindsight, clairvoyant, clairvoyant_lines};
 use foldback_replay::index::Index;
 use foldback_replay::{Probe, Request, replay_with};
 use foldback_stages::pruner::EvictConfig;
 use foldback_testkit::law::long_session;
-use foldback_tests::{options, presets};
+use foldback_tests::{options, presets, strategy};
 use rayon::prelude::*;
+use serde_json::json;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -77,4 +80,54 @@ fn a_call_costs_the_same_however_long_the_session_is() {
         .filter(|(_, [early, later, last])| later.max(*last) > 1.25 * early + 2.0)
         .collect();
     assert!(grown.is_empty(), "messages read per call grow: {grown:.1?}");
+}
+
+/// A session in which each call reads a path of its own, and each result names a path and two names that other calls
+/// and results have: nothing is smaller than what is taken from it later. `tests/cases/F01-many-paths` writes the
+/// same.
+fn many_paths(calls: usize) -> Session {
+    let mut messages = vec![json!({ "role": "user", "content": "hi" })];
+    for at in 0..calls {
+        let (id, path) = (format!("c{at}"), format!("/r/dir{at}/a{at}.rs"));
+        let (other, name) = (at * 7 % calls, at * 3 % calls);
+        let said = format!("use dir{other}/a{other}.rs; fn name_{at}() name_{name}");
+        let call =
+            json!({ "type": "tool_use", "id": id, "name": "Read", "input": { "file_path": path } });
+        let result = json!({ "type": "tool_result", "tool_use_id": id, "content": said });
+        messages.push(json!({ "role": "assistant", "content": [call] }));
+        messages.push(json!({ "role": "user", "content": [result] }));
+    }
+    let text = json!({ "model": "claude-sonnet-4-5", "messages": messages }).to_string();
+    foldback_formats::read(text.as_bytes(), None).unwrap().remove(0)
+}
+
+/// What a control sees of the future must not cost the square of it. Most calls of these sessions are over the window.
+#[test]
+fn the_steps_of_a_control_grow_with_the_session() {
+    let controls: [(&str, fn(&Arc<Index>) -> Strategy); 3] = [
+        ("clairvoyant-lines", |index| {
+            clairvoyant_lines(Arc::clone(index), EvictConfig::default()).unwrap()
+        }),
+        ("clairvoyant", |index| {
+            clairvoyant(Arc::new(Hindsight::of(index)), EvictConfig::default()).unwrap()
+        }),
+        ("random", |_| Strategy::clone(&strategy("random"))),
+    ];
+    for (name, control) in controls {
+        let steps = [2_000, 4_000, 8_000].map(|calls| {
+            let session = many_paths(calls);
+            let index = Arc::new(Index::of(&session));
+            let before = work::counted();
+            let options = options(20_000, 1_000);
+            let replay =
+                replay_with(&session, &index, &Arc::new(control(&index)), &options, &mut []);
+            let fired = replay.rows.iter().filter(|row| !row.fired.is_empty()).count();
+            assert!(fired > calls / 20, "{name}: {fired} of {calls} calls cleared something");
+            work::counted() - before + replay.conversation.history().reads()
+        });
+        println!("{name}: {steps:?}");
+        for (half, whole) in [(steps[0], steps[1]), (steps[1], steps[2])] {
+            assert!(whole as f64 <= 2.2 * half as f64, "{name}: {steps:?}");
+        }
+    }
 }

@@ -13,6 +13,7 @@ mod guarantees;
 mod house;
 mod invariants;
 mod known_groups;
+mod late_results;
 mod one_turn;
 mod scaling;
 mod self_checks;

@@ -19,7 +19,8 @@ const FRUITLESS: u32 = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Guards {
-    /// A call and its results are shown together or not at all, and no view starts with a result.
+    /// A call and its results are shown together or not at all, and no view starts with a result. A result that comes
+    /// after a fold has hidden its call brings the call back.
     pub pairs: bool,
     /// A fold does not make the view larger.
     pub no_growth: bool,
@@ -90,21 +91,22 @@ impl Guards {
     }
 }
 
-/// Refuses a layout that hides a call of the newest answer whose result is still to come: it would
-/// be in the view without its call.
+/// Refuses a layout that hides a call whose result is still to come: it would be in the view without its call.
 fn check_open(history: &History, layout: &Layout) -> Result<(), Why> {
-    let Some((pos, open)) = history.unanswered() else {
+    let open = history.open_calls();
+    if open.is_empty() {
         return Ok(());
-    };
-    match open.first() {
-        Some(call) if !layout.visible(history)[pos] => Err(Why::new(
+    }
+    let visible = layout.visible(history);
+    match open.iter().find(|(pos, _)| !visible[*pos]) {
+        Some((pos, call)) => Err(Why::new(
             "pair-broken",
             format!(
                 "message {pos} would be hidden before the result of its call {} arrives",
                 call.call_id
             ),
         )),
-        _ => Ok(()),
+        None => Ok(()),
     }
 }
 

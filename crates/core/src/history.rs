@@ -246,12 +246,22 @@ impl History {
         })
     }
 
-    /// The position of the newest answer, and those of its calls that have no result yet.
-    pub fn unanswered(&self) -> Option<(Pos, Vec<&ToolCall>)> {
-        let (pos, answer) = self.iter().rev().find(|(_, message)| message.is_answer())?;
-        let calls = answer.parts.iter().filter_map(|part| part.as_call());
-        let open = calls.filter(|call| self.results_of(pos, &call.call_id).next().is_none());
-        Some((pos, open.collect()))
+    /// The calls without a result that are waited for, oldest first, with the positions of their answers: those of the
+    /// newest answer, and of the answers directly before it. Some agents write down the next answer before the results
+    /// of the one before have come, and providers take such neighbors for one.
+    pub fn open_calls(&self) -> Vec<(Pos, &ToolCall)> {
+        let mut answers = SmallVec::<[(Pos, &Message); 2]>::new();
+        for (pos, message) in self.iter().rev() {
+            match message.role {
+                _ if message.is_answer() => answers.push((pos, message)),
+                _ if answers.is_empty() => {}
+                _ => break,
+            }
+        }
+        let calls = answers.into_iter().rev().flat_map(|(pos, answer)| {
+            answer.parts.iter().filter_map(move |part| Some((pos, part.as_call()?)))
+        });
+        calls.filter(|(pos, call)| self.results_of(*pos, &call.call_id).next().is_none()).collect()
     }
 
     /// Whether a cut before `pos` would leave a call on one side and a result of it on the other.

@@ -122,6 +122,29 @@ impl Layout {
         Self { slots, tail_from }
     }
 
+    /// Shows a message that was hidden, where it stands in the history: before the first message of the log that came
+    /// after it. What stands in front stays there, since not every provider takes every message as the first one.
+    pub(crate) fn bring_back(&mut self, history: &History, pos: Pos, head: Option<Pos>) {
+        let later = |range: &Range<Pos>| {
+            let mut messages = history.range(range.start.max(pos)..range.end);
+            let first = messages.find(|(at, message)| !message.is_entry() && Some(*at) != head);
+            first.map(|(at, _)| at)
+        };
+        for (index, slot) in self.slots.iter().enumerate() {
+            let Slot::Keep(range) = slot else { continue };
+            if let Some(at) = later(range) {
+                let around = [range.start..at, pos..pos + 1, at..range.end];
+                let around = around.into_iter().filter(|range| !range.is_empty());
+                self.slots.splice(index..=index, around.map(Slot::Keep).collect::<Vec<_>>());
+                return;
+            }
+        }
+        let at = later(&(self.tail_from..history.len())).unwrap_or(history.len());
+        let around = [self.tail_from..at, pos..pos + 1];
+        self.slots.extend(around.into_iter().filter(|range| !range.is_empty()).map(Slot::Keep));
+        self.tail_from = at;
+    }
+
     /// By position, whether the layout shows the message.
     pub fn visible(&self, history: &History) -> Vec<bool> {
         let mut visible = vec![false; history.len()];

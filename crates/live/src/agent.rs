@@ -132,11 +132,10 @@ impl AgentLoop {
         &self.reports
     }
 
-    /// The calls of the last answer that have no result yet, by id, with their tools.
+    /// The calls that have no result yet, by id, with their tools.
     pub fn open_calls(&self) -> Vec<(&str, &str)> {
-        let open = self.conversation.history().unanswered();
-        let calls = open.into_iter().flat_map(|(_, calls)| calls);
-        calls.map(|call| (call.call_id.as_str(), call.tool.as_str())).collect()
+        let open = self.conversation.history().open_calls();
+        open.into_iter().map(|(_, call)| (call.call_id.as_str(), call.tool.as_str())).collect()
     }
 
     /// The user says something: a turn begins. While a request or a tool is running, the message waits,

@@ -1,7 +1,7 @@
 //! Sessions from numbers: what happens, and how much of it. The laws draw the numbers at random; a fuzzer brings bytes.
 //!
-//! In these sessions happens what happens to agents: the user speaks between the results of one answer, calls fail or
-//! are never answered, answers are cut off, a person compacts and takes it back, the provider refuses a request.
+//! In these sessions happens what happens to agents: the user speaks between the results of one answer, results come
+//! after the next answers, calls fail or are never answered, answers are cut off, a person compacts and takes it back, the provider refuses a request.
 //!
 //! ```
 //! use foldback_testkit::generate::{What, session};
@@ -41,6 +41,8 @@ pub enum What {
     Result,
     /// The same; the tool failed or never ran.
     Failure,
+    /// A result comes of a call of an earlier answer, after other answers.
+    Late,
     /// A result comes whose call is not in the recording.
     Orphan,
     /// The model's answer is cut off.
@@ -52,7 +54,7 @@ pub enum What {
 }
 
 /// What is drawn, and how often it comes; a byte is a place in this list.
-pub const WHAT: [(What, u32); 11] = [
+pub const WHAT: [(What, u32); 12] = [
     (What::User, 4),
     (What::Interjection, 1),
     (What::Answer, 4),
@@ -64,6 +66,7 @@ pub const WHAT: [(What, u32); 11] = [
     (What::Asks(Moment::Manual), 2),
     (What::Asks(Moment::ProviderOverflow), 2),
     (What::Undo, 1),
+    (What::Late, 3),
 ];
 
 /// The byte that stands for something that happens.
@@ -85,6 +88,8 @@ pub fn session(happens: &[(What, u8)]) -> Session {
     let mut session =
         Session::new("generated").user("Mend the build, and keep what src/main.rs offers.");
     let mut open: Vec<String> = Vec::new();
+    // Calls of earlier answers that have no result yet.
+    let mut left: Vec<String> = Vec::new();
     for (number, (what, size)) in happens.iter().take(LONGEST).enumerate() {
         let size = usize::from(*size);
         let text = || format!("line {number} of src/main.rs\n").repeat(1 + size.pow(2) / 60);
@@ -95,17 +100,18 @@ pub fn session(happens: &[(What, u8)]) -> Session {
                 session.message(Message::user(id, "by the way").within_turn())
             }
             What::Answer => {
-                open.clear();
+                left.append(&mut open);
                 session.answer("We decided to keep parse_line in src/lib.rs.")
             }
             What::CutOff => {
-                open.clear();
+                left.append(&mut open);
                 let answer = session.answer_that(Finish::Length);
                 let said = vec![Part::text("We decided to keep")];
                 let id = session.id("a");
                 session.message(Message::assistant(id, said).with_answer(answer))
             }
             What::Calls => {
+                left.append(&mut open);
                 open = (0..=size % 3).map(|call| format!("c{number}-{call}")).collect();
                 let calls =
                     open.iter().map(|id| Part::call(id, "read", "{\"path\":\"src/main.rs\"}"));
@@ -121,12 +127,16 @@ pub fn session(happens: &[(What, u8)]) -> Session {
                 let call = open.remove(size % open.len());
                 result(session, call, status, text())
             }
+            What::Late if !left.is_empty() => {
+                let call = left.remove(size % left.len());
+                result(session, call, ResultStatus::Completed, text())
+            }
             What::Orphan => {
                 result(session, format!("lost-{number}"), ResultStatus::Completed, text())
             }
-            // What is open when the loop asks is never answered: the call was interrupted.
+            // What is open when the loop asks was interrupted; its result comes late, if at all.
             What::Asks(moment) => {
-                open.clear();
+                left.append(&mut open);
                 match size % 4 {
                     0 => {
                         let usage = Usage { uncached: 500 * size as u64, ..Usage::default() };

@@ -44,7 +44,7 @@ pub struct Everything(EverythingConfig);
 
 impl Filter for Everything {
     fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
-        if context.history.unanswered().is_some_and(|(_, open)| !open.is_empty()) {
+        if !context.history.open_calls().is_empty() {
             return Err(Why::new("open-calls", "results of the newest calls are still to come"));
         }
         let mut spoken = Spoken::of(context);

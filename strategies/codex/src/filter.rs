@@ -118,7 +118,7 @@ fn cut_parts(context: &StageContext<'_>, pos: Pos, shown: &Message, budget: usiz
 
 impl Filter for Users {
     fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
-        if context.history.unanswered().is_some_and(|(_, open)| !open.is_empty()) {
+        if !context.history.open_calls().is_empty() {
             return Err(Why::new("open-calls", "results of the newest calls are still to come"));
         }
         let mut spoken = Spoken::of(context);

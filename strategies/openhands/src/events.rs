@@ -7,7 +7,7 @@
 use crate::pressure::is_event;
 use foldback_core::log::{Message, Part, PartKind};
 use foldback_core::stage::StageContext;
-use foldback_core::view::{PartPos, Place};
+use foldback_core::view::{PartPos, Place, Pos};
 use foldback_stages::filter::Spoken;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -121,7 +121,7 @@ impl Events {
     }
 
     /// Whether it may be cut in front of each event, and behind the last one. `groups` keeps every message of a call's group
-    /// together and waits only for results of the newest answer; else a call is open until its first result.
+    /// together and waits for the results of calls that are open; else a call is open until its first result.
     pub(crate) fn cuts(&self, context: &StageContext<'_>, groups: bool) -> Vec<bool> {
         let mut cuts = vec![true; self.events.len() + 1];
         if groups {
@@ -186,11 +186,11 @@ impl Events {
         }
     }
 
-    /// The first event of the newest answer, where results of its calls did not come yet.
+    /// The first event of the first answer whose results are still waited for.
     pub(crate) fn waits_at(&self, context: &StageContext<'_>) -> Option<usize> {
-        let (pos, open) = context.history.unanswered()?;
-        open.first()?;
-        let message = self.spoken.messages.iter().rposition(|at| *at == pos)?;
+        let open = context.history.open_calls();
+        let waits = |at: &Pos| open.iter().any(|(pos, _)| pos == at);
+        let message = self.spoken.messages.iter().position(waits)?;
         self.begins(message)
     }
 }

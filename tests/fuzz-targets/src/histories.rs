@@ -63,7 +63,7 @@ fn holds(session: &Session, strategy: &Arc<Strategy>, options: &ReplayOptions) {
 }
 
 /// An input: turns of an agent, with what goes wrong in some. The user speaks between the results of one answer or
-/// before them, results fail or never come, and answers are cut.
+/// before them, results fail, never come or come after the next answers, and answers are cut.
 pub(crate) fn history(_: &[&[u8]], dice: &mut Dice) -> Vec<u8> {
     let mut bytes = vec![dice.below(256) as u8];
     for _ in 0..1 + dice.below(4) {
@@ -72,8 +72,10 @@ pub(crate) fn history(_: &[&[u8]], dice: &mut Dice) -> Vec<u8> {
             let calls = dice.below(3);
             bytes.extend([byte(What::Calls), calls as u8]);
             for _ in 0..=calls {
-                match dice.below(10) {
+                match dice.below(12) {
                     0 => continue,
+                    // The call stays open, and one that an earlier answer left open may have its result.
+                    10 | 11 => bytes.extend([byte(What::Late), size(dice)]),
                     1 => {
                         bytes.extend([byte(What::User), size(dice), byte(What::Result), size(dice)])
                     }

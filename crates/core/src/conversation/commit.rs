@@ -210,6 +210,7 @@ impl Conversation {
         for meter in &mut self.meters {
             meter.relayout(&self.view);
         }
+        self.reunite(fold.history_len);
         self.revision += 1;
         Some(fold.id)
     }

@@ -12,6 +12,7 @@
 
 mod breaker;
 mod commit;
+mod late;
 mod pipeline;
 mod replay;
 mod report;
@@ -147,6 +148,7 @@ impl Conversation {
             self.close_breaker();
         }
         self.view.append(pos);
+        self.reunite(pos);
         self.revision += 1;
         pos
     }
@@ -285,6 +287,7 @@ impl Conversation {
             for meter in &mut self.meters {
                 meter.relayout(&self.view);
             }
+            self.reunite(0);
             self.revision += 1;
         }
     }

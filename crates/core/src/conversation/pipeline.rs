@@ -420,7 +420,11 @@ impl Conversation {
                 0 => (Outcome::Unchanged(why), written().next().is_some()),
                 _ => (Outcome::Failed(why), true),
             })?;
-        if self.strategy.guards.continuation && self.has_finished() {
+        let guards = self.strategy.guards;
+        // Behind a call whose result is still to come nothing may be said.
+        if guards.continuation && self.has_finished()
+            || guards.pairs && !self.history.open_calls().is_empty()
+        {
             self.drop_continue(&mut arrangement);
         }
         let Arrangement { entries, mut layout, mut edits, reasons, tables } = arrangement;
@@ -450,7 +454,7 @@ impl Conversation {
         }))
     }
 
-    /// Leaves out the message that would tell a model to go on that had finished. It is the last entry:
+    /// Leaves out the message that would tell a model to go on that had finished, or that waits for results. It is the last entry:
     /// what it continues stands before it.
     fn drop_continue(&self, arrangement: &mut Arrangement) {
         let last = arrangement.entries.last();

@@ -121,6 +121,12 @@ pub struct Violation {
     pub detail: String,
 }
 
+/// What is worse than a rule for the same call: a result that the history sends where no call is found for it is not
+/// broken anew where a view has the call, and something was said in between.
+fn worse_rule(rule: &str) -> Option<&'static str> {
+    (rule == rule::RESULT_NOT_FIRST).then_some(rule::RESULT_WITHOUT_CALL)
+}
+
 impl Violation {
     /// What makes two violations the same one, in a view and in the history underneath.
     fn key(&self) -> (Dialect, &'static str, &str, Option<&str>) {
@@ -158,13 +164,14 @@ pub fn caused_by_strategy(view: &[Violation], inherited: &[Violation]) -> Vec<Vi
     for violation in inherited {
         *had.entry(violation.key()).or_default() += 1;
     }
+    let worse = |(dialect, rule, message, call)| Some((dialect, worse_rule(rule)?, message, call));
     view.iter()
         .filter(|violation| match had.get_mut(&violation.key()) {
             Some(left) if *left > 0 => {
                 *left -= 1;
                 false
             }
-            _ => true,
+            _ => worse(violation.key()).is_none_or(|worse| !had.contains_key(&worse)),
         })
         .cloned()
         .collect()

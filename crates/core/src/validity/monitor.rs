@@ -3,7 +3,7 @@
 use super::checker::Checker;
 use super::ledger::{Broken, Rank};
 use super::names::{Named, Names};
-use super::{Dialect, Violation, caused_by_strategy};
+use super::{Dialect, Violation, caused_by_strategy, worse_rule};
 use crate::conversation::Conversation;
 use crate::delta::{Cursor, ViewDelta};
 use crate::log::PartKind;
@@ -92,7 +92,9 @@ impl Monitor {
             let mut caused = Vec::new();
             for (broken, rank) in changed {
                 let tally = tallies.get(&broken).copied().unwrap_or_default();
-                if tally.view > tally.log {
+                let worse = worse_rule(broken.rule).map(|rule| Broken { rule, ..broken });
+                let worse = worse.and_then(|worse| tallies.get(&worse));
+                if tally.view > tally.log && worse.is_none_or(|worse| worse.log == 0) {
                     caused.push((rank, broken.violation(dialect, names)));
                 }
                 if tally.log > 0 {

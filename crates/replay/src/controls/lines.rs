@@ -4,15 +4,17 @@
 use super::clairvoyant::seeing;
 use crate::index::{EditNeed, Id, Index, LogPart};
 use crate::verbatim::PieceId;
+use foldback_core::meter::LastText;
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
 use foldback_core::registry::Invalid;
 use foldback_core::stage::{Pruner, Pruning, StageContext};
 use foldback_core::strategy::Strategy;
 use foldback_core::view::EditKind;
-use foldback_stages::pruner::{Evict, EvictConfig};
+use foldback_core::work;
+use foldback_stages::pruner::{Candidate, Evict, EvictConfig, nothing_left};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -65,19 +67,30 @@ struct Lines {
     heard: Mutex<Heard>,
 }
 
-/// How far the conversation is.
+/// How far the conversation is, and which of its results may be cleared. A result that would not get smaller is looked
+/// at again when a call that takes something from it was made, so that a session in which no result gets smaller
+/// does not cost the square of its results.
 #[derive(Debug, Default)]
 struct Heard {
     /// By position, the ordinal of the message in the log; `None` for what a compaction wrote.
     ordinals: Vec<Option<usize>>,
     log: usize,
     calls: usize,
+    /// Number of results that were heard of, and of edits.
+    results: usize,
+    edits: usize,
+    /// Results, by their number, that may get smaller.
+    awake: BTreeSet<usize>,
+    /// Those that would not, by the number of calls from which on they may.
+    asleep: BTreeMap<usize, Vec<usize>>,
+    sleeping: usize,
 }
 
 impl Heard {
     fn update(&mut self, context: &StageContext<'_>) {
-        if context.history.len() < self.ordinals.len() {
-            // Another conversation.
+        let edits = context.view.edits().len();
+        if context.history.len() < self.ordinals.len() || edits < self.edits {
+            // Another conversation, or something was undone.
             *self = Self::default();
         }
         for pos in self.ordinals.len()..context.history.len() {
@@ -90,6 +103,40 @@ impl Heard {
             self.log += 1;
             self.calls += usize::from(message.is_answer());
         }
+        let results = context.meter.results().len();
+        self.awake.extend(self.results..results);
+        (self.results, self.edits) = (results, edits);
+        while let Some(slept) = self.asleep.first_entry().filter(|slept| *slept.key() <= self.calls)
+        {
+            let woken = slept.remove();
+            self.sleeping -= woken.len();
+            self.awake.extend(woken);
+        }
+    }
+
+    /// The results that may get smaller, by their numbers; oldest first.
+    fn candidates(&mut self, context: &StageContext<'_>, evict: &Evict) -> Vec<(usize, Candidate)> {
+        let mut last = LastText::default();
+        let mut candidates = Vec::new();
+        work::count(self.awake.len() as u64);
+        self.awake.retain(|number| {
+            let result = &context.meter.results()[*number];
+            if !context.view.is_visible(result.at.item) {
+                return true;
+            }
+            let standing = Some(result).filter(|result| !result.is_cleared());
+            let candidate = standing.and_then(|result| evict.candidate(context, result, &mut last));
+            candidates.extend(candidate.map(|candidate| (*number, candidate)));
+            candidate.is_some()
+        });
+        candidates
+    }
+
+    /// A result would not get smaller before so many calls were made; `None` for ever.
+    fn sleep(&mut self, number: usize, until: Option<usize>) {
+        self.awake.remove(&number);
+        self.asleep.entry(until.unwrap_or(usize::MAX)).or_default().push(number);
+        self.sleeping += 1;
     }
 }
 
@@ -124,14 +171,21 @@ fn taken(index: &Index) -> ByResult {
 }
 
 impl Lines {
+    /// What is still taken from a result when call `call` is about to be made.
+    fn later(&self, at: LogPart, call: usize) -> &[(usize, Taken)] {
+        let taken = self.taken.get(&at).map_or(&[][..], |taken| taken);
+        &taken[taken.partition_point(|(by, _)| *by < call)..]
+    }
+
     /// What replaces a result when call `call` is about to be made.
     fn text(&self, at: LogPart, shown: &str, call: usize) -> String {
         let mut out = self.placeholder.clone();
-        let Some(taken) = self.taken.get(&at) else {
+        let later = self.later(at, call);
+        if later.is_empty() {
             return out;
-        };
-        let later = &taken[taken.partition_point(|(by, _)| *by < call)..];
+        }
         let lines: Vec<&str> = shown.split('\n').collect();
+        work::count((lines.len() + later.len()) as u64);
         let mut kept = BTreeSet::new();
         let mut references = BTreeSet::new();
         let mut listings = BTreeSet::new();
@@ -202,15 +256,21 @@ impl Pruner for Lines {
     }
 
     fn prune(&self, context: &StageContext<'_>) -> Pruning {
-        let demand = match self.evict.demand(context) {
+        let (reclaim, why) = match self.evict.excess(context) {
             Err(why) => return Pruning::Nothing(why),
-            Ok(demand) => demand,
+            Ok(excess) => excess,
         };
         let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
         heard.update(context);
+        let (numbers, candidates): (Vec<usize>, Vec<Candidate>) =
+            heard.candidates(context, &self.evict).into_iter().unzip();
+        let all = candidates.len() + heard.sleeping;
+        if all == 0 {
+            return Pruning::Nothing(nothing_left(&why));
+        }
         let (mut edits, mut gained, mut prunable) = (Vec::new(), 0, 0);
-        for candidate in self.evict.order(context, &demand.candidates) {
-            let candidate = demand.candidates[candidate];
+        for index in self.evict.order(context, &candidates) {
+            let candidate = candidates[index];
             let at = candidate.at;
             let Some(ordinal) = heard.ordinals.get(at.item).copied().flatten() else {
                 continue;
@@ -229,20 +289,20 @@ impl Pruner for Lines {
             );
             let gain = edit.before.saturating_sub(edit.after);
             if gain == 0 {
+                let later = self.later((ordinal, at.part), heard.calls);
+                heard.sleep(numbers[index], later.first().map(|(by, _)| by + 1));
                 continue;
             }
             gained += gain;
             prunable += candidate.tokens;
             edits.push(edit);
-            if gained >= demand.reclaim {
+            if gained >= reclaim {
                 break;
             }
         }
         let reason = format!(
-            "clears {} of {} tool results except for the lines that later calls reuse: {}",
+            "clears {} of {all} tool results except for the lines that later calls reuse: {why}",
             edits.len(),
-            demand.candidates.len(),
-            demand.reason
         );
         match edits.is_empty() {
             true => Pruning::Nothing(Why::new("nothing-to-clear", reason)),

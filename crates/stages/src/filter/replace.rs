@@ -36,7 +36,8 @@ impl Spoken {
     pub fn whole(&self, context: &StageContext<'_>, cut: usize) -> usize {
         let history = context.history;
         let index: BTreeMap<Pos, usize> = self.messages.iter().copied().zip(0..).collect();
-        let open = history.unanswered().and_then(|(pos, open)| open.first().and(index.get(&pos)));
+        let open = history.open_calls();
+        let open = open.iter().filter_map(|(pos, _)| index.get(pos)).min();
         let mut cut = open.map_or(cut, |open| cut.min(*open));
         let mut checked = self.messages.len();
         while cut < checked {

@@ -5,7 +5,7 @@
 
 use super::results::{DEFAULT_PLACEHOLDER, check_placeholder, gain, standing};
 use crate::usable::{Usable, check_shares};
-use foldback_core::meter::LastText;
+use foldback_core::meter::{LastText, MeteredResult};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
@@ -129,6 +129,23 @@ impl Evict {
     /// The window is not known, the request is not above the trigger, or there is no tool result that
     /// would get smaller.
     pub fn demand(&self, context: &StageContext<'_>) -> Result<Demand, Why> {
+        let (reclaim, reason) = self.excess(context)?;
+        let mut last = LastText::default();
+        let candidates: Vec<Candidate> = standing(context)
+            .filter_map(|result| self.candidate(context, result, &mut last))
+            .collect();
+        if candidates.is_empty() {
+            return Err(nothing_left(&reason));
+        }
+        Ok(Demand { reclaim, candidates, reason })
+    }
+
+    /// Tokens between the request and the target, and the comparison in words.
+    ///
+    /// # Errors
+    ///
+    /// The window is not known, or the request is not above the trigger.
+    pub fn excess(&self, context: &StageContext<'_>) -> Result<(u64, String), Why> {
         let EvictConfig { trigger, target, reserve_output, .. } = self.config;
         let Some(usable) = Usable::of(context.limits, reserve_output) else {
             return Err(Why::new("window-unknown", "the window of the model is not known"));
@@ -140,22 +157,18 @@ impl Evict {
         if request <= above {
             return Err(Why::new("below-threshold", reason));
         }
-        let mut last = LastText::default();
-        let candidates: Vec<Candidate> = standing(context)
-            .map(|result| Candidate {
-                at: result.at,
-                tokens: result.tokens,
-                gain: gain(context, result, &self.placeholder, &mut last),
-            })
-            .filter(|candidate| candidate.gain > 0)
-            .collect();
-        if candidates.is_empty() {
-            return Err(Why::new(
-                "nothing-to-clear",
-                format!("{reason}, but no tool result is left to clear"),
-            ));
-        }
-        Ok(Demand { reclaim: request - down_to, candidates, reason })
+        Ok((request - down_to, reason))
+    }
+
+    /// A result that stands, if clearing it gives something back.
+    pub fn candidate<'t>(
+        &'t self,
+        context: &StageContext<'_>,
+        result: &MeteredResult,
+        last: &mut LastText<'t>,
+    ) -> Option<Candidate> {
+        let gain = gain(context, result, &self.placeholder, last);
+        (gain > 0).then_some(Candidate { at: result.at, tokens: result.tokens, gain })
     }
 
     /// Clears candidates, given by index in the order in which they go, until the demand is met.
@@ -209,6 +222,11 @@ impl Evict {
         }
         order
     }
+}
+
+/// Why nothing is cleared where nothing can be.
+pub fn nothing_left(reason: &str) -> Why {
+    Why::new("nothing-to-clear", format!("{reason}, but no tool result is left to clear"))
 }
 
 /// A random number for a result at an eviction. It depends on the seed and on what happened, so a

@@ -16,6 +16,6 @@ mod placeholder;
 mod results;
 
 pub use clear_tool_uses::{AtLeast, ClearToolUses, ClearToolUsesConfig, Counted, Inputs};
-pub use evict::{Candidate, Demand, Evict, EvictConfig, Order};
+pub use evict::{Candidate, Demand, Evict, EvictConfig, Order, nothing_left};
 pub use keep_last::{KeepLast, KeepLastConfig, boundary};
 pub use results::DEFAULT_PLACEHOLDER;

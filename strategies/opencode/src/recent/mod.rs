@@ -77,7 +77,7 @@ struct Selection {
 
 impl Recent {
     fn select(&self, context: &StageContext<'_>) -> Result<Selection, Why> {
-        if context.history.unanswered().is_some_and(|(_, open)| !open.is_empty()) {
+        if !context.history.open_calls().is_empty() {
             return Err(Why::new("open-calls", "results of the newest calls are still to come"));
         }
         let all = stored::in_sight(context);
