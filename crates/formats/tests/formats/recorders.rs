@@ -219,10 +219,7 @@ fn what_pi_records() {
         &format!("{{\"type\":\"session\",\"id\":\"s\",\"cwd\":\"/\"}}\n{}\n", PI[0].lines),
         "pi",
     );
-    assert_eq!(
-        prompt.frame.text_of(foldback_core::SegmentKind::System).as_deref(),
-        Some("Be brief.")
-    );
+    assert_eq!(prompt.frame.text_of(foldback_core::SegmentKind::System), Some("Be brief."));
 }
 
 #[test]

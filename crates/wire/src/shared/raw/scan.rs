@@ -63,7 +63,8 @@ pub fn numbered_lines(text: &str) -> impl Iterator<Item = (usize, Range<usize>)>
 /// The objects that a line consists of, and what is left of it. A line that is one value, or that does not even
 /// begin with a whole object, is one piece.
 fn pieces(line: &str) -> Vec<Range<usize>> {
-    let whole = || vec![0..line.len()];
+    let all = 0..line.len();
+    let whole = || vec![all.clone()];
     if !may_be_several(line) {
         return whole();
     }
