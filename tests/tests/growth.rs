@@ -101,10 +101,13 @@ fn many_paths(calls: usize) -> Session {
     foldback_formats::read(text.as_bytes(), None).unwrap().remove(0)
 }
 
+/// Makes a control of a session that was read.
+type Control = fn(&Arc<Index>) -> Strategy;
+
 /// What a control sees of the future must not cost the square of it. Most calls of these sessions are over the window.
 #[test]
 fn the_steps_of_a_control_grow_with_the_session() {
-    let controls: [(&str, fn(&Arc<Index>) -> Strategy); 3] = [
+    let controls: [(&str, Control); 3] = [
         ("clairvoyant-lines", |index| {
             clairvoyant_lines(Arc::clone(index), EvictConfig::default()).unwrap()
         }),
