@@ -4,7 +4,7 @@
 //! study, a preset turns the guard off by name and is reported as such.
 
 use crate::history::History;
-use crate::moment::Moment;
+use crate::moment::{Moment, Trigger};
 use crate::outcome::Why;
 use crate::plan::{Layout, Plan, Slot};
 use crate::view::Pos;
@@ -22,7 +22,7 @@ pub struct Guards {
     /// A call and its results are shown together or not at all, and no view starts with a result. A result that comes
     /// after a fold has hidden its call brings the call back.
     pub pairs: bool,
-    /// A fold does not make the view larger.
+    /// A fold does not make the view larger, and one that nobody asked for makes it smaller.
     pub no_growth: bool,
     /// At most one automatic compaction between two answers of the model.
     pub repeat: bool,
@@ -71,14 +71,15 @@ impl Guards {
 
     /// Checks a plan; the reason names the guard that refuses it.
     pub fn check(&self, history: &History, plan: &Plan) -> Result<(), Why> {
-        if self.no_growth && plan.tokens_after > plan.tokens_before {
-            return Err(Why::new(
-                "no-gain",
-                format!(
-                    "the view would grow from {} to {} tokens",
-                    plan.tokens_before, plan.tokens_after
-                ),
-            ));
+        let (before, after) = (plan.tokens_before, plan.tokens_after);
+        // A person who compacts gets what there is, if it is no more.
+        let idle = after == before && plan.trigger == Trigger::Auto && plan.layout.is_some();
+        if self.no_growth && (after > before || idle) {
+            let detail = match idle {
+                true => format!("the view would have {after} tokens as before"),
+                false => format!("the view would grow from {before} to {after} tokens"),
+            };
+            return Err(Why::new("no-gain", detail));
         }
         if let (true, Some(layout)) = (self.pairs, &plan.layout) {
             check_pairs(history, layout)?;

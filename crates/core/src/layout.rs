@@ -123,8 +123,22 @@ impl Layout {
     }
 
     /// Shows a message that was hidden, where it stands in the history: before the first message of the log that came
-    /// after it. What stands in front stays there, since not every provider takes every message as the first one.
-    pub(crate) fn bring_back(&mut self, history: &History, pos: Pos, head: Option<Pos>) {
+    /// after it, or directly behind `call`, which was brought back before it: whatever a fold wrote in between would part
+    /// them. What stands in front stays there, since not every provider takes every message as the first one.
+    pub(crate) fn bring_back(
+        &mut self,
+        history: &History,
+        pos: Pos,
+        head: Option<Pos>,
+        call: Option<Pos>,
+    ) {
+        let alone = |at: Pos| Slot::Keep(at..at + 1);
+        if let Some(call) = call
+            && let Some(index) = self.slots.iter().position(|slot| *slot == alone(call))
+        {
+            self.slots.insert(index + 1, alone(pos));
+            return;
+        }
         let later = |range: &Range<Pos>| {
             let mut messages = history.range(range.start.max(pos)..range.end);
             let first = messages.find(|(at, message)| !message.is_entry() && Some(*at) != head);

@@ -21,7 +21,7 @@ fn each_kind_of_bad_input_is_told_and_ends_with_2() {
     let folder = tempfile::tempdir().unwrap();
     let good = write(folder.path(), "good.json", session());
     let empty = write(folder.path(), "empty.jsonl", b" \n");
-    let binary = write(folder.path(), "binary.json", [0xff, 0xfe, 0x00, 0x01]);
+    let binary = write(folder.path(), "binary.json", [0xff, 0x00, 0x01]);
     let other = write(folder.path(), "other.json", br#"{"a": 1}"#);
     let cut = write(folder.path(), "cut.json", &session().as_bytes()[..200]);
     let misspelt = write(

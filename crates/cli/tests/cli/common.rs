@@ -126,11 +126,12 @@ impl Recording {
 
     fn line(&mut self, mut line: Value) {
         let number = self.lines.len();
-        line["uuid"] = json!(format!("line-{number}"));
+        // Ids are unique: two files with the same ones hold the same history.
+        line["uuid"] = json!(format!("{}-line-{number}", self.id));
         line["sessionId"] = json!(self.id);
         line["timestamp"] = json!(format!("2026-01-01T00:{:02}:{:02}Z", number / 60, number % 60));
         if line["parentUuid"].is_null() && number > 0 && line["subtype"].is_null() {
-            line["parentUuid"] = json!(format!("line-{}", number - 1));
+            line["parentUuid"] = json!(format!("{}-line-{}", self.id, number - 1));
         }
         self.lines.push(line);
     }

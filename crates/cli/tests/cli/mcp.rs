@@ -184,7 +184,7 @@ fn only_files_below_the_folders_are_looked_at() {
     let rows = [
         ("inspect", json!({}), true, "2 sessions"),
         ("inspect", json!({ "path": inside }), true, "2 sessions"),
-        ("inspect", json!({}), true, "linked.jsonl: a link leads out of what may be read"),
+        ("inspect", json!({}), true, "2 files: a link leads out of what may be read"),
         ("inspect", json!({ "path": below("linked.jsonl") }), false, "not among the sessions"),
         ("inspect", json!({ "path": below("folder") }), false, "not among the sessions"),
         ("inspect", json!({ "path": below("again.jsonl") }), true, "tool calls    112"),
@@ -226,15 +226,15 @@ fn only_files_below_the_folders_are_looked_at() {
 #[test]
 fn errors_have_pages_like_answers() {
     let folder = tempfile::tempdir().unwrap();
-    for number in 0..400 {
-        crate::common::write(folder.path(), &format!("{number:0>100}.json"), "{}");
-    }
     let long = "x".repeat(40_000);
     let folder = folder.path().to_str().unwrap();
     let rows = [
-        ("inspect", json!({}), "more bytes: the same with \"offset\": "),
-        ("inspect", json!({ "offset": 16_000 }), "more bytes: the same with \"offset\": "),
         ("inspect", json!({ "path": long }), "more bytes: the same with \"offset\": "),
+        (
+            "inspect",
+            json!({ "path": long, "offset": 16_000 }),
+            "more bytes: the same with \"offset\": ",
+        ),
         ("explain", json!({ "path": folder, "preset": long }), "more bytes"),
         ("recall", json!({ "path": long, "query": "q" }), "more bytes"),
     ];

@@ -109,18 +109,17 @@ impl Carry {
         if self.user == CarryUser::None {
             return String::new();
         }
+        // The first one is found at the beginning, so that a fold reads no more than that for it.
+        let most = if self.user == CarryUser::First { 1 } else { usize::MAX };
         let mut all: Vec<(Pos, String)> = history
             .iter()
             .filter(|(_, message)| message.role == Role::User && !message.is_entry())
             .map(|(pos, message)| (pos, message.said()))
             .filter(|(_, said)| !said.trim().is_empty())
+            .take(most)
             .collect();
-        match self.user {
-            CarryUser::First => all.truncate(1),
-            CarryUser::Ends if all.len() > 2 => {
-                all.drain(1..all.len() - 1);
-            }
-            CarryUser::None | CarryUser::Ends | CarryUser::All => {}
+        if self.user == CarryUser::Ends && all.len() > 2 {
+            all.drain(1..all.len() - 1);
         }
         all.retain(|(pos, _)| hidden(*pos));
         // By importance: the task, the latest word, then backwards.

@@ -17,8 +17,11 @@ impl Conversation {
             }
             let hidden = |at: &Pos| !self.view.is_visible(*at) && !self.history.is_withdrawn(*at);
             let mut layout = self.view.layout().clone();
+            let mut before = None;
             for hidden in group.iter().copied().filter(hidden) {
-                layout.bring_back(&self.history, hidden, self.head().filter(|head| *head != pos));
+                let head = self.head().filter(|head| *head != pos);
+                layout.bring_back(&self.history, hidden, head, before);
+                before = Some(hidden);
             }
             self.view.set_layout(&self.history, layout);
             for meter in &mut self.meters {

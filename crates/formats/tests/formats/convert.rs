@@ -171,6 +171,7 @@ const WEIGHTY: &[&str] = &[
     "text",
     "blank text",
     "tool call",
+    "result without a call",
     "id of a tool call",
     "speaker of a text",
     "file or image",

@@ -67,7 +67,7 @@ fn whole_sessions_are_summarized_where_claude_code_did() {
     // file, preset, calls before which Claude Code compacted by itself, and the preset
     type Row = (&'static str, &'static str, &'static [usize], &'static [usize]);
     let cases: [Row; 10] = [
-        ("claude-code/cipherbox-1compact-233tools.jsonl", "claude-code", &[155], &[156]),
+        ("claude-code/cipherbox-1compact-233tools.jsonl", "claude-code", &[155], &[157]),
         ("claude-code/packmind-1compact.jsonl", "claude-code", &[83], &[84]),
         ("claude-code/entire-cli-2compact-1M.jsonl", "claude-code-2.1.17", &[72, 133], &[72, 178]),
         ("entireio-38-ecf75f2f1d-0-f.jsonl", "claude-code-2.1.17", &[115], &[115]),
