@@ -97,19 +97,3 @@ fn left(state: &ProgressState, out: &mut dyn Write) {
         (None, _) => write!(out, "computing the figures"),
     };
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_told_is_shown_in_the_display() {
-        let teller = Teller::default();
-        teller.tell("before there is one");
-        let progress = Progress(ProgressBar::hidden().with_message("2 files"));
-        teller.show(&progress);
-        assert_eq!(progress.0.message(), "2 files");
-        teller.clone().tell("request 1");
-        assert_eq!(progress.0.message(), "request 1");
-    }
-}
