@@ -7,7 +7,7 @@ use foldback_core::Limits;
 use foldback_core::conversation::Conversation;
 use foldback_core::guard::Guards;
 use foldback_core::log::{Message, Part};
-use foldback_core::moment::Moment;
+use foldback_core::moment::{Moment, Trigger};
 use foldback_core::plan::{Layout, Slot};
 use foldback_test_support::act::plan;
 use foldback_testkit::talk;
@@ -72,6 +72,8 @@ fn what_a_plan_may_show() {
     for (name, open, moment, kept, tail_from, expected) in rows {
         let conversation = history(open);
         let mut plan = plan(&conversation);
+        // It is worth it.
+        plan.tokens_before = 1;
         plan.moment = moment;
         let slots = kept.iter().cloned().map(Slot::Keep).collect();
         plan.layout = Some(Layout { slots, tail_from });
@@ -86,6 +88,25 @@ fn what_a_plan_may_show() {
         }
         let unguarded = Guards { pairs: false, ..Guards::default() };
         assert_eq!(unguarded.check(conversation.history(), &plan), Ok(()), "{name}, unguarded");
+    }
+}
+
+/// A fold of the same size is worth nothing, unless a person asked for it.
+#[test]
+fn a_fold_that_saves_nothing_is_refused() {
+    let conversation = history(false);
+    for (trigger, after, refused) in
+        [(Trigger::Auto, 9, false), (Trigger::Auto, 10, true), (Trigger::Manual, 10, false)]
+    {
+        let mut plan = plan(&conversation);
+        plan.trigger = trigger;
+        plan.layout = Some(Layout { slots: vec![Slot::Keep(0..3)], tail_from: 3 });
+        (plan.tokens_before, plan.tokens_after) = (10, after);
+        let code = Guards::default().check(conversation.history(), &plan).err();
+        let code = code.map(|why| why.code.to_string());
+        assert_eq!(code.as_deref(), refused.then_some("no-gain"), "{trigger:?} {after}");
+        let unguarded = Guards { no_growth: false, ..Guards::default() };
+        assert_eq!(unguarded.check(conversation.history(), &plan), Ok(()), "{trigger:?}");
     }
 }
 
