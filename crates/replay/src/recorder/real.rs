@@ -76,7 +76,7 @@ fn whole_sessions_are_summarized_where_claude_code_did() {
         ("entireio-76-74489fb0a9-3-f.jsonl", "claude-code", &[117], &[117]),
         ("entireio-83-a0bb2f3f73-0-f.jsonl", "claude-code", &[57], &[57]),
         ("entireio-f3-df91827bd6-0-f.jsonl", "claude-code", &[19], &[19]),
-        ("entireio-fc-99c919b212-0-f.jsonl", "claude-code", &[112], &[113]),
+        ("entireio-fc-99c919b212-0-f.jsonl", "claude-code", &[112], &[114]),
     ];
     for (file, preset, recorded, expected) in cases {
         let path = match file.contains('/') {
