@@ -2,6 +2,7 @@
 import { createRequire } from 'node:module';
 import * as given from './arguments.js';
 import { FoldbackError } from './error.js';
+import { Read } from './read.js';
 import { FORMS, answerIn, check, dump, protocolOf, protocolOfResponse } from './shapes.js';
 
 export { FoldbackError };
@@ -58,6 +59,7 @@ export class Conversation {
   #protocol;
   #known;
   #form;
+  #read = new Read();
   #engine;
 
   constructor(options = {}) {
@@ -113,11 +115,11 @@ export class Conversation {
     if (!this.#known) this.#become(protocolOf(messages, system));
     const form = this.#form;
     const offset = this.#offset(system);
-    const texts = messages.map((message, index) => {
-      const path = `/${form.list}/${index}`;
+    const text = (message, path) => {
       if (this.#protocol !== undefined) check(message, path, this.#protocol);
       return form.text(message, path);
-    });
+    };
+    const texts = messages.map((message, index) => this.#read.of(`/${form.list}/${index}`, message, text));
     if (offset > 0) texts.unshift(dump({ role: 'system', content: system }, '/system'));
     const body = form.body(texts, { model: this.#limits[2], system: offset > 0 ? undefined : system, tools });
     return engine(() => this.#engine.fold(body)).flatMap(({ number, text }) => {
@@ -160,6 +162,7 @@ export class Conversation {
     if (protocol === undefined) return;
     const before = this.#form;
     this.#form = FORMS[protocol];
+    this.#read = new Read();
     this.#known = true;
     if (this.#form.protocol !== before.protocol) this.#engine = this.#begun();
   }
