@@ -3,7 +3,7 @@
 use foldback_core::conversation::Conversation;
 use foldback_core::delta::ViewDelta;
 use foldback_core::meter::MeterId;
-use foldback_core::view::{PartPos, Place};
+use foldback_core::view::{PartPos, Place, Pos};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -82,6 +82,9 @@ pub struct RequestLog {
     latest: Vec<(u64, u64)>,
     /// By the hash of the first prefix that a request gave up, the requests before: these had it last.
     given_up: HashMap<u64, Vec<usize>>,
+    /// By message up to the last one with edits, their hash; 0 if it has none. A fold near the beginning sends all that
+    /// follows once more.
+    edits: Vec<u64>,
 }
 
 impl RequestLog {
@@ -160,13 +163,23 @@ impl RequestLog {
         meter: MeterId,
         call: Call,
     ) {
+        for at in &delta.edited {
+            self.edits.resize(self.edits.len().max(at.item + 1), 0);
+            self.edits[at.item] = edits_of(conversation, at.item);
+        }
         let counts = conversation.meter(meter);
         let frame = Block { key: u64::MAX, tokens: counts.frame_tokens() };
         let frame = self.requests.is_empty().then_some(frame);
+        let edits = std::mem::take(&mut self.edits);
+        let key = |place: Place| match place {
+            Place::Insert(index) => mix(!(index as u64)),
+            Place::Item(pos) => mix(pos as u64) ^ edits.get(pos).copied().unwrap_or_default(),
+        };
         let places = conversation.view().places().iter().skip(delta.same_places);
-        let blocks = places.map(|place| block(conversation, meter, *place));
+        let blocks = places.map(|place| Block { key: key(*place), tokens: counts.shown(*place) });
         let same = delta.same_places + usize::from(frame.is_none());
         self.push(same, frame.into_iter().chain(blocks), call);
+        self.edits = edits;
     }
 
     /// Bytes that it takes in memory, by estimate.
@@ -174,7 +187,8 @@ impl RequestLog {
         let requests = self.requests.capacity() * size_of::<SentRequest>();
         let given_up = self.given_up.capacity() * size_of::<(u64, Vec<usize>)>();
         let blocks = self.marks.capacity() * size_of::<u64>();
-        requests + given_up + blocks + self.latest.capacity() * size_of::<(u64, u64)>()
+        let edits = self.edits.capacity() * size_of::<u64>();
+        requests + given_up + blocks + edits + self.latest.capacity() * size_of::<(u64, u64)>()
     }
 
     fn tokens(&self) -> u64 {
@@ -196,20 +210,16 @@ impl RequestLog {
     }
 }
 
-fn block(conversation: &Conversation, meter: MeterId, place: Place) -> Block {
+/// Hash of what is laid over a message; 0 if nothing is.
+fn edits_of(conversation: &Conversation, pos: Pos) -> u64 {
     let mut hasher = DefaultHasher::new();
-    match place {
-        Place::Insert(index) => (1u8, index).hash(&mut hasher),
-        Place::Item(pos) => {
-            (0u8, pos).hash(&mut hasher);
-            let from = PartPos { item: pos, part: 0 };
-            let to = PartPos { item: pos + 1, part: 0 };
-            for (at, edit) in conversation.view().edits().range(from..to) {
-                (at.part, &*edit.text).hash(&mut hasher);
-            }
-        }
+    let (from, to) = (PartPos { item: pos, part: 0 }, PartPos { item: pos + 1, part: 0 });
+    let mut edits = conversation.view().edits().range(from..to).peekable();
+    if edits.peek().is_none() {
+        return 0;
     }
-    Block { key: hasher.finish(), tokens: conversation.meter(meter).shown(place) }
+    edits.for_each(|(at, edit)| (at.part, &*edit.text).hash(&mut hasher));
+    hasher.finish()
 }
 
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
