@@ -115,6 +115,8 @@ def judge_file(program: Foldback, file: Path, presets: list[str]) -> Findings:
     starts = exam_starts(rows)
     needs = {session.id: Needs(session) for session in sessions}
     recorder: Bills = defaultdict(bill.Bill)
+    by_label: dict[str, Bills] = {}
+    billed = 0
     for preset in presets:
         label = preset
         bills: Bills = defaultdict(bill.Bill)
@@ -135,6 +137,7 @@ def judge_file(program: Foldback, file: Path, presets: list[str]) -> Findings:
             if preset == "none":
                 sent = check_recorder(found, session, ours, rows, path)
                 bills_of_recorder(recorder, sent, Run(session, ours, [], [], []))
+                billed += 1
             over = add(over, check_calibrated(found, session, ours, theirs, f"{path} {label}"))
             exam = [call.number >= starts[path] for call in ours]
             kept, rereads = needs[session.id].replay(ours, exam)
@@ -148,6 +151,7 @@ def judge_file(program: Foldback, file: Path, presets: list[str]) -> Findings:
             add_bills(bills, Run(session, ours, asked, rereads, fired))
         if preset == "none":
             plain = bills
+        by_label[label] = bills
         if label in lines:
             check_bills(found, bills, lines[label], f"{file} {label}")
             check_ratios(found, bills, plain, report, lines[label])
@@ -156,6 +160,7 @@ def judge_file(program: Foldback, file: Path, presets: list[str]) -> Findings:
             found.share("calibrated over", over, told, 0, f"{file} {label}")
     if as_recorded.NAME in lines and plain:
         check_bills(found, recorder, lines[as_recorded.NAME], f"{file} {as_recorded.NAME}")
+        check_savings(found, report, {as_recorded.NAME: recorder, "none": plain}, by_label, billed)
     return found
 
 
@@ -375,6 +380,31 @@ def check_ratios(
     for metric, ratio in ratios.items():
         theirs = line["metrics"][metric]["value"]
         found.share(metric, ratio, theirs, DOLLARS, line["preset"])
+
+
+def check_savings(
+    found: Findings,
+    report: dict[str, Any],
+    bases: dict[str, Bills],
+    by_label: dict[str, Bills],
+    billed: int,
+) -> None:
+    """What presets save against the bill as recorded, or against none where all of it fits."""
+    base = report["base"]
+    if base is None or base["sessions"] != billed:
+        return
+    key = (report["reporting"]["regime"], False)
+    whole = bases[base["preset"]][key].usd
+    found.near("base", whole / billed, base["usd"], DOLLARS, base["preset"])
+    for line in report["presets"]:
+        if line["preset"] not in by_label or whole == 0:
+            continue
+        usd, saving = by_label[line["preset"]][key].usd, line["saving"]
+        found.share("saved ratio", usd / whole, saving["ratio"]["value"], DOLLARS, line["preset"])
+        saved = (whole - usd) / billed
+        told = saving["usd"]["value"]
+        # Of the base, since what is saved may be next to nothing.
+        found.gap("saved", abs(saved - told) / base["usd"], DOLLARS, saved, told, line["preset"])
 
 
 def check_retention(found: Findings, ours: Retention, line: dict[str, Any], where: str) -> None:

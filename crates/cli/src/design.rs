@@ -96,6 +96,7 @@ pub(crate) fn reporting(experiment: &Experiment, setup: &Setup) -> Result<Report
         regime: experiment.prices.clone(),
         primary: experiment.primary,
         margin: experiment.margin,
+        keep: Reporting::KEEP,
         seed: experiment.seed,
         draws: experiment.draws,
         split: experiment.split,

@@ -7,8 +7,22 @@ use foldback::{Options, Registry};
 use foldback_core::config::Header;
 use foldback_core::strategy::Kind;
 
-/// The group that is compared where no preset is named, together with the presets that have no group.
-const DEFAULT: &str = "seeds";
+/// What is compared where no preset is named: one current preset of each family that people use, and those that began
+/// here.
+const DEFAULT: [&str; 12] = [
+    "opencode-1.18",
+    "claude-code",
+    "codex",
+    "gemini-cli",
+    "pi",
+    "openhands",
+    "langchain-summarization",
+    "tunacode",
+    "window",
+    "tiered",
+    "brutus",
+    "indexed",
+];
 
 /// The name of all strategies together.
 const ALL: &str = "all";
@@ -41,13 +55,13 @@ impl Listed {
 
     /// The strategies of a group; without a name, those that are compared by default.
     fn members(&self, group: Option<&str>) -> Vec<&'static str> {
-        let is_in = |header: &Header| match group {
-            None => [DEFAULT, ""].contains(&header.group.as_str()),
+        let is_in = |name: &str, header: &Header| match group {
+            None => DEFAULT.contains(&name),
             Some(ALL) => true,
             Some(group) => !group.is_empty() && header.group == group,
         };
         let strategies = self.0.iter().filter(|(_, header)| header.kind == Kind::Strategy);
-        strategies.filter(|(_, header)| is_in(header)).map(|(name, _)| *name).collect()
+        strategies.filter(|(name, header)| is_in(name, header)).map(|(name, _)| *name).collect()
     }
 
     /// The strategies of a group, if that is what is named: presets go before groups.
@@ -91,7 +105,7 @@ impl Listed {
         let mut groups: Vec<&str> = self.0.iter().map(|(_, header)| &*header.group).collect();
         groups.sort_unstable();
         groups.dedup();
-        let other = groups.into_iter().filter(|group| ![DEFAULT, "", ALL].contains(group));
+        let other = groups.into_iter().filter(|group| !["", ALL].contains(group));
         let more: Vec<&str> = other.chain([ALL]).collect();
         (all.len() > by_default.len()).then(|| format!("--preset {}", more.join(", ")))
     }

@@ -58,7 +58,7 @@ fn asked(summaries: &SummaryArgs) -> [(&'static str, Option<String>); 2] {
 }
 
 /// The options that both commands need.
-fn flags(model: &ModelArgs) -> [(&'static str, Option<String>); 4] {
+pub(crate) fn flags(model: &ModelArgs) -> [(&'static str, Option<String>); 4] {
     let number = |number: Option<u64>| number.map(|number| number.to_string());
     [
         ("--window", number(model.window)),

@@ -98,6 +98,33 @@ pub(crate) fn error(error: &Error) {
     let _ = writeln!(anstream::stderr().lock(), "{} {}", sign.bold(), plain::text(&error));
 }
 
+/// Prints the result of a comparison as [`print`] does, with the marks of presets in color.
+pub(crate) fn screen(text: &str) -> Result<(), Error> {
+    use owo_colors::OwoColorize as _;
+    let mut out = anstream::stdout().lock();
+    for line in plain::text(text).lines() {
+        let written = match (line.strip_prefix('★'), line.strip_prefix('✗')) {
+            (Some(rest), _) => writeln!(out, "{}{rest}", "★".green()),
+            (_, Some(rest)) => writeln!(out, "{}{rest}", "✗".red()),
+            _ => writeln!(out, "{line}"),
+        };
+        written.map_err(Error::Output)?;
+    }
+    out.flush().map_err(Error::Output)
+}
+
+/// Refuses an output that can't be written, before anything is computed.
+pub(crate) fn check(path: &Path) -> Result<(), Error> {
+    let fail = |error: std::io::Error| Error::File { path: path.to_owned(), error };
+    let Target::File(file) = Target::of(path).map_err(fail)? else { return Ok(()) };
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match std::fs::metadata(folder.unwrap_or(Path::new("."))) {
+        Ok(found) if !found.is_dir() => Err(fail(std::io::ErrorKind::NotADirectory.into())),
+        Ok(_) => Ok(()),
+        Err(error) => Err(fail(error)),
+    }
+}
+
 /// Writes a report for people: to standard output as [`print`] does, to a file as it is.
 pub(crate) fn report(path: Option<&Path>, text: &str) -> Result<(), Error> {
     match path.filter(|path| !is_stdout(path)) {

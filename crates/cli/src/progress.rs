@@ -10,7 +10,8 @@ use std::time::Duration;
 /// ends.
 const TICK: Duration = Duration::from_millis(200);
 
-/// Steps that are counted, with an estimated total: how many sessions files hold is unknown before they are read.
+/// Steps that are counted. Their total is one of files. It is no longer shown once there are more: how many sessions files
+/// hold is unknown before they are read.
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
@@ -36,24 +37,20 @@ impl Progress {
         if !output::shows_progress() {
             return Self(ProgressBar::hidden());
         }
-        let template = format!(
-            "{{spinner}} {{bar:20}} {{pos}} of {{len}} {steps}, {{elapsed}}, {{left}}; {{msg}}"
-        );
+        let template =
+            format!("{{spinner}} {{bar:20}} {{done}} {steps}, {{elapsed}}, {{left}}; {{msg}}");
         let style = ProgressStyle::with_template(&template);
         let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
         let bar = ProgressBar::new(total as u64)
-            .with_style(style.with_key("left", left))
+            .with_style(style.with_key("done", done).with_key("left", left))
             .with_message(what);
         bar.enable_steady_tick(TICK);
         Self(bar)
     }
 
-    /// A step is done. If there are more than expected, the last one known is not the last.
+    /// A step is done.
     pub(crate) fn step(&self) {
         self.0.inc(1);
-        if self.0.length().is_some_and(|total| total < self.0.position()) {
-            self.0.inc_length(1);
-        }
     }
 }
 
@@ -86,6 +83,14 @@ impl Drop for Progress {
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }
+}
+
+/// How many steps are done, and of how many as long as that can be.
+fn done(state: &ProgressState, out: &mut dyn Write) {
+    let _ = match state.len().filter(|total| state.pos() <= *total) {
+        Some(total) => write!(out, "{} of {total}", state.pos()),
+        None => write!(out, "{}", state.pos()),
+    };
 }
 
 /// How long it will take, once known.

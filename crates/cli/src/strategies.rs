@@ -8,6 +8,7 @@ use crate::summaries::{Choice, refuse_models};
 use crate::{input, output};
 use foldback::{Compiled, Document, Options, Registry};
 use foldback_core::Limits;
+use foldback_core::config::nearest;
 use foldback_core::provider::Asks;
 use foldback_core::registry::{Build, StageKind};
 use foldback_core::stage::Estimator;
@@ -233,7 +234,8 @@ pub(crate) fn check_window(strategy: &Strategy, limits: Limits) -> Result<(), Er
 pub(crate) fn check_regime(setup: &Setup, name: &str) -> Result<(), Error> {
     match setup.regime(name) {
         Err(known) if name != OWN => Err(Error::Usage(format!(
-            "no price regime is called `{name}`; known are {}, {OWN}",
+            "no price regime is called `{name}`{}; known are {}, {OWN}",
+            nearest(name, known.iter().copied()),
             known.join(", ")
         ))),
         _ => Ok(()),

@@ -28,8 +28,8 @@ pub(crate) enum Value<'a> {
     Count(u64),
     /// A count of defects; whether they stand out.
     Faults(u64, bool),
-    /// Requests that were refused, whether some were sent anyway, and those sent over by their calibrated size.
-    Over(u64, bool, u64),
+    /// Requests that were sent over the window, and those that are over it by their calibrated size.
+    Over(u64, u64),
     /// Words.
     Text(String),
     /// A name, such as that of another preset.
@@ -162,7 +162,8 @@ pub(crate) const HEADLINE: [(&str, &str, &[Column]); 6] = [
             COST, narrow, "the bill for input, output and summaries under {regime}, in percent of \
                 that without compaction"
                 => |line| &line.preset.metrics.cost_ratio;
-            "saved", wide, "dollars saved per session against no compaction"
+            "saved", wide, "dollars saved per session against what the recorders sent; where that is not known for all \
+                sessions, against no compaction in those where all of it fits"
                 => |line| saved(line);
             "worst", narrow, "the same if everything missed were read again"
                 => |line| Value::AtMost(line.dollars.worst());
@@ -262,8 +263,8 @@ pub(crate) const ACTIVITY: [Column; 9] = columns! {
     "input", narrow, "all requests together in {tokens}, relative to no compaction"
         => |line| Value::Part(line.input_ratio);
     "peak", narrow, "the largest request in {tokens}" => |line| Value::Tokens(Some(line.peak_tokens));
-    "over", narrow, "requests that the provider would have refused as too large, by {tokens}; ~ how many \
-        of those sent are over the window by their calibrated size"
+    "over", narrow, "requests that were over the window when they were sent, by {tokens}, and could have been \
+        made to fit; ~ how many are by their calibrated size"
         => |line| over(line);
     "folds", narrow, "summaries or drops"
         => |line| Value::Count(line.compactions - line.prune_operations);
@@ -284,7 +285,7 @@ fn place(line: Line<'_>) -> (Value<'_>, Option<String>) {
 fn over(line: Line<'_>) -> (Value<'_>, Option<String>) {
     let gate = &line.gate;
     let over = gate.more_calibrated().unwrap_or_default();
-    (Value::Over(line.overflow_calls, gate.sent_over > 0, over), calibrated(line))
+    (Value::Over(gate.sent_over, over), calibrated(line))
 }
 
 /// What is over by the calibrated size, in words.
@@ -302,7 +303,7 @@ fn verbatim(line: Line<'_>) -> Value<'_> {
 }
 
 fn saved(line: Line<'_>) -> Value<'_> {
-    let saved = line.dollars.saved_a_session();
+    let saved = line.saving.as_ref().and_then(|saving| saving.usd.value);
     let digits = decimals(line.dollars.a_session().unwrap_or_default());
     saved.map_or(Value::Share(None), |saved| Value::Text(dollars(saved, digits)))
 }

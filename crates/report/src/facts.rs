@@ -17,6 +17,11 @@ pub(crate) fn formats(corpus: &CorpusSummary) -> String {
     formats.join(", ")
 }
 
+/// A share in whole percent: `95%`.
+pub(crate) fn whole_percent(share: f64) -> String {
+    format!("{:.0}%", share * 100.0)
+}
+
 /// Model calls and user turns of all sessions.
 pub(crate) fn calls_and_turns(corpus: &CorpusSummary) -> (usize, usize) {
     let sessions = corpus.sessions.iter();

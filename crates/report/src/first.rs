@@ -5,9 +5,11 @@
 
 use crate::facts;
 use crate::number::{change, count, decimals, dollars, grouped};
-use crate::terminal::{ALWAYS, Head, Width, lay_out, shortened, wrap};
+use crate::terminal::{ALWAYS, Head, Rules, Width, lay_out, shortened, wrap};
 use foldback_replay::Comparison;
-use foldback_replay::compare::{Answer, Metric, PresetLine, Remark, Standing};
+use foldback_replay::compare::{
+    Answer, Base, MUCH_FORGOTTEN, PresetLine, Remark, Saving, Standing, Verdict,
+};
 use unicode_width::UnicodeWidthStr as _;
 
 /// Columns of the screen at most.
@@ -16,26 +18,12 @@ const COLUMNS: usize = 80;
 const LINES: usize = 25;
 /// Presets that are shown at least.
 const LEAST: usize = 3;
-/// The number of presets from which the legend takes precedence over them.
-const ENOUGH: usize = 8;
+/// Headings that may have no room.
+const SAVED: &str = "saved";
+const KEPT: &str = "kept";
+const REMARK: &str = "what stands out";
 /// Lines of a table other than its rows.
-const FRAME: usize = 4;
-
-/// What headings, marks and words mean.
-const LEGEND: [&str; 9] = [
-    "bill: change against none, 95% interval",
-    "kept: % of what later calls needed of older results",
-    "★ nothing is cheaper and keeps as much",
-    "saved: dollars per session",
-    "✗ no provider accepts it",
-    "tie: the bill may be that of none",
-    "! the verbatim judge differs",
-    "reread: results to read again per 100 calls",
-    "~ by calibrated size",
-];
-
-/// Controls that are listed first: chance, foresight, and keeping next to nothing.
-const TELLING: [&str; 3] = ["random", "clairvoyant", "keep-last-1"];
+const FRAME: usize = 2;
 
 /// What the command adds.
 #[derive(Clone, Copy, Debug)]
@@ -53,21 +41,21 @@ pub fn screen(comparison: &Comparison, width: Width, commands: Commands<'_>) -> 
     let columns = width.table.min(COLUMNS);
     let answer = comparison.answer(commands.named);
     let page = Page { comparison, answer, columns };
-    let head = page.head();
-    let legend = page.legend();
-    // Of the legend there is as much as leaves room for the presets.
-    let left = |tail: &str| LINES.saturating_sub(lines(&head) + lines(tail) + FRAME);
-    let enough = page.answer.shown.len().min(ENOUGH);
-    let tails = (0..=legend.len()).rev().map(|items| page.tail(&legend[..items], commands));
-    let (mut room, mut tail) = (0, String::new());
-    for shorter in tails {
-        (room, tail) = (left(&shorter), shorter);
-        if room >= enough {
-            break;
-        }
-    }
-    let mut out = head;
-    page.presets(&mut out, room.max(LEAST));
+    let mut out = page.head();
+    let all = page.answer.shown.len();
+    // The legend explains what is on the screen. Fewer presets may need less of it.
+    let used = |fits: usize, tail: &str| {
+        let more = usize::from(fits < all);
+        lines(&out) + FRAME + fits + more + lines(tail)
+    };
+    let tails = (LEAST.min(all)..=all).rev().map(|fits| (fits, page.tail(fits, commands)));
+    let mut least = None;
+    let fitting = tails.into_iter().find(|(fits, tail)| {
+        least = Some((*fits, tail.clone()));
+        used(*fits, tail) <= LINES
+    });
+    let (fits, tail) = fitting.or(least).unwrap_or_default();
+    page.presets(&mut out, fits);
     out.push_str(&tail);
     out
 }
@@ -88,7 +76,7 @@ impl Page<'_> {
         wrap(out, "", "  ", text, width);
     }
 
-    /// What was compared, and the bills that presets are compared with.
+    /// What was compared, the verdict, and the bill that it goes by.
     fn head(&self) -> String {
         let mut out = String::new();
         let corpus = &self.comparison.corpus;
@@ -110,86 +98,140 @@ impl Page<'_> {
         self.say(
             &mut out,
             &format!(
-                "{}, {}{acted}{skipped}",
+                "{} of {}, {}{acted}{skipped}",
                 count(corpus.imported as u64, "session"),
+                count(corpus.clusters as u64, "task"),
                 count(calls as u64, "model call"),
             ),
         );
-        self.say(&mut out, &self.baselines());
+        if let Some(verdict) = self.verdict() {
+            self.say(&mut out, &verdict);
+        }
+        if let Some(base) = &self.comparison.base {
+            self.say(&mut out, &self.base(base));
+        }
         out.push('\n');
         out
     }
 
-    fn baselines(&self) -> String {
-        let bill = |line: &PresetLine| self.dollars(line.dollars.a_session());
-        let none = |requests: &str| {
-            self.comparison.baseline().map_or_else(String::new, |none| {
-                let over = match none.gate.sent_over + none.gate.unfittable {
-                    0 => String::new(),
-                    over => format!(", {}{requests} over the window", grouped(over)),
-                };
-                format!("{}: {} a session{over}", none.name(), bill(none))
-            })
-        };
-        let mut recorded = String::new();
-        if let Some(line) = self.answer.recorded {
-            let ratio = line.metrics.cost_ratio.value.map(change);
-            let known = line.dollars.n;
-            let known = (known < self.comparison.corpus.imported)
-                .then(|| format!("{} known", grouped(known as u64)));
-            let more: Vec<String> = ratio.into_iter().chain(known).collect();
-            recorded = format!("; as recorded: {} ({})", bill(line), more.join(", "));
-        }
-        // The noun, where one line has room for it.
-        let text = none(" requests") + &recorded;
-        if text.width() <= self.columns { text } else { none("") + &recorded }
+    /// The answer in a sentence or two.
+    fn verdict(&self) -> Option<String> {
+        let keep = facts::whole_percent(self.comparison.reporting.keep);
+        Some(match self.comparison.verdict() {
+            Verdict::Nothing if self.answer.idle.is_empty() => return None,
+            Verdict::Nothing if self.comparison.base.is_none() => {
+                "No verdict: no session could be billed.".to_owned()
+            }
+            Verdict::Nothing => "No verdict: no preset that a provider takes acted.".to_owned(),
+            Verdict::Few(tasks) => format!(
+                "Only {}: too few to rank presets. They stand in the order of their bills.",
+                count(tasks as u64, "task")
+            ),
+            Verdict::Cheapest { best, cheaper } => {
+                let cheaper = cheaper.map_or_else(String::new, |line| {
+                    let name = self.name(line);
+                    format!(" {name} is cheaper ({}) and keeps {}%.", bill(line), kept(line))
+                });
+                format!(
+                    "{} is the cheapest that keeps {keep} of what was needed: it {}.{cheaper}",
+                    self.name(best),
+                    self.saves(best),
+                )
+            }
+            Verdict::NoneKeeps(most) => format!(
+                "No preset keeps {keep} of what was needed. {} keeps most, {}%: it {}.",
+                self.name(most),
+                kept(most),
+                self.saves(most),
+            ),
+        })
     }
 
-    /// The table, and how many presets it has no room for.
-    fn presets(&self, out: &mut String, room: usize) {
+    /// `saves $0.52 a session (0.10 to 0.95), 8% of the bill as recorded`.
+    fn saves(&self, line: &PresetLine) -> String {
+        let Some(Saving { ratio, usd }) = &line.saving else { return "has no bill".to_owned() };
+        let (Some(value), Some(part)) = (usd.value, ratio.value) else {
+            return "has no bill".to_owned();
+        };
+        let (verb, sign) = if value < 0.0 { ("costs", -1.0) } else { ("saves", 1.0) };
+        let more = if value < 0.0 { " more" } else { "" };
+        let ends = usd.lo.zip(usd.hi).map(|(lo, hi)| (lo * sign, hi * sign));
+        let interval = ends.map_or_else(String::new, |(a, b)| {
+            format!(" ({} to {})", self.amount(a.min(b)), self.amount(a.max(b)))
+        });
+        let of = match self.comparison.base.as_ref().map(|base| base.preset.as_str()) {
+            Some("none") => "of the bill of none",
+            _ => "of the bill as recorded",
+        };
+        let part = facts::whole_percent((1.0 - part).abs());
+        format!("{verb} {}{more} a session{interval}, {part} {of}", self.amount(value * sign))
+    }
+
+    fn base(&self, base: &Base) -> String {
+        let usd = self.amount(base.usd);
+        match base.preset.as_str() {
+            "none" if base.sessions < self.comparison.corpus.imported => format!(
+                "base: none, {usd} a session, in the {} of {} where every request fits",
+                grouped(base.sessions as u64),
+                count(self.comparison.corpus.imported as u64, "session"),
+            ),
+            "none" => format!("base: none, {usd} a session"),
+            _ => {
+                let estimated = self
+                    .comparison
+                    .presets
+                    .iter()
+                    .any(|line| line.preset == base.preset && line.dollars.summaries_usd > 0.0);
+                let summaries =
+                    if estimated { ", the recorders' own summaries estimated" } else { "" };
+                format!("base: as recorded, {usd} a session{summaries}")
+            }
+        }
+    }
+
+    /// The table of so many presets, and how many it has no room for. Gives the headings that it has no room for.
+    fn presets(&self, out: &mut String, fits: usize) -> Vec<String> {
         let shown = &self.answer.shown;
         if shown.is_empty() {
-            return;
+            return Vec::new();
         }
-        let fits = if shown.len() > room { room.saturating_sub(1).max(1) } else { shown.len() };
         let standings = self.comparison.standings();
         let heads = [
             Head::names("  preset"),
             Head::number("bill", ALWAYS),
-            Head::number("saved", 3),
-            Head::number("kept", 4),
-            Head::number("reread", 1),
-            Head::words("what stands out", 2),
+            Head::number(SAVED, 3),
+            Head::number(KEPT, 4),
+            Head::words(REMARK, 2),
         ];
         let row = |at: &usize| {
             let line = &self.comparison.presets[*at];
             let mark = match standings[*at] {
                 _ if !line.gate.passed => "✗",
-                Standing::Front => "★",
-                Standing::Dominated(_) | Standing::Apart => " ",
+                Standing::Front if self.comparison.ranks() => "★",
+                _ => " ",
             };
-            let dash = || "–".to_owned();
+            let saved = line.saving.as_ref().and_then(|saving| saving.usd.value);
             vec![
                 format!("{mark} {}", self.name(line)),
-                bill(&line.metrics.cost_ratio),
-                self.dollars(line.dollars.saved_a_session()),
+                bill(line),
+                saved.map_or_else(|| "–".to_owned(), |usd| self.amount(usd)),
                 kept(line),
-                line.metrics.rereads_per_100_calls.value.map_or_else(dash, |n| format!("{n:.1}")),
                 line.remark().map_or_else(String::new, remark),
             ]
         };
-        lay_out(out, self.columns, &heads, shown.iter().take(fits).map(row).collect());
+        let rows = shown.iter().take(fits).map(row).collect();
+        let left_out = lay_out(out, self.columns, Rules::One, &heads, rows);
         if shown.len() > fits {
             let more = grouped((shown.len() - fits) as u64);
             out.push_str(&format!("  … {more} more with --full\n"));
         }
+        left_out
     }
 
-    /// Dollars, all with the decimals that the bill without compaction needs.
-    fn dollars(&self, usd: Option<f64>) -> String {
-        let bill = self.comparison.baseline().and_then(|line| line.dollars.a_session());
-        let decimals = decimals(bill.unwrap_or_default());
-        usd.map_or_else(|| "–".to_owned(), |usd| dollars(usd, decimals))
+    /// Dollars, all with the decimals that the base needs.
+    fn amount(&self, usd: f64) -> String {
+        let base = self.comparison.base.as_ref().map_or(usd, |base| base.usd);
+        dollars(usd, decimals(base))
     }
 
     /// The name of a preset, with its summarizer only if that is not the same for all.
@@ -204,48 +246,77 @@ impl Page<'_> {
         all.all(|other| other == first).then_some(first)
     }
 
-    /// What the headings and words in use mean, the least needed last.
-    fn legend(&self) -> Vec<&'static str> {
-        let lines = || self.answer.shown.iter().map(|at| &self.comparison.presets[*at]);
-        let is_there = |item: &str| match item.chars().next() {
-            Some('!') => lines().any(|line| line.good_by_one.is_some()),
-            Some('t') => lines().any(|line| line.remark() == Some(Remark::Tie)),
-            Some('~') => lines().any(|line| matches!(line.remark(), Some(Remark::Doubtful(_)))),
-            Some('✗') => lines().any(|line| !line.gate.passed),
-            _ => true,
+    /// What every heading, mark and word of a table of so many presets means.
+    fn legend(&self, fits: usize) -> String {
+        let shown = || self.answer.shown.iter().take(fits);
+        let lines = || shown().map(|at| &self.comparison.presets[*at]);
+        let standings = self.comparison.standings();
+        let starred =
+            self.comparison.ranks() && shown().any(|at| standings[*at] == Standing::Front);
+        let left_out = self.presets(&mut String::new(), fits);
+        let is_shown = |head: &str| !left_out.iter().any(|name| name == head);
+        let remarks = |wanted: fn(&Remark) -> bool| {
+            is_shown(REMARK) && lines().filter_map(PresetLine::remark).any(|remark| wanted(&remark))
         };
-        LEGEND.into_iter().filter(|item| is_there(item)).collect()
+        let base = match self.comparison.base.as_ref().map(|base| base.preset.as_str()) {
+            Some("none") => "none",
+            _ => "the bill as recorded",
+        };
+        let unknown = lines().any(|line| {
+            line.saving.as_ref().is_none_or(|saving| saving.usd.value.is_none())
+                || line.metrics.frr_obs_far.value.is_none()
+        });
+        let items = [
+            (true, format!("bill: change against {base}, with its 95% interval")),
+            (is_shown(SAVED), "saved: a session".to_owned()),
+            (is_shown(KEPT), "kept: % of what later calls needed of older results".to_owned()),
+            (starred, "★ nothing is cheaper and keeps as much".to_owned()),
+            (lines().any(|line| !line.gate.passed), "✗ a provider refuses it".to_owned()),
+            (
+                remarks(|remark| matches!(remark, Remark::Doubtful(_))),
+                "~ over the window if sizes are scaled to recorded usage".to_owned(),
+            ),
+            (remarks(|remark| *remark == Remark::Tie), "tie: may cost as much".to_owned()),
+            (
+                remarks(|remark| *remark == Remark::ForgetsMuch),
+                format!("forgets much: keeps under {}", facts::whole_percent(MUCH_FORGOTTEN)),
+            ),
+            (
+                is_shown(KEPT) && lines().any(|line| line.good_by_one.is_some()),
+                "! word for word it keeps another share".to_owned(),
+            ),
+            (unknown, "– not known".to_owned()),
+        ];
+        let used = items.into_iter().filter(|(is_used, _)| *is_used).map(|(_, item)| item);
+        used.collect::<Vec<_>>().join(" · ")
     }
 
-    /// What follows the table.
-    fn tail(&self, legend: &[&str], commands: Commands<'_>) -> String {
+    /// What follows a table of so many presets.
+    fn tail(&self, fits: usize, commands: Commands<'_>) -> String {
         let mut out = String::new();
-        self.controls(&mut out);
-        self.left_out(&mut out);
-        if let Some(by) = self.summarizer() {
-            let instead = if by.starts_with("llm") { "" } else { ", in place of a model's" };
-            self.say(&mut out, &format!("summaries: {by}{instead}"));
+        let names: Vec<String> = self.answer.idle.iter().map(|name| (*name).to_owned()).collect();
+        self.list(&mut out, "never acted: ", &names);
+        let same = self.answer.same.iter().map(|(name, of)| format!("{name} = {of}"));
+        self.list(&mut out, "same results: ", &same.collect::<Vec<_>>());
+        if !self.answer.shown.is_empty() {
+            self.say(&mut out, &self.legend(fits));
         }
-        if !legend.is_empty() && !self.answer.shown.is_empty() {
-            self.say(&mut out, &legend.join(" · "));
-        }
-        if !self.comparison.prices.is_empty() {
-            self.say(&mut out, &format!("prices: {}", self.comparison.prices));
-        }
-        let shown = self.comparison.told_apart(self.comparison.reporting.primary);
         let cautions = count(self.comparison.cautions.len() as u64, "caution");
-        let ties = match shown.pairs {
-            0 => String::new(),
-            pairs => {
-                format!(
-                    "{} of {} pairs are ties; ",
-                    grouped(shown.ties as u64),
-                    grouped(pairs as u64)
-                )
-            }
-        };
-        let more = commands.others.map(|others| format!("; more: {others}")).unwrap_or_default();
-        self.say(&mut out, &format!("{ties}{cautions}, all else: --full{more}"));
+        let more = commands.others.map(|others| format!("; more systems: {others}"));
+        let summaries = self.summarizer().map(|by| match by.starts_with("llm") {
+            true => format!("summaries by {by}; "),
+            false => format!("summaries {by}, not by a model; "),
+        });
+        let model = self.comparison.prices.split(',').next().filter(|model| !model.is_empty());
+        let prices = model.map(|model| format!("prices of {model}; "));
+        let (summaries, prices) = (summaries.unwrap_or_default(), prices.unwrap_or_default());
+        self.say(
+            &mut out,
+            &format!(
+                "{prices}{summaries}{cautions}, controls, pairs: --full{}",
+                more.unwrap_or_default()
+            ),
+        );
         self.next(&mut out, commands.next);
         out
     }
@@ -272,34 +343,6 @@ impl Page<'_> {
         out.push('\n');
     }
 
-    /// As many controls as one line has room for.
-    fn controls(&self, out: &mut String) {
-        let mut controls = self.answer.controls.clone();
-        controls.sort_by_key(|line| {
-            TELLING.iter().position(|name| *name == line.preset).unwrap_or(TELLING.len())
-        });
-        let shown: Vec<String> = controls
-            .into_iter()
-            .map(|line| {
-                let metrics = &line.metrics;
-                let bill = metrics.cost_ratio.value.map_or_else(|| "–".to_owned(), change);
-                let kept = metrics.frr_obs_far.value;
-                let kept =
-                    kept.map_or_else(|| "–".to_owned(), |kept| format!("{:.0}", kept * 100.0));
-                format!("{} {bill} {kept}", line.name())
-            })
-            .collect();
-        self.list(out, "controls (bill, kept): ", &shown);
-    }
-
-    /// Presets that are not shown.
-    fn left_out(&self, out: &mut String) {
-        let same = self.answer.same.iter().map(|(name, of)| format!("{name} = {of}"));
-        self.list(out, "the same results: ", &same.collect::<Vec<_>>());
-        let twins: Vec<String> = self.answer.twins.iter().map(|name| (*name).to_owned()).collect();
-        self.list(out, "exact twins, with --full: ", &twins);
-    }
-
     /// A line with a title and as many of the parts as fit, and how many more there are.
     fn list(&self, out: &mut String, title: &str, parts: &[String]) {
         if parts.is_empty() {
@@ -319,14 +362,15 @@ impl Page<'_> {
 }
 
 /// `−40% (−47 to −38)`; without an interval that is narrower than a percent.
-fn bill(metric: &Metric) -> String {
+fn bill(line: &PresetLine) -> String {
     let bare = |ratio: f64| change(ratio).trim_end_matches('%').to_owned();
-    match (metric.value, metric.lo, metric.hi) {
-        (Some(value), Some(lo), Some(hi)) if bare(lo) != bare(hi) => {
+    let ratio = line.saving.as_ref().map(|saving| &saving.ratio);
+    match ratio.map(|metric| (metric.value, metric.lo, metric.hi)) {
+        Some((Some(value), Some(lo), Some(hi))) if bare(lo) != bare(hi) => {
             format!("{} ({} to {})", change(value), bare(lo), bare(hi))
         }
-        (Some(value), ..) => change(value),
-        (None, ..) => "–".to_owned(),
+        Some((Some(value), ..)) => change(value),
+        _ => "–".to_owned(),
     }
 }
 
@@ -345,7 +389,7 @@ fn remark(remark: Remark) -> String {
         Remark::NeverActed => "never acted".to_owned(),
         Remark::ForgetsMuch => "forgets much".to_owned(),
         Remark::Doubtful(requests) => format!("~ {} may be over", grouped(requests)),
-        Remark::Dearer => "costs more than none".to_owned(),
+        Remark::Dearer => "costs more".to_owned(),
         Remark::Tie => "tie".to_owned(),
     }
 }

@@ -3,7 +3,7 @@
 use crate::schema;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{
-    Contrast, CorpusSummary, Idle, Judges, PresetLine, Provenance, Reporting,
+    Base, Contrast, CorpusSummary, Idle, Judges, PresetLine, Provenance, Reporting,
 };
 use foldback_replay::cost::Agreement;
 use schemars::JsonSchema;
@@ -35,6 +35,8 @@ pub(crate) struct Document<'a> {
     /// Simulated against recorded cache reads, by price regime of those that the recordings could have
     /// had.
     cache_check: BTreeMap<&'a str, &'a Agreement>,
+    /// The bill that savings are measured against; `null` where no session has one.
+    base: &'a Option<Base>,
     /// One entry per preset, in the order that they were given.
     presets: Vec<Preset<'a>>,
     /// How far the two judges of retention agree, references and verbatim reuse.
@@ -98,6 +100,7 @@ fn whole(comparison: &Comparison) -> Document<'_> {
             .iter()
             .map(|(name, agreement)| (name.as_str(), agreement))
             .collect(),
+        base: &comparison.base,
         presets: comparison
             .presets
             .iter()

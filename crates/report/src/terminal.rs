@@ -74,7 +74,7 @@ const GAP: usize = 2;
 
 /// Appends a table, and under it what it has no room for.
 pub fn table(out: &mut String, width: Width, heads: &[Head], rows: Vec<Vec<String>>) {
-    let left_out = lay_out(out, width.table, heads, rows);
+    let left_out = lay_out(out, width.table, Rules::Three, heads, rows);
     if !left_out.is_empty() {
         let text =
             format!("no room for: {} (a wider terminal, or COLUMNS=200)", left_out.join(", "));
@@ -82,10 +82,20 @@ pub fn table(out: &mut String, width: Width, heads: &[Head], rows: Vec<Vec<Strin
     }
 }
 
+/// The rules of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rules {
+    /// Above and below the headings, and at the end.
+    Three,
+    /// Below the headings alone.
+    One,
+}
+
 /// Appends a table and gives the headings that it has no room for.
 pub(crate) fn lay_out(
     out: &mut String,
     room: usize,
+    rules: Rules,
     heads: &[Head],
     rows: Vec<Vec<String>>,
 ) -> Vec<String> {
@@ -117,8 +127,9 @@ pub(crate) fn lay_out(
     };
     let names: Vec<String> = heads.iter().map(|head| head.name.clone()).collect();
     let rule = "─".repeat(total(&widths, &shown));
-    let lines = [rule.clone(), line(&names), rule.clone()];
-    for line in lines.into_iter().chain(rows.iter().map(|row| line(row))).chain([rule]) {
+    let outer = (rules == Rules::Three).then(|| rule.clone());
+    let head = outer.clone().into_iter().chain([line(&names), rule]);
+    for line in head.chain(rows.iter().map(|row| line(row))).chain(outer) {
         out.push_str(&line);
         out.push('\n');
     }

@@ -18,9 +18,10 @@ pub(crate) use serve::Serve;
 pub(crate) use summaries::SummaryArgs;
 
 use clap::{Args as ClapArgs, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use foldback_replay::Reporting;
 use inputs::a_count;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Context compaction for LLM agents: compare strategies on recorded sessions, or compact one.
 #[derive(Debug, Parser)]
@@ -68,6 +69,11 @@ fn a_thread(text: &str) -> Result<usize, String> {
         0 => Err("no work would be done; 1 runs everything in sequence".to_owned()),
         threads => Ok(threads),
     }
+}
+
+fn a_share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "must be a number from 0 to 1".to_owned())
 }
 
 /// When colors are used.
@@ -165,6 +171,26 @@ pub(crate) enum Command {
     Man(Man),
 }
 
+impl Command {
+    /// Where it is told to write.
+    pub(crate) fn outputs(&self) -> Vec<&Path> {
+        let (paths, out): (Vec<&Option<PathBuf>>, Option<&Path>) = match self {
+            Self::Compare(args) => (vec![&args.json, &args.html, &args.rows], None),
+            Self::Inspect(args) => (vec![&args.json], None),
+            Self::Rereads(args) => (vec![&args.json], None),
+            Self::Tune(args) => (vec![&args.json, &args.toml], None),
+            Self::Compact(args) => (Vec::new(), args.out.path()),
+            Self::Convert(args) => (Vec::new(), Some(&args.output)),
+            Self::Recommend(args) => (Vec::new(), args.out.path()),
+            Self::Score(args) => (Vec::new(), args.out.path()),
+            #[cfg(feature = "learn")]
+            Self::Learn(args) => (Vec::new(), args.out.path()),
+            _ => (Vec::new(), None),
+        };
+        paths.into_iter().flatten().map(PathBuf::as_path).chain(out).collect()
+    }
+}
+
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Compare {
     #[command(flatten)]
@@ -187,6 +213,9 @@ pub(crate) struct Compare {
     /// Print everything: what each preset did, every column, the cautions in words, idle sessions, assumptions.
     #[arg(long)]
     pub(crate) full: bool,
+    /// Share of what later calls needed that a preset must keep to be recommended (0 to 1).
+    #[arg(long, value_name = "SHARE", default_value_t = Reporting::KEEP, value_parser = a_share)]
+    pub(crate) keep: f64,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
     /// Write the comparison as JSON (`-` is standard output).
@@ -218,7 +247,7 @@ pub(crate) struct Compare {
 /// What sessions are scored under.
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct DesignArgs {
-    /// Presets by name, TOML files, or groups: seeds, today, all; the group seeds and `indexed` by default.
+    /// Presets by name, TOML files, or groups: seeds, today, all; by default one of each family that people use.
     #[arg(long, value_name = "A,B,FILE.toml", value_delimiter = ',')]
     pub(crate) preset: Vec<String>,
     #[command(flatten)]
@@ -305,8 +334,9 @@ pub(crate) struct Convert {
 pub(crate) struct Explain {
     #[command(flatten)]
     pub(crate) session: SessionArgs,
-    /// Presets by name or group, or TOML files; explained one after the other.
-    #[arg(long, value_name = "A,B,FILE.toml", value_delimiter = ',', required = true)]
+    /// Presets by name or group, or TOML files, explained one after the other; by default the cheapest that keeps enough of
+    /// this session.
+    #[arg(long, value_name = "A,B,FILE.toml", value_delimiter = ',')]
     pub(crate) preset: Vec<String>,
     /// Number of forgotten references to list.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = a_count)]

@@ -9,9 +9,11 @@ use crate::{input, output, strategies};
 use foldback_core::conversation::{Conversation, Report, StageRole};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
-use foldback_formats::View;
-use foldback_replay::calibrate;
+use foldback_core::strategy::Strategy;
+use foldback_formats::{Session, View};
 use foldback_replay::state::{Ask, replayed, replayed_with, stored};
+use foldback_replay::{ReplayOptions, calibrate};
+use foldback_report::number::count;
 use foldback_report::{plan, render};
 use std::sync::Arc;
 
@@ -109,7 +111,13 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
             true => nothing(args, &conversation),
             false => plan::reports(&reports, &conversation) + &plan::plans(&conversation),
         };
-        return Ok(Output::Report(text));
+        let changed = reports.iter().any(|report| report.outcome.changed());
+        let stored = !args.live && !args.manual && answers.is_none();
+        let missed = match stored && !changed {
+            true => on_the_way(&session, &strategy, &options),
+            false => String::new(),
+        };
+        return Ok(Output::Report(text + &missed));
     }
     if args.render {
         let title = format!("{} · {}", strategy.label(), session.id);
@@ -141,6 +149,18 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
     // What happened goes beside the session, not into it.
     notes.push(happened().trim_end().to_owned());
     Ok(Output::Data { text: outcome.text, notes })
+}
+
+/// What it would have done while the session grew: a stored session is one moment of it.
+fn on_the_way(session: &Session, strategy: &Arc<Strategy>, options: &ReplayOptions) -> String {
+    let (_, reports) = replayed(session, strategy, options);
+    match reports.iter().filter(|report| report.outcome.changed()).count() {
+        0 => String::new(),
+        times => format!(
+            "while the session grew it would have changed the view {}; --live shows that\n",
+            count(times as u64, "time")
+        ),
+    }
 }
 
 /// Tokens of requests whose summaries are in the view, input and output.

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::progress::Progress;
 use crate::{input, next, output, page, results};
 use foldback_replay::scores::Reader;
-use foldback_replay::{Comparison, Corpus, Preset, Run, Store};
+use foldback_replay::{Comparison, Corpus, Preset, Reporting, Run, Store};
 use foldback_report::number::grouped;
 use foldback_report::{first, json, rows, table};
 
@@ -28,7 +28,7 @@ pub(crate) fn compute(args: &Compare) -> Result<Computed, Error> {
     let registry = foldback::registry()?;
     let planned = design::plan(&registry, &args.design, args.prices.as_deref(), &args.summaries)?;
     let Planned { experiment, presets, setup, answers, .. } = &planned;
-    let reporting = design::reporting(experiment, setup)?;
+    let reporting = Reporting { keep: args.keep, ..design::reporting(experiment, setup)? };
     // What is in parts is there already.
     let store = results::store(&args.store, answers.is_some() || files.is_none())?;
     let corpus = match files {
@@ -79,6 +79,9 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
             store: &store,
         };
         page::write(path, &compared, args)?;
+        if !output::is_stdout(path) {
+            output::note(format_args!("note: the page is {}", path.display()));
+        }
     }
     // A document on standard output stands alone, so that it can be piped.
     let mut named = [&args.json, &args.html, &args.rows].into_iter().flatten();
@@ -86,7 +89,7 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
         let by_default = experiment.strategies.is_empty();
         let others = by_default.then(|| listed.others()).flatten();
         let named = listed.names_one(&experiment.strategies);
-        output::print(&text(&comparison, args, named, others.as_deref()))?;
+        output::screen(&text(&comparison, args, named, others.as_deref()))?;
     }
     tell_statistics(&presets);
     results::tell(&store);
@@ -116,7 +119,8 @@ fn text(comparison: &Comparison, args: &Compare, named: bool, others: Option<&st
         return table::comparison(comparison, output::width()) + &more;
     }
     let next = next::words(comparison, args);
-    first::screen(comparison, output::width(), first::Commands { named, others, next: &next })
+    let commands = first::Commands { named, others, next: &next };
+    first::screen(comparison, output::width(), commands)
 }
 
 /// What filters report on their own work, such as the hit rate of a cache. It depends on the schedule, so it
@@ -125,7 +129,15 @@ fn tell_statistics(presets: &[Preset]) {
     for preset in presets {
         let filter = preset.strategy.filter.as_ref();
         for (name, value) in filter.iter().flat_map(|filter| filter.stage.report()) {
-            output::detail(format_args!("{}: {name} {value}", preset.strategy.name));
+            output::detail(format_args!("{}: {name} {}", preset.strategy.name, in_words(&value)));
         }
     }
+}
+
+/// Figures by name as `hits 3, misses 4`.
+fn in_words(value: &serde_json::Value) -> String {
+    let Some(figures) = value.as_object() else { return value.to_string() };
+    let figures =
+        figures.iter().map(|(name, figure)| format!("{} {figure}", name.replace('_', " ")));
+    figures.collect::<Vec<_>>().join(", ")
 }

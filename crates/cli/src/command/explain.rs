@@ -6,10 +6,11 @@ use crate::error::Error;
 use crate::groups::Listed;
 use crate::progress::Progress;
 use crate::summaries::Choice;
-use crate::{input, output, strategies};
+use crate::{input, next, output, strategies};
 use foldback_replay::Preset;
 use foldback_replay::walk::{Detail, Track};
 use foldback_report::{Width, explain};
+use std::ffi::OsString;
 
 pub(crate) fn run(args: &Explain) -> Result<(), Error> {
     output::print(&text(args, output::width())?)
@@ -19,9 +20,12 @@ pub(crate) fn run(args: &Explain) -> Result<(), Error> {
 pub(crate) fn text(args: &Explain, width: Width) -> Result<String, Error> {
     let registry = foldback::registry()?;
     let choice = args.summaries.summarizer.as_deref().map(Choice::read).transpose()?;
+    let names = match args.preset.is_empty() {
+        true => vec![best(args)?],
+        false => Listed::of(&registry)?.expand(&args.preset),
+    };
     let contender = |name: &String| strategies::contender(&registry, name, choice.as_ref());
-    let contenders =
-        strategies::all(Listed::of(&registry)?.expand(&args.preset).iter().map(contender))?;
+    let contenders = strategies::all(names.iter().map(contender))?;
     let setup = strategies::setup(&registry, &args.model)?;
     for contender in &contenders {
         strategies::check_window(&contender.preset.strategy, setup.limits)?;
@@ -59,4 +63,25 @@ pub(crate) fn text(args: &Explain, width: Width) -> Result<String, Error> {
         return Ok(counted);
     }
     Ok(explain::explain(&walk, width, args.top))
+}
+
+/// The preset that a comparison of this file recommends.
+fn best(args: &Explain) -> Result<String, Error> {
+    let mut arguments = next::flags(&args.model)
+        .into_iter()
+        .filter_map(|(flag, value)| Some([flag.to_owned(), value?]))
+        .flatten()
+        .map(OsString::from)
+        .collect::<Vec<_>>();
+    let file = &args.session.file.file;
+    arguments.extend([OsString::from("--"), file.into()]);
+    let compared = crate::compare(arguments)
+        .map_err(|error| Error::Usage(error.trim_start_matches("error: ").trim_end().to_owned()))?;
+    let best = compared.comparison.best().map(|line| line.name().to_owned());
+    best.ok_or_else(|| {
+        Error::Usage(format!(
+            "{}: no preset that is compared by default acts on this session; name one with --preset, or a smaller --window",
+            file.display()
+        ))
+    })
 }

@@ -26,9 +26,11 @@ mod tune;
 
 use crate::args::Command;
 use crate::error::Error;
+use crate::output;
 
-/// Runs a command.
+/// Runs a command. A path that nothing can be written to is refused before anything is computed.
 pub(crate) fn run(command: Command) -> Result<(), Error> {
+    command.outputs().into_iter().try_for_each(output::check)?;
     match command {
         Command::Compare(args) => compare::run(&args),
         Command::Compact(args) => compact::run(&args),

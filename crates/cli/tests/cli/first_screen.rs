@@ -29,6 +29,26 @@ fn nothing_is_broken(narrow: &str, wide: &str, columns: u16) {
     }
 }
 
+/// Asserts that the legend explains every heading, mark and word of the table, and nothing else.
+fn what_is_used_is_explained(text: &str) {
+    let Some((_, table)) = text.split_once("  preset ") else { return };
+    let (heads, table) = table.split_once('\n').unwrap();
+    let (rows, legend) = table.split_once("bill: change against").unwrap();
+    let legend = format!("bill: {}", legend.replace("\n  ", " ").replace('\n', " "));
+    for (used, explained) in [
+        (heads.contains(" saved"), "saved: a session"),
+        (heads.contains(" kept"), "kept: % of"),
+        (rows.contains('★'), "★ nothing is"),
+        (rows.contains('✗'), "✗ a provider"),
+        (rows.contains('~'), "~ over the"),
+        (rows.contains("  tie\n"), "tie: may"),
+        (rows.contains("forgets much"), "forgets much: "),
+        (rows.contains(" !"), "! word for word"),
+    ] {
+        assert_eq!(used, legend.contains(explained), "{explained}:\n{text}");
+    }
+}
+
 fn fits_one_screen(text: &str) {
     assert!(widest(text) <= 80 && text.lines().count() <= 25, "{text}");
 }
@@ -41,7 +61,8 @@ fn the_first_screen_at_four_widths() {
     for columns in [60, 80, 100] {
         let text = at(columns, &args).done().stdout;
         fits_one_screen(&text);
-        nothing_is_broken(&text, &wide, columns);
+        assert!(widest(&text) <= usize::from(columns), "{text}");
+        what_is_used_is_explained(&text);
         match columns {
             60 => insta::assert_snapshot!("first-screen-60", text),
             80 => insta::assert_snapshot!("first-screen-80", text),
@@ -94,12 +115,59 @@ fn many_presets_with_long_names_are_one_screen() {
     }
 }
 
+/// A preset that did nothing is no choice, and has neither a star nor a rank.
+#[test]
+fn what_never_acted_is_below_the_table() {
+    let file = "examples/sessions/price-lists-codex.jsonl";
+    let args = ["compare", file, "--preset", "brutus,tunacode", "--window", "900k"];
+    let screen = at(80, &args).done().stdout;
+    assert!(screen.contains("never acted: tunacode · brutus"), "{screen}");
+    assert!(!screen.contains('★') && !screen.contains('─'), "{screen}");
+    assert!(screen.contains("No verdict: no preset that a provider takes acted."), "{screen}");
+    let json = run(&[&args[..], &["--json", "-"]].concat(), "", &[]).done().stdout;
+    let told: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let lines = told["presets"].as_array().unwrap();
+    let of = |name: &str| {
+        lines.iter().find(|line| line["preset"].as_str().unwrap().starts_with(name)).unwrap()
+    };
+    assert!(of("brutus")["rank"].is_null() && of("tunacode")["rank"].is_null(), "{json}");
+}
+
+#[test]
+fn marks_have_colors_where_colors_are_asked_for() {
+    let args = ["compare", "examples/sessions", "--window", "60000", "--color"];
+    let colored = at(80, &[&args[..], &["always"]].concat()).done().stdout;
+    assert!(colored.contains("\u{1b}[31m✗\u{1b}[39m tiered"), "{colored}");
+    let plain = at(80, &[&args[..], &["never"]].concat()).done().stdout;
+    assert!(!plain.contains('\u{1b}') && plain.contains("✗ tiered"), "{plain}");
+}
+
+/// A path that nothing can be written to is refused before anything is read.
+#[test]
+fn outputs_are_checked_first() {
+    let path = "/nonexistent/x.html";
+    for args in [
+        ["compare", "no-such-sessions", "--html", path],
+        ["compare", "no-such-sessions", "--json", path],
+        ["compare", "no-such-sessions", "--rows", path],
+        ["inspect", "no-such-sessions", "--json", path],
+        ["score", "no-such-sessions", "--out", path],
+    ] {
+        let ran = run(&args, "", &[]);
+        assert_eq!(ran.code, 2, "{args:?}");
+        assert!(ran.stderr.starts_with("error: /nonexistent/x.html: "), "{args:?}: {}", ran.stderr);
+    }
+}
+
 /// Without a preset there is no table, and what matters of the bills is said all the same.
 #[test]
 fn without_a_strategy_the_bills_are_told() {
     let screen = at(80, &["compare", "examples/sessions", "--preset", "none"]).done().stdout;
     fits_one_screen(&screen);
-    assert!(screen.contains("none: $2.24 a session") && !screen.contains("acted"), "{screen}");
+    assert!(
+        screen.contains("base: as recorded, $2.22 a session") && !screen.contains("acted"),
+        "{screen}"
+    );
     assert!(
         !screen.contains('─') && screen.contains("next: the same without --preset"),
         "{screen}"
@@ -173,10 +241,12 @@ fn the_first_screen_of_recorded_sessions() {
     let args = ["compare", recorded.to_str().unwrap(), "--experiment", &few];
     let wide = at(200, &args).done().stdout;
     let full = run(&[&args[..], &["--full"]].concat(), "", &[]).done().stdout;
+    assert!(wide.contains(" is the cheapest that keeps 95% of what was needed"), "{wide}");
     for columns in [60, 80, 100] {
         let text = at(columns, &args).done().stdout;
         fits_one_screen(&text);
-        nothing_is_broken(&text, &wide, columns);
+        assert!(widest(&text) <= usize::from(columns), "{text}");
+        what_is_used_is_explained(&text);
         let text = at(columns, &[&args[..], &["--full"]].concat()).done().stdout;
         nothing_is_broken(&text, &full, columns);
     }

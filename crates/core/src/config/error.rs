@@ -81,11 +81,22 @@ pub fn in_words(message: &str) -> String {
 }
 
 /// `; did you mean ...?`, or nothing where no known name is near.
-pub(crate) fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+pub fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     known
         .into_iter()
         .map(|name| (strsim::damerau_levenshtein(wrong, name), name))
         .filter(|(distance, name)| *distance <= (name.len().max(wrong.len()) / 3).max(1))
         .min()
         .map_or(String::new(), |(_, name)| format!("; did you mean `{name}`?"))
+}
+
+/// The three known names that are nearest to a wrong one.
+pub(crate) fn three_nearest<'a>(
+    wrong: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Vec<&'a str> {
+    let mut known: Vec<(usize, &str)> =
+        known.into_iter().map(|name| (strsim::damerau_levenshtein(wrong, name), name)).collect();
+    known.sort_unstable();
+    known.into_iter().take(3).map(|(_, name)| name).collect()
 }

@@ -1,7 +1,7 @@
 //! Merges a file with what it extends, and with the environment.
 
 use super::document::Document;
-use super::error::{ConfigError, ConfigErrors, nearest};
+use super::error::{ConfigError, ConfigErrors, three_nearest};
 use super::header::EnvFlag;
 use super::merge::merge;
 use super::node::{Node, NodeKind};
@@ -42,15 +42,16 @@ pub(super) fn preset_document(registry: &Registry, name: &str) -> Result<Documen
         }
     }
     let known: Vec<&str> = registry.presets().map(|preset| preset.item.name).collect();
+    let near = three_nearest(name, known.iter().copied());
     Err(ConfigErrors(vec![ConfigError {
         source: name.to_owned(),
         line: 0,
         column: 0,
         path: String::new(),
         message: format!(
-            "no preset has this name{}; known are {}, or give the path of a .toml file",
-            nearest(name, known.iter().copied()),
-            known.join(", ")
+            "no preset has this name; of {} the nearest are {}; or give the path of a .toml file",
+            known.len(),
+            near.join(", ")
         ),
     }]))
 }

@@ -36,8 +36,7 @@ pub struct Header {
     pub twin_of: Option<String>,
     /// The systems that it is listed with, such as the versions of one project.
     pub family: String,
-    /// The group of presets that a comparison takes it in by one name. A preset without a group, and one of
-    /// the group `seeds`, is compared where no preset is named.
+    /// The group of presets that a comparison takes it in by one name.
     pub group: String,
     /// Other names that it is known by.
     pub aliases: Vec<String>,

@@ -25,7 +25,7 @@ mod read;
 
 pub use compile::{Compiled, compile, compile_preset};
 pub use document::Document;
-pub use error::{ConfigError, ConfigErrors, in_words};
+pub use error::{ConfigError, ConfigErrors, in_words, nearest};
 pub use extend::{Options, ReadEnv, ReadFile};
 pub use header::{EnvFlag, Header};
 pub use node::{Location, Node, NodeKind};

@@ -2,8 +2,8 @@
 //! in which order, what stands out about each, and what it costs in dollars per session.
 
 use super::dollars::Dollars;
-use super::{Comparison, PresetLine, SessionLine};
-use crate::setup::AS_RECORDED;
+use super::{Comparison, PresetLine, SessionLine, Verdict};
+use foldback_core::strategy::Kind;
 
 /// A preset that keeps less than this share of what later calls needed forgets much.
 pub const MUCH_FORGOTTEN: f64 = 0.8;
@@ -21,25 +21,23 @@ pub enum Remark {
     ForgetsMuch,
     /// It sent this many requests that are over the window by their calibrated size.
     Doubtful(u64),
-    /// The whole interval of its bill is above that of no compaction.
+    /// The whole interval of its bill is above that of the base.
     Dearer,
-    /// The interval of its bill holds that of no compaction.
+    /// The interval of its bill holds that of the base.
     Tie,
 }
 
 /// What is shown first.
 #[derive(Clone, Debug, Default)]
 pub struct Answer<'a> {
-    /// Indices of the strategies in the order of [`Comparison::ranked`], without those below.
+    /// Indices of the strategies by their bill, those that a provider refuses last, without those below.
     pub shown: Vec<usize>,
+    /// Names of presets that changed nothing in any session.
+    pub idle: Vec<&'a str>,
     /// Names of presets that exist for study, as twins of others that are compared.
     pub twins: Vec<&'a str>,
     /// Names of presets with the same results as another, and that other.
     pub same: Vec<(&'a str, &'a str)>,
-    /// All controls except no compaction and what was recorded.
-    pub controls: Vec<&'a PresetLine>,
-    /// What the recorders really sent, if one of them compacted.
-    pub recorded: Option<&'a PresetLine>,
     /// Sessions in which no strategy changed anything.
     pub too_short: usize,
 }
@@ -48,12 +46,6 @@ impl Dollars {
     /// The mean bill of a session.
     pub fn a_session(&self) -> Option<f64> {
         (self.n > 0).then(|| self.usd / self.n as f64)
-    }
-
-    /// The savings against no compaction, per session.
-    pub fn saved_a_session(&self) -> Option<f64> {
-        let ratio = self.ratio.filter(|ratio| *ratio > 0.0)?;
-        Some(self.a_session()? * (ratio.recip() - 1.0))
     }
 }
 
@@ -66,8 +58,9 @@ impl PresetLine {
 
     /// What stands out most.
     pub fn remark(&self) -> Option<Remark> {
-        let (cost, gate) = (&self.metrics.cost_ratio, &self.gate);
-        let interval = cost.lo.zip(cost.hi);
+        let gate = &self.gate;
+        let cost = self.saving.as_ref().map(|saving| &saving.ratio);
+        let interval = cost.and_then(|cost| cost.lo.zip(cost.hi));
         Some(match gate {
             _ if gate.sent_over > 0 => Remark::SentOver(gate.sent_over),
             _ if gate.strategy_violations > 0 => Remark::BrokeRules(gate.strategy_violations),
@@ -104,11 +97,13 @@ impl Comparison {
             ..Answer::default()
         };
         let names: Vec<&str> = self.presets.iter().map(PresetLine::name).collect();
-        for at in self.ranked() {
+        for at in self.by_bill() {
             let line = &self.presets[at];
             let is_twin = line.twin_of.as_deref().is_some_and(|of| names.contains(&of));
             let shown = answer.shown.iter().map(|other| &self.presets[*other]);
-            if is_twin && !twins {
+            if line.triggered == 0 && line.gate.passed {
+                answer.idle.push(line.name());
+            } else if is_twin && !twins {
                 answer.twins.push(line.name());
             } else if let Some(same) = shown.into_iter().find(|other| other.is_like(line)) {
                 answer.same.push((line.name(), same.name()));
@@ -116,19 +111,34 @@ impl Comparison {
                 answer.shown.push(at);
             }
         }
-        for at in self.controls().into_iter().filter(|at| *at != self.baseline) {
-            let line = &self.presets[at];
-            match line.preset == AS_RECORDED {
-                true => answer.recorded = Some(line).filter(|line| line.triggered > 0),
-                false => answer.controls.push(line),
-            }
-        }
         answer
     }
 
-    /// The first of the presets that are shown and acted, with the session in which it forgot most.
+    /// Indices of the strategies by their bill, those that a provider refuses last.
+    fn by_bill(&self) -> Vec<usize> {
+        let mut order = self.of_kind(Kind::Strategy);
+        let bill = |line: &PresetLine| {
+            let saving = line.saving.as_ref().and_then(|saving| saving.ratio.value);
+            saving.or(line.metrics.cost_ratio.value).unwrap_or(f64::MAX)
+        };
+        order.sort_by(|a, b| {
+            let (a, b) = (&self.presets[*a], &self.presets[*b]);
+            b.gate.passed.cmp(&a.gate.passed).then(bill(a).total_cmp(&bill(b)))
+        });
+        order
+    }
+
+    /// The preset of the verdict, else the first of those that are shown and acted, with the session in which it forgot
+    /// most.
     pub fn telling(&self, answer: &Answer<'_>) -> Option<(&SessionLine, &PresetLine)> {
-        let at = answer.shown.iter().copied().find(|at| self.presets[*at].triggered > 0)?;
+        let best = match self.verdict() {
+            Verdict::Few(_) => None,
+            _ => self.best(),
+        };
+        let best =
+            best.and_then(|best| self.presets.iter().position(|line| std::ptr::eq(line, best)));
+        let first = || answer.shown.iter().copied().find(|at| self.presets[*at].triggered > 0);
+        let at = best.or_else(first)?;
         let own = self.scores.iter().filter_map(|scores| scores.get(at));
         let acted = own.filter(|score| score.metrics.compactions > 0);
         let most = acted.max_by_key(|score| {
@@ -142,8 +152,7 @@ impl Comparison {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::{CorpusSummary, Gate, Metric, Metrics};
-    use foldback_core::strategy::Kind;
+    use crate::compare::{CorpusSummary, Gate, Metric, Metrics, Saving};
 
     fn line(preset: &str, usd: f64, interval: (f64, f64), kept: f64) -> PresetLine {
         let cost = Metric {
@@ -158,10 +167,11 @@ mod tests {
             triggered: 1,
             rank: Some(1),
             metrics: Metrics {
-                cost_ratio: cost,
+                cost_ratio: cost.clone(),
                 frr_obs_far: Metric { value: Some(kept), ..Metric::default() },
                 ..Metrics::default()
             },
+            saving: Some(Saving { ratio: cost, ..Saving::default() }),
             dollars: Dollars { n: 2, usd, ratio: Some(usd), ..Dollars::default() },
             ..PresetLine::default()
         }
@@ -195,9 +205,7 @@ mod tests {
     fn dollars_are_those_of_a_session() {
         let line = line("half", 0.5, (0.4, 0.6), 0.9);
         assert_eq!(line.dollars.a_session(), Some(0.25));
-        assert_eq!(line.dollars.saved_a_session(), Some(0.25));
         assert_eq!(Dollars::default().a_session(), None);
-        assert_eq!(Dollars::default().saved_a_session(), None);
     }
 
     #[test]
@@ -209,6 +217,8 @@ mod tests {
             line("copy", 0.5, (0.4, 0.6), 0.5),
             line("other", 0.9, (0.8, 1.1), 0.9),
             line("random", 0.9, (0.8, 1.1), 0.9),
+            line("idle", 0.1, (0.1, 0.1), 1.0),
+            line("refused", 0.2, (0.1, 0.3), 1.0),
         ];
         for at in [1, 2] {
             presets[at].summarizer = Some("extractive".to_owned());
@@ -219,13 +229,16 @@ mod tests {
             presets[at].kind = Kind::Control;
             presets[at].rank = None;
         }
+        presets[6].triggered = 0;
+        presets[7].gate.passed = false;
         let corpus = CorpusSummary { imported: 5, triggering: 3, ..CorpusSummary::default() };
         let comparison = Comparison { corpus, presets, ..Comparison::default() };
         let answer = comparison.answer(false);
-        assert_eq!((answer.shown, answer.twins), (vec![1, 4], vec!["faithful"]));
+        // By their bills, and what is refused last.
+        assert_eq!((answer.shown, answer.twins), (vec![1, 4, 7], vec!["faithful"]));
+        assert_eq!(answer.idle, ["idle"]);
         assert_eq!((answer.same, answer.too_short), (vec![("copy", "window")], 2));
-        assert_eq!(answer.controls.len(), 1);
         // What was named is shown.
-        assert_eq!(comparison.answer(true).shown, [1, 4, 2]);
+        assert_eq!(comparison.answer(true).shown, [1, 2, 4, 7]);
     }
 }

@@ -3,7 +3,7 @@
 use super::table::{Primary, Table};
 use super::{Comparison, Preset, PresetLine};
 use crate::cost::{self, Bounds, Verdict};
-use crate::stats::{self, Estimate, Pair, Share};
+use crate::stats::{self, Estimate, Pair, Share, Tails};
 use foldback_core::strategy::Kind;
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -19,9 +19,10 @@ pub struct Difference {
     pub lo: Option<f64>,
     /// Upper end.
     pub hi: Option<f64>,
-    /// Two-sided p-value of the paired cluster bootstrap, at least 2/(draws + 1).
+    /// Two-sided p-value of the paired cluster bootstrap, at least 2/(draws + 1). Pairs of which hardly any draw crosses
+    /// the null are drawn as often as the number of pairs asks for.
     pub p: Option<f64>,
-    /// The same after Holm's adjustment over all pairs of strategies and both metrics; `null` for pairs
+    /// The same after Holm's adjustment over all pairs of strategies by this metric; `null` for pairs
     /// with a control, which are exploratory.
     pub p_holm: Option<f64>,
     /// Wilcoxon signed-rank p-value over sessions, as a check that looks at no totals.
@@ -37,6 +38,9 @@ pub struct Difference {
     /// Not ranked: the interval and the adjusted test do not both separate the two, or there are fewer
     /// than ten clusters to draw from.
     pub tie: bool,
+    /// The draws behind `p`.
+    #[serde(skip)]
+    pub tails: Option<Tails>,
 }
 
 /// Which of two is cheaper even if everything that it forgot were read again.
@@ -107,6 +111,16 @@ impl Contrast {
         }
     }
 
+    fn is_unresolved(&self, metric: Primary) -> bool {
+        let difference = self.by(metric);
+        let null = match metric {
+            Primary::Cost => SAME_BILL,
+            Primary::FrrObsFar => SAME_SHARE,
+        };
+        let crossed = difference.tails.is_none_or(|tails| tails.rarer() > 0);
+        difference.tie && !crossed && !difference.is_open(null)
+    }
+
     /// The least difference by a metric that 80 % of such comparisons would find: a share of the bill, or
     /// of what was needed.
     pub fn detectable(&self, metric: Primary) -> Option<f64> {
@@ -126,6 +140,9 @@ pub struct ToldApart {
     pub pairs: usize,
     /// Those that it does not separate.
     pub ties: usize,
+    /// Ties that all draws and the interval separate, and that the p-value can't: its least value is too large for
+    /// so many pairs.
+    pub unresolved: usize,
     /// The least and the largest of the differences that [`Contrast::detectable`] gives.
     pub detectable: Option<(f64, f64)>,
 }
@@ -138,6 +155,7 @@ impl Comparison {
         ToldApart {
             pairs: pairs.len(),
             ties: pairs.iter().filter(|pair| pair.by(metric).tie).count(),
+            unresolved: pairs.iter().filter(|pair| pair.is_unresolved(metric)).count(),
             detectable: least().min_by(f64::total_cmp).zip(least().max_by(f64::total_cmp)),
         }
     }
@@ -153,6 +171,15 @@ const SAME_BILL: f64 = 1.0;
 /// Difference of two shares that are the same.
 const SAME_SHARE: f64 = 0.0;
 
+/// A p-value is made of draws on the rarer side of the null; from so many on, more draws change it little.
+const ENOUGH_CROSSED: usize = 10;
+
+/// Draws for each pair of a family: the least p-value, adjusted for all pairs, is a quarter of 0.05.
+const DRAWS_FOR_A_PAIR: usize = 160;
+
+/// Draws of one pair at most. Families that need more are not refined.
+const MOST_DRAWS: usize = 200_000;
+
 /// All pairs of strategies that are not controls.
 pub(super) fn contrasts(
     table: &Table<'_>,
@@ -164,9 +191,32 @@ pub(super) fn contrasts(
     let pairs: Vec<_> = (0..strategies.len()).flat_map(behind).collect();
     let contrast = |(at, second): &(usize, _)| contrast(table, lines, strategies[*at], *second);
     let mut contrasts: Vec<Contrast> = pairs.par_iter().map(contrast).collect();
+    let pairs: Vec<_> = pairs.into_iter().map(|(at, second)| (strategies[at], second)).collect();
+    refine(table, &pairs, &mut contrasts);
     let pairs = contrasts.iter_mut();
     adjust(pairs.map(|contrast| (&mut contrast.cost, &mut contrast.frr_obs_far)));
     contrasts
+}
+
+/// Draws again where hardly any draw crossed the null, until the number of pairs can't hide a difference. In rounds:
+/// each keeps the sums of its draws for all pairs.
+fn refine(table: &Table<'_>, pairs: &[(usize, usize)], contrasts: &mut [Contrast]) {
+    let draws = table.bootstrap.draws().max(1);
+    let needed = DRAWS_FOR_A_PAIR * pairs.len();
+    if needed > MOST_DRAWS {
+        return;
+    }
+    for round in 1..needed.div_ceil(draws) {
+        let bootstrap = table.bootstrap.round(round);
+        contrasts.par_iter_mut().zip(pairs).for_each(|(contrast, (first, second))| {
+            contrast
+                .cost
+                .refine(|| stats::ratio_of_totals(&bootstrap, bills(table, *first, *second)));
+            contrast
+                .frr_obs_far
+                .refine(|| stats::proportion_difference(&bootstrap, asked(table, *first, *second)));
+        });
+    }
 }
 
 /// Every strategy against every control that changes something. Exploratory: not in the family that is
@@ -201,13 +251,16 @@ fn contrast(table: &Table<'_>, lines: &[PresetLine], first: usize, second: usize
     }
 }
 
+/// Both bills of each session.
+fn bills(table: &Table<'_>, first: usize, second: usize) -> impl Iterator<Item = Pair> {
+    table.of(first).zip(table.of(second)).filter_map(|(a, b)| {
+        let cluster = table.cluster(a);
+        Some(Pair { cluster, value: table.bill(a)?.usd, base: table.bill(b)?.usd })
+    })
+}
+
 fn cost_of(table: &Table<'_>, first: usize, second: usize) -> Difference {
-    let pairs = || {
-        table.of(first).zip(table.of(second)).filter_map(|(a, b)| {
-            let cluster = table.cluster(a);
-            Some(Pair { cluster, value: table.bill(a)?.usd, base: table.bill(b)?.usd })
-        })
-    };
+    let pairs = || bills(table, first, second);
     let estimate = stats::ratio_of_totals(&table.bootstrap, pairs());
     let logs: Vec<f64> = pairs()
         .filter(|pair| pair.value > 0.0 && pair.base > 0.0)
@@ -218,19 +271,22 @@ fn cost_of(table: &Table<'_>, first: usize, second: usize) -> Difference {
     difference(estimate, &logs, scale, SAME_BILL)
 }
 
-fn retention(table: &Table<'_>, first: usize, second: usize) -> Difference {
-    if ![first, second].iter().all(|preset| table.knows_contents(*preset)) {
-        return Difference::default();
-    }
+/// What both kept in each session that asked something.
+fn asked(table: &Table<'_>, first: usize, second: usize) -> impl Iterator<Item = (Share, Share)> {
     let share = |score: &super::Score| {
         let share = score.exam.references.frr_obs_far;
         Share { cluster: table.cluster(score), kept: share.kept, needed: share.needed }
     };
     // Both were given the same exam, so what the one was asked the other was asked too.
-    let asked = || {
-        let both = table.of(first).zip(table.of(second));
-        both.map(|(a, b)| (share(a), share(b))).filter(|(a, b)| a.needed > 0 && b.needed > 0)
-    };
+    let both = table.of(first).zip(table.of(second));
+    both.map(move |(a, b)| (share(a), share(b))).filter(|(a, b)| a.needed > 0 && b.needed > 0)
+}
+
+fn retention(table: &Table<'_>, first: usize, second: usize) -> Difference {
+    if ![first, second].iter().all(|preset| table.knows_contents(*preset)) {
+        return Difference::default();
+    }
+    let asked = || asked(table, first, second);
     let shifts: Vec<f64> = asked()
         .map(|(a, b)| a.kept as f64 / a.needed as f64 - b.kept as f64 / b.needed as f64)
         .collect();
@@ -246,7 +302,8 @@ fn difference(estimate: Estimate, shifts: &[f64], scale: Option<f64>, null: f64)
         value: estimate.value,
         lo: estimate.lo,
         hi: estimate.hi,
-        p: if alike { Some(1.0) } else { estimate.p },
+        p: if alike { Some(1.0) } else { estimate.p() },
+        tails: estimate.tails.filter(|_| !alike),
         p_holm: None,
         wilcoxon_p: signed.map(|signed| signed.p),
         shift: stats::hodges_lehmann(shifts),
@@ -263,6 +320,13 @@ fn difference(estimate: Estimate, shifts: &[f64], scale: Option<f64>, null: f64)
 }
 
 impl Difference {
+    /// Adds further draws if hardly any has crossed the null so far.
+    fn refine(&mut self, more: impl FnOnce() -> Estimate) {
+        let Some(tails) = self.tails.filter(|tails| tails.rarer() < ENOUGH_CROSSED) else { return };
+        let tails = more().tails.map_or(tails, |more| tails.and(more));
+        (self.p, self.tails) = (Some(tails.p()), Some(tails));
+    }
+
     /// Whether the interval leaves open which of two is ahead, or there are too few clusters for one.
     fn is_open(&self, null: f64) -> bool {
         let beside = |(lo, hi): (f64, f64)| null < lo || hi < null;
@@ -270,16 +334,17 @@ impl Difference {
     }
 }
 
-/// Holm over one family, the bills and the shares of these pairs, and what is a tie by it. Differences
-/// that were adjusted in a larger family are judged again.
+/// Holm over the bills of these pairs, and over their shares: two questions, each a family. Says what is a tie by it.
+/// Differences that were adjusted in a larger family are judged again.
 pub(crate) fn adjust<'d>(pairs: impl Iterator<Item = (&'d mut Difference, &'d mut Difference)>) {
-    let mut family: Vec<(&mut Difference, f64)> =
-        pairs.flat_map(|(cost, share)| [(cost, SAME_BILL), (share, SAME_SHARE)]).collect();
-    let p: Vec<f64> =
-        family.iter().map(|(difference, _)| difference.p.unwrap_or(f64::NAN)).collect();
-    for ((difference, null), adjusted) in family.iter_mut().zip(stats::holm(&p)) {
-        difference.p_holm = difference.p.map(|_| adjusted);
-        difference.tie = difference.is_open(*null) || difference.p_holm.is_none_or(|p| p > 0.05);
+    let (mut costs, mut shares): (Vec<_>, Vec<_>) = pairs.unzip();
+    for (family, null) in [(&mut costs, SAME_BILL), (&mut shares, SAME_SHARE)] {
+        let p = family.iter().map(|difference| difference.p.unwrap_or(f64::NAN));
+        let p: Vec<f64> = p.collect();
+        for (difference, adjusted) in family.iter_mut().zip(stats::holm(&p)) {
+            difference.p_holm = difference.p.map(|_| adjusted);
+            difference.tie = difference.is_open(null) || difference.p_holm.is_none_or(|p| p > 0.05);
+        }
     }
 }
 
@@ -296,11 +361,11 @@ fn cheaper(first: &PresetLine, second: &PresetLine) -> Cheaper {
     }
 }
 
-/// Gives every strategy that passes the gates its rank by the primary metric: one more than the number
+/// Gives every strategy that acted and passes the gates its rank by the primary metric: one more than the number
 /// of such strategies that are better, ties not counted. Differences below the margin are ties, and so are
 /// bills of which either may be the smaller one, depending on what is read again.
 pub(super) fn rank(table: &Table<'_>, lines: &mut [PresetLine], contrasts: &[Contrast]) {
-    let ranked = |line: &PresetLine| line.kind == Kind::Strategy && line.gate.passed;
+    let ranked = PresetLine::is_choice;
     let names: Vec<String> =
         lines.iter().filter(|line| ranked(line)).map(|line| line.preset.clone()).collect();
     for line in lines.iter_mut().filter(|line| ranked(line)) {
@@ -388,6 +453,7 @@ mod tests {
         let mut line = PresetLine {
             preset: preset.to_owned(),
             gate: Gate { passed, ..Gate::default() },
+            triggered: 1,
             ..PresetLine::default()
         };
         line.dollars.usd = usd;
@@ -483,6 +549,61 @@ mod tests {
             assert_eq!(is, places, "{name}: {contrast:?}");
             assert_eq!(contrast.cheaper, cheaper, "{name}");
         }
+    }
+
+    /// The contrasts of so many strategies over twelve sessions. The first has half the bill of the others in each.
+    fn many(strategies: usize) -> Comparison {
+        let registry = foldback::registry().unwrap();
+        let names = (0..=strategies).map(|at| if at == 0 { "none" } else { "tunacode" });
+        let presets: Vec<Preset> = names
+            .map(|name| Preset::new(foldback::preset(&registry, name).unwrap(), name.to_owned()))
+            .collect();
+        let scores: Vec<Box<[Score]>> = (0..12)
+            .map(|session| {
+                let usd = |preset: usize| match preset {
+                    1 => 0.5,
+                    _ => 1.0 + ((session * 7 + preset * 5) % 11) as f64 / 50.0,
+                };
+                (0..=strategies).map(|preset| score(session, preset, usd(preset), 5)).collect()
+            })
+            .collect();
+        let lines: Vec<PresetLine> =
+            (0..=strategies).map(|at| line(&format!("preset {at}"), true, 1.0, 1.0)).collect();
+        let reporting = Reporting { draws: 1_000, ..Reporting::default() };
+        let table = Table {
+            sessions: &[],
+            clusters: &(0..12).collect::<Vec<_>>(),
+            scores: &scores,
+            baseline: 0,
+            reporting: &reporting,
+            bootstrap: Bootstrap::new(reporting.draws, reporting.seed),
+        };
+        let contrasts = contrasts(&table, &presets, &lines);
+        Comparison { contrasts, ..Comparison::default() }
+    }
+
+    /// The least p-value of a fixed number of draws, times the number of pairs, is no difference however large.
+    #[test]
+    fn many_pairs_hide_no_difference() {
+        let comparison = many(29);
+        let apart = comparison.told_apart(Primary::Cost);
+        assert_eq!((apart.pairs, apart.unresolved), (406, 0));
+        let first: Vec<_> =
+            comparison.contrasts.iter().filter(|pair| pair.first == "preset 1").collect();
+        assert_eq!(first.len(), 28);
+        for pair in first {
+            assert!(!pair.cost.tie && pair.cost.p_holm < Some(0.05), "{pair:?}");
+        }
+        // Nothing separates what keeps the same.
+        assert_eq!(comparison.told_apart(Primary::FrrObsFar).ties, 406);
+    }
+
+    #[test]
+    fn what_the_test_can_not_resolve_is_counted() {
+        let comparison = many(60);
+        let apart = comparison.told_apart(Primary::Cost);
+        assert!(apart.unresolved >= 59 && apart.ties >= apart.unresolved, "{apart:?}");
+        assert_eq!(comparison.told_apart(Primary::FrrObsFar).unresolved, 0);
     }
 
     #[test]

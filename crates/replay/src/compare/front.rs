@@ -55,7 +55,7 @@ pub enum Standing<'a> {
     Front,
     /// This one is at least as good in both and better in one.
     Dominated(&'a str),
-    /// Not compared: a control, a failed gate, or a missing value.
+    /// Not compared: a control, a failed gate, a missing value, or a strategy that never acted.
     Apart,
 }
 
@@ -66,6 +66,8 @@ pub enum Place {
     Rank(usize),
     /// A control has none.
     Control,
+    /// It never acted.
+    Idle,
     /// It fails a gate.
     Unranked,
 }
@@ -82,13 +84,9 @@ impl PresetLine {
         match (self.rank, self.kind) {
             (Some(rank), _) => Place::Rank(rank),
             (None, Kind::Control) => Place::Control,
+            (None, Kind::Strategy) if self.gate.passed => Place::Idle,
             (None, Kind::Strategy) => Place::Unranked,
         }
-    }
-
-    /// Whether it is a strategy that every provider accepts.
-    fn is_usable(&self) -> bool {
-        self.kind == Kind::Strategy && self.gate.passed
     }
 }
 
@@ -98,13 +96,13 @@ impl Comparison {
     /// named, then the cheapest.
     pub fn standings(&self) -> Vec<Standing<'_>> {
         let idle = self.baseline().filter(|line| line.gate.passed);
-        let usable = self.presets.iter().filter(|line| line.is_usable());
+        let usable = self.presets.iter().filter(|line| line.is_choice());
         let field: Vec<(&str, Point)> = usable
             .chain(idle)
             .filter_map(|line| Some((line.preset.as_str(), line.point()?)))
             .collect();
         let standing = |line: &PresetLine| {
-            let Some(point) = line.point().filter(|_| line.is_usable()) else {
+            let Some(point) = line.point().filter(|_| line.is_choice()) else {
                 return Standing::Apart;
             };
             let better = field.iter().filter(|(_, other)| other.dominates(point));
@@ -164,6 +162,7 @@ mod tests {
             PresetLine {
                 preset: preset.to_owned(),
                 gate: Gate { passed: true, ..Gate::default() },
+                triggered: 1,
                 metrics: Metrics {
                     cost_ratio: of(cost),
                     frr_obs_far: of(kept),
@@ -182,6 +181,7 @@ mod tests {
             line("control", 0.1, 1.0),
             line("nothing", 0.1, 1.0),
             line("none", 1.0, 1.0),
+            line("idle", 0.1, 1.0),
         ];
         // No compaction stands apart: the requests do not all fit.
         let mut all = Comparison { presets, baseline: 8, ..Comparison::default() };
@@ -190,12 +190,18 @@ mod tests {
         all.presets[5].gate.passed = false;
         all.presets[6].kind = Kind::Control;
         all.presets[7].metrics.frr_obs_far.value = None;
+        all.presets[9].triggered = 0;
+        assert_eq!(
+            [5, 6, 9].map(|at| all.presets[at].place()),
+            [Place::Unranked, Place::Control, Place::Idle]
+        );
         let expect = [
             Standing::Front,
             Standing::Front,
             Standing::Front,
             Standing::Dominated("cheap"),
             Standing::Dominated("same"),
+            Standing::Apart,
             Standing::Apart,
             Standing::Apart,
             Standing::Apart,

@@ -6,6 +6,7 @@ use super::dollars::{Dollars, LedgerLine, RECORDED_OR_WARM, costs, ledger};
 use super::gate::Gate;
 use super::judges::Judge;
 use super::metrics::{self, Metrics};
+use super::saving::Saving;
 use super::strata::{Stratum, strata};
 use super::table::Table;
 use crate::availability::{MustKeep, Retention, SetRecall, Share};
@@ -114,6 +115,8 @@ pub struct PresetLine {
     /// The only judge of retention by which it is good, 20 points above the other; `null`
     /// if they agree.
     pub good_by_one: Option<Judge>,
+    /// What it saves against the base of the comparison; `null` where there is none.
+    pub saving: Option<Saving>,
     /// Its bill under the regime that is reported.
     pub dollars: Dollars,
     /// Its bill under every regime.
@@ -216,6 +219,7 @@ pub(super) fn line(strategy: &Strategy, preset: usize, table: &Table<'_>) -> Pre
         guards_off: strategy.guards.off(),
         metrics: metrics::metrics(table, preset),
         good_by_one: None,
+        saving: None,
         dollars: dollars.cloned().unwrap_or_default(),
         ledger: ledger(table, &own),
         retention,

@@ -28,7 +28,7 @@ pub struct Metric {
 }
 
 impl Metric {
-    fn of(estimate: Estimate, why: &'static str) -> Self {
+    pub(super) fn of(estimate: Estimate, why: &'static str) -> Self {
         let Estimate { value, lo, hi, n, .. } = estimate;
         Self { value, lo, hi, n, why: value.is_none().then_some(why) }
     }

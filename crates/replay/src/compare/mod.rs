@@ -14,9 +14,11 @@ mod metrics;
 mod prices;
 mod provenance;
 mod redact;
+mod saving;
 mod sessions;
 mod strata;
 mod table;
+mod verdict;
 mod windows;
 
 pub use crate::corpus::{Corpus, Failure, Skipped, Source};
@@ -35,10 +37,12 @@ pub use line::{KeepShares, PresetLine};
 pub use metrics::{Metric, Metrics};
 pub use provenance::Provenance;
 pub(crate) use provenance::short;
+pub use saving::{Base, Saving};
 use sessions::Kept;
 pub use sessions::{CorpusSummary, SessionLine};
 pub use strata::Stratum;
 pub use table::{Primary, Reporting};
+pub use verdict::Verdict;
 
 use crate::cost::Agreement;
 use crate::stats::{self, Bootstrap};
@@ -67,6 +71,8 @@ pub struct Comparison {
     pub prices: String,
     /// Simulated against recorded cache reads, by regime of those that the recordings could have had.
     pub cache_check: Vec<(String, Agreement)>,
+    /// The bill that savings are measured against; `None` where no session has one.
+    pub base: Option<Base>,
     /// One line per preset, in the order that they were given.
     pub presets: Vec<PresetLine>,
     /// How far the two judges of retention agree.
@@ -278,6 +284,7 @@ fn assemble(
     let contrasts = contrast::contrasts(&table, presets, &preset_lines);
     let against_controls = contrast::against_controls(&table, presets, &preset_lines);
     contrast::rank(&table, &mut preset_lines, &contrasts);
+    let base = saving::save(&table, &mut preset_lines);
     summary.triggering = table.triggering(presets);
     cache_check.retain(|(_, agreement)| agreement.pairs > 0);
     let judges = Judges::of(&preset_lines);
@@ -297,6 +304,7 @@ fn assemble(
         cautions,
         prices,
         cache_check,
+        base,
         presets: preset_lines,
         judges,
         contrasts,

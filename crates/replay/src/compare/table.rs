@@ -17,6 +17,8 @@ pub struct Reporting {
     pub primary: Primary,
     /// Smallest difference that matters: of the cost ratio, or of the share.
     pub margin: f64,
+    /// Share of what later calls needed that a preset must keep to be recommended.
+    pub keep: f64,
     /// Seed of the bootstrap.
     pub seed: u64,
     /// Draws of the bootstrap.
@@ -40,12 +42,18 @@ pub enum Primary {
     FrrObsFar,
 }
 
+impl Reporting {
+    /// What must be kept where nothing else is asked for.
+    pub const KEEP: f64 = 0.95;
+}
+
 impl Default for Reporting {
     fn default() -> Self {
         Self {
             regime: "anthropic-5m".to_owned(),
             primary: Primary::default(),
             margin: 0.0,
+            keep: Self::KEEP,
             seed: 0,
             draws: Bootstrap::DRAWS,
             split: None,

@@ -1,7 +1,7 @@
 //! The cluster bootstrap.
 
 use super::rng::SplitMix64;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -20,9 +20,9 @@ pub struct Estimate {
     pub lo: Option<f64>,
     /// Upper end of the interval.
     pub hi: Option<f64>,
-    /// Two-sided p-value against the null that was asked for. Never zero: its least value is
-    /// `2 / (draws + 1)`.
-    pub p: Option<f64>,
+    /// Where the draws fell, seen from the null that was asked for. Serialized as the p-value.
+    #[serde(rename = "p")]
+    pub tails: Option<Tails>,
     /// Standard deviation of the draws: the standard error.
     pub se: Option<f64>,
     /// Sessions.
@@ -31,7 +31,58 @@ pub struct Estimate {
     pub clusters: usize,
 }
 
+/// How many draws of a bootstrap fell on which side of a null, those at the null on both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tails {
+    above: usize,
+    below: usize,
+    drawn: usize,
+}
+
+impl Tails {
+    fn of(drawn: &[f64], null: f64) -> Self {
+        Self {
+            above: drawn.iter().filter(|value| **value >= null).count(),
+            below: drawn.iter().filter(|value| **value <= null).count(),
+            drawn: drawn.len(),
+        }
+    }
+
+    /// The two-sided p-value `2 · min(P(d* ≥ null), P(d* ≤ null))`, each share with one added above and below (Davison
+    /// and Hinkley 1997): a p-value of zero would claim more than the draws can show. Its least value is
+    /// `2 / (draws + 1)`.
+    pub fn p(self) -> f64 {
+        (2.0 * (self.rarer() + 1) as f64 / (self.drawn + 1) as f64).min(1.0)
+    }
+
+    /// The draws on the side that has fewer.
+    pub fn rarer(self) -> usize {
+        self.above.min(self.below)
+    }
+
+    /// With further draws.
+    #[must_use]
+    pub fn and(self, more: Self) -> Self {
+        Self {
+            above: self.above + more.above,
+            below: self.below + more.below,
+            drawn: self.drawn + more.drawn,
+        }
+    }
+}
+
+impl Serialize for Tails {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.p())
+    }
+}
+
 impl Estimate {
+    /// Two-sided p-value against the null that was asked for.
+    pub fn p(&self) -> Option<f64> {
+        self.tails.map(Tails::p)
+    }
+
     /// Whether the interval holds `null`, or there is no interval: two strategies that are tied are
     /// not ranked.
     pub fn is_tie(&self, null: f64) -> bool {
@@ -51,6 +102,8 @@ impl Estimate {
 pub struct Bootstrap {
     draws: usize,
     seed: u64,
+    /// Whether nothing but the tails is wanted of an estimate.
+    tails_only: bool,
     /// By the hash of a column.
     kept: Mutex<VecDeque<(blake3::Hash, Sums)>>,
 }
@@ -69,7 +122,21 @@ impl Bootstrap {
 
     /// A bootstrap of so many draws. The seed is part of every report.
     pub fn new(draws: usize, seed: u64) -> Self {
-        Self { draws, seed, kept: Mutex::default() }
+        Self { draws, seed, tails_only: false, kept: Mutex::default() }
+    }
+
+    /// As many draws again, others in each round, for the tails alone.
+    #[must_use]
+    pub fn round(&self, round: usize) -> Self {
+        // The generator goes on by a constant. A seed that is its output begins elsewhere.
+        let mut seeds = SplitMix64::new(!self.seed);
+        let seed = (0..round).fold(self.seed, |_, _| seeds.next_u64());
+        Self { seed, tails_only: true, ..Self::new(self.draws, seed) }
+    }
+
+    /// Draws of one round.
+    pub fn draws(&self) -> usize {
+        self.draws
     }
 
     /// Estimates a statistic that is a function of sums over sessions.
@@ -101,7 +168,7 @@ impl Bootstrap {
             value: statistic(&total).filter(|value| value.is_finite()),
             lo: None,
             hi: None,
-            p: None,
+            tails: None,
             se: None,
             n,
             clusters: clusters.len(),
@@ -118,8 +185,11 @@ impl Bootstrap {
         if drawn.is_empty() {
             return estimate;
         }
+        estimate.tails = null.map(|null| Tails::of(&drawn, null));
+        if self.tails_only {
+            return estimate;
+        }
         estimate.se = standard_deviation(&drawn);
-        estimate.p = null.map(|null| two_sided(&drawn, null));
         let tail = (1.0 - Self::LEVEL) / 2.0;
         estimate.lo = Some(percentile(&mut drawn, tail));
         estimate.hi = Some(percentile(&mut drawn, 1.0 - tail));
@@ -204,15 +274,6 @@ fn standard_deviation(values: &[f64]) -> Option<f64> {
     Some((squares / (n - 1.0)).sqrt())
 }
 
-/// `2 · min(P(d* ≥ null), P(d* ≤ null))`, each share with one added above and below (Davison and
-/// Hinkley 1997): a p-value of zero would claim more than the draws can show.
-fn two_sided(drawn: &[f64], null: f64) -> f64 {
-    let above = drawn.iter().filter(|value| **value >= null).count();
-    let below = drawn.iter().filter(|value| **value <= null).count();
-    let share = |count: usize| (count + 1) as f64 / (drawn.len() + 1) as f64;
-    (2.0 * share(above.min(below))).min(1.0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -235,8 +296,25 @@ mod tests {
         let all_above: Vec<f64> = (1..=999).map(f64::from).collect();
         let cases = [(0.0, 0.002), (500.0, 1.0), (1.0, 0.004), (1000.0, 0.002)];
         for (null, expected) in cases {
-            assert!((two_sided(&all_above, null) - expected).abs() < 1e-12, "{null}");
+            assert!((Tails::of(&all_above, null).p() - expected).abs() < 1e-12, "{null}");
         }
+    }
+
+    #[test]
+    fn a_round_draws_what_no_other_drew() {
+        let rows = [(0, [1.0, 1.0]), (1, [2.0, 1.0]), (2, [4.5, 1.0]), (3, [2.7, 1.0])];
+        let bootstrap = Bootstrap::new(1_000, 7);
+        let tails = |bootstrap: &Bootstrap| {
+            let estimate = bootstrap.of_sums(rows, Some(2.0), mean);
+            assert_eq!(estimate.value, Some(2.55));
+            estimate.tails.unwrap()
+        };
+        let rounds = [1, 2, 3].map(|round| tails(&bootstrap.round(round)));
+        let all = rounds.into_iter().fold(tails(&bootstrap), Tails::and);
+        assert_eq!(all.drawn, 4_000);
+        assert!(rounds[0] != rounds[1] && rounds[1] != rounds[2] && rounds[0] != tails(&bootstrap));
+        assert_eq!(rounds[1], tails(&bootstrap.round(2)));
+        assert!((all.p() - rounds[0].p()).abs() < 0.05, "{all:?}");
     }
 
     #[test]
@@ -276,7 +354,7 @@ mod tests {
         ];
         for (case, estimate, value) in cases {
             assert_eq!(estimate.value, value, "{case}");
-            assert_eq!((estimate.lo, estimate.hi, estimate.p), (None, None, None), "{case}");
+            assert_eq!((estimate.lo, estimate.hi, estimate.p()), (None, None, None), "{case}");
             assert!(estimate.is_tie(0.0), "{case}");
         }
     }

@@ -139,14 +139,14 @@ mod tests {
         let both = |other: &[Share]| better.clone().into_iter().zip(other.to_vec());
         let one = proportion(&bootstrap, better.clone());
         assert!((one.value.unwrap() - 0.9).abs() < 1e-12, "{one:?}");
-        assert_eq!(one.p, None);
+        assert_eq!(one.p(), None);
         let difference = proportion_difference(&bootstrap, both(&worse));
         let expected = 180.0 / 200.0 - 101.0 / 200.0;
         assert!((difference.value.unwrap() - expected).abs() < 1e-12, "{difference:?}");
         assert!(!difference.is_tie(0.0), "{difference:?}");
-        assert!((difference.p.unwrap() - 2.0 / 10_001.0).abs() < 1e-12, "{difference:?}");
+        assert!((difference.p().unwrap() - 2.0 / 10_001.0).abs() < 1e-12, "{difference:?}");
         let itself = proportion_difference(&bootstrap, both(&better));
-        assert!(itself.is_tie(0.0) && itself.p == Some(1.0), "{itself:?}");
+        assert!(itself.is_tie(0.0) && itself.p() == Some(1.0), "{itself:?}");
         let empty = [Share { cluster: 0, kept: 0, needed: 0 }; 3];
         assert_eq!(proportion(&bootstrap, empty).value, None);
     }

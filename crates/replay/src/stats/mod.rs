@@ -14,7 +14,7 @@ mod rank;
 mod rng;
 mod simple;
 
-pub use bootstrap::{Bootstrap, Estimate, clusters};
+pub use bootstrap::{Bootstrap, Estimate, Tails, clusters};
 pub use estimate::{
     Pair, Share, geometric_mean_ratio, mean_difference, proportion, proportion_difference,
     ratio_of_totals,

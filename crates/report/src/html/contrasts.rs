@@ -33,22 +33,26 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
 }
 
 fn summary(out: &mut String, comparison: &Comparison) {
-    let apart = comparison.told_apart(Primary::Cost);
+    let [apart, kept] =
+        [Primary::Cost, Primary::FrrObsFar].map(|metric| comparison.told_apart(metric));
     let _ = write!(
         out,
         "<p>Of {} pairs, {} are ties by their bills and {} by what they keep: paired cluster \
-         bootstrap, Holm's adjustment over all pairs and both questions.",
-        apart.pairs,
-        apart.ties,
-        comparison.told_apart(Primary::FrrObsFar).ties,
+         bootstrap, Holm's adjustment over all pairs for each question.",
+        apart.pairs, apart.ties, kept.ties,
     );
+    if apart.unresolved + kept.unresolved > 0 {
+        let _ = write!(
+            out,
+            " {} and {} of them are below the resolution of the test: all draws agree, and for so many pairs that is \
+             not enough. Compare fewer presets.",
+            apart.unresolved, kept.unresolved,
+        );
+    }
     if let Some((least, most)) = apart.detectable {
         let (least, most) = (share(least), share(most));
-        let by = if least == most {
-            least
-        } else {
-            format!("{least} to {most}, depending on the pair,")
-        };
+        let by =
+            if least == most { least } else { format!("{least} to {most}, depending on the pair") };
         let _ = write!(
             out,
             " More than one in five such comparisons would miss bills that differ by less than {by}."

@@ -188,14 +188,14 @@ fn written(out: &mut String, cell: &Cell<'_>, axis: Axis) {
         Value::Tokens(tokens) => ("", tokens.map_or_else(|| NONE.to_owned(), short)),
         Value::Count(number) | Value::Faults(number, false) => ("", grouped(*number)),
         Value::Faults(number, true) => ("bad", grouped(*number)),
-        Value::Over(refused, sent, calibrated) => {
-            (if *sent { "bad" } else { "" }, over(*refused, *calibrated))
+        Value::Over(sent, calibrated) => {
+            (if *sent > 0 { "bad" } else { "" }, over(*sent, *calibrated))
         }
         Value::Text(words) => ("", text(words).to_string()),
         Value::Name(name) => ("word", text(name).to_string()),
         Value::Place(Place::Rank(rank), true) => ("", format!("{rank} ~")),
         Value::Place(Place::Rank(rank), false) => ("", rank.to_string()),
-        Value::Place(Place::Control, _) => ("", NONE.to_owned()),
+        Value::Place(Place::Control | Place::Idle, _) => ("", NONE.to_owned()),
         Value::Place(Place::Unranked, _) => ("bad", "✗".to_owned()),
     };
     if matches!(shown.as_str(), NONE | "0" | "0.0") {
