@@ -95,7 +95,7 @@ async fn connections_over_the_limit_are_told_so_once_it_was_reached_for_a_while(
     assert!(provider.requests().is_empty());
     // Who begins a request and says no more is not waited for, and holds up nobody.
     let mut silent = Vec::new();
-    for _ in 0..40 {
+    for _ in 0..20 {
         let mut stream = TcpStream::connect(proxy.address).await.unwrap();
         stream.write_all(b"POST /v1/mess").await.unwrap();
         silent.push(stream);

@@ -197,11 +197,16 @@ async fn task(agent: &Agent) {
     let said = [output.stdout, output.stderr].concat();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
 
+    let metrics = proxy.metrics().await;
+    let conversations = metrics.split("\nfoldback_proxy_conversations ").nth(1).unwrap();
+    let conversations = conversations.lines().next().unwrap();
     let tapped = tapped.lock().unwrap();
     let count = |name: &str| tapped.values().filter(|sent| sent.outcome.starts_with(name)).count();
     let [unchanged, folded, recovered, passed] =
         ["unchanged", "folded", "recovered", "passed"].map(count);
-    println!("{unchanged} unchanged, {folded} folded, {recovered} recovered, {passed} passed");
+    println!(
+        "{conversations} conversations: {unchanged} unchanged, {folded} folded, {recovered} recovered, {passed} passed"
+    );
     let said = String::from_utf8_lossy(&said);
     match agent.dialect {
         Some(_) => {
