@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout};
 
 /// After so long without a byte the system asks whether the client is still there, and as often.
 const KEEPALIVE: Duration = Duration::from_secs(15);
@@ -62,8 +62,9 @@ impl Limited {
         let mut place = Arc::clone(&self.room).try_acquire_owned().ok();
         if place.is_none() {
             // Who waits is still with the system, and takes no descriptor.
-            let since = *self.full.get_or_insert_with(Instant::now);
-            place = timeout_at(since + self.queue, room()).await.ok().and_then(Result::ok);
+            let since = self.full.get_or_insert_with(Instant::now);
+            let wait = self.queue.saturating_sub(since.elapsed());
+            place = timeout(wait, room()).await.ok().and_then(Result::ok);
         }
         if place.is_none() {
             let surplus = Arc::clone(&self.surplus);
