@@ -1,5 +1,6 @@
 //! Who may use the proxy, and how many at a time.
 
+use crate::support::hand::{Line, request};
 use crate::support::{Proxy, WINDOW, folding, http, settings};
 use foldback_fake_provider::{FakeProvider, Reply, Script};
 use foldback_serve::{ServeError, Server, Settings, SettingsError};
@@ -81,13 +82,14 @@ async fn connections_over_the_limit_are_told_so_once_it_was_reached_for_a_while(
     assert_eq!(&read, b"HTTP/1.1 200");
     let url = format!("{}/v1/messages", proxy.url);
     for number in 0..40 {
-        // More than the system takes before the proxy reads.
+        // A client that sends all before it reads; some send more than the system takes for a proxy that does not read.
         let body = "x".repeat(if number % 10 == 0 { 20 << 20 } else { 100 });
-        let response = http().post(&url).body(body).send().await.unwrap();
-        assert_eq!(response.status(), 503, "{number}");
-        assert_eq!(response.headers()["retry-after"], "5");
-        let text = response.text().await.unwrap();
-        assert!(text.contains("foldback_full") && text.contains("serves 1 connections"), "{text}");
+        let mut client = Line::to(proxy.address).await;
+        client.say(&request("POST /v1/messages", "", &body)).await;
+        let got = client.rest().await;
+        assert!(got.starts_with("HTTP/1.1 503 "), "{number}: {got}");
+        assert!(got.contains("\r\nretry-after: 5\r\n"), "{got}");
+        assert!(got.contains("foldback_full") && got.contains("serves 1 connections"), "{got}");
     }
     // A page learns no more than at other times.
     let page = http().post(&url).header("origin", "http://evil.example").body("{}");

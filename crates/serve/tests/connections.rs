@@ -222,7 +222,7 @@ async fn a_request_is_sent_four_times_at_most() {
         line.say(&answer("200 OK", "1")).await;
         client.message().await;
     }
-    let [mut a, mut b] = <[Line; 2]>::try_from(used).ok().unwrap();
+    let [a, b] = <[Line; 2]>::try_from(used).ok().unwrap();
     let body = talk::body(Dialect::OpenAiChat, before);
     one.say(&request(ASKED[0].0, "", &body)).await;
     // Which of the two it takes is the pool's choice.
