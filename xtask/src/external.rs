@@ -187,6 +187,30 @@ const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
+        // The program of the package opencode-ai, which is no more than an installer of it.
+        name: "agents: OpenCode 1.18.33 through the proxy",
+        needs: &[&["npm"]],
+        installs: Some(("opencode", &[npm!("opencode-linux-x64@1.18.33")])),
+        runs: &[through_proxy!("agents::opencode")],
+        ..PLAIN
+    },
+    External {
+        // It does not run on Python 3.13.
+        name: "agents: aider 0.86.2 through the proxy",
+        needs: &[&["python3.12"]],
+        python: "python3.12",
+        installs: Some(("aider", &[pip!("aider-chat==0.86.2")])),
+        runs: &[through_proxy!("agents::aider")],
+        ..PLAIN
+    },
+    External {
+        name: "agents: Gemini CLI 0.61.0 through the proxy",
+        needs: &[&["node"], &["npm"]],
+        installs: Some(("gemini-agent", &[npm!("@google/gemini-cli@0.61.0")])),
+        runs: &[through_proxy!("agents::gemini_cli")],
+        ..PLAIN
+    },
+    External {
         name: "wheel: the Python package in an environment of its own, without the adapters",
         runs: &[&["python3", "bindings/python/environment.py", "--quick"]],
         ..PYTHON_PACKAGE

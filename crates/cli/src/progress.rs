@@ -57,7 +57,6 @@ impl Progress {
 /// Where steps are told that somebody else counts: lines with `--verbose`, and the words of the progress display once there is
 /// one.
 #[derive(Clone, Debug, Default)]
-#[cfg_attr(not(feature = "llm"), expect(dead_code, reason = "no model is asked"))]
 pub(crate) struct Teller(Arc<OnceLock<ProgressBar>>);
 
 #[cfg_attr(not(feature = "llm"), expect(dead_code, reason = "no model is asked"))]

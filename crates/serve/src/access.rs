@@ -70,7 +70,9 @@ impl Refused {
 impl Access {
     pub(crate) fn new(settings: &Settings) -> Self {
         let token = settings.token.as_ref().map(|token| blake3::hash(token.as_bytes()));
-        Self { local: settings.is_local() && !settings.allow_remote, token }
+        // Without a token the name is all that keeps out a page whose name was made to resolve to this machine.
+        let by_any_name = settings.allow_remote && token.is_some();
+        Self { local: settings.is_local() && !by_any_name, token }
     }
 
     /// Whether a request is from no page, or from the proxy's own. Everything needs this.
@@ -175,6 +177,28 @@ mod tests {
         headers.insert(HOST, "127.0.0.1:8787".parse().unwrap());
         headers.append(ORIGIN, "http://evil.example".parse().unwrap());
         assert!(Access::check_page(&headers).is_err());
+    }
+
+    #[test]
+    fn another_name_is_good_only_where_a_token_is_needed() {
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, "evil.example:8787".parse().unwrap());
+        headers.insert(TOKEN, "abc".parse().unwrap());
+        let remote = std::net::SocketAddr::from(([0, 0, 0, 0], 8787));
+        let local = Settings::default().listen;
+        for (listen, allow_remote, token, refused) in [
+            (local, false, None, true),
+            (local, false, Some("abc"), true),
+            (local, true, None, true),
+            (local, true, Some("abc"), false),
+            (remote, true, Some("abc"), false),
+        ] {
+            let token = token.map(str::to_owned);
+            let settings = Settings { listen, allow_remote, token, ..Settings::default() };
+            let given = Access::new(&settings).check(&headers);
+            assert_eq!(given == Err(Refused::Host), refused, "{listen}, {allow_remote}");
+            assert_eq!(given.is_ok(), !refused, "{listen}, {allow_remote}");
+        }
     }
 
     #[test]

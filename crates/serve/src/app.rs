@@ -8,6 +8,7 @@ use crate::forward::{
     Answer, Ask, Gathered, Pieces, Silent, answered, failure, gather, is_silent, length, pieces,
     unreachable, why_unreachable,
 };
+use crate::headers::MOST as MOST_HEADERS;
 use crate::numbers::Numbers;
 use crate::outcome::Outcome;
 use crate::page;
@@ -20,8 +21,8 @@ use crate::watch::Watch;
 use axum::body::Bytes;
 use axum::extract::Request;
 use axum::http::header::{
-    CACHE_CONTROL, CONNECTION, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
-    TRANSFER_ENCODING, UPGRADE,
+    CACHE_CONTROL, CONNECTION, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap,
+    RETRY_AFTER, TRANSFER_ENCODING, UPGRADE,
 };
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode};
@@ -75,9 +76,30 @@ impl App {
         })
     }
 
+    /// Answers a request for which there is no room.
+    pub(crate) fn full(&self, headers: &HeaderMap, most: usize) -> Response {
+        if let Err(refused) = Access::check_page(headers) {
+            return self.refuse(refused.status(), refused.name(), refused.message());
+        }
+        let text = format!(
+            "this proxy serves {most} connections at a time and all are in use; nothing was sent. Try again later, or \
+             start it with more (--max-connections, and `ulimit -Hn` where it says so at its start)"
+        );
+        let mut response = self.refuse(503, "full", &text);
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
+        response
+    }
+
     /// Answers a request.
     pub(crate) async fn answer(&self, request: Request) -> Response {
         let path = request.uri().path();
+        if request.headers().len() > MOST_HEADERS {
+            let (count, most) = (request.headers().len(), MOST_HEADERS);
+            let text = format!(
+                "the request has {count} headers, and this proxy takes {most}; nothing was sent"
+            );
+            return self.refuse(431, "headers", &text);
+        }
         if let Err(refused) = Access::check_page(request.headers()) {
             return self.refuse(refused.status(), refused.name(), refused.message());
         }

@@ -2,7 +2,7 @@
 //!
 //! A request takes two, the client's connection and the provider's. The usual limit of 1,024 is a soft one, which a program
 //! may raise itself; where the hard one is lower than what the settings ask for, fewer connections are let in, and the
-//! rest wait instead of failing.
+//! rest wait or are turned away ([`listen`](crate::listen)).
 
 use crate::upstream::MOST_IDLE;
 
@@ -18,7 +18,7 @@ pub(crate) fn room(connections: usize, journals: usize) -> (usize, Option<String
             let fit = fitting(limit, journals).min(connections);
             let said = format!(
                 "this process may have {limit} files open (`ulimit -Hn`), and --max-connections {connections} needs {needed}: \
-                 {fit} connections are served at a time, others wait"
+                 {fit} connections are served at a time, others wait some seconds and then get 503"
             );
             (fit, Some(said))
         }

@@ -1,4 +1,4 @@
-//! A listener with a limit on connections: more wait until one is closed.
+//! A listener with a limit on connections: more wait until one is closed, and are told so where that takes long.
 
 use crate::numbers::Numbers;
 use axum::serve::Listener;
@@ -13,28 +13,78 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout};
 
 /// After so long without a byte the system asks whether the client is still there, and as often.
 const KEEPALIVE: Duration = Duration::from_secs(15);
+
+/// Connections beyond the limit that are told so at a time. Their descriptors are among those that the limit leaves free.
+const SURPLUS: usize = 16;
 
 /// The listener.
 #[derive(Debug)]
 pub(crate) struct Limited {
     listener: TcpListener,
     room: Arc<Semaphore>,
+    surplus: Arc<Semaphore>,
+    /// Since when all places have been taken.
+    full: Option<Instant>,
+    /// How long that may last before who comes is told so.
+    queue: Duration,
     numbers: Arc<Numbers>,
 }
 
+/// A connection that came.
+#[derive(Debug)]
+pub(crate) enum Arrival {
+    /// There is a place for it.
+    Placed(Connection),
+    /// There is none, and was none for long.
+    Surplus(Connection),
+}
+
 impl Limited {
-    pub(crate) fn new(listener: TcpListener, most: usize, numbers: Arc<Numbers>) -> Self {
+    pub(crate) fn new(
+        listener: TcpListener,
+        most: usize,
+        queue: Duration,
+        numbers: Arc<Numbers>,
+    ) -> Self {
         let most = most.clamp(1, Semaphore::MAX_PERMITS);
-        Self { listener, room: Arc::new(Semaphore::new(most)), numbers }
+        let (room, surplus) = (Semaphore::new(most), Semaphore::new(SURPLUS));
+        let (room, surplus) = (Arc::new(room), Arc::new(surplus));
+        Self { listener, room, surplus, full: None, queue, numbers }
     }
 
-    pub(crate) async fn accept(&mut self) -> Connection {
-        // The semaphore is never closed.
-        let place = Arc::clone(&self.room).acquire_owned().await.ok();
+    pub(crate) async fn accept(&mut self) -> Arrival {
+        // No semaphore is ever closed.
+        let room = || Arc::clone(&self.room).acquire_owned();
+        let mut place = Arc::clone(&self.room).try_acquire_owned().ok();
+        if place.is_none() {
+            // Who waits is still with the system, and takes no descriptor.
+            let since = self.full.get_or_insert_with(Instant::now);
+            let wait = self.queue.saturating_sub(since.elapsed());
+            place = timeout(wait, room()).await.ok().and_then(Result::ok);
+        }
+        if place.is_none() {
+            let surplus = Arc::clone(&self.surplus);
+            let listener = &mut self.listener;
+            let comes = async {
+                let place = surplus.acquire_owned().await.ok();
+                (Listener::accept(listener).await.0, place)
+            };
+            tokio::select! {
+                biased;
+                free = room() => place = free.ok(),
+                (stream, place) = comes => return Arrival::Surplus(self.connection(stream, place)),
+            }
+        }
+        self.full = None;
         let (stream, _) = Listener::accept(&mut self.listener).await;
+        Arrival::Placed(self.connection(stream, place))
+    }
+
+    fn connection(&self, stream: TcpStream, place: Option<OwnedSemaphorePermit>) -> Connection {
         // Pieces of a stream go out at once instead of waiting for the client to confirm the last.
         let _ = stream.set_nodelay(true);
         let keepalive = TcpKeepalive::new().with_time(KEEPALIVE).with_interval(KEEPALIVE);

@@ -3,11 +3,12 @@
 use crate::app::App;
 use crate::descriptors;
 use crate::folding::Folding;
-use crate::headers::MOST as MOST_HEADERS;
+use crate::headers::READ as READ_HEADERS;
 use crate::journals::JournalsError;
-use crate::listen::Limited;
+use crate::listen::{Arrival, Connection, Limited};
 use crate::settings::{Settings, SettingsError};
 use axum::body::Body;
+use futures_util::stream::StreamExt as _;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -52,9 +53,13 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     max_connections: usize,
+    queue: Duration,
     patience: Duration,
     grace: Duration,
 }
+
+/// How long a client that is turned away may take for its request, and for the answer.
+const TURNED_AWAY: Duration = Duration::from_secs(2);
 
 impl Server {
     /// Listens; answers once it [runs](Self::run). Port 0 is any free one.
@@ -73,9 +78,9 @@ impl Server {
         if let Some(said) = said {
             (settings.say)(&said);
         }
-        let (patience, grace) = (settings.patience, settings.grace);
+        let (queue, patience, grace) = (settings.queue, settings.patience, settings.grace);
         let app = Arc::new(App::new(settings, folding)?);
-        Ok(Self { app, listener, address, max_connections, patience, grace })
+        Ok(Self { app, listener, address, max_connections, queue, patience, grace })
     }
 
     /// Where it listens.
@@ -86,10 +91,11 @@ impl Server {
     /// Answers until `stop` is there. Requests under way are then finished, for as long as the settings say.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let numbers = Arc::clone(&self.app.numbers);
-        let mut listener = Limited::new(self.listener, self.max_connections, numbers);
+        let most = self.max_connections;
+        let mut listener = Limited::new(self.listener, most, self.queue, numbers);
         let mut http = http1::Builder::new();
         // A client that has closed its half waits for its answer.
-        http.half_close(true).max_headers(MOST_HEADERS);
+        http.half_close(true).max_headers(READ_HEADERS);
         // Counts from the moment at which a request may come, so an idle connection is closed, too.
         http.timer(TokioTimer::new()).header_read_timeout(self.patience);
         let serving = GracefulShutdown::new();
@@ -98,6 +104,13 @@ impl Server {
             let connection = tokio::select! {
                 connection = listener.accept() => connection,
                 () = &mut stop => break,
+            };
+            let connection = match connection {
+                Arrival::Placed(connection) => connection,
+                Arrival::Surplus(connection) => {
+                    tokio::spawn(turn_away(Arc::clone(&self.app), connection, most));
+                    continue;
+                }
             };
             let (app, gone) = (Arc::clone(&self.app), connection.gone());
             let service = service_fn(move |request: hyper::Request<_>| {
@@ -117,4 +130,24 @@ impl Server {
         // What is still under way then is given up.
         let _ = tokio::time::timeout(self.grace, serving.shutdown()).await;
     }
+}
+
+/// Answers the one request of a connection for which there is no place. Its body is read to the end: a connection that is
+/// closed with something unread is reset, and the client may not see the answer.
+async fn turn_away(app: Arc<App>, connection: Connection, most: usize) {
+    let service = service_fn(move |request: hyper::Request<_>| {
+        let app = Arc::clone(&app);
+        async move {
+            let (head, body) = request.into_parts();
+            let read = Body::new(body).into_data_stream().for_each(|_| async {});
+            // Who sends slowly is answered before.
+            let _ = tokio::time::timeout(TURNED_AWAY, read).await;
+            Ok::<_, Infallible>(app.full(&head.headers, most))
+        }
+    });
+    let mut http = http1::Builder::new();
+    http.keep_alive(false).half_close(true).max_headers(READ_HEADERS);
+    http.timer(TokioTimer::new()).header_read_timeout(TURNED_AWAY);
+    let served = http.serve_connection(TokioIo::new(connection), service);
+    let _ = tokio::time::timeout(3 * TURNED_AWAY, served).await;
 }

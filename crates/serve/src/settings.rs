@@ -39,6 +39,8 @@ pub struct Settings {
     pub max_body: usize,
     /// Most connections at a time. Others wait.
     pub max_connections: usize,
+    /// How long all of them may be in use before others are turned away instead.
+    pub queue: Duration,
     /// How long a client may be silent before it has sent a whole request.
     pub patience: Duration,
     /// How long requests under way may take once the proxy is to stop.
@@ -86,6 +88,7 @@ impl Default for Settings {
             upstream: None,
             max_body: 64 << 20,
             max_connections: 1_024,
+            queue: Duration::from_secs(5),
             patience: Duration::from_secs(60),
             grace: Duration::from_secs(30),
             say: Arc::new(|_| {}),

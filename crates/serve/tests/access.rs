@@ -1,5 +1,6 @@
 //! Who may use the proxy, and how many at a time.
 
+use crate::support::hand::{Line, request};
 use crate::support::{Proxy, WINDOW, folding, http, settings};
 use foldback_fake_provider::{FakeProvider, Reply, Script};
 use foldback_serve::{ServeError, Server, Settings, SettingsError};
@@ -64,6 +65,57 @@ async fn a_page_that_points_its_name_at_this_machine_is_refused() {
     assert!(provider.requests().is_empty());
     let metrics = proxy.metrics().await;
     assert!(metrics.contains("foldback_proxy_refused_total{why=\"host\"} 1"), "{metrics}");
+}
+
+#[tokio::test]
+async fn connections_over_the_limit_are_told_so_once_it_was_reached_for_a_while() {
+    let provider = provider().await;
+    let mut settings = settings(&provider);
+    settings.max_connections = 1;
+    settings.queue = Duration::from_millis(50);
+    let proxy = Proxy::with(settings).await;
+    let ask = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    let mut first = TcpStream::connect(proxy.address).await.unwrap();
+    first.write_all(ask).await.unwrap();
+    let mut read = [0; 12];
+    first.read_exact(&mut read).await.unwrap();
+    assert_eq!(&read, b"HTTP/1.1 200");
+    let url = format!("{}/v1/messages", proxy.url);
+    for number in 0..40 {
+        // A client that sends all before it reads; some send more than the system takes for a proxy that does not read.
+        let body = "x".repeat(if number % 10 == 0 { 20 << 20 } else { 100 });
+        let mut client = Line::to(proxy.address).await;
+        client.say(&request("POST /v1/messages", "", &body)).await;
+        let got = client.rest().await;
+        assert!(got.starts_with("HTTP/1.1 503 "), "{number}: {got}");
+        assert!(got.contains("\r\nretry-after: 5\r\n"), "{got}");
+        assert!(got.contains("foldback_full") && got.contains("serves 1 connections"), "{got}");
+    }
+    // A page learns no more than at other times.
+    let page = http().post(&url).header("origin", "http://evil.example").body("{}");
+    assert_eq!(page.send().await.unwrap().status(), 403);
+    assert!(provider.requests().is_empty());
+    // Who begins a request and says no more is not waited for, and holds up nobody.
+    let mut silent = Vec::new();
+    for _ in 0..20 {
+        let mut stream = TcpStream::connect(proxy.address).await.unwrap();
+        stream.write_all(b"POST /v1/mess").await.unwrap();
+        silent.push(stream);
+    }
+    for mut stream in silent {
+        let mut rest = Vec::new();
+        let _ = stream.read_to_end(&mut rest).await;
+        assert!(rest.is_empty(), "{}", String::from_utf8_lossy(&rest));
+    }
+    drop(first);
+    // There is room again.
+    let mut status = 503;
+    while status == 503 {
+        status = http().get(format!("{}/healthz", proxy.url)).send().await.unwrap().status().into();
+    }
+    assert_eq!(status, 200);
+    let metrics = proxy.metrics().await;
+    assert!(metrics.contains("foldback_proxy_refused_total{why=\"full\"} 4"), "{metrics}");
 }
 
 #[tokio::test]

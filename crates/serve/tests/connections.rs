@@ -202,6 +202,54 @@ async fn after_a_refusal_for_size_any_other_failure_leaves_the_first_answer() {
     }
 }
 
+/// Both reasons for which a request is sent once more, each as often as a provider can give it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_is_sent_four_times_at_most() {
+    let log = talk::task(60);
+    let (before, _) = talk::calls(&log).pop().unwrap();
+    let wide = Limits { context: 400_000, input: 0, output: 2_000 };
+    let provider = Hand::new().await;
+    let proxy = Proxy::both(provider.settings(), folding("tiered", wide)).await;
+    let [mut one, mut two] = [Line::to(proxy.address).await, Line::to(proxy.address).await];
+    let mut used = Vec::new();
+    for client in [&mut one, &mut two] {
+        client.say(&request("DELETE /v1/files/f", "", "")).await;
+        let mut line = provider.accept().await;
+        line.message().await;
+        used.push(line);
+    }
+    for (client, line) in [&mut one, &mut two].into_iter().zip(&mut used) {
+        line.say(&answer("200 OK", "1")).await;
+        client.message().await;
+    }
+    let [a, b] = <[Line; 2]>::try_from(used).ok().unwrap();
+    let body = talk::body(Dialect::OpenAiChat, before);
+    one.say(&request(ASKED[0].0, "", &body)).await;
+    // Which of the two it takes is the pool's choice.
+    let is_a = tokio::select! {
+        _ = a.0.readable() => true,
+        _ = b.0.readable() => false,
+    };
+    let (mut taken, mut other) = if is_a { (a, b) } else { (b, a) };
+    let first = taken.message().await;
+    drop(taken);
+    assert!(first.ends_with(&body));
+    let mut fresh = provider.accept().await;
+    assert_eq!(fresh.message().await, first);
+    let words = r#"{"error":{"message":"prompt is too long: 250000 tokens > 200000 maximum"}}"#;
+    fresh.say(&answer("400 Bad Request", words)).await;
+    let folded = other.message().await;
+    assert!(folded.len() < first.len());
+    drop(other);
+    let mut last = provider.accept().await;
+    assert_eq!(last.message().await, folded);
+    last.say(&answer("400 Bad Request", words)).await;
+    let got = one.message().await;
+    assert!(got.starts_with("HTTP/1.1 400 ") && got.ends_with(words), "{got}");
+    let again = tokio::time::timeout(Duration::from_millis(50), provider.accept()).await;
+    assert!(again.is_err(), "it was sent again");
+}
+
 #[tokio::test]
 async fn a_client_that_closed_its_half_gets_its_answer() {
     for (line, headers, body) in ASKED {

@@ -6,7 +6,7 @@ use foldback::Limits;
 use foldback::wire::Dialect;
 use foldback_fake_provider::{FakeProvider, Reply, Script};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Value, json};
 use std::cell::Cell;
 
@@ -205,7 +205,9 @@ fn as_many_marks_are_sent_as_the_client_set() {
             prop::collection::vec(any::<prop::sample::Index>(), 0..=2),
         );
         let config = Config { cases: 24, failure_persistence: None, ..Config::default() };
-        let mut runner = TestRunner::new(config);
+        // The same requests every time: few of any drawn ones have a mark that `masking-10` moves.
+        let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+        let mut runner = TestRunner::new_with_rng(config, rng);
         let run = runner.run(&requests, |(steps, around, marked)| {
             number.set(number.get() + 1);
             let client = request(&steps, around, &marked, number.get());

@@ -166,3 +166,38 @@ async fn paths_and_many_headers_go_through_byte_for_byte() {
     far.say(&body).await;
     assert!(client.message().await.contains("x-foldback: passed; why=path"));
 }
+
+/// The sentence is the proxy's own; where the server's parser gives up before, there is the status alone.
+#[tokio::test]
+async fn too_many_headers_get_a_sentence_as_long_as_they_can_be_read() {
+    let provider = Hand::new().await;
+    let proxy = Proxy::with(provider.settings()).await;
+    let head = |headers: usize, size: usize| {
+        let value = "v".repeat(size);
+        let many: String =
+            (1..headers).map(|number| format!("x-h-{number}: {value}\r\n")).collect();
+        format!("GET /v1/models HTTP/1.1\r\nhost: 127.0.0.1\r\n{many}\r\n")
+    };
+    let mut client = Line::to(proxy.address).await;
+    client.say(&head(4_096, 1)).await;
+    let mut far = provider.accept().await;
+    assert_eq!(far.message().await.matches("x-h-").count(), 4_095);
+    far.say(&answer("200 OK", "1")).await;
+    assert!(client.message().await.ends_with("\r\n\r\n1"));
+    let sentence = "and this proxy takes 4096; nothing was sent";
+    for (headers, size, words) in [
+        (4_097, 1, Some("the request has 4097 headers")),
+        (8_192, 1, Some("the request has 8192 headers")),
+        (8_193, 1, None),
+        (100, 5_000, None),
+    ] {
+        let mut client = Line::to(proxy.address).await;
+        client.say(&head(headers, size)).await;
+        let got = client.message().await;
+        assert!(got.starts_with("HTTP/1.1 431 "), "{headers}: {got}");
+        match words {
+            Some(words) => assert!(got.contains(words) && got.contains(sentence), "{got}"),
+            None => assert!(got.ends_with("\r\n\r\n"), "{headers}: {got}"),
+        }
+    }
+}

@@ -46,7 +46,7 @@ pub(crate) struct Serve {
     /// Largest body that is read to be folded; a larger one goes through.
     #[arg(long, value_name = "BYTES", default_value = "67_108_864", value_parser = a_count)]
     pub(crate) max_body: usize,
-    /// Most connections at a time; others wait.
+    /// Most connections at a time. Others wait, and get 503 where all have been in use for five seconds.
     #[arg(long, value_name = "N", default_value = "1024", value_parser = one_or_more)]
     pub(crate) max_connections: usize,
     #[command(flatten)]

@@ -29,6 +29,8 @@ mod selection;
 mod serve;
 #[cfg(feature = "serve")]
 mod serve_killed;
+#[cfg(all(feature = "serve", unix))]
+mod serve_load;
 mod snapshot;
 mod store;
 mod summaries;

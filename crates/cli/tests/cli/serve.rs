@@ -172,7 +172,7 @@ fn a_soft_limit_of_files_is_raised_and_a_hard_one_said() {
         (
             "-n 1024",
             "1024",
-            Some("1024 needs 2240: 416 connections are served at a time, others wait"),
+            Some("1024 needs 2240: 416 connections are served at a time, others wait some seconds"),
         ),
         ("-n 256", "300", Some("300 needs 792: 32 connections are served at a time, others wait")),
     ] {
