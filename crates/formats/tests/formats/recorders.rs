@@ -1,5 +1,6 @@
 //! Every kind of record that the newest recorders write, row by row: lines, and what they become.
-use crate::common::{outline, session, warnings};
+use crate::common::{outline, session, usage, warnings};
+use foldback_core::SegmentKind;
 
 struct Row {
     name: &'static str,
@@ -163,6 +164,41 @@ const PI: &[Row] = &[
         warnings: &["stray-usage"],
     },
     Row {
+        name: "a prompt in sections with its tools, and what changes of it later",
+        lines: r#"{"type":"message","id":"1","parentId":null,"message":{"role":"system","content":"","sections":{"preamble":"You help.","rules":"Old."},"toolsAdded":[{"name":"f","description":"d","parameters":{"type":"object"}}]}}
+{"type":"message","id":"2","parentId":"1","message":{"role":"system","content":"","sections":{"rules":"Be brief."},"toolsAdded":[{"name":"g","description":"e","parameters":{"type":"object"}}],"toolsRemoved":[{"name":"f"}]}}
+{"type":"message","id":"3","parentId":"2","message":{"role":"user","content":"go"}}
+{"type":"message","id":"4","parentId":"3","message":{"role":"system","content":"Also this.","sections":{"a/b":"New.","rules":null}}}
+{"type":"message","id":"5","parentId":"4","message":{"role":"system","content":"","toolsRemoved":[{"name":"g"}]}}
+{"type":"message","id":"6","parentId":"5","message":{"role":"assistant","content":[{"type":"text","text":"Done."}],"stopReason":"stop"}}"#,
+        expected: &["useru text:go", "system text:Also this.||Updated ", "assistant text:Done."],
+        calls: 1,
+        boundaries: &[],
+        warnings: &["tools-changed"],
+    },
+    Row {
+        name: "usage of a summary, of a branch's, of a tool and of an answer that was taken out",
+        lines: r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"go"}}
+{"type":"message","id":"2","parentId":"1","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"f","arguments":{}}],"stopReason":"toolUse","usage":{"input":9,"output":30,"cacheRead":5,"cacheWrite":8,"cacheWrite1h":3,"reasoning":20}}}
+{"type":"message","id":"3","parentId":"2","message":{"role":"toolResult","toolCallId":"c","toolName":"f","content":[],"usage":{"input":1,"output":1}}}
+{"type":"message","id":"4","parentId":"3","message":{"role":"assistant","content":[{"type":"text","text":"Oops."}],"stopReason":"error","usage":{"input":10,"output":10}}}
+{"type":"context_edit","id":"5","parentId":"4","targetId":"4","replacement":null}
+{"type":"branch_summary","id":"6","parentId":"5","fromId":"x","summary":"Left.","usage":{"input":100,"output":100}}
+{"type":"compaction","id":"7","parentId":"6","summary":"Short.","firstKeptEntryId":"7","tokensBefore":5,"usage":{"input":1000,"output":1000}}
+{"type":"message","id":"8","parentId":"7","message":{"role":"user","content":"on"}}"#,
+        expected: &[
+            "useru text:go",
+            "assistant tool-call:{}",
+            "tool tool-result:",
+            "user+ text:Left.",
+            "user+E text:Short. marker:",
+            "useru text:on",
+        ],
+        calls: 1,
+        boundaries: &["summary"],
+        warnings: &["context-edit", "stray-usage"],
+    },
+    Row {
         name: "what was taken out stays out, and what was replaced is what replaced it",
         lines: r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"secret"}}
 {"type":"message","id":"2","parentId":"1","message":{"role":"assistant","content":[{"type":"text","text":"Long."},{"type":"toolCall","id":"c","name":"f","arguments":{}}],"stopReason":"toolUse"}}
@@ -215,11 +251,35 @@ fn what_gemini_cli_records() {
 #[test]
 fn what_pi_records() {
     check("pi", r#"{"type":"session","version":3,"id":"s","cwd":"/"}"#, PI);
-    let prompt = session(
-        &format!("{{\"type\":\"session\",\"id\":\"s\",\"cwd\":\"/\"}}\n{}\n", PI[0].lines),
-        "pi",
-    );
-    assert_eq!(prompt.frame.text_of(foldback_core::SegmentKind::System), Some("Be brief."));
+    let read = |row: usize| {
+        let header = r#"{"type":"session","id":"s","cwd":"/"}"#;
+        session(&format!("{header}\n{}\n", PI[row].lines), "pi")
+    };
+    assert_eq!(read(0).frame.text_of(SegmentKind::System), Some("Be brief."));
+    let segments: Vec<String> =
+        read(1).frame.segments().iter().map(|segment| segment.text.to_string()).collect();
+    let tools = r#"[{"name":"g","description":"e","parameters":{"type":"object"}}]"#;
+    assert_eq!(segments, ["You help.", "Be brief.", tools]);
+    let spent = read(2);
+    assert_eq!(usage(&spent), [9, 5, 8, 10, 20]);
+    let used = spent.messages[1].answer.as_ref().unwrap().usage.unwrap();
+    assert_eq!(used.cache_write_1h, 3);
+    let beside = spent.warnings.iter().find(|warning| warning.code == "stray-usage").unwrap();
+    assert!(beside.detail.starts_with("4 request(s) with 2222 tokens "), "{}", beside.detail);
+}
+
+/// Read without its first records, this file would tell of the branch that was left.
+#[test]
+fn a_branch_on_which_nothing_was_said_has_no_messages() {
+    let text = r#"{"type":"session","version":3,"id":"s","cwd":"/"}
+{"type":"message","id":"1","parentId":null,"message":{"role":"system","content":"Be brief."}}
+{"type":"message","id":"2","parentId":"1","message":{"role":"user","content":"go"}}
+{"type":"message","id":"3","parentId":"2","message":{"role":"assistant","content":[{"type":"text","text":"Done."}],"stopReason":"stop"}}
+{"type":"thinking_level_change","id":"4","parentId":"1","thinkingLevel":"high"}"#;
+    for from in [Some("pi"), None] {
+        let found = foldback_formats::read(text.as_bytes(), from);
+        assert!(matches!(found, Err(foldback_formats::ReadError::NoMessages)), "{found:?}");
+    }
 }
 
 #[test]
