@@ -128,6 +128,90 @@ const GEMINI: &[Row] = &[
         warnings: &[],
     },
     Row {
+        name: "a compression as 0.61.0 makes it: what it keeps comes again under new ids, behind the context",
+        lines: r#"{"$set":{"messages":[{"id":"ctx","type":"user","content":[{"text":"<session_context>\nx"}]}]}}
+{"id":"u","type":"user","content":[{"text":"go"}]}
+{"id":"a","type":"gemini","content":"One.","thoughts":[],"tokens":{"input":9,"output":1},"model":"m"}
+{"$set":{"messages":[{"id":"ctx","type":"user","content":[{"text":"<session_context>\nx"}]},{"id":"s","type":"user","content":[{"text":"<state_snapshot>"}]},{"id":"k","type":"gemini","content":[{"text":"One."}]}]}}
+{"id":"u2","type":"user","content":[{"text":"fails"}]}
+{"$set":{"messages":[{"id":"ctx","type":"user","content":[{"text":"<session_context>\nx"}]},{"id":"s","type":"user","content":[{"text":"<state_snapshot>"}]},{"id":"k","type":"gemini","content":[{"text":"One."}]}]}}
+{"id":"u3","type":"user","content":[{"text":"on"}]}"#,
+        expected: &[
+            "user+ text:<session_context>|x",
+            "useru text:go",
+            "assistant text:One.",
+            "user+E text:<state_snapshot>",
+            "assistantE text:One.",
+            "useru text:on",
+        ],
+        calls: 1,
+        boundaries: &["summary"],
+        warnings: &["abandoned-branch"],
+    },
+    Row {
+        name: "a context that is written anew replaces nothing, and files of results stay behind where a session goes on",
+        lines: r#"{"$set":{"messages":[{"id":"ctx","type":"user","content":[{"text":"<session_context>\nx"}]}]}}
+{"id":"u","type":"user","content":[{"text":"go"}]}
+{"id":"a","type":"gemini","content":"One.","thoughts":[],"tokens":{"input":9,"output":1},"model":"m"}
+{"id":"f","type":"info","content":[{"inlineData":{"mimeType":"image/png","data":"aGk="}}]}
+{"$set":{"messages":[{"id":"ctx2","type":"user","content":[{"text":"<session_context>\ny"}]},{"id":"u","type":"user","content":[{"text":"go"}]},{"id":"a","type":"gemini","content":[{"text":"One."}]}]}}
+{"id":"u2","type":"user","content":[{"text":"on"}]}"#,
+        expected: &[
+            "user+ text:<session_context>|x",
+            "useru text:go",
+            "assistant text:One.",
+            "user+ file:",
+            "useru text:on",
+        ],
+        calls: 1,
+        boundaries: &[],
+        warnings: &[],
+    },
+    Row {
+        name: "everything is taken back, an answer with it",
+        lines: r#"{"id":"u","type":"user","content":[{"text":"go"}]}
+{"id":"a","type":"gemini","content":"One.","thoughts":[],"tokens":{"input":9,"output":1},"model":"m"}
+{"$set":{"messages":[]}}
+{"id":"u2","type":"user","content":[{"text":"again"}]}"#,
+        expected: &["useru text:again"],
+        calls: 0,
+        boundaries: &[],
+        warnings: &["abandoned-branch"],
+    },
+    Row {
+        name: "what stands for an answer that did not come is no summary",
+        lines: r#"{"id":"u","type":"user","content":[{"text":"go"}]}
+{"id":"a","type":"gemini","content":"","thoughts":[],"tokens":{"input":9,"output":1},"model":"m","toolCalls":[{"id":"c","name":"f","args":{},"result":[{"functionResponse":{"id":"c","name":"f","response":{"output":"r"}}}]}]}
+{"id":"r","type":"user","content":[{"functionResponse":{"id":"c","name":"f","response":{"output":"r"}}}]}
+{"id":"u2","type":"user","content":[{"text":"fails"}]}
+{"$set":{"messages":[{"id":"u","type":"user","content":[{"text":"go"}]},{"id":"a","type":"gemini","content":[{"functionCall":{"id":"c","name":"f","args":{}}}]},{"id":"r","type":"user","content":[{"functionResponse":{"id":"c","name":"f","response":{"output":"r"}}}]},{"id":"p","type":"gemini","content":[{"text":"[The previous response was interrupted before it completed.]"}]}]}}
+{"id":"u3","type":"user","content":[{"text":"again"}]}"#,
+        expected: &[
+            "useru text:go",
+            "assistant tool-call:{}",
+            "tool tool-result:r",
+            "assistantE text:[The previous respon",
+            "useru text:again",
+        ],
+        calls: 1,
+        boundaries: &[],
+        warnings: &["abandoned-branch"],
+    },
+    Row {
+        name: "a list of results that holds those of every call",
+        lines: r#"{"id":"u","type":"user","content":[{"text":"go"}]}
+{"id":"a","type":"gemini","content":"","thoughts":[],"tokens":{"input":9,"output":1},"model":"m","toolCalls":[{"id":"c","name":"f","args":{},"result":[{"functionResponse":{"id":"c","name":"f","response":{"output":"r"}}},{"functionResponse":{"id":"d","name":"f","response":{"output":"s"}}}]},{"id":"d","name":"f","args":{},"result":[{"functionResponse":{"id":"c","name":"f","response":{"output":"r"}}},{"functionResponse":{"id":"d","name":"f","response":{"output":"s"}}}]}]}"#,
+        expected: &[
+            "useru text:go",
+            "assistant tool-call:{} tool-call:{}",
+            "tool tool-result:r",
+            "tool tool-result:s",
+        ],
+        calls: 1,
+        boundaries: &[],
+        warnings: &[],
+    },
+    Row {
         name: "files of a result come after an acknowledgment that nobody gave",
         lines: r#"{"id":"u","type":"user","content":[{"text":"go"}]}
 {"id":"a","type":"gemini","content":"","thoughts":[],"tokens":{"input":9,"output":1},"model":"m","toolCalls":[{"id":"c","name":"f","args":{},"result":[{"functionResponse":{"id":"c","name":"f","response":{"output":"r"}}}]}]}
@@ -191,7 +275,7 @@ const PI: &[Row] = &[
             "assistant tool-call:{}",
             "tool tool-result:",
             "user+ text:Left.",
-            "user+E text:Short. marker:",
+            "user+E text:Short.",
             "useru text:on",
         ],
         calls: 1,
@@ -266,6 +350,16 @@ fn what_pi_records() {
     assert_eq!(used.cache_write_1h, 3);
     let beside = spent.warnings.iter().find(|warning| warning.code == "stray-usage").unwrap();
     assert!(beside.detail.starts_with("4 request(s) with 2222 tokens "), "{}", beside.detail);
+}
+
+#[test]
+fn a_chat_that_was_taken_back_whole_has_no_messages() {
+    let text = r#"{"sessionId":"s","projectHash":"h"}
+{"id":"u","type":"user","content":[{"text":"go"}]}
+{"$rewindTo":"u"}
+{"$set":{"messages":[]}}"#;
+    let found = foldback_formats::read(text.as_bytes(), None);
+    assert!(matches!(found, Err(foldback_formats::ReadError::NoMessages)), "{found:?}");
 }
 
 /// Read without its first records, this file would tell of the branch that was left.

@@ -1,5 +1,6 @@
 //! Recorders record, and what foldback reads in their files is what their own readers read there.
 
+mod gemini_cli;
 mod pi;
 
 use foldback_core::log::{Part, PartKind, ResultStatus};
