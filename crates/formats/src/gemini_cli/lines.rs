@@ -213,7 +213,7 @@ impl Recording {
         }
         match (lost.first(), last_kept) {
             // What was never sent is gone without a trace.
-            (Some(_), _) if !sent => self
+            _ if !sent => self
                 .messages
                 .retain(|message| !is_lost(message) && (is_kept(message) || !message.is_context())),
             (Some(_), _) if is_new => {
