@@ -82,23 +82,3 @@ fn ceil(text: &str, mut at: usize) -> usize {
     }
     at
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_text_that_was_cut_is_known_by_its_note() {
-        let long = "words of a result, 😀 and äöü; ".repeat(40);
-        for unit in [Unit::Tokens, Unit::Bytes] {
-            for limit in [10, 33, 50, 64, 101] {
-                let once = cut(&long, limit, unit).unwrap_or_default();
-                assert!(!was_cut(&long, limit, unit), "{limit}");
-                assert!(was_cut(&once, limit, unit), "{limit} {unit:?}: {once}");
-                // More was said since, or the limit is lower.
-                assert!(!was_cut(&format!("{once}{long}"), limit, unit), "{limit}");
-                assert!(!was_cut(&once, limit / 2, unit), "{limit} {unit:?}: {once}");
-            }
-        }
-    }
-}
