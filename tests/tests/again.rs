@@ -6,7 +6,7 @@ use foldback_core::strategy::Strategy;
 use foldback_formats::{Session, View, format, read};
 use foldback_replay::ReplayOptions;
 use foldback_replay::calibrate::unrecorded;
-use foldback_replay::state::{Ask, stored};
+use foldback_replay::state::{Ask, replayed, stored};
 use foldback_test_support::{sessions, table};
 use foldback_tests::{options, presets};
 use rayon::prelude::*;
@@ -20,68 +20,111 @@ const LIMITS: [(u64, u64); 2] = [(60_000, 15_000), (20_000, 2_000)];
 /// Larger files take minutes without optimization.
 const MOST_BYTES: u64 = 1_000_000;
 
-/// A session as a strategy leaves it, in its own format; nothing where that is only read.
-fn compacted(session: &Session, strategy: &Arc<Strategy>, limits: Limits) -> Option<String> {
-    let options =
-        ReplayOptions { limits, validate: false, ..options(limits.context, limits.output) };
-    let (conversation, _) = stored(session, strategy, &options, Ask::NextTurn);
-    let view = View {
-        session,
-        frame: &session.frame,
-        unrecorded: unrecorded(session, &*options.measure),
-        sent: conversation.sent(),
-        stored: conversation.stored(),
-    };
-    Some(format(session.format).unwrap().write(&view)?.unwrap().text)
+/// The same of a run that drives every call.
+const MOST_BYTES_LIVE: u64 = 500_000;
+
+/// How a session is compacted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    /// As it is stored, between two turns.
+    Stored,
+    /// Driven from its first message (`--live`).
+    Live,
+}
+
+impl How {
+    /// The table of what acts again.
+    fn table(self) -> &'static str {
+        match self {
+            Self::Stored => "acts_again",
+            Self::Live => "acts_again_live",
+        }
+    }
+
+    /// A session as a strategy leaves it, in its own format; nothing where that is only read.
+    fn compacted(
+        self,
+        session: &Session,
+        strategy: &Arc<Strategy>,
+        limits: Limits,
+    ) -> Option<String> {
+        let options =
+            ReplayOptions { limits, validate: false, ..options(limits.context, limits.output) };
+        let (conversation, _) = match self {
+            Self::Stored => stored(session, strategy, &options, Ask::NextTurn),
+            Self::Live => replayed(session, strategy, &options),
+        };
+        let edits = session.recorded_edits();
+        // As the command does: where nothing takes their place, the recorder's own compactions stay.
+        let view = match self == Self::Live && conversation.folds().is_empty() {
+            true => View::recorded(session, &edits),
+            false => View {
+                session,
+                frame: &session.frame,
+                unrecorded: unrecorded(session, &*options.measure),
+                sent: conversation.sent(),
+                stored: conversation.stored(),
+            },
+        };
+        Some(format(session.format).unwrap().write(&view)?.unwrap().text)
+    }
 }
 
 /// What is changed by a second run: file, preset, window. The number of first runs that changed anything is given too.
-fn changed_again(paths: &[PathBuf]) -> (usize, BTreeSet<(String, String, u64)>) {
+fn changed_again(how: How, paths: &[PathBuf]) -> Found {
     let presets = presets();
     let runs = paths.par_iter().map(|path| {
         let text = std::fs::read_to_string(path).unwrap();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let mut found = (0, BTreeSet::new());
         let sessions = read(text.as_bytes(), None).unwrap();
-        for session in &sessions {
-            for (context, output) in LIMITS {
-                let limits = Limits::new(context, output);
-                let works = |strategy: &&Arc<Strategy>| strategy.refuses(limits).is_none();
-                for strategy in presets.iter().filter(works) {
-                    let once = compacted(session, strategy, limits);
-                    let Some(once) = once.filter(|once| *once != text) else { continue };
-                    found.0 += 1;
-                    let written = read(once.as_bytes(), Some(session.format)).unwrap();
-                    // The id of an only session may be made of its content.
-                    let same = match &*written {
-                        [only] => Some(only),
-                        several => several.iter().find(|written| written.id == session.id),
-                    };
-                    let twice = same.and_then(|same| compacted(same, strategy, limits));
-                    if twice.as_ref() != Some(&once) {
-                        found.1.insert((name.clone(), strategy.name.clone(), context));
-                    }
-                }
+        let all = sessions.iter().flat_map(|session| {
+            let of = move |strategy| LIMITS.map(|limits| (session, strategy, limits));
+            presets.iter().flat_map(of)
+        });
+        let all: Vec<_> = all.collect();
+        let again = all.into_par_iter().map(|(session, strategy, (context, output))| {
+            let limits = Limits::new(context, output);
+            let mut found = (0, BTreeSet::new());
+            if strategy.refuses(limits).is_some() {
+                return found;
             }
-        }
-        found
+            let once = how.compacted(session, strategy, limits);
+            let Some(once) = once.filter(|once| *once != text) else { return found };
+            found.0 += 1;
+            let written = read(once.as_bytes(), Some(session.format)).unwrap();
+            // The id of an only session may be made of its content.
+            let same = match &*written {
+                [only] => Some(only),
+                several => several.iter().find(|written| written.id == session.id),
+            };
+            let twice = same.and_then(|same| how.compacted(same, strategy, limits));
+            if twice.as_ref() != Some(&once) {
+                found.1.insert((name.clone(), strategy.name.clone(), context));
+            }
+            found
+        });
+        again.reduce(Default::default, both)
     });
-    runs.reduce(Default::default, |mut all, one| {
-        all.0 += one.0;
-        all.1.extend(one.1);
-        all
-    })
+    runs.reduce(Default::default, both)
+}
+
+type Found = (usize, BTreeSet<(String, String, u64)>);
+
+fn both(mut all: Found, one: Found) -> Found {
+    all.0 += one.0;
+    all.1.extend(one.1);
+    all
 }
 
 /// Checks that a second run changes what the table says, and nothing else.
-fn check(paths: &[PathBuf]) {
+fn check(how: How, paths: &[PathBuf]) {
     let names: BTreeSet<_> = paths.iter().filter_map(|path| path.file_name()?.to_str()).collect();
     let listed: Vec<(String, String, u64, String)> =
-        table::rows(include_str!("again.toml"), "acts_again");
+        table::rows(include_str!("again.toml"), how.table());
     let listed = listed.into_iter().filter(|(file, ..)| names.contains(file.as_str()));
     let listed: BTreeSet<_> =
         listed.map(|(file, preset, window, _)| (file, preset, window)).collect();
-    let (runs, changed) = changed_again(paths);
+    let (runs, changed) = changed_again(how, paths);
     assert!(runs > names.len(), "{runs} first runs changed anything");
     assert_eq!(changed, listed, "of {runs} runs");
 }
@@ -99,9 +142,18 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
+fn shipped() -> Vec<PathBuf> {
+    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/sessions"))
+}
+
 #[test]
 fn a_second_run_changes_no_shipped_example() {
-    check(&files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/sessions")));
+    check(How::Stored, &shipped());
+}
+
+#[test]
+fn a_second_live_run_changes_no_shipped_example() {
+    check(How::Live, &shipped());
 }
 
 #[foldback_needs::sessions]
@@ -109,5 +161,13 @@ fn a_second_run_changes_no_shipped_example() {
 fn a_second_run_changes_no_recorded_session() {
     let mut paths = files(&sessions());
     paths.retain(|path| path.metadata().is_ok_and(|file| file.len() <= MOST_BYTES));
-    check(&paths);
+    check(How::Stored, &paths);
+}
+
+#[foldback_needs::sessions]
+#[test]
+fn a_second_live_run_changes_no_recorded_session() {
+    let mut paths = files(&sessions());
+    paths.retain(|path| path.metadata().is_ok_and(|file| file.len() <= MOST_BYTES_LIVE));
+    check(How::Live, &paths);
 }

@@ -57,3 +57,37 @@ fn how_often_each_preset_acts_in_one_turn() {
     }
     insta::assert_snapshot!(table);
 }
+
+/// Of the presets that reproduce no system, those that are made for agents shorten a first message that is too long by itself. The
+/// controls are what their descriptions say: they take away whole messages or results, or nothing, and leave it as it is.
+#[test]
+fn a_first_message_that_fills_the_window_is_shortened_or_the_preset_says_that_it_touches_none() {
+    let mut script = Script::default();
+    let task = file("the task", 160_000);
+    script.user(&task);
+    for call in 0..4 {
+        script.call("next one", &[("read", &format!("{{\"path\":\"{call}\"}}"), &file("a", 900))]);
+    }
+    let session = script.session();
+    let own: Vec<_> = presets().into_iter().filter(|own| own.reproduces.is_empty()).collect();
+    let controls = ["drop-oldest", "keep-last-1", "none", "random"];
+    let mut names: Vec<&str> = own.iter().map(|strategy| &*strategy.name).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["drop-oldest", "indexed", "indexed-small", "keep-last-1", "none", "random"]);
+    for strategy in &own {
+        let done = replay(&session, strategy, &options(30_000, 3_000));
+        let calls = done.rows.len();
+        let (talk, _) = done.into_state();
+        let whole = talk.sent().iter().any(|shown| shown.to_message().said() == task);
+        let over = is_over(&talk, 27_000);
+        let name = &*strategy.name;
+        assert!(calls > 3, "{name}");
+        assert_eq!((whole, over), (controls.contains(&name), controls.contains(&name)), "{name}");
+    }
+}
+
+/// Whether what would be sent is over a limit.
+fn is_over(talk: &foldback_core::conversation::Conversation, limit: u64) -> bool {
+    let text: usize = talk.sent().iter().map(|shown| shown.to_message().shown_text().len()).sum();
+    text as u64 / 4 > limit
+}

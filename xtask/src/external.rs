@@ -333,7 +333,7 @@ const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
-        name: "gemini-cli: @google/gemini-cli-core 0.61.0 beside gemini-cli",
+        name: "gemini-cli: @google/gemini-cli-core 0.61.0 beside gemini-cli, and the sessions that it records",
         needs: &[&["node"], &["npm"]],
         installs: Some(("gemini-cli", &[npm!("@google/gemini-cli-core@0.61.0")])),
         runs: &[beside!("gemini_cli::")],
@@ -358,7 +358,7 @@ const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
-        name: "pi: @earendil-works/pi-coding-agent 0.87.1 beside pi",
+        name: "pi: @earendil-works/pi-coding-agent 0.87.1 beside pi, and the sessions that it records",
         needs: &[&["node"], &["npm"]],
         installs: Some(("pi", &[npm!("@earendil-works/pi-coding-agent@0.87.1")])),
         runs: &[beside!("pi::")],

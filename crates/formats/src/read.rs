@@ -95,7 +95,11 @@ fn read_text(bytes: &[u8], from: Option<&str>) -> Result<Vec<Session>, ReadError
         }
         Ok(sessions)
     };
-    read.or_else(prefixed)
+    match read {
+        // The records were understood. Without the first of them they would tell of another session.
+        Err(ReadError::NoMessages) => Err(ReadError::NoMessages),
+        read => read.or_else(prefixed),
+    }
 }
 
 /// How many places are tried at which a file may begin behind a prefix.

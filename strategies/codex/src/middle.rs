@@ -23,18 +23,43 @@ pub fn tokens(text: &str) -> usize {
     text.len().div_ceil(BYTES)
 }
 
-/// The text cut to a limit, with a note in the middle that says how much is missing; `None` where it is within the limit.
-pub fn cut(text: &str, limit: usize, unit: Unit) -> Option<String> {
+/// Whether what a cut would take out is the note of an earlier cut: the text was cut to this limit before.
+pub fn was_cut(text: &str, limit: usize, unit: Unit) -> bool {
     let bytes = match unit {
         Unit::Tokens => limit.saturating_mul(BYTES),
         Unit::Bytes => limit,
     };
+    let Some((before, after)) = middle(text, bytes) else { return false };
+    // The note begins where the middle does, or a little before: what was kept ended on a character.
+    let begins = text[..ceil(text, (before + 1).min(text.len()))].rfind('…');
+    let end = begins.and_then(|at| {
+        let note = text[at..].strip_prefix('…')?;
+        let words = note.trim_start_matches(|digit: char| digit.is_ascii_digit());
+        let kinds = [" tokens truncated…", " chars truncated…"];
+        let rest = kinds.iter().find_map(|kind| words.strip_prefix(kind))?;
+        (words.len() < note.len()).then(|| text.len() - rest.len())
+    });
+    end.is_some_and(|end| after <= end)
+}
+
+/// What a cut to so many bytes takes out; `None` where the text is within them.
+fn middle(text: &str, bytes: usize) -> Option<(usize, usize)> {
     if text.len() <= bytes {
         return None;
     }
     let before = floor(text, bytes / 2);
     // Half from the end, the odd byte included; never from before what is kept of the beginning.
     let after = ceil(text, text.len() - (bytes - bytes / 2)).max(before);
+    Some((before, after))
+}
+
+/// The text cut to a limit, with a note in the middle that says how much is missing; `None` where it is within the limit.
+pub fn cut(text: &str, limit: usize, unit: Unit) -> Option<String> {
+    let bytes = match unit {
+        Unit::Tokens => limit.saturating_mul(BYTES),
+        Unit::Bytes => limit,
+    };
+    let (before, after) = middle(text, bytes)?;
     let missing = match unit {
         Unit::Tokens => format!("{} tokens", (text.len() - bytes).div_ceil(BYTES)),
         Unit::Bytes => format!("{} chars", text[before..after].chars().count()),

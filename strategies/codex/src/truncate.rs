@@ -1,6 +1,6 @@
 //! `codex.truncate`: cuts the middle out of long tool results when they are recorded.
 
-use crate::middle::{Unit, cut};
+use crate::middle::{Unit, cut, was_cut};
 use foldback_core::log::Part;
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
@@ -45,12 +45,12 @@ impl StageConfig<dyn Pruner> for TruncateConfig {
 pub struct Truncate(TruncateConfig);
 
 impl Truncate {
-    /// The cut of a result that was just recorded; `None` where it is short, or the note is longer than what would go.
+    /// The cut of a result that was just recorded; `None` where it is short, the note is longer than what would go, or it was cut before.
     fn edit(&self, context: &StageContext<'_>, at: PartPos, part: &Part) -> Option<Edit> {
         let text = &part.as_result()?.text;
         let shorter = cut(text, self.0.limit, self.0.unit)?;
         let reason = "over the limit of a recorded result";
-        (shorter.len() < text.len())
+        (shorter.len() < text.len() && !was_cut(text, self.0.limit, self.0.unit))
             .then(|| context.edit(at.item, at.part, EditKind::Truncate, shorter.into(), reason))
     }
 }

@@ -1,7 +1,7 @@
 //! The conformance rows, in `rows.toml`.
 
 use crate::registry;
-use foldback_codex::middle::{Unit, cut};
+use foldback_codex::middle::{Unit, cut, was_cut};
 use foldback_core::Limits;
 use foldback_core::conversation::Conversation;
 use foldback_core::log::{Media, Message, Part, PartKind, Role, Usage};
@@ -219,4 +219,19 @@ fn a_second_fold_keeps_the_person_and_updates_the_summary() {
     assert_eq!(ids, ["a3"], "the earlier summary goes apart, and what stays is left out");
     assert_eq!(talk::sent_ids(&talk)[..2], ["p0", "p2"]);
     assert_eq!(talk.sent().len(), 3);
+}
+
+#[test]
+fn a_text_that_was_cut_is_known_by_its_note() {
+    let long = "words of a result, 😀 and äöü; ".repeat(40);
+    for unit in [Unit::Tokens, Unit::Bytes] {
+        for limit in [10, 33, 50, 64, 101] {
+            let once = cut(&long, limit, unit).unwrap_or_default();
+            assert!(!was_cut(&long, limit, unit), "{limit}");
+            assert!(was_cut(&once, limit, unit), "{limit} {unit:?}: {once}");
+            // More was said since, or the limit is lower.
+            assert!(!was_cut(&format!("{once}{long}"), limit, unit), "{limit}");
+            assert!(!was_cut(&once, limit / 2, unit), "{limit} {unit:?}: {once}");
+        }
+    }
 }

@@ -11,7 +11,9 @@ mod told;
 
 pub use corpus::{Case, generated, recorded};
 pub use package::Package;
-pub use stored::{ask, ask_program, drawn_sessions, record, recorded_sessions, stored_as};
+pub use stored::{
+    ask, ask_program, ask_script, drawn_sessions, record, recorded_sessions, stored_as,
+};
 pub use told::{Told, told};
 
 use foldback_core::config::{Document, Options, compile};

@@ -22,8 +22,17 @@ const OF_A_FILE: usize = 2;
 ///
 /// If its package is not installed, or the script fails.
 pub fn ask(package: &str, cases: &[Value]) -> Vec<Value> {
+    ask_script(package, package, cases)
+}
+
+/// The same of another script of a package.
+///
+/// # Panics
+///
+/// If its package is not installed, or the script fails.
+pub fn ask_script(package: &str, script: &str, cases: &[Value]) -> Vec<Value> {
     let (project, home) = folders(package);
-    let script = project.join("javascript").join(format!("{package}.mjs"));
+    let script = project.join("javascript").join(format!("{script}.mjs"));
     answers(package, Command::new("node").args([script, home]), cases)
 }
 

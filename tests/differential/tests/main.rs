@@ -15,5 +15,6 @@ mod mxf;
 mod opencode;
 mod openhands;
 mod pi;
+mod recorders;
 mod swe_agent;
 mod tunacode;

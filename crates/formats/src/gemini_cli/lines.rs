@@ -11,7 +11,15 @@ pub(super) struct Stored {
     pub value: Value,
     /// It came with a history that replaced the one before: the client wrote it, or put it back.
     pub rewritten: bool,
+    /// A later history replaced it.
+    replaced: bool,
 }
+
+/// What the client says for an answer that did not come.
+const INTERRUPTED: &str = "[The previous response was interrupted before it completed.]";
+
+/// How texts begin that the client put in front of what the user said.
+const CONTEXT: &[&str] = &["<session_context>", "<hook_context>"];
 
 /// Types of messages that are for the screen only.
 const SILENT: &[&str] = &["info", "warning", "error"];
@@ -19,6 +27,15 @@ const SILENT: &[&str] = &["info", "warning", "error"];
 impl Stored {
     pub(super) fn id(&self) -> Option<&str> {
         value::text(&self.value, "id")
+    }
+
+    /// Whether the client wrote it in front of what the user said.
+    pub(super) fn is_context(&self) -> bool {
+        is_context(&self.value)
+    }
+
+    fn is_placeholder(&self) -> bool {
+        text(&self.value) == Some(INTERRUPTED)
     }
 
     pub(super) fn kind(&self) -> &str {
@@ -63,7 +80,7 @@ pub(super) struct Recording {
 ///
 /// # Errors
 ///
-/// [`ReadError::Malformed`] where it is neither.
+/// [`ReadError::Malformed`] where it is neither, [`ReadError::NoMessages`] where no message is left.
 pub(super) fn recording(text: &str) -> Result<Recording, ReadError> {
     match value::document(text) {
         Ok(root) if root["messages"].is_array() => {
@@ -78,6 +95,8 @@ pub(super) fn recording(text: &str) -> Result<Recording, ReadError> {
         whole => {
             let recording = lines(text);
             match (recording.messages.is_empty(), whole) {
+                // Lines from which the user took everything back.
+                (true, Err(_)) if recording.id.is_some() => Err(ReadError::NoMessages),
                 (true, Err(error)) => Err(error),
                 (true, Ok(_)) => Err(value::malformed("/messages", "no messages here")),
                 (false, _) => Ok(recording),
@@ -143,7 +162,7 @@ impl Recording {
 
     /// A message that is stored again replaces its earlier state, in its earlier place.
     fn message(&mut self, record: u32, prefix: String, value: Value) {
-        let stored = Stored { record, prefix, value, rewritten: false };
+        let stored = Stored { record, prefix, value, rewritten: false, replaced: false };
         let known = stored.id().and_then(|id| {
             let mut messages = self.messages.iter();
             messages.position(|message| message.id() == Some(id))
@@ -151,7 +170,7 @@ impl Recording {
         match known.and_then(|index| self.messages.get_mut(index)) {
             Some(known) => {
                 let rewritten = known.rewritten;
-                *known = Stored { rewritten, ..stored };
+                *known = Stored { rewritten, replaced: known.replaced, ..stored };
             }
             None => self.messages.push(stored),
         }
@@ -167,7 +186,11 @@ impl Recording {
         let begins = self.messages.iter().all(Stored::is_silent);
         let sent = self.messages.iter().any(Stored::is_answer);
         let is_lost = |message: &Stored| {
-            !is_kept(message) && !message.is_silent() && !message.is_calls_alone()
+            // Information is left out where a session goes on, whatever it holds.
+            let matters = !SILENT.contains(&message.kind())
+                && !message.is_calls_alone()
+                && !message.is_context();
+            !is_kept(message) && !message.replaced && matters
         };
         let lost: Vec<usize> =
             (0..self.messages.len()).filter(|index| is_lost(&self.messages[*index])).collect();
@@ -178,15 +201,26 @@ impl Recording {
             .filter(|(_, value)| value::text(value, "id").is_none_or(|id| !known.contains(id)))
             .map(|(index, value): (usize, _)| {
                 let prefix = format!("{list}/{index}");
-                Stored { record, prefix, value: value.clone(), rewritten }
+                Stored { record, prefix, value: value.clone(), rewritten, replaced: false }
             })
             .collect();
-        let is_new = new.iter().any(|stored| !is_response(&stored.value));
+        let is_new = new.iter().any(|stored| {
+            !is_response(&stored.value) && !stored.is_context() && !stored.is_placeholder()
+        });
+        if !begins && !is_new {
+            // The context that is put in front of every chat.
+            new.retain(|stored| !stored.is_context());
+        }
         match (lost.first(), last_kept) {
             // What was never sent is gone without a trace.
-            (Some(_), _) if !sent => self.messages.retain(|message| !is_lost(message)),
-            (Some(_), _) if is_new => self.replaced.push((self.messages.len(), "summary")),
-            (Some(first), Some(last)) if *first > last => {
+            _ if !sent => self
+                .messages
+                .retain(|message| !is_lost(message) && (is_kept(message) || !message.is_context())),
+            (Some(_), _) if is_new => {
+                lost.iter().for_each(|index| self.messages[*index].replaced = true);
+                self.replaced.push((self.messages.len(), "summary"));
+            }
+            (Some(first), last) if last.is_none_or(|last| *first > last) => {
                 self.messages.truncate(*first);
                 self.went_back(record, lost.len());
             }
@@ -195,6 +229,7 @@ impl Recording {
                 let is_put = |message: &Stored| is_kept(message) && !message.is_answer();
                 let old = self.messages.iter().rposition(|message| !is_put(message));
                 let from = old.map_or(0, |old| old + 1);
+                lost.iter().for_each(|index| self.messages[*index].replaced = true);
                 self.messages[from..].iter_mut().for_each(|message| message.rewritten = true);
                 self.replaced.push((from, "replace"));
             }
@@ -207,4 +242,15 @@ impl Recording {
 /// The turn that gives results back, which the message of the calls holds as well.
 fn is_response(message: &Value) -> bool {
     value::list(message, "content").iter().any(|part| part.get("functionResponse").is_some())
+}
+
+fn is_context(message: &Value) -> bool {
+    let begins = |text: &str| CONTEXT.iter().any(|begins| text.trim_start().starts_with(begins));
+    text(message).is_some_and(begins)
+}
+
+/// The first text of a message.
+fn text(message: &Value) -> Option<&str> {
+    let content = &message["content"];
+    content.as_str().or_else(|| value::text(content.get(0)?, "text"))
 }

@@ -4,9 +4,6 @@ use super::lines::{self, Recording, Stored};
 use crate::prelude::*;
 use foldback_wire::gemini;
 
-/// How texts begin that the client put in front of what the user said.
-const CONTEXT: &[&str] = &["<session_context>", "<hook_context>"];
-
 /// Reads a recording. It holds one session.
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let Recording { source, id, project, messages, replaced, warnings } = lines::recording(text)?;
@@ -95,14 +92,10 @@ impl Reader {
             // The files of a result are with the call.
             parts.retain(|part| !matches!(part.kind, PartKind::File(_)));
         }
-        let is_context = parts.first().is_some_and(|part| {
-            let text = part.shown();
-            CONTEXT.iter().any(|begins| text.trim_start().starts_with(begins))
-        });
         if parts.is_empty() {
             return;
         }
-        let by_client = stored.rewritten || is_context || stored.kind() != "user";
+        let by_client = stored.rewritten || stored.is_context() || stored.kind() != "user";
         if by_client {
             mark_synthetic(&mut parts);
         }
@@ -285,10 +278,15 @@ fn shown(response: &Value) -> (String, String, bool) {
     found.unwrap_or_else(|| (response.to_string(), String::new(), false))
 }
 
-/// What a call brought back; nothing where it never ran to an end.
+/// What a call brought back; nothing where it never ran to an end. A list of results may hold those of other calls, too.
 fn answered(call: &Value, id: &str, at: &str) -> Option<Part> {
     let raw = call.get("result").filter(|result| !result.is_null())?;
-    let response = value::items(raw).iter().enumerate().find_map(|(index, part)| {
+    let of = |part: &Value| part.get("functionResponse").and_then(|said| value::string(said, "id"));
+    let recorded = value::string(call, "id");
+    let mine = value::items(raw).iter().any(|part| of(part).is_some() && of(part) == recorded);
+    let is_mine = |part: &&Value| !mine || of(part).is_none() || of(part) == recorded;
+    let items = || value::items(raw).iter().enumerate().filter(|(_, part)| is_mine(part));
+    let response = items().find_map(|(index, part)| {
         let response = part.get("functionResponse")?.get("response")?;
         let (text, at, _) = shown(response);
         Some((text, format!("/{index}/functionResponse/response{at}")))
@@ -296,7 +294,7 @@ fn answered(call: &Value, id: &str, at: &str) -> Option<Part> {
     let (text, place) = response.unwrap_or_else(|| (value::shown(raw), String::new()));
     let failed = matches!(value::text(call, "status"), Some("error" | "cancelled"));
     let tool = value::text(call, "name").unwrap_or_default();
-    let files = value::items(raw).iter().filter_map(gemini::media).collect();
+    let files = items().filter_map(|(_, part)| gemini::media(part)).collect();
     Some(result(id, tool, failed, text, files).at(format!("{at}/result{place}")))
 }
 

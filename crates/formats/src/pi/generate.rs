@@ -89,6 +89,11 @@ fn answer(message: &Message, losses: &mut Vec<String>) -> Value {
         },
         "stopReason": stop,
     });
+    for (name, count) in [("cacheWrite1h", usage.cache_write_1h), ("reasoning", usage.reasoning)] {
+        if count > 0 {
+            out["usage"][name] = count.into();
+        }
+    }
     if let Some(error) = answer.error {
         out["errorMessage"] = error.into();
     }
@@ -162,7 +167,7 @@ fn image(media: &Media, losses: &mut Vec<String>) -> Option<Value> {
 pub(super) fn edited(part: &Part, text: &str) -> Option<String> {
     let pointer = part.pointer.as_deref()?;
     match &part.kind {
-        // A command that the user ran is told in a text that stands nowhere as such.
+        // A command that the user ran and changed sections of the prompt are told in texts that stand nowhere as such.
         PartKind::Text { .. } if pointer == "/message" => Some(user(text).to_string()),
         PartKind::Text { .. } | PartKind::Reasoning { .. } => Some(json_string(text)),
         PartKind::Call(_) => Some(object(text).to_string()),

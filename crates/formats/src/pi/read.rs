@@ -31,6 +31,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         edits: HashMap::new(),
         edited: None,
         apart: (0, 0),
+        prompt: Prompt::default(),
+        retooled: None,
     };
     let path = line::path(&entries);
     for edit in path.on.iter().map(|index| &entries[*index]) {
@@ -51,6 +53,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     for index in path.on {
         reader.entry(&entries[index]);
     }
+    reader.begin();
     reader.out.session.recorded =
         Some(Recorded { messages: count(&entries), tool_calls: calls(&entries) });
     reader.warn();
@@ -84,6 +87,52 @@ struct Reader {
     edited: Option<(u32, usize)>,
     /// Requests that are not of the conversation, and their tokens.
     apart: (usize, u64),
+    /// The system prompt of a conversation that has not begun.
+    prompt: Prompt,
+    /// The first record that changed the tools of a conversation under way, and how many did.
+    retooled: Option<(u32, usize)>,
+}
+
+/// A system prompt, put together from its records: what they say, and the last state of each section and each tool, by name.
+#[derive(Default)]
+struct Prompt {
+    said: Vec<String>,
+    sections: Vec<(String, String)>,
+    tools: Vec<(String, Value)>,
+}
+
+impl Prompt {
+    fn add(&mut self, message: &Value, parts: &[Part]) {
+        self.said.extend(parts.iter().map(|part| part.shown().into_owned()));
+        for (name, section) in message["sections"].as_object().into_iter().flatten() {
+            set(&mut self.sections, name, section.as_str().map(str::to_owned));
+        }
+        for (list, is_there) in [("toolsRemoved", false), ("toolsAdded", true)] {
+            for tool in value::list(message, list) {
+                let name = value::text(tool, "name").unwrap_or_default();
+                set(&mut self.tools, name, is_there.then(|| tool.clone()));
+            }
+        }
+    }
+}
+
+/// Sets what has a name, in its place, or takes it out.
+fn set<T>(all: &mut Vec<(String, T)>, name: &str, to: Option<T>) {
+    let known = all.iter().position(|(known, _)| known == name);
+    match (known, to) {
+        (Some(at), Some(to)) => all[at].1 = to,
+        (Some(at), None) => drop(all.remove(at)),
+        (None, Some(to)) => all.push((name.to_owned(), to)),
+        (None, None) => {}
+    }
+}
+
+/// A section that was changed, in pi's words for the model.
+fn section((name, section): (&String, &Value)) -> String {
+    match section.as_str() {
+        Some(text) => format!("Updated system prompt section \"{name}\":\n\n{text}"),
+        None => format!("Removed system prompt section \"{name}\"."),
+    }
 }
 
 impl Reader {
@@ -99,13 +148,19 @@ impl Reader {
         if let Some((record, replacement)) = &edit {
             self.edited.get_or_insert((*record, 0)).1 += 1;
             if replacement.is_null() {
+                // What was taken out was paid for.
+                self.spent(&entry.value["message"]["usage"]);
                 return;
             }
         }
         match entry.kind() {
             "message" => self.message(entry, edit.as_ref()),
-            "compaction" => self.compaction(entry),
+            "compaction" => {
+                self.spent(&entry.value["usage"]);
+                self.compaction(entry);
+            }
             "branch_summary" => {
+                self.spent(&entry.value["usage"]);
                 if let Some(text) = value::filled(&entry.value, "summary") {
                     let parts = vec![Part::synthetic(text).at("/summary")];
                     self.push(entry, Role::User, parts).mid_turn = true;
@@ -116,12 +171,16 @@ impl Reader {
                 let parts = synthetic(of.parts());
                 self.push(entry, Role::User, parts).mid_turn = true;
             }
-            "usage" => {
-                let usage = COUNTS.any(&entry.value["usage"]).unwrap_or_default();
-                self.apart = (self.apart.0 + 1, self.apart.1 + usage.total_tokens());
-            }
+            "usage" => self.spent(&entry.value["usage"]),
             kind if SILENT.contains(&kind) => {}
             kind => self.out.note_unknown(kind, entry.record),
+        }
+    }
+
+    /// Usage of a request that is not of the conversation, where it was recorded.
+    fn spent(&mut self, usage: &Value) {
+        if let Some(usage) = COUNTS.any(usage) {
+            self.apart = (self.apart.0 + 1, self.apart.1 + usage.total_tokens());
         }
     }
 
@@ -130,6 +189,7 @@ impl Reader {
             Some(id) => id.to_owned(),
             None => format!("entry-{}", entry.record),
         };
+        self.begin();
         let message = self.out.push(entry.record, &wanted, role, parts);
         message.parent = value::string(&entry.value, "parentId");
         message.at = value::time(&entry.value, "timestamp");
@@ -149,6 +209,12 @@ impl Reader {
             );
             self.out.warn("stray-usage", "usage", detail);
         }
+        if let Some((first, count)) = self.retooled {
+            let detail = format!(
+                "{count} time(s) the tools changed on the way; the definitions are those of the beginning"
+            );
+            self.out.warn_at("tools-changed", first, detail);
+        }
         self.out.warn_unknown("", Source::place);
     }
 
@@ -164,7 +230,7 @@ impl Reader {
             }
             "assistant" => self.answer(entry, message, &of),
             "toolResult" => self.result(entry, message, &of),
-            "system" => self.system(entry, of.parts()),
+            "system" => self.system(entry, message),
             "bashExecution" => {
                 let part = Part::new(PartKind::Text {
                     text: executed(message),
@@ -183,11 +249,39 @@ impl Reader {
         }
     }
 
-    /// The system prompt, recorded when it changes. The first is sent around the conversation.
-    fn system(&mut self, entry: &Entry, parts: Vec<Part>) {
-        if let Some(parts) = self.out.opening_system(parts) {
+    /// The system prompt with the tools, recorded when they change. What comes before the conversation is sent around it; what comes later
+    /// says what is new.
+    fn system(&mut self, entry: &Entry, message: &Value) {
+        let mut parts = content(&message["content"], "/message/content");
+        parts.retain(|part| !part.shown().is_empty());
+        if self.out.messages.is_empty() {
+            self.prompt.add(message, &parts);
+            return;
+        }
+        if !message["toolsAdded"].is_null() || !message["toolsRemoved"].is_null() {
+            self.retooled.get_or_insert((entry.record, 0)).1 += 1;
+        }
+        let sections = message["sections"].as_object().into_iter().flatten();
+        let sections: Vec<String> = sections.map(section).collect();
+        if !sections.is_empty() {
+            let said = parts.iter().map(|part| part.shown().into_owned());
+            let text: Vec<String> = said.chain(sections).collect();
+            // Their text stands nowhere as such.
+            parts = vec![Part::text(text.join("\n\n")).at("/message")];
+        }
+        if !parts.is_empty() {
             self.push(entry, Role::System, parts);
         }
+    }
+
+    /// The prompt is complete where the conversation begins.
+    fn begin(&mut self) {
+        let Prompt { said, sections, tools } = std::mem::take(&mut self.prompt);
+        let sections = sections.into_iter().map(|(_, text)| text);
+        for text in said.into_iter().chain(sections).filter(|text| !text.is_empty()) {
+            self.out.opening(text);
+        }
+        self.out.tools(Some(&tools.into_iter().map(|(_, tool)| tool).collect()));
     }
 
     fn answer(&mut self, entry: &Entry, message: &Value, of: &Content<'_>) {
@@ -211,6 +305,7 @@ impl Reader {
     }
 
     fn result(&mut self, entry: &Entry, message: &Value, of: &Content<'_>) {
+        self.spent(&message["usage"]);
         let (text, media, pointer) = flat(of.raw, of.pointer);
         let id = value::text(message, "toolCallId").unwrap_or_default();
         let name = value::text(message, "toolName").unwrap_or_default();
@@ -379,13 +474,15 @@ fn executed(message: &Value) -> String {
     text
 }
 
-/// The input classes are disjoint as they come. Calls that were aborted before anything came back
+/// The input classes are disjoint as they come, and the output holds the reasoning. Calls that were aborted before anything came back
 /// have zeros.
 const COUNTS: Counts = Counts {
     input: &["/input"],
     cache_read: &["/cacheRead"],
     cache_write: &["/cacheWrite"],
+    cache_write_1h: &["/cacheWrite1h"],
     output: &["/output"],
+    reasoning: &["/reasoning"],
     total: "/totalTokens",
     cache_in_input: false,
     ..Counts::NONE

@@ -217,7 +217,7 @@ impl<'a> Tree<'a> {
 
 pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     if !view.frame.segments().is_empty() {
-        let lost = "the system prompt and the tool definitions: pi does not record them";
+        let lost = "the system prompt and the tool definitions: pi makes them anew";
         losses.push(lost.to_owned());
     }
     let sent = view.messages();

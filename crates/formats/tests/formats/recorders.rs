@@ -1,5 +1,6 @@
 //! Every kind of record that the newest recorders write, row by row: lines, and what they become.
-use crate::common::{outline, session, warnings};
+use crate::common::{outline, session, usage, warnings};
+use foldback_core::SegmentKind;
 
 struct Row {
     name: &'static str,
@@ -127,6 +128,90 @@ const GEMINI: &[Row] = &[
         warnings: &[],
     },
     Row {
+        name: "a compression as 0.61.0 makes it: what it keeps comes again under new ids, behind the context",
+        lines: r#"{"$set":{"messages":[{"id":"ctx","type":"user","content":[{"text":"<session_context>\nx"}]}]}}
+{"id":"u","type":"user","content":[{"text":"go"}]}
+{"id":"a","type":"gemini","content":"One.","thoughts":[],"tokens":{"input":9,"output":1},"model":"m"}
+{"$set":{"messages":[{"id":"ctx","type":"user","content":[{"text":"<session_context>\nx"}]},{"id":"s","type":"user","content":[{"text":"<state_snapshot>"}]},{"id":"k","type":"gemini","content":[{"text":"One."}]}]}}
+{"id":"u2","type":"user","content":[{"text":"fails"}]}
+{"$set":{"messages":[{"id":"ctx","type":"user","content":[{"text":"<session_context>\nx"}]},{"id":"s","type":"user","content":[{"text":"<state_snapshot>"}]},{"id":"k","type":"gemini","content":[{"text":"One."}]}]}}
+{"id":"u3","type":"user","content":[{"text":"on"}]}"#,
+        expected: &[
+            "user+ text:<session_context>|x",
+            "useru text:go",
+            "assistant text:One.",
+            "user+E text:<state_snapshot>",
+            "assistantE text:One.",
+            "useru text:on",
+        ],
+        calls: 1,
+        boundaries: &["summary"],
+        warnings: &["abandoned-branch"],
+    },
+    Row {
+        name: "a context that is written anew replaces nothing, and files of results stay behind where a session goes on",
+        lines: r#"{"$set":{"messages":[{"id":"ctx","type":"user","content":[{"text":"<session_context>\nx"}]}]}}
+{"id":"u","type":"user","content":[{"text":"go"}]}
+{"id":"a","type":"gemini","content":"One.","thoughts":[],"tokens":{"input":9,"output":1},"model":"m"}
+{"id":"f","type":"info","content":[{"inlineData":{"mimeType":"image/png","data":"aGk="}}]}
+{"$set":{"messages":[{"id":"ctx2","type":"user","content":[{"text":"<session_context>\ny"}]},{"id":"u","type":"user","content":[{"text":"go"}]},{"id":"a","type":"gemini","content":[{"text":"One."}]}]}}
+{"id":"u2","type":"user","content":[{"text":"on"}]}"#,
+        expected: &[
+            "user+ text:<session_context>|x",
+            "useru text:go",
+            "assistant text:One.",
+            "user+ file:",
+            "useru text:on",
+        ],
+        calls: 1,
+        boundaries: &[],
+        warnings: &[],
+    },
+    Row {
+        name: "everything is taken back, an answer with it",
+        lines: r#"{"id":"u","type":"user","content":[{"text":"go"}]}
+{"id":"a","type":"gemini","content":"One.","thoughts":[],"tokens":{"input":9,"output":1},"model":"m"}
+{"$set":{"messages":[]}}
+{"id":"u2","type":"user","content":[{"text":"again"}]}"#,
+        expected: &["useru text:again"],
+        calls: 0,
+        boundaries: &[],
+        warnings: &["abandoned-branch"],
+    },
+    Row {
+        name: "what stands for an answer that did not come is no summary",
+        lines: r#"{"id":"u","type":"user","content":[{"text":"go"}]}
+{"id":"a","type":"gemini","content":"","thoughts":[],"tokens":{"input":9,"output":1},"model":"m","toolCalls":[{"id":"c","name":"f","args":{},"result":[{"functionResponse":{"id":"c","name":"f","response":{"output":"r"}}}]}]}
+{"id":"r","type":"user","content":[{"functionResponse":{"id":"c","name":"f","response":{"output":"r"}}}]}
+{"id":"u2","type":"user","content":[{"text":"fails"}]}
+{"$set":{"messages":[{"id":"u","type":"user","content":[{"text":"go"}]},{"id":"a","type":"gemini","content":[{"functionCall":{"id":"c","name":"f","args":{}}}]},{"id":"r","type":"user","content":[{"functionResponse":{"id":"c","name":"f","response":{"output":"r"}}}]},{"id":"p","type":"gemini","content":[{"text":"[The previous response was interrupted before it completed.]"}]}]}}
+{"id":"u3","type":"user","content":[{"text":"again"}]}"#,
+        expected: &[
+            "useru text:go",
+            "assistant tool-call:{}",
+            "tool tool-result:r",
+            "assistantE text:[The previous respon",
+            "useru text:again",
+        ],
+        calls: 1,
+        boundaries: &[],
+        warnings: &["abandoned-branch"],
+    },
+    Row {
+        name: "a list of results that holds those of every call",
+        lines: r#"{"id":"u","type":"user","content":[{"text":"go"}]}
+{"id":"a","type":"gemini","content":"","thoughts":[],"tokens":{"input":9,"output":1},"model":"m","toolCalls":[{"id":"c","name":"f","args":{},"result":[{"functionResponse":{"id":"c","name":"f","response":{"output":"r"}}},{"functionResponse":{"id":"d","name":"f","response":{"output":"s"}}}]},{"id":"d","name":"f","args":{},"result":[{"functionResponse":{"id":"c","name":"f","response":{"output":"r"}}},{"functionResponse":{"id":"d","name":"f","response":{"output":"s"}}}]}]}"#,
+        expected: &[
+            "useru text:go",
+            "assistant tool-call:{} tool-call:{}",
+            "tool tool-result:r",
+            "tool tool-result:s",
+        ],
+        calls: 1,
+        boundaries: &[],
+        warnings: &[],
+    },
+    Row {
         name: "files of a result come after an acknowledgment that nobody gave",
         lines: r#"{"id":"u","type":"user","content":[{"text":"go"}]}
 {"id":"a","type":"gemini","content":"","thoughts":[],"tokens":{"input":9,"output":1},"model":"m","toolCalls":[{"id":"c","name":"f","args":{},"result":[{"functionResponse":{"id":"c","name":"f","response":{"output":"r"}}}]}]}
@@ -161,6 +246,41 @@ const PI: &[Row] = &[
         calls: 1,
         boundaries: &[],
         warnings: &["stray-usage"],
+    },
+    Row {
+        name: "a prompt in sections with its tools, and what changes of it later",
+        lines: r#"{"type":"message","id":"1","parentId":null,"message":{"role":"system","content":"","sections":{"preamble":"You help.","rules":"Old."},"toolsAdded":[{"name":"f","description":"d","parameters":{"type":"object"}}]}}
+{"type":"message","id":"2","parentId":"1","message":{"role":"system","content":"","sections":{"rules":"Be brief."},"toolsAdded":[{"name":"g","description":"e","parameters":{"type":"object"}}],"toolsRemoved":[{"name":"f"}]}}
+{"type":"message","id":"3","parentId":"2","message":{"role":"user","content":"go"}}
+{"type":"message","id":"4","parentId":"3","message":{"role":"system","content":"Also this.","sections":{"a/b":"New.","rules":null}}}
+{"type":"message","id":"5","parentId":"4","message":{"role":"system","content":"","toolsRemoved":[{"name":"g"}]}}
+{"type":"message","id":"6","parentId":"5","message":{"role":"assistant","content":[{"type":"text","text":"Done."}],"stopReason":"stop"}}"#,
+        expected: &["useru text:go", "system text:Also this.||Updated ", "assistant text:Done."],
+        calls: 1,
+        boundaries: &[],
+        warnings: &["tools-changed"],
+    },
+    Row {
+        name: "usage of a summary, of a branch's, of a tool and of an answer that was taken out",
+        lines: r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"go"}}
+{"type":"message","id":"2","parentId":"1","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"f","arguments":{}}],"stopReason":"toolUse","usage":{"input":9,"output":30,"cacheRead":5,"cacheWrite":8,"cacheWrite1h":3,"reasoning":20}}}
+{"type":"message","id":"3","parentId":"2","message":{"role":"toolResult","toolCallId":"c","toolName":"f","content":[],"usage":{"input":1,"output":1}}}
+{"type":"message","id":"4","parentId":"3","message":{"role":"assistant","content":[{"type":"text","text":"Oops."}],"stopReason":"error","usage":{"input":10,"output":10}}}
+{"type":"context_edit","id":"5","parentId":"4","targetId":"4","replacement":null}
+{"type":"branch_summary","id":"6","parentId":"5","fromId":"x","summary":"Left.","usage":{"input":100,"output":100}}
+{"type":"compaction","id":"7","parentId":"6","summary":"Short.","firstKeptEntryId":"7","tokensBefore":5,"usage":{"input":1000,"output":1000}}
+{"type":"message","id":"8","parentId":"7","message":{"role":"user","content":"on"}}"#,
+        expected: &[
+            "useru text:go",
+            "assistant tool-call:{}",
+            "tool tool-result:",
+            "user+ text:Left.",
+            "user+E text:Short.",
+            "useru text:on",
+        ],
+        calls: 1,
+        boundaries: &["summary"],
+        warnings: &["context-edit", "stray-usage"],
     },
     Row {
         name: "what was taken out stays out, and what was replaced is what replaced it",
@@ -215,11 +335,45 @@ fn what_gemini_cli_records() {
 #[test]
 fn what_pi_records() {
     check("pi", r#"{"type":"session","version":3,"id":"s","cwd":"/"}"#, PI);
-    let prompt = session(
-        &format!("{{\"type\":\"session\",\"id\":\"s\",\"cwd\":\"/\"}}\n{}\n", PI[0].lines),
-        "pi",
-    );
-    assert_eq!(prompt.frame.text_of(foldback_core::SegmentKind::System), Some("Be brief."));
+    let read = |row: usize| {
+        let header = r#"{"type":"session","id":"s","cwd":"/"}"#;
+        session(&format!("{header}\n{}\n", PI[row].lines), "pi")
+    };
+    assert_eq!(read(0).frame.text_of(SegmentKind::System), Some("Be brief."));
+    let segments: Vec<String> =
+        read(1).frame.segments().iter().map(|segment| segment.text.to_string()).collect();
+    let tools = r#"[{"name":"g","description":"e","parameters":{"type":"object"}}]"#;
+    assert_eq!(segments, ["You help.", "Be brief.", tools]);
+    let spent = read(2);
+    assert_eq!(usage(&spent), [9, 5, 8, 10, 20]);
+    let used = spent.messages[1].answer.as_ref().unwrap().usage.unwrap();
+    assert_eq!(used.cache_write_1h, 3);
+    let beside = spent.warnings.iter().find(|warning| warning.code == "stray-usage").unwrap();
+    assert!(beside.detail.starts_with("4 request(s) with 2222 tokens "), "{}", beside.detail);
+}
+
+#[test]
+fn a_chat_that_was_taken_back_whole_has_no_messages() {
+    let text = r#"{"sessionId":"s","projectHash":"h"}
+{"id":"u","type":"user","content":[{"text":"go"}]}
+{"$rewindTo":"u"}
+{"$set":{"messages":[]}}"#;
+    let found = foldback_formats::read(text.as_bytes(), None);
+    assert!(matches!(found, Err(foldback_formats::ReadError::NoMessages)), "{found:?}");
+}
+
+/// Read without its first records, this file would tell of the branch that was left.
+#[test]
+fn a_branch_on_which_nothing_was_said_has_no_messages() {
+    let text = r#"{"type":"session","version":3,"id":"s","cwd":"/"}
+{"type":"message","id":"1","parentId":null,"message":{"role":"system","content":"Be brief."}}
+{"type":"message","id":"2","parentId":"1","message":{"role":"user","content":"go"}}
+{"type":"message","id":"3","parentId":"2","message":{"role":"assistant","content":[{"type":"text","text":"Done."}],"stopReason":"stop"}}
+{"type":"thinking_level_change","id":"4","parentId":"1","thinkingLevel":"high"}"#;
+    for from in [Some("pi"), None] {
+        let found = foldback_formats::read(text.as_bytes(), from);
+        assert!(matches!(found, Err(foldback_formats::ReadError::NoMessages)), "{found:?}");
+    }
 }
 
 #[test]
