@@ -51,7 +51,10 @@ fn a_file_is_taken_in_part() {
     assert_eq!(listed(&[folder, "--project", "several"]), all);
     let compare = ["compare", folder, "--project", "stockroom", "--preset", "window"];
     let screen = foldback(&compare).done().stdout;
-    assert!(screen.starts_with("1 session, 81 model calls; presets acted in 1\n"), "{screen}");
+    assert!(
+        screen.starts_with("1 session of 1 task, 81 model calls; presets acted in 1\n"),
+        "{screen}"
+    );
 }
 
 #[test]

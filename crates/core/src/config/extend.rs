@@ -1,7 +1,7 @@
 //! Merges a file with what it extends, and with the environment.
 
 use super::document::Document;
-use super::error::{ConfigError, ConfigErrors, three_nearest};
+use super::error::{ConfigError, ConfigErrors, nearest, three_nearest};
 use super::header::EnvFlag;
 use super::merge::merge;
 use super::node::{Node, NodeKind};
@@ -49,7 +49,8 @@ pub(super) fn preset_document(registry: &Registry, name: &str) -> Result<Documen
         column: 0,
         path: String::new(),
         message: format!(
-            "no preset has this name; of {} the nearest are {}; or give the path of a .toml file",
+            "no preset has this name{}; the nearest of {} are {}; or give the path of a .toml file",
+            nearest(name, known.iter().copied()),
             known.len(),
             near.join(", ")
         ),

@@ -2,7 +2,7 @@
 //! in which order, what stands out about each, and what it costs in dollars per session.
 
 use super::dollars::Dollars;
-use super::{Comparison, PresetLine, SessionLine, Verdict};
+use super::{Comparison, PresetLine, SessionLine};
 use foldback_core::strategy::Kind;
 
 /// A preset that keeps less than this share of what later calls needed forgets much.
@@ -128,15 +128,11 @@ impl Comparison {
         order
     }
 
-    /// The preset of the verdict, else the first of those that are shown and acted, with the session in which it forgot
+    /// The cheapest preset that keeps enough, else the first of those that are shown and acted, with the session in which it forgot
     /// most.
     pub fn telling(&self, answer: &Answer<'_>) -> Option<(&SessionLine, &PresetLine)> {
-        let best = match self.verdict() {
-            Verdict::Few(_) => None,
-            _ => self.best(),
-        };
-        let best =
-            best.and_then(|best| self.presets.iter().position(|line| std::ptr::eq(line, best)));
+        let is_best = |line: &PresetLine| self.best().is_some_and(|best| std::ptr::eq(line, best));
+        let best = self.presets.iter().position(is_best);
         let first = || answer.shown.iter().copied().find(|at| self.presets[*at].triggered > 0);
         let at = best.or_else(first)?;
         let own = self.scores.iter().filter_map(|scores| scores.get(at));
