@@ -162,6 +162,9 @@ pub(crate) const HEADLINE: [(&str, &str, &[Column]); 6] = [
             COST, narrow, "the bill for input, output and summaries under {regime}, in percent of \
                 that without compaction"
                 => |line| &line.preset.metrics.cost_ratio;
+            "bill", wide, "the bill in percent of what the recorders sent; where that is not known for all \
+                sessions, of no compaction in those where all of it fits"
+                => |line| based(line);
             "saved", wide, "dollars saved per session against what the recorders sent; where that is not known for all \
                 sessions, against no compaction in those where all of it fits"
                 => |line| saved(line);
@@ -300,6 +303,10 @@ fn verbatim(line: Line<'_>) -> Value<'_> {
         Some(_) => Value::Doubted(metric),
         None => Value::Metric(metric),
     }
+}
+
+fn based(line: Line<'_>) -> Value<'_> {
+    line.preset.saving.as_ref().map_or(Value::Share(None), |saving| Value::Metric(&saving.ratio))
 }
 
 fn saved(line: Line<'_>) -> Value<'_> {

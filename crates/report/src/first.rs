@@ -3,13 +3,11 @@
 //! It shows what a decision needs, in dollars and percent, what stands out, and the next command. All else is in
 //! [`crate::table`], the page and the JSON.
 
-use crate::facts;
-use crate::number::{change, count, decimals, dollars, grouped};
+use crate::number::{count, grouped};
 use crate::terminal::{ALWAYS, Head, Rules, Width, lay_out, shortened, wrap};
+use crate::{facts, verdict};
 use foldback_replay::Comparison;
-use foldback_replay::compare::{
-    Answer, Base, MUCH_FORGOTTEN, PresetLine, Remark, Saving, Standing, Verdict,
-};
+use foldback_replay::compare::{Answer, MUCH_FORGOTTEN, PresetLine, Remark, Standing};
 use unicode_width::UnicodeWidthStr as _;
 
 /// Columns of the screen at most.
@@ -104,89 +102,11 @@ impl Page<'_> {
                 count(calls as u64, "model call"),
             ),
         );
-        if let Some(verdict) = self.verdict() {
-            self.say(&mut out, &verdict);
-        }
-        if let Some(base) = &self.comparison.base {
-            self.say(&mut out, &self.base(base));
+        for sentence in [verdict::verdict(self.comparison), verdict::base(self.comparison)] {
+            sentence.iter().for_each(|sentence| self.say(&mut out, sentence));
         }
         out.push('\n');
         out
-    }
-
-    /// The answer in a sentence or two.
-    fn verdict(&self) -> Option<String> {
-        let keep = facts::whole_percent(self.comparison.reporting.keep);
-        Some(match self.comparison.verdict() {
-            Verdict::Nothing if self.answer.idle.is_empty() => return None,
-            Verdict::Nothing if self.comparison.base.is_none() => {
-                "No verdict: no session could be billed.".to_owned()
-            }
-            Verdict::Nothing => "No verdict: no preset that a provider takes acted.".to_owned(),
-            Verdict::Few(tasks) => format!(
-                "Only {}: too few to rank presets. They stand in the order of their bills.",
-                count(tasks as u64, "task")
-            ),
-            Verdict::Cheapest { best, cheaper } => {
-                let cheaper = cheaper.map_or_else(String::new, |line| {
-                    let name = self.name(line);
-                    format!(" {name} is cheaper ({}) and keeps {}%.", bill(line), kept(line))
-                });
-                format!(
-                    "{} is the cheapest that keeps {keep} of what was needed: it {}.{cheaper}",
-                    self.name(best),
-                    self.saves(best),
-                )
-            }
-            Verdict::NoneKeeps(most) => format!(
-                "No preset keeps {keep} of what was needed. {} keeps most, {}%: it {}.",
-                self.name(most),
-                kept(most),
-                self.saves(most),
-            ),
-        })
-    }
-
-    /// `saves $0.52 a session (0.10 to 0.95), 8% of the bill as recorded`.
-    fn saves(&self, line: &PresetLine) -> String {
-        let Some(Saving { ratio, usd }) = &line.saving else { return "has no bill".to_owned() };
-        let (Some(value), Some(part)) = (usd.value, ratio.value) else {
-            return "has no bill".to_owned();
-        };
-        let (verb, sign) = if value < 0.0 { ("costs", -1.0) } else { ("saves", 1.0) };
-        let more = if value < 0.0 { " more" } else { "" };
-        let ends = usd.lo.zip(usd.hi).map(|(lo, hi)| (lo * sign, hi * sign));
-        let interval = ends.map_or_else(String::new, |(a, b)| {
-            format!(" ({} to {})", self.amount(a.min(b)), self.amount(a.max(b)))
-        });
-        let of = match self.comparison.base.as_ref().map(|base| base.preset.as_str()) {
-            Some("none") => "of the bill of none",
-            _ => "of the bill as recorded",
-        };
-        let part = facts::whole_percent((1.0 - part).abs());
-        format!("{verb} {}{more} a session{interval}, {part} {of}", self.amount(value * sign))
-    }
-
-    fn base(&self, base: &Base) -> String {
-        let usd = self.amount(base.usd);
-        match base.preset.as_str() {
-            "none" if base.sessions < self.comparison.corpus.imported => format!(
-                "base: none, {usd} a session, in the {} of {} where every request fits",
-                grouped(base.sessions as u64),
-                count(self.comparison.corpus.imported as u64, "session"),
-            ),
-            "none" => format!("base: none, {usd} a session"),
-            _ => {
-                let estimated = self
-                    .comparison
-                    .presets
-                    .iter()
-                    .any(|line| line.preset == base.preset && line.dollars.summaries_usd > 0.0);
-                let summaries =
-                    if estimated { ", the recorders' own summaries estimated" } else { "" };
-                format!("base: as recorded, {usd} a session{summaries}")
-            }
-        }
     }
 
     /// The table of so many presets, and how many it has no room for. Gives the headings that it has no room for.
@@ -212,9 +132,9 @@ impl Page<'_> {
             };
             let saved = line.saving.as_ref().and_then(|saving| saving.usd.value);
             vec![
-                format!("{mark} {}", self.name(line)),
-                bill(line),
-                saved.map_or_else(|| "–".to_owned(), |usd| self.amount(usd)),
+                format!("{mark} {}", verdict::name(self.comparison, line)),
+                verdict::bill(line),
+                saved.map_or_else(|| "–".to_owned(), |usd| verdict::amount(self.comparison, usd)),
                 kept(line),
                 line.remark().map_or_else(String::new, remark),
             ]
@@ -226,24 +146,6 @@ impl Page<'_> {
             out.push_str(&format!("  … {more} more with --full\n"));
         }
         left_out
-    }
-
-    /// Dollars, all with the decimals that the base needs.
-    fn amount(&self, usd: f64) -> String {
-        let base = self.comparison.base.as_ref().map_or(usd, |base| base.usd);
-        dollars(usd, decimals(base))
-    }
-
-    /// The name of a preset, with its summarizer only if that is not the same for all.
-    fn name<'l>(&self, line: &'l PresetLine) -> &'l str {
-        if self.summarizer().is_some() { line.name() } else { &line.preset }
-    }
-
-    /// The summarizer, if it is the same for all.
-    fn summarizer(&self) -> Option<&str> {
-        let mut all = self.comparison.presets.iter().filter_map(|line| line.summarizer.as_deref());
-        let first = all.next()?;
-        all.all(|other| other == first).then_some(first)
     }
 
     /// What every heading, mark and word of a table of so many presets means.
@@ -303,10 +205,11 @@ impl Page<'_> {
         }
         let cautions = count(self.comparison.cautions.len() as u64, "caution");
         let more = commands.others.map(|others| format!("; more systems: {others}"));
-        let summaries = self.summarizer().map(|by| match by.starts_with("llm") {
-            true => format!("summaries by {by}; "),
-            false => format!("summaries {by}, not by a model; "),
-        });
+        let summaries =
+            verdict::summarizer(self.comparison).map(|by| match by.starts_with("llm") {
+                true => format!("summaries by {by}; "),
+                false => format!("summaries {by}, not by a model; "),
+            });
         let model = self.comparison.prices.split(',').next().filter(|model| !model.is_empty());
         let prices = model.map(|model| format!("prices of {model}; "));
         let (summaries, prices) = (summaries.unwrap_or_default(), prices.unwrap_or_default());
@@ -358,19 +261,6 @@ impl Page<'_> {
         let fits = (1..=parts.len()).rev().find(|fits| line(*fits).width() <= self.columns);
         out.push_str(&shortened(&line(fits.unwrap_or(1)), self.columns));
         out.push('\n');
-    }
-}
-
-/// `−40% (−47 to −38)`; without an interval that is narrower than a percent.
-fn bill(line: &PresetLine) -> String {
-    let bare = |ratio: f64| change(ratio).trim_end_matches('%').to_owned();
-    let ratio = line.saving.as_ref().map(|saving| &saving.ratio);
-    match ratio.map(|metric| (metric.value, metric.lo, metric.hi)) {
-        Some((Some(value), Some(lo), Some(hi))) if bare(lo) != bare(hi) => {
-            format!("{} ({} to {})", change(value), bare(lo), bare(hi))
-        }
-        Some((Some(value), ..)) => change(value),
-        _ => "–".to_owned(),
     }
 }
 

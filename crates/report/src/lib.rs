@@ -18,6 +18,7 @@ pub mod schema;
 pub mod table;
 pub mod terminal;
 pub mod tune;
+mod verdict;
 
 #[cfg(test)]
 mod tests;

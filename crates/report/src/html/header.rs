@@ -2,15 +2,19 @@
 //! and the assumptions.
 
 use super::markup::text;
-use crate::facts;
 use crate::number::{count, count_of, grouped};
+use crate::{facts, verdict};
 use foldback_replay::compare::Primary;
 use foldback_replay::{Comparison, Split};
 use std::fmt::Write as _;
 
 /// The end of the page: what must be known to read the numbers, and what was left out.
 pub(super) fn footer(out: &mut String, comparison: &Comparison) {
-    out.push_str("<footer id=\"notes\">\n<h2>Notes</h2>\n<ul>\n");
+    out.push_str("<footer id=\"notes\">\n<h2>Notes</h2>\n");
+    cautions(out, comparison);
+    files(out, comparison);
+    reporting(out, comparison);
+    out.push_str("<ul>\n");
     for note in facts::notes(comparison) {
         let _ = writeln!(out, "<li>{}</li>", text(&note));
     }
@@ -36,9 +40,10 @@ pub(super) fn footer(out: &mut String, comparison: &Comparison) {
 /// The head of the page, down to the links to its sections; `sections` are their ids and titles.
 pub(super) fn header(out: &mut String, comparison: &Comparison, sections: &[(&str, &str)]) {
     out.push_str("<header>\n<h1>Strategies compared</h1>\n");
+    for sentence in [verdict::verdict(comparison), verdict::base(comparison)].iter().flatten() {
+        let _ = writeln!(out, "<p class=\"verdict\">{}</p>", text(sentence));
+    }
     corpus(out, comparison);
-    reporting(out, comparison);
-    cautions(out, comparison);
     out.push_str("<nav aria-label=\"Sections\"><ul>");
     for (id, title) in sections {
         let _ = write!(out, "<li><a href=\"#{id}\">{title}</a></li>");
@@ -46,14 +51,21 @@ pub(super) fn header(out: &mut String, comparison: &Comparison, sections: &[(&st
     out.push_str("</ul></nav>\n</header>\n");
 }
 
-/// Every session accounted for.
+/// What was compared.
 fn corpus(out: &mut String, comparison: &Comparison) {
     let corpus = &comparison.corpus;
     let (calls, turns) = facts::calls_and_turns(corpus);
     let controls = comparison.controls().len();
+    let cautions = match comparison.cautions.len() {
+        0 => String::new(),
+        number => format!(
+            " <a href=\"#cautions\">{}</a>.",
+            count_of(number as u64, "reason to read with care", "reasons to read with care")
+        ),
+    };
     let _ = writeln!(
         out,
-        "<p>{} ({}) with {} model calls in {}, replayed under {} and {}.</p>",
+        "<p>{} ({}) with {} model calls in {}, replayed under {} and {}.{cautions}</p>",
         count(corpus.imported as u64, "session"),
         text(&facts::formats(corpus)),
         grouped(calls as u64),
@@ -61,6 +73,11 @@ fn corpus(out: &mut String, comparison: &Comparison) {
         count_of((comparison.presets.len() - controls) as u64, "strategy", "strategies"),
         count(controls as u64, "control"),
     );
+}
+
+/// Every file accounted for.
+fn files(out: &mut String, comparison: &Comparison) {
+    let corpus = &comparison.corpus;
     let _ = write!(
         out,
         "<p>{} read: {} imported, from {}; {} without a model call; a strategy acted in {}; {} ",
@@ -119,7 +136,9 @@ fn cautions(out: &mut String, comparison: &Comparison) {
     if comparison.cautions.is_empty() {
         return;
     }
-    out.push_str("<div class=\"cautions\" role=\"note\">\n<h2>Read with care</h2>\n<ul>\n");
+    out.push_str(
+        "<div class=\"cautions\" id=\"cautions\" role=\"note\">\n<h3>Read with care</h3>\n<ul>\n",
+    );
     for caution in &comparison.cautions {
         let _ = writeln!(out, "<li>{}</li>", text(caution));
     }

@@ -32,8 +32,8 @@ const STYLE: &str = concat!(include_str!("style.css"), include_str!("charts.css"
 
 /// Sections by their ids. Not every page has all of them.
 const SECTIONS: [(&str, &str); 12] = [
-    ("presets", "Costs and what is kept"),
     ("trade", "Cost against retention"),
+    ("presets", "Costs and what is kept"),
     ("distance", "Retention over distance"),
     ("regimes", "The bill under every price regime"),
     ("contrasts", "Which pairs can be told apart"),
@@ -49,8 +49,8 @@ const SECTIONS: [(&str, &str); 12] = [
 /// The whole report as one file.
 pub fn comparison(comparison: &Comparison, details: &Details) -> String {
     let mut main = String::new();
-    presets::headlines(&mut main, comparison);
     trade::section(&mut main, comparison);
+    presets::headlines(&mut main, comparison);
     distance::section(&mut main, comparison);
     regimes::section(&mut main, comparison);
     contrasts::section(&mut main, comparison);
