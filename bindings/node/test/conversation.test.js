@@ -73,6 +73,22 @@ for (const [shape, make] of Object.entries(SHAPES)) {
     });
   }
 
+  test(`${shape}: blank lines that go leave the conversation and its folds`, () => {
+    const conversation = new Conversation(LIMITS);
+    const messages = [...make(40), { role: 'user', content: 'Why?\n\n\n' }];
+    conversation.fold(messages);
+    assert.equal(conversation.overflow(), true);
+    const { folds } = conversation.sizes;
+    // The message whose blanks are gone is the client's present one.
+    const asked = { role: 'user', content: 'Why?' };
+    const next = [asked, { role: 'assistant', content: 'So.' }, { role: 'user', content: 'And?\n\n\n' }];
+    messages.splice(-1, 1, ...next);
+    const view = conversation.fold(messages);
+    assert.ok(folds > 0 && conversation.sizes.folds === folds);
+    assert.ok(view.length < messages.length && view.at(-3) === asked);
+    assert.deepEqual(view.slice(-3), next);
+  });
+
   test(`${shape}: what was folded away can be read again`, () => {
     const conversation = new Conversation(LIMITS);
     conversation.append(...make(150));

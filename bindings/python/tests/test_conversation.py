@@ -145,6 +145,21 @@ def test_a_person_may_ask_and_a_provider_may_refuse(make):
 
 
 @shapes
+def test_blank_lines_that_go_leave_the_conversation_and_its_folds(make):
+    conversation = foldback.Conversation("opencode-1.17", **LIMITS)
+    messages = [*make(40), {"role": "user", "content": "Why?\n\n\n"}]
+    conversation.fold(messages)
+    assert conversation.overflow()
+    folds = conversation.sizes.folds
+    # A new message is the client's own, and so is the one whose blanks are gone.
+    asked = {"role": "user", "content": "Why?"}
+    messages[-1:] = [asked, {"role": "assistant", "content": "So."}, {"role": "user", "content": "And?\n\n\n"}]
+    view = conversation.fold(messages)
+    assert conversation.sizes.folds == folds > 0
+    assert len(view) < len(messages) and view[-3:] == messages[-3:] and view[-3] is asked
+
+
+@shapes
 def test_what_was_folded_away_can_be_read_again(make):
     conversation = foldback.Conversation("opencode-1.17", **LIMITS)
     assert "Nothing" in conversation.recall({"query": "of_3_7"})

@@ -7,7 +7,7 @@ use std::io;
 use std::net::Shutdown;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
@@ -29,9 +29,22 @@ pub(crate) struct Limited {
     surplus: Arc<Semaphore>,
     /// Since when all places have been taken.
     full: Option<Instant>,
+    /// Whether they are.
+    is_full: Full,
     /// How long that may last before who comes is told so.
     queue: Duration,
     numbers: Arc<Numbers>,
+}
+
+/// Tells whether all places are taken. The listener holds the next place before anybody comes for it, so the places that are
+/// free do not tell.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Full(Arc<AtomicBool>);
+
+impl Full {
+    pub(crate) fn is(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// A connection that came.
@@ -53,7 +66,11 @@ impl Limited {
         let most = most.clamp(1, Semaphore::MAX_PERMITS);
         let (room, surplus) = (Semaphore::new(most), Semaphore::new(SURPLUS));
         let (room, surplus) = (Arc::new(room), Arc::new(surplus));
-        Self { listener, room, surplus, full: None, queue, numbers }
+        Self { listener, room, surplus, full: None, is_full: Full::default(), queue, numbers }
+    }
+
+    pub(crate) fn full(&self) -> Full {
+        self.is_full.clone()
     }
 
     pub(crate) async fn accept(&mut self) -> Arrival {
@@ -62,6 +79,7 @@ impl Limited {
         let mut place = Arc::clone(&self.room).try_acquire_owned().ok();
         if place.is_none() {
             // Who waits is still with the system, and takes no descriptor.
+            self.is_full.0.store(true, Ordering::Relaxed);
             let since = self.full.get_or_insert_with(Instant::now);
             let wait = self.queue.saturating_sub(since.elapsed());
             place = timeout(wait, room()).await.ok().and_then(Result::ok);
@@ -80,6 +98,7 @@ impl Limited {
             }
         }
         self.full = None;
+        self.is_full.0.store(false, Ordering::Relaxed);
         let (stream, _) = Listener::accept(&mut self.listener).await;
         Arrival::Placed(self.connection(stream, place))
     }

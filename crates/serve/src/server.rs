@@ -8,6 +8,8 @@ use crate::journals::JournalsError;
 use crate::listen::{Arrival, Connection, Limited};
 use crate::settings::{Settings, SettingsError};
 use axum::body::Body;
+use axum::http::HeaderValue;
+use axum::http::header::CONNECTION;
 use futures_util::stream::StreamExt as _;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -93,6 +95,7 @@ impl Server {
         let numbers = Arc::clone(&self.app.numbers);
         let most = self.max_connections;
         let mut listener = Limited::new(self.listener, most, self.queue, numbers);
+        let full = listener.full();
         let mut http = http1::Builder::new();
         // A client that has closed its half waits for its answer.
         http.half_close(true).max_headers(READ_HEADERS);
@@ -112,10 +115,19 @@ impl Server {
                     continue;
                 }
             };
-            let (app, gone) = (Arc::clone(&self.app), connection.gone());
+            let (app, full, gone) = (Arc::clone(&self.app), full.clone(), connection.gone());
             let service = service_fn(move |request: hyper::Request<_>| {
-                let app = Arc::clone(&app);
-                async move { Ok::<_, Infallible>(app.answer(request.map(Body::new)).await) }
+                let (app, full) = (Arc::clone(&app), full.clone());
+                async move {
+                    let mut response = app.answer(request.map(Body::new)).await;
+                    if full.is() {
+                        // Others wait, and a client that keeps its connection for later would keep its place.
+                        response
+                            .headers_mut()
+                            .append(CONNECTION, HeaderValue::from_static("close"));
+                    }
+                    Ok::<_, Infallible>(response)
+                }
             });
             let served = serving.watch(http.serve_connection(TokioIo::new(connection), service));
             tokio::spawn(async move {

@@ -67,6 +67,13 @@ async fn a_page_that_points_its_name_at_this_machine_is_refused() {
     assert!(metrics.contains("foldback_proxy_refused_total{why=\"host\"} 1"), "{metrics}");
 }
 
+/// A connection that has a place and keeps it: its request is not whole.
+async fn held(proxy: &Proxy) -> TcpStream {
+    let mut stream = TcpStream::connect(proxy.address).await.unwrap();
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n").await.unwrap();
+    stream
+}
+
 #[tokio::test]
 async fn connections_over_the_limit_are_told_so_once_it_was_reached_for_a_while() {
     let provider = provider().await;
@@ -74,12 +81,7 @@ async fn connections_over_the_limit_are_told_so_once_it_was_reached_for_a_while(
     settings.max_connections = 1;
     settings.queue = Duration::from_millis(50);
     let proxy = Proxy::with(settings).await;
-    let ask = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
-    let mut first = TcpStream::connect(proxy.address).await.unwrap();
-    first.write_all(ask).await.unwrap();
-    let mut read = [0; 12];
-    first.read_exact(&mut read).await.unwrap();
-    assert_eq!(&read, b"HTTP/1.1 200");
+    let first = held(&proxy).await;
     let url = format!("{}/v1/messages", proxy.url);
     for number in 0..40 {
         // A client that sends all before it reads; some send more than the system takes for a proxy that does not read.
@@ -124,12 +126,9 @@ async fn connections_over_the_limit_wait() {
     let mut settings = settings(&provider);
     settings.max_connections = 1;
     let proxy = Proxy::with(settings).await;
+    let first = held(&proxy).await;
     let ask = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
-    let mut first = TcpStream::connect(proxy.address).await.unwrap();
-    first.write_all(ask).await.unwrap();
     let mut read = [0; 12];
-    first.read_exact(&mut read).await.unwrap();
-    assert_eq!(&read, b"HTTP/1.1 200");
     let mut second = TcpStream::connect(proxy.address).await.unwrap();
     second.write_all(ask).await.unwrap();
     let early = tokio::time::timeout(Duration::from_millis(100), second.read_exact(&mut read));
@@ -137,4 +136,29 @@ async fn connections_over_the_limit_wait() {
     drop(first);
     second.read_exact(&mut read).await.unwrap();
     assert_eq!(&read, b"HTTP/1.1 200");
+}
+
+/// One that has its answer may stay open for long: it does while there are places, and goes when there are none.
+#[tokio::test]
+async fn an_answered_connection_gives_its_place_away_once_all_are_taken() {
+    let provider = provider().await;
+    let mut settings = settings(&provider);
+    settings.max_connections = 2;
+    let proxy = Proxy::with(settings).await;
+    let ask = request("GET /healthz", "", "");
+    let mut first = Line::to(proxy.address).await;
+    for _ in 0..3 {
+        first.say(&ask).await;
+        assert!(!first.message().await.contains("connection: close"), "there is another place");
+    }
+    let mut second = Line::to(proxy.address).await;
+    second.say(&ask).await;
+    // The listener notices that the last place is taken a moment later.
+    while !second.message().await.contains("connection: close") {
+        second.say(&ask).await;
+    }
+    assert_eq!(second.rest().await, "");
+    let mut third = Line::to(proxy.address).await;
+    third.say(&ask).await;
+    assert!(third.message().await.starts_with("HTTP/1.1 200 "));
 }

@@ -177,7 +177,8 @@ fn broken(dialect: Dialect, sent: &str, client: &str) -> Vec<&'static str> {
     caused_by_strategy(&sent, &client).iter().map(|violation| violation.rule).collect()
 }
 
-async fn task(agent: &Agent) {
+/// Has an agent do the task. How many conversations the proxy took it to be.
+async fn task(agent: &Agent) -> u64 {
     let installed = std::env::var_os("PACKAGE_HOME").map(PathBuf::from);
     let installed = installed.expect("`cargo xtask test-external agents:` installs the agents");
     let provider = FakeProvider::builder(script(agent.end)).input_window(agent.window).pairs();
@@ -199,7 +200,7 @@ async fn task(agent: &Agent) {
 
     let metrics = proxy.metrics().await;
     let conversations = metrics.split("\nfoldback_proxy_conversations ").nth(1).unwrap();
-    let conversations = conversations.lines().next().unwrap();
+    let conversations = conversations.lines().next().unwrap().parse().unwrap();
     let tapped = tapped.lock().unwrap();
     let count = |name: &str| tapped.values().filter(|sent| sent.outcome.starts_with(name)).count();
     let [unchanged, folded, recovered, passed] =
@@ -235,6 +236,7 @@ async fn task(agent: &Agent) {
             assert!(broken.is_empty(), "request {number}: {broken:?}");
         }
     }
+    conversations
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -366,7 +368,9 @@ async fn aider() {
         command
     };
     let (dialect, model) = (Some(Dialect::OpenAiChat), "openai/m");
-    task(&Agent { dialect, window: 24_000, model, end: None, typed, command }).await;
+    let agent = Agent { dialect, window: 24_000, model, end: None, typed, command };
+    // Its newest message ends with blank lines, which the next request leaves out.
+    assert_eq!(task(&agent).await, 1, "conversations");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -5,6 +5,7 @@
 mod access;
 mod agents;
 mod apart;
+mod blanks;
 mod cache;
 mod connections;
 mod fold;

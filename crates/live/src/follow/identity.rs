@@ -3,7 +3,8 @@
 //! The key after `n` messages follows from the key after `n - 1` and from the message. A request continues the
 //! conversation whose last key is among its own; it must repeat every message up to there. Only what the model reads
 //! counts: a client may spell a text as a string now and as a block later, and it moves its cache breakpoints from
-//! request to request.
+//! request to request. White space at the end of a text doesn't count, either. So a message may differ from the one that
+//! is remembered, and the present one is sent.
 
 use blake3::{Hash, Hasher};
 use foldback_core::log::{Media, Message, PartKind};
@@ -63,7 +64,8 @@ fn feed_message(hasher: &mut Hasher, message: &Message) {
     hasher.update(&[u8::from(message.mid_turn)]);
     for part in &message.parts {
         match &part.kind {
-            PartKind::Text { text, .. } => all(hasher, b'T', &[text]),
+            // A client may leave out of the next request what ends its newest message, such as room for a reminder.
+            PartKind::Text { text, .. } => all(hasher, b'T', &[text.trim_end()]),
             PartKind::Reasoning { text, opaque } => {
                 all(hasher, b'O', &[text, opaque.as_deref().unwrap_or_default()]);
             }
@@ -148,6 +150,48 @@ mod tests {
             )
         };
         assert_eq!(last(&block("")), last(&block(r#", "cache_control": {"type": "ephemeral"}"#)));
+    }
+
+    /// A client may end its newest message with blank lines and leave them out of the next request.
+    #[test]
+    fn white_space_at_the_end_of_a_text_makes_no_difference_and_all_other_does() {
+        let user = |content: &str| format!(r#"{{"role": "user", "content": {content}}}"#);
+        let blocks = |one: &str, two: &str| {
+            let block = |text| format!(r#"{{"type": "text", "text": "{text}"}}"#);
+            user(&format!("[{}, {}]", block(one), block(two)))
+        };
+        let said = |text: &str| format!(r#"{{"role": "assistant", "content": "{text}"}}"#);
+        let result = |text: &str| {
+            user(&format!(
+                r#"[{{"type": "tool_result", "tool_use_id": "t", "content": "{text}"}}]"#
+            ))
+        };
+        let call = |path: &str| {
+            let block = format!(
+                r#"{{"type": "tool_use", "id": "t", "name": "read", "input": {{"path": "{path}"}}}}"#
+            );
+            format!(r#"{{"role": "assistant", "content": [{block}]}}"#)
+        };
+        let rows = [
+            (user(r#""Hi.""#), user(r#""Hi.\n\n\n""#), true),
+            (user(r#""Hi.\n""#), user(r#""Hi. \t\r\n\u00a0\u3000""#), true),
+            (user(r#""Hi.\n""#), user(r#"[{"type": "text", "text": "Hi."}]"#), true),
+            (user(r#"" \n""#), user(r#""""#), true),
+            (said("Yes."), said(r"Yes.\n"), true),
+            (blocks("A", "B"), blocks(r"A\n", r"B\n\n"), true),
+            (user(r#""Hi.""#), user(r#""\nHi.""#), false),
+            (user(r#""Hi. You.""#), user(r#""Hi.  You.""#), false),
+            (user(r#""Hi.""#), user(r#""Hi.\u200b""#), false),
+            // How many texts there are stays part of what is said.
+            (user(r#""A""#), blocks("A", r"\n"), false),
+            (blocks("A", "B"), blocks(r"A\nB", ""), false),
+            // A result or an argument is data, in which a blank may be what matters.
+            (result("A"), result(r"A\n"), false),
+            (call("A"), call("A "), false),
+        ];
+        for (one, other, same) in rows {
+            assert_eq!(last(&one) == last(&other), same, "{one} and {other}");
+        }
     }
 
     /// Whatever the place of its content is, a file that says something else makes another conversation.
