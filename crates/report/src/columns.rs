@@ -168,7 +168,7 @@ pub(crate) const HEADLINE: [(&str, &str, &[Column]); 6] = [
             "saved", wide, "dollars saved per session against what the recorders sent; where that is not known for all \
                 sessions, against no compaction in those where all of it fits"
                 => |line| saved(line);
-            "worst", narrow, "the same if everything missed were read again"
+            "worst", narrow, "cost if everything missed were read again"
                 => |line| Value::AtMost(line.dollars.worst());
         },
     ),

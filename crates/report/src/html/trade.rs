@@ -87,7 +87,7 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
         out,
         "<figure>\n<div class=\"trade\">\n\
          <svg class=\"scatter\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"Cost ratio against \
-         FRR-obs-far, one marker per preset; the figures are in the table above\">",
+         FRR-obs-far, one marker per preset; the figures are in the table below\">",
         LEFT + WIDTH + 20,
         BOTTOM + 48
     );
