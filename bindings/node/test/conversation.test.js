@@ -74,7 +74,8 @@ for (const [shape, make] of Object.entries(SHAPES)) {
   }
 
   test(`${shape}: blank lines that go leave the conversation and its folds`, () => {
-    const conversation = new Conversation(LIMITS);
+    // Only the refusal folds.
+    const conversation = new Conversation({ ...LIMITS, preset: 'tiered', window: 400_000 });
     const messages = [...make(40), { role: 'user', content: 'Why?\n\n\n' }];
     conversation.fold(messages);
     assert.equal(conversation.overflow(), true);

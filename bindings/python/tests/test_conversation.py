@@ -146,7 +146,8 @@ def test_a_person_may_ask_and_a_provider_may_refuse(make):
 
 @shapes
 def test_blank_lines_that_go_leave_the_conversation_and_its_folds(make):
-    conversation = foldback.Conversation("opencode-1.17", **LIMITS)
+    # Only the refusal folds.
+    conversation = foldback.Conversation("tiered", window=400_000, max_output=4_000)
     messages = [*make(40), {"role": "user", "content": "Why?\n\n\n"}]
     conversation.fold(messages)
     assert conversation.overflow()
