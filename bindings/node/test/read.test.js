@@ -1,7 +1,12 @@
 // What was given before is not serialized again, and what was changed where it stands is.
 import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
 import { test } from 'node:test';
-import { Read } from '../lib/read.js';
+import { pathToFileURL } from 'node:url';
+
+// It is no part of what the package exports.
+const index = pathToFileURL(createRequire(import.meta.url).resolve('foldback'));
+const { Read } = await import(new URL('read.js', index).href);
 
 /** How often each value is made when all are given one after the other, at one place. */
 function made(...values) {
