@@ -72,7 +72,7 @@ const BAD = [
   [[...ONE, undefined], {}, '/messages/1', 'undefined'],
   [[{ type: 'item_reference', id: '1' }], {}, '/input/0', 'provider'],
   ['text', {}, undefined, 'array'],
-  [ONE, { preset: 'opencde' }, undefined, 'nearest are opencode,'],
+  [ONE, { preset: 'opencde' }, undefined, 'did you mean `opencode`'],
   [ONE, { window: -1 }, undefined, 'window'],
   [ONE, { preset: 'window', window: 100 }, undefined, 'window of 100'],
   [ONE, { protocol: 'smtp' }, undefined, 'openai-chat'],

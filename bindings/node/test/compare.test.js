@@ -21,5 +21,5 @@ test('rows for every session, preset and call', { skip }, async () => {
 
 test('what is wrong is said', async () => {
   await assert.rejects(compare('no-such-folder'), (error) => error instanceof FoldbackError && /no-such-folder/.test(error.message));
-  await assert.rejects(compare('.', { presets: 'opencde' }), /nearest are opencode,/);
+  await assert.rejects(compare('.', { presets: 'opencde' }), /did you mean `opencode`/);
 });

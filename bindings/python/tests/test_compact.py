@@ -103,7 +103,7 @@ def test_objects_of_sdks_come_back_as_the_same_objects():
         ([{"role": "user", "content": "a"}], {"tools": [object()]}, "/tools", "object"),
         ("text", {}, None, "list"),
         ({"messages": []}, {}, None, "list"),
-        ([{"role": "user", "content": "a"}], {"preset": "opencde"}, None, "nearest are opencode,"),
+        ([{"role": "user", "content": "a"}], {"preset": "opencde"}, None, "did you mean `opencode`"),
         ([{"role": "user", "content": "a"}], {"window": -1}, None, "window"),
         ([{"role": "user", "content": "a"}], {"preset": "window", "window": 100}, None, "window of 100"),
         ([{"role": "user", "content": "a"}], {"protocol": "smtp"}, None, "openai-chat"),
