@@ -226,9 +226,10 @@ async fn a_request_is_sent_four_times_at_most() {
     let body = talk::body(Dialect::OpenAiChat, before);
     one.say(&request(ASKED[0].0, "", &body)).await;
     // Which of the two it takes is the pool's choice.
+    let (mut of_a, mut of_b) = ([0], [0]);
     let is_a = tokio::select! {
-        _ = a.0.readable() => true,
-        _ = b.0.readable() => false,
+        _ = a.0.peek(&mut of_a) => true,
+        _ = b.0.peek(&mut of_b) => false,
     };
     let (mut taken, mut other) = if is_a { (a, b) } else { (b, a) };
     let first = taken.message().await;
