@@ -91,11 +91,16 @@ pub(crate) fn refused(id: &str, breaks: &[Violation]) -> Vec<String> {
     rules.into_iter().filter_map(line).collect()
 }
 
-/// Prints why the command ends.
+/// Prints why the command ends. A result that is not the wanted one is no error.
 pub(crate) fn error(error: &Error) {
     use owo_colors::OwoColorize as _;
-    let (sign, error) = ("error:".red(), error.to_string());
-    let _ = writeln!(anstream::stderr().lock(), "{} {}", sign.bold(), plain::text(&error));
+    let text = error.to_string();
+    let text = plain::text(&text);
+    let mut out = anstream::stderr().lock();
+    let _ = match error {
+        Error::NotMet(_) => writeln!(out, "{} {text}", "not met:".yellow().bold()),
+        _ => writeln!(out, "{} {text}", "error:".red().bold()),
+    };
 }
 
 /// Prints the result of a comparison as [`print`] does, with the marks of presets in color.
