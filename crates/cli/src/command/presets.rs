@@ -8,6 +8,7 @@ use foldback::Compiled;
 use foldback_core::config::{Node, NodeKind};
 use foldback_core::registry::{Registry, StageKind};
 use foldback_core::strategy::{Kind, Strategy};
+use foldback_report::terminal::wrap;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -46,22 +47,32 @@ pub(crate) fn run(args: &Presets) -> Result<(), Error> {
 
 fn list(registry: &Registry) -> Result<String, Error> {
     let mut out = String::new();
-    for name in Listed::of(registry)?.by_family() {
+    let width = output::width();
+    let listed = Listed::of(registry)?;
+    let by_default = listed.expand(&[]);
+    for name in listed.by_family() {
         let compiled = strategies::compile(registry, name)?;
-        let aliases = match compiled.header.aliases.as_slice() {
-            [] => String::new(),
-            aliases => format!(" (also {})", aliases.join(", ")),
-        };
-        let _ = writeln!(out, "{name}{aliases}");
-        let _ = writeln!(out, "    {}", compiled.strategy.description);
+        let header = &compiled.header;
+        let aliases =
+            (!header.aliases.is_empty()).then(|| format!("also {}", header.aliases.join(", ")));
+        let group = (!header.group.is_empty()).then(|| format!("group {}", header.group));
+        let compared = by_default.iter().any(|one| one == name);
+        let compared = compared.then(|| "compared by default".to_owned());
+        let more: Vec<String> = [aliases, group, compared].into_iter().flatten().collect();
+        let more = if more.is_empty() { String::new() } else { format!(" ({})", more.join("; ")) };
+        let _ = writeln!(out, "{name}{more}");
+        wrap(&mut out, "    ", "    ", &compiled.strategy.description, width);
         if !compiled.strategy.reproduces.is_empty() {
-            let _ = writeln!(out, "    reproduces {}", compiled.strategy.reproduces);
+            let text = format!("reproduces {}", compiled.strategy.reproduces);
+            wrap(&mut out, "    ", "    ", &text, width);
         }
     }
     for control in strategies::unseen_controls()? {
         let strategy = &control.strategy;
-        let _ = writeln!(out, "{}\n    {}", strategy.name, strategy.description);
-        let _ = writeln!(out, "    {}", strategies::only_compared(&control));
+        let _ = writeln!(out, "{}", strategy.name);
+        for text in [strategy.description.as_str(), strategies::only_compared(&control)] {
+            wrap(&mut out, "    ", "    ", text, width);
+        }
     }
     out.push_str("\n`foldback presets NAME` shows all values of a preset and their sources.\n");
     Ok(out)

@@ -79,4 +79,6 @@ fn presets_are_listed_by_family() {
     assert_eq!(at("brutus") + 1, at("opencode"), "they are of one family");
     assert_eq!(at("masking-10") + 1, at("swe-agent-last-5"));
     assert!(at("window") < at("drop-oldest"), "controls come last");
+    assert!(listed.lines().all(|line| line.chars().count() <= 100), "{listed}");
+    assert!(listed.contains("\nclaude-code (group today; compared by default)\n"), "{listed}");
 }
