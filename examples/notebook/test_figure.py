@@ -29,7 +29,7 @@ def main(write):
         figure = (run / "figure.svg").read_text()
         assert all(f">{name}<" in figure for name in ("window+extractive", "keep-last-1")), "it names presets and controls"
         lines = notebook.cells[at + 1].outputs[0].text.split()
-        assert lines == ["indexed", "none", "opencode-1.17+extractive", "tiered", "tunacode", "window+extractive"], lines
+        assert lines == ["indexed", "none", "opencode-1.17+extractive", "tiered+extractive", "tunacode", "window+extractive"], lines
         if write:
             shutil.copy(run / "figure.svg", WORKSPACE / "docs" / "figure.svg")
     printed = [output["text"] for cell in notebook.cells for output in cell.get("outputs", []) if output["output_type"] == "stream"]
