@@ -46,15 +46,11 @@ pub fn screen(comparison: &Comparison, width: Width, commands: Commands<'_>) -> 
         let more = usize::from(fits < all);
         lines(&out) + FRAME + fits + more + lines(tail)
     };
-    let tails = (LEAST.min(all)..=all).rev().map(|fits| (fits, page.tail(fits, commands)));
-    let mut least = None;
-    let fitting = tails.into_iter().find(|(fits, tail)| {
-        least = Some((*fits, tail.clone()));
-        used(*fits, tail) <= LINES
-    });
-    let (fits, tail) = fitting.or(least).unwrap_or_default();
+    let least = LEAST.min(all);
+    let has_room = |fits: &usize| used(*fits, &page.tail(*fits, commands)) <= LINES;
+    let fits = (least..=all).rev().find(has_room).unwrap_or(least);
     page.presets(&mut out, fits);
-    out.push_str(&tail);
+    out.push_str(&page.tail(fits, commands));
     out
 }
 

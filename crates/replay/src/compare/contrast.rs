@@ -201,7 +201,7 @@ pub(super) fn contrasts(
 /// Draws again where hardly any draw crossed the null, until the number of pairs can't hide a difference. In rounds:
 /// each keeps the sums of its draws for all pairs.
 fn refine(table: &Table<'_>, pairs: &[(usize, usize)], contrasts: &mut [Contrast]) {
-    let draws = table.bootstrap.draws().max(1);
+    let draws = table.reporting.draws.max(1);
     let needed = DRAWS_FOR_A_PAIR * pairs.len();
     if needed > MOST_DRAWS {
         return;

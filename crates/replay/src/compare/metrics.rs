@@ -83,7 +83,7 @@ const NOTHING_NEEDED: &str = "no preset fired in any session, or nothing was ref
 const NO_CALLS: &str = "no session has a call";
 const NOT_RECORDED: &str =
     "the content of the recorder's requests after its own compactions is not recorded";
-const NO_BILL: &str = "no session could be billed under the regime";
+pub(super) const NO_BILL: &str = "no session could be billed under the regime";
 
 /// The metrics of one preset.
 pub(super) fn metrics(table: &Table<'_>, preset: usize) -> Metrics {

@@ -4,7 +4,7 @@
 //! recorders sent was paid. Where that is not known for every session, the base is no compaction in the sessions where
 //! all of it fits.
 
-use super::metrics::Metric;
+use super::metrics::{Metric, NO_BILL};
 use super::table::Table;
 use super::{PresetLine, Score};
 use crate::setup::AS_RECORDED;
@@ -32,8 +32,6 @@ pub struct Saving {
     /// Dollars that it saves in a session, on average.
     pub usd: Metric,
 }
-
-const NO_BILL: &str = "no session could be billed under the regime";
 
 /// Sets what every line saves, and gives the base; `None` if there is none.
 pub(super) fn save(table: &Table<'_>, lines: &mut [PresetLine]) -> Option<Base> {

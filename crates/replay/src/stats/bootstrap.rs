@@ -134,11 +134,6 @@ impl Bootstrap {
         Self { seed, tails_only: true, ..Self::new(self.draws, seed) }
     }
 
-    /// Draws of one round.
-    pub fn draws(&self) -> usize {
-        self.draws
-    }
-
     /// Estimates a statistic that is a function of sums over sessions.
     ///
     /// `rows` holds one session each: the number of its cluster, and what it adds to the `K` sums.
