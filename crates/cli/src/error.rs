@@ -49,6 +49,13 @@ pub(crate) enum Error {
 }
 
 impl Error {
+    /// Something was asked for that a feature of this crate brings, and the build is without it.
+    pub(crate) fn left_out(what: &str, feature: &str) -> Self {
+        Self::Usage(format!(
+            "{what} is not in this build; install it with `cargo install --path crates/cli --features {feature}`"
+        ))
+    }
+
     /// The exit code: 1 if the command did its work and the budget does not hold, else 2.
     pub(crate) fn code(&self) -> u8 {
         if matches!(self, Self::NotMet(_)) { 1 } else { 2 }

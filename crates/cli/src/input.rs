@@ -207,7 +207,15 @@ fn spooled(mut from: impl Read) -> io::Result<File> {
 
 /// Where this user's sessions are: folders, and OpenCode's store.
 pub(crate) fn discovered() -> Result<Vec<PathBuf>, Error> {
-    let store = opencode_store().filter(|store| cfg!(feature = "opencode-db") && store.is_file());
+    let store = opencode_store().filter(|store| store.is_file());
+    let store = match store {
+        Some(store) if cfg!(not(feature = "opencode-db")) => {
+            let what = format!("{}: what reads it", store.display());
+            output::note(format_args!("note: {}", Error::left_out(&what, "opencode-db")));
+            None
+        }
+        store => store,
+    };
     let places: Vec<PathBuf> = usual_places().filter(|place| place.is_dir()).chain(store).collect();
     if places.is_empty() { Err(nothing_discovered()) } else { Ok(places) }
 }

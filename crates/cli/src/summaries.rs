@@ -11,6 +11,9 @@ use std::path::Path;
 /// The form of a file for `--summarizer`, for errors.
 const FORM: &str = "a file for --summarizer has a [summarizer] section as in strategy files, and, if no model table lists the model, [price] with input and output in USD per million tokens";
 
+/// The summarizer that asks a model.
+const MODEL: &str = "llm";
+
 /// A summarizer other than the strategies' own.
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
@@ -33,6 +36,9 @@ pub(crate) struct ChosenPrice {
 impl Choice {
     /// Reads what `--summarizer` names: a summarizer, or a file.
     pub(crate) fn read(name: &str) -> Result<Self, Error> {
+        if name == MODEL && cfg!(not(feature = "llm")) {
+            return Err(Error::left_out("--summarizer llm", "llm"));
+        }
         if !name.ends_with(".toml") {
             let source = "--summarizer";
             let chosen = Node::leaf(source, json!(name));
@@ -51,7 +57,7 @@ impl Choice {
             return Err(wrong(1, "there is no [summarizer] section"));
         };
         if section.get("use").is_none() {
-            section.set("use", Node::leaf(name, json!("llm")));
+            section.set("use", Node::leaf(name, json!(MODEL)));
         }
         let price = match root.take("price") {
             None => None,

@@ -22,9 +22,7 @@ impl Answers {
     ) -> Result<Option<Self>, Error> {
         let wanted = contenders.iter().any(|contender| !contender.asked.is_empty());
         if wanted || args.cassette.is_some() || args.dry_run || args.budget_usd.is_some() {
-            return Err(Error::Usage(
-                "this program was built without the feature `llm` and can't use models".to_owned(),
-            ));
+            return Err(Error::left_out("what asks models", "llm"));
         }
         Ok(None)
     }

@@ -4,10 +4,7 @@ use crate::error::Error;
 use foldback_replay::Source;
 
 fn none(url: &str) -> Error {
-    Error::Usage(format!(
-        "{url}: this build reads no object storage. Build it with `--features object-store` \
-         (`cargo install --path crates/cli --features object-store`), or copy the objects and name their folder"
-    ))
+    Error::left_out(&format!("{url}: object storage"), "object-store")
 }
 
 pub(crate) fn sources(url: &str) -> Result<Vec<Source>, Error> {

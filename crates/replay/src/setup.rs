@@ -45,7 +45,7 @@ pub struct Preset {
 }
 
 /// Name of the control that is made of what the recorders really sent.
-pub(crate) const AS_RECORDED: &str = "as-recorded";
+pub const AS_RECORDED: &str = "as-recorded";
 
 impl Preset {
     /// A strategy by its configuration.

@@ -16,6 +16,8 @@ const COLUMNS: usize = 80;
 const LINES: usize = 25;
 /// Presets that are shown at least.
 const LEAST: usize = 3;
+/// Pairs of presets that the screen has room for.
+const MOST_PAIRS: usize = 3;
 /// Headings that may have no room.
 const SAVED: &str = "saved";
 const KEPT: &str = "kept";
@@ -145,7 +147,7 @@ impl Page<'_> {
     }
 
     /// What every heading, mark and word of a table of so many presets means.
-    fn legend(&self, fits: usize) -> String {
+    fn legend(&self, fits: usize, commands: Commands<'_>) -> String {
         let shown = || self.answer.shown.iter().take(fits);
         let lines = || shown().map(|at| &self.comparison.presets[*at]);
         let standings = self.comparison.standings();
@@ -156,10 +158,7 @@ impl Page<'_> {
         let remarks = |wanted: fn(&Remark) -> bool| {
             is_shown(REMARK) && lines().filter_map(PresetLine::remark).any(|remark| wanted(&remark))
         };
-        let base = match self.comparison.base.as_ref().map(|base| base.preset.as_str()) {
-            Some("none") => "none",
-            _ => "the bill as recorded",
-        };
+        let base = self.comparison.base.as_ref().map_or("the bill as recorded", verdict::paid);
         let unknown = lines().any(|line| {
             line.saving.as_ref().is_none_or(|saving| saving.usd.value.is_none())
                 || line.metrics.frr_obs_far.value.is_none()
@@ -183,10 +182,19 @@ impl Page<'_> {
                 is_shown(KEPT) && lines().any(|line| line.good_by_one.is_some()),
                 "! word for word it keeps another share".to_owned(),
             ),
+            (
+                self.says_pairs(commands) && self.comparison.ranks(),
+                "p: paired over tasks, Holm".to_owned(),
+            ),
             (unknown, "– not known".to_owned()),
         ];
         let used = items.into_iter().filter(|(is_used, _)| *is_used).map(|(_, item)| item);
         used.collect::<Vec<_>>().join(" · ")
+    }
+
+    /// Whether there is room to say how the presets that were named differ.
+    fn says_pairs(&self, commands: Commands<'_>) -> bool {
+        commands.named && (1..=MOST_PAIRS).contains(&self.comparison.contrasts.len())
     }
 
     /// What follows a table of so many presets.
@@ -196,8 +204,11 @@ impl Page<'_> {
         self.list(&mut out, "never acted: ", &names);
         let same = self.answer.same.iter().map(|(name, of)| format!("{name} = {of}"));
         self.list(&mut out, "same results: ", &same.collect::<Vec<_>>());
+        if self.says_pairs(commands) {
+            verdict::pairs(self.comparison).iter().for_each(|pair| self.say(&mut out, pair));
+        }
         if !self.answer.shown.is_empty() {
-            self.say(&mut out, &self.legend(fits));
+            self.say(&mut out, &self.legend(fits, commands));
         }
         let cautions = count(self.comparison.cautions.len() as u64, "caution");
         let more = commands.others.map(|others| format!("; more systems: {others}"));

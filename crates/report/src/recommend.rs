@@ -5,6 +5,7 @@ use crate::explain::words::{without_text, worst_of};
 use crate::number::{count, grouped};
 use crate::terminal::{Width, wrap};
 use crate::tune::{interval, point, value};
+use crate::verdict;
 use foldback_replay::Model;
 use foldback_replay::compare::Metric;
 use foldback_replay::tune::advice::Budget;
@@ -88,7 +89,7 @@ pub fn file(advice: &Advice<'_>, strategy: &str) -> String {
             "Recommended for {} on a budget of {}: {}.",
             advice.for_what(),
             advice.budget,
-            words(advice.budget)
+            words(advice)
         ),
     );
     blank(&mut out);
@@ -101,11 +102,9 @@ pub fn file(advice: &Advice<'_>, strategy: &str) -> String {
              at all, and they can't show what it would forget when it acts",
         );
     }
-    if trial.tune.triggered > 0 && trial.tune.cost_ratio.value > Some(1.0) {
-        item(
-            &mut out,
-            "it costs more than no compaction would if that fitted: it makes room but saves nothing",
-        );
+    if trial.tune.triggered > 0 && trial.tune.saving.ratio.value > Some(1.0) {
+        let text = format!("it costs more than {}: it makes room but saves nothing", paid(&tuned.tune));
+        item(&mut out, &text);
     }
     if let Some(runner) = runner_up(advice) {
         item(&mut out, &runner);
@@ -145,10 +144,10 @@ pub fn file(advice: &Advice<'_>, strategy: &str) -> String {
     out
 }
 
-fn words(budget: Budget) -> String {
-    match budget {
+fn words(advice: &Advice<'_>) -> String {
+    match advice.budget {
         Budget::Cost(most) => {
-            format!("a bill of at most {} of that without compaction", percent(most))
+            format!("a bill of at most {} of {}", percent(most), paid(&advice.tuned.tune))
         }
         Budget::Keep(least) => format!(
             "at least {} of what later calls refer to, and only tool results and user messages had said, stays in \
@@ -156,6 +155,16 @@ fn words(budget: Budget) -> String {
             percent(least)
         ),
     }
+}
+
+/// The bill that the bills of a part are compared with.
+fn paid(part: &PartSummary) -> &'static str {
+    part.base.as_ref().map_or("the bill without compaction", verdict::paid)
+}
+
+/// What a configuration saves in a part, in dollars and with its interval.
+fn saved(measured: &Measured, part: &PartSummary) -> Option<String> {
+    verdict::saved(&measured.saving, part.base.as_ref()?)
 }
 
 fn percent(share: f64) -> String {
@@ -171,13 +180,14 @@ fn chosen(advice: &Advice<'_>, trial: &Trial) -> String {
     };
     format!(
         "of {} configurations of the shipped presets, {} pass the gates (no request sent over the window, no rule of the \
-         provider broken), {} of them meet the budget on {}, and {} {best}: it cost {} and kept {} there",
+         provider broken), {} of them meet the budget on {}, and {} {best}: there its bill is {} of {}, and it kept {}",
         tuned.trials.len(),
         tuned.passing().count(),
         tuned.meeting(advice.budget).len(),
         part(&tuned.tune),
         trial.name,
-        value(&trial.tune.cost_ratio),
+        value(&trial.tune.saving.ratio),
+        paid(&tuned.tune),
         value(&trial.tune.frr_obs_far),
     )
 }
@@ -200,7 +210,10 @@ fn reported(
     let text =
         format!("On {} held out for the check (95 % intervals over sessions):", part(summary));
     say(out, &text);
-    item(out, &cost(&report.cost_ratio, &advice.tuned.reporting.regime));
+    if let Some(base) = &summary.base {
+        item(out, &format!("base: {}", verdict::what_was_paid(base, summary.sessions)));
+    }
+    item(out, &bill(report, summary, &advice.tuned.reporting.regime));
     item(
         out,
         &format!(
@@ -215,7 +228,7 @@ fn reported(
         let text = format!("to read again: at most {rereads:.1} results per 100 calls");
         item(out, &text);
     }
-    item(out, &verdict(advice.budget, report));
+    item(out, &held(advice.budget, report));
     if let Some(own) = advice
         .tuned
         .trials
@@ -229,20 +242,22 @@ fn reported(
     }
 }
 
-fn cost(metric: &Metric, regime: &str) -> String {
-    format!("cost: {} of the bill without compaction, prices of {regime}", interval(metric))
+fn bill(report: &Measured, part: &PartSummary, regime: &str) -> String {
+    let share = interval(&report.saving.ratio);
+    let saved = saved(report, part).map_or_else(String::new, |saved| format!(": it {saved}"));
+    format!("bill: {share} of {}, prices of {regime}{saved}", paid(part))
 }
 
 /// The metric of a budget.
 fn asked(budget: Budget, measured: &Measured) -> &Metric {
     match budget {
-        Budget::Cost(_) => &measured.cost_ratio,
+        Budget::Cost(_) => &measured.saving.ratio,
         Budget::Keep(_) => &measured.frr_obs_far,
     }
 }
 
 /// Whether the budget holds on the held-out sessions.
-fn verdict(budget: Budget, report: &Measured) -> String {
+fn held(budget: Budget, report: &Measured) -> String {
     let metric = asked(budget, report);
     let worst = match budget {
         Budget::Cost(_) => metric.hi,
@@ -286,8 +301,8 @@ pub fn note(advice: &Advice<'_>) -> String {
         return String::new();
     };
     let on = |part: &PartSummary, at: &Measured, text: &str| {
-        let (cost, kept) = (value(&at.cost_ratio), value(&at.frr_obs_far));
-        format!("a cost of {cost} and {kept} kept on {}{text}", self::part(part))
+        let (bill, kept) = (value(&at.saving.ratio), value(&at.frr_obs_far));
+        format!("{bill} of {} and {kept} kept on {}{text}", paid(part), self::part(part))
     };
     let tuned = advice.tuned;
     let mut line = format!(
@@ -306,23 +321,41 @@ pub fn note(advice: &Advice<'_>) -> String {
     line
 }
 
-/// Why the budget is not met on the held-out sessions.
-pub fn not_met(advice: &Advice<'_>) -> Option<String> {
+/// Why the budget is not met on the held-out sessions, how far it is from that, and what the strategy saves all the same.
+/// `written` is where the strategy is.
+pub fn not_met(advice: &Advice<'_>, written: &str) -> Option<String> {
     let report = advice.trial()?.report.as_ref()?;
-    let missed = !advice.budget.holds(asked(advice.budget, report).value?);
+    let part = advice.tuned.report.as_ref()?;
+    let metric = asked(advice.budget, report);
+    let at = metric.value?;
+    let missed = !advice.budget.holds(at);
+    if !missed && report.gate.passed {
+        return None;
+    }
+    let share = interval(metric);
+    let how = match advice.budget {
+        Budget::Cost(_) => format!("the bill is {share} of {}", paid(part)),
+        Budget::Keep(_) => format!("{share} was kept"),
+    };
+    let far = match advice.budget {
+        Budget::Cost(most) => at - most,
+        Budget::Keep(least) => least - at,
+    };
+    let far = match missed {
+        true => format!(", {:.1} points from it", far * 100.0),
+        false => String::new(),
+    };
     let gate = match report.gate.passed {
         true => "",
         false => ", and it sends requests over the window or breaks rules of the provider",
     };
-    (missed || !report.gate.passed).then(|| {
-        format!(
-            "the budget {} does not hold on {} held out for the check: {}{gate}; the file is written and says \
-             so; lower the budget, or provide more sessions",
-            advice.budget,
-            advice.tuned.report.as_ref().map_or_else(String::new, part),
-            point(report, value)
-        )
-    })
+    let saved = saved(report, part).map_or_else(String::new, |saved| format!("; it {saved}"));
+    Some(format!(
+        "the budget {} does not hold on {} held out for the check: {how}{far}{gate}{saved}. {written} has the strategy and says \
+         so. Change the budget, or provide more sessions",
+        advice.budget,
+        self::part(part),
+    ))
 }
 
 /// What to say when no configuration meets the budget.
@@ -336,15 +369,16 @@ pub fn nearest(tuned: &Tuned, at: usize, budget: Budget) -> String {
         whole / 1_000.0
     };
     let ask = match budget {
-        Budget::Cost(_) => Budget::Cost(rounded(trial.tune.cost_ratio.value, true)),
+        Budget::Cost(_) => Budget::Cost(rounded(trial.tune.saving.ratio.value, true)),
         Budget::Keep(_) => Budget::Keep(rounded(trial.tune.frr_obs_far.value, false)),
     };
     format!(
-        "no configuration meets {budget} on {}; {} comes closest, with a cost of {} and {} kept: use --budget {ask} \
-         to get it",
+        "no configuration meets {budget} on {}; {} comes closest, with a bill of {} of {} and {} kept: use --budget \
+         {ask} to get it",
         part(&tuned.tune),
         trial.name,
-        value(&trial.tune.cost_ratio),
+        value(&trial.tune.saving.ratio),
+        paid(&tuned.tune),
         value(&trial.tune.frr_obs_far)
     )
 }

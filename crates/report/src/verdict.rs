@@ -4,7 +4,8 @@ use crate::facts;
 use crate::number::{change, count, decimals, dollars, grouped};
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
-use foldback_replay::compare::{PresetLine, Saving, Verdict};
+use foldback_replay::compare::{Base, Contrast, Difference, PresetLine, Saving, Verdict};
+use foldback_replay::setup::AS_RECORDED;
 
 /// The answer in a sentence or two.
 pub(crate) fn verdict(comparison: &Comparison) -> Option<String> {
@@ -44,46 +45,60 @@ fn kept(line: &PresetLine) -> String {
     line.metrics.frr_obs_far.value.map_or_else(|| "–".to_owned(), facts::whole_percent)
 }
 
-/// `saves $0.52 a session (0.10 to 0.95), 8% of the bill as recorded`.
 fn saves(comparison: &Comparison, line: &PresetLine) -> String {
-    let Some(Saving { ratio, usd }) = &line.saving else { return "has no bill".to_owned() };
-    let (Some(value), Some(part)) = (usd.value, ratio.value) else {
-        return "has no bill".to_owned();
-    };
+    let saving = line.saving.as_ref().zip(comparison.base.as_ref());
+    saving
+        .and_then(|(saving, base)| saved(saving, base))
+        .unwrap_or_else(|| "has no bill".to_owned())
+}
+
+/// `saves $0.52 a session ($0.10 to $0.95), 8% of the bill as recorded`; `None` if it is not known.
+pub(crate) fn saved(Saving { ratio, usd }: &Saving, base: &Base) -> Option<String> {
+    let (value, part) = (usd.value?, ratio.value?);
+    let amount = |usd| dollars(usd, decimals(base.usd));
     let (verb, sign) = if value < 0.0 { ("costs", -1.0) } else { ("saves", 1.0) };
     let more = if value < 0.0 { " more" } else { "" };
     let ends = usd.lo.zip(usd.hi).map(|(lo, hi)| (lo * sign, hi * sign));
-    let interval = ends.map_or_else(String::new, |(a, b)| {
-        format!(" ({} to {})", amount(comparison, a.min(b)), amount(comparison, a.max(b)))
-    });
-    let of = match comparison.base.as_ref().map(|base| base.preset.as_str()) {
-        Some("none") => "of the bill of none",
-        _ => "of the bill as recorded",
-    };
+    let interval = ends
+        .map_or_else(String::new, |(a, b)| format!(" ({} to {})", amount(a.min(b)), amount(a.max(b))));
     let part = facts::whole_percent((1.0 - part).abs());
-    format!("{verb} {}{more} a session{interval}, {part} {of}", amount(comparison, value * sign))
+    Some(format!("{verb} {}{more} a session{interval}, {part} of {}", amount(value * sign), paid(base)))
+}
+
+/// Whose bill a base is.
+pub(crate) fn paid(base: &Base) -> &'static str {
+    match base.preset.as_str() {
+        AS_RECORDED => "the bill as recorded",
+        _ => "the bill of none",
+    }
 }
 
 /// The bill that savings are measured against.
 pub(crate) fn base(comparison: &Comparison) -> Option<String> {
     let base = comparison.base.as_ref()?;
-    let usd = amount(comparison, base.usd);
-    Some(match base.preset.as_str() {
-        "none" if base.sessions < comparison.corpus.imported => format!(
-            "base: none, {usd} a session, in the {} of {} where every request fits",
+    let estimated = comparison
+        .presets
+        .iter()
+        .any(|line| line.preset == base.preset && line.dollars.summaries_usd > 0.0);
+    let summaries = match base.preset.as_str() {
+        AS_RECORDED if estimated => ", the recorders' own summaries estimated",
+        _ => "",
+    };
+    Some(format!("base: {}{summaries}", what_was_paid(base, comparison.corpus.imported)))
+}
+
+/// A base of so many sessions, its bill, and where it is known.
+pub(crate) fn what_was_paid(base: &Base, sessions: usize) -> String {
+    let usd = dollars(base.usd, decimals(base.usd));
+    match base.preset.as_str() {
+        AS_RECORDED => format!("as recorded, {usd} a session"),
+        none if base.sessions < sessions => format!(
+            "{none}, {usd} a session, in the {} of {} where every request fits",
             grouped(base.sessions as u64),
-            count(comparison.corpus.imported as u64, "session"),
+            count(sessions as u64, "session"),
         ),
-        "none" => format!("base: none, {usd} a session"),
-        _ => {
-            let estimated = comparison
-                .presets
-                .iter()
-                .any(|line| line.preset == base.preset && line.dollars.summaries_usd > 0.0);
-            let summaries = if estimated { ", the recorders' own summaries estimated" } else { "" };
-            format!("base: as recorded, {usd} a session{summaries}")
-        }
-    })
+        none => format!("{none}, {usd} a session"),
+    }
 }
 
 /// Dollars, all with the decimals that the base needs.
@@ -115,4 +130,49 @@ pub(crate) fn bill(line: &PresetLine) -> String {
         Some((Some(value), ..)) => change(value),
         _ => "–".to_owned(),
     }
+}
+
+/// How two strategies differ, a sentence for every pair of them.
+pub(crate) fn pairs(comparison: &Comparison) -> Vec<String> {
+    let ranks = comparison.ranks();
+    let pair = |pair: &Contrast| {
+        let bill = difference(&pair.cost, ranks, |ratio| ratio - 1.0, "%", ["lower", "higher"]);
+        let kept = difference(&pair.frr_obs_far, ranks, |share| share, " points", ["less", "more"]);
+        let short = |full: &String| {
+            let line = comparison.presets.iter().find(|line| line.name() == full.as_str());
+            line.map_or_else(|| full.clone(), |line| name(comparison, line).to_owned())
+        };
+        let (first, second) = (short(&pair.first), short(&pair.second));
+        format!("{first} against {second}: its bill is {bill}; it keeps {kept}.")
+    };
+    comparison.contrasts.iter().map(pair).collect()
+}
+
+/// `12% lower (−18 to −5, p = 0.003)`: how large a difference is, in hundredths, and in which direction.
+fn difference(
+    difference: &Difference,
+    ranks: bool,
+    part: fn(f64) -> f64,
+    unit: &str,
+    [less, more]: [&str; 2],
+) -> String {
+    let hundredths = |value: f64| (part(value) * 100.0).round();
+    let Some(value) = difference.value.map(hundredths) else { return "not known".to_owned() };
+    let size = match value {
+        0.0 => "the same".to_owned(),
+        value => format!("{:.0}{unit} {}", value.abs(), if value < 0.0 { less } else { more }),
+    };
+    let signed = |value: f64| match hundredths(value) {
+        0.0 => "0".to_owned(),
+        value => format!("{}{:.0}", if value < 0.0 { "−" } else { "+" }, value.abs()),
+    };
+    let interval = difference.lo.zip(difference.hi);
+    let interval = interval.map(|(lo, hi)| format!("{} to {}", signed(lo), signed(hi)));
+    let p = difference.p_holm.filter(|_| ranks).map(|p| match p {
+        p if p < 0.001 => "p < 0.001".to_owned(),
+        p => format!("p = {p:.3}"),
+    });
+    let tie = (difference.tie && ranks).then(|| "a tie".to_owned());
+    let inside: Vec<String> = [interval, p, tie].into_iter().flatten().collect();
+    format!("{size} ({})", inside.join(", "))
 }

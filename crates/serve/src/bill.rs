@@ -39,6 +39,8 @@ pub(crate) struct Pair {
     number: usize,
     received: Weight,
     view: Weight,
+    /// The request as it came is larger than the model's window: its provider would not have taken it.
+    outgrown: bool,
 }
 
 /// Which request of a pair was sent.
@@ -63,6 +65,8 @@ pub(crate) struct Requests {
 #[derive(Debug)]
 struct OfModel {
     terms: Terms,
+    /// Tokens of the largest request that the provider takes.
+    window: u64,
     view: RequestLog,
     cache: Cache,
     cursor: Cursor,
@@ -91,7 +95,8 @@ impl Requests {
         let of_model = self.of_model.as_mut()?;
         let (terms, received) = (of_model.terms, of_model.take_received(followed, now));
         let view = of_model.take_view(followed, now);
-        Some(Pair { terms, number: of_model.view.requests().len(), received, view })
+        let outgrown = received.total > of_model.window;
+        Some(Pair { terms, number: of_model.view.requests().len(), received, view, outgrown })
     }
 
     /// The same request after one more fold.
@@ -110,9 +115,10 @@ impl Requests {
 }
 
 impl OfModel {
-    fn new(terms: Terms, followed: &Followed) -> Self {
+    fn new((terms, window): (Terms, u64), followed: &Followed) -> Self {
         Self {
             terms,
+            window,
             view: RequestLog::default(),
             cache: Cache::new(terms.rules),
             cursor: Cursor::default(),
@@ -170,6 +176,9 @@ pub(crate) struct Sums {
     pub(crate) estimated: u64,
     /// Answers of models whose price is not known. They are in no other sum.
     pub(crate) unpriced: u64,
+    /// Answers to folded requests that would have been larger than the window as they came: nothing can be said to be
+    /// saved. They are in no other sum.
+    pub(crate) outgrown: u64,
 }
 
 impl Sums {
@@ -180,6 +189,7 @@ impl Sums {
         self.reported += other.reported;
         self.estimated += other.estimated;
         self.unpriced += other.unpriced;
+        self.outgrown += other.outgrown;
     }
 
     /// Dollars saved; negative where folds cost more than they saved.
@@ -233,7 +243,7 @@ impl Bill {
     }
 
     fn priced(&mut self, pair: &Pair, sent: Sent, answer: &Message, output: u64) -> Sums {
-        let Pair { terms, number, received, view } = pair;
+        let Pair { terms, number, received, view, outgrown } = pair;
         let (was_sent, other) = match sent {
             Sent::View => (view, received),
             Sent::Shadow => (received, view),
@@ -258,6 +268,9 @@ impl Bill {
             }
             None => (was_sent.cache, other.cache),
         };
+        if *outgrown && sent == Sent::View {
+            return Sums { outgrown: 1, ..Sums::default() };
+        }
         let searches = answer.answer.as_ref().map_or(0, |said| said.web_searches);
         let usd = |cache: &CacheUse| {
             let rates = terms.rates.at(total(cache));
@@ -269,7 +282,7 @@ impl Bill {
             Sent::Shadow | Sent::Own => (actual, instead),
         };
         let reported = u64::from(usage.is_some());
-        Sums { received, sent, reported, estimated: 1 - reported, unpriced: 0 }
+        Sums { received, sent, reported, estimated: 1 - reported, ..Sums::default() }
     }
 
     /// Both requests of a pair in tokens of the provider, which counted one of them.

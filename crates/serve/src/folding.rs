@@ -14,9 +14,9 @@ use thiserror::Error;
 /// The limits of a model by its name; `None` where nobody knows them.
 pub type LimitsOf = Arc<dyn Fn(Option<&str>) -> Option<Limits> + Send + Sync>;
 
-/// Prices and caching rules of a model by its protocol, its name, and whether the client asks for a cache of one hour; `None`
-/// where nobody knows them.
-pub type TermsOf = Arc<dyn Fn(Dialect, Option<&str>, bool) -> Option<Terms> + Send + Sync>;
+/// Prices and caching rules of a model by its protocol, its name, and whether the client asks for a cache of one hour, and
+/// the tokens of the largest request that its provider takes; `None` where nobody knows them.
+pub type TermsOf = Arc<dyn Fn(Dialect, Option<&str>, bool) -> Option<(Terms, u64)> + Send + Sync>;
 
 /// How conversations are folded.
 #[derive(Clone)]
@@ -92,7 +92,8 @@ pub fn terms_of(models: ModelTable, regimes: RegimeTable) -> TermsOf {
         };
         let terms =
             regimes.own(model, hour).or_else(|| Some(regimes.find(of_protocol)?.priced(model)));
-        terms.filter(|terms| terms.rates.input > 0.0)
+        let terms = terms.filter(|terms| terms.rates.input > 0.0)?;
+        Some((terms, model.context.max(model.long_context)))
     })
 }
 

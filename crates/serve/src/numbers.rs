@@ -155,9 +155,14 @@ fn dollars(out: &mut String, sums: &BTreeMap<&'static str, Sums>) {
         }
     }
     head(out, "priced_total", "counter", "Answers, by what they were priced by.");
-    for (protocol, Sums { reported, estimated, unpriced, .. }) in sums {
-        for (by, count) in [("reported", reported), ("estimate", estimated), ("nothing", unpriced)]
-        {
+    for (protocol, Sums { reported, estimated, unpriced, outgrown, .. }) in sums {
+        let by = [
+            ("reported", reported),
+            ("estimate", estimated),
+            ("nothing", unpriced),
+            ("over-window", outgrown),
+        ];
+        for (by, count) in by {
             let _ = writeln!(
                 out,
                 "foldback_proxy_priced_total{{protocol=\"{protocol}\",by=\"{by}\"}} {count}"

@@ -49,7 +49,7 @@ pub(crate) fn page(conversations: &Conversations) -> String {
     } else {
         out.push_str(
             "<table>\n<tr><th>conversation</th><th>protocol</th><th>model</th><th>requests</th><th>messages</th>\
-             <th>received</th><th>sent</th><th>folds</th><th>tokens saved</th><th>dollars saved</th><th>sent, and received in grey</th></tr>\n",
+             <th>received</th><th>sent</th><th>folds</th><th>tokens saved</th><th>dollars saved</th><th>sent, and received in gray</th></tr>\n",
         );
         courses.iter().for_each(|(id, course)| row(&mut out, *id, course));
         out.push_str("</table>\n");
@@ -111,6 +111,14 @@ fn in_all(sums: &Sums, shadow: bool) -> String {
             out,
             "<p>{saved} since the start, by estimate: <b>{}</b>. {of}. {by}.</p>",
             dollars(sums)
+        );
+    }
+    if sums.outgrown > 0 {
+        let _ = writeln!(
+            out,
+            "<p>{} more could only be given because of folds: the client's own request would have been larger than the window. \
+             They are in none of these sums.</p>",
+            count(sums.outgrown, "answer")
         );
     }
     if sums.unpriced > 0 {

@@ -2,18 +2,14 @@
 
 mod command_line;
 mod inputs;
-#[cfg(feature = "mcp")]
 mod mcp;
 mod search;
-#[cfg(feature = "serve")]
 mod serve;
 mod summaries;
 
 pub(crate) use inputs::{CorpusArgs, EstimatorArgs, ModelArgs, OutArgs, SessionArgs, StoreArgs};
-#[cfg(feature = "mcp")]
 pub(crate) use mcp::Mcp;
 pub(crate) use search::{Recommend, SearchArgs, Tune};
-#[cfg(feature = "serve")]
 pub(crate) use serve::Serve;
 pub(crate) use summaries::SummaryArgs;
 
@@ -91,14 +87,51 @@ const EXIT_CODES: &str = "Exit codes:
      snapshot differs from the stored one
   2  the input or the arguments can't be used; nothing is written";
 
+/// Options that `--help` explains and `-h` leaves out.
+const RARE: [&str; 27] = [
+    "budget_usd",
+    "cassette",
+    "color",
+    "dry_run",
+    "estimator",
+    "exclude",
+    "from",
+    "grid",
+    "jobs",
+    "max_body",
+    "max_bytes",
+    "max_connections",
+    "max_conversations",
+    "max_journals",
+    "max_output",
+    "models",
+    "no_store",
+    "reader",
+    "reader_all",
+    "record",
+    "replay_only",
+    "samples",
+    "scores",
+    "seed",
+    "store",
+    "strict",
+    "token",
+];
+
 impl Args {
-    /// The definition of the command line: every command's help ends with the exit codes.
+    /// The definition of the command line. `-h` is short: it leaves out rare options and the exit codes.
     pub(crate) fn described() -> clap::Command {
-        let with_exit_codes = |command: clap::Command| match command.get_after_help().cloned() {
-            Some(more) => command.after_help(format!("{more}\n\n{EXIT_CODES}")),
-            None => command.after_help(EXIT_CODES),
+        let described = |command: clap::Command| {
+            let exits = match command.get_after_help() {
+                Some(more) => format!("{more}\n\n{EXIT_CODES}"),
+                None => EXIT_CODES.to_owned(),
+            };
+            command.after_long_help(exits).mut_args(|arg| {
+                let rare = RARE.contains(&arg.get_id().as_str());
+                arg.hide_short_help(rare)
+            })
         };
-        with_exit_codes(Self::command()).mut_subcommands(with_exit_codes)
+        described(Self::command()).mut_subcommands(described)
     }
 
     /// Parses the process's arguments; help, version and invalid arguments end the process.
@@ -136,7 +169,6 @@ pub(crate) enum Command {
     /// Show the contents of a session file (`-` is standard input), or list the sessions of files and folders.
     Inspect(Inspect),
     /// Let an agent look into its own and other sessions: a server of the Model Context Protocol on standard input and output.
-    #[cfg(feature = "mcp")]
     Mcp(Mcp),
     /// List the presets, or show one with all its values and their sources.
     Presets(Presets),
@@ -149,7 +181,6 @@ pub(crate) enum Command {
     /// Print the JSON Schema of what `compare --json` or `compare --rows` writes.
     Schema(Schema),
     /// Run a proxy between an agent and its provider that folds the conversations that go through it.
-    #[cfg(feature = "serve")]
     Serve(Serve),
     /// Keep what a strategy makes of recorded sessions in files for review, and check that it still does.
     Snapshot(Snapshot),
@@ -159,7 +190,6 @@ pub(crate) enum Command {
     /// sessions and reported on the other.
     Tune(Tune),
     /// Fit the weights of the strategy `indexed` to recorded sessions: which words, lines and blocks later calls used.
-    #[cfg(feature = "learn")]
     Learn(Learn),
     /// Check a strategy or experiment file: all errors at once, each with its line.
     Check(Check),
@@ -183,7 +213,6 @@ impl Command {
             Self::Convert(args) => (Vec::new(), Some(&args.output)),
             Self::Recommend(args) => (Vec::new(), args.out.path()),
             Self::Score(args) => (Vec::new(), args.out.path()),
-            #[cfg(feature = "learn")]
             Self::Learn(args) => (Vec::new(), args.out.path()),
             _ => (Vec::new(), None),
         };
@@ -206,11 +235,12 @@ pub(crate) struct Compare {
     pub(crate) scores: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) design: DesignArgs,
-    /// Price regime of the report: anthropic-5m, anthropic-1h, openai, gemini, deepseek,
-    /// no-cache, or own for each session's own model.
+    /// Price regime of the report.
+    ///
+    /// One of anthropic-5m, anthropic-1h, openai, gemini, deepseek, no-cache, or own for each session's own model.
     #[arg(long, value_name = "REGIME", conflicts_with = "experiment")]
     pub(crate) prices: Option<String>,
-    /// Print everything: what each preset did, every column, the cautions in words, idle sessions, assumptions.
+    /// Print everything: every column and preset, pairs, controls, cautions in words, assumptions.
     #[arg(long)]
     pub(crate) full: bool,
     /// Share of what later calls needed that a preset must keep to be recommended (0 to 1).
@@ -252,8 +282,9 @@ pub(crate) struct DesignArgs {
     pub(crate) preset: Vec<String>,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
-    /// Pre-registration (TOML): strategies, prices, primary metric, margin, seed, split. Its hash is in
-    /// every output.
+    /// Pre-registration of a comparison (TOML); its hash is in every output.
+    ///
+    /// It fixes strategies, prices, primary metric, margin, seed and split.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["preset", "window", "max_output", "model", "summarizer"])]
     pub(crate) experiment: Option<PathBuf>,
 }
@@ -388,7 +419,6 @@ pub(crate) struct Rereads {
     pub(crate) json: Option<PathBuf>,
 }
 
-#[cfg(feature = "learn")]
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Learn {
     #[command(flatten)]

@@ -10,8 +10,10 @@ use std::path::PathBuf;
 pub(crate) struct SearchArgs {
     #[command(flatten)]
     pub(crate) corpus: CorpusArgs,
-    /// Price regime: anthropic-5m, anthropic-1h, openai, gemini, deepseek, no-cache, or own for the
-    /// session's own model or that of --model; own by default if --model has a price, else anthropic-5m.
+    /// Price regime.
+    ///
+    /// One of anthropic-5m, anthropic-1h, openai, gemini, deepseek, no-cache, or own for the session's own model or that
+    /// of --model; own by default if --model has a price, else anthropic-5m.
     #[arg(long, value_name = "REGIME")]
     pub(crate) prices: Option<String>,
     #[command(flatten)]
@@ -30,9 +32,12 @@ pub(crate) struct Recommend {
     /// Presets to choose among, by name or group (seeds, today, all); those that `compare` takes by default.
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) preset: Vec<String>,
-    /// Budget to meet: `cost=0.7`, a bill of at most 70 % of that without compaction, or `keep=0.95`, at least
-    /// that share of what later calls refer to and only tool results and user messages had said. Exit code 1 if it
-    /// does not hold on the sessions held out for the check.
+    /// Budget to meet: `keep=0.95`, or `cost=0.7`.
+    ///
+    /// `keep=0.95`: at least that share of what later calls refer to and only tool results and user messages had said is
+    /// kept. `cost=0.7`: a bill of at most 70 % of the bill as recorded, or of
+    /// that of no compaction where the recorded one is not known. Exit code 1 if the budget does not hold on the
+    /// sessions held out for the check.
     #[arg(long, value_name = "BUDGET", default_value = "keep=0.95")]
     pub(crate) budget: String,
     #[command(flatten)]

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Default, ClapArgs)]
 #[command(next_help_heading = "Summaries")]
 pub(crate) struct SummaryArgs {
-    /// Summarizer for every preset that uses one: `llm`, `extractive`, or a TOML file
-    /// with the [summarizer] section to use, and [price] if no table lists the model. Where a model gives no
+    /// Summarizer for every preset that uses one: `llm`, `extractive`, or a TOML file.
+    ///
+    /// The file has the [summarizer] section to use, and [price] if no table lists the model. Where a model gives no
     /// usable summary, the extractive one stands in, unless the section sets `on_failure`.
     #[arg(long, value_name = "NAME|FILE.toml")]
     pub(crate) summarizer: Option<String>,

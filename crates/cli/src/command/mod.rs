@@ -39,6 +39,8 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
         Command::Inspect(args) => inspect::run(&args),
         #[cfg(feature = "mcp")]
         Command::Mcp(args) => mcp::run(&args),
+        #[cfg(not(feature = "mcp"))]
+        Command::Mcp(_) => Err(Error::left_out("`foldback mcp`", "mcp")),
         Command::Presets(args) => presets::run(&args),
         Command::Recommend(args) => recommend::run(&args),
         Command::Rereads(args) => rereads::run(&args),
@@ -46,6 +48,8 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
         Command::Schema(args) => schema::run(&args),
         #[cfg(feature = "serve")]
         Command::Serve(args) => serve::run(&args),
+        #[cfg(not(feature = "serve"))]
+        Command::Serve(_) => Err(Error::left_out("`foldback serve`", "serve")),
         Command::Snapshot(args) => snapshot::run(&args),
         Command::Stages(args) => stages::run(&args),
         Command::Tune(args) => tune::run(&args),
@@ -54,6 +58,8 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
         Command::Completions(args) => completions::run(&args),
         #[cfg(feature = "learn")]
         Command::Learn(args) => learn::run(&args),
+        #[cfg(not(feature = "learn"))]
+        Command::Learn(_) => Err(Error::left_out("`foldback learn`", "learn")),
         Command::Man(args) => man::run(&args),
     }
 }

@@ -67,7 +67,9 @@ pub(crate) fn run(args: &Recommend) -> Result<(), Error> {
     output::write(args.out.path(), &text)?;
     results::tell(&prepared.store);
     output::note(recommend::note(&advice));
-    match recommend::not_met(&advice) {
+    let file = args.out.path().filter(|path| !output::is_stdout(path));
+    let written = file.map_or_else(|| "The output".to_owned(), |path| path.display().to_string());
+    match recommend::not_met(&advice, &written) {
         Some(why) => Err(Error::NotMet(why)),
         None => Ok(()),
     }

@@ -122,7 +122,7 @@ pub(super) struct Prepared {
     pub(super) corpus: Corpus,
     pub(super) setup: Setup,
     pub(super) reporting: Reporting,
-    /// All controls but the clairvoyant, no compaction first.
+    /// All controls but the clairvoyant ones, no compaction first.
     pub(super) controls: Vec<Preset>,
     pub(super) store: Store,
     strict: bool,
@@ -165,7 +165,7 @@ pub(super) fn prepare(registry: &Registry, args: &SearchArgs) -> Result<Prepared
             .map(|contender| contender.preset)
             .collect();
     controls.retain(|preset| {
-        preset.strategy.kind == Kind::Control && matches!(preset.made, Made::Replayed)
+        preset.strategy.kind == Kind::Control && !matches!(preset.made, Made::Seeing(_))
     });
     Ok(Prepared {
         corpus,

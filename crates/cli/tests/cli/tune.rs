@@ -59,7 +59,7 @@ fn a_grid_is_chosen_on_one_part_and_reported_on_the_other() {
     assert_eq!(tune.as_u64().unwrap() + report.as_u64().unwrap(), 4);
     let point = |trial: &Value| {
         let value = |metric: &str| trial["tune"][metric]["value"].as_f64().unwrap();
-        (value("cost_ratio"), value("frr_obs_far"))
+        (trial["tune"]["saving"]["ratio"]["value"].as_f64().unwrap(), value("frr_obs_far"))
     };
     for trial in trials {
         let (cost, kept) = point(trial);
@@ -90,12 +90,12 @@ fn advice_is_a_file_that_can_be_used_or_says_what_comes_nearest() {
     };
     let ran = recommend("cost=0.01");
     assert_eq!(ran.code, 2, "{}", ran.stdout);
-    assert!(ran.stderr.contains("comes closest, with a cost of"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("comes closest, with a bill of"), "{}", ran.stderr);
     assert!(!Path::new(&file).exists(), "nothing is written that was not asked for");
 
     let ran = recommend("keep=0.3").done();
     assert!(ran.stderr.starts_with("chose "), "{}", ran.stderr);
-    for part in ["for a window of 16,000: a cost of", "held out for the check"] {
+    for part in ["for a window of 16,000: ", "held out for the check"] {
         assert!(ran.stderr.contains(part), "no {part}: {}", ran.stderr);
     }
     let text = std::fs::read_to_string(&file).unwrap();

@@ -2,7 +2,8 @@
 
 use super::{Candidate, Rejected};
 use crate::compare::{
-    CompareError, Contrast, Difference, Gate, Metric, Point, PresetLine, Provenance, adjust, ranks,
+    Base, CompareError, Contrast, Difference, Gate, Metric, Point, PresetLine, Provenance, Saving,
+    adjust, ranks,
 };
 use crate::corpus::Corpus;
 use crate::setup::{Preset, Setup};
@@ -22,8 +23,8 @@ const CHOOSING_DRAWS: usize = 100;
 /// What a configuration cost and kept on one part of the sessions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Measured {
-    /// Bill to that of no compaction.
-    pub cost_ratio: Metric,
+    /// What it saves against the base.
+    pub saving: Saving,
     /// Retention of what only observations said, and not lately: what is tuned for.
     pub frr_obs_far: Metric,
     /// Retention of what only observations said.
@@ -48,7 +49,7 @@ impl Measured {
     fn of(line: &PresetLine) -> Self {
         let metrics = line.metrics.clone();
         Self {
-            cost_ratio: metrics.cost_ratio,
+            saving: line.saving.clone().unwrap_or_default(),
             frr_obs_far: metrics.frr_obs_far,
             frr_obs: metrics.frr_obs,
             frr_far: metrics.frr_far,
@@ -63,7 +64,7 @@ impl Measured {
 
     /// Its place between cost and retention.
     pub fn point(&self) -> Option<Point> {
-        Some(Point { cost: self.cost_ratio.value?, kept: self.frr_obs_far.value? })
+        Some(Point { cost: self.saving.ratio.value?, kept: self.frr_obs_far.value? })
     }
 }
 
@@ -107,7 +108,7 @@ fn by_path<S: Serializer>(
 }
 
 /// What one part of the sessions holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PartSummary {
     /// Sessions.
     pub sessions: usize,
@@ -117,6 +118,8 @@ pub struct PartSummary {
     pub calls: usize,
     /// Sessions in which a configuration changed something.
     pub triggering: usize,
+    /// The bill that savings are measured against; `null` if nothing could be billed.
+    pub base: Option<Base>,
     /// Files that were not used, with the reason.
     pub skipped: Vec<crate::corpus::Skipped>,
     /// What its numbers were made of and by.
@@ -131,6 +134,7 @@ impl PartSummary {
             clusters: corpus.clusters,
             calls: corpus.sessions.iter().map(|session| session.calls).sum(),
             triggering: corpus.triggering,
+            base: comparison.base.clone(),
             skipped: corpus.skipped.clone(),
             provenance: comparison.provenance.clone(),
         }

@@ -29,6 +29,10 @@ fn answer(read: u64, write: u64) -> Message {
     Message::assistant("a", vec![Part::text("Done.")]).with_answer(answer)
 }
 
+fn pair(number: usize, received: Weight, view: Weight) -> Pair {
+    Pair { terms: TERMS, number, received, view, outgrown: false }
+}
+
 /// A request that nothing is folded in, one that is folded to less than half, and one that goes on from it. What each costs
 /// as it came and as the view has it was worked out by hand.
 #[test]
@@ -57,7 +61,7 @@ fn both_requests_of_a_pair_are_priced() {
     for (name, sent, reported, expected) in rows {
         let mut bill = Bill::default();
         for (number, (received, view)) in pairs.iter().enumerate() {
-            let pair = Pair { terms: TERMS, number, received: *received, view: *view };
+            let pair = pair(number, *received, *view);
             let (read, write) = reported[number];
             let added = bill.add(Some(&pair), sent, &answer(read, write), OUTPUT);
             for (ours, usd) in [added.received, added.sent].iter().zip(expected[number]) {
@@ -77,7 +81,6 @@ fn a_fold_is_priced_by_what_the_provider_kept_before() {
     for (read, expected) in [(0, 16.0 * 3.75), (6, 9.0 * 0.3 + 7.0 * 3.75), (10, 15.0 * 0.3 + 3.75)]
     {
         let mut bill = Bill::default();
-        let pair = |number, received, view| Pair { terms: TERMS, number, received, view };
         let whole = weight(10, 0, true);
         bill.add(Some(&pair(0, whole, whole)), Sent::View, &answer(0, 10), OUTPUT);
         let whole = weight(15, 10, true);
@@ -94,4 +97,18 @@ fn an_answer_without_a_price_is_counted_apart() {
     let added = bill.add(None, Sent::View, &answer(0, 10), OUTPUT);
     assert_eq!(added, Sums { unpriced: 1, ..Sums::default() });
     assert_eq!((bill.sums, bill.sums.priced()), (added, 0));
+}
+
+/// No provider would have taken what the client had, so nothing was saved by not sending it. In shadow it was taken.
+#[test]
+fn what_the_client_could_not_have_sent_is_counted_apart() {
+    let outgrown =
+        Pair { outgrown: true, ..pair(0, weight(300, 0, true), weight(10, 0, true)) };
+    let mut bill = Bill::default();
+    let added = bill.add(Some(&outgrown), Sent::View, &answer(0, 10), OUTPUT);
+    assert_eq!(added, Sums { outgrown: 1, ..Sums::default() });
+    for sent in [Sent::Shadow, Sent::Own] {
+        let added = Bill::default().add(Some(&outgrown), sent, &answer(0, 300), OUTPUT);
+        assert_eq!((added.outgrown, added.reported), (0, 1));
+    }
 }
