@@ -5,7 +5,8 @@ use crate::asking::Answers;
 use crate::error::Error;
 use crate::groups::Listed;
 use crate::summaries::Choice;
-use crate::{input, strategies};
+use crate::strategies::Contender;
+use crate::{input, output, strategies};
 use foldback::Registry;
 use foldback_replay::{Experiment, Preset, Reporting, Setup};
 use std::path::Path;
@@ -37,12 +38,28 @@ pub(crate) fn plan(
     let names = &experiment.strategies;
     let contenders = strategies::presets(registry, &listed, names, choice.as_ref())?;
     let setup = strategies::setup(registry, &model(&experiment, &args.model))?;
+    let contenders = able(contenders, names, &setup)?;
     let answers = Answers::open(summaries, &contenders, choice.as_ref(), &setup)?;
     let presets = strategies::with_answers(contenders, answers.as_ref());
-    for preset in &presets {
-        strategies::check_window(&preset.strategy, setup.limits)?;
-    }
     Ok(Planned { experiment, listed, presets, setup, answers })
+}
+
+/// Those that can work with the window. One that was named is refused; one of a group is left out with a note.
+fn able(
+    contenders: Vec<Contender>,
+    names: &[String],
+    setup: &Setup,
+) -> Result<Vec<Contender>, Error> {
+    let mut able = Vec::new();
+    for contender in contenders {
+        let strategy = &contender.preset.strategy;
+        match strategies::check_window(strategy, setup.limits) {
+            Ok(()) => able.push(contender),
+            Err(error) if names.contains(&strategy.name) => return Err(error),
+            Err(error) => output::note(format_args!("note: left out: {error}")),
+        }
+    }
+    Ok(able)
 }
 
 /// The experiment that the flags of a comparison describe.

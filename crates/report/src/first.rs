@@ -163,8 +163,12 @@ impl Page<'_> {
             line.saving.as_ref().is_none_or(|saving| saving.usd.value.is_none())
                 || line.metrics.frr_obs_far.value.is_none()
         });
+        let interval = match lines().any(|line| verdict::bill(line).contains('(')) {
+            true => ", with its 95% interval",
+            false => "",
+        };
         let items = [
-            (true, format!("bill: change against {base}, with its 95% interval")),
+            (true, format!("bill: change against {base}{interval}")),
             (is_shown(SAVED), "saved: a session".to_owned()),
             (is_shown(KEPT), "kept: % of what later calls needed of older results".to_owned()),
             (starred, "★ nothing is cheaper and keeps as much".to_owned()),

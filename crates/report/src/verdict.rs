@@ -139,7 +139,7 @@ pub(crate) fn pairs(comparison: &Comparison) -> Vec<String> {
         let bill = difference(&pair.cost, ranks, |ratio| ratio - 1.0, "%", ["lower", "higher"]);
         let kept = difference(&pair.frr_obs_far, ranks, |share| share, " points", ["less", "more"]);
         let short = |full: &String| {
-            let line = comparison.presets.iter().find(|line| line.name() == full.as_str());
+            let line = comparison.presets.iter().find(|line| line.preset == *full);
             line.map_or_else(|| full.clone(), |line| name(comparison, line).to_owned())
         };
         let (first, second) = (short(&pair.first), short(&pair.second));

@@ -165,3 +165,27 @@ impl Recording {
         write(folder, name, lines.join("\n") + "\n")
     }
 }
+
+/// Sessions of four user turns of six calls, each asking for a name that stood in the middle of what a much
+/// earlier call was given.
+pub(crate) fn planted(folder: &Path, count: usize) -> String {
+    let sessions = folder.join("sessions");
+    std::fs::create_dir(&sessions).unwrap();
+    for number in 0..count {
+        let id = format!("planted-{number}");
+        let mut recording = Recording::new(&id, 500, 700);
+        for call in 0..24_u32 {
+            if call % 6 == 0 {
+                recording.user(&format!("go on with part {call} of {id}"));
+            }
+            let mut text = format!("import part_{call} from /app/{id}/part_{call}.py\n");
+            for line in 0..60 {
+                text += &format!("def helper_{call}_{line}(value): return value\n");
+            }
+            let pattern = format!("helper_{}_30", call / 3);
+            recording.call("Grep", &json!({ "pattern": pattern }), &text);
+        }
+        recording.write(&sessions, &format!("{id}.jsonl"));
+    }
+    sessions.to_str().unwrap().to_owned()
+}

@@ -1,8 +1,16 @@
 //! What `foldback compare` answers with: one screen, and tables that break nothing at any width.
 
-use crate::common::{Ran, root, run, write};
+use crate::common::{Ran, planted, root, run, write};
 use foldback_test_support::sessions;
 use std::collections::BTreeSet;
+
+/// Sessions of the examples.
+const EXAMPLES: [&str; 4] = [
+    "journal-opencode.json",
+    "price-lists-codex.jsonl",
+    "refunds-pydantic-ai.json",
+    "reservations-claude-code.jsonl",
+];
 
 /// Runs a command on a terminal of so many columns, as far as `COLUMNS` says.
 fn at(columns: u16, args: &[&str]) -> Ran {
@@ -36,6 +44,7 @@ fn what_is_used_is_explained(text: &str) {
     let (rows, legend) = table.split_once("bill: change against").unwrap();
     let legend = format!("bill: {}", legend.replace("\n  ", " ").replace('\n', " "));
     for (used, explained) in [
+        (rows.contains("% ("), "with its 95% interval"),
         (heads.contains(" saved"), "saved: a session"),
         (heads.contains(" kept"), "kept: % of"),
         (rows.contains('★'), "★ nothing is"),
@@ -53,25 +62,60 @@ fn fits_one_screen(text: &str) {
     assert!(widest(text) <= 80 && text.lines().count() <= 25, "{text}");
 }
 
-#[test]
-fn the_first_screen_at_four_widths() {
-    let args = ["compare", "examples/sessions"];
-    let wide = at(160, &args).done().stdout;
-    fits_one_screen(&wide);
-    for columns in [60, 80, 100] {
+/// The screens of a corpus at 60, 80 and 120 columns: each fits, and explains itself. `paths` are those of its sessions.
+fn screens(what: &str, paths: &[&str], options: &[&str], folder: &str) -> String {
+    let args = [&["compare"], paths, options].concat();
+    // A pipe, and more columns, make no other screen than 80.
+    let wide = run(&args, "", &[]).done().stdout;
+    let mut all = String::new();
+    for columns in [60, 80, 120] {
         let text = at(columns, &args).done().stdout;
         fits_one_screen(&text);
         assert!(widest(&text) <= usize::from(columns), "{text}");
         what_is_used_is_explained(&text);
         match columns {
-            60 => insta::assert_snapshot!("first-screen-60", text),
-            80 => insta::assert_snapshot!("first-screen-80", text),
-            // More columns make no other screen.
+            60 => all += &format!("=== {what}, {columns} columns\n{text}"),
+            80 => all += &format!("=== {what}, {columns} columns and more\n{text}"),
             _ => assert!(text == wide, "{text}"),
         }
     }
-    // Nor does a pipe.
-    assert!(run(&args, "", &[]).done().stdout == wide);
+    all.replace(folder, "[folder]")
+}
+
+#[test]
+fn the_first_screens_of_corpora_of_all_sizes() {
+    let folder = tempfile::tempdir().unwrap();
+    let four = EXAMPLES.map(|name| format!("examples/sessions/{name}"));
+    let four = four.each_ref().map(String::as_str);
+    let deep = folder.path().join("a folder of a name that no line has room for/".repeat(3));
+    std::fs::create_dir_all(&deep).unwrap();
+    let long = deep.join("session.jsonl");
+    std::fs::copy(root().join(four[1]), &long).unwrap();
+    let hundred = planted(folder.path(), 100);
+    let temporary = folder.path().to_str().unwrap();
+    let small = ["--window", "16000", "--max-output", "2000"];
+    let all = [
+        screens("four sessions", &four, &[], temporary),
+        screens("one task", &four[1..2], &[], temporary),
+        screens("one task, a long path", &[long.to_str().unwrap()], &[], temporary),
+        screens("a hundred tasks", &[&hundred], &small, temporary),
+    ];
+    insta::assert_snapshot!("first-screens", all.join("\n"));
+}
+
+/// Recorded sessions: those of three agents, and of all.
+#[foldback_needs::sessions]
+#[test]
+fn the_first_screens_of_recorded_sessions() {
+    let recorded = sessions();
+    let recorded = recorded.to_str().unwrap();
+    let three = ["claude-code", "codex", "opencode", "copilot-cli"];
+    let three = three.map(|agent| format!("{recorded}/{agent}"));
+    let all = [
+        screens("three agents and one session", &three.each_ref().map(String::as_str), &[], recorded),
+        screens("all sessions", &[recorded], &[], recorded),
+    ];
+    insta::assert_snapshot!("first-screens-recorded", all.join("\n"));
 }
 
 #[test]
@@ -112,6 +156,31 @@ fn many_presets_with_long_names_are_one_screen() {
         assert!(text.contains(" more with --full"), "{text}");
         // Names differ at their ends.
         assert!(text.contains("…"), "{text}");
+    }
+}
+
+/// Up to three presets that are named are told apart in words, pair by pair.
+#[test]
+fn presets_that_are_named_are_told_apart_in_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let twelve = planted(folder.path(), 12);
+    let args = ["compare", &twelve, "--window", "24k", "--max-output", "2k", "--preset"];
+    let screen = |presets: &str| {
+        let text = at(80, &[&args[..], &[presets]].concat()).done().stdout;
+        fits_one_screen(&text);
+        text.replace("\n  ", " ")
+    };
+    let told = screen("window,tunacode");
+    let sentence = "window against tunacode: its bill is ";
+    let (_, pair) = told.split_once(sentence).unwrap_or_else(|| panic!("{told}"));
+    let (bill, kept) = pair.split_once("; it keeps ").unwrap();
+    assert!(bill.contains(", p ") && kept.contains(", p "), "{told}");
+    assert!(told.contains("p: paired over tasks, Holm"), "{told}");
+    let told = screen("window,tunacode,brutus");
+    assert_eq!(told.matches(": its bill is ").count(), 3, "{told}");
+    // Four make six pairs, which are in `--full`; a group names no preset.
+    for presets in ["window,tunacode,brutus,tiered", "seeds"] {
+        assert!(!screen(presets).contains(": its bill is"), "{presets}");
     }
 }
 

@@ -1,33 +1,8 @@
 //! `foldback tune` and `foldback recommend`: what they write can be used, and what they can't do is told.
 
-use crate::common::{Recording, foldback, line, refused};
-use serde_json::{Value, json};
-use std::fmt::Write as _;
+use crate::common::{foldback, line, planted, refused};
+use serde_json::Value;
 use std::path::Path;
-
-/// Sessions of four user turns of six calls, each asking for a name that stood in the middle of what a much
-/// earlier call was given.
-fn sessions(folder: &Path, count: usize) -> String {
-    let sessions = folder.join("sessions");
-    std::fs::create_dir(&sessions).unwrap();
-    for number in 0..count {
-        let id = format!("planted-{number}");
-        let mut recording = Recording::new(&id, 500, 700);
-        for call in 0..24_u32 {
-            if call % 6 == 0 {
-                recording.user(&format!("go on with part {call} of {id}"));
-            }
-            let mut text = format!("import part_{call} from /app/{id}/part_{call}.py\n");
-            for line in 0..60 {
-                let _ = writeln!(text, "def helper_{call}_{line}(value): return value");
-            }
-            let pattern = format!("helper_{}_30", call / 3);
-            recording.call("Grep", &json!({ "pattern": pattern }), &text);
-        }
-        recording.write(&sessions, &format!("{id}.jsonl"));
-    }
-    sessions.to_str().unwrap().to_owned()
-}
 
 #[test]
 fn a_grid_is_chosen_on_one_part_and_reported_on_the_other() {
@@ -82,7 +57,7 @@ fn a_grid_is_chosen_on_one_part_and_reported_on_the_other() {
 fn advice_is_a_file_that_can_be_used_or_says_what_comes_nearest() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let (sessions, file, store) = (sessions(folder.path(), 8), path("mine.toml"), path("store"));
+    let (sessions, file, store) = (planted(folder.path(), 8), path("mine.toml"), path("store"));
     let recommend = |budget: &str| {
         line(&format!(
             "recommend {sessions} --window 16000 --max-output 2000 --budget {budget} --store {store} -o {file}"
