@@ -162,11 +162,11 @@ pub(crate) const HEADLINE: [(&str, &str, &[Column]); 6] = [
             COST, narrow, "the bill for input, output and summaries under {regime}, in percent of \
                 that without compaction"
                 => |line| &line.preset.metrics.cost_ratio;
-            "bill", wide, "the bill in percent of what the recorders sent; where that is not known for all \
-                sessions, of no compaction in those where all of it fits"
+            "bill", wide, "the bill in percent of the base: what the recorders sent, or no compaction where all \
+                of it fits, whichever is known for more sessions"
                 => |line| based(line);
-            "saved", wide, "dollars saved per session against what the recorders sent; where that is not known for all \
-                sessions, against no compaction in those where all of it fits"
+            "saved", wide, "dollars saved per session against the base: what the recorders sent, or no compaction \
+                where all of it fits, whichever is known for more sessions"
                 => |line| saved(line);
             "worst", narrow, "cost if everything missed were read again"
                 => |line| Value::AtMost(line.dollars.worst());

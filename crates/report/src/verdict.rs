@@ -90,15 +90,19 @@ pub(crate) fn base(comparison: &Comparison) -> Option<String> {
 /// A base of so many sessions, its bill, and where it is known.
 pub(crate) fn what_was_paid(base: &Base, sessions: usize) -> String {
     let usd = dollars(base.usd, decimals(base.usd));
-    match base.preset.as_str() {
-        AS_RECORDED => format!("as recorded, {usd} a session"),
-        none if base.sessions < sessions => format!(
-            "{none}, {usd} a session, in the {} of {} where every request fits",
+    let (name, whichever) = match base.preset.as_str() {
+        AS_RECORDED => ("as recorded", "it is known"),
+        none => (none, "every request fits"),
+    };
+    let part = match base.sessions < sessions {
+        true => format!(
+            ", in the {} of {} where {whichever}",
             grouped(base.sessions as u64),
             count(sessions as u64, "session"),
         ),
-        none => format!("{none}, {usd} a session"),
-    }
+        false => String::new(),
+    };
+    format!("{name}, {usd} a session{part}")
 }
 
 /// Dollars, all with the decimals that the base needs.

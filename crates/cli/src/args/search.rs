@@ -36,7 +36,7 @@ pub(crate) struct Recommend {
     ///
     /// `keep=0.95`: at least that share of what later calls refer to and only tool results and user messages had said is
     /// kept. `cost=0.7`: a bill of at most 70 % of the bill as recorded, or of
-    /// that of no compaction where the recorded one is not known. Exit code 1 if the budget does not hold on the
+    /// that of no compaction where this fits in more sessions than that is known for. Exit code 1 if the budget does not hold on the
     /// sessions held out for the check.
     #[arg(long, value_name = "BUDGET", default_value = "keep=0.95")]
     pub(crate) budget: String,

@@ -1,8 +1,8 @@
 //! What presets save against a bill that was really paid.
 //!
 //! No provider takes a request over the window, so the bill without compaction may be one that nobody can pay. What the
-//! recorders sent was paid. Where that is not known for every session, the base is no compaction in the sessions where
-//! all of it fits.
+//! recorders sent was paid. Where no compaction fits in more sessions than that is known for, no compaction in those is
+//! the base.
 
 use super::metrics::{Metric, NO_BILL};
 use super::table::Table;
@@ -51,13 +51,14 @@ type Fits = fn(&Score) -> bool;
 /// The index of the base, and in which sessions it is one.
 fn base(table: &Table<'_>, lines: &[PresetLine]) -> Option<(usize, Fits)> {
     let billed = |preset: usize, fits: Fits| pairs(table, preset, table.baseline, fits).count();
-    let all = billed(table.baseline, |_| true);
     let recorded = lines.iter().position(|line| line.preset == AS_RECORDED);
-    if let Some(recorded) = recorded.filter(|preset| billed(*preset, |_| true) == all && all > 0) {
-        return Some((recorded, |_| true));
-    }
+    let known = recorded.map_or(0, |preset| billed(preset, |_| true));
     let fits: Fits = |none| none.metrics.sent_over + none.metrics.unfittable == 0;
-    (billed(table.baseline, fits) > 0).then_some((table.baseline, fits))
+    let fitting = billed(table.baseline, fits);
+    match recorded {
+        Some(recorded) if known > 0 && known >= fitting => Some((recorded, |_| true)),
+        _ => (fitting > 0).then_some((table.baseline, fits)),
+    }
 }
 
 fn saving(table: &Table<'_>, preset: usize, base: usize, fits: Fits) -> Saving {
