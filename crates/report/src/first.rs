@@ -100,7 +100,12 @@ impl Page<'_> {
                 count(calls as u64, "model call"),
             ),
         );
-        for sentence in [verdict::verdict(self.comparison), verdict::base(self.comparison)] {
+        let sentences = [
+            verdict::verdict(self.comparison),
+            verdict::experiment(self.comparison),
+            verdict::base(self.comparison),
+        ];
+        for sentence in sentences {
             sentence.iter().for_each(|sentence| self.say(&mut out, sentence));
         }
         out.push('\n');

@@ -4,7 +4,9 @@ use crate::facts;
 use crate::number::{change, count, decimals, dollars, grouped};
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
-use foldback_replay::compare::{Base, Contrast, Difference, PresetLine, Saving, Verdict};
+use foldback_replay::compare::{
+    Base, Contrast, Difference, PresetLine, Primary, Saving, Verdict,
+};
 use foldback_replay::setup::AS_RECORDED;
 
 /// The answer in a sentence or two.
@@ -134,6 +136,36 @@ pub(crate) fn bill(line: &PresetLine) -> String {
         Some((Some(value), ..)) => change(value),
         _ => "–".to_owned(),
     }
+}
+
+/// What a comparison that an experiment file fixed beforehand found by its primary outcome.
+pub(crate) fn experiment(comparison: &Comparison) -> Option<String> {
+    let reporting = &comparison.reporting;
+    let hash = reporting.experiment.as_ref()?;
+    let outcome = match reporting.primary {
+        Primary::Cost => "bill",
+        Primary::FrrObsFar => "kept",
+    };
+    let margin = match reporting.margin {
+        0.0 => "no margin".to_owned(),
+        margin => format!("a margin of {:.0} points", margin * 100.0),
+    };
+    let found = match comparison.ranks() {
+        false => "too few tasks to rank presets".to_owned(),
+        true => {
+            let first = comparison.presets.iter().filter(|line| line.rank == Some(1));
+            let first: Vec<&str> = first.map(|line| name(comparison, line)).collect();
+            let ranked = comparison.presets.iter().filter(|line| line.rank.is_some()).count();
+            match first.as_slice() {
+                [] => "nothing is ranked".to_owned(),
+                first if first.len() == ranked && ranked > 1 => {
+                    format!("all {} that are ranked tie", grouped(ranked as u64))
+                }
+                first => format!("{} first of {}", first.join(", "), grouped(ranked as u64)),
+            }
+        }
+    };
+    Some(format!("experiment {hash}, by {outcome} with {margin}: {found}"))
 }
 
 /// How two strategies differ, a sentence for every pair of them.
