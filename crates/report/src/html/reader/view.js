@@ -280,7 +280,7 @@ class Reader {
     svg.append(
       ...parts.map(([name, , path]) => make("path", { class: name, d: path })),
       make("path", { class: "rd-cursor", d: `M${x(view.call)} ${top - 6}V${height - 12}` }),
-      make("text", { x: Math.min(Math.max(x(view.call), left + 14), width - 28), y: height - 1, "text-anchor": "middle", class: "rd-at" }, `call ${view.call}`));
+      make("text", { x: Math.min(Math.max(x(view.call), left + 14), width - 28), y: height - 3, "text-anchor": "middle", class: "rd-at" }, `call ${view.call}`));
     this.chart.replaceChildren(svg);
   }
 
