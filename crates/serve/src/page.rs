@@ -49,7 +49,7 @@ pub(crate) fn page(conversations: &Conversations) -> String {
     } else {
         out.push_str(
             "<table>\n<tr><th>conversation</th><th>protocol</th><th>model</th><th>requests</th><th>messages</th>\
-             <th>received</th><th>sent</th><th>folds</th><th>tokens saved</th><th>dollars saved</th><th>sent, and received in grey</th></tr>\n",
+             <th>received</th><th>sent</th><th>folds</th><th>tokens saved</th><th>dollars saved</th><th>sent, and received in gray</th></tr>\n",
         );
         courses.iter().for_each(|(id, course)| row(&mut out, *id, course));
         out.push_str("</table>\n");
