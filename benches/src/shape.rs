@@ -2,7 +2,7 @@
 //! length is log-normal.
 //!
 //! Ten turns are 22 messages (the question, ten calls with their results, the answer) and about 5,000
-//! tokens by four characters each; a task and its acknowledgement stand in front. Made from integers
+//! tokens by four characters each; a task and its acknowledgment stand in front. Made from integers
 //! and a seed alone, so that every run and every library sees the same text.
 
 use foldback_core::log::{Finish, Message, Part};

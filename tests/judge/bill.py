@@ -203,7 +203,7 @@ def bill(
     terms: Terms,
     cold_turns: bool = False,
 ) -> Bill:
-    """The bill of a session. `summaries` are input and output tokens of what summarisers got."""
+    """The bill of a session. `summaries` are input and output tokens of what summarizers got."""
     out = Bill()
     out.read_tokens = cache_reads(requests, terms, times(requests, cold_turns))
     for request, read in zip(requests, out.read_tokens, strict=True):

@@ -287,7 +287,7 @@ def add_bills(bills: Bills, run: Run) -> None:
 def check_asked(
     found: Findings, asked: list[dict[str, Any]], rows: list[dict[str, Any]], where: str
 ) -> list[tuple[int, int]]:
-    """The requests to a summariser, as the plan lists them, each with what was written for it."""
+    """The requests to a summarizer, as the plan lists them, each with what was written for it."""
     out: list[tuple[int, int]] = []
     for row in rows:
         until = math.inf if row["call"] == len(rows) - 1 else row["call"]

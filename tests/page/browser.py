@@ -71,6 +71,8 @@ class Browser:
     def __exit__(self, *_):
         self.process.terminate()
         self.process.wait()
+        os.close(self.out)
+        os.close(self.into)
         shutil.rmtree(self.profile, ignore_errors=True)
 
     # ---- the protocol ----

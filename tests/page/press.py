@@ -1,6 +1,6 @@
 """Uses the page of a comparison as a person does, in an installed Chromium: keys and clicks, nothing called from
-within. `press.py foldback` compares the sessions that ship and then sorts, filters, opens another session, searches,
-downloads and copies.
+within. `press.py foldback` compares the sessions that ship and then unfolds, sorts, filters, opens another session,
+searches, downloads and copies. It also looks at the page in both color schemes, on a wide screen and on a narrow one.
 """
 
 import os
@@ -13,6 +13,40 @@ from browser import CONTROL, SHIFT, Browser, program
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 COLUMN = "[...document.querySelectorAll('.sessions tbody tr:not([hidden])')].map(row => row.cells[%d].textContent)"
+# What is wider than the room that it has, and drawn text that leaves its drawing. An ellipsis is meant.
+CUT = """[...document.querySelectorAll('body *')].filter(element => {
+    const box = element.getBoundingClientRect(), style = getComputedStyle(element), svg = element.closest('svg');
+    if (box.width === 0 || element.closest('.away') || style.textOverflow === 'ellipsis') return false;
+    if (svg !== null && svg !== element) {
+        const edge = svg.getBoundingClientRect();
+        return element.tagName === 'text' && (box.left < edge.left - 1 || box.right > edge.right + 1 || box.bottom > edge.bottom + 1);
+    }
+    return box.left < -1 || box.right > innerWidth + 1 || (style.display !== 'inline' && element.scrollWidth > element.clientWidth + 1);
+}).map(element => `${element.tagName} ${element.id} ${element.getAttribute('class')} ${element.textContent.slice(0, 60)}`)"""
+# Text that has too little contrast with what lies behind it, as WCAG measures it; what can't be pressed may have less.
+PALE = """(() => {
+    const parts = color => color.match(/[\\d.]+/g).map(Number);
+    const light = color => { const [r, g, b] = parts(color).map(part => part / 255)
+        .map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+    const behind = element => { while (element) { const color = getComputedStyle(element).backgroundColor;
+        if (parts(color)[3] !== 0) return color; element = element.parentElement; }
+        return getComputedStyle(document.body).backgroundColor; };
+    const has = element => [...element.childNodes].some(node => node.nodeType === Node.TEXT_NODE && node.data.trim() !== '');
+    return [...new Set([...document.querySelectorAll('body *')].filter(element => {
+        if (!has(element) || element.getClientRects().length === 0 || element.matches(':disabled, option, script')) return false;
+        const style = getComputedStyle(element);
+        const tones = [light(element.closest('svg') ? style.fill : style.color), light(behind(element))].sort((a, b) => a - b);
+        return (tones[1] + 0.05) / (tones[0] + 0.05) < 4.5;
+    }).map(element => `${element.tagName} ${element.getAttribute('class')} ${element.textContent.slice(0, 60)}`))];
+})()"""
+# By section, the classes of what is drawn and of what the legend explains.
+LEGENDS = """[['#trade', '.scatter .marker, .scatter .stair, .scatter .cross', '.m, .k'], ['#size', '.saw path', '.k'], ['#reader', '.rd-chart path', '.k']]
+    .map(([section, drawn, told]) => {
+        const all = (selector) => [...document.querySelectorAll(`${section} :is(${selector})`)];
+        const name = (element) => [...element.classList].find(name => !['marker', 'k', 'm'].includes(name));
+        const sorted = (names) => [...new Set(names)].filter(name => !['grid', 'rd-cursor'].includes(name)).sort();
+        return [section, sorted(all(drawn).map(name)), sorted(all(told).map(name))];
+    })"""
 # A file name that would be markup, if anything took it for that.
 HOSTILE = "<img src=x onerror=document.title='owned'>\"'$&_%#{}~^|`*.json"
 
@@ -39,8 +73,43 @@ def report(foldback, folder):
     return page
 
 
+def unfold(page, section):
+    page.click(f"details:has(> #{section}) > summary")
+
+
+def looks(path):
+    """Light and dark, wide and narrow, with all unfolded."""
+    for dark in (False, True):
+        scheme = "dark" if dark else "light"
+        with Browser(1400, 900, dark) as page:
+            page.open(path)
+            for what in (".verdict", ".scatter"):
+                bottom = page.value(f"document.querySelector('{what}').getBoundingClientRect().bottom")
+                check(f"the first screen holds {what}", 0 < bottom <= 900, True)
+            check("nothing is unfolded", page.value("document.querySelectorAll('details[open] > section').length"), 0)
+            page.value("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
+            page.wait("document.querySelector('.rd-row') !== null")
+            for width in (1400, 420):
+                page.size(width, 900)
+                check(f"nothing is cut, {scheme}, {width} pixels", page.value(CUT), [])
+                check(f"nothing is pale, {scheme}, {width} pixels", page.value(PALE), [])
+            for section, drawn, told in page.value(LEGENDS):
+                check(f"the legend of {section} explains what is there", told, drawn)
+            names = page.value("[...document.querySelectorAll('figure')].map(figure => figure.dataset.file)")
+            check("figures have short names of their own", (len(set(names)), max(map(len, names)) < 40), (len(names), True))
+            check("nothing went wrong", page.errors, [])
+
+
+def cautions(page):
+    """The head of the page leads to what is folded away at its end."""
+    page.click("header a[href='#cautions']")
+    page.wait("location.hash === '#cautions'")
+    check("a link unfolds where it leads", page.value("document.querySelector('#cautions li').getClientRects().length > 0"), True)
+
+
 def table(page):
     """Sorting, filtering, another preset: by mouse and by keys."""
+    unfold(page, "sessions")
     listed = page.value(COLUMN % 2)
     page.click(".sessions thead th:nth-child(3) button")
     check("a click sorts", page.value(COLUMN % 2), sorted(listed, key=int))
@@ -64,6 +133,11 @@ def table(page):
 
 def reader(page):
     """A session of the page, its search, and the counts, which are those of the table."""
+    unfold(page, "session")
+    page.wait("document.querySelector('.rd-row') !== null")
+    shown = page.value("[document.getElementById('rd-preset').selectedOptions[0].textContent.split(' ')[0], document.getElementById('rd-session').value]")
+    check("it opens on the preset of the verdict, on the first session", shown, [page.value("document.getElementById('reader').dataset.preset"), "0"])
+    unfold(page, "session")
     row = "document.querySelector('.sessions a[data-reader^=\"#\"]').closest('tr')"
     shares = page.value(f"[{row}.cells[7].textContent, document.getElementById('sessions-under').textContent, {row}.cells[2].textContent]")
     page.click(".sessions tbody tr:has(a[data-reader^='#']) td:nth-child(3)")
@@ -97,15 +171,13 @@ def beside(page):
     check("and is searched", page.value("document.querySelector('.rd-found').textContent.endsWith('hits')"), True)
     page.click("nav a")
     page.wait("location.hash === '#sessions' && document.readyState === 'complete'")
-    check("and leads back", page.value("document.querySelectorAll('.sessions').length"), 1)
+    check("and leads back", page.value("document.querySelector('.sessions').getClientRects().length > 0"), True)
 
 
 def figures(page):
     """Downloads of figures."""
     page.click("#trade .tool")
-    name = "foldback-" + page.value("document.querySelector('.scatter').getAttribute('aria-label')").lower()
-    name = "".join(sign if sign.isalnum() else " " for sign in name)
-    file = page.downloaded("-".join(name.split())[: len("foldback-") + 60].rstrip("-") + ".svg")
+    file = page.downloaded("foldback-scatter.svg")
     root = ElementTree.fromstring(file)
     check("a figure downloads as SVG", root.tag, "{http://www.w3.org/2000/svg}svg")
     check("with both its drawings", len(root.findall("{*}svg")), 2)
@@ -140,6 +212,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder, Browser(dark=True) as page:
         path = report(os.path.abspath(sys.argv[1]), folder)
         page.open(path)
+        cautions(page)
         table(page)
         reader(page)
         beside(page)
@@ -147,6 +220,7 @@ def main():
         tables(page)
         check("nothing hostile ran", page.value("document.title.includes('owned')"), False)
         check("nothing went wrong", page.errors, [])
+        looks(path)
 
 
 if __name__ == "__main__":

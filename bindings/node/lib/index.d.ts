@@ -36,7 +36,7 @@ export interface Options {
   /** What the request holds besides. Without it, every threshold acts too late by its size. */
   system?: unknown;
   tools?: readonly unknown[] | undefined;
-  /** The form of the messages, where it is not to be recognised. */
+  /** The form of the messages, where it is not to be recognized. */
   protocol?: Protocol | undefined;
 }
 

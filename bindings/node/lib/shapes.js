@@ -102,7 +102,7 @@ function providerOf(message) {
 export function check(message, path, protocol) {
   const found = providerOf(message);
   if (found !== undefined && FORMS[protocol].constructor === Form && found !== protocol) {
-    throw FoldbackError.at(path, `is a message of ${found}, and protocol is ${protocol}; leave it out, and the form is recognised`);
+    throw FoldbackError.at(path, `is a message of ${found}, and protocol is ${protocol}; leave it out, and the form is recognized`);
   }
 }
 

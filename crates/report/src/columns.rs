@@ -2,7 +2,6 @@
 //! terminal and the page, which decide how a value is written.
 
 use foldback_replay::compare::{Metric, Place, PresetLine, Primary, Standing};
-use foldback_replay::number::{decimals, dollars};
 use foldback_replay::{Comparison, Reporting};
 
 /// The content of a cell.
@@ -117,7 +116,7 @@ pub(crate) fn unit(estimator: &str) -> String {
 
 /// The meanings of columns of the headline, by their names, as a line of text.
 pub(crate) fn meanings(names: &[&str], reporting: &Reporting) -> String {
-    let columns = headline().filter(|column| names.contains(&column.name));
+    let columns = HEADLINE.into_iter().filter(|column| names.contains(&column.name));
     let meanings = columns.map(|column| format!("{}: {}", column.name, column.meaning(reporting)));
     meanings.collect::<Vec<_>>().join(" · ")
 }
@@ -152,112 +151,51 @@ pub(crate) const PLACE: Column = columns! {
         => |line| place(line);
 }[0];
 
-/// What a preset costs, sends, keeps and loses, under the table that a page shows it in, which is
-/// what a page is wide, and the group of its columns.
-pub(crate) const HEADLINE: [(&str, &str, &[Column]); 6] = [
-    (
-        "Costs",
-        "bill",
-        &columns! {
-            COST, narrow, "the bill for input, output and summaries under {regime}, in percent of \
-                that without compaction"
-                => |line| &line.preset.metrics.cost_ratio;
-            "bill", wide, "the bill in percent of the base: what the recorders sent, or no compaction where all \
-                of it fits, whichever is known for more sessions"
-                => |line| based(line);
-            "saved", wide, "dollars saved per session against the base: what the recorders sent, or no compaction \
-                where all of it fits, whichever is known for more sessions"
-                => |line| saved(line);
-            "worst", narrow, "cost if everything missed were read again"
-                => |line| Value::AtMost(line.dollars.worst());
-        },
-    ),
-    (
-        "Costs",
-        "size and cache",
-        &columns! {
-            "tokens", wide, "all requests together in {tokens}, relative to no compaction"
-                => |line| line.metrics.token_ratio.value;
-            "hits", wide, "share of the input read from the simulated cache"
-                => |line| line.metrics.hit_rate.value;
-            "churn", wide, "{tokens} that were cached and had to be written again, per 100 calls"
-                => |line| churn(line);
-            "compactions", wide, "changes of the view per 100 calls"
-                => |line| Value::Decimal(Some(line.compactions_per_100_calls), 1);
-            "paid back", wide, "share of the compactions that saved more than they cost, up to \
-                the next one or the end"
-                => |line| paid_back(line);
-        },
-    ),
-    (
-        "What is kept",
-        "kept of what was needed",
-        &columns! {
-            KEPT, narrow, "of the references of later calls to what only tool results and user \
-                messages had said, and not in the last three calls, how many were still in the view \
-                (FRR-obs-far)"
-                => |line| &line.preset.metrics.frr_obs_far;
-            "verbatim", narrow, "the second judge, which ignores references: the same for pieces of \
-                results that later calls repeat word for word; ! 20 points or more away \
-                from kept"
-                => |line| verbatim(line);
-            "kept obs", wide, "like kept, regardless of when it was last seen (FRR-obs)"
-                => |line| line.metrics.frr_obs.value;
-            "verbatim obs", wide, "like verbatim, regardless of when it was last seen"
-                => |line| line.metrics.verbatim.value;
-            "kept far", wide, "like kept, regardless of who said it (FRR-far): clearing never removes what the \
-                agent itself had said"
-                => |line| line.metrics.frr_far.value;
-            "edits", narrow, "of the old texts of edits, how many were in the view, line by line \
-                (EPR)"
-                => |line| line.metrics.epr.value;
-            "reread", narrow, "results to read again per 100 calls, at most"
-                => |line| Value::Decimal(line.metrics.rereads_per_100_calls.value, 1);
-            "NFR", wide, "kept obs (FRR-obs), between random (0) and clairvoyant eviction (1) at the same \
-                sizes of the view, over the sessions in which it acted"
-                => |line| (Value::Decimal(line.nfr_obs.value, 2), line.nfr_obs.why.clone());
-        },
-    ),
-    (
-        "What is kept",
-        "must be kept",
-        &columns! {
-            "instructions", wide, "user messages that are in the view at the end, word for word"
-                => |line| line.must_keep.instructions_end;
-            "last error", wide, "calls after a failure whose view shows the latest one"
-                => |line| line.must_keep.last_error;
-            "files", wide, "F1 of the set of changed files as shown by the view at the end"
-                => |line| line.must_keep.modified_f1;
-        },
-    ),
-    (
-        "What is kept",
-        "summaries",
-        &columns! {
-            "faithful", wide, "identifiers in summaries that were in the summarized text"
-                => |line| line.summary_quality.faithfulness;
-        },
-    ),
-    (
-        "Costs",
-        "front",
-        &columns! {
-            "dominated by", wide, "a strategy, or doing nothing if everything fits, that costs no more, \
-                keeps no \
-                less (kept), and is better in one of them; by the values alone"
-                => |line| match line.standing {
-                    Standing::Front => Value::Name("on the front"),
-                    Standing::Dominated(by) => Value::Name(by),
-                    Standing::Apart => Value::Share(None),
-                };
-        },
-    ),
-];
-
-/// The columns of the headline without their groups.
-pub(crate) fn headline() -> impl Iterator<Item = Column> {
-    HEADLINE.into_iter().flat_map(|(_, _, columns)| columns.iter().copied())
-}
+/// What a preset costs, keeps and loses.
+pub(crate) const HEADLINE: [Column; 14] = columns! {
+    COST, narrow, "the bill for input, output and summaries under {regime}, in percent of \
+        that without compaction"
+        => |line| &line.preset.metrics.cost_ratio;
+    "worst", narrow, "cost if everything missed were read again"
+        => |line| Value::AtMost(line.dollars.worst());
+    "churn", wide, "{tokens} that were cached and had to be written again, per 100 calls"
+        => |line| churn(line);
+    "paid back", wide, "share of the compactions that saved more than they cost, up to \
+        the next one or the end"
+        => |line| paid_back(line);
+    "dominated by", wide, "a strategy, or doing nothing if everything fits, that costs no more, \
+        keeps no \
+        less (kept), and is better in one of them; by the values alone"
+        => |line| match line.standing {
+            Standing::Front => Value::Name("on the front"),
+            Standing::Dominated(by) => Value::Name(by),
+            Standing::Apart => Value::Share(None),
+        };
+    KEPT, narrow, "of the references of later calls to what only tool results and user \
+        messages had said, and not in the last three calls, how many were still in the view \
+        (FRR-obs-far)"
+        => |line| &line.preset.metrics.frr_obs_far;
+    "verbatim", narrow, "the second judge, which ignores references: the same for pieces of \
+        results that later calls repeat word for word; ! 20 points or more away \
+        from kept"
+        => |line| verbatim(line);
+    "edits", narrow, "of the old texts of edits, how many were in the view, line by line \
+        (EPR)"
+        => |line| line.metrics.epr.value;
+    "reread", narrow, "results to read again per 100 calls, at most"
+        => |line| Value::Decimal(line.metrics.rereads_per_100_calls.value, 1);
+    "NFR", wide, "like kept, regardless of when it was last seen (FRR-obs), between random (0) and \
+        clairvoyant eviction (1) at the same sizes of the view, over the sessions in which it acted"
+        => |line| (Value::Decimal(line.nfr_obs.value, 2), line.nfr_obs.why.clone());
+    "instructions", wide, "user messages that are in the view at the end, word for word"
+        => |line| line.must_keep.instructions_end;
+    "last error", wide, "calls after a failure whose view shows the latest one"
+        => |line| line.must_keep.last_error;
+    "files", wide, "F1 of the set of changed files as shown by the view at the end"
+        => |line| line.must_keep.modified_f1;
+    "faithful", wide, "identifiers in summaries that were in the summarized text"
+        => |line| line.summary_quality.faithfulness;
+};
 
 /// What each preset did.
 pub(crate) const ACTIVITY: [Column; 9] = columns! {
@@ -303,16 +241,6 @@ fn verbatim(line: Line<'_>) -> Value<'_> {
         Some(_) => Value::Doubted(metric),
         None => Value::Metric(metric),
     }
-}
-
-fn based(line: Line<'_>) -> Value<'_> {
-    line.preset.saving.as_ref().map_or(Value::Share(None), |saving| Value::Metric(&saving.ratio))
-}
-
-fn saved(line: Line<'_>) -> Value<'_> {
-    let saved = line.saving.as_ref().and_then(|saving| saving.usd.value);
-    let digits = decimals(line.dollars.a_session().unwrap_or_default());
-    saved.map_or(Value::Share(None), |saved| Value::Text(dollars(saved, digits)))
 }
 
 fn churn(line: Line<'_>) -> Value<'_> {

@@ -103,7 +103,8 @@ pub fn file(advice: &Advice<'_>, strategy: &str) -> String {
         );
     }
     if trial.tune.triggered > 0 && trial.tune.saving.ratio.value > Some(1.0) {
-        let text = format!("it costs more than {}: it makes room but saves nothing", paid(&tuned.tune));
+        let text =
+            format!("it costs more than {}: it makes room but saves nothing", paid(&tuned.tune));
         item(&mut out, &text);
     }
     if let Some(runner) = runner_up(advice) {

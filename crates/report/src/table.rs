@@ -1,6 +1,6 @@
 //! The whole comparison as tables and sentences.
 
-use crate::columns::{ACTIVITY, Column, Line, PLACE, Value, headline, lines};
+use crate::columns::{ACTIVITY, Column, HEADLINE, Line, PLACE, Value, lines};
 use crate::facts;
 use crate::number::{grouped, percent, short};
 use crate::terminal::{ALWAYS, Head, Width, table, wrap};
@@ -37,7 +37,7 @@ pub fn comparison(comparison: &Comparison, width: Width) -> String {
         say(&mut out, "", &off.join("; "), width);
     }
     out.push('\n');
-    let columns: Vec<Column> = headline().filter(|column| column.narrow).collect();
+    let columns: Vec<Column> = HEADLINE.into_iter().filter(|column| column.narrow).collect();
     let baseline = [comparison.baseline];
     let others = comparison.controls().into_iter().filter(|at| *at != comparison.baseline);
     let order = baseline.into_iter().chain(comparison.ranked()).chain(others);
@@ -112,7 +112,7 @@ fn preset_table(
 }
 
 /// A value as a narrow table has room for it: shares in percent without the sign.
-fn written(value: &Value<'_>) -> String {
+pub(crate) fn written(value: &Value<'_>) -> String {
     let whole = |value: f64| format!("{:.0}", value * 100.0);
     let dash = || "–".to_owned();
     match value {
@@ -121,7 +121,7 @@ fn written(value: &Value<'_>) -> String {
         Value::Share(value) | Value::AtMost(value) => value.map_or_else(dash, whole),
         Value::Percent(value) | Value::Part(value) => percent(*value),
         Value::Decimal(value, digits) => {
-            value.map_or_else(dash, |value| format!("{value:.digits$}"))
+            value.map_or_else(dash, |value| format!("{value:.digits$}").replace('-', "−"))
         }
         Value::Tokens(tokens) => tokens.map_or_else(dash, short),
         Value::Count(number) | Value::Faults(number, _) => number.to_string(),

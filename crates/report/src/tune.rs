@@ -58,7 +58,8 @@ pub fn tuned(tuned: &Tuned, search: Search, width: Width) -> String {
     out.push('\n');
     say(&mut out, &place(tuned));
     let legend = format!(
-        "★ on the front: nothing is cheaper and keeps as much · ○ the preset's own values · {} · over: requests \
+        "★ on the front: nothing is cheaper and keeps as much · ○ the preset's own values · bill: of the base, which is what the recorders sent or no compaction where all of it \
+         fits, whichever is known for more sessions · {} · over: requests \
          sent over the window, ✗ rules of the provider broken · than own: how it differs from the preset's own \
          values, Holm over all rows · in brackets 95 % intervals over sessions; those it was tuned on have none, \
          because choosing among them biases them",

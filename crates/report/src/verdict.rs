@@ -4,9 +4,7 @@ use crate::facts;
 use crate::number::{change, count, decimals, dollars, grouped};
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
-use foldback_replay::compare::{
-    Base, Contrast, Difference, PresetLine, Primary, Saving, Verdict,
-};
+use foldback_replay::compare::{Base, Contrast, Difference, PresetLine, Primary, Saving, Verdict};
 use foldback_replay::setup::AS_RECORDED;
 
 /// The answer in a sentence or two.
@@ -61,10 +59,15 @@ pub(crate) fn saved(Saving { ratio, usd }: &Saving, base: &Base) -> Option<Strin
     let (verb, sign) = if value < 0.0 { ("costs", -1.0) } else { ("saves", 1.0) };
     let more = if value < 0.0 { " more" } else { "" };
     let ends = usd.lo.zip(usd.hi).map(|(lo, hi)| (lo * sign, hi * sign));
-    let interval = ends
-        .map_or_else(String::new, |(a, b)| format!(" ({} to {})", amount(a.min(b)), amount(a.max(b))));
+    let interval = ends.map_or_else(String::new, |(a, b)| {
+        format!(" ({} to {})", amount(a.min(b)), amount(a.max(b)))
+    });
     let part = facts::whole_percent((1.0 - part).abs());
-    Some(format!("{verb} {}{more} a session{interval}, {part} of {}", amount(value * sign), paid(base)))
+    Some(format!(
+        "{verb} {}{more} a session{interval}, {part} of {}",
+        amount(value * sign),
+        paid(base)
+    ))
 }
 
 /// Whose bill a base is.

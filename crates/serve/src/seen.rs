@@ -1,6 +1,6 @@
 //! What was read of a conversation's latest request, so that of the next one only what is new is read.
 //!
-//! The next request is recognised by its bytes before it is read: it begins with those of the one before, up to the end of
+//! The next request is recognized by its bytes before it is read: it begins with those of the one before, up to the end of
 //! its last message. They are compared by their hash, in one pass over the body for all that may be it; whatever begins
 //! otherwise is read from its beginning.
 

@@ -1,6 +1,6 @@
 //! Lists of another crate's messages, by the JSON that the crate itself makes of them.
 //!
-//! The crate's own serialisation is read and written as the protocols are: each of its messages is a record, and what
+//! The crate's own serialization is read and written as the protocols are: each of its messages is a record, and what
 //! a fold did not touch is made of the same JSON again, so nothing of it is lost that this crate has no word for.
 
 use crate::WireError;

@@ -1,7 +1,7 @@
 //! A local server that speaks the protocols of model providers over HTTP, and fails the way they do.
 //!
 //! What it answers is a [`Script`]: a list of [`Reply`]s, or a function of the request. How an answer is
-//! spelt follows from the path that was asked, so the same script serves all protocols:
+//! spelled follows from the path that was asked, so the same script serves all protocols:
 //!
 //! | path ends with | protocol | streams when |
 //! |---|---|---|

@@ -70,7 +70,7 @@ impl Answer {
 /// What is sent instead of a good answer.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Content {
-    /// An answer, spelt in the protocol of the request.
+    /// An answer, spelled in the protocol of the request.
     Answer(Answer),
     /// A status and a body as given.
     Raw { status: u16, content_type: String, body: String },

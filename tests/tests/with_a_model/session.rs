@@ -51,7 +51,7 @@ pub(crate) struct Seen {
     pub(crate) view: Vec<String>,
     /// What was stored by compactions: kinds of entries.
     pub(crate) entries: Vec<EntryKind>,
-    /// Every text of every stored message, with tool calls spelt out.
+    /// Every text of every stored message, with tool calls spelled out.
     pub(crate) stored: String,
     /// Folds in force.
     pub(crate) folds: usize,

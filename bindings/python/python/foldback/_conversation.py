@@ -43,7 +43,7 @@ def compact(
     them, every threshold acts too late by their size.
 
     `messages` have the form of OpenAI Chat Completions, OpenAI Responses, Anthropic Messages or Gemini, as dicts or as
-    objects of an SDK, or are messages of pydantic-ai, LangChain or Strands. The form is recognised; `protocol` (`openai-chat`,
+    objects of an SDK, or are messages of pydantic-ai, LangChain or Strands. The form is recognized; `protocol` (`openai-chat`,
     `openai-responses`, `anthropic`, `gemini`, `google-genai`, `pydantic-ai`, `langchain`, `bedrock`) sets it.
     """
     conversation = Conversation(

@@ -227,7 +227,7 @@ FORMS: Dict[str, Form] = {
     "bedrock": Bedrock(),
 }
 
-#: The packages whose messages are recognised by their class.
+#: The packages whose messages are recognized by their class.
 _PACKAGES = {"pydantic_ai.": "pydantic-ai", "langchain_core.": "langchain", "google.genai.": "google-genai"}
 
 #: What only one protocol has: types of items, and types of the blocks of a message.
@@ -260,7 +260,7 @@ def check(message: Any, path: str, protocol: str) -> None:
     """Refuses a message that is of another provider than the argument `protocol` says."""
     found = _provider_of(message)
     if found is not None and type(FORMS[protocol]) is Form and found != protocol:
-        raise error(path, f"is a message of {found}, and the argument protocol is {protocol!r}; leave it out, and the form is recognised")
+        raise error(path, f"is a message of {found}, and the argument protocol is {protocol!r}; leave it out, and the form is recognized")
 
 
 def _provider_of(message: Any) -> Optional[str]:

@@ -460,7 +460,7 @@ pub(crate) struct Snapshot {
     /// Folder of the snapshots.
     #[arg(short, long, value_name = "DIR", default_value = "snapshots")]
     pub(crate) out: PathBuf,
-    /// Format of the files, where it is not recognised.
+    /// Format of the files, where it is not recognized.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) from: Option<String>,
     /// Treat warnings of the importer as errors.

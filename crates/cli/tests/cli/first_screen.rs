@@ -112,7 +112,12 @@ fn the_first_screens_of_recorded_sessions() {
     let three = ["claude-code", "codex", "opencode", "copilot-cli"];
     let three = three.map(|agent| format!("{recorded}/{agent}"));
     let all = [
-        screens("three agents and one session", &three.each_ref().map(String::as_str), &[], recorded),
+        screens(
+            "three agents and one session",
+            &three.each_ref().map(String::as_str),
+            &[],
+            recorded,
+        ),
         screens("all sessions", &[recorded], &[], recorded),
     ];
     insta::assert_snapshot!("first-screens-recorded", all.join("\n"));

@@ -1,7 +1,7 @@
 //! A conversation as a text that is kept in a repository and read when it changes.
 //!
 //! Nothing in it differs from run to run or from machine to machine: messages and calls are numbered, and ids, times
-//! and home folders in texts have one word each. A line is a fold or a part, so that a change of behaviour is a
+//! and home folders in texts have one word each. A line is a fold or a part, so that a change of behavior is a
 //! changed line.
 
 use super::names::Names;

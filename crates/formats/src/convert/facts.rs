@@ -315,7 +315,7 @@ fn said(session: &Session) -> impl Iterator<Item = (bool, &str)> {
     })
 }
 
-/// A file by its content: names and `data:` prefixes are spelt in many ways.
+/// A file by its content: names and `data:` prefixes are spelled in many ways.
 fn files(session: &Session) -> Facts<'_> {
     let media = parts(session).flat_map(|part| match &part.kind {
         PartKind::File(media) => std::slice::from_ref(media),

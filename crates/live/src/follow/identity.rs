@@ -1,4 +1,4 @@
-//! By what a conversation is recognised: a rolling hash over what its messages say.
+//! By what a conversation is recognized: a rolling hash over what its messages say.
 //!
 //! The key after `n` messages follows from the key after `n - 1` and from the message. A request continues the
 //! conversation whose last key is among its own; it must repeat every message up to there. Only what the model reads

@@ -135,7 +135,7 @@ impl Failures<'_> {
     }
 
     fn classified(&self, status: u16, body: &str) -> ProviderError {
-        // Before anything is cut off: half a key is not recognised any more.
+        // Before anything is cut off: half a key is not recognized any more.
         let body = self.target.scrub(body);
         self.classifier.classify(self.target.known_as(), Some(status), &body)
     }

@@ -8,17 +8,23 @@ pub(super) fn position(value: u64, max: u64, length: u64) -> u64 {
     (value.min(max).saturating_mul(length) + max / 2) / max
 }
 
-/// Round values from 0 up to `max`, at most `count` steps of 1, 2 or 5 times a power of ten.
-pub(super) fn ticks(max: u64, count: u64) -> Vec<u64> {
+/// The round step, 1, 2 or 5 times a power of ten, of which at most `count` reach `max`.
+pub(super) fn step(max: u64, count: u64) -> u64 {
     let mut power = 1_u64;
     loop {
         for step in [power, power.saturating_mul(2), power.saturating_mul(5)] {
             if max / step <= count {
-                return (0..=max / step).map(|index| index * step).collect();
+                return step;
             }
         }
         power = power.saturating_mul(10);
     }
+}
+
+/// Round values from 0 up to `max`, at most `count` steps.
+pub(super) fn ticks(max: u64, count: u64) -> impl Iterator<Item = u64> {
+    let step = step(max, count);
+    (0..=max / step).map(move |index| index * step)
 }
 
 /// The points `(index, value)` of a line, at most `limit` of them. A longer line is cut into even stretches
@@ -55,7 +61,7 @@ mod tests {
             (1_000_000, 2, &[0, 500_000, 1_000_000]),
         ];
         for (max, count, expect) in cases {
-            assert_eq!(ticks(max, count), expect, "{max} in {count}");
+            assert_eq!(ticks(max, count).collect::<Vec<_>>(), expect, "{max} in {count}");
         }
         assert_eq!(position(50, 100, 96), 48);
         assert_eq!(position(200, 100, 96), 96, "never outside");

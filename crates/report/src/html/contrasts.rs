@@ -1,35 +1,25 @@
 //! Which pairs of strategies can be distinguished, by their bills and by what they keep.
 
-use super::figures::{change, or_dash, share};
-use super::markup::{
-    BODY, END_TABLE, breakable, col_heads, named_td, open_section, open_table, row_head,
-};
+use super::figures::share;
+use super::markup::{BODY, END_FOLD, END_TABLE, name, open_fold, open_table, row_head};
+use crate::number::count;
 use foldback_replay::Comparison;
-use foldback_replay::compare::{Cheaper, Contrast, Difference, Primary};
+use foldback_replay::compare::{Cheaper, Contrast, Difference, PresetLine, Primary};
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 
-/// Both matrices and the table of all pairs.
+/// Both grids of all pairs.
 pub(super) fn section(out: &mut String, comparison: &Comparison) {
-    let contrasts = &comparison.contrasts;
-    if contrasts.is_empty() {
+    if comparison.contrasts.is_empty() {
         return;
     }
-    let ranked = comparison.ranked().into_iter();
-    let names: Vec<&str> = ranked.map(|at| comparison.presets[at].preset.as_str()).collect();
-    open_section(out, "contrasts");
+    open_fold(out, "contrasts", "Which pairs can be told apart");
     summary(out, comparison);
-    if matrix(out, "By the bill", "its bill", &names, contrasts, cost) {
-        out.push_str(
-            "<p class=\"key\">The row against the column. <strong>▼ cheaper</strong>, <strong>▲ costlier</strong>: \
-             significant, even if everything that the cheaper one forgot were read again. <strong>▽ less</strong>, \
-             <strong>△ more</strong>: the bills are told apart, but re-reading could turn it. <strong>· tie</strong>: \
-             not told apart.</p>\n",
-        );
-    }
-    matrix(out, "By what is kept (kept)", "what it keeps", &names, contrasts, kept);
-    pairs(out, contrasts);
-    out.push_str("</section>\n");
+    out.push_str("<div class=\"grids\">\n");
+    grid(out, comparison, "By the bill", &COST, cost);
+    grid(out, comparison, "By what is kept", &KEPT, kept);
+    out.push_str("</div>\n");
+    out.push_str(END_FOLD);
 }
 
 fn summary(out: &mut String, comparison: &Comparison) {
@@ -37,9 +27,11 @@ fn summary(out: &mut String, comparison: &Comparison) {
         [Primary::Cost, Primary::FrrObsFar].map(|metric| comparison.told_apart(metric));
     let _ = write!(
         out,
-        "<p>Of {} pairs, {} are ties by their bills and {} by what they keep: paired cluster \
+        "<p>Of {}, {} are ties by their bills and {} by what they keep: paired cluster \
          bootstrap, Holm's adjustment over all pairs for each question.",
-        apart.pairs, apart.ties, kept.ties,
+        count(apart.pairs as u64, "pair"),
+        apart.ties,
+        kept.ties,
     );
     if apart.unresolved + kept.unresolved > 0 {
         let _ = write!(
@@ -61,135 +53,95 @@ fn summary(out: &mut String, comparison: &Comparison) {
     out.push_str("</p>\n");
 }
 
-/// What a cell says of a pair, the first against the second; the sign that stands for it where the screen is narrow;
-/// and its class.
-type Word = (&'static str, &'static str, &'static str);
+/// What a cell says of a pair, the first against the second: a sign, its class, and what it means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Sign(&'static str, &'static str, &'static str);
 
-const TIE: Word = ("tie", "·", "zero");
+const TIE: Sign = Sign("=", "zero", "not told apart");
+const COST: [Sign; 5] = [
+    Sign("▼", "less2", "cheaper, even if everything that it forgot were read again"),
+    Sign("▽", "less1", "a smaller bill, which reading again could turn"),
+    Sign("△", "more1", "a larger bill, which reading again could turn"),
+    Sign("▲", "more2", "costlier, even if everything that the other one forgot were read again"),
+    TIE,
+];
+const KEPT: [Sign; 3] = [Sign("▲", "less2", "keeps more"), Sign("▼", "more2", "keeps less"), TIE];
 
 /// Which way a pair that is told apart goes.
 fn way(difference: &Difference, null: f64) -> Option<Ordering> {
     difference.value.filter(|_| !difference.tie)?.partial_cmp(&null)
 }
 
-fn cost(contrast: &Contrast) -> Word {
+fn cost(contrast: &Contrast) -> Sign {
     let certain = contrast.cheaper;
     match way(&contrast.cost, 1.0) {
-        Some(Ordering::Less) if certain == Cheaper::First => ("cheaper", "▼", "less2"),
-        Some(Ordering::Less) => ("less", "▽", "less1"),
-        Some(Ordering::Greater) if certain == Cheaper::Second => ("costlier", "▲", "more2"),
-        Some(Ordering::Greater) => ("more", "△", "more1"),
+        Some(Ordering::Less) if certain == Cheaper::First => COST[0],
+        Some(Ordering::Less) => COST[1],
+        Some(Ordering::Greater) if certain == Cheaper::Second => COST[3],
+        Some(Ordering::Greater) => COST[2],
         _ => TIE,
     }
 }
 
-fn kept(contrast: &Contrast) -> Word {
+fn kept(contrast: &Contrast) -> Sign {
     match way(&contrast.frr_obs_far, 0.0) {
-        Some(Ordering::Greater) => ("keeps more", "▲", "less2"),
-        Some(Ordering::Less) => ("less", "▼", "more2"),
+        Some(Ordering::Greater) => KEPT[0],
+        Some(Ordering::Less) => KEPT[1],
         _ => TIE,
     }
 }
 
-/// The grid of all pairs by one measure, or one sentence where it tells nothing apart; says which.
-fn matrix(
+/// The grid of all pairs by one measure, or one sentence where it tells nothing apart.
+fn grid(
     out: &mut String,
+    comparison: &Comparison,
     title: &str,
-    measure: &str,
-    names: &[&str],
-    contrasts: &[Contrast],
-    word: fn(&Contrast) -> Word,
-) -> bool {
-    let _ = writeln!(out, "<h3>{title}</h3>");
-    if contrasts.iter().all(|contrast| word(contrast) == TIE) {
-        let _ = writeln!(out, "<p>All strategies tie by {measure}.</p>");
-        return false;
+    signs: &[Sign],
+    sign: fn(&Contrast) -> Sign,
+) {
+    let contrasts = &comparison.contrasts;
+    let lines: Vec<&PresetLine> =
+        comparison.ranked().into_iter().map(|at| &comparison.presets[at]).collect();
+    let _ = writeln!(out, "<div>\n<h3>{title}</h3>");
+    if contrasts.iter().all(|contrast| sign(contrast) == TIE) {
+        out.push_str("<p>All strategies tie.</p>\n</div>\n");
+        return;
     }
-    open_table(out, title, "matrix pairs");
+    open_table(out, title, "pairs");
     out.push_str("<td></td>");
-    col_heads(out, names.iter().map(|name| breakable(name)));
+    for (at, line) in lines.iter().enumerate() {
+        let _ = write!(
+            out,
+            "<th scope=\"col\" title=\"{}\">{}</th>",
+            name(comparison, line).replace("<wbr>", ""),
+            at + 1
+        );
+    }
     out.push_str(BODY);
-    for row in names {
-        row_head(out, breakable(row));
-        for column in names {
-            let contrast = contrasts.iter().find_map(|contrast| contrast.between(row, column));
-            let (word, sign, class) = contrast.as_ref().map_or(("", "", ""), word);
-            let _ = write!(out, "<td class=\"{class}\" data-sign=\"{sign}\">{word}</td>");
+    let mut shown: Vec<Sign> = Vec::new();
+    for (at, row) in lines.iter().enumerate() {
+        row_head(out, format_args!("{} {}", at + 1, name(comparison, row)));
+        for column in &lines {
+            let pair = |contrast: &Contrast| contrast.between(&row.preset, &column.preset);
+            match contrasts.iter().find_map(pair).as_ref().map(sign) {
+                Some(sign @ Sign(mark, class, meaning)) => {
+                    shown.push(sign);
+                    let _ = write!(out, "<td class=\"{class}\" title=\"{meaning}\">{mark}</td>");
+                }
+                None => out.push_str("<td></td>"),
+            }
         }
         out.push_str("</tr>\n");
     }
     out.push_str(END_TABLE);
-    true
-}
-
-/// Every pair with its numbers.
-fn pairs(out: &mut String, contrasts: &[Contrast]) {
-    out.push_str(
-        "<details>\n<summary>The numbers of all pairs</summary>\n<p class=\"small\">Bill: the first against the \
-         second. Kept: the first minus the second, in points. In brackets 95% intervals; Holm: p-value after \
-         adjustment; Wilcoxon: signed-rank p-value over sessions; MDD: the smallest difference that four in five \
-         such comparisons would find.</p>\n",
+    let legend = signs.iter().filter(|sign| shown.contains(sign));
+    let legend: Vec<String> =
+        legend.map(|Sign(mark, _, meaning)| format!("{mark} {meaning}")).collect();
+    let _ = writeln!(
+        out,
+        "<p class=\"key\">The row against the column: {}.</p>\n</div>",
+        legend.join(" · ")
     );
-    open_table(out, "All pairs", "matrix cards all-pairs");
-    out.push_str(
-        "<td></td><td></td><th scope=\"colgroup\" colspan=\"4\">bill</th><th scope=\"colgroup\" \
-         colspan=\"4\">kept</th></tr>\n<tr>",
-    );
-    let tests = ["Holm", "Wilcoxon", "MDD"];
-    col_heads(out, ["first", "second", "first of second"].into_iter().chain(tests));
-    col_heads(out, ["difference"].into_iter().chain(tests));
-    out.push_str(BODY);
-    for contrast in contrasts {
-        row_head(out, breakable(&contrast.first));
-        named_td(out, "against", "word", breakable(&contrast.second));
-        numbers(out, "bill", contrast, Primary::Cost, change);
-        numbers(out, "kept", contrast, Primary::FrrObsFar, points);
-        out.push_str("</tr>\n");
-    }
-    out.push_str(END_TABLE);
-    out.push_str("</details>\n");
-}
-
-fn numbers(
-    out: &mut String,
-    of: &str,
-    contrast: &Contrast,
-    metric: Primary,
-    write: fn(f64) -> String,
-) {
-    let difference = contrast.by(metric);
-    let value = or_dash(difference.value, write);
-    let range = match (difference.lo, difference.hi) {
-        (Some(lo), Some(hi)) => format!(" <small>({} to {})</small>", write(lo), write(hi)),
-        _ => String::new(),
-    };
-    let class = if difference.tie { "zero" } else { "" };
-    named_td(out, of, class, format_args!("{value}{range}"));
-    let tests = [
-        ("Holm", or_dash(difference.p_holm, p_value)),
-        ("Wilcoxon", or_dash(difference.wilcoxon_p, p_value)),
-        ("MDD", or_dash(contrast.detectable(metric), share)),
-    ];
-    for (test, value) in tests {
-        named_td(out, &format!("{of}, {test}"), "", value);
-    }
-}
-
-fn p_value(p: f64) -> String {
-    match p {
-        ..0.001 => "&lt; 0.001".to_owned(),
-        ..0.1 => format!("{p:.3}"),
-        _ => format!("{p:.2}"),
-    }
-}
-
-/// A difference of shares, in points.
-fn points(difference: f64) -> String {
-    match format!("{:.1}", (difference * 100.0).abs()).as_str() {
-        "0.0" => "0".to_owned(),
-        points if difference < 0.0 => format!("−{points}"),
-        points => format!("+{points}"),
-    }
 }
 
 #[cfg(test)]
@@ -209,12 +161,12 @@ mod tests {
     #[test]
     fn cheaper_is_only_said_when_re_reading_cannot_turn_it() {
         let cases = [
-            (0.8, false, Cheaper::First, "cheaper", "costlier"),
-            (0.8, false, Cheaper::Depends, "less", "more"),
+            (0.8, false, Cheaper::First, "▼", "▲"),
+            (0.8, false, Cheaper::Depends, "▽", "△"),
             // By the bounds the other one, by the bills this one: then it is not certain.
-            (0.8, false, Cheaper::Second, "less", "more"),
-            (1.2, false, Cheaper::Second, "costlier", "cheaper"),
-            (0.8, true, Cheaper::First, "tie", "tie"),
+            (0.8, false, Cheaper::Second, "▽", "△"),
+            (1.2, false, Cheaper::Second, "▲", "▼"),
+            (0.8, true, Cheaper::First, "=", "="),
         ];
         for (ratio, tie, cheaper, forward, backward) in cases {
             let contrast = contrast(ratio, tie, cheaper);
@@ -223,7 +175,7 @@ mod tests {
             assert_eq!(cost(&turned).0, backward, "{ratio} {cheaper:?}");
         }
         let apart = contrast(0.8, false, Cheaper::First);
-        assert_eq!(kept(&apart).0, "less");
-        assert_eq!(kept(&apart.between("b", "a").unwrap()).0, "keeps more");
+        assert_eq!(kept(&apart).0, "▼");
+        assert_eq!(kept(&apart.between("b", "a").unwrap()).0, "▲");
     }
 }

@@ -59,8 +59,14 @@ pub fn to_draw(comparison: &Comparison, most: usize) -> Vec<usize> {
     sessions
 }
 
-/// The sessions to walk, and the others in which a strategy acted: those first in which strategies
-/// forgot most that was needed.
+/// The preset that a page opens on: that of the verdict, else the first of the table that acted.
+pub(super) fn opening(comparison: &Comparison) -> Option<usize> {
+    let (_, line) = comparison.telling(&comparison.answer(true))?;
+    comparison.presets.iter().position(|other| std::ptr::eq(other, line))
+}
+
+/// The sessions to walk, and the others in which a strategy acted: those first in which the preset that the page opens
+/// on forgot most that was needed, then those in which all strategies together did.
 pub fn to_walk(comparison: &Comparison, most: Most) -> (Vec<usize>, Vec<usize>) {
     let strategy = |score: &Score| comparison.presets[score.preset()].kind == Kind::Strategy;
     let mut acted = acted(comparison, |score| match strategy(score) {
@@ -68,7 +74,13 @@ pub fn to_walk(comparison: &Comparison, most: Most) -> (Vec<usize>, Vec<usize>) 
         true if score.metrics.compactions > 0 => 1 + score.rereads,
         _ => 0,
     });
-    acted.sort_by_key(|(session, weight)| (Reverse(*weight), *session));
+    let opening = opening(comparison);
+    let own = |session: usize| {
+        let score = comparison.scores_of(session).get(opening?)?;
+        let asked = score.exam.references.frr_obs_far;
+        (score.metrics.compactions > 0).then(|| asked.needed - asked.kept)
+    };
+    acted.sort_by_key(|(session, all)| (Reverse(own(*session)), Reverse(*all), *session));
     let acted: Vec<usize> = acted.into_iter().map(|(session, _)| session).collect();
     let sessions = &comparison.corpus.sessions;
     let (walked, mut others): (Vec<usize>, Vec<usize>) = match most {

@@ -2,11 +2,9 @@
 
 use super::chart::{position, ticks};
 use super::figures::{or_dash, per_mille, share};
-use super::markup::{
-    BODY, END_TABLE, breakable, col_heads, named_td, open_section, open_table, row_head, svg_text,
-    text,
-};
+use super::markup::{END_FOLD, name, open_fold, svg_text, text};
 use crate::number::grouped;
+use crate::verdict;
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::availability::{DISTANCES, Share};
@@ -23,7 +21,7 @@ const STEPS: usize = DISTANCES.len() + 1;
 /// With fewer references a step is drawn hollow.
 const FEW: u64 = 30;
 
-/// The charts of those that lose something, what the others are, and all numbers as a table.
+/// The charts of those that lose something, and what the others are.
 pub(super) fn section(out: &mut String, comparison: &Comparison) {
     let presets = &comparison.presets;
     let order = [comparison.ranked(), comparison.controls()].concat();
@@ -32,30 +30,35 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
     let Some(asked @ 1..) = asked else {
         return;
     };
-    let title = open_section(out, "distance");
+    open_fold(out, "distance", "What is kept, by when it was last seen");
+    let (losing, whole): (Vec<usize>, Vec<usize>) =
+        order.iter().partition(|at| loses(&presets[**at]));
+    let mut steps = losing.iter().flat_map(|at| presets[*at].retention.by_distance);
+    let hollow = match steps.any(|share| (1..FEW).contains(&share.needed)) {
+        true => "; hollow: fewer than 30",
+        false => "",
+    };
     let _ = writeln!(
         out,
         "<p class=\"key\">How much of what calls referred \
          to was still in the view, by the number of calls since it was last seen: up to 1, 2, 3, \
-         5, 10, 20, 50, and more. {} references in all; hollow: fewer than 30. </p>",
+         5, 10, 20, 50, and more. {} references in all{hollow}.</p>",
         grouped(asked)
     );
     let floor = floor(presets);
-    let (losing, whole): (Vec<usize>, Vec<usize>) =
-        order.iter().partition(|at| loses(&presets[**at]));
     if !losing.is_empty() {
         out.push_str("<div class=\"grid small-multiples\">\n");
         for at in losing {
-            figure(out, &presets[at], floor);
+            figure(out, comparison, &presets[at], floor);
         }
         out.push_str("</div>\n");
     }
     if !whole.is_empty() {
-        let names: Vec<&str> = whole.iter().map(|at| presets[*at].preset.as_str()).collect();
+        let names: Vec<&str> =
+            whole.iter().map(|at| verdict::name(comparison, &presets[*at])).collect();
         let _ = writeln!(out, "<p>Without any loss: {}.</p>", text(&names.join(", ")));
     }
-    table(out, title, presets, &order);
-    out.push_str("</section>\n");
+    out.push_str(END_FOLD);
 }
 
 fn loses(line: &PresetLine) -> bool {
@@ -73,16 +76,16 @@ fn floor(presets: &[PresetLine]) -> u64 {
     lowest.unwrap_or(0).min(900) / 100 * 100
 }
 
-fn figure(out: &mut String, line: &PresetLine, floor: u64) {
+fn figure(out: &mut String, comparison: &Comparison, line: &PresetLine, floor: u64) {
     let frr = line.retention.frr;
     let kind = if line.kind == Kind::Control { ", control" } else { "" };
+    let own = text(verdict::name(comparison, line));
     let _ = write!(
         out,
-        "<figure>\n<figcaption><strong>{}</strong>{kind} {}</figcaption>\n<svg class=\"curve\" viewBox=\"0 0 260 \
-         128\" role=\"img\" aria-label=\"Retention over distance under {}\">",
-        breakable(&line.preset),
+        "<figure data-file=\"distance-{own}\">\n<figcaption><strong>{}</strong>{kind} {}</figcaption>\n<svg class=\"curve\" \
+         viewBox=\"0 0 260 128\" role=\"img\" aria-label=\"Retention over distance under {own}\">",
+        name(comparison, line),
         or_dash(frr.value(), share),
-        text(&line.preset)
     );
     for tick in ticks(1000 - floor, 4) {
         // From 100 % downwards, so that it is among them.
@@ -130,32 +133,4 @@ fn path(out: &mut String, steps: &[Share; STEPS], floor: u64) {
         let _ = write!(out, "{command}{} {}", x(at), y(per_mille(value), floor));
     }
     out.push_str("\"/>");
-}
-
-/// The numbers behind the charts, with how many references each step has.
-fn table(out: &mut String, title: &str, presets: &[PresetLine], order: &[usize]) {
-    out.push_str("<details>\n<summary>The numbers</summary>\n");
-    open_table(out, title, "matrix cards");
-    let steps_to = DISTANCES.into_iter().map(|step| format!("≤ {step}"));
-    let names: Vec<String> = steps_to.chain(["> 50".to_owned()]).collect();
-    col_heads(out, ["calls since"].into_iter().chain(names.iter().map(String::as_str)).map(text));
-    out.push_str(BODY);
-    if let Some(first) = order.first() {
-        row_head(out, "references");
-        for (name, share) in names.iter().zip(presets[*first].retention.by_distance) {
-            named_td(out, name, "", grouped(share.needed));
-        }
-        out.push_str("</tr>\n");
-    }
-    for at in order {
-        let line = &presets[*at];
-        row_head(out, breakable(&line.preset));
-        for (name, step) in names.iter().zip(line.retention.by_distance) {
-            let class = if step.kept == step.needed { "zero" } else { "" };
-            named_td(out, name, class, or_dash(step.value(), share));
-        }
-        out.push_str("</tr>\n");
-    }
-    out.push_str(END_TABLE);
-    out.push_str("</details>\n");
 }

@@ -1,27 +1,62 @@
-//! The head and the foot of the page: what was compared, by which prices and seed, the cautions
-//! and the assumptions.
+//! The head of the page, which says what was compared and what comes of it, and its end: the assumptions, what was left
+//! out, by which prices and seed, and the cautions.
 
-use super::markup::text;
+use super::markup::{END_FOLD, open_fold, text};
 use crate::number::{count, count_of, grouped};
 use crate::{facts, verdict};
 use foldback_replay::compare::Primary;
 use foldback_replay::{Comparison, Split};
 use std::fmt::Write as _;
 
-/// The end of the page: what must be known to read the numbers, and what was left out.
-pub(super) fn footer(out: &mut String, comparison: &Comparison) {
-    out.push_str("<footer id=\"notes\">\n<h2>Notes</h2>\n");
-    cautions(out, comparison);
+/// The head of the page.
+pub(super) fn header(out: &mut String, comparison: &Comparison) {
+    out.push_str("<header>\n<h1>Strategies compared</h1>\n");
+    for sentence in [verdict::verdict(comparison), verdict::base(comparison)].iter().flatten() {
+        let _ = writeln!(out, "<p class=\"verdict\">{}</p>", text(sentence));
+    }
+    corpus(out, comparison);
+    out.push_str("</header>\n");
+}
+
+/// What was compared, at whose prices, and how many cautions there are.
+fn corpus(out: &mut String, comparison: &Comparison) {
+    let corpus = &comparison.corpus;
+    let (calls, turns) = facts::calls_and_turns(corpus);
+    let _ = write!(
+        out,
+        "<p>{} of {} ({}), {} in {}; presets acted in {}.",
+        count(corpus.imported as u64, "session"),
+        count(corpus.clusters as u64, "task"),
+        text(&facts::formats(corpus)),
+        count(calls as u64, "model call"),
+        count(turns as u64, "user turn"),
+        grouped(corpus.triggering as u64),
+    );
+    if let Some(model) = comparison.prices.split(',').next().filter(|model| !model.is_empty()) {
+        let _ = write!(out, " Prices of {}.", text(model));
+    }
+    if let Some(by) = verdict::summarizer(comparison) {
+        let _ = match by.starts_with("llm") {
+            true => write!(out, " Summaries by {}.", text(by)),
+            false => write!(out, " Summaries {}, not by a model.", text(by)),
+        };
+    }
+    if !comparison.cautions.is_empty() {
+        let cautions = count(comparison.cautions.len() as u64, "caution");
+        let _ = write!(out, " <a href=\"#cautions\">{cautions}</a>.");
+    }
+    out.push_str("</p>\n");
+}
+
+/// What must be known to read the numbers, what was left out, and what it was made of.
+pub(super) fn notes(out: &mut String, comparison: &Comparison) {
+    open_fold(out, "notes", "Notes and provenance");
     files(out, comparison);
     reporting(out, comparison);
-    out.push_str("<ul>\n");
-    for note in facts::notes(comparison) {
-        let _ = writeln!(out, "<li>{}</li>", text(&note));
-    }
-    out.push_str("</ul>\n");
+    list(out, &facts::notes(comparison));
     let reasons = facts::skipped(&comparison.corpus);
     if !reasons.is_empty() {
-        out.push_str("<h3 id=\"skipped\">Skipped files</h3>\n<dl class=\"skipped\">\n");
+        out.push_str("<h3>Skipped files</h3>\n<dl>\n");
         for (reason, paths) in reasons {
             let _ = writeln!(out, "<dt>{}</dt>", text(reason));
             for path in paths {
@@ -30,57 +65,41 @@ pub(super) fn footer(out: &mut String, comparison: &Comparison) {
         }
         out.push_str("</dl>\n");
     }
-    out.push_str("<h3 id=\"provenance\">Provenance</h3>\n<ul>\n");
-    for line in facts::provenance(comparison) {
-        let _ = writeln!(out, "<li>{}</li>", text(&line));
-    }
-    out.push_str("</ul>\n</footer>\n");
+    out.push_str("<h3>Provenance</h3>\n");
+    list(out, &facts::provenance(comparison));
+    out.push_str(END_FOLD);
 }
 
-/// The head of the page, down to the links to its sections; `sections` are their ids and titles.
-pub(super) fn header(out: &mut String, comparison: &Comparison, sections: &[(&str, &str)]) {
-    out.push_str("<header>\n<h1>Strategies compared</h1>\n");
-    for sentence in [verdict::verdict(comparison), verdict::base(comparison)].iter().flatten() {
-        let _ = writeln!(out, "<p class=\"verdict\">{}</p>", text(sentence));
+pub(super) fn cautions(out: &mut String, comparison: &Comparison) {
+    if !comparison.cautions.is_empty() {
+        open_fold(out, "cautions", "Cautions");
+        list(out, &comparison.cautions);
+        out.push_str(END_FOLD);
     }
-    corpus(out, comparison);
-    out.push_str("<nav aria-label=\"Sections\"><ul>");
-    for (id, title) in sections {
-        let _ = write!(out, "<li><a href=\"#{id}\">{title}</a></li>");
-    }
-    out.push_str("</ul></nav>\n</header>\n");
 }
 
-/// What was compared.
-fn corpus(out: &mut String, comparison: &Comparison) {
-    let corpus = &comparison.corpus;
-    let (calls, turns) = facts::calls_and_turns(corpus);
-    let controls = comparison.controls().len();
-    let cautions = match comparison.cautions.len() {
-        0 => String::new(),
-        number => format!(
-            " <a href=\"#cautions\">{}</a>.",
-            count_of(number as u64, "reason to read with care", "reasons to read with care")
-        ),
-    };
-    let _ = writeln!(
-        out,
-        "<p>{} ({}) with {} model calls in {}, replayed under {} and {}.{cautions}</p>",
-        count(corpus.imported as u64, "session"),
-        text(&facts::formats(corpus)),
-        grouped(calls as u64),
-        count(turns as u64, "user turn"),
-        count_of((comparison.presets.len() - controls) as u64, "strategy", "strategies"),
-        count(controls as u64, "control"),
-    );
+fn list(out: &mut String, items: &[String]) {
+    out.push_str("<ul>\n");
+    for item in items {
+        out.push_str("<li>");
+        // What stands between backticks is code.
+        for (at, piece) in item.split('`').enumerate() {
+            let _ = match at % 2 {
+                0 => write!(out, "{}", text(piece)),
+                _ => write!(out, "<code>{}</code>", text(piece)),
+            };
+        }
+        out.push_str("</li>\n");
+    }
+    out.push_str("</ul>\n");
 }
 
 /// Every file accounted for.
 fn files(out: &mut String, comparison: &Comparison) {
     let corpus = &comparison.corpus;
-    let _ = write!(
+    let _ = writeln!(
         out,
-        "<p>{} read: {} imported, from {}; {} without a model call; a strategy acted in {}; {} ",
+        "<p>{} read: {} imported, from {}; {} without a model call; a strategy acted in {}; {} skipped.</p>",
         count(corpus.files as u64, "file"),
         count(corpus.imported as u64, "session"),
         count_of(corpus.clusters as u64, "task or repository", "tasks or repositories"),
@@ -88,11 +107,6 @@ fn files(out: &mut String, comparison: &Comparison) {
         grouped(corpus.triggering as u64),
         grouped(corpus.skipped.len() as u64),
     );
-    if corpus.skipped.is_empty() {
-        out.push_str("skipped.</p>\n");
-    } else {
-        out.push_str("<a href=\"#skipped\">skipped, with the reasons</a>.</p>\n");
-    }
 }
 
 fn reporting(out: &mut String, comparison: &Comparison) {
@@ -130,17 +144,4 @@ fn reporting(out: &mut String, comparison: &Comparison) {
         }
         None => out.push_str(".</p>\n"),
     }
-}
-
-fn cautions(out: &mut String, comparison: &Comparison) {
-    if comparison.cautions.is_empty() {
-        return;
-    }
-    out.push_str(
-        "<div class=\"cautions\" id=\"cautions\" role=\"note\">\n<h3>Read with care</h3>\n<ul>\n",
-    );
-    for caution in &comparison.cautions {
-        let _ = writeln!(out, "<li>{}</li>", text(caution));
-    }
-    out.push_str("</ul>\n</div>\n");
 }

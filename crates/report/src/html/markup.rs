@@ -1,8 +1,10 @@
 //! Text on its way into markup, and the pieces that every section is made of.
 
+use super::STYLE;
 use super::script::policy;
-use super::{SECTIONS, STYLE};
+use crate::verdict;
 use foldback_replay::Comparison;
+use foldback_replay::compare::PresetLine;
 use std::fmt::{self, Display, Write as _};
 
 /// Text that is safe as content and inside double-quoted attributes.
@@ -52,12 +54,21 @@ pub(super) fn head(title: &str, script: &str, style: &str) -> String {
     )
 }
 
-/// Opens a section under its title, which is given back.
-pub(super) fn open_section(out: &mut String, id: &str) -> &'static str {
-    let title = SECTIONS.iter().find(|(known, _)| *known == id).map_or("", |(_, title)| title);
-    let _ = writeln!(out, "<section id=\"{id}\">\n<h2>{title}</h2>");
-    title
+/// The name of a preset, which may be broken.
+pub(super) fn name(comparison: &Comparison, line: &PresetLine) -> String {
+    breakable(verdict::name(comparison, line))
 }
+
+/// Opens a section that is folded away under its title.
+pub(super) fn open_fold(out: &mut String, id: &str, title: &str) {
+    let _ = writeln!(
+        out,
+        "<details class=\"fold\">\n<summary><h2>{title}</h2></summary>\n<section id=\"{id}\">"
+    );
+}
+
+/// The end of one.
+pub(super) const END_FOLD: &str = "</section>\n</details>\n";
 
 /// Opens a table that scrolls by itself, and the header in it.
 pub(super) fn open_table(out: &mut String, label: &str, class: &str) {

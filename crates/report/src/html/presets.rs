@@ -1,202 +1,218 @@
-//! The tables of presets: the one to decide by, with what each costs, sends, keeps and loses, with
-//! intervals; and what each did. Their columns are those of [`crate::columns`].
+//! The presets as tables: the one to decide by, in the words and with the marks of [`crate::first`], the controls in the
+//! same, and every other figure, whose columns are those of [`crate::columns`].
 
-use super::figures::{Axis, NONE, measured, or_dash, share};
+use super::figures::{NONE, interval, or_dash, share};
 use super::markup::{
-    BODY, END_TABLE, breakable, named, open_section, open_table, preset_rows, row_head, td, text,
+    BODY, END_FOLD, END_TABLE, col_heads, name, named, named_td, open_fold, open_table,
+    preset_rows, row_head, td, text,
 };
-use crate::columns::{ACTIVITY, Cell, Column, HEADLINE, Line, PLACE, Value, headline, lines};
-use crate::facts;
-use crate::number::{grouped, percent, short};
-use crate::table::over;
-use foldback_core::strategy::Kind;
+use crate::columns::{ACTIVITY, Cell, Column, HEADLINE, Value, lines};
+use crate::number::{grouped, percent};
+use crate::{facts, table, verdict};
 use foldback_replay::Comparison;
-use foldback_replay::compare::Place;
+use foldback_replay::compare::{MUCH_FORGOTTEN, Remark, Standing};
 use std::fmt::Write as _;
 
 /// Idle sessions that are listed of a preset, the nearest ones.
-const IDLE: usize = 50;
+const IDLE: usize = 3;
 
-/// What presets cost and keep, what the columns mean, and who is not ranked.
-pub(super) fn headlines(out: &mut String, comparison: &Comparison) {
-    open_section(out, "presets");
-    let lines = lines(comparison);
-    for title in ["Costs", "What is kept"] {
-        let groups = HEADLINE.into_iter().filter(|(table, ..)| *table == title);
-        let groups: Vec<_> = groups.map(|(_, group, columns)| (group, columns)).collect();
-        headline_table(out, comparison, &lines, title, &groups);
-    }
-    out.push_str(
-        "<p class=\"key\">Small figures and bars: 95% intervals over sessions; the upright line is 100%.</p>\n",
-    );
-    let columns: Vec<Column> = std::iter::once(PLACE).chain(headline()).collect();
-    meanings(out, comparison, &columns);
-    let failed = facts::unranked(comparison);
-    if !failed.is_empty() {
-        out.push_str(
-            "<p>Not ranked, since no provider would have accepted all that they sent:</p>\n<ul>\n",
-        );
-        for (preset, why) in failed {
-            let _ = writeln!(out, "<li><strong>{}</strong> {}</li>", text(preset), text(&why));
+// Columns of the table to decide by.
+const HEADS: [&str; 7] =
+    ["preset", "bill", "saved", "kept", "verbatim", "reread", "what stands out"];
+const BILL: usize = 1;
+const KEPT: usize = 3;
+const REMARK: usize = 6;
+
+/// What a preset costs, keeps and does wrong, a cell per column.
+type Row = [String; HEADS.len()];
+
+/// The table to decide by, and the presets that are not in it.
+pub(super) fn section(out: &mut String, comparison: &Comparison) {
+    let answer = comparison.answer(true);
+    out.push_str("<section id=\"presets\">\n<h2>Presets</h2>\n");
+    decide(out, comparison, "Presets", &answer.shown);
+    let same = answer.same.iter().map(|(name, of)| format!("{name} = {of}"));
+    let same: Vec<String> = same.collect();
+    for (title, names) in
+        [("Never acted", answer.idle.join(", ")), ("Same results", same.join(", "))]
+    {
+        if !names.is_empty() {
+            let _ = writeln!(out, "<p class=\"key\">{title}: {}.</p>", text(&names));
         }
-        out.push_str("</ul>\n");
     }
     out.push_str("</section>\n");
 }
 
-fn headline_table(
-    out: &mut String,
-    comparison: &Comparison,
-    lines: &[Line<'_>],
-    title: &str,
-    groups: &[(&str, &[Column])],
-) {
-    open_table(out, title, "headline cards");
-    out.push_str("<td></td><td></td>");
-    for (group, columns) in groups {
-        let _ = write!(out, "<th scope=\"colgroup\" colspan=\"{}\">{group}</th>", columns.len());
+/// What strategies are compared with, in the same columns.
+pub(super) fn controls(out: &mut String, comparison: &Comparison) {
+    let controls = comparison.controls();
+    if !controls.is_empty() {
+        open_fold(out, "controls", "Controls, to compare with");
+        decide(out, comparison, "Controls", &controls);
+        out.push_str(END_FOLD);
     }
-    out.push_str("</tr>\n<tr><th scope=\"col\">preset</th>");
-    let columns = groups.iter().flat_map(|(_, columns)| columns.iter().copied());
-    let columns: Vec<Column> = std::iter::once(PLACE).chain(columns).collect();
-    heads(out, comparison, &columns);
+}
+
+fn decide(out: &mut String, comparison: &Comparison, label: &str, shown: &[usize]) {
+    if shown.is_empty() {
+        return;
+    }
+    let standings = comparison.standings();
+    let rows: Vec<Row> = shown.iter().map(|at| row(comparison, *at, standings[*at])).collect();
+    open_table(out, label, "decide cards");
+    col_heads(out, HEADS);
     out.push_str(BODY);
-    // Intervals of a group are drawn on one axis.
-    let axes = groups.iter().map(|(_, columns)| {
-        let cells = lines.iter().flat_map(|line| columns.iter().map(|column| (column.cell)(*line)));
-        Axis::over(cells.filter_map(|cell| match cell.value {
-            Value::Metric(metric) | Value::Doubted(metric) => Some(metric),
-            _ => None,
-        }))
-    });
-    let axes: Vec<Axis> = axes.collect();
-    preset_rows(out, comparison, 1 + columns.len(), |out, at| {
-        let line = lines[at];
-        if line.preset.place() == Place::Unranked {
-            out.push_str("<tr class=\"failed\"><th scope=\"row\">");
-            let _ = write!(out, "{}</th>", breakable(&line.preset.preset));
-        } else {
-            row_head(out, breakable(&line.preset.preset));
-        }
-        cell(out, &PLACE, line, axes[0]);
-        for ((_, columns), axis) in groups.iter().zip(&axes) {
-            columns.iter().for_each(|column| cell(out, column, line, *axis));
+    for (at, cells) in shown.iter().zip(&rows) {
+        let line = &comparison.presets[*at];
+        let class = if line.gate.passed { "" } else { " class=\"failed\"" };
+        let _ = write!(out, "<tr{class}><th scope=\"row\">{}</th>", cells[0]);
+        for (head, cell) in HEADS.into_iter().zip(cells).skip(1) {
+            let class = match head {
+                "what stands out" => "word",
+                _ if cell == NONE => "zero",
+                _ => "",
+            };
+            named_td(out, head, class, cell);
         }
         out.push_str("</tr>\n");
-    });
+    }
     out.push_str(END_TABLE);
+    let _ = writeln!(out, "<p class=\"key\">{}</p>", legend(comparison, &rows));
+}
+
+fn row(comparison: &Comparison, at: usize, standing: Standing<'_>) -> Row {
+    let line = &comparison.presets[at];
+    let mark = match standing {
+        _ if !line.gate.passed => "✗ ",
+        Standing::Front if comparison.ranks() => "★ ",
+        _ => "",
+    };
+    let doubt = if line.good_by_one.is_some() { " !" } else { "" };
+    let metrics = &line.metrics;
+    let is_base = comparison.base.as_ref().is_some_and(|base| base.preset == line.preset);
+    let saved = line.saving.as_ref().and_then(|saving| saving.usd.value);
+    [
+        format!("{mark}{}", name(comparison, line)),
+        verdict::bill(line),
+        or_dash(saved, |usd| verdict::amount(comparison, usd)),
+        format!("{}{doubt}", interval(&metrics.frr_obs_far)),
+        or_dash(metrics.verbatim_far.value, share),
+        or_dash(metrics.rereads_per_100_calls.value, |value| format!("{value:.1}")),
+        line.remark().filter(|_| !is_base).map_or_else(String::new, remark),
+    ]
+}
+
+/// As on the first screen.
+fn remark(remark: Remark) -> String {
+    match remark {
+        Remark::SentOver(requests) => format!("{} over the window", grouped(requests)),
+        Remark::BrokeRules(times) => format!("broke rules {} times", grouped(times)),
+        Remark::NeverActed => "never acted".to_owned(),
+        Remark::ForgetsMuch => "forgets much".to_owned(),
+        Remark::Doubtful(requests) => format!("~ {} may be over", grouped(requests)),
+        Remark::Dearer => "costs more".to_owned(),
+        Remark::Tie => "tie".to_owned(),
+    }
+}
+
+/// What the headings are, and the marks and words that these rows have.
+fn legend(comparison: &Comparison, rows: &[Row]) -> String {
+    let base = match comparison.base.as_ref().map(|base| base.preset.as_str()) {
+        Some("none") => "none",
+        _ => "the bill as recorded",
+    };
+    let shows = |column: usize, sign: &str| rows.iter().any(|cells| cells[column].contains(sign));
+    let intervals =
+        if shows(BILL, "(") || shows(KEPT, "(") { " · in parentheses: 95% intervals" } else { "" };
+    let mut legend = format!(
+        "bill: change against {base} · saved: a session · kept: share of what later calls needed of older results \
+         · verbatim: the same for what they repeat word for word · reread: results to read again per 100 \
+         calls, at most{intervals}"
+    );
+    let forgets = format!("forgets much: keeps under {}", facts::whole_percent(MUCH_FORGOTTEN));
+    let items = [
+        (shows(0, "★ "), "★ nothing is cheaper and keeps as much"),
+        (shows(0, "✗ "), "✗ a provider refuses it"),
+        (shows(REMARK, "~"), "~ over the window if sizes are scaled to recorded usage"),
+        (shows(REMARK, "tie"), "tie: may cost as much"),
+        (shows(REMARK, "forgets much"), &forgets),
+        (shows(KEPT, "!"), "! word for word it keeps another share"),
+        ((1..REMARK).any(|column| rows.iter().any(|cells| cells[column] == NONE)), "– not known"),
+    ];
+    for (_, item) in items.into_iter().filter(|(is_shown, _)| *is_shown) {
+        legend.push_str(" · ");
+        legend.push_str(item);
+    }
+    legend
+}
+
+/// The figures of what presets cost and keep that are not in the table above.
+pub(super) fn figures(out: &mut String, comparison: &Comparison) {
+    let others = HEADLINE.into_iter().filter(|column| !HEADS.contains(&column.name));
+    open_fold(out, "figures", "More figures");
+    wide_table(out, comparison, "More figures", &others.collect::<Vec<_>>());
+    out.push_str(END_FOLD);
 }
 
 /// What presets did.
 pub(super) fn activity(out: &mut String, comparison: &Comparison) {
-    let title = open_section(out, "activity");
-    open_table(out, title, "activity cards");
-    out.push_str("<th scope=\"col\">preset</th>");
-    heads(out, comparison, &ACTIVITY);
-    out.push_str(BODY);
-    let axis = Axis::over(std::iter::empty());
-    for line in lines(comparison) {
-        let control = match line.preset.kind {
-            Kind::Control => " <small>control</small>",
-            Kind::Strategy => "",
-        };
-        row_head(out, format_args!("{}{control}", text(&line.preset.preset)));
-        ACTIVITY.iter().for_each(|column| cell(out, column, line, axis));
-        out.push_str("</tr>\n");
-    }
-    out.push_str(END_TABLE);
-    meanings(out, comparison, &ACTIVITY);
+    open_fold(out, "activity", "What each preset did");
+    wide_table(out, comparison, "What each preset did", &ACTIVITY);
     for sentence in facts::guards_off(comparison) {
         let _ = writeln!(out, "<p class=\"small\">{}.</p>", text(&sentence));
     }
-    out.push_str("</section>\n");
+    out.push_str(END_FOLD);
 }
 
-/// One collapsed list per preset of the sessions in which it did nothing, and why. A strategy that rarely acts
-/// looks cheap to run and saves nothing, so its silence is part of the result.
-pub(super) fn idle(out: &mut String, comparison: &Comparison) {
-    let idle = facts::idle(comparison);
-    if idle.is_empty() {
-        return;
-    }
-    open_section(out, "idle");
-    for (line, sentence, nearest) in idle {
-        let _ = writeln!(
-            out,
-            "<details>\n<summary>{} <small>idle {sentence}</small></summary>\n<ul>",
-            text(&line.preset)
-        );
-        for idle in nearest.iter().take(IDLE) {
-            let window = idle.window.map_or(String::new(), |window| {
-                format!("; it would act with a window of {} tokens", grouped(window))
-            });
-            let _ = writeln!(
-                out,
-                "<li><span class=\"path\">{}</span> {}{window}</li>",
-                text(idle.path),
-                text(idle.why)
-            );
+/// A table of all presets, and what its columns mean.
+fn wide_table(out: &mut String, comparison: &Comparison, title: &str, columns: &[Column]) {
+    let lines = lines(comparison);
+    let from = out.len();
+    open_table(out, title, "figures cards");
+    col_heads(out, ["preset"].into_iter().chain(columns.iter().map(|column| column.name)));
+    out.push_str(BODY);
+    preset_rows(out, comparison, 1 + columns.len(), |out, at| {
+        let line = lines[at];
+        row_head(out, name(comparison, line.preset));
+        for column in columns {
+            named(out, column.name, |out| written(out, comparison, &(column.cell)(line)));
         }
-        if let Some(more @ 1..) = nearest.len().checked_sub(IDLE) {
-            let _ =
-                writeln!(out, "<li>and {} more; all of them: --json</li>", grouped(more as u64));
-        }
-        out.push_str("</ul>\n</details>\n");
-    }
-    out.push_str("</section>\n");
-}
-
-fn heads(out: &mut String, comparison: &Comparison, columns: &[Column]) {
-    for column in columns {
-        let meaning = column.meaning(&comparison.reporting);
-        let _ = write!(out, "<th scope=\"col\" title=\"{}\">{}</th>", text(&meaning), column.name);
-    }
-}
-
-fn meanings(out: &mut String, comparison: &Comparison, columns: &[Column]) {
+        out.push_str("</tr>\n");
+    });
+    out.push_str(END_TABLE);
+    let is_doubtful = out[from..].contains('~');
     out.push_str("<dl class=\"meanings\">\n");
     for column in columns {
-        let meaning = column.meaning(&comparison.reporting);
+        let mut meaning = column.meaning(&comparison.reporting);
+        // A mark that is not there needs no words.
+        if let Some(at) = meaning.find("; ~").filter(|_| !is_doubtful) {
+            meaning.truncate(at);
+        }
         let _ = writeln!(out, "<div><dt>{}</dt> <dd>{}</dd></div>", column.name, text(&meaning));
     }
     out.push_str("</dl>\n");
 }
 
-fn cell(out: &mut String, column: &Column, line: Line<'_>, axis: Axis) {
-    named(out, column.name, |out| written(out, &(column.cell)(line), axis));
-}
-
-/// A cell. What is nothing or does not apply steps back, and a fault stands out.
-fn written(out: &mut String, cell: &Cell<'_>, axis: Axis) {
+fn written(out: &mut String, comparison: &Comparison, cell: &Cell<'_>) {
     let (mut class, shown) = match &cell.value {
-        Value::Metric(metric) => return measured(out, metric, axis),
-        Value::Doubted(metric) => {
-            let shown = or_dash(metric.value, |value| format!("{} !", share(value)));
-            ("bad", shown)
-        }
+        Value::Metric(metric) => ("", interval(metric)),
         Value::Share(value) => ("", or_dash(*value, share)),
         Value::AtMost(value) => ("", or_dash(*value, |value| format!("≤ {}", share(value)))),
-        Value::Percent(value) => ("", percent(*value)),
         Value::Part(value) => {
             let (part, shown) = (percent(value.clamp(0.0, 1.0)), percent(*value));
             let _ = write!(out, "<td class=\"bar\" style=\"--part:{part}\">{shown}</td>");
             return;
         }
-        Value::Decimal(value, digits) => {
-            ("", or_dash(*value, |value| format!("{value:.digits$}").replace('-', "−")))
-        }
-        Value::Tokens(tokens) => ("", tokens.map_or_else(|| NONE.to_owned(), short)),
         Value::Count(number) | Value::Faults(number, false) => ("", grouped(*number)),
         Value::Faults(number, true) => ("bad", grouped(*number)),
         Value::Over(sent, calibrated) => {
-            (if *sent > 0 { "bad" } else { "" }, over(*sent, *calibrated))
+            (if *sent > 0 { "bad" } else { "" }, table::over(*sent, *calibrated))
         }
-        Value::Text(words) => ("", text(words).to_string()),
-        Value::Name(name) => ("word", text(name).to_string()),
-        Value::Place(Place::Rank(rank), true) => ("", format!("{rank} ~")),
-        Value::Place(Place::Rank(rank), false) => ("", rank.to_string()),
-        Value::Place(Place::Control | Place::Idle, _) => ("", NONE.to_owned()),
-        Value::Place(Place::Unranked, _) => ("bad", "✗".to_owned()),
+        Value::Name(words) => {
+            let line = comparison.presets.iter().find(|line| line.preset == *words);
+            ("word", line.map_or_else(|| text(words).to_string(), |line| name(comparison, line)))
+        }
+        other => ("", text(&table::written(other)).to_string()),
     };
     if matches!(shown.as_str(), NONE | "0" | "0.0") {
         class = "zero";
@@ -206,4 +222,75 @@ fn written(out: &mut String, cell: &Cell<'_>, axis: Axis) {
     };
     let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
     let _ = write!(out, "<td{class} title=\"{}\">{shown}</td>", text(note));
+}
+
+/// The sessions in which a preset did nothing, and why: those that came nearest to it. A strategy that rarely acts
+/// looks cheap to run and saves nothing, so its silence is part of the result.
+pub(super) fn idle(out: &mut String, comparison: &Comparison) {
+    let idle = facts::idle(comparison);
+    if idle.is_empty() {
+        return;
+    }
+    open_fold(out, "idle", "Sessions in which a preset did nothing");
+    let _ = writeln!(
+        out,
+        "<p class=\"key\">Of each preset up to {IDLE}, those that came nearest to it first; all of them: \
+         <code>--json</code>.</p>\n<dl>"
+    );
+    for (line, sentence, nearest) in idle {
+        let _ = writeln!(
+            out,
+            "<dt>{} <small>idle {sentence}</small></dt>",
+            text(verdict::name(comparison, line))
+        );
+        for idle in nearest.iter().take(IDLE) {
+            let window = idle.window.map_or(String::new(), |window| {
+                format!("; it would act with a window of {} tokens", grouped(window))
+            });
+            let _ = writeln!(
+                out,
+                "<dd><span class=\"path\">{}</span> {}{window}</dd>",
+                text(idle.path),
+                text(idle.why)
+            );
+        }
+    }
+    out.push_str("</dl>\n");
+    out.push_str(END_FOLD);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::fixtures::tiny;
+    use super::*;
+    use crate::first::{Commands, screen};
+    use crate::terminal::Width;
+
+    #[test]
+    fn marks_and_words_are_those_of_the_first_screen() {
+        let mut all = tiny();
+        all.corpus.clusters = 10;
+        // Doing nothing is no option, so that what keeps enough is on the front.
+        all.presets[0].gate.passed = false;
+        all.presets[1].metrics.frr_obs_far.value = Some(0.9);
+        let commands = Commands { named: true, others: None, next: &[] };
+        let screen = screen(&all, Width { text: 80, table: 80 }, commands);
+        let screen = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut page = String::new();
+        section(&mut page, &all);
+        for words in [
+            "~ 7 may be over",
+            "broke rules 2 times",
+            "★ nothing is cheaper and keeps as much",
+            "✗ a provider refuses it",
+            "~ over the window if sizes are scaled to recorded usage",
+            "– not known",
+        ] {
+            assert!(screen.contains(words), "{words}\n{screen}");
+            assert!(page.contains(words), "{words}\n{page}");
+        }
+        for words in ["tie:", "forgets much:", "! word"] {
+            assert!(!page.contains(words), "{words} explains what is not there");
+        }
+    }
 }

@@ -1,10 +1,11 @@
 //! The bill under every price regime: the sign of a saving depends on what a cached token costs.
 
-use super::figures::{NONE, change, share};
+use super::figures::{NONE, share};
 use super::markup::{
-    BODY, END_TABLE, breakable, col_heads, named_td, open_section, open_table, preset_rows,
-    row_head, text,
+    BODY, END_FOLD, END_TABLE, breakable, col_heads, name, named_td, open_fold, open_table,
+    preset_rows, row_head, text,
 };
+use crate::number::change;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{Dollars, PresetLine};
 use std::fmt::Write as _;
@@ -25,11 +26,11 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
     if regimes.is_empty() {
         return;
     }
-    let title = open_section(out, "regimes");
-    out.push_str("<p>The whole bill, relative to no compaction. ");
+    open_fold(out, "regimes", "The bill under every price regime");
+    out.push_str("<p>The whole bill, relative to no compaction: blue where it is less, amber where it is more. ");
     out.push_str(&verdict(comparison, &regimes));
     out.push_str("</p>\n");
-    open_table(out, title, "matrix heat cards");
+    open_table(out, "The bill under every price regime", "heat cards");
     let reported = &comparison.reporting.regime;
     let head = |regime: &&str| {
         let mark = if regime == reported { "<br><small>reported above</small>" } else { "" };
@@ -37,10 +38,13 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
     };
     col_heads(out, ["preset".to_owned()].into_iter().chain(regimes.iter().map(head)));
     out.push_str(BODY);
-    preset_rows(out, comparison, 1 + regimes.len(), |out, at| row(out, &presets[at], &regimes));
+    preset_rows(out, comparison, 1 + regimes.len(), |out, at| {
+        row_head(out, name(comparison, &presets[at]));
+        row(out, &presets[at], &regimes);
+    });
     out.push_str(END_TABLE);
     notes(out, presets, &regimes);
-    out.push_str("</section>\n");
+    out.push_str(END_FOLD);
 }
 
 /// The regimes in the order of the bills, each once.
@@ -87,7 +91,6 @@ fn verdict(comparison: &Comparison, regimes: &[&str]) -> String {
 }
 
 fn row(out: &mut String, line: &PresetLine, regimes: &[&str]) {
-    row_head(out, breakable(&line.preset));
     for regime in regimes {
         let warm = find(line, regime, WARM);
         let Some((dollars, ratio)) = warm.and_then(|dollars| Some((dollars, dollars.ratio?)))
@@ -106,13 +109,18 @@ fn row(out: &mut String, line: &PresetLine, regimes: &[&str]) {
             dollars.n,
             change(ratio)
         );
-        let cold = find(line, regime, COLD).and_then(|dollars| dollars.ratio);
-        if let Some(cold) = cold.filter(|cold| (cold - ratio).abs() >= NOTABLE) {
+        if let Some(cold) = cold(line, regime, ratio) {
             let _ = write!(out, "<br><small>cold {}</small>", change(cold));
         }
         out.push_str("</td>");
     }
     out.push_str("</tr>\n");
+}
+
+/// The ratio with a cold cache, where that is worth a line.
+fn cold(line: &PresetLine, regime: &str, warm: f64) -> Option<f64> {
+    let cold = find(line, regime, COLD)?.ratio?;
+    ((cold - warm).abs() >= NOTABLE).then_some(cold)
 }
 
 /// Color by how far the ratio is from one: three steps to either side.
@@ -138,17 +146,29 @@ fn notes(out: &mut String, presets: &[PresetLine], regimes: &[&str]) {
             (n < sessions).then(|| format!("{} covers {n} of {sessions} sessions", text(regime)))
         })
         .collect();
-    out.push_str(
-        "<p class=\"key\">cold: if it differs by two points or more, with a cold cache at every user turn of the recordings \
-         without times.",
-    );
+    let has_cold = |line: &PresetLine| {
+        let ratio = |regime| find(line, regime, WARM)?.ratio;
+        regimes
+            .iter()
+            .any(|regime| ratio(regime).is_some_and(|warm| cold(line, regime, warm).is_some()))
+    };
+    let mut notes = Vec::new();
+    if presets.iter().any(has_cold) {
+        notes.push(
+            "cold: if it differs by two points or more, with a cold cache at every user turn of the recordings \
+             without times."
+                .to_owned(),
+        );
+    }
     if regimes.contains(&"own") {
-        out.push_str(" own: the prices of each session's own model.");
+        notes.push("own: the prices of each session's own model.".to_owned());
     }
     if !partial.is_empty() {
-        let _ = write!(out, " {}.", partial.join("; "));
+        notes.push(format!("{}.", partial.join("; ")));
     }
-    out.push_str("</p>\n");
+    if !notes.is_empty() {
+        let _ = writeln!(out, "<p class=\"key\">{}</p>", notes.join(" "));
+    }
 }
 
 #[cfg(test)]
@@ -156,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_by_side_and_size() {
+    fn colors_by_side_and_size() {
         let cases = [
             (0.3, "less3"),
             (0.6, "less2"),

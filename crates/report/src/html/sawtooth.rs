@@ -1,6 +1,6 @@
 //! Size of the requests over the calls of one session under one preset: the sawtooth curve.
 //!
-//! The grey line is the session without compaction, marks under the axis say where something fired, a
+//! The gray line is the session without compaction, marks under the axis say where something fired, a
 //! dashed line is the largest request that the provider would accept, a band lies where the recorder itself had
 //! compacted.
 
@@ -54,18 +54,30 @@ impl Scale {
     }
 }
 
+/// What a drawing may hold, by its class.
+pub(super) const LEGEND: [(&str, &str); 7] = [
+    ("size", "under the preset"),
+    ("plain", "without compaction"),
+    ("ceiling", "window"),
+    ("prune", "pruned"),
+    ("fold", "folded"),
+    ("over", "refused as too large"),
+    ("recorder", "after a compaction of the recorder"),
+];
+
 /// Draws the rows of one preset before those without compaction.
 pub(super) fn draw(
     out: &mut String,
-    label: &str,
+    preset: &str,
     rows: &[CallRow],
     plain: Option<&[CallRow]>,
     scale: Scale,
 ) {
     let _ = write!(
         out,
-        "<svg class=\"saw\" viewBox=\"0 0 360 146\" role=\"img\" aria-label=\"{}\">",
-        text(label)
+        "<svg class=\"saw\" viewBox=\"0 0 360 146\" role=\"img\" aria-label=\"Size of the requests under \
+         {}\">",
+        text(preset)
     );
     recorder(out, rows, scale);
     axes(out, scale);

@@ -2,14 +2,16 @@
 //! acted.
 
 use super::details::{Details, Drawn};
-use super::figures::{NONE, change, or_dash, share};
+use super::figures::{NONE, or_dash, share};
 use super::markup::{
-    BODY, END_TABLE, breakable, col_heads, named_td, open_section, open_table, row_head, text,
+    BODY, END_FOLD, END_TABLE, breakable, col_heads, named_td, open_fold, open_table, row_head,
+    text,
 };
 use super::sawtooth::{self, Scale};
 use super::{reader, script};
 use crate::columns::unit;
-use crate::number::{count, decimals, dollars, grouped, percent, short};
+use crate::number::{change, count, decimals, dollars, grouped, percent, short};
+use crate::verdict;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{Known, Score};
 use serde::Serialize;
@@ -65,6 +67,9 @@ const UNDER: [&str; 4] = ["bill", "kept", "input", "reread"];
 /// What the table says of a session under a preset: a class, and a text per column of [`UNDER`].
 type Cells = [String; 1 + UNDER.len()];
 
+/// The class of a row in which something went wrong.
+const BAD: &str = "bad";
+
 /// A preset as the script reads it.
 #[derive(Serialize)]
 struct Under<'a> {
@@ -76,19 +81,28 @@ struct Under<'a> {
 }
 
 /// One row per session: what it is, what it costs as it stands, and what the preset that is chosen makes of it.
-/// Without script that is the first that acted, in the order of the ranking.
-pub(super) fn table(out: &mut String, comparison: &Comparison, places: &Places) {
-    open_section(out, "sessions");
-    let presets = under(comparison);
+/// At first that is the preset that the page opens on.
+pub(super) fn table(
+    out: &mut String,
+    comparison: &Comparison,
+    places: &Places,
+    opening: Option<usize>,
+) {
+    open_fold(out, "sessions", "Sessions");
+    let presets = under(comparison, opening);
     match presets.first() {
         Some(first) => {
+            let mut cells = presets.iter().flat_map(|preset| preset.rows.values());
+            let faults = match cells.any(|cells| cells[0] == BAD) {
+                true => " Red: it sent requests over the window or broke provider rules.",
+                false => "",
+            };
             let _ = writeln!(
                 out,
                 "<p class=\"key\">Under <strong id=\"sessions-under\">{}</strong>, where it changed something. \
                  <strong>bill</strong>: change against none; <strong>kept</strong>: share of what later calls needed of older \
                  results; <strong>input</strong>: tokens of all requests, relative to no compaction; \
-                 <strong>reread</strong>: results that would have to be read again. Red: it sent requests over the \
-                 window or broke provider rules.</p>",
+                 <strong>reread</strong>: results that would have to be read again.{faults}</p>",
                 text(first.name)
             );
         }
@@ -135,12 +149,14 @@ pub(super) fn table(out: &mut String, comparison: &Comparison, places: &Places) 
         let json = serde_json::to_string(&presets).unwrap_or_default();
         out.push_str(&script::data("sessions-data", &json));
     }
-    out.push_str("</section>\n");
+    out.push_str(END_FOLD);
 }
 
-/// The presets that changed something, strategies as they are ranked and then the controls.
-fn under(comparison: &Comparison) -> Vec<Under<'_>> {
-    let order = [comparison.ranked(), comparison.controls()].concat();
+/// The presets that changed something: the one that the page opens on, the other strategies as they are ranked, the
+/// controls.
+fn under(comparison: &Comparison, opening: Option<usize>) -> Vec<Under<'_>> {
+    let mut order = [comparison.ranked(), comparison.controls()].concat();
+    order.sort_by_key(|at| Some(*at) != opening);
     let presets = order.into_iter().filter(|at| *at != comparison.baseline).map(|at| {
         let sessions = 0..comparison.corpus.sessions.len();
         let scores =
@@ -166,7 +182,7 @@ fn cells(comparison: &Comparison, score: &Score) -> Cells {
     let ratio = usd(score).zip(plain.and_then(usd)).filter(|(_, plain)| *plain > 0.0);
     let known = score.known == Known::Everything;
     [
-        if faults(score) > 0 { "bad" } else { "" }.to_owned(),
+        if faults(score) > 0 { BAD } else { "" }.to_owned(),
         or_dash(ratio.map(|(own, plain)| own / plain), change),
         or_dash(score.exam.references.frr_obs_far.value().filter(|_| known), share),
         input(comparison, score),
@@ -198,15 +214,6 @@ pub(super) fn drawings(out: &mut String, comparison: &Comparison, drawn: &[Drawn
     if drawn.is_empty() {
         return 0;
     }
-    open_section(out, "size");
-    let _ = writeln!(
-        out,
-        "<p class=\"key\">Size of each request in {}, over the number of the call. <span class=\"k size\">under the preset</span> <span class=\"k \
-         plain\">without compaction</span> <span class=\"k ceiling\">window</span> <span class=\"k \
-         prune\">pruned</span> <span class=\"k fold\">folded</span> <span class=\"k over\">refused as too \
-         large</span> <span class=\"k recorder\">after a compaction of the recorder</span></p>",
-        text(&unit(&comparison.reporting.estimator))
-    );
     let sessions = 0..comparison.corpus.sessions.len();
     let acted = sessions.filter(|at| acted(comparison, *at).next().is_some()).count();
     let mut blocks: Vec<String> = Vec::new();
@@ -220,6 +227,18 @@ pub(super) fn drawings(out: &mut String, comparison: &Comparison, drawn: &[Drawn
         }
         blocks.push(block);
     }
+    open_fold(out, "size", "Size of the requests, call by call");
+    let _ = write!(
+        out,
+        "<p class=\"key\">Size of each request in {}, over the number of the call.",
+        text(&unit(&comparison.reporting.estimator))
+    );
+    for (class, meaning) in sawtooth::LEGEND {
+        if blocks.iter().any(|block| block.contains(&format!("<path class=\"{class}\""))) {
+            let _ = write!(out, " <span class=\"k {class}\">{meaning}</span>");
+        }
+    }
+    out.push_str("</p>\n");
     if acted > blocks.len() {
         let _ = writeln!(
             out,
@@ -229,7 +248,7 @@ pub(super) fn drawings(out: &mut String, comparison: &Comparison, drawn: &[Drawn
     }
     let room = blocks.len();
     out.extend(blocks);
-    out.push_str("</section>\n");
+    out.push_str(END_FOLD);
     room
 }
 
@@ -257,16 +276,17 @@ fn draw(out: &mut String, drawn: &Drawn, comparison: &Comparison, open: bool) {
         let Some(record) = drawn.records.get(score.preset()) else {
             continue;
         };
-        let preset = &comparison.presets[score.preset()].preset;
+        let preset = verdict::name(comparison, &comparison.presets[score.preset()]);
         let share = input(comparison, score);
         let _ = writeln!(
             out,
-            "<figure>\n<figcaption><strong>{}</strong> input {share}, peak {}</figcaption>",
-            text(preset),
-            short(score.metrics.peak_tokens)
+            "<figure data-file=\"size-{}-{own}\">\n<figcaption><strong>{own}</strong> input {share}, peak \
+             {}</figcaption>",
+            drawn.session + 1,
+            short(score.metrics.peak_tokens),
+            own = text(preset),
         );
-        let label = format!("Size of the requests under {preset}");
-        sawtooth::draw(out, &label, &record.rows, plain, scale);
+        sawtooth::draw(out, preset, &record.rows, plain, scale);
         let _ = writeln!(
             out,
             "<p class=\"small\">{}</p>\n</figure>",

@@ -1,13 +1,15 @@
-//! Cost against retention, one marker per preset, with the front of those that no other strategy beats on
+//! The bill against what is kept, one marker per preset, with the front of those that no other strategy beats on
 //! both.
 
-use super::chart::{position, ticks};
-use super::figures::{per_mille, range, share};
+use super::chart::{position, step};
+use super::figures::{or_dash, per_mille, share};
 use super::labels::place;
-use super::markup::{open_section, svg_text, text};
+use super::markup::{svg_text, text};
+use crate::number::change;
+use crate::verdict;
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
-use foldback_replay::compare::{Metric, Point, PresetLine, Standing};
+use foldback_replay::compare::{Metric, PresetLine, Standing};
 use std::fmt::Write as _;
 
 // The plot inside its drawing, in pixels.
@@ -25,7 +27,7 @@ const LOST: [u64; 10] = [0, 10, 20, 50, 100, 200, 300, 500, 700, 1000];
 
 /// Scales of both axes.
 struct Scale {
-    /// Cost at the left and right end, in thousandths.
+    /// Bills at the left and right end, in thousandths of the one that they are compared with.
     from: u64,
     to: u64,
     /// The largest lost share, in thousandths.
@@ -33,8 +35,8 @@ struct Scale {
 }
 
 impl Scale {
-    fn x(&self, cost: f64) -> u64 {
-        let along = per_mille(cost).clamp(self.from, self.to) - self.from;
+    fn x(&self, bill: f64) -> u64 {
+        let along = per_mille(bill).clamp(self.from, self.to) - self.from;
         LEFT + position(along, self.to - self.from, WIDTH)
     }
 
@@ -45,79 +47,125 @@ impl Scale {
     }
 }
 
+/// What a preset is, in order of the legend: its class, and what the legend says of it.
+#[derive(Clone, Copy, PartialEq)]
+struct Sort(&'static str, &'static str);
+
+const FRONT: Sort = Sort("front", "nothing is cheaper and keeps as much");
+const DOMINATED: Sort = Sort("dominated", "another one costs no more and keeps no less");
+/// Of too few tasks for a front.
+const PRESET: Sort = Sort("preset", "preset");
+const IDLE: Sort = Sort("idle", "never acted");
+const CONTROL: Sort = Sort("control", "control");
+const FAILED: Sort = Sort("failed", "a provider refuses it");
+const SORTS: [Sort; 6] = [FRONT, DOMINATED, PRESET, IDLE, CONTROL, FAILED];
+
 /// A preset in the plot.
 struct Dot<'a> {
     line: &'a PresetLine,
-    standing: Standing<'a>,
+    name: &'a str,
+    bill: &'a Metric,
+    sort: Sort,
     x: u64,
     y: u64,
 }
 
-impl Dot<'_> {
-    fn class(&self) -> &'static str {
-        match self.standing {
-            Standing::Front => "front",
-            Standing::Dominated(_) => "dominated",
-            Standing::Apart if self.line.kind == Kind::Control => "control",
-            Standing::Apart => "failed",
-        }
+/// The bill that the drawing has of a preset: against the base, as the table has it, where that is known for all
+/// sessions, in which retention is measured; else against no compaction.
+fn bill<'a>(comparison: &Comparison, line: &'a PresetLine) -> Option<&'a Metric> {
+    match &line.saving {
+        Some(saving) if is_of_base(comparison) => Some(&saving.ratio),
+        _ => Some(&line.metrics.cost_ratio),
+    }
+    .filter(|bill| bill.value.is_some())
+}
+
+fn is_of_base(comparison: &Comparison) -> bool {
+    comparison.base.as_ref().is_some_and(|base| base.sessions == comparison.corpus.imported)
+}
+
+fn sort(comparison: &Comparison, line: &PresetLine, standing: Standing<'_>) -> Sort {
+    match standing {
+        Standing::Apart if line.kind == Kind::Control => CONTROL,
+        Standing::Apart if !line.gate.passed => FAILED,
+        Standing::Apart => IDLE,
+        _ if !comparison.ranks() => PRESET,
+        Standing::Front => FRONT,
+        Standing::Dominated(_) => DOMINATED,
     }
 }
 
 /// The drawing with its caption.
 pub(super) fn section(out: &mut String, comparison: &Comparison) {
     let presets = &comparison.presets;
-    let points: Vec<Point> = presets.iter().filter_map(PresetLine::point).collect();
+    let points = presets.iter().zip(comparison.standings()).filter_map(|(line, standing)| {
+        let bill = bill(comparison, line)?;
+        let point = (bill.value?, line.metrics.frr_obs_far.value?);
+        Some((line, bill, point, sort(comparison, line, standing)))
+    });
+    let points: Vec<_> = points.collect();
     if points.is_empty() {
         return;
     }
-    let scale = scale(&points);
-    let mut dots: Vec<Dot<'_>> = presets
-        .iter()
-        .zip(comparison.standings())
-        .filter_map(|(line, standing)| {
-            let Point { cost, kept } = line.point()?;
-            Some(Dot { line, standing, x: scale.x(cost), y: scale.y(kept) })
-        })
-        .collect();
+    let scale = scale(&points.iter().map(|(_, _, point, _)| *point).collect::<Vec<_>>());
+    let dot = |(line, bill, (cost, kept), sort)| {
+        let name = verdict::name(comparison, line);
+        Dot { line, name, bill, sort, x: scale.x(cost), y: scale.y(kept) }
+    };
+    let mut dots: Vec<Dot<'_>> = points.into_iter().map(dot).collect();
     // From top to bottom, as they are numbered.
     dots.sort_by_key(|dot| (dot.y, std::cmp::Reverse(dot.x)));
-    open_section(out, "trade");
     let _ = writeln!(
         out,
-        "<figure>\n<div class=\"trade\">\n\
-         <svg class=\"scatter\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"Cost ratio against \
-         FRR-obs-far, one marker per preset; the figures are in the table below\">",
+        "<section id=\"trade\">\n<h2>The bill against what is kept</h2>\n<figure data-file=\"scatter\">\n<div \
+         class=\"trade\">\n<svg class=\"scatter\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"The bill against what is \
+         kept, one marker per preset; the figures are in the table below\">",
         LEFT + WIDTH + 20,
         BOTTOM + 48
     );
-    axes(out, &scale);
-    for dot in &dots {
-        cross(out, dot, &scale);
-    }
-    front(out, &dots);
-    for dot in &dots {
-        marker(out, dot);
-    }
+    axes(out, &scale, comparison);
+    let mut crosses = String::new();
+    dots.iter().for_each(|dot| cross(&mut crosses, dot, &scale));
+    out.push_str(&crosses);
+    let has_stair = front(out, &dots);
+    dots.iter().for_each(|dot| marker(out, dot));
     numbers(out, &dots);
     out.push_str("</svg>\n");
     names(out, &dots);
-    out.push_str("</div>\n<figcaption>Left is cheaper, up keeps more of what only tool results and user messages \
-         had said, and not recently (FRR-obs-far); the vertical axis is stretched towards 100%. <span class=\"m front\">on the \
-         front</span> <span class=\"m dominated\">dominated</span> <span class=\"m control\">control</span> \
-         <span class=\"m failed\">not ranked</span>. Thin lines: 95% intervals, cut off at the axes; the two \
-         are not independent. The front uses the values alone; which pairs tie is shown \
-         below.</figcaption>\n");
-    absent(out, presets);
+    out.push_str(
+        "</div>\n<figcaption>Left is cheaper, up keeps more; the vertical axis is stretched toward 100%.",
+    );
+    for Sort(class, meaning) in
+        SORTS.into_iter().filter(|sort| dots.iter().any(|dot| dot.sort == *sort))
+    {
+        let _ = write!(out, " <span class=\"m {class}\">{meaning}</span>");
+    }
+    if has_stair {
+        out.push_str(" <span class=\"k stair\">the front, by the values alone</span>");
+    }
+    if !crosses.is_empty() {
+        out.push_str(" <span class=\"k cross\">95% intervals, cut off at the axes</span>");
+    }
+    out.push_str("</figcaption>\n");
+    let absent =
+        presets.iter().filter(|line| !dots.iter().any(|dot| std::ptr::eq(dot.line, *line)));
+    let absent: Vec<&str> = absent.map(|line| verdict::name(comparison, line)).collect();
+    if !absent.is_empty() {
+        let _ = writeln!(
+            out,
+            "<p class=\"small\">Without a value for both: {}.</p>",
+            text(&absent.join(", "))
+        );
+    }
     out.push_str("</figure>\n</section>\n");
 }
 
-fn scale(points: &[Point]) -> Scale {
-    let costs = || points.iter().map(|point| per_mille(point.cost));
-    let least = costs().min().unwrap_or(0).min(1000);
-    let most = costs().max().unwrap_or(0).max(1000);
+fn scale(points: &[(f64, f64)]) -> Scale {
+    let bills = || points.iter().map(|(bill, _)| per_mille(*bill));
+    let least = bills().min().unwrap_or(0).min(1000);
+    let most = bills().max().unwrap_or(0).max(1000);
     let room = ((most - least) / 12).max(10);
-    let lost = points.iter().map(|point| 1000 - per_mille(point.kept).min(1000));
+    let lost = points.iter().map(|(_, kept)| 1000 - per_mille(*kept).min(1000));
     let lost = lost.max().unwrap_or(0);
     Scale {
         from: least.saturating_sub(room) / 50 * 50,
@@ -126,22 +174,28 @@ fn scale(points: &[Point]) -> Scale {
     }
 }
 
-fn axes(out: &mut String, scale: &Scale) {
-    for tick in ticks(scale.to - scale.from, 7) {
-        let x = LEFT + position(tick, scale.to - scale.from, WIDTH);
-        let class = if scale.from + tick == 1000 { "whole" } else { "grid" };
+fn axes(out: &mut String, scale: &Scale, comparison: &Comparison) {
+    let step = step(scale.to - scale.from, 7);
+    for tick in (0..=scale.to / step).map(|at| at * step).filter(|tick| *tick >= scale.from) {
+        let ratio = tick as f64 / 1000.0;
+        let x = scale.x(ratio);
+        let class = if tick == 1000 { "whole" } else { "grid" };
         let _ = write!(out, "<path class=\"{class}\" d=\"M{x} {TOP}V{BOTTOM}\"/>");
-        let percent = (scale.from + tick) / 10;
-        svg_text(out, x, BOTTOM + 16, "middle", format_args!("{percent}%"));
+        svg_text(out, x, BOTTOM + 16, "middle", change(ratio));
     }
     for lost in LOST.into_iter().filter(|lost| *lost <= scale.lost) {
         let y = scale.y(1.0 - lost as f64 / 1000.0);
         let _ = write!(out, "<path class=\"grid\" d=\"M{LEFT} {y}h{WIDTH}\"/>");
         svg_text(out, LEFT - 8, y + 4, "end", format_args!("{}%", 100 - lost / 10));
     }
+    let against = match &comparison.base {
+        Some(base) if is_of_base(comparison) && base.preset != "none" => "the bill as recorded",
+        Some(_) if is_of_base(comparison) => "none",
+        _ => "none, over all sessions",
+    };
     let _ = writeln!(
         out,
-        "<text class=\"axis\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">cost, of that without compaction\
+        "<text class=\"axis\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">bill, change against {against}\
          </text><text class=\"axis\" x=\"4\" y=\"12\">kept</text>",
         LEFT + WIDTH / 2,
         BOTTOM + 38
@@ -149,32 +203,35 @@ fn axes(out: &mut String, scale: &Scale) {
 }
 
 fn cross(out: &mut String, dot: &Dot<'_>, scale: &Scale) {
-    let ends = |metric: &Metric| metric.lo.zip(metric.hi);
-    let _ = write!(out, "<path class=\"cross {}\" d=\"", dot.class());
-    if let Some((lo, hi)) = ends(&dot.line.metrics.cost_ratio) {
-        let _ = write!(out, "M{} {}H{}", scale.x(lo), dot.y, scale.x(hi));
+    let ends = |metric: &Metric| metric.lo.zip(metric.hi).filter(|(lo, hi)| lo != hi);
+    let mut path = String::new();
+    if let Some((lo, hi)) = ends(dot.bill) {
+        let _ = write!(path, "M{} {}H{}", scale.x(lo), dot.y, scale.x(hi));
     }
     if let Some((lo, hi)) = ends(&dot.line.metrics.frr_obs_far) {
-        let _ = write!(out, "M{} {}V{}", dot.x, scale.y(lo), scale.y(hi));
+        let _ = write!(path, "M{} {}V{}", dot.x, scale.y(lo), scale.y(hi));
     }
-    out.push_str("\"/>\n");
+    if !path.is_empty() {
+        let _ = writeln!(out, "<path class=\"cross {}\" d=\"{path}\"/>", dot.sort.0);
+    }
 }
 
 /// A stair through the front: between two of its strategies nothing is known to be better than the
-/// cheaper one.
-fn front(out: &mut String, dots: &[Dot<'_>]) {
-    let on = dots.iter().filter(|dot| dot.standing == Standing::Front);
+/// cheaper one. Says whether there is one.
+fn front(out: &mut String, dots: &[Dot<'_>]) -> bool {
+    let on = dots.iter().filter(|dot| dot.sort == FRONT);
     let mut front: Vec<(u64, u64)> = on.map(|dot| (dot.x, dot.y)).collect();
     front.sort_unstable();
     front.dedup();
-    let Some(((x, y), rest)) = front.split_first() else {
-        return;
+    let Some(((x, y), rest @ [_, ..])) = front.split_first() else {
+        return false;
     };
     let _ = write!(out, "<path class=\"stair\" d=\"M{x} {y}");
     for (x, y) in rest {
         let _ = write!(out, "H{x}V{y}");
     }
     out.push_str("\"/>\n");
+    true
 }
 
 /// A number beside each marker, or one list of them where markers coincide; a thin line leads to what stands apart.
@@ -205,7 +262,7 @@ fn numbers(out: &mut String, dots: &[Dot<'_>]) {
 
 /// The names by their numbers, each with its marker.
 fn names(out: &mut String, dots: &[Dot<'_>]) {
-    let longest = dots.iter().map(|dot| dot.line.preset.chars().count()).max().unwrap_or(0);
+    let longest = dots.iter().map(|dot| dot.name.chars().count()).max().unwrap_or(0);
     let (width, height) = (NAMES + 8 * longest as u64, LINE * dots.len() as u64 + 8);
     let _ = writeln!(
         out,
@@ -220,8 +277,8 @@ fn names(out: &mut String, dots: &[Dot<'_>]) {
             "<path class=\"marker {class}\" d=\"{}\"/><text class=\"{class}\" x=\"{NAMES}\" y=\"{}\">{}</text>",
             shape(dot, 34, y),
             y + 4,
-            text(&dot.line.preset),
-            class = dot.class(),
+            text(dot.name),
+            class = dot.sort.0,
         );
     }
     out.push_str("</svg>\n");
@@ -229,48 +286,23 @@ fn names(out: &mut String, dots: &[Dot<'_>]) {
 
 /// The outline of a dot's marker at a place.
 fn shape(dot: &Dot<'_>, x: u64, y: u64) -> String {
-    match dot.class() {
-        "control" => format!("M{} {}h8v8h-8z", x - 4, y - 4),
-        "failed" => format!("M{} {}l8 8m0-8l-8 8", x - 4, y - 4),
+    match dot.sort {
+        FRONT => format!("M{x} {}l1.6 4.7h5l-4 3 1.5 4.7-4.1-2.9-4.1 2.9 1.5-4.7-4-3h5z", y - 7),
+        CONTROL => format!("M{} {}h8v8h-8z", x - 4, y - 4),
+        FAILED => format!("M{} {}l8 8m0-8l-8 8", x - 4, y - 4),
         // A circle, so that all markers are paths and can be styled alike.
         _ => format!("M{} {y}a5 5 0 1 0 10 0a5 5 0 1 0-10 0z", x - 5),
     }
 }
 
 fn marker(out: &mut String, dot: &Dot<'_>) {
-    let (shape, class) = (shape(dot, dot.x, dot.y), dot.class());
-    let _ = write!(
+    let _ = writeln!(
         out,
-        "<path class=\"marker {class}\" d=\"{shape}\"><title>{}: cost {}, kept {}",
-        text(&dot.line.preset),
-        with_interval(&dot.line.metrics.cost_ratio),
-        with_interval(&dot.line.metrics.frr_obs_far)
+        "<path class=\"marker {}\" d=\"{}\"><title>{}: bill {}, kept {}</title></path>",
+        dot.sort.0,
+        shape(dot, dot.x, dot.y),
+        text(dot.name),
+        or_dash(dot.bill.value, change),
+        or_dash(dot.line.metrics.frr_obs_far.value, share)
     );
-    if let Standing::Dominated(by) = dot.standing {
-        let _ = write!(out, "; dominated by {}", text(by));
-    }
-    out.push_str("</title></path>\n");
-}
-
-fn with_interval(metric: &Metric) -> String {
-    let value = metric.value.map_or_else(String::new, share);
-    match range(metric) {
-        Some(range) => format!("{value} ({range})"),
-        None => value,
-    }
-}
-
-fn absent(out: &mut String, presets: &[PresetLine]) {
-    let absent: Vec<&str> = presets
-        .iter()
-        .filter(|line| line.point().is_none())
-        .map(|line| line.preset.as_str())
-        .collect();
-    if !absent.is_empty() {
-        let _ = writeln!(
-            out,
-            "<p class=\"small\">Without a value for both: {}.</p>",
-            text(&absent.join(", "))
-        );
-    }
 }

@@ -102,8 +102,7 @@ fn an_answer_without_a_price_is_counted_apart() {
 /// No provider would have taken what the client had, so nothing was saved by not sending it. In shadow it was taken.
 #[test]
 fn what_the_client_could_not_have_sent_is_counted_apart() {
-    let outgrown =
-        Pair { outgrown: true, ..pair(0, weight(300, 0, true), weight(10, 0, true)) };
+    let outgrown = Pair { outgrown: true, ..pair(0, weight(300, 0, true), weight(10, 0, true)) };
     let mut bill = Bill::default();
     let added = bill.add(Some(&outgrown), Sent::View, &answer(0, 10), OUTPUT);
     assert_eq!(added, Sums { outgrown: 1, ..Sums::default() });

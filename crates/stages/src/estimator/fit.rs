@@ -60,7 +60,7 @@ impl Calibration {
 
 /// A fit that grows call by call.
 ///
-/// A step counts towards κ when no compaction lies in it, both numbers grew, and both calls recorded
+/// A step counts toward κ when no compaction lies in it, both numbers grew, and both calls recorded
 /// a usage (some recorders write zero for a call that was cut off).
 #[derive(Clone, Debug, Default)]
 pub struct Fit {

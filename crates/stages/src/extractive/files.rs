@@ -1,6 +1,6 @@
 //! Files that a tool call reads, creates or modifies.
 //!
-//! Harnesses name their tools alike and their arguments nearly so; what is recognised here are the
+//! Harnesses name their tools alike and their arguments nearly so; what is recognized here are the
 //! common names (`read`, `view`, `write`, `edit`, `str_replace_editor`, `apply_patch`, `bash`, …), whatever
 //! their spelling.
 

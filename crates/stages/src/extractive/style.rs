@@ -26,9 +26,9 @@ pub(super) struct Section {
     pub(super) topic: Topic,
     /// Its heading.
     pub(super) heading: &'static str,
-    /// Per cent of the budget that are kept for it.
+    /// Percent of the budget that are kept for it.
     pub(super) share: u64,
-    /// Per cent of the budget that it may take where other sections leave room.
+    /// Percent of the budget that it may take where other sections leave room.
     pub(super) most: u64,
 }
 

@@ -26,7 +26,7 @@ pub enum Protocol {
     Unknown,
 }
 
-/// An answer that is to be spelt.
+/// An answer that is to be spelled.
 pub(crate) struct Spelling<'a> {
     /// The model that was asked for.
     pub(crate) model: &'a str,

@@ -1,4 +1,4 @@
-//! OpenAI chat completions, <https://platform.openai.com/docs/api-reference/chat>. Reasoning is spelt
+//! OpenAI chat completions, <https://platform.openai.com/docs/api-reference/chat>. Reasoning is spelled
 //! `reasoning_content`, as compatible servers do; OpenAI itself does not send it.
 
 use super::{Spelling, halves};

@@ -1,18 +1,16 @@
 //! The reader: a session walked call by call, what a preset showed of each message, and what the calls needed
 //! that the view no longer had.
 //!
-//! The walks are in the page as JSON in blocks that no browser runs; the page's only script reads them. Without
-//! script, and on paper, the page has the worst of what was forgotten as a list instead. Sessions for which a page
-//! has no room have pages of their own beside it ([`page`]): a page that was opened as a file may not load another,
-//! but a link leads there.
+//! The walks are in the page as JSON in blocks that no browser runs; the page's only script reads them. Sessions for
+//! which a page has no room have pages of their own beside it ([`page`]): a page that was opened as a file may not load
+//! another, but a link leads there.
 
 mod data;
-mod list;
 #[cfg(test)]
 pub(crate) mod tests;
 
 use super::Details;
-use super::markup::{head, text};
+use super::markup::{END_FOLD, head, open_fold, text};
 use super::script;
 use foldback_replay::walk::Walk;
 use std::fmt::Write as _;
@@ -41,8 +39,8 @@ pub(super) fn address(number: usize) -> String {
 }
 
 /// The reader as a section of a page that has [`STYLE`] and [`SCRIPT`]. Walks are taken in their order as long as
-/// they fit. The section names the sessions that are neither in it nor have a page of their own.
-pub(super) fn section(details: &Details) -> Reader {
+/// they fit. The section names the sessions that are neither in it nor have a page of their own. It opens on this preset.
+pub(super) fn section(details: &Details, preset: Option<&str>) -> Reader {
     let room = details.room.unwrap_or(usize::MAX);
     let mut reader = Reader::default();
     let mut taken: Vec<(&Walk, String)> = Vec::new();
@@ -60,42 +58,45 @@ pub(super) fn section(details: &Details) -> Reader {
     }
     left.extend(details.not_walked.iter().map(String::as_str));
     if !taken.is_empty() {
-        write(&mut reader.section, &taken, if details.pages.is_empty() { &left } else { &[] });
+        let left = if details.pages.is_empty() { &left[..] } else { &[] };
+        open_fold(&mut reader.section, "session", "A session, call by call");
+        write(&mut reader.section, &taken, left, preset);
+        reader.section.push_str(END_FOLD);
     }
     reader
 }
 
-/// The section with these walks, naming those that it leaves out.
-fn write(out: &mut String, taken: &[(&Walk, String)], left: &[&str]) {
+/// The reader with these walks, naming those that it leaves out.
+fn write(out: &mut String, taken: &[(&Walk, String)], left: &[&str], preset: Option<&str>) {
     let _ = writeln!(
         out,
-        "<section id=\"reader\" aria-labelledby=\"reader-title\">\n<h2 id=\"reader-title\">A session, call by \
-         call</h2>"
-    );
-    out.push_str(
-        "<div id=\"reader-app\" hidden></div>\n<noscript><p class=\"small\">Walking takes JavaScript; this is \
-         what there is to find.</p>",
+        "<div id=\"reader\" data-preset=\"{}\">\n<div id=\"reader-app\" hidden></div>\n<noscript><p \
+         class=\"small\">Walking takes JavaScript. <code>foldback explain FILE --preset P</code> says what a preset \
+         forgot.</p>",
+        text(preset.unwrap_or_default())
     );
     // Where links of the table lead without script.
     for index in 0..taken.len() {
         let _ = write!(out, "<span id=\"{}\"></span>", address(index).trim_start_matches('#'));
     }
     out.push_str("</noscript>\n");
-    list::list(out, &taken.iter().map(|(walk, _)| *walk).collect::<Vec<_>>());
     omitted(out, taken.len(), left);
     for (index, (_, json)) in taken.iter().enumerate() {
         out.push_str(&script::data(&format!("walk-{index}"), json));
     }
-    out.push_str("</section>\n");
+    out.push_str("</div>\n");
 }
 
 /// A page with one session, which leads back to the address of the report beside it.
 pub fn page(walk: &Walk, report: &str) -> String {
     let script = [script::DOM, SCRIPT, script::EXPORT].concat();
     let mut out = head(&walk.path, &script, STYLE);
-    let _ =
-        writeln!(out, "<nav><a href=\"{}#sessions\">All sessions</a></nav>\n<main>", text(report));
-    write(&mut out, &[(walk, data::json(walk))], &[]);
+    let _ = writeln!(
+        out,
+        "<nav><a href=\"{}#sessions\">All sessions</a></nav>\n<main>\n<h1>A session, call by call</h1>",
+        text(report)
+    );
+    write(&mut out, &[(walk, data::json(walk))], &[], None);
     let _ = writeln!(out, "</main>\n<script>{script}</script>\n</body>\n</html>");
     out
 }
@@ -107,8 +108,8 @@ fn omitted(out: &mut String, taken: usize, left: &[&str]) {
     }
     let _ = writeln!(
         out,
-        "<details class=\"small\">\n<summary>{taken} of {} sessions are in this page; all of them: \
-         <code>--reader-all</code>, or one: <code>foldback explain FILE --preset P</code></summary>\n<ul>",
+        "<details class=\"small\">\n<summary>{taken} of {} sessions in which a preset acted are in this page; all of \
+         them: <code>--reader-all</code>, or one: <code>foldback explain FILE --preset P</code></summary>\n<ul>",
         taken + left.len()
     );
     for path in left {

@@ -6,7 +6,7 @@ const STATES = [
   { name: "kept", sign: "●" },
   { name: "truncated", sign: "✂" },
   { name: "cleared", sign: "□" },
-  { name: "summarised", sign: "Σ" },
+  { name: "summarized", sign: "Σ" },
   { name: "dropped", sign: "✕" },
 ];
 

@@ -80,7 +80,7 @@ fn nothing_recorded_becomes_markup() {
             firing.stage = hostile.to_owned();
         }
     }
-    let inside = section(&details(vec![walk.clone()], &[hostile])).section;
+    let inside = section(&details(vec![walk.clone()], &[hostile]), Some(hostile)).section;
     for (page, scripts) in [(page(&walk, hostile), 2), (inside, 1)] {
         assert_eq!(page.matches("<script").count(), scripts);
         assert_eq!(page.matches("<img").count(), 0);
@@ -139,7 +139,7 @@ fn sessions_that_do_not_fit_are_named() {
     large.path = "large.jsonl".to_owned();
     large.messages[0].excerpt = "x".repeat(ROOM);
     let mut three = details(vec![walk(), large.clone(), walk()], &["other.jsonl"]);
-    let Reader { section: out, walked } = section(&three);
+    let Reader { section: out, walked } = section(&three, None);
     assert_eq!(walked, [0, 2]);
     assert!(out.contains("2 of 4 sessions"), "{}", &out[out.len() - 3_000..]);
     for path in ["large.jsonl", "other.jsonl"] {
@@ -147,20 +147,9 @@ fn sessions_that_do_not_fit_are_named() {
     }
     assert_eq!(blocks(&out, "type=\"application/json\"").len(), 2);
     three.pages = [(1, "report-sessions/2.html".to_owned())].into();
-    assert!(!section(&three).section.contains("2 of 4"), "they have pages of their own");
+    assert!(!section(&three, None).section.contains("2 of 4"), "they have pages of their own");
     three.room = None;
-    assert_eq!(section(&three).walked, [0, 1, 2], "whoever asks for them gets them");
-    let none = section(&details(vec![large], &[]));
+    assert_eq!(section(&three, None).walked, [0, 1, 2], "whoever asks for them gets them");
+    let none = section(&details(vec![large], &[]), None);
     assert!(none.section.is_empty(), "no walk fits, so there is no reader");
-}
-
-#[test]
-fn paper_and_pages_without_script_have_the_worst_as_a_list() {
-    let out = section(&details(vec![walk()], &[])).section;
-    let list = &out[out.find("rd-static").unwrap()..out.find("<script").unwrap()];
-    let expected = "call 10 edits src/auth/token.rs; `fn token() {` left the view at call 8 (clear); last seen 9 \
-                calls ago in message 2 (read result)";
-    assert!(list.contains(expected), "{list}");
-    assert!(list.contains("Nothing was forgotten under idle."), "{list}");
-    assert_eq!(list.matches("<li>").count(), 2, "one lost result is told once");
 }

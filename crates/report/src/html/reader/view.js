@@ -13,14 +13,7 @@ class Reader {
     this.selected = null;
     this.build();
     app.hidden = false;
-    root.classList.add("rd-on");
-    if (!this.visit()) this.open(0);
-    addEventListener("hashchange", () => this.visit());
-    document.addEventListener("click", (event) => {
-      // A link to where the address is already changes nothing that a browser would tell of.
-      const link = event.target.closest?.('a[href^="#session="]');
-      if (link?.hash === location.hash) this.visit();
-    });
+    if (!this.visit()) this.open(0, root.dataset.preset);
     addEventListener("resize", () => this.draw());
     document.addEventListener("keydown", (event) => this.key(event));
   }
@@ -38,6 +31,7 @@ class Reader {
     });
     this.preset = make("select", { id: "rd-preset", onchange: () => this.choose(Number(this.preset.value)) });
     this.chart = make("div", { class: "rd-chart" });
+    this.drawn = make("span");
     this.range = make("input", {
       type: "range", min: 0, value: 0, "aria-label": "Call", oninput: () => this.go(Number(this.range.value)),
     });
@@ -75,9 +69,7 @@ class Reader {
       make("div", { class: "rd-bar" }, label("Session", this.session), label("Preset", this.preset)),
       make("div", { class: "rd-bar rd-search" }, label("Search", this.query), ...this.hitButtons, this.found),
       this.chart,
-      make("p", { class: "key" }, svgButton(() => [...this.chart.children]), " Tokens of each request",
-        ...[["size", "sent"], ["plain", "without compaction"], ["ceiling", "window"], ["prune", "pruning"], ["fold", "fold"], ["over", "needed something forgotten"]]
-          .map(([name, text]) => make("span", { class: `k ${name}` }, text))),
+      make("p", { class: "key" }, svgButton(() => [...this.chart.children], () => `session-${this.track.preset}`), " Tokens of each request ", this.drawn),
       make("div", { class: "rd-bar rd-move" },
         button("◀", "one call back (k)", "k", () => this.go(this.view.call - 1)),
         this.range,
@@ -276,17 +268,19 @@ class Reader {
       svg.append(make("path", { class: "grid", d: `M${left} ${y(tokens)}H${width - right}` }),
         make("text", { x: left - 4, y: y(tokens) + 3, "text-anchor": "end" }, tokens < 1000 ? tokens : `${Math.round(tokens / 1000)}k`));
     }
-    svg.append(make("path", { class: "plain", d: line(walk.plain) }));
-    if (track.window && track.window <= peak) {
-      svg.append(make("path", { class: "ceiling", d: `M${left} ${y(track.window)}H${width - right}` }));
-    }
+    const parts = [
+      ["plain", "without compaction", line(walk.plain)],
+      ["ceiling", "window", track.window && track.window <= peak ? `M${left} ${y(track.window)}H${width - right}` : ""],
+      ["size", "sent", line(track.tokens)],
+      ["prune", "pruning", marks(of(false), "v7")],
+      ["fold", "fold", marks(of(true), "l4 8h-8z")],
+      ["over", "needed something forgotten", track.missedCalls.map((call) => `M${x(call).toFixed(1)} ${foot + 12}v5`).join("")],
+    ].filter(([, , path]) => path !== "");
+    this.drawn.replaceChildren(...parts.map(([name, meaning]) => make("span", { class: `k ${name}` }, meaning)));
     svg.append(
-      make("path", { class: "size", d: line(track.tokens) }),
-      make("path", { class: "prune", d: marks(of(false), "v7") }),
-      make("path", { class: "fold", d: marks(of(true), "l4 8h-8z") }),
-      make("path", { class: "over", d: track.missedCalls.map((call) => `M${x(call).toFixed(1)} ${foot + 12}v5`).join("") }),
+      ...parts.map(([name, , path]) => make("path", { class: name, d: path })),
       make("path", { class: "rd-cursor", d: `M${x(view.call)} ${top - 6}V${height - 12}` }),
-      make("text", { x: Math.min(Math.max(x(view.call), left + 14), width - 28), y: height - 1, "text-anchor": "middle", class: "rd-at" }, `call ${view.call}`));
+      make("text", { x: Math.min(Math.max(x(view.call), left + 14), width - 28), y: height - 3, "text-anchor": "middle", class: "rd-at" }, `call ${view.call}`));
     this.chart.replaceChildren(svg);
   }
 
@@ -312,9 +306,9 @@ class Reader {
       make("span", { class: "rd-all" }, ` All ${plural(walk.calls, "call")}: ${totals(walk, track)}.`),
       ...track.broken.filter(([call]) => call === view.call).map(([, text]) => make("p", { class: "bad" }, text)));
     const counts = view.counts();
-    this.legend.replaceChildren(...STATES.map((state, at) =>
-      make("span", { class: `rd-tag rd-${state.name}` }, `${state.sign} ${number(counts[at])} ${state.name}`)),
-      make("span", { class: "rd-tag rd-new" }, `+ ${number(view.length - view.fresh)} new`));
+    const tags = [...STATES.map(({ name, sign }, at) => [name, sign, counts[at]]), ["new", "+", view.length - view.fresh]];
+    this.legend.replaceChildren(...tags.filter(([, , count]) => count > 0).map(([name, sign, count]) =>
+      make("span", { class: `rd-tag rd-${name}` }, `${sign} ${number(count)} ${name}`)));
     this.stripe();
     this.side.replaceChildren(...[this.pickedBox(), this.firedBox(), this.missedBox(), this.writtenBox(), this.worstBox()].filter(Boolean));
   }
@@ -450,10 +444,10 @@ class Reader {
     canvas.width = width;
     const context = canvas.getContext("2d");
     const style = getComputedStyle(this.app);
-    const colours = STATES.map((state) => style.getPropertyValue(`--rd-${state.name}`).trim());
+    const colors = STATES.map((state) => style.getPropertyValue(`--rd-${state.name}`).trim());
     const each = width / Math.max(1, this.view.length);
     for (let message = 0; message < this.view.length; message += 1) {
-      context.fillStyle = colours[this.view.states[message]];
+      context.fillStyle = colors[this.view.states[message]];
       context.fillRect(message * each, 0, Math.max(1, each - (each > 3 ? 1 : 0)), canvas.height);
     }
   }
@@ -465,5 +459,27 @@ class Reader {
   }
 }
 
+/** A reader is built when it is first seen, so that it knows how wide it is. */
+function offerReader(root) {
+  const fold = root.closest("details");
+  let reader = null;
+  const show = () => { reader ??= new Reader(root, document.getElementById("reader-app")); };
+  const visit = () => {
+    if (!location.hash.startsWith("#session=")) return;
+    if (fold) fold.open = true;
+    if (reader) reader.visit();
+    else show();
+  };
+  visit();
+  if (!fold || fold.open) show();
+  fold?.addEventListener("toggle", show);
+  addEventListener("hashchange", visit);
+  document.addEventListener("click", (event) => {
+    // A link to where the address is already changes nothing that a browser would tell of.
+    const link = event.target.closest?.('a[href^="#session="]');
+    if (link?.hash === location.hash) visit();
+  });
+}
+
 const readerRoot = document.getElementById("reader");
-if (readerRoot) new Reader(readerRoot, document.getElementById("reader-app"));
+if (readerRoot) offerReader(readerRoot);

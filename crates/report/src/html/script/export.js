@@ -62,13 +62,12 @@ function download(name, text) {
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }
 
-/** A button that downloads the drawings that `find` gives. */
-function svgButton(find) {
+/** A button that downloads the drawings that `find` gives, under the name that `file` gives. */
+function svgButton(find, file) {
   return toolButton("SVG", "Download this figure as SVG", () => {
     const drawings = find();
-    const label = drawings[0].getAttribute("aria-label") ?? "figure";
-    const name = label.toLowerCase().replace(/[^a-z0-9]+/g, "-").slice(0, 60).replace(/^-|-$/g, "");
-    download(`foldback-${name || "figure"}.svg`, svgOf(drawings, label));
+    const name = file().replace(/[^\w.-]+/g, "-");
+    download(`foldback-${name}.svg`, svgOf(drawings, drawings[0].getAttribute("aria-label")));
   });
 }
 
@@ -150,7 +149,7 @@ async function copy(text) {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    const area = make("textarea", { class: "skip" });
+    const area = make("textarea", { class: "away" });
     area.value = text;
     const before = document.activeElement;
     document.body.append(area);
@@ -163,7 +162,7 @@ async function copy(text) {
 }
 
 for (const figure of document.querySelectorAll("figure")) {
-  figure.querySelector("figcaption")?.append(" ", svgButton(() => [...figure.querySelectorAll("svg")]));
+  figure.querySelector("figcaption")?.append(" ", svgButton(() => [...figure.querySelectorAll("svg")], () => figure.dataset.file));
 }
 for (const table of document.querySelectorAll(".wide > table")) {
   table.parentElement.before(make("div", { class: "tools" },

@@ -32,6 +32,7 @@ class Sessions {
     });
     table.classList.add("sorts");
     this.build();
+    if (presets.length > 0) this.lead(presets[0].name);
     this.body.addEventListener("click", (event) => this.click(event));
     this.told();
   }
@@ -57,11 +58,16 @@ class Sessions {
         cell.textContent = cells[place] ?? "–";
         cell.className = `under ${flag}`;
       });
-      const link = row.querySelector("a[data-reader]");
-      if (link) link.setAttribute("href", `${link.dataset.reader}&${new URLSearchParams({ preset: name })}`);
     });
+    this.lead(name);
     document.getElementById("sessions-under").textContent = name;
     if (this.column >= 0) this.order();
+  }
+
+  /** The links to the reader lead to this preset. */
+  lead(preset) {
+    const which = new URLSearchParams({ preset });
+    for (const link of this.body.querySelectorAll("a[data-reader]")) link.href = `${link.dataset.reader}&${which}`;
   }
 
   /** Up, down, and as listed. */

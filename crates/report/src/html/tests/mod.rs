@@ -4,8 +4,12 @@ pub(crate) mod fixtures;
 mod large;
 
 use super::reader::tests::allowed_script;
-use super::{Details, Walked, comparison};
+use super::{Details, Most, Walked, comparison, to_walk};
 use fixtures::{drawn, tiny};
+use foldback_replay::availability::Share;
+use foldback_replay::compare::{Metric, Outcome, Saving, Score};
+use foldback_replay::study::Exam;
+use std::sync::Arc;
 
 /// A page without its own script, which is always the same.
 fn without_script(page: &str) -> String {
@@ -38,8 +42,47 @@ fn a_page_with_walks_allows_the_script_of_the_reader_alone() {
     assert!(allowed_script(&page).contains("class Reader"));
     let scripts: Vec<&str> = page.matches("<script").collect();
     assert_eq!(scripts.len(), 3, "the walk and the table, which are data, and the script");
-    assert!(page.contains("<a href=\"#reader\">"));
+    assert!(page.contains("A session, call by call"));
     assert!(page.contains("z/&lt;long&gt;.jsonl"));
+}
+
+#[test]
+fn the_reader_opens_on_the_preset_of_the_verdict_where_it_forgot_most() {
+    let mut three = tiny();
+    let session = three.corpus.sessions[0].clone();
+    three.corpus.sessions.push(session);
+    let score = |session, preset, forgotten: Option<u64>| {
+        let mut exam = Exam::default();
+        let kept = 100 - forgotten.unwrap_or(0);
+        exam.references.frr_obs_far = Share { kept, needed: 100 };
+        let mut outcome = Outcome { exam: Arc::new(exam), ..Outcome::default() };
+        outcome.metrics.compactions = u64::from(forgotten.is_some());
+        outcome.rereads = forgotten.unwrap_or(0);
+        Score::new(session, preset, outcome)
+    };
+    // By session, what each of two presets forgot. Of the one that keeps more, the second has most.
+    let forgotten = [[Some(2), Some(20)], [Some(5), None], [None, Some(90)]];
+    let scores = forgotten.into_iter().enumerate().map(|(session, [most, least])| {
+        let scores = [score(session, 0, None), score(session, 1, most), score(session, 2, least)];
+        Box::from(scores) as _
+    });
+    three.scores = scores.collect();
+    for (preset, rank, ratio) in [(1, 2, 0.9), (2, 1, 0.5)] {
+        let line = &mut three.presets[preset];
+        line.rank = Some(rank);
+        line.triggered = 2;
+        line.gate.passed = true;
+        let ratio = Metric { value: Some(ratio), ..Metric::default() };
+        line.saving = Some(Saving { ratio: ratio.clone(), usd: ratio });
+    }
+    assert_eq!(to_walk(&three, Most::Calls(1_000)), (vec![1, 0, 2], Vec::new()));
+    let details = Details {
+        walks: vec![Walked { session: 1, walk: crate::explain::tests::walk() }],
+        ..Details::default()
+    };
+    let page = comparison(&three, &details);
+    assert!(page.contains("<div id=\"reader\" data-preset=\"clear&lt;b&gt;\">"), "{page}");
+    assert!(page.contains("<strong id=\"sessions-under\">clear&lt;b&gt;</strong>"), "{page}");
 }
 
 #[test]
@@ -86,8 +129,5 @@ fn an_empty_comparison_is_a_page_too() {
     none.scores.clear();
     none.presets.clear();
     let page = comparison(&none, &Details::default());
-    assert!(
-        page.contains("<h2>Costs and what is kept</h2>")
-            && !page.contains("Context over the calls")
-    );
+    assert!(page.contains("<h2>Presets</h2>") && !page.contains("Size of the requests"));
 }

@@ -13,7 +13,7 @@ pub enum Item {
     Keep(u32),
     /// A record of the source in a changed form (JSON text).
     Changed(u32, String),
-    /// A new record, laid out like its neighbours.
+    /// A new record, laid out like its neighbors.
     New(Value),
 }
 

@@ -17,7 +17,7 @@ pub enum Change {
 
 /// Applies `changes` one after the other (so pointers see the result of earlier changes) and leaves
 /// every byte that they do not concern as it was. A new member takes over the spacing of its
-/// neighbours.
+/// neighbors.
 ///
 /// # Errors
 ///
