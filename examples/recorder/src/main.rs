@@ -1,7 +1,7 @@
 //! Records the sessions of `examples/sessions`.
 //!
 //! Each script of `scripts/` is the part of an agent: what it says and which tools it calls. The tools
-//! really run, on a copy of the code base in `project/`: edits change files, tests pass or fail. What
+//! really run, on a copy of a code base in `projects/`: edits change files, tests pass or fail. What
 //! would differ from run to run (ids, times, folders, durations) comes from a seed or is made equal, so
 //! that the same scripts give the same bytes.
 //!
@@ -56,10 +56,17 @@ fn all(check: bool) -> Result<bool, String> {
             fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         let script =
             script::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
-        let format = formats::by_name(&script.header("format"))
+        for key in ["project", "folder"] {
+            if script.header(key).is_empty() {
+                return Err(format!("{}: the script has no `{key}:`", path.display()));
+            }
+        }
+        let folder = script.header("folder");
+        let format = formats::by_name(&script.header("format"), folder.clone())
             .ok_or(format!("{}: `format:` names no format", path.display()))?;
-        let workspace =
-            tools::Workspace::copy_of(&home.join("project")).map_err(|error| error.to_string())?;
+        let project = home.join("projects").join(script.header("project"));
+        let workspace = tools::Workspace::copy_of(&project, folder)
+            .map_err(|error| format!("{}: {error}", project.display()))?;
         let recording = record::run(&script, &format, &workspace)
             .map_err(|error| format!("{}: {error}", path.display()))?;
         let written = format.write(&recording);

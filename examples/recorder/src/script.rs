@@ -1,6 +1,7 @@
 //! The scripts: what the agent says and which tools it calls, as plain text.
 //!
-//! A script opens with `key: value` lines. Then come turns and steps:
+//! A script opens with `key: value` lines; `project` is a folder of `projects/`, `folder` where it seems to be in the
+//! recording. Then come turns and steps:
 //!
 //! ```text
 //! @user pause 41m          a user message; the pause before it is optional

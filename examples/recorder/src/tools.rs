@@ -6,13 +6,12 @@ use std::process::Command;
 use std::{fs, io};
 use tempfile::TempDir;
 
-/// Where the code base seems to be in the recordings.
-pub const ROOT: &str = "/workspace/stockroom";
-
 /// A copy of the code base, removed when dropped.
 #[derive(Debug)]
 pub struct Workspace {
     root: PathBuf,
+    /// Where it seems to be in the recording.
+    shown: String,
     _folder: TempDir,
 }
 
@@ -54,11 +53,11 @@ pub enum Failure {
 }
 
 impl Workspace {
-    /// Copies `project` to a new folder.
-    pub fn copy_of(project: &Path) -> io::Result<Self> {
+    /// Copies `project` to a new folder that recordings call `shown`.
+    pub fn copy_of(project: &Path, shown: String) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix("foldback-recorder-").tempdir()?;
         copy(project, folder.path())?;
-        Ok(Self { root: folder.path().canonicalize()?, _folder: folder })
+        Ok(Self { root: folder.path().canonicalize()?, shown, _folder: folder })
     }
 
     /// Runs a tool. An error means that the recorder itself could not go on.
@@ -162,7 +161,7 @@ impl Workspace {
             .output()?;
         let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
         text.push_str(&String::from_utf8_lossy(&output.stderr));
-        let mut lines = settle(&text, &self.root.to_string_lossy());
+        let mut lines = settle(&text, &self.root.to_string_lossy(), &self.shown);
         for filter in filters {
             lines = through(lines, filter)?;
         }
@@ -174,10 +173,10 @@ impl Workspace {
 
 /// Takes out what differs from run to run and between versions of Python: the folder, durations, and
 /// the lines that underline a place in a traceback.
-fn settle(text: &str, root: &str) -> Vec<String> {
+fn settle(text: &str, root: &str, shown: &str) -> Vec<String> {
     text.lines()
         .filter(|line| !line.contains('^') || !line.chars().all(|c| matches!(c, ' ' | '^' | '~')))
-        .map(|line| duration(&line.replace(root, ROOT)))
+        .map(|line| duration(&line.replace(root, shown)))
         .collect()
 }
 

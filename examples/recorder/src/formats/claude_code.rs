@@ -4,7 +4,7 @@ use super::{Format, absolute};
 use crate::record::{Call, Recording, Usage};
 use crate::script::Tool;
 use crate::seed::{Seed, time};
-use crate::tools::{Found, Outcome, ROOT};
+use crate::tools::{Found, Outcome};
 use serde_json::{Value, json};
 
 const VERSION: &str = "2.1.62";
@@ -74,7 +74,7 @@ impl<'a> Writer<'a> {
             blocks.push((json!({"type": "text", "text": call.text}), None));
         }
         for action in &call.actions {
-            let (name, input) = self.format.wording.call(&action.tool);
+            let (name, input) = self.format.call(&action.tool);
             let id = format!("toolu_01{}", self.seed.base58(22));
             blocks.push((
                 json!({"type": "tool_use", "id": id, "name": name, "input": input}),
@@ -105,8 +105,40 @@ impl<'a> Writer<'a> {
             if !outcome.ok {
                 block["is_error"] = json!(true);
             }
-            let extra = json!({"toolUseResult": structured(&action.tool, outcome, &action.shown), "sourceToolAssistantUUID": uuid});
+            let extra = json!({"toolUseResult": self.structured(&action.tool, outcome, &action.shown), "sourceToolAssistantUUID": uuid});
             self.push("user", action.ended, json!({"role": "user", "content": [block]}), extra);
+        }
+    }
+
+    /// The second, structured copy of a result that the client keeps for its screen.
+    fn structured(&self, tool: &Tool, outcome: &Outcome, shown: &str) -> Value {
+        match (&outcome.found, tool) {
+            (Found::Lines(lines, total), Tool::Read { path, .. }) => {
+                json!({"type": "text", "file": {
+                    "filePath": absolute(&self.format.root, path),
+                    "content": lines.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n"),
+                    "numLines": lines.len(),
+                    "startLine": lines.first().map_or(1, |(number, _)| *number),
+                    "totalLines": total,
+                }})
+            }
+            (Found::Hits(hits), _) => {
+                json!({"mode": "content", "numFiles": 0, "filenames": [], "content": shown, "numLines": hits.len()})
+            }
+            (Found::Paths(paths), _) => {
+                json!({"filenames": paths, "durationMs": 6, "numFiles": paths.len(), "truncated": false})
+            }
+            (Found::Output(text, 0), _) => {
+                json!({"stdout": text, "stderr": "", "interrupted": false, "isImage": false})
+            }
+            (Found::Changed, Tool::Edit { path, hunk }) => {
+                let (old, new) = Tool::replacement(hunk);
+                json!({"filePath": absolute(&self.format.root, path), "oldString": old, "newString": new, "userModified": false, "replaceAll": false})
+            }
+            (Found::Changed, Tool::Write { path, text }) => {
+                json!({"type": "create", "filePath": absolute(&self.format.root, path), "content": text})
+            }
+            _ => json!(format!("Error: {shown}")),
         }
     }
 
@@ -114,7 +146,7 @@ impl<'a> Writer<'a> {
     fn push(&mut self, kind: &str, at: u64, message: Value, extra: Value) -> String {
         let uuid = self.seed.uuid();
         let mut line = json!({
-            "parentUuid": self.parent, "isSidechain": false, "userType": "external", "cwd": ROOT,
+            "parentUuid": self.parent, "isSidechain": false, "userType": "external", "cwd": self.format.root,
             "sessionId": self.session, "version": VERSION, "gitBranch": "main", "type": kind, "message": message,
         });
         if let (Some(line), Value::Object(extra)) = (line.as_object_mut(), extra) {
@@ -137,34 +169,4 @@ fn usage(usage: &Usage) -> Value {
         "cache_creation": {"ephemeral_5m_input_tokens": written, "ephemeral_1h_input_tokens": 0},
         "output_tokens": usage.output, "service_tier": "standard",
     })
-}
-
-/// The second, structured copy of a result that the client keeps for its screen.
-fn structured(tool: &Tool, outcome: &Outcome, shown: &str) -> Value {
-    match (&outcome.found, tool) {
-        (Found::Lines(lines, total), Tool::Read { path, .. }) => json!({"type": "text", "file": {
-            "filePath": absolute(path),
-            "content": lines.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n"),
-            "numLines": lines.len(),
-            "startLine": lines.first().map_or(1, |(number, _)| *number),
-            "totalLines": total,
-        }}),
-        (Found::Hits(hits), _) => {
-            json!({"mode": "content", "numFiles": 0, "filenames": [], "content": shown, "numLines": hits.len()})
-        }
-        (Found::Paths(paths), _) => {
-            json!({"filenames": paths, "durationMs": 6, "numFiles": paths.len(), "truncated": false})
-        }
-        (Found::Output(text, 0), _) => {
-            json!({"stdout": text, "stderr": "", "interrupted": false, "isImage": false})
-        }
-        (Found::Changed, Tool::Edit { path, hunk }) => {
-            let (old, new) = Tool::replacement(hunk);
-            json!({"filePath": absolute(path), "oldString": old, "newString": new, "userModified": false, "replaceAll": false})
-        }
-        (Found::Changed, Tool::Write { path, text }) => {
-            json!({"type": "create", "filePath": absolute(path), "content": text})
-        }
-        _ => json!(format!("Error: {shown}")),
-    }
 }

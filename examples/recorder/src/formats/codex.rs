@@ -4,7 +4,7 @@ use super::Format;
 use crate::record::{Call, Recording};
 use crate::seed::{Seed, time};
 use crate::tokens;
-use crate::tools::{Failure, Found, Outcome, ROOT};
+use crate::tools::{Failure, Found, Outcome};
 use serde_json::{Value, json};
 
 /// OpenAI caches prefixes in blocks of this many tokens.
@@ -87,7 +87,7 @@ impl<'a> Writer<'a> {
             first,
             "session_meta",
             json!({
-                "id": session, "timestamp": time::show(first), "cwd": ROOT, "originator": "codex-tui",
+                "id": session, "timestamp": time::show(first), "cwd": self.format.root, "originator": "codex-tui",
                 "cli_version": "0.140.0", "source": "cli", "thread_source": "user", "model_provider": "local",
                 "base_instructions": {"text": INSTRUCTIONS}, "git": {"commit_hash": commit, "branch": "main"},
             }),
@@ -104,7 +104,8 @@ impl<'a> Writer<'a> {
             );
             if index == 0 {
                 let text = format!(
-                    "<environment_context>\n  <cwd>{ROOT}</cwd>\n  <shell>bash</shell>\n</environment_context>"
+                    "<environment_context>\n  <cwd>{}</cwd>\n  <shell>bash</shell>\n</environment_context>",
+                    self.format.root,
                 );
                 self.push(turn.at + 1, "response_item", message("user", "input_text", &text));
             }
@@ -112,7 +113,7 @@ impl<'a> Writer<'a> {
                 turn.at + 2,
                 "turn_context",
                 json!({
-                    "turn_id": id, "cwd": ROOT, "approval_policy": "on-request",
+                    "turn_id": id, "cwd": self.format.root, "approval_policy": "on-request",
                     "sandbox_policy": {"type": "workspace-write"}, "model": model, "effort": "medium", "summary": "auto",
                 }),
             );
@@ -169,7 +170,7 @@ impl<'a> Writer<'a> {
         let mut outputs = Vec::new();
         for action in &call.actions {
             let id = format!("call_{}", self.seed.base62(24));
-            let (name, input) = self.format.wording.call(&action.tool);
+            let (name, input) = self.format.call(&action.tool);
             let (item, output) = if input.is_string() {
                 (
                     json!({"type": "custom_tool_call", "status": "completed", "call_id": id, "name": name, "input": input}),

@@ -10,7 +10,7 @@ mod wording;
 use crate::record::Recording;
 use crate::script::Tool;
 use crate::tokens;
-use crate::tools::{Outcome, ROOT};
+use crate::tools::Outcome;
 use serde_json::Value;
 use wording::Wording;
 
@@ -19,6 +19,8 @@ use wording::Wording;
 pub struct Format {
     /// Ending of the file's name.
     pub extension: &'static str,
+    /// Where the code base seems to be.
+    root: String,
     wording: Wording,
     call_tokens: fn(&str, &Value) -> u64,
     /// Wraps a result that is worded.
@@ -35,6 +37,7 @@ impl Format {
     ) -> Self {
         Self {
             extension,
+            root: String::new(),
             wording: Wording::of(wording),
             call_tokens: |name, input| tokens::count(name) + tokens::count(&input.to_string()),
             wrap: |_, text| text,
@@ -42,15 +45,20 @@ impl Format {
         }
     }
 
+    /// Name and input of a call.
+    fn call(&self, tool: &Tool) -> (String, Value) {
+        self.wording.call(tool, &self.root)
+    }
+
     /// Tokens of a call's name and arguments.
     pub fn call_tokens(&self, tool: &Tool) -> u64 {
-        let (name, input) = self.wording.call(tool);
+        let (name, input) = self.call(tool);
         (self.call_tokens)(&name, &input)
     }
 
     /// A result as the model is shown it.
     pub fn shown(&self, tool: &Tool, outcome: &Outcome) -> String {
-        (self.wrap)(outcome, self.wording.shown(tool, outcome))
+        (self.wrap)(outcome, self.wording.shown(tool, outcome, &self.root))
     }
 
     /// The file.
@@ -59,20 +67,21 @@ impl Format {
     }
 }
 
-/// The format that a script asks for.
-pub fn by_name(name: &str) -> Option<Format> {
-    match name {
-        "claude-code" => Some(claude_code::format()),
-        "codex" => Some(codex::format()),
-        "opencode" => Some(opencode::format()),
-        "pydantic-ai" => Some(pydantic_ai::format()),
-        _ => None,
-    }
+/// The format that a script asks for, for a code base that seems to be at `root`.
+pub fn by_name(name: &str, root: String) -> Option<Format> {
+    let format = match name {
+        "claude-code" => claude_code::format(),
+        "codex" => codex::format(),
+        "opencode" => opencode::format(),
+        "pydantic-ai" => pydantic_ai::format(),
+        _ => return None,
+    };
+    Some(Format { root, ..format })
 }
 
 /// A path of the project as an absolute one.
-fn absolute(path: &str) -> String {
-    if path.is_empty() { ROOT.to_owned() } else { format!("{ROOT}/{path}") }
+fn absolute(root: &str, path: &str) -> String {
+    if path.is_empty() { root.to_owned() } else { format!("{root}/{path}") }
 }
 
 /// A command line with the program and the filters behind it.

@@ -4,7 +4,7 @@ use super::{Format, purpose};
 use crate::record::{Action, Call, Recording, Usage};
 use crate::script::Tool;
 use crate::seed::Seed;
-use crate::tools::{Found, ROOT};
+use crate::tools::Found;
 use serde_json::{Value, json};
 
 /// Millionths of a cent per token: plain input, cache read, cache write, output.
@@ -77,7 +77,7 @@ impl<'a> Writer<'a> {
         let title = recording.script.header.get("title").cloned().unwrap_or_default();
         let document = json!({
             "info": {
-                "id": self.session, "slug": "steady-otter", "projectID": project, "directory": ROOT, "title": title,
+                "id": self.session, "slug": "steady-otter", "projectID": project, "directory": self.format.root, "title": title,
                 "version": "1.14.30", "time": {"created": created, "updated": updated},
             },
             "messages": messages,
@@ -101,7 +101,7 @@ impl<'a> Writer<'a> {
             parts.push(self.part(&id, call.ended, body));
         }
         for action in &call.actions {
-            let (name, input) = self.format.wording.call(&action.tool);
+            let (name, input) = self.format.call(&action.tool);
             let body = json!({
                 "type": "tool", "callID": format!("toolu_01{}", self.seed.base58(22)),
                 "tool": name, "state": state(action, &input),
@@ -113,7 +113,7 @@ impl<'a> Writer<'a> {
         json!({
             "info": {
                 "parentID": parent, "role": "assistant", "mode": "build", "agent": "build",
-                "path": {"cwd": ROOT, "root": ROOT}, "cost": cost, "tokens": tokens, "modelID": self.model,
+                "path": {"cwd": self.format.root, "root": self.format.root}, "cost": cost, "tokens": tokens, "modelID": self.model,
                 "providerID": "anthropic", "time": {"created": call.started, "completed": call.done()},
                 "finish": finish, "id": id, "sessionID": self.session,
             },

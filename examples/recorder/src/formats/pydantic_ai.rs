@@ -64,7 +64,7 @@ impl<'a> Writer<'a> {
             parts.push(json!({"content": call.text, "id": null, "part_kind": "text"}));
         }
         for action in &call.actions {
-            let (name, input) = self.format.wording.call(&action.tool);
+            let (name, input) = self.format.call(&action.tool);
             let id = format!("call_{}", self.seed.base62(24));
             parts.push(json!({
                 "tool_name": name, "args": input.to_string(), "tool_call_id": id, "id": null, "part_kind": "tool-call",

@@ -3,7 +3,7 @@
 
 use super::{absolute, command, purpose};
 use crate::script::{Side, Tool};
-use crate::tools::{Failure, Found, Outcome, ROOT};
+use crate::tools::{Failure, Found, Outcome};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ impl Wording {
     }
 
     /// Name and input of a call.
-    pub fn call(&self, tool: &Tool) -> (String, Value) {
+    pub fn call(&self, tool: &Tool, root: &str) -> (String, Value) {
         let key = match tool {
             Tool::Read { lines: Some(_), .. } => "read-lines",
             Tool::Read { .. } => "read",
@@ -39,12 +39,12 @@ impl Wording {
             Tool::Write { .. } => "write",
         };
         let call = &self.0["call"][key];
-        (call[0].as_str().unwrap_or_default().to_owned(), input(&call[1], &words(tool)))
+        (call[0].as_str().unwrap_or_default().to_owned(), input(&call[1], &words(tool, root)))
     }
 
     /// A result as the model is shown it.
-    pub fn shown(&self, tool: &Tool, outcome: &Outcome) -> String {
-        let mut words = words(tool);
+    pub fn shown(&self, tool: &Tool, outcome: &Outcome, root: &str) -> String {
+        let mut words = words(tool, root);
         let mut body: Vec<String> = Vec::new();
         let key = match &outcome.found {
             Found::Lines(lines, total) => {
@@ -59,7 +59,7 @@ impl Wording {
                 let mut before = "";
                 for (path, number, text) in hits {
                     let mut words = line(*number, text);
-                    words.extend([("path", path.clone()), ("absolute", absolute(path))]);
+                    words.extend([("path", path.clone()), ("absolute", absolute(root, path))]);
                     body.push(self.fill(if path == before { "hit" } else { "first-hit" }, &words));
                     before = path;
                 }
@@ -68,7 +68,7 @@ impl Wording {
             }
             Found::Paths(paths) => {
                 for path in paths {
-                    let words = [("path", path.clone()), ("absolute", absolute(path))];
+                    let words = [("path", path.clone()), ("absolute", absolute(root, path))];
                     body.push(self.fill("path", &words.into()));
                 }
                 words.insert("paths", paths.len().to_string());
@@ -119,11 +119,15 @@ fn line(number: usize, text: &str) -> Words {
     .into()
 }
 
-fn words(tool: &Tool) -> Words {
-    let mut words = Words::from([("root", ROOT.to_owned())]);
+fn words(tool: &Tool, root: &str) -> Words {
+    let mut words = Words::from([("root", root.to_owned())]);
     let mut at = |path: &str| {
         let behind = if path.is_empty() { String::new() } else { format!(" {path}") };
-        words.extend([("path", path.to_owned()), ("absolute", absolute(path)), ("in", behind)]);
+        words.extend([
+            ("path", path.to_owned()),
+            ("absolute", absolute(root, path)),
+            ("in", behind),
+        ]);
     };
     match tool {
         Tool::Read { path, .. }

@@ -1,0 +1,3 @@
+"""A container port by the minute."""
+
+__version__ = "2.3.0"

@@ -1,0 +1,3 @@
+"""An archive of electricity meters."""
+
+__version__ = "1.7.2"
