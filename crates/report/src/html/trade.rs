@@ -70,18 +70,17 @@ struct Dot<'a> {
     y: u64,
 }
 
-/// The bill that the drawing has of a preset: against the base, as the table has it, where that is known for all
-/// sessions, in which retention is measured; else against no compaction.
-fn bill<'a>(comparison: &Comparison, line: &'a PresetLine) -> Option<&'a Metric> {
+/// The bill that the drawing has of a preset, over all sessions, as what is kept: against the bill as recorded where the
+/// table has that; else against no compaction, for which the table leaves out sessions that do not fit.
+fn bill<'a>(comparison: &Comparison, line: &'a PresetLine) -> &'a Metric {
     match &line.saving {
-        Some(saving) if is_of_base(comparison) => Some(&saving.ratio),
-        _ => Some(&line.metrics.cost_ratio),
+        Some(saving) if is_as_recorded(comparison) => &saving.ratio,
+        _ => &line.metrics.cost_ratio,
     }
-    .filter(|bill| bill.value.is_some())
 }
 
-fn is_of_base(comparison: &Comparison) -> bool {
-    comparison.base.as_ref().is_some_and(|base| base.sessions == comparison.corpus.imported)
+fn is_as_recorded(comparison: &Comparison) -> bool {
+    comparison.base.as_ref().is_some_and(|base| base.preset != "none")
 }
 
 fn sort(comparison: &Comparison, line: &PresetLine, standing: Standing<'_>) -> Sort {
@@ -99,7 +98,7 @@ fn sort(comparison: &Comparison, line: &PresetLine, standing: Standing<'_>) -> S
 pub(super) fn section(out: &mut String, comparison: &Comparison) {
     let presets = &comparison.presets;
     let points = presets.iter().zip(comparison.standings()).filter_map(|(line, standing)| {
-        let bill = bill(comparison, line)?;
+        let bill = bill(comparison, line);
         let point = (bill.value?, line.metrics.frr_obs_far.value?);
         Some((line, bill, point, sort(comparison, line, standing)))
     });
@@ -188,10 +187,9 @@ fn axes(out: &mut String, scale: &Scale, comparison: &Comparison) {
         let _ = write!(out, "<path class=\"grid\" d=\"M{LEFT} {y}h{WIDTH}\"/>");
         svg_text(out, LEFT - 8, y + 4, "end", format_args!("{}%", 100 - lost / 10));
     }
-    let against = match &comparison.base {
-        Some(base) if is_of_base(comparison) && base.preset != "none" => "the bill as recorded",
-        Some(_) if is_of_base(comparison) => "none",
-        _ => "none, over all sessions",
+    let against = match is_as_recorded(comparison) {
+        true => "the bill as recorded",
+        false => "none, over all sessions",
     };
     let _ = writeln!(
         out,
@@ -212,7 +210,7 @@ fn cross(out: &mut String, dot: &Dot<'_>, scale: &Scale) {
         let _ = write!(path, "M{} {}V{}", dot.x, scale.y(lo), scale.y(hi));
     }
     if !path.is_empty() {
-        let _ = writeln!(out, "<path class=\"cross {}\" d=\"{path}\"/>", dot.sort.0);
+        let _ = writeln!(out, "<path class=\"cross\" d=\"{path}\"/>");
     }
 }
 

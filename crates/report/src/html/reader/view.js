@@ -27,7 +27,8 @@ class Reader {
     this.blocks.forEach((block, index) => {
       // The path stands first in the block; the rest is read when the session is chosen.
       const path = JSON.parse(/"path":("(?:[^"\\]|\\.)*")/.exec(block.textContent)[1]);
-      this.session.append(make("option", { value: index }, path));
+      // A list cuts what is too long at its end, which is what tells sessions apart.
+      this.session.append(make("option", { value: index, title: path }, path.length > 40 ? `…${path.slice(-39)}` : path));
     });
     this.preset = make("select", { id: "rd-preset", onchange: () => this.choose(Number(this.preset.value)) });
     this.chart = make("div", { class: "rd-chart" });

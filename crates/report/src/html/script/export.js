@@ -85,33 +85,21 @@ function cellText(node) {
   return out.replace(/\s+/g, " ").trim();
 }
 
-/** The rows of a table as they are shown, heads and body. */
+/** The rows of a table as they are shown, the head first, and which columns are words. */
 function linesOf(table) {
+  const [head, ...body] = [...table.rows].filter((row) => !row.hidden);
+  const first = body.find((row) => row.cells.length === head.cells.length);
+  const left = [...head.cells].map((_, at) => at === 0 || (first?.cells[at].classList.contains("word") ?? false));
   const line = (row) => [...row.cells].map((cell) => ({ text: cellText(cell), span: cell.colSpan }));
-  const shown = [...table.rows].filter((row) => !row.hidden);
-  const isHead = (row) => row.parentElement === table.tHead;
-  const body = shown.filter((row) => !isHead(row)).map(line);
-  const heads = shown.filter(isHead).map(line);
-  const columns = Math.max(...heads.map((cells) => cells.reduce((sum, cell) => sum + cell.span, 0)));
-  const first = [...table.rows].find((row) => !isHead(row) && row.cells.length === columns);
-  const left = Array.from({ length: columns }, (_, at) => at === 0 || (first?.cells[at].classList.contains("word") ?? false));
-  return { heads, body, columns, left };
+  return { head: line(head), body: body.map(line), left };
 }
 
 function markdownOf(table) {
-  const { heads, body, columns, left } = linesOf(table);
+  const { head, body, left } = linesOf(table);
   const escaped = (text) => text.replace(/[\\|*_`<>[\]#~]/g, "\\$&");
-  const wide = (cells) => cells.flatMap((cell) => [cell.text, ...Array(cell.span - 1).fill(null)]);
-  const row = (cells) => `| ${cells.join(" | ")} |`;
-  // Markdown has one line of headings: a group's name goes before those of its columns.
-  const spread = (cells) => {
-    let group = "";
-    return cells.flatMap((cell) => { group = cell.text; return Array(cell.span).fill(group); });
-  };
-  const names = heads.map(spread);
-  const head = Array.from({ length: columns }, (_, at) => escaped(names.map((line) => line[at] ?? "").filter(Boolean).join(" ")));
-  const rule = left.map((is) => (is ? "---" : "---:"));
-  return [row(head), row(rule), ...body.map((cells) => row(wide(cells).map((text) => escaped(text ?? ""))))].join("\n") + "\n";
+  const row = (cells) => `| ${cells.flatMap(({ text, span }) => [escaped(text), ...Array(span - 1).fill("")]).join(" | ")} |`;
+  const rule = `| ${left.map((is) => (is ? "---" : "---:")).join(" | ")} |`;
+  return [row(head), rule, ...body.map(row)].join("\n") + "\n";
 }
 
 const LATEX = {
@@ -119,28 +107,19 @@ const LATEX = {
   "^": "\\textasciicircum{}", "~": "\\textasciitilde{}", "<": "\\textless{}", ">": "\\textgreater{}", "|": "\\textbar{}",
   "`": "\\textasciigrave{}", '"': "''", "[": "{[}", "]": "{]}", "*": "{*}",
   "−": "$-$", "–": "--", "≤": "$\\leq$", "≥": "$\\geq$", "×": "$\\times$", "✗": "$\\times$", "★": "$\\star$", "…": "\\ldots{}", "→": "$\\rightarrow$",
+  "▲": "$\\blacktriangle$", "▼": "$\\blacktriangledown$", "△": "$\\triangle$", "▽": "$\\triangledown$",
 };
-const latexText = (text) => text.replace(/[\\{}$&#%_^~<>|`"[\]*−–≤≥×✗★…→]/g, (sign) => LATEX[sign]);
+const latexText = (text) => text.replace(/[\\{}$&#%_^~<>|`"[\]*−–≤≥×✗★…→▲▼△▽]/g, (sign) => LATEX[sign]);
 
 function latexOf(table) {
-  const { heads, body, columns, left } = linesOf(table);
-  const cell = ({ text, span }, at) => (span === 1 ? latexText(text) : `\\multicolumn{${span}}{${at === 0 ? "l" : "c"}}{${latexText(text)}}`);
+  const { head, body, left } = linesOf(table);
+  const cell = ({ text, span }) => (span === 1 ? latexText(text) : `\\multicolumn{${span}}{l}{${latexText(text)}}`);
   const row = (cells) => `${cells.map(cell).join(" & ")} \\\\`;
-  const lines = ["% \\usepackage{booktabs}", `\\begin{tabular}{${left.map((is) => (is ? "l" : "r")).join("")}}`, "\\toprule"];
-  for (const cells of heads) {
-    lines.push(row(cells));
-    let at = 1;
-    for (const { span } of cells) {
-      if (span > 1) lines.push(`\\cmidrule(lr){${at}-${at + span - 1}}`);
-      at += span;
-    }
-  }
-  lines.push("\\midrule");
-  for (const cells of body) {
-    if (cells[0].span === columns) lines.push("\\midrule");
-    lines.push(row(cells));
-  }
-  return [...lines, "\\bottomrule", "\\end{tabular}"].join("\n") + "\n";
+  const lines = body.flatMap((cells) => (cells.length === 1 ? ["\\midrule", row(cells)] : [row(cells)]));
+  return [
+    "% \\usepackage{booktabs,amssymb}", `\\begin{tabular}{${left.map((is) => (is ? "l" : "r")).join("")}}`, "\\toprule", row(head), "\\midrule",
+    ...lines, "\\bottomrule", "\\end{tabular}",
+  ].join("\n") + "\n";
 }
 
 /** Copies a text; where the browser has no clipboard for pages, by way of a selection. */
@@ -168,5 +147,5 @@ for (const table of document.querySelectorAll(".wide > table")) {
   table.parentElement.before(make("div", { class: "tools" },
     "Copy as ",
     toolButton("Markdown", "Copy this table as Markdown", () => copy(markdownOf(table))),
-    toolButton("LaTeX", "Copy this table as LaTeX, with booktabs", () => copy(latexOf(table)))));
+    toolButton("LaTeX", "Copy this table as LaTeX, with booktabs and amssymb", () => copy(latexOf(table)))));
 }
