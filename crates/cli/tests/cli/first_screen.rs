@@ -189,6 +189,34 @@ fn presets_that_are_named_are_told_apart_in_words() {
     }
 }
 
+/// The bill as recorded where that is known, no compaction where this fits in more sessions.
+#[test]
+fn the_base_is_the_one_that_is_known_for_more_sessions() {
+    let folder = tempfile::tempdir().unwrap();
+    let three = planted(folder.path(), 3);
+    for number in [0, 1] {
+        let path = format!("{three}/planted-{number}.jsonl");
+        let text = std::fs::read_to_string(&path).unwrap();
+        let lines = text.lines().map(|line| {
+            let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
+            if let Some(message) = line["message"].as_object_mut() {
+                message.remove("usage");
+            }
+            line.to_string() + "\n"
+        });
+        std::fs::write(&path, lines.collect::<String>()).unwrap();
+    }
+    for (window, told) in [
+        ("200k", "\nbase: none, $0."),
+        // Every session has a request that does not fit.
+        ("16k", " a session, in the 1 of 3 sessions where it is known\n"),
+    ] {
+        let args = ["compare", &three, "--preset", "none", "--max-output", "2k", "--window"];
+        let screen = at(80, &[&args[..], &[window]].concat()).done().stdout;
+        assert!(screen.contains(told), "{screen}");
+    }
+}
+
 /// What a file fixed beforehand is answered first: by its own outcome and margin.
 #[test]
 fn an_experiment_is_told_with_its_outcome() {
