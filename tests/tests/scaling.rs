@@ -9,7 +9,6 @@ use foldback_formats::convert::{convert, writable};
 use foldback_formats::{Session, View};
 use foldback_live::follow::{Followed, Received, identity};
 use foldback_replay::index::Index;
-use foldback_replay::recorder::rereads;
 use foldback_replay::replay_with;
 use foldback_tests::{options, strategy};
 use serde_json::{Value, json};
@@ -237,28 +236,6 @@ fn four_times_the_messages_take_four_times_the_room() {
             assert!(four as f64 <= most, "{name} as {}: {once} bytes became {four}", format.id);
         }
     }
-}
-
-/// What was read again is looked for among what is like it.
-#[test]
-fn what_is_read_again_takes_the_steps_of_what_is_alike() {
-    let counted = |n: usize| {
-        let mut lines = Lines::begun();
-        for number in 0..n {
-            let id = format!("c{number}");
-            lines.answer(&format!("m{number}"), &[call(&id, number % (n / 2))]);
-            lines.user("u", &result(&id, number));
-        }
-        let session = &foldback_formats::read(lines.text().as_bytes(), None).unwrap()[0];
-        let before = work::counted();
-        let found = rereads(session, &*options(200_000, 20_000).measure);
-        let again = found.windows.iter().flat_map(|window| &window.results);
-        let again = again.filter(|result| result.reread.is_some()).count();
-        (work::counted() - before, again)
-    };
-    let ((once, _), (four, again)) = (counted(250), counted(1_000));
-    assert!(again >= 500 && once >= 250, "{again} read again, {once} steps");
-    assert!(four <= 5 * once, "{once} steps became {four}");
 }
 
 #[test]

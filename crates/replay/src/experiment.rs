@@ -30,12 +30,10 @@ pub struct Experiment {
     /// Window in tokens; the sessions' own when zero.
     pub window: u64,
     /// Output limit in tokens.
-    #[serde(alias = "output")]
     pub max_output: u64,
     /// Model whose limits apply.
     pub model: Option<String>,
     /// Estimator that reports.
-    #[serde(alias = "measure")]
     pub estimator: String,
     /// Who writes the summaries, as `--summarizer` takes it; the strategies' own choice when not given.
     pub summarizer: Option<String>,

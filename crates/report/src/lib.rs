@@ -12,7 +12,6 @@ pub mod json;
 pub mod parts;
 pub mod plan;
 pub mod recommend;
-pub mod rereads;
 pub mod rows;
 pub mod schema;
 pub mod table;

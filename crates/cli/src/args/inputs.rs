@@ -74,25 +74,11 @@ pub(crate) struct OutArgs {
     /// File to write; standard output by default.
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// The old name of `--out`.
-    #[arg(long, hide = true, conflicts_with = "out", value_parser = no_number)]
-    output: Option<PathBuf>,
 }
 
 impl OutArgs {
     pub(crate) fn path(&self) -> Option<&Path> {
-        self.out.as_deref().or(self.output.as_deref())
-    }
-}
-
-/// A path, but not a bare number: `--output 32000` is meant as tokens.
-fn no_number(text: &str) -> Result<PathBuf, String> {
-    match text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_') {
-        false => Ok(PathBuf::from(text)),
-        true => Err(format!(
-            "this is the old name of --out and takes a path; for a limit in tokens use --max-output {text}, for a file \
-             of that name --out {text}"
-        )),
+        self.out.as_deref()
     }
 }
 
@@ -100,7 +86,7 @@ fn no_number(text: &str) -> Result<PathBuf, String> {
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct EstimatorArgs {
     /// Estimator for all reported token counts, the same for every preset.
-    #[arg(long, alias = "measure", value_name = "ESTIMATOR", default_value = "o200k")]
+    #[arg(long, value_name = "ESTIMATOR", default_value = "o200k")]
     pub(crate) estimator: String,
 }
 
@@ -134,7 +120,7 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "N", value_parser = a_window)]
     pub(crate) window: Option<u64>,
     /// Output limit in tokens.
-    #[arg(long, alias = "output-limit", value_name = "N", value_parser = tokens)]
+    #[arg(long, value_name = "N", value_parser = tokens)]
     pub(crate) max_output: Option<u64>,
     /// Model whose limits apply instead of the recorded one.
     #[arg(long, value_name = "MODEL")]

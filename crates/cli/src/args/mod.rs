@@ -172,8 +172,6 @@ pub(crate) enum Command {
     Mcp(Mcp),
     /// List the presets, or show one with all its values and their sources.
     Presets(Presets),
-    /// Measure what agents really read again after recorded compactions, compared with what they read twice anyway.
-    Rereads(Rereads),
     /// Find the preset and the parameters that meet a budget on recorded sessions, as one strategy file.
     Recommend(Recommend),
     /// Score a part of a corpus, on one machine of many; `compare --scores` puts the parts together.
@@ -207,7 +205,6 @@ impl Command {
         let (paths, out): (Vec<&Option<PathBuf>>, Option<&Path>) = match self {
             Self::Compare(args) => (vec![&args.json, &args.html, &args.rows], None),
             Self::Inspect(args) => (vec![&args.json], None),
-            Self::Rereads(args) => (vec![&args.json], None),
             Self::Tune(args) => (vec![&args.json, &args.toml], None),
             Self::Compact(args) => (Vec::new(), args.out.path()),
             Self::Convert(args) => (Vec::new(), Some(&args.output)),
@@ -402,21 +399,6 @@ pub(crate) struct Presets {
     /// Print the list as JSON, for programs.
     #[arg(long, conflicts_with = "name")]
     pub(crate) json: bool,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Rereads {
-    #[command(flatten)]
-    pub(crate) corpus: CorpusArgs,
-    /// Calls after a compaction that the table per session covers: 5, 10, 20, or `end` for all up to
-    /// the next compaction.
-    #[arg(long, value_name = "K", default_value = "20")]
-    pub(crate) within: String,
-    #[command(flatten)]
-    pub(crate) estimator: EstimatorArgs,
-    /// Write all results as JSON (`-` is standard output).
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]

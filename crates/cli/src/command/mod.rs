@@ -15,7 +15,6 @@ mod man;
 mod mcp;
 mod presets;
 mod recommend;
-mod rereads;
 mod schema;
 pub(crate) mod score;
 #[cfg(feature = "serve")]
@@ -43,7 +42,6 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
         Command::Mcp(_) => Err(Error::left_out("`foldback mcp`", "mcp")),
         Command::Presets(args) => presets::run(&args),
         Command::Recommend(args) => recommend::run(&args),
-        Command::Rereads(args) => rereads::run(&args),
         Command::Score(args) => score::run(&args),
         Command::Schema(args) => schema::run(&args),
         #[cfg(feature = "serve")]

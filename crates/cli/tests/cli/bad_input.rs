@@ -308,12 +308,11 @@ fn nothing_is_written_half() {
     assert!(ran.stderr.contains("no/such/folder"), "{}", ran.stderr);
 }
 
-/// `--out` was called `--output`, which still is a path.
 #[test]
 fn what_is_written_goes_where_any_name_of_the_flag_says() {
     let folder = tempfile::tempdir().unwrap();
     let good = write(folder.path(), "good.json", session());
-    let written = ["-o", "--out", "--output"].map(|flag| {
+    let written = ["-o", "--out"].map(|flag| {
         let out = folder.path().join(flag);
         let path = out.to_str().unwrap();
         let ran = foldback(&["compact", &good, "--preset", "tunacode-local", flag, path]);

@@ -330,8 +330,7 @@ fn the_next_command_does_what_it_says() {
 /// Tables of the other commands.
 #[test]
 fn other_tables_break_nothing_either() {
-    let runs: [&[&str]; 3] = [
-        &["rereads", "examples/sessions"],
+    let runs: [&[&str]; 2] = [
         &[
             "compare",
             "examples/sessions",

@@ -22,7 +22,6 @@ mod page;
 mod presets;
 mod provenance;
 mod real_sessions;
-mod rereads;
 mod scores;
 mod selection;
 #[cfg(feature = "serve")]

@@ -212,18 +212,6 @@ impl Index {
         (reference != u32::MAX).then_some(reference as usize)
     }
 
-    /// The parts of a message of the log, each with the references in it.
-    pub(crate) fn references_of(
-        &self,
-        ordinal: usize,
-    ) -> impl Iterator<Item = (LogPart, Vec<u32>)> {
-        let parts = 0..self.first[ordinal + 1] - self.first[ordinal];
-        parts.map(move |part| {
-            let at = (ordinal, part);
-            (at, self.references_among(self.part(at)))
-        })
-    }
-
     /// The references, by their index in [`Index::asked`], among identifiers; ascending.
     pub(crate) fn references_among(&self, ids: &[Id]) -> Vec<u32> {
         let mut found: Vec<u32> = ids

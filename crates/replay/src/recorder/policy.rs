@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Largest mean relative error with which a policy counts as found.
-pub const FITS: f64 = 0.10;
+const FITS: f64 = 0.10;
 
 /// A policy that drops something is only believed if it takes this share off the error of sending
 /// everything, and at least [`LEAST_GAIN`] of it: short sessions fit many policies alike.

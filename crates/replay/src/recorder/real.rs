@@ -1,6 +1,6 @@
 //! The probe on real recordings; ignored where they are not beside the project.
 
-use super::{Policy, policy, rereads};
+use super::{Policy, policy};
 use crate::ReplayOptions;
 use foldback_core::Limits;
 use foldback_core::conversation::StageRole;
@@ -32,29 +32,6 @@ fn the_recorders_policies_are_what_is_known_of_them() {
         let error = found.error(expected).unwrap();
         assert!(error * 100.0 <= percent, "{file}: {error}");
         assert_eq!((found.marked, found.unmarked.len()), (marked, 0), "{file}");
-    }
-}
-
-#[foldback_needs::sessions]
-#[test]
-fn every_marked_compaction_has_an_aftermath_or_is_counted_as_silent() {
-    // file, compactions, of them silent, dropped results at the first
-    let cases = [
-        ("claude-code/packmind-1compact.jsonl", 1, 0, 76),
-        ("opencode/nimbus-82msg-pruned.json", 1, 0, 51),
-        ("gemini-cli/gemini-cli-contents-trajectory.json", 1, 1, 0),
-    ];
-    for (file, compactions, silent, dropped) in cases {
-        let bytes = std::fs::read(sessions().join(file)).unwrap();
-        let session = foldback_formats::read(&bytes, None).unwrap().remove(0);
-        let found = rereads(&session, &o200k());
-        let first = found.windows.iter().find(|window| !window.control);
-        let results = first.map_or(0, |window| window.results.len());
-        assert_eq!(
-            (found.compactions, found.silent, results),
-            (compactions, silent, dropped),
-            "{file}"
-        );
     }
 }
 

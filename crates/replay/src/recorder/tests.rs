@@ -3,12 +3,10 @@
 use super::totals::Total;
 use super::*;
 use crate::acted::session;
-use crate::stats::Bootstrap;
-use foldback_core::log::{EntryKind, Marker, Message, Part, PartKind, Role, Usage};
+use foldback_core::log::{Message, Part, PartKind, Role, Usage};
 use foldback_core::stage::Estimator;
-use foldback_core::view::PartPos;
 use foldback_formats::Session;
-use foldback_formats::session::{Boundary, Cleared};
+use foldback_formats::session::Boundary;
 use foldback_stages::estimator::o200k;
 use serde_json::json;
 use std::sync::Arc;
@@ -24,10 +22,6 @@ fn boundary(before: usize, kind: &str) -> Boundary {
     }
 }
 
-fn summary(id: &str, text: &str) -> Message {
-    Message::user(id, text).as_entry(EntryKind::Summary)
-}
-
 /// One call of a tool and its result.
 fn step(number: usize, tool: &str, arguments: serde_json::Value, result: &str) -> [Message; 2] {
     let id = format!("call-{number}");
@@ -38,15 +32,6 @@ fn step(number: usize, tool: &str, arguments: serde_json::Value, result: &str) -
         ),
         Message::tool(format!("r{number}"), &id, tool, result),
     ]
-}
-
-fn read(number: usize, path: &str, result: &str) -> [Message; 2] {
-    step(number, "Read", json!({ "file_path": path }), result)
-}
-
-fn edit(number: usize, path: &str, old: &str) -> [Message; 2] {
-    let arguments = json!({ "file_path": path, "old_string": old, "new_string": "done" });
-    step(number, "Edit", arguments, "ok")
 }
 
 fn bash(number: usize, command: &str, result: &str) -> [Message; 2] {
@@ -205,268 +190,8 @@ fn totals_show_the_policy_over_sessions_of_a_model() {
     assert_eq!(found, expected);
 }
 
-/// What was planted: a.rs is read again before it is edited, beta_two is in the summary, E0425 is used
-/// without looking, gamma_three comes from the user, lib.rs is read twice for no need.
-fn compacted() -> Session {
-    let mut messages = vec![Message::user("u", "please fix it")];
-    messages.extend(read(0, "/w/src/a.rs", "fn alpha_one() {}\nfn alpha_two() {}"));
-    messages.extend(read(1, "/w/src/b.rs", "fn beta_two() {}"));
-    messages.extend(bash(2, "cargo test", "error E0425 here"));
-    messages.extend(bash(3, "grep -rn three src", "gamma_three"));
-    messages.extend(read(4, "/w/src/lib.rs", "mod first_module;"));
-    messages.push(summary("sum", "so far: beta_two was changed"));
-    messages.extend(read(5, "src/a.rs", "fn alpha_one() {}\nfn alpha_two() {}"));
-    messages.extend(edit(6, "/w/src/new.rs", "fn alpha_one() {}"));
-    messages.extend(bash(7, "grep beta_two", "nothing"));
-    messages.extend(bash(8, "rustc --explain E0425", "nothing"));
-    messages.push(Message::user("v", "look at gamma_three"));
-    messages.extend(bash(9, "grep gamma_three", "nothing"));
-    messages.extend(bash(10, "cat /w/src/lib.rs", "mod first_module;"));
-    let mut session = session(messages);
-    session.boundaries.push(boundary(11, "summary"));
-    session
-}
-
-/// Id; the calls that needed it, read it again, used it from elsewhere.
-type Found<'a> = (&'a str, Option<usize>, Option<usize>, Option<usize>);
-
-fn found(aftermath: &Aftermath) -> Vec<Found<'_>> {
-    let rows = aftermath.results.iter();
-    rows.map(|row| (row.id.as_str(), row.needed, row.reread, row.elsewhere)).collect()
-}
-
-#[test]
-fn what_was_dropped_needed_and_read_again() {
-    let rereads = rereads(&compacted(), &o200k());
-    assert_eq!((rereads.compactions, rereads.silent), (1, 0));
-    let [aftermath] = rereads.windows.as_slice() else {
-        panic!("{rereads:?}");
-    };
-    assert_eq!(
-        (aftermath.call, aftermath.follow, aftermath.control, aftermath.readable),
-        (5, 6, false, true)
-    );
-    // id, needed, read again, from elsewhere: calls from the compaction on
-    let expected = [
-        ("r0", Some(1), Some(0), None),
-        ("r1", None, None, None),
-        ("r2", Some(3), None, None),
-        ("r3", None, None, Some(4)),
-        ("r4", None, Some(5), None),
-    ];
-    assert_eq!(found(aftermath), expected);
-    assert_eq!(aftermath.results[2].reference.as_deref(), Some("E0425"));
-    assert_eq!(aftermath.results[0].label, "/w/src/a.rs");
-}
-
-#[test]
-fn what_stays_is_not_dropped() {
-    type Change = fn(&mut Session);
-    let cases: [(&str, Change, &[&str]); 6] = [
-        ("a summary takes all before it", |_| {}, &["r0", "r1", "r2", "r3", "r4"]),
-        (
-            "but the tail that its marker names",
-            |session| {
-                let marker = Marker { tail_start: Some("a3".to_owned()), ..Marker::default() };
-                let summary = Arc::make_mut(&mut session.messages[11]);
-                summary.parts.push(Part::new(PartKind::Marker(marker)));
-            },
-            &["r0", "r1", "r2"],
-        ),
-        (
-            "clearing takes what it marked",
-            |session| {
-                session.boundaries[0].kind = "clear".to_owned();
-                session.cleared =
-                    [4, 8].map(|item| Cleared { at: PartPos { item, part: 0 }, time: 0 }).to_vec();
-            },
-            &["r1", "r3"],
-        ),
-        (
-            "a later read of the same makes the earlier one void",
-            |session| {
-                let [answer, result] = read(4, "/w/src/a.rs", "fn alpha_one() {}");
-                session.messages[9] = Arc::new(answer);
-                session.messages[10] = Arc::new(result);
-            },
-            &["r1", "r2", "r3", "r4"],
-        ),
-        (
-            "originals that are not in the file say nothing",
-            |session| session.boundaries[0].original_kept = false,
-            &[],
-        ),
-        (
-            "nor does a condensation that does not say what it took",
-            |session| session.boundaries[0].kind = "drop".to_owned(),
-            &[],
-        ),
-    ];
-    for (name, change, expected) in cases {
-        let mut session = compacted();
-        change(&mut session);
-        let rereads = rereads(&session, &o200k());
-        let ids: Vec<&str> = rereads
-            .windows
-            .iter()
-            .flat_map(|window| &window.results)
-            .map(|row| row.id.as_str())
-            .collect();
-        assert_eq!(ids, expected, "{name}");
-        assert_eq!(rereads.silent, usize::from(expected.is_empty()), "{name}");
-    }
-}
-
-#[test]
-fn a_result_is_dropped_once_and_a_window_ends_at_the_next_compaction() {
-    let mut session = compacted();
-    let again = session.messages.iter().position(|m| m.id == "a8").unwrap();
-    session.messages.insert(again, Arc::new(summary("two", "E0425")));
-    session.boundaries.push(boundary(again, "summary"));
-    let rereads = rereads(&session, &o200k());
-    let [first, second] = rereads.windows.as_slice() else {
-        panic!("{rereads:?}");
-    };
-    assert_eq!((first.follow, second.follow), (3, 3));
-    let ids = |window: &Aftermath| -> Vec<String> {
-        window.results.iter().map(|row| row.id.clone()).collect()
-    };
-    assert_eq!(ids(first), ["r0", "r1", "r2", "r3", "r4"]);
-    assert_eq!(ids(second), ["r5", "r6", "r7"]);
-}
-
-#[test]
-fn codex_keeps_what_the_user_said_and_hides_its_summary() {
-    let mut session = compacted();
-    session.messages.remove(11);
-    session.boundaries[0].kind = "replace".to_owned();
-    let user = Message::user("u", "please fix E0425");
-    session.messages[0] = Arc::new(user);
-    let rereads = rereads(&session, &o200k());
-    let window = &rereads.windows[0];
-    assert!(!window.readable);
-    // Without a summary beta_two is missed; E0425 stands in the task.
-    let needed: Vec<&str> = window
-        .results
-        .iter()
-        .filter(|row| row.needed.is_some())
-        .map(|row| row.id.as_str())
-        .collect();
-    assert_eq!(needed, ["r0", "r1"]);
-}
-
-#[test]
-fn controls_stand_where_nothing_was_dropped() {
-    let mut messages = vec![Message::user("u", "please fix it")];
-    messages.extend(read(0, "/w/src/a.rs", "fn alpha_one() {}"));
-    for number in 1..39 {
-        messages.extend(bash(number, &format!("make step-{number}"), "fine"));
-    }
-    messages.extend(read(39, "/w/src/a.rs", "fn alpha_one() {}"));
-    let rereads = rereads(&session(messages.clone()), &o200k());
-    let windows: Vec<_> = rereads
-        .windows
-        .iter()
-        .map(|window| (window.control, window.call, window.follow, window.results.len()))
-        .collect();
-    assert_eq!(windows, [(true, 10, 30, 10), (true, 20, 20, 20), (true, 30, 10, 30)]);
-    assert_eq!(rereads.windows[1].results[0].reread, Some(19));
-    // A stretch of fewer than 20 calls has none.
-    messages.truncate(1 + 2 * 19);
-    assert_eq!(super::rereads(&session(messages), &o200k()).windows, []);
-}
-
-fn row(needed: Option<usize>, reread: Option<usize>) -> DroppedResult {
-    DroppedResult {
-        id: "r".to_owned(),
-        label: "a.rs".to_owned(),
-        kind: Kind::File,
-        tokens: 10,
-        asked_at: 0,
-        reread,
-        needed,
-        reference: None,
-        elsewhere: None,
-    }
-}
-
-fn rereads_of(windows: Vec<(bool, usize, Vec<DroppedResult>)>) -> SessionRereads {
-    SessionRereads {
-        calls: 50,
-        compactions: 1,
-        silent: 0,
-        windows: windows
-            .into_iter()
-            .map(|(control, follow, results)| Aftermath {
-                control,
-                what: String::new(),
-                call: 10,
-                follow,
-                readable: true,
-                results,
-            })
-            .collect(),
-    }
-}
-
-#[test]
-fn rates_are_counted_by_hand() {
-    let one = rereads_of(vec![
-        (
-            false,
-            12,
-            vec![
-                row(Some(2), Some(1)),
-                row(Some(3), Some(7)),
-                row(Some(6), Some(11)),
-                row(None, Some(4)),
-                row(None, None),
-            ],
-        ),
-        (true, 30, vec![row(Some(1), Some(1)), row(Some(1), None), row(None, None)]),
-    ]);
-    let two = rereads_of(vec![(false, 4, vec![row(Some(0), None)])]);
-    let sessions = [
-        PooledSession { cluster: "a", rereads: &one },
-        PooledSession { cluster: "b", rereads: &two },
-    ];
-    let pooled = pool(&sessions, &Bootstrap::default());
-    assert_eq!((pooled.sessions, pooled.compacted, pooled.compactions), (2, 2, 2));
-    // within, windows, read again, needed, converted, control, base
-    let expected = [
-        (Some(5), 1, [2, 5], [2, 5], [1, 2], [1, 3], [1, 2]),
-        (Some(10), 1, [3, 5], [3, 5], [2, 3], [1, 3], [1, 2]),
-        (Some(20), 0, [0, 0], [0, 0], [0, 0], [1, 3], [1, 2]),
-        (None, 2, [4, 6], [4, 6], [3, 4], [1, 3], [1, 2]),
-    ];
-    for (horizon, expected) in pooled.horizons.iter().zip(expected) {
-        let of = |rate: Rate| [rate.hits, rate.n];
-        let found = (
-            horizon.within,
-            horizon.windows,
-            of(horizon.reread),
-            of(horizon.needed),
-            of(horizon.converted),
-            of(horizon.control),
-            of(horizon.base),
-        );
-        assert_eq!(found, expected);
-    }
-    let whole = pooled.horizons[3].conversion().unwrap();
-    assert_eq!((whole.factor, whole.n), (0.75, 4));
-    // Wilson's interval of 3 of 4 is 0.3006 to 0.9544; the two clusters' draws reach from 0 to 1.
-    assert!(whole.lo <= 0.3006 && whole.hi >= 0.9544, "{whole:?}");
-    let caused = pooled.horizons[3].attributable().unwrap();
-    assert_eq!(caused.factor, 0.25);
-    assert!(caused.lo <= 0.25 && 0.25 <= caused.hi && caused.lo >= 0.0);
-    assert_eq!(pooled.horizons[2].conversion(), None);
-}
-
 #[test]
 fn what_is_handed_out_can_be_stored() {
-    let rereads = rereads(&compacted(), &o200k());
-    let text = serde_json::to_string(&rereads).unwrap();
-    assert_eq!(serde_json::from_str::<SessionRereads>(&text).unwrap(), rereads);
     let policy = policy(&recorded(Policy::LastObservations(5), 0.0), &o200k());
     let text = serde_json::to_string(&policy).unwrap();
     assert_eq!(serde_json::from_str::<RecorderPolicy>(&text).unwrap().policy, policy.policy);
