@@ -76,7 +76,7 @@ fn the_first_screen_at_four_widths() {
 
 #[test]
 fn the_whole_report_leaves_columns_out_and_breaks_none() {
-    let args = ["compare", "examples/sessions", "--full"];
+    let args = ["compare", "tests/four-sessions", "--full"];
     let wide = run(&args, "", &[]).done().stdout;
     assert!(!wide.contains("no room for"), "{wide}");
     for columns in [60, 80, 100, 160] {
@@ -105,7 +105,7 @@ fn many_presets_with_long_names_are_one_screen() {
         })
         .collect();
     for columns in [60, 80] {
-        let ran = at(columns, &["compare", "examples/sessions", "--preset", &files.join(",")]);
+        let ran = at(columns, &["compare", "tests/four-sessions", "--preset", &files.join(",")]);
         let text = ran.done().stdout;
         fits_one_screen(&text);
         assert!(widest(&text) <= usize::from(columns), "{text}");
@@ -135,7 +135,7 @@ fn what_never_acted_is_below_the_table() {
 
 #[test]
 fn marks_have_colors_where_colors_are_asked_for() {
-    let args = ["compare", "examples/sessions", "--window", "60000", "--color"];
+    let args = ["compare", "tests/four-sessions", "--window", "60000", "--color"];
     let colored = at(80, &[&args[..], &["always"]].concat()).done().stdout;
     assert!(colored.contains("\u{1b}[31m✗\u{1b}[39m tiered"), "{colored}");
     let plain = at(80, &[&args[..], &["never"]].concat()).done().stdout;
@@ -162,7 +162,7 @@ fn outputs_are_checked_first() {
 /// Without a preset there is no table, and what matters of the bills is said all the same.
 #[test]
 fn without_a_strategy_the_bills_are_told() {
-    let screen = at(80, &["compare", "examples/sessions", "--preset", "none"]).done().stdout;
+    let screen = at(80, &["compare", "tests/four-sessions", "--preset", "none"]).done().stdout;
     fits_one_screen(&screen);
     assert!(
         screen.contains("base: as recorded, $2.22 a session") && !screen.contains("acted"),
@@ -204,10 +204,10 @@ fn the_next_command_does_what_it_says() {
 #[test]
 fn other_tables_break_nothing_either() {
     let runs: [&[&str]; 3] = [
-        &["rereads", "examples/sessions"],
+        &["rereads", "tests/four-sessions"],
         &[
             "compare",
-            "examples/sessions",
+            "tests/four-sessions",
             "--preset",
             "opencode,window",
             "--summarizer",
@@ -216,7 +216,7 @@ fn other_tables_break_nothing_either() {
         ],
         &[
             "tune",
-            "examples/sessions",
+            "tests/four-sessions",
             "--preset=tunacode",
             "--vary=pruner.protect_tokens=2k..40k",
             "--vary=pruner.minimum_tokens=500,20k",
