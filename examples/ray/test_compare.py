@@ -12,7 +12,7 @@ import foldback
 import ray
 
 HERE = pathlib.Path(__file__).resolve().parent
-SESSIONS = HERE.parent / "sessions"
+SESSIONS = HERE.parents[1] / "tests" / "four-sessions"
 PRESETS, WINDOW = ["opencode-1.17", "window"], 60_000
 
 sys.path.insert(0, str(HERE))

@@ -13,7 +13,7 @@ import sys
 from tokens import ROOT
 
 FOLDERS = [
-    ROOT / "examples/sessions",
+    ROOT / "tests/four-sessions",
     ROOT.parent / "shared/sessions",
     ROOT.parent / "shared/training",
 ]

@@ -9,7 +9,7 @@ import sys
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-FOLDER = "examples/sessions"
+FOLDER = "tests/four-sessions"
 SESSION = f"{FOLDER}/reservations-claude-code.jsonl"
 
 # Tool, arguments, what is in the answer; whether it can't be done.

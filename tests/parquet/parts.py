@@ -18,7 +18,7 @@ KEYS = ["path", "session", "preset"]
 
 
 def score(part):
-    command = [sys.argv[1], "--quiet", "score", "examples/sessions", "--preset", "opencode-1.17,window"]
+    command = [sys.argv[1], "--quiet", "score", "tests/four-sessions", "--preset", "opencode-1.17,window"]
     subprocess.run([*command, "--window", "60k", "--no-store", "-o", part], check=True, cwd=ROOT)
 
 

@@ -95,7 +95,7 @@ def main():
         os.chdir(folder)
         sessions = {
             path.name: path.read_bytes()
-            for path in sorted((ROOT / "examples/sessions").glob("*.json*"))
+            for path in sorted((ROOT / "tests/four-sessions").glob("*.json*"))
         }
         odd = next(iter(sessions.values()))
         files = {

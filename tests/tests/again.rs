@@ -179,7 +179,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn shipped() -> Vec<PathBuf> {
-    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/sessions"))
+    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("four-sessions"))
 }
 
 #[test]

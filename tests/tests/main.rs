@@ -6,6 +6,7 @@ mod again;
 mod bench_shape;
 mod constants;
 mod defects;
+mod documents;
 mod gamer;
 mod gate;
 mod growth;

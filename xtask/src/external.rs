@@ -261,7 +261,7 @@ const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
-        name: "parquet: parts of scores as tables, alone and in pandas, polars and DuckDB",
+        name: "parquet: parts of scores and rows as tables, alone and in pandas, polars and DuckDB",
         needs: &[&["python3"]],
         installs: Some((
             "parquet",
@@ -283,6 +283,7 @@ const TESTS: &[External] = &[
                 "exports::parquet",
             ],
             &["{home}/bin/python", "tests/parquet/parts.py", "{foldback}"],
+            &["{home}/bin/python", "tests/parquet/experiments.py", "{foldback}"],
         ],
         ..PLAIN
     },

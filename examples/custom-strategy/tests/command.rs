@@ -20,7 +20,7 @@ fn a_strategy_crate_of_ones_own_shows_up_everywhere() {
         (&["stages"], &["head-tail", "tunacode.placeholder"]),
         (&["stages", "head-tail"], &["lines = 20"]),
         (&["presets"], &["head-tail", "opencode-1.17"]),
-        (&["compare", "examples/sessions", "--preset", "none,head-tail"], &["head-tail"]),
+        (&["compare", "tests/four-sessions", "--preset", "none,head-tail"], &["head-tail"]),
     ];
     for (args, expected) in cases {
         let (done, text) = run(args);

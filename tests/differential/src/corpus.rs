@@ -51,7 +51,7 @@ impl Case {
 
 /// The recorded sessions: those beside the project, and the examples.
 pub fn recorded() -> Vec<Case> {
-    let examples = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/sessions");
+    let examples = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/four-sessions");
     let files = [sessions(), examples].into_iter().flat_map(|folder| {
         WalkDir::new(folder)
             .sort_by_file_name()

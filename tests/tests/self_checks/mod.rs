@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 /// The recorded sessions that ship.
 fn examples() -> Corpus {
-    let folder = lab::root().join("examples/sessions");
+    let folder = lab::root().join("tests/four-sessions");
     let entries = std::fs::read_dir(folder).unwrap().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     paths.retain(|path| path.extension().is_some_and(|end| end != "md"));

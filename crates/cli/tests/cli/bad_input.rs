@@ -89,8 +89,9 @@ fn controls_without_a_file_are_known() {
         }
         assert!(list.contains(&format!("\n{name}\n")), "{list}");
     }
-    let named = "compare examples/sessions --no-store --json - --preset tunacode,clairvoyant,none";
-    let plain = "compare examples/sessions --no-store --json - --preset tunacode";
+    let named =
+        "compare tests/four-sessions --no-store --json - --preset tunacode,clairvoyant,none";
+    let plain = "compare tests/four-sessions --no-store --json - --preset tunacode";
     // Apart from the command line that each of them quotes.
     let result =
         |args: &str| line(args).done().stdout.split_once("\"corpus\"").unwrap().1.to_owned();

@@ -10,9 +10,15 @@ fn a_strategy_without_stages_is_not_called_idle() {
     std::fs::write(&file, "name = \"bare\"\n[estimator]\nuse = \"chars\"\n").unwrap();
     let file = file.to_str().unwrap();
     let ran = |preset: &str| {
-        let ran =
-            foldback(&["compare", "examples/sessions", "--preset", preset, "--full", "--no-store"])
-                .done();
+        let ran = foldback(&[
+            "compare",
+            "tests/four-sessions",
+            "--preset",
+            preset,
+            "--full",
+            "--no-store",
+        ])
+        .done();
         ran.stdout.contains("\nIdle\n")
     };
     assert!(!ran(file));

@@ -15,7 +15,7 @@ fn schema(of: &str) -> String {
 fn compare(folder: &Path, option: &str, name: &str) -> String {
     let (store, file) = (folder.join("store"), folder.join(name));
     line(&format!(
-        "compare examples/sessions --preset=none,opencode,window --window=40000 --max-output=4000 \
+        "compare tests/four-sessions --preset=none,opencode,window --window=40000 --max-output=4000 \
          --store {} {option} {}",
         store.display(),
         file.display()
@@ -186,7 +186,7 @@ fn parquet_is_written_or_the_error_says_how_to_get_it() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("rows.parquet");
     let args =
-        format!("compare examples/sessions --preset=none --no-store --rows {}", file.display());
+        format!("compare tests/four-sessions --preset=none --no-store --rows {}", file.display());
     let ran = line(&args);
     if cfg!(feature = "parquet") {
         assert_eq!(ran.code, 0, "{}", ran.stderr);

@@ -125,7 +125,7 @@ fn the_first_screens_of_recorded_sessions() {
 
 #[test]
 fn the_whole_report_leaves_columns_out_and_breaks_none() {
-    let args = ["compare", "examples/sessions", "--full"];
+    let args = ["compare", "tests/four-sessions", "--full"];
     let wide = run(&args, "", &[]).done().stdout;
     assert!(!wide.contains("no room for"), "{wide}");
     for columns in [60, 80, 100, 160] {
@@ -154,7 +154,7 @@ fn many_presets_with_long_names_are_one_screen() {
         })
         .collect();
     for columns in [60, 80] {
-        let ran = at(columns, &["compare", "examples/sessions", "--preset", &files.join(",")]);
+        let ran = at(columns, &["compare", "tests/four-sessions", "--preset", &files.join(",")]);
         let text = ran.done().stdout;
         fits_one_screen(&text);
         assert!(widest(&text) <= usize::from(columns), "{text}");
@@ -262,7 +262,7 @@ fn what_never_acted_is_below_the_table() {
 
 #[test]
 fn marks_have_colors_where_colors_are_asked_for() {
-    let args = ["compare", "examples/sessions", "--window", "60000", "--color"];
+    let args = ["compare", "tests/four-sessions", "--window", "60000", "--color"];
     let colored = at(80, &[&args[..], &["always"]].concat()).done().stdout;
     assert!(colored.contains("\u{1b}[31m✗\u{1b}[39m tiered"), "{colored}");
     let plain = at(80, &[&args[..], &["never"]].concat()).done().stdout;
@@ -289,7 +289,7 @@ fn outputs_are_checked_first() {
 /// Without a preset there is no table, and what matters of the bills is said all the same.
 #[test]
 fn without_a_strategy_the_bills_are_told() {
-    let screen = at(80, &["compare", "examples/sessions", "--preset", "none"]).done().stdout;
+    let screen = at(80, &["compare", "tests/four-sessions", "--preset", "none"]).done().stdout;
     fits_one_screen(&screen);
     assert!(
         screen.contains("base: as recorded, $2.22 a session") && !screen.contains("acted"),
@@ -333,7 +333,7 @@ fn other_tables_break_nothing_either() {
     let runs: [&[&str]; 2] = [
         &[
             "compare",
-            "examples/sessions",
+            "tests/four-sessions",
             "--preset",
             "opencode,window",
             "--summarizer",
@@ -342,7 +342,7 @@ fn other_tables_break_nothing_either() {
         ],
         &[
             "tune",
-            "examples/sessions",
+            "tests/four-sessions",
             "--preset=tunacode",
             "--vary=pruner.protect_tokens=2k..40k",
             "--vary=pruner.minimum_tokens=500,20k",

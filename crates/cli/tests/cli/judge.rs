@@ -29,6 +29,6 @@ fn an_outside_judge_comes_to_the_same_figures() {
     // Every preset on the one session in which all of them act, and those of each kind on all.
     let one = ["examples/sessions/journal-opencode.json", "--acting"];
     python("", &[&judge[..], &one, &limits].concat());
-    let all = ["examples/sessions", "--preset", PRESETS];
+    let all = ["tests/four-sessions", "--preset", PRESETS];
     python("", &[&judge[..], &all, &limits].concat());
 }

@@ -60,5 +60,5 @@ fn a_session_is_written_whole_or_not_at_all() {
 
 #[test]
 fn a_comparison_and_its_store_are_right_after_a_kill() {
-    check("compare examples/sessions --preset window --preset none --store {store} --json {out}");
+    check("compare tests/four-sessions --preset window --preset none --store {store} --json {out}");
 }

@@ -10,7 +10,7 @@ fn compared(folder: &Path, more: &str) -> String {
     let at = |name: &str| folder.join(name).display().to_string();
     let (store, page, rows) = (at("store"), at("report.html"), at("rows.jsonl"));
     line(&format!(
-        "compare examples/sessions --preset=none,opencode,window --max-output=4000 \
+        "compare tests/four-sessions --preset=none,opencode,window --max-output=4000 \
          --store {store} --html {page} --rows {rows} {more}"
     ))
     .done();
@@ -131,7 +131,7 @@ fn what_can_not_be_written_is_refused_before_anything_is() {
     let page = page.to_str().unwrap();
     let ran = foldback(&[
         "compare",
-        "examples/sessions",
+        "tests/four-sessions",
         "--html",
         page,
         "--reader-all",

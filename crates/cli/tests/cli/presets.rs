@@ -25,7 +25,7 @@ fn no_preset_changes_silently() {
 
 /// The strategies that a comparison of the examples has.
 fn compared(preset: &[&str]) -> Vec<String> {
-    let args = [&["compare", "examples/sessions", "--json", "-"][..], preset].concat();
+    let args = [&["compare", "tests/four-sessions", "--json", "-"][..], preset].concat();
     let comparison: Value = serde_json::from_str(&foldback(&args).done().stdout).unwrap();
     let lines = comparison["presets"].as_array().unwrap();
     let of_kind = lines.iter().filter(|line| line["kind"] == "strategy");
@@ -64,7 +64,7 @@ fn a_comparison_says_what_else_there_is() {
         (&["--preset", "seeds"], false),
         (&["--preset", "all", "--full"], false),
     ] {
-        let args = [&["compare", "examples/sessions"][..], args].concat();
+        let args = [&["compare", "tests/four-sessions"][..], args].concat();
         assert_eq!(foldback(&args).done().stdout.contains(more), told, "{args:?}");
     }
 }

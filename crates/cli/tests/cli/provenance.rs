@@ -24,10 +24,10 @@ fn compare(folder: &Path, sessions: &str, more: &str) -> [String; 4] {
 #[test]
 fn outputs_say_what_they_were_made_of() {
     let folder = tempfile::tempdir().unwrap();
-    let [json, rows, html, _] = compare(folder.path(), "examples/sessions", "--jobs 1");
+    let [json, rows, html, _] = compare(folder.path(), "tests/four-sessions", "--jobs 1");
     let document: Value = serde_json::from_str(&json).unwrap();
     let made = &document["provenance"];
-    let command = "foldback compare examples/sessions --preset none --preset opencode --preset window --window \
+    let command = "foldback compare tests/four-sessions --preset none --preset opencode --preset window --window \
                    40000 --max-output 4000";
     assert_eq!(made["command"], command);
     assert_eq!(made["version"], env!("CARGO_PKG_VERSION"));
@@ -42,9 +42,9 @@ fn outputs_say_what_they_were_made_of() {
     assert!(sessions.iter().all(|session| rows.contains(session["content"].as_str().unwrap())));
     // The same again elsewhere, by more threads, and a part of the same.
     let other = tempfile::tempdir().unwrap();
-    let [again, ..] = compare(other.path(), "examples/sessions", "");
+    let [again, ..] = compare(other.path(), "tests/four-sessions", "");
     assert_eq!(again, json);
-    let [part, ..] = compare(other.path(), "examples/sessions/price-lists-codex.jsonl", "");
+    let [part, ..] = compare(other.path(), "tests/four-sessions/price-lists-codex.jsonl", "");
     let part: Value = serde_json::from_str(&part).unwrap();
     assert_eq!(part["provenance"]["configuration"], made["configuration"]);
     assert_ne!(part["provenance"]["inputs"], made["inputs"]);
@@ -67,7 +67,7 @@ fn what_is_redacted_stands_in_no_output() {
     let folder = tempfile::tempdir().unwrap();
     let sessions = folder.path().join("secret-client");
     std::fs::create_dir(&sessions).unwrap();
-    let example = root().join("examples/sessions/price-lists-codex.jsonl");
+    let example = root().join("tests/four-sessions/price-lists-codex.jsonl");
     let text = std::fs::read_to_string(example).unwrap();
     std::fs::write(sessions.join("merger-plans.jsonl"), &text).unwrap();
     std::fs::write(sessions.join("copy-of-plans.jsonl"), &text).unwrap();

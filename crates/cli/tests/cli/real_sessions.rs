@@ -94,7 +94,7 @@ fn every_file_is_imported_whole_and_no_guarded_preset_breaks_a_rule() {
 /// rows of the table are alike.
 #[test]
 fn the_examples_tell_the_presets_apart() {
-    let path = root().join("examples/sessions");
+    let path = root().join("tests/four-sessions");
     let ran = foldback(&["compare", path.to_str().expect("UTF-8"), "--json", "-"]).done();
     let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
     let mut rows = BTreeSet::new();
@@ -123,7 +123,7 @@ fn the_examples_tell_the_presets_apart() {
 /// What no compaction keeps and costs is known: the metrics must find it.
 #[test]
 fn no_compaction_forgets_nothing_and_costs_what_it_costs() {
-    let path = root().join("examples/sessions");
+    let path = root().join("tests/four-sessions");
     let path = path.to_str().expect("UTF-8");
     let ran = foldback(&["compare", path, "--preset", "none,tunacode-local", "--json", "-"]).done();
     let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");

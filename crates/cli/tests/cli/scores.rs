@@ -9,7 +9,7 @@ const DESIGN: [&str; 4] = ["--preset", "opencode-1.17,window", "--window", "60k"
 
 /// Seven files: sessions, one of them twice, one that was cut, and one that is none.
 fn corpus(folder: &Path) -> Vec<String> {
-    let read = |name: &str| std::fs::read(root().join("examples/sessions").join(name)).unwrap();
+    let read = |name: &str| std::fs::read(root().join("tests/four-sessions").join(name)).unwrap();
     let codex = read("price-lists-codex.jsonl");
     let half = codex.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(60).unwrap().0;
     [
@@ -143,7 +143,7 @@ fn a_part_that_does_not_fit_is_refused() {
             }
         }
     }
-    let both = foldback(&["compare", "examples/sessions", "--scores", &part]);
+    let both = foldback(&["compare", "tests/four-sessions", "--scores", &part]);
     assert!(both.code == 2 && both.stderr.contains("cannot be used with"), "{}", both.stderr);
 }
 
@@ -151,7 +151,7 @@ fn a_part_that_does_not_fit_is_refused() {
 fn figures_of_a_part_are_sums_of_rows() {
     let folder = tempfile::tempdir().unwrap();
     let files = ["price-lists-codex.jsonl", "journal-opencode.json"]
-        .map(|name| root().join("examples/sessions").join(name).display().to_string());
+        .map(|name| root().join("tests/four-sessions").join(name).display().to_string());
     let part = std::fs::read_to_string(score(&files, &folder.path().join("part.jsonl"))).unwrap();
     let rows = folder.path().join("rows.jsonl");
     let paths: Vec<&str> = files.iter().map(String::as_str).collect();

@@ -15,7 +15,7 @@ fn listed(args: &[&str]) -> Vec<String> {
 
 #[test]
 fn sessions_are_left_out_by_path_project_and_day() {
-    let folder = "examples/sessions";
+    let folder = "tests/four-sessions";
     let all = listed(&[folder]);
     assert_eq!(all.len(), 4);
     let without = listed(&[folder, "--exclude", "codex", "--exclude", "*journal*.json"]);

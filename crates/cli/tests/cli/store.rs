@@ -5,7 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const ARGS: [&str; 6] = ["compare", "examples/sessions", "--preset", "none", "--preset", "window"];
+const ARGS: [&str; 6] =
+    ["compare", "tests/four-sessions", "--preset", "none", "--preset", "window"];
 
 /// In one thread, since of two that find out the same at once, each writes it and only one entry counts.
 fn compare(store: &Path) -> Ran {

@@ -56,7 +56,7 @@ fn colours_are_where_they_are_asked_for() {
 
 #[test]
 fn as_much_is_told_as_is_asked_for() {
-    let compare = "compare examples/sessions --preset tiered --no-store --window 60000";
+    let compare = "compare tests/four-sessions --preset tiered --no-store --window 60000";
     let told = line(compare).done().stderr;
     assert!(told.is_empty(), "{told}");
     let told = line(&format!("{compare} -v")).done().stderr;
@@ -73,7 +73,7 @@ fn as_much_is_told_as_is_asked_for() {
 fn numbers_are_taken_as_people_write_them() {
     let run = |window: &str| {
         line(&format!(
-            "compare examples/sessions --preset window --window {window} --max-output 4k"
+            "compare tests/four-sessions --preset window --window {window} --max-output 4k"
         ))
         .done()
         .stdout
@@ -81,7 +81,7 @@ fn numbers_are_taken_as_people_write_them() {
     let plain = run("40000");
     assert!(run("40_000") == plain && run("40k") == plain && run("0.04M") == plain);
     for wrong in ["40kk", "k", "1.5"] {
-        let ran = line(&format!("compare examples/sessions --window {wrong}"));
+        let ran = line(&format!("compare tests/four-sessions --window {wrong}"));
         assert_eq!(ran.code, 2, "{wrong}");
         assert!(ran.stderr.contains("such as 200k, 200_000 or 200000"), "{}", ran.stderr);
     }

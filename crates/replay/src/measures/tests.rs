@@ -198,7 +198,8 @@ fn replayed(
 
 #[test]
 fn shipped_sessions() {
-    let folder = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/sessions"));
+    let folder =
+        std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/four-sessions"));
     measures_agree(folder.unwrap().flatten().map(|entry| entry.path()).collect());
 }
 
