@@ -28,6 +28,16 @@ Bills = dict[tuple[str, bool], bill.Bill]
 
 
 @dataclass
+class Paid:
+    """The bill of a file that savings are measured against, and those of presets, in dollars."""
+
+    base: str
+    sessions: int
+    usd: float
+    by_label: dict[str, float]
+
+
+@dataclass
 class Findings:
     """What was compared, what differs, and the widest gaps."""
 
@@ -39,6 +49,8 @@ class Findings:
     acted: set[str] = field(default_factory=set)
     # Figures that foldback does not have.
     missing: set[str] = field(default_factory=set)
+    # A file each.
+    paid: list[Paid] = field(default_factory=list)
 
     def exact(self, what: str, ours: object, theirs: object, where: str) -> None:
         self.compared[what] += 1
@@ -83,6 +95,7 @@ class Findings:
         self.details += other.details
         self.acted |= other.acted
         self.missing |= other.missing
+        self.paid += other.paid
         for what, gap in other.widest.items():
             self.widest[what] = max(self.widest[what], gap)
 
@@ -394,17 +407,39 @@ def check_savings(
     if base is None or base["sessions"] != billed:
         return
     key = (report["reporting"]["regime"], False)
-    whole = bases[base["preset"]][key].usd
-    found.near("base", whole / billed, base["usd"], DOLLARS, base["preset"])
+    bills = {label: bills[key].usd for label, bills in by_label.items()}
+    paid = Paid(base["preset"], billed, bases[base["preset"]][key].usd, bills)
+    found.paid.append(paid)
+    savings_of(found, report, paid)
+
+
+def savings_of(found: Findings, report: dict[str, Any], paid: Paid) -> None:
+    base = report["base"]
+    found.near("base", paid.usd / paid.sessions, base["usd"], DOLLARS, base["preset"])
     for line in report["presets"]:
-        if line["preset"] not in by_label or whole == 0:
+        if line["preset"] not in paid.by_label or paid.usd == 0:
             continue
-        usd, saving = by_label[line["preset"]][key].usd, line["saving"]
-        found.share("saved ratio", usd / whole, saving["ratio"]["value"], DOLLARS, line["preset"])
-        saved = (whole - usd) / billed
+        usd, saving = paid.by_label[line["preset"]], line["saving"]
+        ratio = usd / paid.usd
+        found.share("saved ratio", ratio, saving["ratio"]["value"], DOLLARS, line["preset"])
+        saved = (paid.usd - usd) / paid.sessions
         told = saving["usd"]["value"]
         # Of the base, since what is saved may be next to nothing.
         found.gap("saved", abs(saved - told) / base["usd"], DOLLARS, saved, told, line["preset"])
+
+
+def check_together(found: Findings, report: dict[str, Any]) -> bool:
+    """What presets save over all files, from the bills of each; whether they have the bills that it takes."""
+    base = report["base"]
+    files = [paid for paid in found.paid if base and paid.base == base["preset"]]
+    sessions = sum(paid.sessions for paid in files)
+    if not files or base["preset"] != as_recorded.NAME or base["sessions"] != sessions:
+        return False
+    labels = set.intersection(*(set(paid.by_label) for paid in files))
+    bills = {label: sum(paid.by_label[label] for paid in files) for label in labels}
+    usd = sum(paid.usd for paid in files)
+    savings_of(found, report, Paid(base["preset"], sessions, usd, bills))
+    return True
 
 
 def check_retention(found: Findings, ours: Retention, line: dict[str, Any], where: str) -> None:

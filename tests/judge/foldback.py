@@ -53,6 +53,11 @@ class Foldback:
             raise RuntimeError(f"plans of version {plans['schema_version']}")
         return dict(plans)
 
+    def together(self, paths: list[Path], presets: list[str]) -> dict[str, Any]:
+        """The comparison over all files below the paths."""
+        args = [*map(str, paths), "--preset", ",".join(presets), "--no-store", *self.limits]
+        return dict(json.loads(self.written("compare", *args, to="--json")))
+
     def compare(self, file: Path, presets: list[str]) -> tuple[dict[str, Any], Rows]:
         """The comparison, and its rows by session and preset."""
         with tempfile.TemporaryDirectory() as folder:

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from check import Findings, judge_file
+from check import Findings, check_together, judge_file
 from foldback import Foldback
 
 
@@ -46,6 +46,9 @@ def main() -> int:
             print(f"{file}: {found.line()}", flush=True)
             for detail in found.details[:5]:
                 print(f"  {detail}", flush=True)
+    if len(findings.paid) > 1:
+        told = check_together(findings, program.together(args.paths, presets))
+        print("savings over all files " + ("were recomputed" if told else "have no base in each"))
     idle = [preset for preset in presets if preset not in findings.acted and preset != "none"]
     if idle:
         print(f"did nothing: {', '.join(idle)}")

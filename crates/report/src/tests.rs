@@ -2,7 +2,7 @@
 
 use crate::html::{Details, comparison, tests::fixtures::tiny};
 use crate::{Width, recommend, tune};
-use foldback_replay::compare::{Gate, Metric, Outcome, Score};
+use foldback_replay::compare::{Gate, Metric, Outcome, Saving, Score};
 use foldback_replay::totals::CallTotals;
 use foldback_replay::tune::{Measured, PartSummary, Search, Trial, Tuned};
 
@@ -24,7 +24,7 @@ fn trial(name: &str, gate: Gate) -> Trial {
         of: name.to_owned(),
         settings: Vec::new(),
         tune: Measured {
-            cost_ratio: metric.clone(),
+            saving: Saving { ratio: metric.clone(), ..Saving::default() },
             frr_obs_far: metric,
             gate,
             ..Measured::default()
