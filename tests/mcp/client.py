@@ -9,12 +9,12 @@ import sys
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-FOLDER = "tests/four-sessions"
+FOLDER = "examples/sessions"
 SESSION = f"{FOLDER}/reservations-claude-code.jsonl"
 
 # Tool, arguments, what is in the answer; whether it can't be done.
 CALLS = [
-    ("inspect", {}, "4 sessions with 301 calls", False),
+    ("inspect", {}, "12 sessions with 640 calls", False),
     ("recall", {"path": SESSION, "query": "test_commit_twice"}, "passages match", False),
     ("explain", {"path": SESSION, "preset": "pi", "window": 60_000}, "under pi", False),
     ("compact", {"path": SESSION, "preset": "pi", "when": "manual"}, "pi.checkpoint: changed", False),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 
-const SESSION: &str = "tests/four-sessions/reservations-claude-code.jsonl";
+const SESSION: &str = "examples/sessions/reservations-claude-code.jsonl";
 
 /// What the server answers to these requests, in their order.
 fn served(paths: &[&str], requests: &[(&str, Value)]) -> Vec<Value> {
@@ -56,7 +56,7 @@ fn called(paths: &[&str], calls: &[(&str, Value)]) -> Vec<(String, bool)> {
 
 #[test]
 fn tools() {
-    let listed = served(&["tests/four-sessions"], &[("tools/list", json!({}))]).remove(0);
+    let listed = served(&["examples/sessions"], &[("tools/list", json!({}))]).remove(0);
     let tools = listed["result"]["tools"].as_array().unwrap();
     insta::assert_snapshot!(serde_json::to_string_pretty(tools).unwrap());
 }
@@ -65,12 +65,12 @@ fn tools() {
 fn each_tool_says_what_it_should() {
     // Tool, arguments, whether it can be done, what is in the answer.
     let rows = [
-        ("inspect", json!({}), true, "4 sessions with 301 calls"),
+        ("inspect", json!({}), true, "12 sessions with 640 calls"),
         ("inspect", json!({ "path": SESSION }), true, "tool calls    112"),
         ("inspect", json!({ "path": SESSION, "offset": 100_000 }), true, "nothing from 100000 on"),
         ("inspect", json!({ "path": "nowhere" }), false, "nowhere: No such file"),
         ("inspect", json!({ "path": "README.md" }), false, "not among the sessions"),
-        ("inspect", json!({ "path": "tests/four-sessions/../../README.md" }), false, "not among"),
+        ("inspect", json!({ "path": "examples/sessions/../../README.md" }), false, "not among"),
         (
             "recall",
             json!({ "path": SESSION, "query": "reservations" }),
@@ -150,7 +150,7 @@ fn each_tool_says_what_it_should() {
     ];
     let calls: Vec<(&str, Value)> =
         rows.iter().map(|(tool, arguments, ..)| (*tool, arguments.clone())).collect();
-    let said = called(&["tests/four-sessions"], &calls);
+    let said = called(&["examples/sessions"], &calls);
     for ((tool, arguments, done, part), (text, failed)) in rows.iter().zip(said) {
         assert!(text.contains(part), "{tool} {arguments}: {text}");
         assert_eq!(failed, !done, "{tool} {arguments}: {text}");
@@ -258,7 +258,7 @@ fn a_line_that_is_no_json_is_answered() {
     ];
     for (name, line) in rows {
         for is_begun in [false, true] {
-            let mut server = start(&["mcp", "tests/four-sessions"], &[]);
+            let mut server = start(&["mcp", "examples/sessions"], &[]);
             let mut input = server.stdin.take().unwrap();
             let mut answers = BufReader::new(server.stdout.take().unwrap()).lines();
             let mut answer =

@@ -21,8 +21,8 @@ fn sessions_are_left_out_by_path_project_and_day() {
     let without = listed(&[folder, "--exclude", "codex", "--exclude", "*journal*.json"]);
     assert_eq!(without, ["refunds-pydantic-ai.json", "reservations-claude-code.jsonl"]);
     // The folder that the agent worked in is recorded; the names of the files have nothing of it.
-    let worked_in = listed(&[folder, "--project", "Stockroom"]);
-    assert_eq!(worked_in, ["price-lists-codex.jsonl", "reservations-claude-code.jsonl"]);
+    let worked_in = listed(&[folder, "--project", "Suppliers"]);
+    assert_eq!(worked_in, ["price-lists-codex.jsonl"]);
     assert_eq!(listed(&[folder, "--project", "refunds"]), ["refunds-pydantic-ai.json"]);
     assert_eq!(listed(&[folder, "--since", "2000-01-01"]).len(), 4);
     for nothing in [["--since", "2999-01-01"], ["--project", "no such"], ["--exclude", "s"]] {
@@ -47,9 +47,9 @@ fn a_file_is_taken_in_part() {
     let folder = folder.path().to_str().unwrap();
     let all = listed(&[folder]);
     assert_eq!(all.len(), 3);
-    assert_eq!(listed(&[folder, "--project", "stockroom"]), [all[1].as_str()]);
+    assert_eq!(listed(&[folder, "--project", "suppliers"]), [all[1].as_str()]);
     assert_eq!(listed(&[folder, "--project", "several"]), all);
-    let compare = ["compare", folder, "--project", "stockroom", "--preset", "window"];
+    let compare = ["compare", folder, "--project", "suppliers", "--preset", "window"];
     let screen = foldback(&compare).done().stdout;
     assert!(
         screen.starts_with("1 session of 1 task, 81 model calls; presets acted in 1\n"),
