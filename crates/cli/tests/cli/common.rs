@@ -152,6 +152,14 @@ impl Recording {
         self.calls += 1;
     }
 
+    pub(crate) fn compaction(&mut self, summary: &str) {
+        self.line(json!({"type": "system", "subtype": "compact_boundary", "parentUuid": null,
+            "content": "Conversation compacted",
+            "compactMetadata": {"trigger": "auto", "preTokens": 5_000}}));
+        self.line(json!({"type": "user", "isCompactSummary": true,
+            "message": {"role": "user", "content": summary}}));
+    }
+
     pub(crate) fn write(&self, folder: &Path, name: &str) -> String {
         let lines: Vec<String> = self.lines.iter().map(Value::to_string).collect();
         write(folder, name, lines.join("\n") + "\n")

@@ -1,6 +1,6 @@
 //! What `foldback compare` answers with: one screen, and tables that break nothing at any width.
 
-use crate::common::{Ran, planted, root, run, write};
+use crate::common::{Ran, Recording, planted, root, run, write};
 use foldback_test_support::sessions;
 use std::collections::BTreeSet;
 
@@ -193,27 +193,28 @@ fn presets_that_are_named_are_told_apart_in_words() {
 #[test]
 fn the_base_is_the_one_that_is_known_for_more_sessions() {
     let folder = tempfile::tempdir().unwrap();
-    let three = planted(folder.path(), 3);
-    for number in [0, 1] {
-        let path = format!("{three}/planted-{number}.jsonl");
-        let text = std::fs::read_to_string(&path).unwrap();
-        let lines = text.lines().map(|line| {
-            let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
-            if let Some(message) = line["message"].as_object_mut() {
-                message.remove("usage");
+    for (number, [first, more]) in [[100, 420], [0, 0], [0, 0]].into_iter().enumerate() {
+        // What a recorder sent after a compaction is known by its usage alone.
+        let mut recording = Recording::new(&format!("session-{number}"), first, more);
+        recording.user(&format!("Read everything of part {number}"));
+        for call in 0..20 {
+            if call == 12 {
+                recording.compaction("Twelve parts were read.");
             }
-            line.to_string() + "\n"
-        });
-        std::fs::write(&path, lines.collect::<String>()).unwrap();
+            let input = serde_json::json!({ "path": format!("{number}-{call}.txt") });
+            recording.call("Read", &input, &"some words of it ".repeat(100));
+        }
+        recording.write(folder.path(), &format!("{number}.jsonl"));
     }
+    let folder = folder.path().to_str().unwrap();
     for (window, told) in [
         ("200k", "\nbase: none, $0."),
         // Every session has a request that does not fit.
-        ("16k", " a session, in the 1 of 3 sessions where it is known\n"),
+        ("4k", " a session, in the 1 of 3 sessions where it is known"),
     ] {
-        let args = ["compare", &three, "--preset", "none", "--max-output", "2k", "--window"];
+        let args = ["compare", folder, "--preset", "none", "--max-output", "500", "--window"];
         let screen = at(80, &[&args[..], &[window]].concat()).done().stdout;
-        assert!(screen.contains(told), "{screen}");
+        assert!(screen.replace("\n  ", " ").contains(told), "{screen}");
     }
 }
 
