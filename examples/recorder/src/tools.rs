@@ -171,13 +171,24 @@ impl Workspace {
     }
 }
 
-/// Takes out what differs from run to run and between versions of Python: the folder, durations, and
-/// the lines that underline a place in a traceback.
+/// Takes out what differs from run to run and between machines and versions of Python: the folder, where Python is,
+/// durations, and the lines that underline a place in a traceback.
 fn settle(text: &str, root: &str, shown: &str) -> Vec<String> {
     text.lines()
         .filter(|line| !line.contains('^') || !line.chars().all(|c| matches!(c, ' ' | '^' | '~')))
-        .map(|line| duration(&line.replace(root, shown)))
+        .map(|line| duration(&library(&line.replace(root, shown))))
         .collect()
+}
+
+/// A line of a traceback with the usual place of Python's library.
+fn library(line: &str) -> String {
+    let (start, end) = ("File \"", "/lib/python3.");
+    let place = line.split_once(start).and_then(|(before, path)| {
+        let (_, rest) = path.split_once(end)?;
+        let (version, file) = rest.split_once('/')?;
+        Some(format!("{before}{start}/usr{end}{version}/{file}"))
+    });
+    place.unwrap_or_else(|| line.to_owned())
 }
 
 /// `Ran 41 tests in 0.017s` with a duration that follows from the number of tests.
