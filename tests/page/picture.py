@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 def main(binary, out):
     with tempfile.TemporaryDirectory() as folder:
         page = pathlib.Path(folder) / "report.html"
-        compare = [binary, "compare", "--no-store", "examples/sessions", "--window", "60000", "--html", str(page)]
+        compare = [binary, "compare", "--no-store", "examples/sessions", "--html", str(page)]
         subprocess.run(compare, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
         with Browser(1400, 900) as browser:
             browser.open(str(page))
