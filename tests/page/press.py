@@ -58,8 +58,8 @@ def check(what, said, expected):
 
 
 def report(foldback, folder):
-    """A report of the sessions that ship and one with a hostile name; two sessions are in it, all beside it."""
-    sessions = os.path.join(ROOT, "examples", "sessions")
+    """A report of four of the sessions that ship and one with a hostile name; two sessions are in it, all beside it."""
+    sessions = os.path.join(ROOT, "tests", "four-sessions")
     hostile = os.path.join(folder, HOSTILE)
     with open(os.path.join(sessions, "journal-opencode.json"), encoding="utf-8") as file:
         text = file.read()
