@@ -17,6 +17,7 @@ mod seed;
 mod tokens;
 mod tools;
 
+use rayon::prelude::*;
 use std::path::Path;
 use std::process::ExitCode;
 use std::{env, fs};
@@ -49,38 +50,12 @@ fn all(check: bool) -> Result<bool, String> {
         .filter(|path| path.extension().is_some_and(|extension| extension == "script"))
         .collect();
     scripts.sort();
-    let mut good = true;
-    for path in scripts {
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let text =
-            fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let script =
-            script::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
-        for key in ["project", "folder"] {
-            if script.header(key).is_empty() {
-                return Err(format!("{}: the script has no `{key}:`", path.display()));
-            }
-        }
-        let folder = script.header("folder");
-        let format = formats::by_name(&script.header("format"), folder.clone())
-            .ok_or(format!("{}: `format:` names no format", path.display()))?;
-        let project = home.join("projects").join(script.header("project"));
-        let workspace = tools::Workspace::copy_of(&project, folder)
-            .map_err(|error| format!("{}: {error}", project.display()))?;
-        let recording = record::run(&script, &format, &workspace)
-            .map_err(|error| format!("{}: {error}", path.display()))?;
-        let written = format.write(&recording);
-        let target = home.join("../sessions").join(format!("{name}.{}", format.extension));
-        let same = fs::read_to_string(&target).is_ok_and(|there| there == written);
-        report(&name, &recording, written.len(), same);
-        if check {
-            good &= same;
-        } else if !same {
-            fs::write(&target, written)
-                .map_err(|error| format!("{}: {error}", target.display()))?;
-        }
-    }
-    if check && !good {
+    let recorded: Result<Vec<(String, bool)>, String> =
+        scripts.par_iter().map(|path| record(home, path, check)).collect();
+    let recorded = recorded?;
+    recorded.iter().for_each(|(told, _)| println!("{told}"));
+    let good = !check || recorded.iter().all(|(_, same)| *same);
+    if !good {
         eprintln!(
             "the sessions differ from what the scripts give; run the recorder without --check (CPython 3.11 or later)"
         );
@@ -88,10 +63,37 @@ fn all(check: bool) -> Result<bool, String> {
     Ok(good)
 }
 
-fn report(name: &str, recording: &record::Recording<'_>, bytes: usize, same: bool) {
+/// Records a script: what there is to say of its session, and whether it is as it was.
+fn record(home: &Path, path: &Path, check: bool) -> Result<(String, bool), String> {
+    let fail = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let text = fs::read_to_string(path).map_err(|error| fail(&error))?;
+    let script = script::parse(&text).map_err(|error| fail(&error))?;
+    for key in ["project", "folder"] {
+        if script.header(key).is_empty() {
+            return Err(fail(&format_args!("the script has no `{key}:`")));
+        }
+    }
+    let folder = script.header("folder");
+    let format = formats::by_name(&script.header("format"), folder.clone())
+        .ok_or_else(|| fail(&"`format:` names no format"))?;
+    let project = home.join("projects").join(script.header("project"));
+    let workspace = tools::Workspace::copy_of(&project, folder)
+        .map_err(|error| format!("{}: {error}", project.display()))?;
+    let recording = record::run(&script, &format, &workspace).map_err(|error| fail(&error))?;
+    let written = format.write(&recording);
+    let target = home.join("../sessions").join(format!("{name}.{}", format.extension));
+    let same = fs::read_to_string(&target).is_ok_and(|there| there == written);
+    if !check && !same {
+        fs::write(&target, &written).map_err(|error| format!("{}: {error}", target.display()))?;
+    }
+    Ok((report(&name, &recording, written.len(), same), same))
+}
+
+fn report(name: &str, recording: &record::Recording<'_>, bytes: usize, same: bool) -> String {
     let calls = || recording.turns.iter().flat_map(|turn| &turn.calls);
     let actions = || calls().flat_map(|call| &call.actions);
-    println!(
+    format!(
         "{name}: {} turns, {} calls, {} tool calls ({} failed), {} characters of results, {} tokens at most, {bytes} bytes{}",
         recording.turns.len(),
         calls().count(),
@@ -102,5 +104,5 @@ fn report(name: &str, recording: &record::Recording<'_>, bytes: usize, same: boo
         actions().map(|action| action.shown.chars().count()).sum::<usize>(),
         calls().map(|call| call.usage.input).max().unwrap_or_default(),
         if same { ", as it was" } else { ", changed" },
-    );
+    )
 }
