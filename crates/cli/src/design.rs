@@ -38,7 +38,7 @@ pub(crate) fn plan(
     let names = &experiment.strategies;
     let contenders = strategies::presets(registry, &listed, names, choice.as_ref())?;
     let setup = strategies::setup(registry, &model(&experiment, &args.model))?;
-    let contenders = able(contenders, names, &setup)?;
+    let contenders = able(contenders, &listed, names, &setup)?;
     let answers = Answers::open(summaries, &contenders, choice.as_ref(), &setup)?;
     let presets = strategies::with_answers(contenders, answers.as_ref());
     Ok(Planned { experiment, listed, presets, setup, answers })
@@ -47,6 +47,7 @@ pub(crate) fn plan(
 /// Those that can work with the window. One that was named is refused; one of a group is left out with a note.
 fn able(
     contenders: Vec<Contender>,
+    listed: &Listed,
     names: &[String],
     setup: &Setup,
 ) -> Result<Vec<Contender>, Error> {
@@ -55,8 +56,10 @@ fn able(
         let strategy = &contender.preset.strategy;
         match strategies::check_window(strategy, setup.limits) {
             Ok(()) => able.push(contender),
-            Err(error) if names.contains(&strategy.name) => return Err(error),
-            Err(error) => output::note(format_args!("note: left out: {error}")),
+            Err(error) if listed.is_by_group(names, &strategy.name) => {
+                output::note(format_args!("note: left out: {error}"));
+            }
+            Err(error) => return Err(error),
         }
     }
     Ok(able)

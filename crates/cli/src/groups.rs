@@ -93,6 +93,15 @@ impl Listed {
         expanded
     }
 
+    /// Whether a preset is compared because of a group or by default, and not by a name of its own.
+    pub(crate) fn is_by_group(&self, names: &[String], preset: &str) -> bool {
+        let in_group = || names.iter().any(|name| self.group(name).contains(&preset));
+        match names {
+            [] => self.members(None).contains(&preset),
+            names => in_group() && !names.iter().any(|name| name == preset),
+        }
+    }
+
     /// Whether one of the names is that of a preset or a file, not of a group.
     pub(crate) fn names_one(&self, names: &[String]) -> bool {
         names.iter().any(|name| self.group(name).is_empty())
