@@ -128,18 +128,14 @@ impl Page<'_> {
         ];
         let row = |at: &usize| {
             let line = &self.comparison.presets[*at];
-            let mark = match standings[*at] {
-                _ if !line.gate.passed => "✗",
-                Standing::Front if self.comparison.ranks() => "★",
-                _ => " ",
-            };
+            let mark = verdict::mark(self.comparison, line, standings[*at]);
             let saved = line.saving.as_ref().and_then(|saving| saving.usd.value);
             vec![
-                format!("{mark} {}", verdict::name(self.comparison, line)),
+                format!("{mark:1} {}", verdict::name(self.comparison, line)),
                 verdict::bill(line),
                 saved.map_or_else(|| "–".to_owned(), |usd| verdict::amount(self.comparison, usd)),
                 kept(line),
-                line.remark().map_or_else(String::new, remark),
+                line.remark().map_or_else(String::new, verdict::remark),
             ]
         };
         let rows = shown.iter().take(fits).map(row).collect();
@@ -286,16 +282,4 @@ fn kept(line: &PresetLine) -> String {
     };
     let doubt = if line.good_by_one.is_some() { " !" } else { "" };
     format!("{:.0}{doubt}", kept * 100.0)
-}
-
-fn remark(remark: Remark) -> String {
-    match remark {
-        Remark::SentOver(requests) => format!("{} over the window", grouped(requests)),
-        Remark::BrokeRules(times) => format!("broke rules {} times", grouped(times)),
-        Remark::NeverActed => "never acted".to_owned(),
-        Remark::ForgetsMuch => "forgets much".to_owned(),
-        Remark::Doubtful(requests) => format!("~ {} may be over", grouped(requests)),
-        Remark::Dearer => "costs more".to_owned(),
-        Remark::Tie => "tie".to_owned(),
-    }
 }

@@ -334,13 +334,9 @@ pub fn not_met(advice: &Advice<'_>, written: &str) -> Option<String> {
         return None;
     }
     let share = interval(metric);
-    let how = match advice.budget {
-        Budget::Cost(_) => format!("the bill is {share} of {}", paid(part)),
-        Budget::Keep(_) => format!("{share} was kept"),
-    };
-    let far = match advice.budget {
-        Budget::Cost(most) => at - most,
-        Budget::Keep(least) => least - at,
+    let (how, far) = match advice.budget {
+        Budget::Cost(most) => (format!("the bill is {share} of {}", paid(part)), at - most),
+        Budget::Keep(least) => (format!("{share} was kept"), least - at),
     };
     let far = match missed {
         true => format!(", {:.1} points from it", far * 100.0),

@@ -4,7 +4,9 @@ use crate::facts;
 use crate::number::{change, count, decimals, dollars, grouped};
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
-use foldback_replay::compare::{Base, Contrast, Difference, PresetLine, Primary, Saving, Verdict};
+use foldback_replay::compare::{
+    Base, Contrast, Difference, PresetLine, Primary, Remark, Saving, Standing, Verdict,
+};
 use foldback_replay::setup::AS_RECORDED;
 
 /// The answer in a sentence or two.
@@ -55,7 +57,7 @@ fn saves(comparison: &Comparison, line: &PresetLine) -> String {
 /// `saves $0.52 a session ($0.10 to $0.95), 8% of the bill as recorded`; `None` if it is not known.
 pub(crate) fn saved(Saving { ratio, usd }: &Saving, base: &Base) -> Option<String> {
     let (value, part) = (usd.value?, ratio.value?);
-    let amount = |usd| dollars(usd, decimals(base.usd));
+    let amount = |usd| beside(base, usd);
     let (verb, sign) = if value < 0.0 { ("costs", -1.0) } else { ("saves", 1.0) };
     let more = if value < 0.0 { " more" } else { "" };
     let ends = usd.lo.zip(usd.hi).map(|(lo, hi)| (lo * sign, hi * sign));
@@ -94,7 +96,7 @@ pub(crate) fn base(comparison: &Comparison) -> Option<String> {
 
 /// A base of so many sessions, its bill, and where it is known.
 pub(crate) fn what_was_paid(base: &Base, sessions: usize) -> String {
-    let usd = dollars(base.usd, decimals(base.usd));
+    let usd = beside(base, base.usd);
     let (name, whichever) = match base.preset.as_str() {
         AS_RECORDED => ("as recorded", "it is known"),
         none => (none, "every request fits"),
@@ -112,8 +114,14 @@ pub(crate) fn what_was_paid(base: &Base, sessions: usize) -> String {
 
 /// Dollars, all with the decimals that the base needs.
 pub(crate) fn amount(comparison: &Comparison, usd: f64) -> String {
-    let base = comparison.base.as_ref().map_or(usd, |base| base.usd);
-    dollars(usd, decimals(base))
+    match &comparison.base {
+        Some(base) => beside(base, usd),
+        None => dollars(usd, decimals(usd)),
+    }
+}
+
+fn beside(base: &Base, usd: f64) -> String {
+    dollars(usd, decimals(base.usd))
 }
 
 /// The name of a preset, with its summarizer only if that is not the same for all.
@@ -138,6 +146,32 @@ pub(crate) fn bill(line: &PresetLine) -> String {
         }
         Some((Some(value), ..)) => change(value),
         _ => "–".to_owned(),
+    }
+}
+
+/// The mark of a preset in a table: refused, on the front, or nothing.
+pub(crate) fn mark(
+    comparison: &Comparison,
+    line: &PresetLine,
+    standing: Standing<'_>,
+) -> &'static str {
+    match standing {
+        _ if !line.gate.passed => "✗",
+        Standing::Front if comparison.ranks() => "★",
+        _ => "",
+    }
+}
+
+/// What stands out of a preset, in a few words.
+pub(crate) fn remark(remark: Remark) -> String {
+    match remark {
+        Remark::SentOver(requests) => format!("{} over the window", grouped(requests)),
+        Remark::BrokeRules(times) => format!("broke rules {} times", grouped(times)),
+        Remark::NeverActed => "never acted".to_owned(),
+        Remark::ForgetsMuch => "forgets much".to_owned(),
+        Remark::Doubtful(requests) => format!("~ {} may be over", grouped(requests)),
+        Remark::Dearer => "costs more".to_owned(),
+        Remark::Tie => "tie".to_owned(),
     }
 }
 

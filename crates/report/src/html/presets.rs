@@ -10,7 +10,7 @@ use crate::columns::{ACTIVITY, Cell, Column, HEADLINE, Value, lines};
 use crate::number::{grouped, percent};
 use crate::{facts, table, verdict};
 use foldback_replay::Comparison;
-use foldback_replay::compare::{MUCH_FORGOTTEN, Remark, Standing};
+use foldback_replay::compare::{MUCH_FORGOTTEN, Standing};
 use std::fmt::Write as _;
 
 /// Idle sessions that are listed of a preset, the nearest ones.
@@ -82,11 +82,8 @@ fn decide(out: &mut String, comparison: &Comparison, label: &str, shown: &[usize
 
 fn row(comparison: &Comparison, at: usize, standing: Standing<'_>) -> Row {
     let line = &comparison.presets[at];
-    let mark = match standing {
-        _ if !line.gate.passed => "✗ ",
-        Standing::Front if comparison.ranks() => "★ ",
-        _ => "",
-    };
+    let mark = verdict::mark(comparison, line, standing);
+    let mark = if mark.is_empty() { String::new() } else { format!("{mark} ") };
     let doubt = if line.good_by_one.is_some() { " !" } else { "" };
     let metrics = &line.metrics;
     let is_base = comparison.base.as_ref().is_some_and(|base| base.preset == line.preset);
@@ -98,21 +95,8 @@ fn row(comparison: &Comparison, at: usize, standing: Standing<'_>) -> Row {
         format!("{}{doubt}", interval(&metrics.frr_obs_far)),
         or_dash(metrics.verbatim_far.value, share),
         or_dash(metrics.rereads_per_100_calls.value, |value| format!("{value:.1}")),
-        line.remark().filter(|_| !is_base).map_or_else(String::new, remark),
+        line.remark().filter(|_| !is_base).map_or_else(String::new, verdict::remark),
     ]
-}
-
-/// As on the first screen.
-fn remark(remark: Remark) -> String {
-    match remark {
-        Remark::SentOver(requests) => format!("{} over the window", grouped(requests)),
-        Remark::BrokeRules(times) => format!("broke rules {} times", grouped(times)),
-        Remark::NeverActed => "never acted".to_owned(),
-        Remark::ForgetsMuch => "forgets much".to_owned(),
-        Remark::Doubtful(requests) => format!("~ {} may be over", grouped(requests)),
-        Remark::Dearer => "costs more".to_owned(),
-        Remark::Tie => "tie".to_owned(),
-    }
 }
 
 /// What the headings are, and the marks and words that these rows have.

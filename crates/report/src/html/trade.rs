@@ -10,6 +10,7 @@ use crate::verdict;
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{Metric, PresetLine, Standing};
+use foldback_replay::setup::AS_RECORDED;
 use std::fmt::Write as _;
 
 // The plot inside its drawing, in pixels.
@@ -80,7 +81,7 @@ fn bill<'a>(comparison: &Comparison, line: &'a PresetLine) -> &'a Metric {
 }
 
 fn is_as_recorded(comparison: &Comparison) -> bool {
-    comparison.base.as_ref().is_some_and(|base| base.preset != "none")
+    comparison.base.as_ref().is_some_and(|base| base.preset == AS_RECORDED)
 }
 
 fn sort(comparison: &Comparison, line: &PresetLine, standing: Standing<'_>) -> Sort {
