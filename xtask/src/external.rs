@@ -97,6 +97,7 @@ const TESTS: &[External] = &[
         runs: &[
             &["cargo", "build", "--quiet", "--package", "foldback-cli"],
             &["python3", "tests/page/press.py", "{foldback}"],
+            &["python3", "tests/page/picture.py", "{foldback}", "docs/report.png", "--check"],
         ],
         ..PLAIN
     },
