@@ -45,7 +45,7 @@ pub use table::{Primary, Reporting};
 pub use verdict::Verdict;
 
 use crate::cost::Agreement;
-use crate::stats::{self, Bootstrap};
+use crate::stats::Bootstrap;
 use crate::store::Store;
 use crate::study::{Context, Facts, Keys, Record, study};
 use crate::walk::{Detail, Walk};
@@ -264,9 +264,7 @@ fn assemble(
         sessions: lines,
         ..CorpusSummary::default()
     };
-    let labels: Vec<&str> = summary.sessions.iter().map(|line| &*line.cluster).collect();
-    let (clusters, count) = stats::clusters(&labels);
-    drop(labels);
+    let (clusters, count) = sessions::clusters(&summary.sessions, &keys);
     summary.clusters = count;
     let table = table::Table {
         sessions: &summary.sessions,

@@ -4,6 +4,7 @@ use super::{CompareError, Corpus, Failure, Score, Skipped, Source, short};
 use crate::corpus::ContentHash;
 use crate::cost::Agreement;
 use crate::repositories::{self, Place};
+use crate::stats;
 use crate::study::{CHECKED, Common, Keys, Recording, Studied};
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -90,6 +91,23 @@ pub(super) fn name_repositories(lines: &mut [SessionLine], folders: &[Option<Arc
         let made = shared.entry(name).or_insert_with_key(|name| name.as_str().into());
         line.cluster = Arc::clone(made);
     }
+}
+
+/// The number of each session's cluster, and how many clusters there are. A session of no recorded task is a cluster of
+/// its own and has its place by its content, since the draws of the bootstrap follow the order of the clusters: its path
+/// would make other intervals of the same files in another folder.
+pub(super) fn clusters(lines: &[SessionLine], keys: &[Keys]) -> (Vec<usize>, usize) {
+    let label = |(line, key): (&SessionLine, &Keys)| match line.cluster == line.path {
+        true => Label::Alone(*key.content().as_bytes(), key.number()),
+        false => Label::Named(Arc::clone(&line.cluster)),
+    };
+    stats::clusters(&lines.iter().zip(keys).map(label).collect::<Vec<_>>())
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Label {
+    Named(Arc<str>),
+    Alone([u8; 32], usize),
 }
 
 /// What a comparison keeps of its sessions, each list in their order.
@@ -185,6 +203,26 @@ mod tests {
     use crate::{ModelTable, cost::RegimeTable};
     use foldback_core::Limits;
     use std::fs;
+
+    #[test]
+    fn clusters_do_not_depend_on_where_the_files_lie() {
+        let keys = [b"3", b"1", b"2"].map(|content| Keys::of(blake3::hash(content)));
+        let numbers = |paths: [&str; 3]| {
+            let line = |path: &str, cluster: Option<&str>| SessionLine {
+                path: path.into(),
+                cluster: cluster.unwrap_or(path).into(),
+                ..SessionLine::default()
+            };
+            let named = line(paths[0], Some("harbor"));
+            clusters(&[named, line(paths[1], None), line(paths[2], None)], &keys)
+        };
+        let expected = numbers(["../one", "../two", "../three"]);
+        assert_eq!(expected.1, 3);
+        for paths in [["/one", "/two", "/three"], ["work/one", "work/two", "work/three"]] {
+            assert_eq!(numbers(paths), expected, "{paths:?}");
+        }
+        assert_eq!(numbers(["c", "b", "a"]), expected, "names of the files");
+    }
 
     /// The memory of a session, which a comparison keeps for as many as it has. It is counted, since it would grow
     /// unseen: nine messages in which `keep-last-1` acts twice and the other presets do nothing.

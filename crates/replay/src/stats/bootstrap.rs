@@ -232,9 +232,9 @@ impl Bootstrap {
 }
 
 /// The number of each session's cluster by its label, in the order of the labels, and how many clusters there are.
-pub fn clusters(labels: &[&str]) -> (Vec<usize>, usize) {
+pub fn clusters<L: Ord>(labels: &[L]) -> (Vec<usize>, usize) {
     let mut order: Vec<usize> = (0..labels.len()).collect();
-    order.sort_by_key(|at| labels[*at]);
+    order.sort_by_key(|at| &labels[*at]);
     let (mut numbers, mut count) = (vec![0; labels.len()], 0);
     for cluster in order.chunk_by(|a, b| labels[*a] == labels[*b]) {
         cluster.iter().for_each(|at| numbers[*at] = count);
@@ -333,7 +333,7 @@ mod tests {
     #[test]
     fn clusters_are_numbered_in_the_order_of_their_labels() {
         assert_eq!(clusters(&["b", "a", "b", "c", "aa"]), (vec![2, 0, 2, 3, 1], 4));
-        assert_eq!(clusters(&[]), (Vec::new(), 0));
+        assert_eq!(clusters::<&str>(&[]), (Vec::new(), 0));
     }
 
     #[test]
