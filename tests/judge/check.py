@@ -386,7 +386,6 @@ def check_ratios(
     bill_of, base = ours[key], plain[key]
     ratios = {
         "cost_ratio": bill_of.usd / base.usd,
-        "prompt_cost_ratio": bill_of.input_usd / base.input_usd,
         "token_ratio": bill_of.input_tokens / base.input_tokens,
         "hit_rate": sum(bill_of.read_tokens) / bill_of.input_tokens,
     }

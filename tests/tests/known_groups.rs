@@ -156,8 +156,8 @@ fn normalised_retention_is_0_for_chance_and_1_for_foresight() {
         };
         for (at, expected) in [(1, -0.15..=0.15), (2, 0.9..=1.1), (3, oldest)] {
             let line = &comparison.presets[at];
-            println!("{needs:?}: {} in {expected:?}: {:?}", line.preset, line.nfr);
-            let nfr = line.nfr.value.expect("a budget that binds");
+            println!("{needs:?}: {} in {expected:?}: {:?}", line.preset, line.nfr_obs);
+            let nfr = line.nfr_obs.value.expect("a budget that binds");
             assert!(expected.contains(&nfr), "{needs:?}: {}: {nfr}", line.preset);
         }
     }
@@ -171,11 +171,11 @@ fn a_budget_that_does_not_bind_tells_nothing_apart() {
     let presets = [preset("none"), example("evict-oldest")];
     let comparison = compared(&corpus, &presets, &setup(5_500, 500));
     let line = &comparison.presets[1];
-    println!("{:?}", line.nfr);
+    println!("{:?}", line.nfr_obs);
     assert!(line.compactions > 0);
     assert_eq!(line.metrics.frr.value, Some(1.0));
-    assert_eq!(line.nfr.value, None);
-    let why = line.nfr.why.as_deref().expect("a reason");
+    assert_eq!(line.nfr_obs.value, None);
+    let why = line.nfr_obs.why.as_deref().expect("a reason");
     assert!(why.starts_with("budget not binding"), "{why}");
 }
 
@@ -228,9 +228,12 @@ fn a_mask_that_moves_at_every_call_costs_more_than_it_saves() {
     row("anthropic-5m: bill, moving to batched", contrasted(&cached), Expect::Above(1.0));
     row("no-cache: bill, moving to batched", contrasted(&plain), Expect::Below(1.0));
     let metric = |comparison: &Comparison, at: usize, tokens: bool| {
-        let metrics = &comparison.presets[at].metrics;
-        let metric = if tokens { &metrics.token_ratio } else { &metrics.prompt_cost_ratio };
-        [metric.value, metric.lo, metric.hi]
+        let metric = &comparison.presets[at].metrics.token_ratio;
+        if tokens {
+            return [metric.value, metric.lo, metric.hi];
+        }
+        let prompts = |at: usize| comparison.presets[at].dollars.input_usd;
+        [Some(prompts(at) / prompts(0)); 3]
     };
     for (at, name) in [(1, moving), (2, batched)] {
         let what = format!("tokens, {name} to none");

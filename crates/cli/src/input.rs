@@ -11,9 +11,9 @@ use foldback_replay::corpus::Skipped;
 use foldback_replay::scores::Reader;
 use foldback_replay::{Corpus, Source};
 use foldback_report::inspect::not_used;
-use foldback_report::{parts, plain};
+use foldback_report::plain;
 use std::fs::File;
-use std::io::{self, Read, Seek as _};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 /// The URL of something in object storage that stands in the place of a path.
@@ -183,26 +183,18 @@ pub(crate) fn corpus(args: &CorpusArgs) -> Result<Corpus, Error> {
 /// The corpus of parts that `foldback score` wrote.
 pub(crate) fn scores(paths: &[PathBuf], mut reader: Reader<'_>) -> Result<Corpus, Error> {
     for path in paths {
-        let file = match path == Path::new("-") {
-            true => spooled(std::io::stdin().lock()),
-            false => File::open(path).and_then(|file| match file.metadata()?.is_file() {
-                true => Ok(file),
-                false => spooled(file),
-            }),
+        let part = path.display().to_string();
+        let read = match path == Path::new("-") {
+            true => reader.part(&part, std::io::stdin().lock()),
+            false => {
+                let file = File::open(path);
+                let file = file.map_err(|error| Error::File { path: path.clone(), error })?;
+                reader.part(&part, BufReader::new(file))
+            }
         };
-        let file = file.map_err(|error| Error::File { path: path.clone(), error })?;
-        parts::read(&path.display().to_string(), file, &mut reader)
-            .map_err(|error| Error::Usage(error.to_string()))?;
+        read.map_err(|error| Error::Usage(error.to_string()))?;
     }
     Ok(reader.corpus())
-}
-
-/// What can be read only once, in a file without a name.
-fn spooled(mut from: impl Read) -> io::Result<File> {
-    let mut file = tempfile::tempfile()?;
-    io::copy(&mut from, &mut file)?;
-    file.rewind()?;
-    Ok(file)
 }
 
 /// Where this user's sessions are: folders, and OpenCode's store.

@@ -4,8 +4,9 @@ use crate::asked::Asked;
 use crate::calibrate::{Running, faithful_until, unrecorded};
 use crate::cost::{RequestLog, call_of};
 use crate::index::{Change, Index, Tracker};
-use crate::totals::{BrokenRule, CallRow, Dropped, Fired, SessionMetrics};
+use crate::totals::{BrokenRule, CallRow, Fired, SessionMetrics};
 use foldback_core::conversation::{Conversation, Report, Signals, StageRole};
+use foldback_core::counters::Counters;
 use foldback_core::delta::{Cursor, ViewDelta};
 use foldback_core::log::{Message, Usage};
 use foldback_core::meter::{Meter, MeterId};
@@ -193,9 +194,8 @@ struct Driver<'s> {
     tracker: Option<Tracker>,
     rows: Vec<CallRow>,
     reports: Vec<(usize, Report)>,
-    dropped: Dropped,
-    /// Up to where what was dropped is counted.
-    counted: Cursor,
+    /// What the rows so far have counted.
+    counted: Counters,
     fired: Vec<Fired>,
     /// The latest request by the strategy's own estimator: the view and as much of the frame as was
     /// recorded; the rest of the frame is in the calibration's overhead.
@@ -240,8 +240,7 @@ impl<'s> Driver<'s> {
             tracker,
             rows: Vec::new(),
             reports: Vec::new(),
-            dropped: Dropped::default(),
-            counted: Cursor::default(),
+            counted: Counters::default(),
             fired: Vec::new(),
             request_tokens: 0,
             recorded_frame,
@@ -278,8 +277,11 @@ impl<'s> Driver<'s> {
             }
         }
         self.check();
+        let (detections, pruned) = self.counted_since();
         if let Some(last) = self.rows.last_mut() {
             last.broken.append(&mut self.broken);
+            last.overflow_detections += detections;
+            last.tokens_pruned += pruned;
         }
         let delta = self.conversation.delta(&mut self.sent);
         if let Some(tracker) = &mut self.tracker {
@@ -311,8 +313,6 @@ impl<'s> Driver<'s> {
             }
         }
         self.reports.extend(reports.into_iter().map(|report| (call, report)));
-        let delta = self.conversation.delta(&mut self.counted);
-        self.dropped.count(&self.conversation, &delta, self.meter);
     }
 
     /// The provider refuses the request. Whether only pruners did anything about it.
@@ -350,6 +350,7 @@ impl<'s> Driver<'s> {
             self.recorded_frame + self.conversation.meter(MeterId::OWN).view_tokens();
         let recorded = answer.answer.as_ref().and_then(|answer| answer.usage);
         let call = self.rows.len();
+        let (overflow_detections, tokens_pruned) = self.counted_since();
         self.rows.push(CallRow {
             call,
             turn: self.turn,
@@ -366,8 +367,21 @@ impl<'s> Driver<'s> {
             fired: std::mem::take(&mut self.fired),
             recorder_compacted: self.conversation.history().log_len() >= self.faithful_until,
             broken: std::mem::take(&mut self.broken),
+            overflow_detections,
+            tokens_pruned,
+            ..CallRow::default()
         });
         delta
+    }
+
+    /// Overflow detections and pruned tokens since this was last asked.
+    fn counted_since(&mut self) -> (u64, u64) {
+        let now = *self.conversation.counters();
+        let before = std::mem::replace(&mut self.counted, now);
+        (
+            now.overflow_detections - before.overflow_detections,
+            now.tokens_pruned - before.tokens_pruned,
+        )
     }
 
     fn measured(&self) -> u64 {
@@ -419,8 +433,7 @@ impl<'s> Driver<'s> {
     fn finish(self) -> Replay {
         let metrics = SessionMetrics::of(
             &self.rows,
-            &self.conversation,
-            &self.dropped,
+            *self.conversation.counters(),
             self.violations.len() as u64,
             self.inherited.len() as u64,
         );

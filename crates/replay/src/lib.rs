@@ -31,6 +31,7 @@ pub mod repositories;
 pub mod scale;
 pub mod scores;
 pub mod setup;
+pub mod share;
 pub mod split;
 pub mod state;
 pub mod stats;

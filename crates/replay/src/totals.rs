@@ -1,16 +1,12 @@
 //! The measurements: one row per call, and the totals of a session.
 
-use foldback_core::conversation::{Conversation, StageRole};
+use crate::availability::Retention;
+use foldback_core::conversation::StageRole;
 use foldback_core::counters::Counters;
-use foldback_core::delta::ViewDelta;
-use foldback_core::log::{Message, PartKind, Role};
-use foldback_core::meter::MeterId;
 use foldback_core::moment::Moment;
 use foldback_core::validity::{Dialect, Violation};
-use foldback_core::view::{PartPos, Place, Pos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::ops::Deref;
 
 /// A stage that changed the view.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -51,7 +47,7 @@ impl From<&Violation> for BrokenRule {
 
 /// One request that a strategy would have sent. Token counts are by the measuring estimator unless
 /// said otherwise.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallRow {
     /// Number of the call, from 0.
     pub call: usize,
@@ -85,104 +81,25 @@ pub struct CallRow {
     /// Provider rules that this request is the first to break. What the view breaks after the last
     /// answer is with the last call.
     pub broken: Vec<BrokenRule>,
+    /// How often the policy said that the view is too large since the call before. This and the following counts of what
+    /// happened between calls also have, with the last call, what happened after it.
+    pub overflow_detections: u64,
+    /// Content that pruners removed, by the strategy's own estimator, placeholders not subtracted.
+    pub tokens_pruned: u64,
+    /// Requests for summaries.
+    pub summary_requests: u64,
+    /// Their input, as billed.
+    pub summary_input: u64,
+    /// Their answers.
+    pub summary_output: u64,
+    /// What the call needed, and how much of it was in the view.
+    pub retention: Retention,
 }
 
-/// Tokens that left the view, by kind, by the measuring estimator.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Dropped {
-    /// Content of tool results.
-    pub tool_result: u64,
-    /// Names and arguments of tool calls.
-    pub tool_call: u64,
-    /// What the model said.
-    pub assistant_text: u64,
-    /// What the model thought.
-    pub reasoning: u64,
-    /// What the user said. Anything here is a red flag.
-    pub user_text: u64,
-    /// Everything else.
-    pub other: u64,
-}
-
-impl Dropped {
-    /// Adds what another session dropped.
-    pub fn take(&mut self, more: &Self) {
-        self.tool_result += more.tool_result;
-        self.tool_call += more.tool_call;
-        self.assistant_text += more.assistant_text;
-        self.reasoning += more.reasoning;
-        self.user_text += more.user_text;
-        self.other += more.other;
-    }
-
-    fn add(&mut self, message: &Message, part: usize, tokens: u64) {
-        let Some(part) = message.parts.get(part) else {
-            return;
-        };
-        let slot = match (&part.kind, message.role) {
-            (PartKind::Result(_), _) => &mut self.tool_result,
-            (PartKind::Call(_), _) => &mut self.tool_call,
-            (PartKind::Reasoning { .. }, _) => &mut self.reasoning,
-            (PartKind::Text { .. }, Role::Assistant) => &mut self.assistant_text,
-            (PartKind::Text { .. }, Role::User) => &mut self.user_text,
-            _ => &mut self.other,
-        };
-        *slot += tokens;
-    }
-
-    /// Counts what left the view. What was appended and hidden at once has left it, too.
-    pub(crate) fn count(&mut self, conversation: &Conversation, delta: &ViewDelta, meter: MeterId) {
-        let (history, view) = (conversation.history(), conversation.view());
-        let counts = conversation.meter(meter);
-        let shown_before = |pos: Pos| match view.is_visible(pos) {
-            _ if history.message(pos).is_entry() && delta.appended.contains(&pos) => false,
-            true => !delta.shown.contains(&Place::Item(pos)),
-            false => delta.appended.contains(&pos) || delta.hidden.contains(&Place::Item(pos)),
-        };
-        for fold in &conversation.folds()[delta.folds.clone()] {
-            for edit in &fold.plan.edits {
-                if shown_before(edit.at.item) {
-                    let lost =
-                        counts.part(edit.at).saturating_sub(counts.part_shown(view, edit.at));
-                    self.add(history.message(edit.at.item), edit.at.part, lost);
-                }
-            }
-        }
-        let appended = delta.appended.clone().filter(|pos| !view.is_visible(*pos));
-        for item in delta.hidden.iter().filter_map(|place| place.item()).chain(appended) {
-            let message = history.message(item);
-            if !message.is_entry() {
-                for part in 0..message.parts.len() {
-                    let tokens = counts.part_shown(view, PartPos { item, part });
-                    self.add(message, part, tokens);
-                }
-            }
-        }
-    }
-}
-
-/// Totals of one session under one strategy.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Totals over the requests of one session under one strategy. Token counts are by the measuring estimator, those of
+/// the counters by the strategy's own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionMetrics {
-    /// Of the requests.
-    pub totals: CallTotals,
-    /// What left the view.
-    pub dropped: Dropped,
-    /// The conversation's own counters.
-    pub counters: Counters,
-}
-
-impl Deref for SessionMetrics {
-    type Target = CallTotals;
-
-    fn deref(&self) -> &CallTotals {
-        &self.totals
-    }
-}
-
-/// Totals over the requests of one session under one strategy. Token counts are by the measuring estimator.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CallTotals {
     /// Recorded calls.
     pub calls: u64,
     /// Sum over all requests.
@@ -202,63 +119,53 @@ pub struct CallTotals {
     pub max_excess: u64,
     /// Requests whose frame alone is over the ceiling.
     pub unfittable: u64,
-    /// Tokens of both.
+    /// Tokens of the requests that were sent over the ceiling.
     pub over_input_tokens: u64,
     /// How often something changed the view: folds and prunings.
     pub compactions: u64,
-    /// Compactions within three calls of the one before.
-    pub thrash: u64,
     /// Violations of provider rules that the strategy caused.
     pub strategy_violations: u64,
     /// Violations that the recording already had.
     pub inherited_violations: u64,
+    /// The conversation's own counters.
+    pub counters: Counters,
 }
 
 impl SessionMetrics {
     pub(crate) fn of(
         rows: &[CallRow],
-        conversation: &Conversation,
-        dropped: &Dropped,
+        counters: Counters,
         strategy_violations: u64,
         inherited_violations: u64,
     ) -> Self {
-        // A firing that came together with another one (a pruning right before its summary) is one.
-        let firing: Vec<usize> =
-            rows.iter().filter(|row| !row.fired.is_empty()).map(|row| row.call).collect();
-        let thrash = firing.windows(2).filter(|pair| pair[1] - pair[0] <= 3).count() as u64;
-        let counters = *conversation.counters();
-        let totals = CallTotals {
+        Self {
             compactions: counters.folds + counters.prune_operations,
-            thrash,
             strategy_violations,
             inherited_violations,
-            ..CallTotals::of_rows(rows)
-        };
-        Self { totals, dropped: *dropped, counters }
+            counters,
+            ..Self::of_rows(rows)
+        }
     }
-}
 
-impl CallTotals {
     /// What the rows alone say.
     pub(crate) fn of_rows(rows: &[CallRow]) -> Self {
-        let sum = |of: fn(&CallRow) -> u64| rows.iter().map(of).sum();
-        let sent_over = || rows.iter().filter(|row| row.excess > 0 && !row.unfittable);
-        Self {
-            calls: rows.len() as u64,
-            input_tokens: sum(|row| row.input_tokens),
-            peak_tokens: rows.iter().map(|row| row.input_tokens).max().unwrap_or(0),
-            cache_read_tokens: sum(|row| row.cache_read),
-            churn_tokens: sum(|row| row.churn),
-            overflow_calls: rows.iter().filter(|row| row.overflow).count() as u64,
-            sent_over: sent_over().count() as u64,
-            max_excess: sent_over().map(|row| row.excess).max().unwrap_or(0),
-            unfittable: rows.iter().filter(|row| row.unfittable).count() as u64,
-            over_input_tokens: rows
-                .iter()
-                .filter(|row| row.excess > 0)
-                .map(|row| row.input_tokens)
-                .sum(),
-            ..Self::default()
+        let mut out = Self::default();
+        for row in rows {
+            out.calls += 1;
+            out.input_tokens += row.input_tokens;
+            out.peak_tokens = out.peak_tokens.max(row.input_tokens);
+            out.cache_read_tokens += row.cache_read;
+            out.churn_tokens += row.churn;
+            out.overflow_calls += u64::from(row.overflow);
+            out.unfittable += u64::from(row.unfittable);
+            if row.excess > 0 {
+                out.over_input_tokens += row.input_tokens;
+            }
+            if row.excess > 0 && !row.unfittable {
+                out.sent_over += 1;
+                out.max_excess = out.max_excess.max(row.excess);
+            }
         }
+        out
     }
 }

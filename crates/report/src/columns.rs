@@ -188,13 +188,13 @@ pub(crate) const HEADLINE: [Column; 14] = columns! {
         clairvoyant eviction (1) at the same sizes of the view, over the sessions in which it acted"
         => |line| (Value::Decimal(line.nfr_obs.value, 2), line.nfr_obs.why.clone());
     "instructions", wide, "user messages that are in the view at the end, word for word"
-        => |line| line.must_keep.instructions_end;
+        => |line| line.instructions_end;
     "last error", wide, "calls after a failure whose view shows the latest one"
-        => |line| line.must_keep.last_error;
+        => |line| line.last_error;
     "files", wide, "F1 of the set of changed files as shown by the view at the end"
-        => |line| line.must_keep.modified_f1;
+        => |line| line.modified_f1;
     "faithful", wide, "identifiers in summaries that were in the summarized text"
-        => |line| line.summary_quality.faithfulness;
+        => |line| line.faithfulness;
 };
 
 /// What each preset did.
@@ -215,7 +215,7 @@ pub(crate) const ACTIVITY: [Column; 9] = columns! {
     "cache", narrow, "share of the input read from a simulated prompt cache"
         => |line| Value::Percent(line.cache_hit_rate);
     "broken", narrow, "provider rules broken by the preset"
-        => |line| Value::Faults(line.strategy_violations, true);
+        => |line| Value::Faults(line.gate.strategy_violations, true);
 };
 
 fn place(line: Line<'_>) -> (Value<'_>, Option<String>) {

@@ -9,7 +9,6 @@ pub mod first;
 pub mod html;
 pub mod inspect;
 pub mod json;
-pub mod parts;
 pub mod plan;
 pub mod recommend;
 pub mod rows;

@@ -3,7 +3,7 @@
 use crate::html::{Details, comparison, tests::fixtures::tiny};
 use crate::{Width, recommend, tune};
 use foldback_replay::compare::{Gate, Metric, Outcome, Saving, Score};
-use foldback_replay::totals::CallTotals;
+use foldback_replay::totals::SessionMetrics;
 use foldback_replay::tune::{Measured, PartSummary, Search, Trial, Tuned};
 
 /// Three requests were refused and mended before they were sent again.
@@ -49,7 +49,7 @@ fn tuned(trials: Vec<Trial>) -> Tuned {
 }
 
 /// The score with other totals.
-fn changed(score: &Score, change: impl FnOnce(&mut CallTotals)) -> Score {
+fn changed(score: &Score, change: impl FnOnce(&mut SessionMetrics)) -> Score {
     let mut outcome = Outcome::clone(score);
     change(&mut outcome.metrics);
     let changed = Score::new(score.session(), score.preset(), outcome);

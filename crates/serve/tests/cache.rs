@@ -72,9 +72,9 @@ pub(crate) fn compared(
     let records = [0, 1].map(|at| comparison.record(&store, 0, at).unwrap());
     let usd = records.each_ref().map(|record| {
         let mut bills = record.bills.iter();
-        let own = bills.find(|bill| &*bill.regime == OWN);
+        let own = bills.find(|(by, _)| &*by.regime == OWN);
         // What a model would have taken for the summaries is no part of it.
-        own.map_or(0.0, |bill| bill.input_usd + bill.output_usd)
+        own.map_or(0.0, |(_, bill)| bill.input_usd + bill.output_usd)
     });
     let rows = &records[1].rows;
     let sum = |of: fn(&foldback_replay::CallRow) -> u64| rows.iter().map(of).sum();

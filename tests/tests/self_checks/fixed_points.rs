@@ -26,7 +26,6 @@ fn without_compaction_nothing_is_lost_and_nothing_rewritten() {
             ("verbatim", &m.verbatim, &o.verbatim, 1.0),
             ("verbatim_far", &m.verbatim_far, &o.verbatim_far, 1.0),
             ("cost_ratio", &m.cost_ratio, &o.cost_ratio, 1.0),
-            ("cost_ratio_geo", &m.cost_ratio_geo, &o.cost_ratio_geo, 1.0),
             ("token_ratio", &m.token_ratio, &o.token_ratio, 1.0),
             ("churn_tokens", &m.churn_tokens, &o.churn_tokens, 0.0),
             ("rereads_per_100_calls", &m.rereads_per_100_calls, &o.rereads_per_100_calls, 0.0),
@@ -36,7 +35,7 @@ fn without_compaction_nothing_is_lost_and_nothing_rewritten() {
             assert_eq!(is.value, Some(expected), "{name}: {metric}");
             assert_ne!(differs.value, Some(expected), "{name}: {metric} of keep-last-1");
         }
-        assert_eq!((none.churn_tokens, none.compactions), (0, 0), "{name}");
+        assert_eq!(none.compactions, 0, "{name}");
     }
 }
 
@@ -59,23 +58,11 @@ fn what_an_extractive_summary_says_was_said() {
     let store = Store::temporary().unwrap();
     let setup = setup(24_000, 2_000);
     let comparison = compare_in(&store, &corpus(), &presets, &setup, reporting("openai"));
-    for (at, line) in comparison.presets.iter().enumerate().skip(1) {
-        for (session, path) in comparison.corpus.sessions.iter().enumerate() {
-            let record = comparison.record(&store, session, at).unwrap();
-            for row in &record.measures.summaries.rows {
-                if !row.unsupported.is_empty() {
-                    println!("{}, call {}: made up: {:?}", path.path, row.call, row.unsupported);
-                }
-            }
-        }
-        let quality = &line.summary_quality;
-        println!(
-            "{}: {} summaries, faithfulness {:?}",
-            line.preset, quality.n, quality.faithfulness
-        );
-        assert!(quality.n > 0, "{} never summarised", line.preset);
+    for line in &comparison.presets[1..] {
+        println!("{}: {} summaries, faithful {:?}", line.preset, line.summaries, line.faithfulness);
+        assert!(line.summaries > 0, "{} never summarised", line.preset);
         let kept_as_text = KEPT_AS_TEXT.iter().any(|(preset, _)| line.preset.starts_with(preset));
         let least = if kept_as_text { 0.999 } else { 1.0 };
-        assert!(quality.faithfulness.is_some_and(|share| share >= least), "{}", line.preset);
+        assert!(line.faithfulness.is_some_and(|share| share >= least), "{}", line.preset);
     }
 }

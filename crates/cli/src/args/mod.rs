@@ -221,7 +221,7 @@ impl Command {
 pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) corpus: CorpusArgs,
-    /// Parts that `foldback score` wrote, as JSON lines or Parquet, in place of session files; with the options that they
+    /// Parts that `foldback score` wrote, in place of session files; with the options that they
     /// were scored with.
     #[arg(
         long,

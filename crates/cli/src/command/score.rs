@@ -6,11 +6,14 @@ use crate::error::Error;
 use crate::progress::Progress;
 use crate::{input, output, results};
 use foldback_replay::{Run, scores};
-use foldback_report::parts;
-use foldback_report::rows::Format;
 
 pub(crate) fn run(args: &Score) -> Result<(), Error> {
-    let format = args.out.path().map_or(Ok(Format::Jsonl), Format::of).map_err(Error::Parquet)?;
+    if let Some(path) =
+        args.out.path().filter(|path| path.extension().is_some_and(|it| it == "parquet"))
+    {
+        let why = "a part is JSON lines: give it a name that ends in .jsonl; `compare --scores … --rows` writes tables";
+        return Err(Error::Usage(format!("{}: {why}", path.display())));
+    }
     let corpus = input::corpus(&args.corpus)?;
     let registry = foldback::registry()?;
     let Planned { experiment, presets, setup, answers, .. } =
@@ -30,7 +33,7 @@ pub(crate) fn run(args: &Score) -> Result<(), Error> {
         return output::print(&counted);
     }
     let (files, sessions) = (scored.files(), scored.sessions());
-    output::write_with(args.out.path(), |out| parts::write(scored, &store, format, out))?;
+    output::write_with(args.out.path(), |out| scored.write(&store, out))?;
     output::note(format_args!(
         "scored {sessions} sessions of {files} files under {} presets",
         presets.len()

@@ -139,7 +139,6 @@ fn no_compaction_forgets_nothing_and_costs_what_it_costs() {
         "verbatim",
         "verbatim_far",
         "cost_ratio",
-        "cost_ratio_geo",
     ] {
         assert_eq!(value(0, metric), Some(1.0), "none, {metric}");
         let other = value(1, metric).expect("a value");

@@ -5,11 +5,10 @@
 //! has kept what was needed; if not, the agent would have had to guess it or to find it again. No
 //! model takes part.
 //!
-//! - *Forward-reference retention* (FRR): [`score`] over [`Reference`]s and their [`Presence`]. For call t the references
+//! - *Forward-reference retention* (FRR): the share of the references that are in the view. For call t the references
 //!   are Q_t = ids(arguments of the answer) without ids(head), head being the frame and the first user
-//!   message, as far as they were in the log before t; FRR is the share of them that is in the
-//!   view. Strata: `obs`, `far`, class, distance, `rescued`.
-//! - *Edit-precondition retention* (EPR): a [`Share`] of [`Edit`]s. Of the edits whose old
+//!   message, as far as they were in the log before t. [`Retention`] counts them by call, by distance and by who had said them.
+//! - *Edit-precondition retention* (EPR): of the edits whose old
 //!   text had been in the log, the share whose old text is in the view. Texts are compared line by line, in
 //!   what is of the same file (`index/lines.rs`).
 //! - *Would-be re-reads*: [`RereadRow`]s, the price of the misses of both.
@@ -23,17 +22,15 @@
 mod keep;
 mod rows;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
-pub(crate) use keep::{Action, PATH_FIELDS, actions, is_failure, plan_part};
-pub use keep::{ArtifactTrail, MustKeep, SetRecall};
-pub use rows::{
-    DISTANCES, Edit, FAR, Presence, Reference, RereadRow, Retention, Share, edits, references,
-    score,
-};
+pub use keep::{Files, MustKeep};
+pub(crate) use rows::steps;
+pub use rows::{DISTANCES, FAR, Presence, RereadRow, Retention};
 
 use crate::drive::{Probe, Request};
 use crate::index::{Index, LogPart, NeedleId, Tracker};
+use crate::share::Share;
 use foldback_core::stage::Estimator;
 use keep::Trail;
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,12 +39,12 @@ use std::sync::Arc;
 /// What a replay kept of what was needed.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
-    /// How each of the session's [`references`] stood.
+    /// By call, what it needed.
+    pub calls: Vec<Retention>,
+    /// How each reference of the session was in the view.
     pub references: Vec<Presence>,
-    /// For each of its [`edits`], whether its old text was in the view.
+    /// For each edit of the session, whether its old text was in the view.
     pub edits: Vec<bool>,
-    /// For each of the pieces that it [reuses](crate::verbatim), whether it was in the view.
-    pub pieces: Vec<bool>,
     /// One row per result that would have had to be read again.
     pub rereads: Vec<RereadRow>,
     /// What must be kept whatever else goes.
@@ -64,7 +61,6 @@ pub struct Availability {
     reread: BTreeSet<(LogPart, usize)>,
     instructions: Instructions,
     last_error: Option<usize>,
-    plan: Option<LogPart>,
     looked_at: usize,
 }
 
@@ -78,7 +74,6 @@ impl Availability {
             findings: Findings::default(),
             reread: BTreeSet::new(),
             last_error: None,
-            plan: None,
             looked_at: 0,
         }
     }
@@ -88,35 +83,38 @@ impl Availability {
         self.findings
     }
 
-    fn references(&mut self, tracker: &Tracker, call: usize) {
+    fn references(&mut self, tracker: &Tracker, call: usize, retention: &mut Retention) {
         let index = Arc::clone(&self.index);
         for need in index.calls.get(call).into_iter().flat_map(|needs| &needs.references) {
             let standing = tracker.standing(need.reference);
             if let (false, Some(source)) = (standing.kept, need.source) {
-                self.miss(tracker, call, source);
+                self.miss(tracker, call, source, retention);
             }
-            self.findings.references.push(Presence {
+            let presence = Presence {
                 kept: standing.kept,
                 rescued: standing.rescued,
                 left_view_at: standing.left_at,
-            });
+            };
+            retention.count(need, presence);
+            self.findings.references.push(presence);
         }
     }
 
-    fn edits(&mut self, tracker: &Tracker, call: usize) {
+    fn edits(&mut self, tracker: &Tracker, call: usize, retention: &mut Retention) {
         let index = Arc::clone(&self.index);
         for need in index.calls.get(call).into_iter().flat_map(|needs| &needs.edits) {
             let kept = tracker.is_written(need.needle)
                 || index.places(need).iter().any(|at| tracker.is_original(*at));
             if let (false, Some(source)) = (kept, need.source) {
-                self.miss(tracker, call, source);
+                self.miss(tracker, call, source, retention);
             }
+            retention.edits.count(kept);
             self.findings.edits.push(kept);
         }
     }
 
     /// Something of a result is missed. Read again once, it is back until the next eviction.
-    fn miss(&mut self, tracker: &Tracker, call: usize, source: LogPart) {
+    fn miss(&mut self, tracker: &Tracker, call: usize, source: LogPart, retention: &mut Retention) {
         let Some(left_view_at) = tracker.left_at(source) else {
             return;
         };
@@ -125,12 +123,11 @@ impl Availability {
         }
         let message = &self.index.log[source.0];
         let counts = self.measure.counts(message);
-        self.findings.rereads.push(RereadRow {
-            call,
-            source: message.id.clone(),
-            left_view_at,
-            tokens: counts.parts.get(source.1).copied().unwrap_or(0),
-        });
+        let tokens = counts.parts.get(source.1).copied().unwrap_or(0);
+        retention.rereads += 1;
+        retention.reread_tokens += tokens;
+        let source = message.id.clone();
+        self.findings.rereads.push(RereadRow { call, source, left_view_at, tokens });
     }
 
     /// Takes note of what the log has got since the last call.
@@ -139,9 +136,6 @@ impl Availability {
         for ordinal in self.looked_at..until {
             if self.index.failed[ordinal] {
                 self.last_error = Some(ordinal);
-            }
-            if let Some(part) = self.index.plans.get(&ordinal) {
-                self.plan = Some((ordinal, *part));
             }
         }
         self.looked_at = until;
@@ -154,19 +148,10 @@ impl Availability {
             let kept = parts.into_iter().all(|part| tracker.is_original((ordinal, part)));
             self.findings.must_keep.last_error.count(kept);
         }
-        if let Some(plan) = self.plan {
-            let kept = tracker.is_original(plan);
-            self.findings.must_keep.plan.count(kept);
-        }
-        let now = self.instructions.share;
-        let worst = &mut self.findings.must_keep.instructions_worst;
-        // now < worst, without dividing.
-        if worst.needed == 0 || now.kept * worst.needed < worst.kept * now.needed {
-            *worst = now;
-        }
     }
 
-    fn trail(&self, tracker: &Tracker) -> ArtifactTrail {
+    /// The files that were changed, and those that the visible calls say were changed.
+    fn files(&self, tracker: &Tracker) -> Files {
         let (mut truth, mut found) = (Trail::default(), Trail::default());
         for (at, action, path) in &self.index.acts {
             truth.take(*action, path);
@@ -174,8 +159,11 @@ impl Availability {
                 found.take(*action, path);
             }
         }
-        let there = |id| tracker.has(id) || self.index.entries[id as usize].in_frame;
-        truth.against(&found, |path| self.index.names_file(path, there))
+        Files {
+            truth: truth.modified.len() as u64,
+            found: found.modified.len() as u64,
+            correct: truth.modified.intersection(&found.modified).count() as u64,
+        }
     }
 }
 
@@ -238,16 +226,24 @@ impl Instructions {
 impl Probe for Availability {
     fn call(&mut self, request: &Request<'_>) {
         self.look(request);
-        self.references(request.tracker, request.call);
-        self.edits(request.tracker, request.call);
-        let pieces = self.index.verbatim.needs(request.call);
-        self.findings.pieces.extend(pieces.map(|piece| request.tracker.stands(piece)));
-        self.must_keep(request.tracker);
+        let (tracker, call) = (request.tracker, request.call);
+        let mut retention = Retention::default();
+        self.references(tracker, call, &mut retention);
+        self.edits(tracker, call, &mut retention);
+        for (piece, distance) in self.index.verbatim.needs(call) {
+            let kept = tracker.stands(*piece);
+            retention.pieces.count(kept);
+            if *distance > FAR {
+                retention.pieces_far.count(kept);
+            }
+        }
+        self.findings.calls.push(retention);
+        self.must_keep(tracker);
     }
 
     fn end(&mut self, request: &Request<'_>) {
         self.look(request);
-        self.findings.must_keep.instructions_end = self.instructions.share;
-        self.findings.must_keep.trail = self.trail(request.tracker);
+        self.findings.must_keep.instructions = self.instructions.share;
+        self.findings.must_keep.files = self.files(request.tracker);
     }
 }

@@ -1,11 +1,71 @@
 use super::*;
 use crate::acted::{observe, session};
 use crate::identifiers::Class;
+use crate::index::{EditNeed, ReferenceNeed};
 use foldback_core::Limits;
 use foldback_core::log::{Message, Part};
 use foldback_core::view::EditKind;
 use foldback_test_support::act::Act;
 use foldback_test_support::table;
+
+/// A reference of a call: an identifier in the arguments of a tool call that had been in the log
+/// before, and is not in the head of the request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Reference {
+    /// Number of the call that refers, from 0.
+    pub(crate) call: usize,
+    /// The identifier, normalized.
+    pub(crate) identifier: Arc<str>,
+    /// What it refers to.
+    pub(crate) class: Class,
+    /// Calls since it was last in the log; 1 for what the call before brought.
+    pub(crate) distance: usize,
+    /// Before the call it stood only in what tools and users said, never in what the model wrote.
+    pub(crate) obs: bool,
+    /// Id of the log message that had it last.
+    pub(crate) last_seen: String,
+}
+
+/// An edit whose old text had been in the log before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Edit {
+    /// Number of the call that edits.
+    pub(crate) call: usize,
+    /// The first line of the old text, for reports.
+    pub(crate) first_line: String,
+    /// Id of the log message that had it last.
+    pub(crate) last_seen: String,
+}
+
+/// The references of a session, in order of calls.
+pub(crate) fn references(index: &Index) -> Vec<Reference> {
+    let of = |call: usize, need: &ReferenceNeed| Reference {
+        call,
+        identifier: Arc::clone(&index.entries[need.id as usize].text),
+        class: index.asked[need.reference as usize].class,
+        distance: need.distance,
+        obs: need.obs,
+        last_seen: index.log[need.last_seen].id.clone(),
+    };
+    let calls = index.calls.iter().enumerate();
+    calls
+        .flat_map(|(call, needs)| needs.references.iter().map(move |need| of(call, need)))
+        .collect()
+}
+
+/// The edits of a session, in order of calls.
+pub(crate) fn edits(index: &Index) -> Vec<Edit> {
+    let of = |call: usize, need: &EditNeed| Edit {
+        call,
+        first_line: index.old_text(need).lines().next().unwrap_or_default().to_owned(),
+        last_seen: index
+            .places(need)
+            .last()
+            .map_or_else(String::new, |(ordinal, _)| index.log[*ordinal].id.clone()),
+    };
+    let calls = index.calls.iter().enumerate();
+    calls.flat_map(|(call, needs)| needs.edits.iter().map(move |need| of(call, need))).collect()
+}
 
 const CLEARED: Act<'_> = Act::Edit("r0", EditKind::Clear, "[cleared]");
 
@@ -147,38 +207,36 @@ fn paths_are_the_same_by_suffix() {
 
 #[test]
 fn scores_count_rows_by_stratum() {
-    let row = |call, distance, obs, kept, rescued| {
-        let (identifier, class) = (Arc::from("x_y"), Class::Symbol);
-        let last_seen = String::new();
-        let reference = Reference { call, identifier, class, distance, obs, last_seen };
-        (reference, Presence { kept, rescued, left_view_at: None })
+    let row = |distance, obs, kept, rescued| {
+        let need = ReferenceNeed { distance, obs, ..ReferenceNeed::default() };
+        (need, Presence { kept, rescued, left_view_at: None })
     };
     let rows = [
-        row(0, 1, true, false, false),
-        row(4, 3, true, true, false),
-        row(4, 4, false, true, true),
-        row(5, 51, true, false, false),
+        row(1, true, false, false),
+        row(3, true, true, false),
+        row(4, false, true, true),
+        row(51, true, false, false),
     ];
     let of = |share: Share| (share.kept, share.needed);
-    let from = |call| {
-        score(rows.iter().filter(|(row, _)| row.call >= call).map(|(row, kept)| (row, kept)))
+    let count = |rows: &[(ReferenceNeed, Presence)]| {
+        let mut retention = Retention::default();
+        rows.iter().for_each(|(need, presence)| retention.count(need, *presence));
+        retention
     };
-    let (all, late) = (from(0), from(4));
-    assert_eq!((of(all.frr), of(late.frr)), ((2, 4), (2, 3)));
-    assert_eq!((of(all.frr_obs), of(late.frr_obs)), ((1, 3), (1, 2)));
-    assert_eq!((of(late.frr_far), late.rescued), ((1, 2), 1));
+    let (all, late) = (count(&rows), count(&rows[1..]));
+    assert_eq!((of(all.frr()), of(late.frr())), ((2, 4), (2, 3)));
+    assert_eq!((of(all.obs), of(late.obs)), ((1, 3), (1, 2)));
+    assert_eq!((of(late.far()), of(late.obs_far), late.rescued), ((1, 2), (0, 1), 1));
     let none = (0, 0);
-    let steps = [(0, 1), none, (1, 1), (1, 1), none, none, none, (0, 1)];
-    assert_eq!(all.by_distance.map(of), steps);
-    assert_eq!(of(all.by_class[Class::Symbol as usize]), (2, 4));
-    let said = serde_json::to_value(&all).unwrap();
-    assert_eq!(said["by_class"], serde_json::json!({"symbol": {"kept": 2, "needed": 4}}));
-    assert_eq!(said["by_distance"]["beyond"], serde_json::json!({"kept": 0, "needed": 1}));
-    assert_eq!(said["by_distance"].as_object().unwrap().len(), 4);
-    assert_eq!(from(9).frr.value(), None);
+    let expected = [(0, 1), none, (1, 1), (1, 1), none, none, none, (0, 1)];
+    assert_eq!(all.by_distance.map(of), expected);
+    let said = steps(&all, serde_json::value::Serializer).unwrap();
+    assert_eq!(said["beyond"], serde_json::json!({"kept": 0, "needed": 1}));
+    assert_eq!(said.as_object().unwrap().len(), 4);
+    assert_eq!(Retention::default().frr().value(), None);
 
-    let mut sum = from(5);
-    sum.add(&score(rows[..3].iter().map(|(row, kept)| (row, kept))));
+    let mut sum = count(&rows[..1]);
+    sum.add(&late);
     assert_eq!(sum, all);
 }
 
@@ -244,7 +302,6 @@ fn must_keep() {
         messages.push(answer(
             "a1",
             &[
-                ("TodoWrite", r#"{"todos":["x"]}"#),
                 ("write", r#"{"file_path":"src/new.rs","content":""}"#),
                 ("edit", r#"{"file_path":"src/new.rs","old_string":"y"}"#),
                 ("edit", r#"{"file_path":"./src/a.rs","old_string":"z"}"#),
@@ -256,20 +313,12 @@ fn must_keep() {
     };
     let share = |kept, needed| Share { kept, needed };
     let kept = run(messages(), &[]).must_keep;
-    assert_eq!(kept.instructions_end, share(2, 2));
-    assert_eq!(kept.instructions_worst, share(1, 1));
-    assert_eq!((kept.last_error, kept.plan), (share(2, 2), share(1, 1)));
-    for set in [kept.trail.read, kept.trail.created, kept.trail.modified] {
-        assert_eq!((set.truth, set.found, set.correct, set.mentioned), (1, 1, 1, 1));
-        assert_eq!(set.f1(), Some(1.0));
-    }
+    assert_eq!((kept.instructions, kept.last_error), (share(2, 2), share(2, 2)));
+    assert_eq!(kept.files, Files { truth: 1, found: 1, correct: 1 });
+    assert_eq!(kept.files.f1(), Some(1.0));
     let folded = run(messages(), &[(2, Act::Summarise(4, "Made src/new.rs"))]).must_keep;
-    assert_eq!(folded.instructions_end, share(1, 2));
-    assert_eq!(folded.instructions_worst, share(1, 2));
-    assert_eq!((folded.last_error, folded.plan), (share(1, 2), share(0, 1)));
-    assert_eq!(folded.trail.created.f1(), Some(0.0));
-    assert_eq!(folded.trail.created.mentioned, 1);
-    assert_eq!(folded.trail.read.mentioned, 0);
+    assert_eq!((folded.instructions, folded.last_error), (share(1, 2), share(1, 2)));
+    assert_eq!(folded.files.truth, 1);
 }
 
 #[foldback_needs::sessions]
@@ -299,7 +348,8 @@ fn real_sessions_without_compaction_lose_nothing() {
             let mut probe = Availability::new(Arc::clone(&index), measure);
             crate::replay_with(&session, &index, &strategy, &options, &mut [&mut probe]);
             let findings = probe.finish();
-            let frr = score(references(&index).iter().zip(&findings.references)).frr;
+            let mut frr = Share::default();
+            findings.calls.iter().for_each(|call| frr.add(call.frr()));
             let mut epr = Share::default();
             for kept in &findings.edits {
                 epr.count(*kept);

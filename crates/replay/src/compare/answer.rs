@@ -78,7 +78,11 @@ impl PresetLine {
     /// Whether all counts of the two are equal.
     fn is_like(&self, other: &Self) -> bool {
         let counts = |line: &Self| {
-            let sizes = [line.input_tokens, line.peak_tokens, line.churn_tokens];
+            let sizes = [
+                line.input_tokens,
+                line.peak_tokens,
+                line.metrics.churn_tokens.value.map_or(0, |tokens| tokens as u64),
+            ];
             (sizes, line.compactions, line.tokens_reclaimed, line.gate, line.dollars.usd.to_bits())
         };
         let kept = |line: &Self| {
@@ -138,7 +142,7 @@ impl Comparison {
         let own = self.scores.iter().filter_map(|scores| scores.get(at));
         let acted = own.filter(|score| score.metrics.compactions > 0);
         let most = acted.max_by_key(|score| {
-            let asked = score.exam.references.frr_obs_far;
+            let asked = score.retention.obs_far;
             (asked.needed - asked.kept, std::cmp::Reverse(score.session()))
         })?;
         Some((self.corpus.sessions.get(most.session())?, &self.presets[at]))

@@ -2,15 +2,14 @@
 
 use super::contrast::LEAST_CLUSTERS;
 use super::{
-    Corpus, CorpusSummary, Known, Preset, PresetLine, Reporting, Score, Setup, detail, prices,
-    windows,
+    Corpus, CorpusSummary, Known, Preset, PresetLine, Reporting, Score, Setup, prices, windows,
 };
 use crate::copies;
-use crate::measures::firings::FiringTotals;
 use crate::number::grouped;
 use crate::recorder::{Policy, RecorderPolicy, by_totals};
 use crate::setup::Made;
 use crate::study::Recording;
+use crate::study::Summaries;
 use foldback_core::strategy::Kind;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -210,8 +209,10 @@ fn without_model<'a>(
     asking
         .filter(|(_, (preset, _))| preset.completions.is_some())
         .flat_map(|(at, (_, line))| {
-            let own: Vec<&Score> = scores.iter().filter_map(|scores| scores.get(at)).collect();
-            let FiringTotals { stand_ins: without, formless, .. } = detail::firings(&own);
+            let mut summaries = Summaries::default();
+            let own = scores.iter().filter_map(|scores| scores.get(at));
+            own.for_each(|score| summaries.add(&score.summaries));
+            let Summaries { stand_ins: without, formless, .. } = summaries;
             let failed = line.failures;
             let unused = (failed + without > 0).then(|| {
                 format!(
@@ -354,7 +355,8 @@ fn coincidence(presets: &[PresetLine], scores: &[Box<[Score]>]) -> Option<String
         .filter(|(a, b)| a.metrics.compactions > 0 && b.metrics.compactions > 0)
         .collect();
     let alike = acted.iter().filter(|(a, b)| {
-        a.metrics.input_tokens == b.metrics.input_tokens && a.exam.references == b.exam.references
+        a.metrics.input_tokens == b.metrics.input_tokens
+            && a.retention.by_distance == b.retention.by_distance
     });
     let alike = alike.count();
     (alike > 0).then(|| {

@@ -3,7 +3,8 @@
 use super::table::{Primary, Table};
 use super::{Comparison, Preset, PresetLine};
 use crate::cost::{self, Bounds, Verdict};
-use crate::stats::{self, Estimate, Pair, Share, Tails};
+use crate::share::Share;
+use crate::stats::{self, Estimate, Pair, Tails};
 use foldback_core::strategy::Kind;
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -271,15 +272,16 @@ fn cost_of(table: &Table<'_>, first: usize, second: usize) -> Difference {
     difference(estimate, &logs, scale, SAME_BILL)
 }
 
-/// What both kept in each session that asked something.
-fn asked(table: &Table<'_>, first: usize, second: usize) -> impl Iterator<Item = (Share, Share)> {
-    let share = |score: &super::Score| {
-        let share = score.exam.references.frr_obs_far;
-        Share { cluster: table.cluster(score), kept: share.kept, needed: share.needed }
-    };
+/// What both kept in each session that asked something, with its cluster.
+fn asked(
+    table: &Table<'_>,
+    first: usize,
+    second: usize,
+) -> impl Iterator<Item = (usize, [Share; 2])> {
     // Both were given the same exam, so what the one was asked the other was asked too.
     let both = table.of(first).zip(table.of(second));
-    both.map(move |(a, b)| (share(a), share(b))).filter(|(a, b)| a.needed > 0 && b.needed > 0)
+    both.map(|(a, b)| (table.cluster(a), [a.retention.obs_far, b.retention.obs_far]))
+        .filter(|(_, shares)| shares.iter().all(|share| share.needed > 0))
 }
 
 fn retention(table: &Table<'_>, first: usize, second: usize) -> Difference {
@@ -288,7 +290,7 @@ fn retention(table: &Table<'_>, first: usize, second: usize) -> Difference {
     }
     let asked = || asked(table, first, second);
     let shifts: Vec<f64> = asked()
-        .map(|(a, b)| a.kept as f64 / a.needed as f64 - b.kept as f64 / b.needed as f64)
+        .map(|(_, [a, b])| a.kept as f64 / a.needed as f64 - b.kept as f64 / b.needed as f64)
         .collect();
     let estimate = stats::proportion_difference(&table.bootstrap, asked());
     difference(estimate, &shifts, Some(1.0), SAME_SHARE)
@@ -403,11 +405,10 @@ fn beats(table: &Table<'_>, contrasts: &[Contrast], a: &str, b: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::availability::{Retention, Share};
-    use crate::compare::{Gate, Outcome, Reporting, Score, SessionLine};
+    use crate::availability::Retention;
+    use crate::compare::{Gate, Outcome, Reporting, Score};
     use crate::stats::Bootstrap;
-    use crate::study::{Bill, Exam, Pauses};
-    use std::sync::Arc;
+    use crate::study::{Bill, Billed, Pauses};
 
     /// Bills of `first` and `second` per session, in dollars, and what the first keeps of ten.
     struct Case {
@@ -433,17 +434,10 @@ mod tests {
     fn score(session: usize, preset: usize, usd: f64, kept: u64) -> Score {
         // No two sessions are alike, or there would be nothing to draw.
         let usd = usd * (1.0 + session as f64 / 100.0);
+        let by = Billed { regime: "anthropic-5m".into(), pauses: Pauses::Recorded };
         let outcome = Outcome {
-            exam: Arc::new(Exam {
-                references: Retention {
-                    frr_obs_far: Share { kept, needed: 10 },
-                    ..Retention::default()
-                },
-                ..Exam::default()
-            }),
-            bills: [Bill::of_requests("anthropic-5m", Pauses::Recorded, usd, 0.0)]
-                .into_iter()
-                .collect(),
+            retention: Retention { obs_far: Share { kept, needed: 10 }, ..Retention::default() },
+            bills: [(by, Bill::of_requests(usd, 0.0))].into_iter().collect(),
             ..Outcome::default()
         };
         Score::new(session, preset, outcome)
@@ -470,12 +464,6 @@ mod tests {
                 Preset::new(strategy, name.to_owned())
             })
             .into();
-        let sessions: Vec<SessionLine> = (0..case.sessions)
-            .map(|session| SessionLine {
-                cluster: session.to_string().into(),
-                ..SessionLine::default()
-            })
-            .collect();
         let scores: Vec<Box<[Score]>> = (0..case.sessions)
             .map(|session| -> Box<[Score]> {
                 Box::new([
@@ -492,7 +480,6 @@ mod tests {
             ..Reporting::default()
         };
         let table = Table {
-            sessions: &sessions,
             clusters: &(0..case.sessions).collect::<Vec<_>>(),
             scores: &scores,
             baseline: 0,
@@ -571,7 +558,6 @@ mod tests {
             (0..=strategies).map(|at| line(&format!("preset {at}"), true, 1.0, 1.0)).collect();
         let reporting = Reporting { draws: 1_000, ..Reporting::default() };
         let table = Table {
-            sessions: &[],
             clusters: &(0..12).collect::<Vec<_>>(),
             scores: &scores,
             baseline: 0,

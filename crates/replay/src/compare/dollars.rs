@@ -1,10 +1,8 @@
 //! The bills of a preset over all sessions, and whether its compactions paid for themselves.
 
-use super::Score;
 use super::line::ratio;
 use super::table::Table;
-use crate::number::total;
-use crate::study::{OWN, Pauses, Sums};
+use crate::study::{OWN, Pauses};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -26,18 +24,12 @@ pub struct Dollars {
     pub output_usd: f64,
     /// The summarizer's calls, with a prompt of their own.
     pub summaries_usd: f64,
-    /// The same if they shared the conversation's prefix.
-    pub summaries_shared_usd: f64,
     /// Everything, and every would-be re-read really made; `null` where re-reads are not known.
     pub pessimistic_usd: Option<f64>,
     /// `usd` to that of no compaction.
     pub ratio: Option<f64>,
-    /// Input to that of no compaction.
-    pub input_ratio: Option<f64>,
     /// Geometric mean of the sessions' ratios.
     pub ratio_geo: Option<f64>,
-    /// Input in units of plain input tokens.
-    pub equivalent_tokens: u64,
     /// Share of the input that was read from the cache.
     pub hit_rate: Option<f64>,
 }
@@ -48,25 +40,6 @@ impl Dollars {
         let ratio = self.ratio.filter(|_| self.usd > 0.0)?;
         Some(ratio * self.pessimistic_usd? / self.usd)
     }
-}
-
-/// Whether compactions paid for themselves, under the regime that is reported.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
-pub struct LedgerLine {
-    /// Compactions.
-    pub firings: u64,
-    /// Those that saved more than they cost until the next one or the end.
-    pub paid_back: u64,
-    /// Those before which the cache had expired.
-    pub cold: u64,
-    /// Those that could never have.
-    pub never: u64,
-    /// Median of the calls after which they pay, over those that can.
-    pub median_break_even: Option<f64>,
-    /// Median of the calls that followed.
-    pub median_calls: Option<f64>,
-    /// What all of them together saved, in dollars.
-    pub net_usd: f64,
 }
 
 pub(super) const RECORDED_OR_WARM: &str = "recorded-or-warm";
@@ -97,7 +70,7 @@ fn dollars(
 ) -> Dollars {
     let pauses = |pauses| matches!(pauses, Pauses::Recorded | Pauses::Any) || pauses == untimed;
     let mut sum = Dollars { regime: regime.to_owned(), pauses: name, ..Dollars::default() };
-    let (mut base_usd, mut base_input, mut logs, mut pairs) = (0.0, 0.0, 0.0, 0_u32);
+    let (mut base_usd, mut logs, mut pairs) = (0.0, 0.0, 0_u32);
     let (mut read, mut input, mut pessimistic) = (0, 0, 0.0);
     for (score, base) in table.pairs(preset) {
         let bills = (score.bills.under(regime, pauses), base.bills.under(regime, pauses));
@@ -109,16 +82,13 @@ fn dollars(
         match &bill.compaction {
             Some(compaction) => {
                 sum.summaries_usd += compaction.summaries_usd;
-                sum.summaries_shared_usd += compaction.summaries_shared_usd;
                 pessimistic += compaction.pessimistic_usd;
             }
             None => pessimistic += bill.usd,
         }
-        sum.equivalent_tokens += bill.equivalent_tokens;
         read += bill.read_tokens;
         input += score.metrics.input_tokens;
         base_usd += plain.usd;
-        base_input += plain.input_usd;
         if bill.usd > 0.0 && plain.usd > 0.0 {
             logs += (bill.usd / plain.usd).ln();
             pairs += 1;
@@ -126,65 +96,7 @@ fn dollars(
     }
     sum.pessimistic_usd = table.knows_contents(preset).then_some(pessimistic);
     sum.ratio = (base_usd > 0.0).then(|| sum.usd / base_usd);
-    sum.input_ratio = (base_input > 0.0).then(|| sum.input_usd / base_input);
     sum.ratio_geo = (pairs > 0).then(|| (logs / f64::from(pairs)).exp());
     sum.hit_rate = ratio(read, input);
     sum
-}
-
-/// Whether compactions paid, by the bill that the report goes by.
-pub(super) fn ledger(table: &Table<'_>, own: &[&Score]) -> LedgerLine {
-    let rows: Vec<_> =
-        own.iter().filter_map(|score| table.bill(score)).flat_map(Sums::ledger).collect();
-    LedgerLine {
-        firings: rows.len() as u64,
-        paid_back: rows.iter().filter(|row| row.paid_back).count() as u64,
-        cold: rows.iter().filter(|row| row.cold).count() as u64,
-        never: rows.iter().filter(|row| row.break_even.is_infinite()).count() as u64,
-        median_break_even: median(
-            rows.iter().map(|row| row.break_even).filter(|calls| calls.is_finite()).collect(),
-        ),
-        median_calls: median(rows.iter().map(|row| f64::from(row.calls)).collect()),
-        net_usd: total(rows.iter().map(|row| row.net_usd)),
-    }
-}
-
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let (low, high) = (values.len().checked_sub(1)? / 2, values.len() / 2);
-    Some(f64::midpoint(*values.get(low)?, *values.get(high)?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::compare::Reporting;
-    use crate::stats::Bootstrap;
-
-    #[test]
-    fn the_median_of_an_even_number_lies_between() {
-        let cases: [(&[f64], Option<f64>); 4] = [
-            (&[], None),
-            (&[3.0], Some(3.0)),
-            (&[4.0, 1.0], Some(2.5)),
-            (&[9.0, 1.0, 2.0], Some(2.0)),
-        ];
-        for (values, expected) in cases {
-            assert_eq!(median(values.to_vec()), expected, "{values:?}");
-        }
-    }
-
-    /// The empty sum of floats is -0.
-    #[test]
-    fn nothing_saved_is_no_negative_zero() {
-        let table = Table {
-            sessions: &[],
-            clusters: &[],
-            scores: &[],
-            baseline: 0,
-            reporting: &Reporting::default(),
-            bootstrap: Bootstrap::new(1, 0),
-        };
-        assert!(ledger(&table, &[]).net_usd.is_sign_positive());
-    }
 }

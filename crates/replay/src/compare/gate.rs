@@ -83,22 +83,22 @@ impl Gate {
 mod tests {
     use super::*;
     use crate::study::Outcome;
-    use crate::totals::CallTotals;
+    use crate::totals::SessionMetrics;
 
     #[test]
     fn what_is_sent_in_the_end_decides() {
         let session = |strategy_violations, overflow_calls, sent_over, max_excess| {
-            let metrics = CallTotals {
+            let metrics = SessionMetrics {
                 strategy_violations,
                 overflow_calls,
                 sent_over,
                 max_excess,
-                ..CallTotals::default()
+                ..SessionMetrics::default()
             };
             Score::new(0, 0, Outcome { metrics, ..Outcome::default() })
         };
         let unfittable = |score: Score, unfittable| {
-            let metrics = CallTotals { unfittable, ..score.metrics.clone() };
+            let metrics = SessionMetrics { unfittable, ..score.metrics };
             Score::new(0, 0, Outcome { metrics, ..Outcome::default() })
         };
         let table = [
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn a_calibrated_size_fails_no_gate() {
         let score = |sent_over, calibrated_over| {
-            let metrics = CallTotals { sent_over, ..CallTotals::default() };
+            let metrics = SessionMetrics { sent_over, ..SessionMetrics::default() };
             Score::new(0, 0, Outcome { metrics, calibrated_over, ..Outcome::default() })
         };
         let table = [

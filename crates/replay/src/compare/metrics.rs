@@ -5,9 +5,9 @@
 
 use super::Score;
 use super::table::Table;
-use crate::availability::Share;
+use crate::availability::Retention;
+use crate::share::Share;
 use crate::stats::{self, Bootstrap, Estimate, Pair};
-use crate::study::Sums;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -53,20 +53,9 @@ pub struct Metrics {
     pub verbatim: Metric,
     /// The same over pieces last seen more than three calls ago.
     pub verbatim_far: Metric,
-    /// `frr_obs` over the calls before any compaction of the recorder's own: after one the recorded
-    /// agent acted on what the recorder had left.
-    pub frr_obs_before_recorder: Metric,
-    /// `frr_far` over the same calls.
-    pub frr_far_before_recorder: Metric,
-    /// `frr_obs_far` over the same calls.
-    pub frr_obs_far_before_recorder: Metric,
     /// The bill to that of no compaction, over the total, under the regime that is reported: input,
     /// output, and summaries as if a model had written them.
     pub cost_ratio: Metric,
-    /// The same as the geometric mean over sessions.
-    pub cost_ratio_geo: Metric,
-    /// Input alone, to that of no compaction.
-    pub prompt_cost_ratio: Metric,
     /// Tokens sent, to those of no compaction.
     pub token_ratio: Metric,
     /// Share of the input that the simulated prompt cache held, under the regime that is reported.
@@ -75,8 +64,6 @@ pub struct Metrics {
     pub churn_tokens: Metric,
     /// Results that the agent would have had to read again, per hundred calls: an upper bound.
     pub rereads_per_100_calls: Metric,
-    /// Size of those results, in tokens per hundred calls.
-    pub reread_tokens_per_100_calls: Metric,
 }
 
 const NOTHING_NEEDED: &str = "no preset fired in any session, or nothing was referred to after it";
@@ -89,39 +76,21 @@ pub(super) const NO_BILL: &str = "no session could be billed under the regime";
 pub(super) fn metrics(table: &Table<'_>, preset: usize) -> Metrics {
     let contents = table.knows_contents(preset);
     let of = Of { bootstrap: &table.bootstrap, table, preset, contents };
-    let bills = |part: fn(&Sums) -> f64| {
-        of.pairs(move |score, base| Some((part(table.bill(score)?), part(table.bill(base)?))))
-    };
+    let bills = of.pairs(|score, base| Some((table.bill(score)?.usd, table.bill(base)?.usd)));
     let tokens = of.pairs(|score, base| {
         Some((score.metrics.input_tokens as f64, base.metrics.input_tokens as f64))
     });
-    let ratio = |part| Metric::of(stats::ratio_of_totals(of.bootstrap, bills(part)), NO_BILL);
-    let per_100 = |part: fn(&Score) -> u64| {
-        of.if_known(|| {
-            of.quotient(
-                move |score| Some([100.0 * part(score) as f64, score.metrics.calls as f64]),
-                NO_CALLS,
-            )
-        })
-    };
+    let rereads =
+        |score: &Score| Some([100.0 * score.retention.rereads as f64, score.metrics.calls as f64]);
     Metrics {
-        frr: of.share(|score| score.exam.references.frr),
-        frr_obs: of.share(|score| score.exam.references.frr_obs),
-        frr_far: of.share(|score| score.exam.references.frr_far),
-        frr_obs_far: of.share(|score| score.exam.references.frr_obs_far),
-        epr: of.share(|score| score.exam.edits),
-        verbatim: of.share(|score| score.exam.pieces.all),
-        verbatim_far: of.share(|score| score.exam.pieces.far),
-        frr_obs_before_recorder: of.share(|score| score.exam_before_recorder.references.frr_obs),
-        frr_far_before_recorder: of.share(|score| score.exam_before_recorder.references.frr_far),
-        frr_obs_far_before_recorder: of
-            .share(|score| score.exam_before_recorder.references.frr_obs_far),
-        cost_ratio: ratio(|bill| bill.usd),
-        cost_ratio_geo: Metric::of(
-            stats::geometric_mean_ratio(of.bootstrap, bills(|bill| bill.usd)),
-            NO_BILL,
-        ),
-        prompt_cost_ratio: ratio(|bill| bill.input_usd),
+        frr: of.share(Retention::frr),
+        frr_obs: of.share(|retention| retention.obs),
+        frr_far: of.share(Retention::far),
+        frr_obs_far: of.share(|retention| retention.obs_far),
+        epr: of.share(|retention| retention.edits),
+        verbatim: of.share(|retention| retention.pieces),
+        verbatim_far: of.share(|retention| retention.pieces_far),
+        cost_ratio: Metric::of(stats::ratio_of_totals(of.bootstrap, bills), NO_BILL),
         token_ratio: Metric::of(stats::ratio_of_totals(of.bootstrap, tokens), NO_CALLS),
         hit_rate: of.quotient(
             |score| {
@@ -131,8 +100,7 @@ pub(super) fn metrics(table: &Table<'_>, preset: usize) -> Metrics {
             NO_BILL,
         ),
         churn_tokens: of.sum(|score| score.metrics.churn_tokens),
-        rereads_per_100_calls: per_100(|score| score.rereads),
-        reread_tokens_per_100_calls: per_100(|score| score.reread_tokens),
+        rereads_per_100_calls: of.if_known(|| of.quotient(rereads, NO_CALLS)),
     }
 }
 
@@ -155,11 +123,10 @@ impl<'t, 'a> Of<'t, 'a> {
     }
 
     /// A pooled share over the sessions that were asked anything.
-    fn share(&self, of: impl Fn(&Score) -> Share) -> Metric {
+    fn share(&self, of: impl Fn(&Retention) -> Share) -> Metric {
         let shares = self.table.of(self.preset).filter_map(|score| {
-            let Share { kept, needed } = of(score);
-            let cluster = self.table.cluster(score);
-            (needed > 0).then_some(stats::Share { cluster, kept, needed })
+            let share = of(&score.retention);
+            (share.needed > 0).then(|| (self.table.cluster(score), share))
         });
         self.if_known(|| Metric::of(stats::proportion(self.bootstrap, shares), NOTHING_NEEDED))
     }

@@ -3,7 +3,6 @@
 mod answer;
 mod assumptions;
 mod contrast;
-mod detail;
 mod dollars;
 mod front;
 mod gate;
@@ -11,12 +10,12 @@ mod idle;
 mod judges;
 mod line;
 mod metrics;
+mod normalised;
 mod prices;
 mod provenance;
 mod redact;
 mod saving;
 mod sessions;
-mod strata;
 mod table;
 mod verdict;
 mod windows;
@@ -27,20 +26,19 @@ pub use crate::study::{Inaction, Known, Outcome, Score};
 pub use answer::{Answer, MUCH_FORGOTTEN, Remark};
 pub(crate) use contrast::adjust;
 pub use contrast::{Cheaper, Contrast, Difference, ToldApart};
-pub use detail::{HalfLife, Normalised, Position, Pressure, SummaryQuality};
-pub use dollars::{Dollars, LedgerLine};
+pub use dollars::Dollars;
 pub use front::{Place, Point, Standing, ranks};
 pub use gate::Gate;
 pub use idle::Idle;
 pub use judges::{Judge, Judges, LEAST_GAP};
-pub use line::{KeepShares, PresetLine};
+pub use line::PresetLine;
 pub use metrics::{Metric, Metrics};
+pub use normalised::Normalised;
 pub use provenance::Provenance;
 pub(crate) use provenance::short;
 pub use saving::{Base, Saving};
 use sessions::Kept;
 pub use sessions::{CorpusSummary, SessionLine};
-pub use strata::Stratum;
 pub use table::{Primary, Reporting};
 pub use verdict::Verdict;
 
@@ -205,8 +203,7 @@ pub fn compare(
 ) -> Result<Comparison, CompareError> {
     let baseline = presets.iter().position(Preset::is_baseline).ok_or(CompareError::NoBaseline)?;
     let (unique, mut skipped) = sessions::hashes(corpus)?;
-    let regime = reporting.regime.clone();
-    let context = Context::new(presets, setup, &regime, reporting.split, run);
+    let context = Context::new(presets, setup, reporting.split, run);
     let mut kept = Kept::for_sessions(unique.len());
     for batch in unique.chunks(BATCH) {
         let studied: Vec<(usize, Result<_, Failure>)> = batch
@@ -267,7 +264,6 @@ fn assemble(
     let (clusters, count) = sessions::clusters(&summary.sessions, &keys);
     summary.clusters = count;
     let table = table::Table {
-        sessions: &summary.sessions,
         clusters: &clusters,
         scores: &scores,
         baseline,

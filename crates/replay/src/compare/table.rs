@@ -1,9 +1,9 @@
 //! The scores of a comparison as a table: by session and by preset.
 
-use super::{Comparison, Known, Preset, Score, SessionLine};
+use super::{Comparison, Known, Preset, Score};
 use crate::split::Split;
 use crate::stats::Bootstrap;
-use crate::study::{Pauses, Sums};
+use crate::study::{Bill, Pauses};
 use foldback_core::strategy::Kind;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -64,7 +64,6 @@ impl Default for Reporting {
 }
 
 pub(super) struct Table<'a> {
-    pub(super) sessions: &'a [SessionLine],
     /// The number of each session's cluster, in the order of their names.
     pub(super) clusters: &'a [usize],
     /// By session, one per preset in their order.
@@ -100,7 +99,7 @@ impl<'a> Table<'a> {
     }
 
     /// The bill that the report goes by.
-    pub(super) fn bill(&self, score: &'a Score) -> Option<&'a Sums> {
+    pub(super) fn bill(&self, score: &'a Score) -> Option<&'a Bill> {
         bill(score, &self.reporting.regime)
     }
 
@@ -120,12 +119,12 @@ impl<'a> Table<'a> {
 
 impl Comparison {
     /// What a session cost under a preset, by the prices that are reported; `None` where it has no bill under them.
-    pub fn bill<'a>(&self, score: &'a Score) -> Option<&'a Sums> {
+    pub fn bill<'a>(&self, score: &'a Score) -> Option<&'a Bill> {
         bill(score, &self.reporting.regime)
     }
 }
 
 /// The bill under a regime: with recorded pauses, else always warm.
-pub(super) fn bill<'a>(score: &'a Score, regime: &str) -> Option<&'a Sums> {
+pub(super) fn bill<'a>(score: &'a Score, regime: &str) -> Option<&'a Bill> {
     score.bills.under(regime, |pauses| pauses != Pauses::ColdTurns)
 }

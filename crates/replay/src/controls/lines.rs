@@ -153,8 +153,9 @@ fn taken(index: &Index) -> ByResult {
             let references = references.map(|need| (need.source, Taken::Reference(need.id)));
             let edits = needs.edits.iter();
             let edits = edits.map(|need| (need.source, Taken::OldText(*need)));
-            let pieces = index.verbatim.needs(call);
-            let pieces = pieces.map(|piece| (holding.get(&piece).copied(), Taken::Piece(piece)));
+            let pieces = index.verbatim.needs(call).iter();
+            let pieces =
+                pieces.map(|(piece, _)| (holding.get(piece).copied(), Taken::Piece(*piece)));
             for (source, what) in references.chain(edits).chain(pieces) {
                 if let Some(source) = source {
                     out.entry(source).or_default().push((call, what));

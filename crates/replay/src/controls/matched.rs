@@ -22,7 +22,6 @@ use crate::totals::CallRow;
 use foldback_core::history::{GroupId, History};
 use foldback_core::log::{Message, Role};
 use foldback_core::stage::Estimator;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -30,7 +29,7 @@ use std::sync::Arc;
 pub const STUB_TOKENS: u64 = 14;
 
 /// What was still there when it was needed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
     /// By reference, in the order of [`Findings::references`](crate::availability::Findings::references).
     pub references: Vec<bool>,
@@ -39,12 +38,27 @@ pub struct Kept {
 }
 
 /// The two shadows of one replay.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Matched {
     /// Chosen by chance.
     pub random: Kept,
     /// Chosen by foresight.
     pub clairvoyant: Kept,
+}
+
+impl Matched {
+    /// Counts what both kept with the rows of the calls.
+    pub(crate) fn count(&self, index: &Index, rows: &mut [CallRow]) {
+        let needs = index.calls.iter().enumerate();
+        let needs = needs.flat_map(|(call, of)| of.references.iter().map(move |need| (call, need)));
+        let kept = self.random.references.iter().zip(&self.clairvoyant.references);
+        for ((call, need), (random, clairvoyant)) in needs.zip(kept) {
+            if let (true, Some(row)) = (need.obs, rows.get_mut(call)) {
+                row.retention.random += u64::from(*random);
+                row.retention.clairvoyant += u64::from(*clairvoyant);
+            }
+        }
+    }
 }
 
 /// The sizes of the views of a replay, call by call, by the measuring estimator; `frame_tokens` is what

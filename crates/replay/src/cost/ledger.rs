@@ -2,7 +2,6 @@
 
 use super::session::Priced;
 use foldback_prices::usd;
-use serde::{Deserialize, Serialize};
 
 /// A compaction.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,7 +15,7 @@ pub struct LedgerFiring {
 }
 
 /// One line of the ledger.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LedgerRow {
     /// Number of the request that came next.
     pub call: usize,

@@ -17,7 +17,7 @@ mod session;
 mod tests;
 
 pub use agreement::{Agreement, RecordedCall, TOLERANCE, agreement};
-pub(crate) use call::{call_of, output_tokens, recorded_output};
+pub(crate) use call::{call_of, recorded_output};
 pub use foldback_prices::{
     Block, CacheRules, CacheUse, Rates, Regime, RegimeTable, RegimeTableError, RequestLog,
     SentRequest, Terms,

@@ -1,7 +1,7 @@
 //! The bill of a session.
 
 use foldback_prices::{CacheUse, RequestLog, Terms, simulate_at, usd};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// One call and its price.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -14,8 +14,8 @@ pub struct CallCost {
     pub output_usd: f64,
 }
 
-/// A call of the summarizer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A call of the summarizer, with a prompt of its own: nothing of it is cached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SummaryCall {
     /// Number of the request that came next.
     pub call: usize,
@@ -23,9 +23,6 @@ pub struct SummaryCall {
     pub input_tokens: u64,
     /// Tokens of the summary.
     pub output_tokens: u64,
-    /// It was asked as a continuation of the same requests to the same model, so that what the
-    /// request before had in common with it is read from the cache. Otherwise all input is plain.
-    pub shares_prefix: bool,
 }
 
 /// The bill of a session. Token counts are those of the log.
@@ -99,18 +96,6 @@ impl<'a> Priced<'a> {
     /// Dollars of a summarizer call.
     pub fn summary_usd(&self, summary: &SummaryCall) -> f64 {
         let rates = self.terms.rates.at(summary.input_tokens);
-        let before = summary.call.checked_sub(1).and_then(|call| self.log.requests().get(call));
-        let expired = self.uses.get(summary.call).is_some_and(|cache| cache.expired);
-        let read = match before {
-            Some(before) if summary.shares_prefix && !expired => {
-                let shared = before.input_tokens.min(summary.input_tokens);
-                let step = self.terms.rules.granularity.max(1);
-                if shared < self.terms.rules.minimum { 0 } else { shared - shared % step }
-            }
-            _ => 0,
-        };
-        usd(rates.read, read)
-            + usd(rates.input, summary.input_tokens - read)
-            + usd(rates.output, summary.output_tokens)
+        usd(rates.input, summary.input_tokens) + usd(rates.output, summary.output_tokens)
     }
 }

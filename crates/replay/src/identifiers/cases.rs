@@ -6,7 +6,7 @@
 //! what it would have written anyway. Class `other` is what version 1 has no class for. Identifiers with names
 //! of people in them are hashed (FNV-1a).
 
-use crate::availability::references;
+use crate::availability::tests::references;
 use crate::index::Index;
 use std::collections::BTreeMap;
 

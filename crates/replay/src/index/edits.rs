@@ -1,6 +1,6 @@
 //! What an edit needs to see: the old text that it names, and its file.
 
-use crate::availability::PATH_FIELDS;
+use super::acts::PATH_FIELDS;
 use foldback_core::log::{Message, ToolCall};
 use serde_json::Value;
 

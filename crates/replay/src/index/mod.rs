@@ -3,6 +3,7 @@
 //!
 //! [`Tracker`] follows one replay over it: which of these things a view holds.
 
+mod acts;
 mod edits;
 mod lines;
 mod needles;
@@ -11,9 +12,10 @@ mod tracker;
 
 pub use tracker::{Change, Tracker};
 
+pub(crate) use acts::Action;
+use acts::{actions, is_failure};
 pub(crate) use needles::NeedleId;
 
-use crate::availability::{Action, actions, is_failure, plan_part};
 use crate::identifiers::evidence::{Numbers, figures, telling};
 use crate::identifiers::{Class, Identifier, components, ends_with, identifiers, suffixes};
 use crate::verbatim::{PieceId, Verbatim};
@@ -22,10 +24,8 @@ use foldback_core::log::{Message, Part, PartKind, Role};
 use foldback_formats::Session;
 use needles::{Names, Needles};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::hash::BuildHasher as _;
 use std::sync::Arc;
 use text::text_of;
@@ -36,44 +36,13 @@ pub(crate) type LogPart = (usize, usize);
 /// Number of an identifier of a session.
 pub(crate) type Id = u32;
 
-/// Who said something first.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Speaker {
-    /// The result of a tool.
-    Tool,
-    /// The user, or the harness in the user's name.
-    User,
-    /// The model, in text or in the arguments of a call.
-    Assistant,
-}
-
-impl Speaker {
-    /// All sources, in the order of reports.
-    pub const ALL: [Self; 3] = [Self::Tool, Self::User, Self::Assistant];
-
-    fn of(role: Role) -> Self {
-        match role {
-            Role::Tool => Self::Tool,
-            Role::Assistant => Self::Assistant,
-            _ => Self::User,
-        }
-    }
-}
-
 /// What is known of an identifier.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) text: Arc<str>,
     pub(crate) class: Class,
-    /// Who said it first.
-    pub(crate) source: Speaker,
-    /// The frame has it: it stands in every request.
-    pub(crate) in_frame: bool,
-    /// Number of the last call whose arguments have it.
-    pub(crate) last_asked: Option<usize>,
+    /// The model said it first, in text or in the arguments of a call.
+    by_model: bool,
 }
 
 /// An identifier that some call uses.
@@ -85,7 +54,7 @@ pub(crate) struct Asked {
 }
 
 /// One reference that a call makes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ReferenceNeed {
     /// Index into [`Index::asked`].
     pub(crate) reference: u32,
@@ -145,8 +114,6 @@ pub struct Index {
     pub(crate) asked: Vec<Asked>,
     /// By identifier, its index in `asked`; `u32::MAX` for all that no call uses.
     reference: Vec<u32>,
-    /// By index in `asked`, the parts of the log that have it, ascending.
-    occurrences: Vec<Vec<LogPart>>,
     pub(crate) calls: Vec<CallNeeds>,
     /// Old texts of edits and what users wrote.
     needles: Needles,
@@ -159,8 +126,6 @@ pub struct Index {
     schema: FxHashSet<Arc<str>>,
     /// By message of the log, whether it reports a failure.
     pub(crate) failed: Vec<bool>,
-    /// By message of the log that writes the plan down, the part that does.
-    pub(crate) plans: BTreeMap<usize, usize>,
     /// What calls did with files, in order.
     pub(crate) acts: Vec<(LogPart, Action, String)>,
 }
@@ -223,11 +188,6 @@ impl Index {
         found
     }
 
-    /// The parts of the log that have a reference, ascending.
-    pub(crate) fn occurrences(&self, reference: u32) -> &[LogPart] {
-        &self.occurrences[reference as usize]
-    }
-
     /// The parts of the log before its call that hold the old text of an edit, ascending; never empty.
     pub(crate) fn places(&self, edit: &EditNeed) -> &[LogPart] {
         &self.held[edit.needle as usize][..edit.places]
@@ -285,18 +245,6 @@ impl Index {
         shorter.chain(longer).any(|known| there(*known))
     }
 
-    /// Whether something that can mean the file at a path is `there`.
-    pub(crate) fn names_file(&self, path: &str, there: impl Fn(Id) -> bool) -> bool {
-        let path = path.trim_start_matches("./");
-        let own = self.exact.get(path);
-        let longer = self.longer(path);
-        let shorter = suffixes(path).filter(|suffix| components(suffix) >= 2);
-        own.into_iter()
-            .chain(longer)
-            .chain(shorter.filter_map(|suffix| self.exact.get(suffix)))
-            .any(|id| there(*id))
-    }
-
     /// Whether a text is the beginning of a longer known identifier that is `there`. Looks at all of
     /// them.
     pub(crate) fn begins(&self, text: &str, there: impl Fn(Id) -> bool) -> bool {
@@ -328,7 +276,7 @@ impl Index {
         }
     }
 
-    fn intern(&mut self, id: Identifier<'_>, source: Speaker) -> Id {
+    fn intern(&mut self, id: Identifier<'_>, by_model: bool) -> Id {
         if let Some(known) = self.exact.get(id.text) {
             return *known;
         }
@@ -342,11 +290,11 @@ impl Index {
         }
         self.exact.insert(Arc::clone(&text), number);
         let class = id.class;
-        self.entries.push(Entry { text, class, source, in_frame: false, last_asked: None });
+        self.entries.push(Entry { text, class, by_model });
         number
     }
 
-    /// Collects what must be kept: failures, plans, the old texts of edits, and what users wrote.
+    /// Collects what must be kept: failures, the old texts of edits, and what users wrote.
     fn collect_needles(&mut self, log: &[Arc<Message>]) -> Vec<Edit> {
         let mut edits = Vec::new();
         let mut call = 0;
@@ -361,7 +309,6 @@ impl Index {
                 call += 1;
             }
             self.failed.push(is_failure(message));
-            self.plans.extend(plan_part(message).map(|part| (ordinal, part)));
             for (at, part) in message.parts.iter().enumerate() {
                 let acts = actions(part).into_iter();
                 self.acts.extend(acts.map(|(action, path)| ((ordinal, at), action, path)));
@@ -396,7 +343,7 @@ impl Index {
                 let mut ids = Vec::new();
                 for id in identifiers(&text) {
                     let class = id.class;
-                    let id = self.intern(id, Speaker::of(message.role));
+                    let id = self.intern(id, message.role == Role::Assistant);
                     ids.push(id);
                     if let (Some(refers), Some(_)) = (&mut refers, part.as_call()) {
                         refers.insert(self.ask(id, class));
@@ -474,7 +421,7 @@ impl Index {
         for part in log.iter().flat_map(|message| &message.parts) {
             let ids = part.as_call().map(|call| {
                 let raw = identifiers(&call.tool).chain(identifiers(&call.arguments));
-                ascending(raw.map(|id| self.intern(id, Speaker::Assistant)).collect())
+                ascending(raw.map(|id| self.intern(id, true)).collect())
             });
             self.syntax.push(ids.unwrap_or_else(|| Arc::clone(&none)));
         }
@@ -486,9 +433,6 @@ impl Index {
         let mut head = BTreeSet::new();
         for segment in session.frame.segments() {
             head.extend(self.find(&segment.text).iter().copied());
-        }
-        for id in &head {
-            self.entries[*id as usize].in_frame = true;
         }
         if let Some(first) = log.iter().position(|message| message.role == Role::User) {
             let parts = &self.parts[self.first[first]..self.first[first + 1]];
@@ -512,14 +456,12 @@ impl Index {
         let figures = |entry: &Entry| figures(entry.class, &entry.text);
         // By identifier, the figures of a number that was not said yet.
         let mut new: Vec<Option<usize>> = self.entries.iter().map(figures).collect();
-        self.occurrences = vec![Vec::new(); self.asked.len()];
         for (ordinal, message) in self.log.iter().enumerate() {
             if message.is_answer() {
                 let call = self.calls.len();
                 let mut references = Vec::new();
                 for reference in &asked[call] {
                     let id = self.asked[*reference as usize].id;
-                    self.entries[id as usize].last_asked = Some(call);
                     let seen = &seen[*reference as usize];
                     let class = self.asked[*reference as usize].class;
                     if let (Some((last_seen, answers)), false) = (seen.last, head.contains(&id))
@@ -553,7 +495,6 @@ impl Index {
                         seen.source = Some((ordinal, part));
                     }
                     seen.by_model |= message.role == Role::Assistant;
-                    self.occurrences[reference as usize].push((ordinal, part));
                 }
             }
         }
@@ -562,11 +503,11 @@ impl Index {
     /// Whether that something stood before is evidence that a call refers to it
     /// ([`crate::identifiers::evidence`]).
     fn is_evidence(&self, id: Id, class: Class, numbers: &Numbers) -> bool {
-        let Entry { text, source, .. } = &self.entries[id as usize];
+        let Entry { text, by_model, .. } = &self.entries[id as usize];
         telling(class, text)
             && !self.schema.contains(text)
             && !figures(class, text).is_some_and(|figures| numbers.common(figures))
-            && (class != Class::Flag || *source != Speaker::Assistant)
+            && (class != Class::Flag || !by_model)
     }
 
     /// Files the old texts of edits that had been in the log before their call.

@@ -54,8 +54,6 @@ struct Part {
 pub struct Change {
     /// Identifiers that a part more or a part less has, each once.
     pub(crate) touched: Vec<Id>,
-    /// Identifiers of the parts that folds took out or put another text in place of, each once.
-    pub(crate) dropped: Vec<Id>,
     /// Parts of the log that came, or stand differently.
     pub(crate) parts: Vec<LogPart>,
     /// Needles that a text which a compaction wrote came to hold, or the last such text lost.
@@ -106,8 +104,6 @@ pub struct Tracker {
     parts: Vec<Part>,
     /// Position in the history of each message of the log.
     positions: Vec<Pos>,
-    /// Positions of the messages that compactions appended.
-    entries: Vec<Pos>,
     /// The inserts that are shown, and what they say.
     inserts: BTreeMap<usize, WrittenId>,
     written: Vec<Written>,
@@ -129,7 +125,6 @@ pub struct Tracker {
     /// compactions that hold it.
     pieces: Vec<u32>,
     touched: Marks,
-    dropped: Marks,
     change: Change,
     /// Parts that were looked at so far.
     looked_at: u64,
@@ -143,7 +138,6 @@ impl Tracker {
             first: vec![0],
             parts: Vec::new(),
             positions: Vec::new(),
-            entries: Vec::new(),
             inserts: BTreeMap::new(),
             written: Vec::new(),
             known: FxHashMap::default(),
@@ -155,7 +149,6 @@ impl Tracker {
             held: vec![0; index.needles()],
             pieces: vec![0; index.verbatim.len()],
             touched: Marks::new(ids),
-            dropped: Marks::new(ids),
             change: Change::default(),
             looked_at: 0,
             index,
@@ -193,7 +186,6 @@ impl Tracker {
         }
         let mut change = std::mem::take(&mut self.change);
         change.touched = self.touched.take();
-        change.dropped = self.dropped.take();
         for id in &change.touched {
             if let Some(reference) = self.index.reference(*id) {
                 let left = &mut self.left[reference];
@@ -230,6 +222,7 @@ impl Tracker {
     }
 
     /// Whether a visible part has an identifier.
+    #[cfg(test)]
     pub(crate) fn has(&self, id: Id) -> bool {
         self.original[id as usize] + self.rewritten[id as usize] > 0
     }
@@ -259,39 +252,12 @@ impl Tracker {
         self.pieces[piece as usize] > 0
     }
 
-    /// The latest place in stored order, or all places, whose message has a reference.
-    pub(crate) fn places(&self, reference: u32) -> impl Iterator<Item = Place> {
-        let id = self.index.asked[reference as usize].id;
-        let occurrences = self.index.occurrences(reference);
-        let until = occurrences.partition_point(|(ordinal, _)| *ordinal < self.positions.len());
-        let has = move |ids: &[Id]| ids.binary_search(&id).is_ok();
-        let in_log = occurrences[..until].iter().rev().filter_map(move |at| {
-            has(self.shown(self.part(*at)?)?).then_some(Place::Item(self.positions[at.0]))
-        });
-        let entries = self.entries.iter().filter(move |pos| {
-            self.parts_of(**pos).iter().filter_map(|part| self.shown(part)).any(has)
-        });
-        let inserts = self.inserts.iter().filter(move |(_, text)| has(&self.written[**text].ids));
-        in_log
-            .chain(entries.map(|pos| Place::Item(*pos)))
-            .chain(inserts.map(|(index, _)| Place::Insert(*index)))
-    }
-
     fn parts_of(&self, pos: Pos) -> &[Part] {
         &self.parts[self.first[pos]..self.first[pos + 1]]
     }
 
     fn part(&self, (ordinal, part): LogPart) -> Option<&Part> {
         self.parts_of(*self.positions.get(ordinal)?).get(part)
-    }
-
-    /// The identifiers that a part puts into the view.
-    fn shown(&self, part: &Part) -> Option<&[Id]> {
-        match part.state {
-            State::Hidden => None,
-            State::Original => Some(self.ids(&part.content)),
-            State::Edited(_, text) => Some(&self.written[text].ids),
-        }
     }
 
     fn ids(&self, content: &Content) -> &Arc<[Id]> {
@@ -321,27 +287,21 @@ impl Tracker {
         id
     }
 
-    /// The identifiers of a text that a compaction wrote, in order of appearance, and what they make present.
-    pub(crate) fn read<'t>(&self, text: &'t str) -> (Vec<Identifier<'t>>, Arc<[Id]>) {
-        let id = self.known.get(text);
-        let said: Vec<_> = match id.and_then(|id| self.said.get(id)) {
+    /// The identifiers of a text that a compaction wrote, in order of appearance.
+    pub(crate) fn read<'t>(&self, text: &'t str) -> Vec<Identifier<'t>> {
+        match self.known.get(text).and_then(|id| self.said.get(id)) {
             Some(said) => said
                 .iter()
                 .map(|(class, at)| Identifier { class: *class, text: &text[at.clone()] })
                 .collect(),
             None => identifiers(text).collect(),
-        };
-        let ids = id.map(|id| Arc::clone(&self.written[*id].ids));
-        let ids = ids.unwrap_or_else(|| self.index.made_present(said.iter().copied()));
-        (said, ids)
+        }
     }
 
     fn append(&mut self, conversation: &Conversation, pos: Pos) {
         let message = conversation.history().message(pos);
         let ordinal = self.positions.len();
-        if message.is_entry() {
-            self.entries.push(pos);
-        } else {
+        if !message.is_entry() {
             self.positions.push(pos);
         }
         for (index, part) in message.parts.iter().enumerate() {
@@ -349,7 +309,7 @@ impl Tracker {
                 true => Content::Entry(self.write(&part.shown())),
                 false => Content::Log((ordinal, index)),
             };
-            // Shown at first, so that what is folded before any request has it counts as dropped.
+            // Shown at first, so that what is folded before any request has it counts as gone.
             self.count(&content, State::Original, true);
             self.parts.push(Part { state: State::Original, content, left_at: None });
             if let Content::Log(at) = content {
@@ -420,9 +380,6 @@ impl Tracker {
             let count = &mut counts[*id as usize];
             *count = if add { *count + 1 } else { *count - 1 };
             self.touched.insert(*id);
-            if !add {
-                self.dropped.insert(*id);
-            }
         }
         let pieces = match (text, content) {
             (Some(text), _) => &self.written[text].pieces,

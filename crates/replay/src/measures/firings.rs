@@ -5,8 +5,7 @@
 //! the call would have sent without it (the view of the call before and what was appended since) and V'
 //! the view that it sends, all in tokens of the measuring estimator:
 //!
-//! - reclaimed R = V - V', zero where the view grew;
-//! - removal ratio 1 - V'/V: the share of the messages that went (Factory's figure; no quality).
+//! reclaimed R = V - V', zero where the view grew.
 //!
 //! Folds after the last request (at the end of the last turn) are firings of a call that never came:
 //! their `call` is the number of calls.
@@ -16,11 +15,10 @@ use foldback_core::conversation::{Conversation, Fold};
 use foldback_core::log::{EntryKind, Message};
 use foldback_core::outcome::SUMMARY_FORM;
 use foldback_core::plan::Slot;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// One change of the view. Tokens are by the measuring estimator.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Firing {
     /// Number of the call that came next.
     pub call: usize,
@@ -38,71 +36,12 @@ pub struct Firing {
     pub formless: u64,
     /// Tokens of the messages with summaries that are new in the view.
     pub summary_tokens: u64,
-    /// Distinct identifiers of what was taken out or replaced.
-    pub dropped: u64,
-    /// Of these, those that the view still has after the firing, in other places or in a summary.
-    pub still_there: u64,
 }
 
 impl Firing {
     /// R: by how many tokens the view shrank.
     pub fn reclaimed(&self) -> u64 {
         self.before.saturating_sub(self.after)
-    }
-
-    /// 1 - V'/V, negative where the view grew; `None` for an empty view.
-    pub fn removal_ratio(&self) -> Option<f64> {
-        (self.before > 0).then(|| 1.0 - self.after as f64 / self.before as f64)
-    }
-
-    /// IR: the share of the identifiers of the dropped span that the view has after the firing; `None`
-    /// where the span had none. Unweighted it rewards hoarding, so compare it at equal size.
-    pub fn identifier_recall(&self) -> Option<f64> {
-        (self.dropped > 0).then(|| self.still_there as f64 / self.dropped as f64)
-    }
-}
-
-/// Sums over firings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FiringTotals {
-    /// Tokens of the views without them.
-    pub before: u64,
-    /// Tokens by which the views shrank.
-    pub reclaimed: u64,
-    /// Folds that had to do with a stand-in for a summary, or without.
-    pub stand_ins: u64,
-    /// Folds with a summary in another form than was asked for.
-    pub formless: u64,
-    /// Identifiers of what was taken out or replaced.
-    pub dropped: u64,
-    /// Of these, those that the view still had.
-    pub still_there: u64,
-}
-
-impl FiringTotals {
-    pub(super) fn of(firings: &[Firing]) -> Self {
-        let mut totals = Self::default();
-        for firing in firings {
-            totals.add(&Self {
-                before: firing.before,
-                reclaimed: firing.reclaimed(),
-                stand_ins: firing.stand_ins,
-                formless: firing.formless,
-                dropped: firing.dropped,
-                still_there: firing.still_there,
-            });
-        }
-        totals
-    }
-
-    /// Adds those of another session.
-    pub fn add(&mut self, more: &Self) {
-        self.before += more.before;
-        self.reclaimed += more.reclaimed;
-        self.stand_ins += more.stand_ins;
-        self.formless += more.formless;
-        self.dropped += more.dropped;
-        self.still_there += more.still_there;
     }
 }
 
@@ -162,12 +101,7 @@ impl Firings {
     }
 
     /// Takes over a request and the folds since the one before.
-    pub(super) fn look(
-        &mut self,
-        request: &Request<'_>,
-        folds: &[Fold],
-        written: &[Written],
-    ) -> Option<&mut Firing> {
+    pub(super) fn look(&mut self, request: &Request<'_>, folds: &[Fold], written: &[Written]) {
         let Request { call, conversation, meter, delta, .. } = *request;
         let appended: u64 = conversation
             .history()
@@ -178,7 +112,7 @@ impl Firings {
         let before = self.view + appended;
         self.view = meter.view_tokens();
         if !delta.is_folded() {
-            return None;
+            return;
         }
         let (stand_ins, formless) = not_as_meant(conversation, folds);
         self.out.push(Firing {
@@ -190,10 +124,7 @@ impl Firings {
             stand_ins,
             formless,
             summary_tokens: written.iter().map(|summary| summary.tokens).sum(),
-            dropped: 0,
-            still_there: 0,
         });
-        self.out.last_mut()
     }
 
     pub(super) fn finish(self) -> Vec<Firing> {

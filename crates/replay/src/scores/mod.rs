@@ -1,7 +1,7 @@
 //! Results of a part of a corpus in a file: a comparison is scored in parts, on one machine or many, and put together on
 //! one.
 //!
-//! A part is a list of lines. JSON writes each as a line of text; Parquet, in `foldback-report`, as a row of a table.
+//! A part is JSON lines.
 //! Nothing in them depends on the machine.
 //!
 //! | `line` | what it holds |
@@ -9,17 +9,15 @@
 //! | `head` | schema, version of foldback, and what the results depend on: a hash of limits, tables, prices, estimator and split, and one of each preset |
 //! | `source` | path and hash of a file that was read, and why it was not used, if it was not |
 //! | `unreadable` | path of a file that was not read, and why |
-//! | `entry` | results under the hash of all that they depend on: of a file, of a session, or of a session under a preset, with its main figures |
-//! | `end` | a hash of the lines before it as JSON, so that a part that was cut or changed on its way is found |
+//! | `entry` | results under the hash of all that they depend on: of a file, of a session, or of a session under a preset |
+//! | `end` | a hash of the lines before it, so that a part that was cut or changed on its way is found |
 //!
 //! Reading parts gives a corpus of sources whose results are all in a [`Store`](crate::Store), and a comparison of that
 //! corpus is the comparison of all files: sources are in the order of their paths, whatever the order of the parts.
 
-mod figures;
 mod read;
 mod write;
 
-pub use figures::Figures;
 pub use read::{Reader, ScoresError};
 pub use write::{Scored, score};
 
@@ -31,12 +29,12 @@ use base64::prelude::BASE64_STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// Version of the lines.
-pub const SCHEMA: &str = "foldback/scores/2";
+pub const SCHEMA: &str = "foldback/scores/3";
 
 /// A line of a part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Line {
+enum Line {
     /// Comes first.
     Head(Head),
     /// A file that was read.
@@ -68,7 +66,7 @@ pub enum Line {
 /// Results of a file, of a session, or of a session under a preset.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
+struct Entry {
     /// What they are about.
     pub of: Of,
     /// Path of the file.
@@ -81,12 +79,9 @@ pub struct Entry {
     /// Name of the preset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preset: Option<String>,
-    /// Of a session under a preset, for whoever looks into a part.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub figures: Option<Figures>,
     /// Name in the store, in hexadecimal digits.
     pub key: String,
-    /// As the store has it; base64 in JSON.
+    /// As the store has it, in base64.
     #[serde(serialize_with = "to_base64", deserialize_with = "from_base64")]
     pub data: Vec<u8>,
 }
@@ -103,7 +98,7 @@ fn from_base64<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> 
 /// What an entry is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Of {
+enum Of {
     /// The sessions of a file.
     File,
     /// What no preset changes of a session.
@@ -115,7 +110,7 @@ pub enum Of {
 /// What the results of a part depend on besides the sessions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Head {
+struct Head {
     schema: String,
     version: String,
     /// Hash of limits, tables, prices, estimator and split.
@@ -132,27 +127,9 @@ struct ScoredPreset {
     configuration: String,
 }
 
-impl Of {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::File, Self::Session, Self::Preset];
-
-    /// As JSON has it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::File => "file",
-            Self::Session => "session",
-            Self::Preset => "preset",
-        }
-    }
-}
-
 impl Line {
-    /// As JSON, with the end of a line: what is written to a part of JSON lines, and what the hash of any part is made of.
-    ///
-    /// # Errors
-    ///
-    /// Nothing in a line fails to be written.
-    pub fn json(&self) -> serde_json::Result<Vec<u8>> {
+    /// As JSON, with the end of a line.
+    fn json(&self) -> serde_json::Result<Vec<u8>> {
         let mut text = serde_json::to_vec(self)?;
         text.push(b'\n');
         Ok(text)

@@ -16,7 +16,7 @@ use thiserror::Error;
 pub struct ScoresError {
     /// Name of the part.
     pub part: String,
-    /// Number of the line or row, from 1; the head and the end of a table count as its first and last.
+    /// Number of the line, from 1.
     pub line: usize,
     /// What is wrong, and the way out.
     pub why: String,
@@ -45,12 +45,13 @@ impl<'a> Reader<'a> {
         Corpus { sources: self.sources.into_values().collect() }
     }
 
-    /// Takes parts of JSON lines, one after the other.
+    /// Takes the parts in a file, one after the other. `part` is the name of the file.
     ///
     /// # Errors
     ///
-    /// As [`line`](Self::line), or where a part is cut.
-    pub fn json(&mut self, part: &str, mut lines: impl BufRead) -> Result<(), ScoresError> {
+    /// What is wrong, and the way out: the part is damaged or cut, was made by another version, lacks a preset, or was
+    /// scored with other settings; one path holds different bytes in two parts.
+    pub fn part(&mut self, part: &str, mut lines: impl BufRead) -> Result<(), ScoresError> {
         let (mut text, mut number) = (Vec::new(), 0);
         loop {
             text.clear();
@@ -60,7 +61,8 @@ impl<'a> Reader<'a> {
             if read.map_err(|error| wrong(error.to_string()))? == 0 {
                 return match number {
                     1 => Err(wrong(CUT.to_owned())),
-                    _ => self.ended().map_err(wrong),
+                    _ if self.open.is_some() => Err(wrong(CUT.to_owned())),
+                    _ => Ok(()),
                 };
             }
             let line = serde_json::from_slice(&text)
@@ -69,13 +71,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes the next line of a part, with its text in JSON.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong, and the way out: the part is damaged, was made by another version, lacks a preset, or was scored with
-    /// other settings; one path holds different bytes in two parts.
-    pub fn line(&mut self, line: Line, text: &[u8]) -> Result<(), String> {
+    /// Takes the next line of a part, with its text.
+    fn line(&mut self, line: Line, text: &[u8]) -> Result<(), String> {
         match (line, &mut self.open) {
             (Line::Head(head), None) => {
                 self.wanted.fits(&head)?;
@@ -101,15 +98,6 @@ impl<'a> Reader<'a> {
                 self.take(line)
             }
         }
-    }
-
-    /// Checks that the part before has come to its end.
-    ///
-    /// # Errors
-    ///
-    /// It was cut.
-    pub fn ended(&self) -> Result<(), String> {
-        if self.open.is_some() { Err(CUT.to_owned()) } else { Ok(()) }
     }
 
     fn take(&mut self, line: Line) -> Result<(), String> {

@@ -1,6 +1,6 @@
 //! Scores a corpus and gives what a comparison of it needs, line by line.
 
-use super::{Entry, Figures, Head, Line, Of, hex};
+use super::{Entry, Head, Line, Of, hex};
 use crate::compare::{CompareError, Run};
 use crate::corpus::{Corpus, Failure, Source};
 use crate::setup::{Preset, Setup};
@@ -9,7 +9,7 @@ use crate::store::{Key, Store};
 use crate::study::{Context, Keys, study};
 use rayon::prelude::*;
 use std::collections::HashSet;
-use std::io;
+use std::io::{self, Write};
 
 /// A corpus that was scored.
 #[derive(Debug)]
@@ -31,8 +31,6 @@ enum Found {
 struct Session {
     id: String,
     keys: Keys,
-    /// By preset.
-    figures: Vec<Figures>,
 }
 
 /// Scores every session of a corpus under every preset. The results are in the store of the run.
@@ -47,7 +45,7 @@ pub fn score(
     split: Option<Split>,
     run: Run<'_>,
 ) -> Result<Scored, CompareError> {
-    let context = Context::new(presets, setup, "", split, run);
+    let context = Context::new(presets, setup, split, run);
     let hashes: Vec<_> = corpus.sources.par_iter().map(Source::hash).collect();
     let mut seen = HashSet::new();
     let first: Vec<bool> =
@@ -65,11 +63,9 @@ pub fn score(
                     }
                     // The file may have been written since it was hashed.
                     let content = studied.first().map_or(hash, |session| session.keys.content());
-                    let sessions = studied.into_iter().map(|session| Session {
-                        id: session.facts.id,
-                        keys: session.keys,
-                        figures: session.scores.iter().map(Figures::of).collect(),
-                    });
+                    let sessions = studied
+                        .into_iter()
+                        .map(|session| Session { id: session.facts.id, keys: session.keys });
                     Found::Read(content, Ok(sessions.collect()))
                 }
                 Err(failure) => Found::Read(hash, Err(failure.skips(|| path.clone())?)),
@@ -97,50 +93,47 @@ impl Scored {
         self.sources.iter().map(|(_, found)| sessions(found)).sum()
     }
 
-    /// Passes the lines of one part on, each with its text in JSON.
+    /// Writes one part.
     ///
     /// # Errors
     ///
-    /// A line can't be taken, or the store has lost results.
-    pub fn lines(
-        self,
-        store: &Store,
-        take: impl FnMut(&Line, &[u8]) -> io::Result<()>,
-    ) -> io::Result<()> {
+    /// It can't be written, or the store has lost results.
+    pub fn write(self, store: &Store, out: &mut dyn Write) -> io::Result<()> {
         let names: Vec<String> =
             self.head.presets.iter().map(|preset| preset.name.clone()).collect();
-        let mut part = Part { take, hash: blake3::Hasher::new() };
-        part.line(Line::Head(self.head))?;
+        let mut part = Part { out, hash: blake3::Hasher::new() };
+        part.line(&Line::Head(self.head))?;
         for (path, found) in self.sources {
             let (content, sessions) = match found {
                 Found::Unreadable(reason) => {
-                    part.line(Line::Unreadable { path, reason })?;
+                    part.line(&Line::Unreadable { path, reason })?;
                     continue;
                 }
                 Found::Read(content, Err(reason)) => {
-                    part.line(Line::Source { path, content: hex(content), failed: Some(reason) })?;
+                    let content = hex(content);
+                    part.line(&Line::Source { path, content, failed: Some(reason) })?;
                     continue;
                 }
                 Found::Read(content, Ok(sessions)) => (content, sessions),
             };
-            part.line(Line::Source { path: path.clone(), content: hex(content), failed: None })?;
+            part.line(&Line::Source { path: path.clone(), content: hex(content), failed: None })?;
             part.file(store, &path, content, &sessions, &names)?;
         }
         part.end()
     }
 }
 
-/// A part whose lines are passed on.
-struct Part<T> {
-    take: T,
+/// A part that is written.
+struct Part<'a> {
+    out: &'a mut dyn Write,
     hash: blake3::Hasher,
 }
 
-impl<T: FnMut(&Line, &[u8]) -> io::Result<()>> Part<T> {
-    fn line(&mut self, line: Line) -> io::Result<()> {
+impl Part<'_> {
+    fn line(&mut self, line: &Line) -> io::Result<()> {
         let text = line.json()?;
         self.hash.update(&text);
-        (self.take)(&line, &text)
+        self.out.write_all(&text)
     }
 
     /// The results of a file.
@@ -160,31 +153,26 @@ impl<T: FnMut(&Line, &[u8]) -> io::Result<()>> Part<T> {
                 content: hex(content),
                 session: session.map(|session| session.id.clone()),
                 preset: None,
-                figures: None,
                 key: hex(key),
                 data: store.get_bytes(key).ok_or_else(lost)?,
             })
         };
-        self.line(Line::Entry(entry(Of::File, None, Keys::of_file(content))?))?;
+        self.line(&Line::Entry(entry(Of::File, None, Keys::of_file(content))?))?;
         for session in sessions {
             let facts = entry(Of::Session, Some(session), session.keys.of_facts())?;
-            self.line(Line::Entry(facts))?;
+            self.line(&Line::Entry(facts))?;
             for (at, preset) in presets.iter().enumerate() {
                 if let Some(key) = session.keys.of_record(at) {
                     let record = entry(Of::Preset, Some(session), key)?;
-                    self.line(Line::Entry(Entry {
-                        preset: Some(preset.clone()),
-                        figures: session.figures.get(at).cloned(),
-                        ..record
-                    }))?;
+                    self.line(&Line::Entry(Entry { preset: Some(preset.clone()), ..record }))?;
                 }
             }
         }
         Ok(())
     }
 
-    fn end(mut self) -> io::Result<()> {
+    fn end(self) -> io::Result<()> {
         let end = Line::End { hash: hex(self.hash.finalize()) };
-        (self.take)(&end, &end.json()?)
+        self.out.write_all(&end.json()?)
     }
 }

@@ -1,6 +1,5 @@
-//! Small closed forms: Holm's adjustment, Wilson's interval, the detectable difference, terciles.
+//! Small closed forms: Holm's adjustment, Kendall's tau, the detectable difference.
 
-use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 /// Adjusts the p-values of one family (Holm 1979), in their order. Not a number counts as 1.
@@ -36,58 +35,11 @@ pub fn kendall_tau_b(values: &[(f64, f64)]) -> Option<f64> {
     (whole > 0.0).then(|| agree as f64 / whole)
 }
 
-/// Wilson's score interval (1927) of `hits` in `n` independent trials, without correction for
-/// continuity. `None` without trials.
-pub fn wilson(hits: u64, n: u64, level: f64) -> Option<(f64, f64)> {
-    if n == 0 || hits > n {
-        return None;
-    }
-    let z = Normal::standard().inverse_cdf(f64::midpoint(1.0, level));
-    let (share, n) = (hits as f64 / n as f64, n as f64);
-    let scale = 1.0 + z * z / n;
-    let centre = (share + z * z / (2.0 * n)) / scale;
-    let half = z / scale * (share * (1.0 - share) / n + z * z / (4.0 * n * n)).sqrt();
-    Some(((centre - half).max(0.0), (centre + half).min(1.0)))
-}
-
 /// The least true difference that a two-sided test at `1 - level` finds with probability `power`:
 /// `(z_{(1+level)/2} + z_power) · se`. A table whose differences are smaller can't rank.
 pub fn minimum_detectable(se: f64, level: f64, power: f64) -> f64 {
     let normal = Normal::standard();
     (normal.inverse_cdf(f64::midpoint(1.0, level)) + normal.inverse_cdf(power)) * se
-}
-
-/// Third of the sessions by length.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Tercile {
-    /// The shortest.
-    Short,
-    /// Between.
-    Medium,
-    /// The longest.
-    Long,
-}
-
-/// The third that each length falls into, in the order given. Equal lengths are in one third, so the
-/// thirds need not be of one size.
-pub fn terciles(lengths: &[u64]) -> Vec<Tercile> {
-    let mut sorted = lengths.to_vec();
-    sorted.sort_unstable();
-    let cut = |third: usize| sorted.get(third * sorted.len() / 3).copied();
-    let (first, second) = (cut(1), cut(2));
-    lengths
-        .iter()
-        .map(|length| {
-            if Some(*length) < first {
-                Tercile::Short
-            } else if Some(*length) < second {
-                Tercile::Medium
-            } else {
-                Tercile::Long
-            }
-        })
-        .collect()
 }
 
 #[cfg(test)]
@@ -136,46 +88,11 @@ mod tests {
     }
 
     #[test]
-    fn wilson_is_that_of_scipy() {
-        // SciPy 1.17.1: stats.binomtest(k, n).proportion_ci(level, method="wilson")
-        let cases = [
-            (0, 10, 0.95, 0.0, 0.277_532_799_862_889_26),
-            (7, 10, 0.95, 0.396_778_147_461_145_26, 0.892_208_732_593_699),
-            (7, 10, 0.9, 0.441_699_795_869_835_1, 0.873_123_416_096_802_1),
-            (10, 10, 0.95, 0.722_467_200_137_110_9, 1.0),
-            (81, 263, 0.95, 0.255_288_519_878_274_2, 0.366_209_576_982_800_04),
-            (1, 1, 0.9, 0.269_865_948_784_054_1, 1.0),
-        ];
-        for (hits, n, level, lo, hi) in cases {
-            let ours = wilson(hits, n, level).unwrap();
-            assert!(
-                (ours.0 - lo).abs() < 1e-9 && (ours.1 - hi).abs() < 1e-9,
-                "{hits} of {n} at {level}: {ours:?}"
-            );
-        }
-        assert_eq!((wilson(0, 0, 0.95), wilson(2, 1, 0.95)), (None, None));
-    }
-
-    #[test]
     fn the_detectable_difference_is_in_standard_errors() {
         // SciPy 1.17.1: stats.norm.ppf(0.975) + stats.norm.ppf(0.8), and with 0.9
         for (power, expected) in [(0.8, 2.801_585_218_112_969), (0.9, 3.241_515_550_184_651)] {
             let ours = minimum_detectable(2.0, 0.95, power);
             assert!((ours - 2.0 * expected).abs() < 1e-8, "{power}: {ours}");
-        }
-    }
-
-    #[test]
-    fn thirds_keep_equal_lengths_together() {
-        use Tercile::{Long, Medium, Short};
-        let cases: [(&[u64], &[Tercile]); 4] = [
-            (&[30, 10, 20], &[Long, Short, Medium]),
-            (&[1, 2, 3, 4, 5, 6], &[Short, Short, Medium, Medium, Long, Long]),
-            (&[5, 5, 5], &[Long, Long, Long]),
-            (&[], &[]),
-        ];
-        for (lengths, expected) in cases {
-            assert_eq!(terciles(lengths), expected, "{lengths:?}");
         }
     }
 }

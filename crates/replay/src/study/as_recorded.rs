@@ -9,14 +9,13 @@
 //! recorded: retention is unknown there. What the recorder paid for its summaries is estimated: a request as large as
 //! the one before with its answer, none of it cached, and the text of the summary.
 
-use super::bill::{Bill, Compaction, NamedTerms, Pauses};
+use super::bill::{Bill, Billed, Compaction, NamedTerms, Pauses, count_summaries};
 use super::facts::{CallFacts, Facts, RecordedSummary};
 use super::record::{Known, Record};
+use crate::availability::Retention;
 use crate::cost::{CacheUse, SummaryCall, Terms};
-use crate::measures::SessionMeasures;
-use crate::measures::size::Call;
 use crate::recorder::Policy;
-use crate::totals::{CallRow, CallTotals, SessionMetrics};
+use crate::totals::{CallRow, SessionMetrics};
 use foldback_prices::usd;
 use std::sync::Arc;
 
@@ -31,27 +30,22 @@ pub(super) fn record(facts: &Facts, plain: Record, terms: &[NamedTerms]) -> Reco
     let Some(inputs) = inputs(facts) else {
         return Record { known: Known::Nothing, limits: plain.limits, ..Record::default() };
     };
-    let rows: Vec<CallRow> = plain.rows.into_iter().zip(inputs).map(row).collect();
-    let calls: Vec<Call> =
-        rows.iter().zip(&facts.calls).map(|(row, call)| Call::of_row(row, call.output)).collect();
+    let mut rows: Vec<CallRow> = plain.rows.into_iter().zip(inputs).map(row).collect();
     // What was read from the cache is recorded, whatever the pauses were.
     let pauses = if facts.session.timed { Pauses::Recorded } else { Pauses::Any };
     let summaries = summaries(facts, &rows);
-    let bill = |terms| bill(&rows, &facts.calls, &summaries, terms, pauses);
+    let bills = terms.iter().map(|named| {
+        let by = Billed { regime: Arc::clone(&named.name), pauses };
+        (by, bill(&rows, &facts.calls, &summaries, &named.terms))
+    });
+    let bills = bills.collect();
+    count_summaries(&mut rows, &summaries);
+    let marks = facts.session.boundaries.max(facts.session.recorder.unmarked.len());
     Record {
         known: Known::Sizes,
         limits: plain.limits,
-        metrics: SessionMetrics {
-            totals: CallTotals {
-                compactions: facts.session.boundaries.max(facts.session.recorder.unmarked.len())
-                    as u64,
-                ..CallTotals::of_rows(&rows)
-            },
-            ..SessionMetrics::default()
-        },
-        measures: SessionMeasures::of_sizes(&calls),
-        bills: terms.iter().map(bill).collect(),
-        summaries,
+        metrics: SessionMetrics { compactions: marks as u64, ..SessionMetrics::of_rows(&rows) },
+        bills,
         rows,
         ..Record::default()
     }
@@ -96,7 +90,6 @@ fn summaries(facts: &Facts, rows: &[CallRow]) -> Vec<SummaryCall> {
             call: summary.call,
             input_tokens: rows.get(before)?.input_tokens + facts.calls.get(before)?.output,
             output_tokens: summary.tokens,
-            shares_prefix: false,
         })
     };
     facts.summaries.iter().filter_map(asked).collect()
@@ -112,19 +105,14 @@ fn row((row, (input_tokens, cache_read)): (CallRow, (u64, u64))) -> CallRow {
         overflow: false,
         excess: 0,
         unfittable: false,
+        retention: Retention::default(),
         ..row
     }
 }
 
 /// The bill at the prices of a regime: what was read from the cache is what the recorder read.
-fn bill(
-    rows: &[CallRow],
-    calls: &[CallFacts],
-    summaries: &[SummaryCall],
-    named: &NamedTerms,
-    pauses: Pauses,
-) -> Bill {
-    let Terms { rules, rates } = &named.terms;
+fn bill(rows: &[CallRow], calls: &[CallFacts], summaries: &[SummaryCall], terms: &Terms) -> Bill {
+    let Terms { rules, rates } = terms;
     let (mut input_usd, mut output_usd, mut read_tokens) = (0.0, 0.0, 0);
     for (row, call) in rows.iter().zip(calls) {
         let cache = CacheUse::of(row.input_tokens, row.cache_read, *rules);
@@ -133,34 +121,25 @@ fn bill(
         output_usd += rates.output_usd(call.output, call.web_searches);
         read_tokens += cache.read;
     }
-    let requests = Bill::of_requests(Arc::clone(&named.name), pauses, input_usd, output_usd);
     // With a prompt of its own, so that nothing of it is cached.
     let asked_usd = |summary: &SummaryCall| {
         let rates = rates.at(summary.input_tokens);
         usd(rates.input, summary.input_tokens) + usd(rates.output, summary.output_tokens)
     };
     let summaries_usd = summaries.iter().map(asked_usd).sum();
-    let whole = requests.usd + summaries_usd;
-    let compaction = Compaction {
-        summaries_usd,
-        summaries_shared_usd: summaries_usd,
-        pessimistic_usd: whole,
-        ledger: Box::default(),
-    };
-    Bill {
-        usd: whole,
-        read_tokens,
-        equivalent_tokens: rates.equivalent_tokens(input_usd),
-        compaction: (!summaries.is_empty()).then(|| Box::new(compaction)),
-        ..requests
-    }
+    let requests = Bill::of_requests(input_usd, output_usd);
+    let usd = requests.usd + summaries_usd;
+    let compaction = Compaction { summaries_usd, pessimistic_usd: usd, ..Compaction::default() };
+    Bill { usd, read_tokens, ..requests }.compacted(compaction)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::availability::MustKeep;
     use crate::cost::{CacheRules, Rates};
     use crate::scale::Scale;
+    use crate::share::Share;
     use crate::study::SessionFacts;
     use foldback_stages::estimator::Observation;
 
@@ -191,19 +170,15 @@ mod tests {
             input_tokens: facts.uncompacted,
             decision_tokens: facts.uncompacted,
             recorded_input: facts.recorded_input,
-            cache_read: 0,
-            churn: 0,
             ceiling: Some(10_000),
-            overflow: false,
-            excess: 0,
-            unfittable: false,
-            fired: Vec::new(),
-            recorder_compacted: false,
-            broken: Vec::new(),
+            ..CallRow::default()
         };
         Record {
             rows: facts.calls.iter().enumerate().map(row).collect(),
-            edits: vec![true],
+            must_keep: MustKeep {
+                instructions: Share { kept: 1, needed: 1 },
+                ..MustKeep::default()
+            },
             ..Record::default()
         }
     }
@@ -250,10 +225,10 @@ mod tests {
             let record = record(&facts, plain(&facts), &[terms()]);
             let sent: u64 = record.rows.iter().map(|row| row.input_tokens).sum();
             assert_eq!((record.known, sent, record.rows.len()), (known, input, calls), "{name}");
-            let asked = usize::from(known == Known::Everything);
-            assert_eq!(record.edits.len(), asked, "{name}: what its views held");
+            let asked = u64::from(known == Known::Everything);
+            assert_eq!(record.must_keep.instructions.kept, asked, "{name}: what its views held");
             let billed = usize::from(known == Known::Sizes);
-            assert_eq!(record.bills.len(), billed, "{name}: warm and cold alike");
+            assert_eq!(record.bills.iter().count(), billed, "{name}: warm and cold alike");
         }
     }
 
@@ -262,11 +237,11 @@ mod tests {
         let calls = vec![call(5_000, Some((5_000, 0))), call(9_000, Some((8_000, 4_000)))];
         let facts = facts(1, false, calls);
         let record = record(&facts, plain(&facts), &[terms()]);
-        let bill = &record.bills[0];
+        let (_, bill) = record.bills.iter().next().unwrap();
         // 5,000 and 7,000 are sent; of the second, half is read.
         let input = (20.0 * 5_000.0 + 1.0 * 3_500.0 + 20.0 * 3_500.0) / 1e6;
         assert!((bill.input_usd - input).abs() < 1e-12, "{}", bill.input_usd);
         assert!((bill.output_usd - 100.0 * 200.0 / 1e6).abs() < 1e-12);
-        assert_eq!((bill.read_tokens, bill.equivalent_tokens), (3_500, 17_350));
+        assert_eq!(bill.read_tokens, 3_500);
     }
 }

@@ -1,13 +1,14 @@
 //! The bill of one session under one strategy, by price regime.
 
 use super::Common;
-use crate::asked::WORDING;
 use crate::cost::{
     LedgerFiring, LedgerRow, Priced, Regime, RequestLog, Reread, SummaryCall, Terms, bounds,
 };
-use crate::measures::firings as measures;
+use crate::measures::Firing;
 use crate::number::total;
+use crate::totals::CallRow;
 use foldback_prices::ModelTable;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -59,85 +60,12 @@ pub(crate) fn named(regimes: &[Regime], models: &ModelTable) -> Vec<NamedTerms> 
         .collect()
 }
 
-/// What a session cost under one regime. Dollars are those of the recorded answers and of every
-/// request that the strategy would have sent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// What a session cost under one regime, in dollars: the recorded answers and every request that the strategy would have
+/// sent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Bill {
-    /// Name of the regime.
-    pub regime: Arc<str>,
-    /// Where the pauses come from.
-    pub pauses: Pauses,
     /// Everything together: input, output, and summaries as if a model had been asked for them with a
     /// prompt of its own.
-    pub usd: f64,
-    /// Input alone, in dollars.
-    pub input_usd: f64,
-    /// Output alone, in dollars.
-    pub output_usd: f64,
-    /// Tokens read from the cache.
-    pub read_tokens: u64,
-    /// Input in units of plain input tokens: `Σ (read·p_r + write·p_w + uncached·p_u) / p_u`.
-    pub equivalent_tokens: u64,
-    /// `None` where nothing was compacted: most sessions are short, and a comparison keeps the bills of all.
-    pub compaction: Option<Box<Compaction>>,
-}
-
-/// What compactions add to a bill.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Compaction<Row = LedgerRow> {
-    /// The summarizer's calls, asked with a prompt of their own: all their input is plain.
-    pub summaries_usd: f64,
-    /// The same asked as a continuation of the conversation: what it shares with it is a cache read.
-    pub summaries_shared_usd: f64,
-    /// The bill's `usd`, and every would-be re-read as if it had really been made.
-    pub pessimistic_usd: f64,
-    /// What each compaction saved and cost.
-    pub ledger: Box<[Row]>,
-}
-
-impl Bill {
-    /// Of requests without summaries, compactions and re-reads: their input and their answers alone.
-    pub fn of_requests(
-        regime: impl Into<Arc<str>>,
-        pauses: Pauses,
-        input_usd: f64,
-        output_usd: f64,
-    ) -> Self {
-        let usd = input_usd + output_usd;
-        Self {
-            regime: regime.into(),
-            pauses,
-            usd,
-            input_usd,
-            output_usd,
-            read_tokens: 0,
-            equivalent_tokens: 0,
-            compaction: None,
-        }
-    }
-}
-
-/// What a bill was made by.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Billed {
-    /// Name of the regime.
-    pub regime: Arc<str>,
-    /// Where the pauses come from.
-    pub pauses: Pauses,
-}
-
-/// The bills of a session under a strategy, as small as a comparison keeps them of every session.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Bills {
-    /// The same for most sessions, which share it.
-    by: Arc<[Billed]>,
-    sums: Box<[Sums]>,
-}
-
-/// The sums of a bill; see [`Bill`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sums {
-    /// Everything together.
     pub usd: f64,
     /// Input alone.
     pub input_usd: f64,
@@ -145,112 +73,126 @@ pub struct Sums {
     pub output_usd: f64,
     /// Tokens read from the cache.
     pub read_tokens: u64,
-    /// Input in units of plain input tokens.
-    pub equivalent_tokens: u64,
-    /// `None` where compactions add nothing.
-    pub compaction: Option<Box<Compaction<Payback>>>,
+    /// `None` where compactions add nothing: most sessions are short, and a comparison keeps the bills of all.
+    pub compaction: Option<Box<Compaction>>,
 }
 
-/// What a comparison reads of a [`LedgerRow`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Payback {
-    /// Calls after which the compaction pays; infinite when it never does.
-    pub break_even: f64,
-    /// Dollars saved over the calls that followed.
-    pub net_usd: f64,
-    /// How many those are.
-    pub calls: u32,
-    /// As [`LedgerRow::paid_back`] says.
-    pub paid_back: bool,
-    /// The cache had expired before it.
-    pub cold: bool,
+/// What compactions add to a bill.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Compaction {
+    /// The summarizer's calls, asked with a prompt of their own: all their input is plain.
+    pub summaries_usd: f64,
+    /// The bill's `usd`, and every would-be re-read as if it had really been made.
+    pub pessimistic_usd: f64,
+    /// Whether the compactions paid for themselves.
+    pub ledger: Ledger,
+}
+
+/// Compactions by whether they paid for themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Ledger {
+    /// Compactions.
+    pub firings: u64,
+    /// Those that saved more than they cost until the next one or the end.
+    pub paid_back: u64,
+    /// Those before which the cache had expired.
+    pub cold: u64,
+    /// Those that could never have.
+    pub never: u64,
+}
+
+impl Ledger {
+    fn of(rows: &[LedgerRow]) -> Self {
+        let count = |is: fn(&LedgerRow) -> bool| rows.iter().filter(|row| is(row)).count() as u64;
+        Self {
+            firings: rows.len() as u64,
+            paid_back: count(LedgerRow::paid_back),
+            cold: count(|row| row.cold),
+            never: count(|row| row.break_even.is_none()),
+        }
+    }
+
+    /// Adds those of another session.
+    pub fn add(&mut self, other: &Self) {
+        self.firings += other.firings;
+        self.paid_back += other.paid_back;
+        self.cold += other.cold;
+        self.never += other.never;
+    }
+}
+
+impl Bill {
+    /// Of requests and their answers alone.
+    pub fn of_requests(input_usd: f64, output_usd: f64) -> Self {
+        Self { usd: input_usd + output_usd, input_usd, output_usd, ..Self::default() }
+    }
+
+    /// With what compactions add, where they add something.
+    pub(super) fn compacted(self, compaction: Compaction) -> Self {
+        let nothing = Compaction { pessimistic_usd: self.usd, ..Compaction::default() };
+        let compaction = (compaction != nothing).then(|| Box::new(compaction));
+        Self { compaction, ..self }
+    }
+
+    /// Whether its compactions paid for themselves.
+    pub fn ledger(&self) -> Ledger {
+        self.compaction.as_ref().map(|compaction| compaction.ledger).unwrap_or_default()
+    }
+}
+
+/// What a bill was made by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Billed {
+    /// Name of the regime; `own` for the session's own model.
+    pub regime: Arc<str>,
+    /// Where the pauses come from.
+    pub pauses: Pauses,
+}
+
+/// The bills of a session under a strategy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bills {
+    /// The same for most sessions of a comparison, which share it.
+    by: Arc<[Billed]>,
+    bills: Box<[Bill]>,
 }
 
 impl Default for Bills {
     fn default() -> Self {
-        Self { by: Arc::new([]), sums: Box::default() }
+        Self { by: Arc::new([]), bills: Box::default() }
     }
 }
 
 impl Bills {
-    /// Takes over bills. Of their ledgers only that of the regime that is reported is read.
-    pub(super) fn of(bills: &[Bill], common: &Common, reported: &str) -> Self {
-        let by = |bill: &Bill| Billed { regime: Arc::clone(&bill.regime), pauses: bill.pauses };
-        let sums = bills.iter().map(|bill| Sums::of(bill, *bill.regime == *reported));
-        Self { by: common.billed.one(&bills.iter().map(by).collect()), sums: sums.collect() }
+    /// With what they were made by kept once for all sessions.
+    pub(super) fn share(self, common: &Common) -> Self {
+        Self { by: common.billed.one(&self.by), ..self }
     }
 
     /// Memory that they take beside their own value and what many sessions share.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
-        let compactions = self.sums.iter().filter_map(|sums| sums.compaction.as_deref());
-        let ledgers = compactions
-            .map(|compaction| size_of_val(compaction) + size_of_val(&*compaction.ledger));
-        size_of_val(&*self.sums) + ledgers.sum::<usize>()
+        let compactions = self.bills.iter().filter_map(|bill| bill.compaction.as_deref());
+        size_of_val(&*self.bills) + compactions.map(size_of_val).sum::<usize>()
     }
 
     /// The first bill under a regime with such pauses.
-    pub(crate) fn under(&self, regime: &str, pauses: impl Fn(Pauses) -> bool) -> Option<&Sums> {
+    pub(crate) fn under(&self, regime: &str, pauses: impl Fn(Pauses) -> bool) -> Option<&Bill> {
         let mut bills = self.iter();
         let found = bills.find(|(by, _)| *by.regime == *regime && pauses(by.pauses))?;
         Some(found.1)
     }
 
     /// With what each was made by.
-    pub fn iter(&self) -> impl Iterator<Item = (&Billed, &Sums)> {
-        self.by.iter().zip(&self.sums)
+    pub fn iter(&self) -> impl Iterator<Item = (&Billed, &Bill)> {
+        self.by.iter().zip(&self.bills)
     }
 }
 
-impl FromIterator<Bill> for Bills {
-    fn from_iter<I: IntoIterator<Item = Bill>>(bills: I) -> Self {
-        let bills: Vec<Bill> = bills.into_iter().collect();
-        Self::of(&bills, &Common::default(), "")
-    }
-}
-
-impl Sums {
-    fn of(bill: &Bill, reported: bool) -> Self {
-        let compaction = bill.compaction.as_ref().map(|compaction| Compaction {
-            summaries_usd: compaction.summaries_usd,
-            summaries_shared_usd: compaction.summaries_shared_usd,
-            pessimistic_usd: compaction.pessimistic_usd,
-            ledger: match reported {
-                true => compaction.ledger.iter().map(Payback::of).collect(),
-                false => Box::default(),
-            },
-        });
-        let nothing = Compaction {
-            summaries_usd: 0.0,
-            summaries_shared_usd: 0.0,
-            pessimistic_usd: bill.usd,
-            ledger: Box::default(),
-        };
-        Self {
-            usd: bill.usd,
-            input_usd: bill.input_usd,
-            output_usd: bill.output_usd,
-            read_tokens: bill.read_tokens,
-            equivalent_tokens: bill.equivalent_tokens,
-            compaction: compaction.filter(|own| *own != nothing).map(Box::new),
-        }
-    }
-
-    /// What each compaction saved and cost.
-    pub fn ledger(&self) -> &[Payback] {
-        self.compaction.as_ref().map_or(&[], |compaction| &compaction.ledger)
-    }
-}
-
-impl Payback {
-    fn of(row: &LedgerRow) -> Self {
-        Self {
-            break_even: row.break_even.unwrap_or(f64::INFINITY),
-            net_usd: row.net_usd,
-            calls: u32::try_from(row.calls).unwrap_or(u32::MAX),
-            paid_back: row.paid_back(),
-            cold: row.cold,
-        }
+impl FromIterator<(Billed, Bill)> for Bills {
+    fn from_iter<I: IntoIterator<Item = (Billed, Bill)>>(bills: I) -> Self {
+        let (by, bills): (Vec<Billed>, Vec<Bill>) = bills.into_iter().unzip();
+        Self { by: by.into(), bills: bills.into() }
     }
 }
 
@@ -260,7 +202,7 @@ pub(super) struct Items<'a> {
     /// By call, the number of the user turn.
     pub(super) turns: &'a [usize],
     pub(super) timed: bool,
-    pub(super) firings: &'a [measures::Firing],
+    pub(super) firings: &'a [Firing],
     pub(super) summaries: &'a [SummaryCall],
     pub(super) rereads: &'a [Reread],
 }
@@ -274,10 +216,7 @@ impl Items<'_> {
 
 /// The summarizer's calls, each with a prompt of its own: they are billed for what they are asked. What was
 /// written stands with the first of the calls before a request.
-pub(super) fn summary_calls(
-    inputs: &[(usize, u64)],
-    firings: &[measures::Firing],
-) -> Vec<SummaryCall> {
+pub(super) fn summary_calls(inputs: &[(usize, u64)], firings: &[Firing]) -> Vec<SummaryCall> {
     let mut written: BTreeMap<usize, u64> = firings
         .iter()
         .filter(|firing| firing.summaries > 0)
@@ -287,21 +226,35 @@ pub(super) fn summary_calls(
         call: *call,
         input_tokens: *input_tokens,
         output_tokens: written.remove(call).unwrap_or(0),
-        shares_prefix: false,
     };
     inputs.iter().map(call).collect()
 }
 
+/// Counts the summarizer's calls with the rows. Those after the last call belong to it, so that the sums over rows are
+/// those of the bill.
+pub(super) fn count_summaries(rows: &mut [CallRow], summaries: &[SummaryCall]) {
+    let last = rows.len().saturating_sub(1);
+    for asked in summaries {
+        if let Some(row) = rows.get_mut(asked.call.min(last)) {
+            row.summary_requests += 1;
+            row.summary_input += asked.input_tokens;
+            row.summary_output += asked.output_tokens;
+        }
+    }
+}
+
 /// The bills under all terms: under recorded pauses where there are any, else under both scenarios where
 /// they differ.
-pub(super) fn bills<'t>(
-    items: &Items<'_>,
-    terms: impl Iterator<Item = &'t NamedTerms>,
-) -> Box<[Bill]> {
+pub(super) fn bills<'t>(items: &Items<'_>, terms: impl Iterator<Item = &'t NamedTerms>) -> Bills {
     let scenarios = Pauses::of(items);
     let starts: Vec<_> = scenarios.iter().map(|pauses| (*pauses, starts(items, *pauses))).collect();
     terms
-        .flat_map(|terms| starts.iter().map(|(pauses, starts)| bill(items, starts, *pauses, terms)))
+        .flat_map(|named| {
+            starts.iter().map(|(pauses, starts)| {
+                let by = Billed { regime: Arc::clone(&named.name), pauses: *pauses };
+                (by, bill(items, starts, &named.terms))
+            })
+        })
         .collect()
 }
 
@@ -320,21 +273,11 @@ fn starts(items: &Items<'_>, pauses: Pauses) -> Vec<Option<i64>> {
     }
 }
 
-fn bill(items: &Items<'_>, starts: &[Option<i64>], pauses: Pauses, named: &NamedTerms) -> Bill {
-    let terms = &named.terms;
+fn bill(items: &Items<'_>, starts: &[Option<i64>], terms: &Terms) -> Bill {
     let priced = Priced::at(items.log, starts, terms);
-    let bill = priced.cost(items.summaries);
-    // A continuation sends the whole conversation, and reads most of it from the cache.
-    let shared = items.firings.iter().filter(|firing| firing.summaries > 0).map(|firing| {
-        priced.summary_usd(&SummaryCall {
-            call: firing.call,
-            input_tokens: firing.frame + firing.before + WORDING,
-            output_tokens: firing.summary_tokens,
-            shares_prefix: true,
-        })
-    });
+    let cost = priced.cost(items.summaries);
     let mut asked: BTreeMap<usize, f64> = BTreeMap::new();
-    for (summary, usd) in items.summaries.iter().zip(&bill.summaries) {
+    for (summary, usd) in items.summaries.iter().zip(&cost.summaries) {
         *asked.entry(summary.call).or_default() += usd;
     }
     let firings: Vec<LedgerFiring> = items
@@ -346,22 +289,19 @@ fn bill(items: &Items<'_>, starts: &[Option<i64>], pauses: Pauses, named: &Named
             summary_usd: asked.get(&firing.call).copied().unwrap_or(0.0),
         })
         .collect();
-    let input_usd: f64 = bill.calls.iter().map(|call| call.input_usd).sum();
-    Bill {
-        regime: Arc::clone(&named.name),
-        pauses,
-        usd: bill.usd,
-        input_usd,
-        output_usd: bill.calls.iter().map(|call| call.output_usd).sum(),
-        read_tokens: bill.read_tokens,
-        equivalent_tokens: terms.rates.equivalent_tokens(input_usd),
-        compaction: items.compacted().then(|| {
-            Box::new(Compaction {
-                summaries_usd: total(bill.summaries.iter().copied()),
-                summaries_shared_usd: total(shared),
-                pessimistic_usd: bounds(bill.usd, &terms.rates, items.rereads).pessimistic,
-                ledger: priced.ledger(&firings).into(),
-            })
-        }),
+    let bill = Bill {
+        usd: cost.usd,
+        input_usd: cost.calls.iter().map(|call| call.input_usd).sum(),
+        output_usd: cost.calls.iter().map(|call| call.output_usd).sum(),
+        read_tokens: cost.read_tokens,
+        compaction: None,
+    };
+    if !items.compacted() {
+        return bill;
     }
+    bill.compacted(Compaction {
+        summaries_usd: total(cost.summaries.iter().copied()),
+        pessimistic_usd: bounds(cost.usd, &terms.rates, items.rereads).pessimistic,
+        ledger: Ledger::of(&priced.ledger(&firings)),
+    })
 }

@@ -1,9 +1,7 @@
-//! What many sessions have in common, kept once: what they are billed by, reasons for doing nothing, small counts.
+//! What many sessions have in common, kept once: what they are billed by, reasons for doing nothing.
 
 use super::bill::Billed;
-use super::score::{Effects, Exam, Setting};
-use crate::availability::MustKeep;
-use crate::measures::position::Positions;
+use super::score::Setting;
 use crate::recorder::RecorderPolicy;
 use rustc_hash::FxHashSet;
 use std::hash::Hash;
@@ -16,13 +14,6 @@ pub(crate) struct Common {
     pub(crate) names: Distinct<str>,
     pub(super) billed: Distinct<[Billed]>,
     pub(super) settings: Distinct<Setting>,
-    pub(super) exams: Distinct<Exam>,
-    pub(super) must_keep: Distinct<MustKeep>,
-    pub(super) positions: Distinct<Positions>,
-    /// That of sessions in which no strategy fired.
-    pub(super) no_exam: Arc<Exam>,
-    /// Those where nothing was compacted.
-    pub(super) no_effects: Arc<Effects>,
     /// That of sessions without usage.
     pub(super) no_recorder: Arc<RecorderPolicy>,
 }

@@ -1,15 +1,12 @@
 //! The facts of a session that no strategy can change.
 
 use super::Common;
-use crate::availability::{Edit, Reference, edits, references};
 use crate::cost::{
     Agreement, CacheRules, RecordedCall, RequestLog, SentRequest, agreement, recorded_output,
 };
-use crate::index::Index;
 use crate::recorder::RecorderPolicy;
 use crate::scale::Scale;
 use crate::totals::CallRow;
-use crate::verbatim::Reused;
 use foldback_core::Limits;
 use foldback_core::log::EntryKind;
 use foldback_core::stage::Estimator;
@@ -142,12 +139,6 @@ pub struct Facts {
     pub calls: Vec<CallFacts>,
     /// The recorder's own summaries.
     pub summaries: Vec<RecordedSummary>,
-    /// What the calls referred to.
-    pub references: Vec<Reference>,
-    /// What they edited.
-    pub edits: Vec<Edit>,
-    /// What they reused word for word.
-    pub pieces: Vec<Reused>,
 }
 
 impl Facts {
@@ -158,7 +149,6 @@ impl Facts {
         measure: &dyn Estimator,
         rows: &[CallRow],
         log: &RequestLog,
-        index: &Index,
         recorder: RecorderPolicy,
     ) -> Self {
         let warning = session.warnings.first();
@@ -188,14 +178,7 @@ impl Facts {
             hour: session.caches_for_an_hour(),
             largest_request: session.largest_request(),
         };
-        Self {
-            session: whole,
-            calls,
-            summaries: summaries(session, measure),
-            references: references(index),
-            edits: edits(index),
-            pieces: index.verbatim.reused().copied().collect(),
-        }
+        Self { session: whole, calls, summaries: summaries(session, measure) }
     }
 }
 

@@ -1,5 +1,6 @@
 //! One replay of a session under one strategy with everything that is measured on it.
 
+use super::record::Summaries;
 use super::{Context, Facts, Known, Record, bill, inaction};
 use crate::availability::Availability;
 use crate::controls::{Foresight, Hindsight, MatchedControls, view_sizes};
@@ -67,9 +68,8 @@ pub(super) fn replay(
     let (findings, measures) = (availability.finish(), measures.finish());
     let summaries = bill::summary_calls(&replayed.summary_inputs, &measures.firings);
     let (log, index) = (&replayed.requests, &shared.index);
-    let facts = facts_unknown.then(|| {
-        Facts::of(session, &**measure, &replayed.rows, log, index, shared.recorder.clone())
-    });
+    let facts = facts_unknown
+        .then(|| Facts::of(session, &**measure, &replayed.rows, log, shared.recorder.clone()));
     let rereads = rereads(&replayed, &findings.rereads, &measures);
     let turns: Vec<usize> = replayed.rows.iter().map(|row| row.turn).collect();
     let items = bill::Items {
@@ -86,20 +86,20 @@ pub(super) fn replay(
     let views = view_sizes(&replayed.rows, frame);
     let inaction = (replayed.metrics.compactions == 0)
         .then(|| inaction::inaction(&replayed, strategy, &options));
+    let mut rows = replayed.rows;
+    for (row, retention) in rows.iter_mut().zip(&findings.calls) {
+        row.retention = *retention;
+    }
+    shared.matched_controls.matched(&views, SEED).count(index, &mut rows);
+    bill::count_summaries(&mut rows, &summaries);
     let record = Record {
         known: Known::Everything,
         limits: options.limits,
         metrics: replayed.metrics,
-        references: findings.references,
-        edits: findings.edits,
-        pieces: findings.pieces,
-        rereads: findings.rereads,
         must_keep: findings.must_keep,
-        measures,
-        matched: shared.matched_controls.matched(&views, SEED),
-        rows: replayed.rows,
+        summaries: Summaries::of(&measures),
+        rows,
         bills,
-        summaries,
         inaction,
     };
     Ok((facts, record))

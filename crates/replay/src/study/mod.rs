@@ -17,14 +17,14 @@ mod score;
 mod tests;
 
 pub(crate) use bill::named;
-pub use bill::{Bill, Billed, Bills, Compaction, NamedTerms, OWN, Pauses, Payback, Sums};
+pub use bill::{Bill, Billed, Bills, Compaction, Ledger, NamedTerms, OWN, Pauses};
 pub(crate) use common::Common;
 pub(crate) use facts::Recording;
 pub use facts::{CallFacts, Facts, SessionFacts};
-pub use record::{Inaction, Known, Record};
+pub use record::{Inaction, Known, Record, Summaries};
 #[cfg(test)]
 pub(crate) use score::COUNTS;
-pub use score::{Effects, Exam, Outcome, Score, Shadow};
+pub use score::{Outcome, Score};
 
 use crate::compare::Run;
 use crate::corpus::{Content, ContentHash, Failure, Source};
@@ -49,8 +49,6 @@ pub(crate) struct Context<'a> {
     pub(crate) common: Common,
     /// Every regime with a price.
     pub(crate) regimes: Vec<NamedTerms>,
-    /// Name of the one whose ledger is reported.
-    pub(crate) reported: &'a str,
     /// The part of the sessions that is studied; all where not given.
     pub(crate) split: Option<Split>,
     /// Called once per preset that is done with a session.
@@ -62,7 +60,6 @@ impl<'a> Context<'a> {
     pub(crate) fn new(
         presets: &'a [Preset],
         setup: &'a Setup,
-        reported: &'a str,
         split: Option<Split>,
         run: Run<'a>,
     ) -> Self {
@@ -73,7 +70,6 @@ impl<'a> Context<'a> {
             store: run.store,
             common: Common::default(),
             regimes: setup.terms(None),
-            reported,
             split,
             progress: run.progress,
         }

@@ -1,10 +1,9 @@
 //! One session under one strategy: everything that was measured, in the form that the store keeps.
 
-use super::bill::Bill;
-use crate::availability::{MustKeep, Presence, RereadRow};
-use crate::controls::Matched;
-use crate::cost::SummaryCall;
-use crate::measures::SessionMeasures;
+use super::bill::Bills;
+use crate::availability::{MustKeep, Retention};
+use crate::measures::{Firing, SessionMeasures};
+use crate::share::Share;
 use crate::totals::{CallRow, SessionMetrics};
 use foldback_core::Limits;
 use serde::{Deserialize, Serialize};
@@ -42,26 +41,45 @@ pub struct Record {
     pub metrics: SessionMetrics,
     /// One row per call.
     pub rows: Vec<CallRow>,
-    /// One entry per reference of the session.
-    pub references: Vec<Presence>,
-    /// By edit of the session, whether its old text was in the view.
-    pub edits: Vec<bool>,
-    /// By piece that the session reuses, whether it was in the view.
-    pub pieces: Vec<bool>,
-    /// What would have had to be read again.
-    pub rereads: Vec<RereadRow>,
     /// What must be kept.
     pub must_keep: MustKeep,
-    /// Size, firings, half-life, summaries, position.
-    pub measures: SessionMeasures,
-    /// What a random and a clairvoyant eviction would have kept at the same sizes.
-    pub matched: Matched,
+    /// What its summaries are worth.
+    pub summaries: Summaries,
     /// What it cost, by regime.
-    pub bills: Box<[Bill]>,
-    /// The requests for summaries, taken or not.
-    pub summaries: Vec<SummaryCall>,
+    pub bills: Bills,
     /// Why it did nothing, where it did nothing.
     pub inaction: Option<Inaction>,
+}
+
+/// What the summaries of a replay are worth.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Summaries {
+    /// Identifiers in them, and how many of those are in what was summarized.
+    pub faithful: Share,
+    /// Folds that had to do with a stand-in for a summary, or without.
+    pub stand_ins: u64,
+    /// Folds with a summary that the model wrote in another form than was asked for.
+    pub formless: u64,
+}
+
+impl Summaries {
+    pub(super) fn of(measures: &SessionMeasures) -> Self {
+        let mut faithful = Share::default();
+        measures.summaries.iter().for_each(|share| faithful.add(*share));
+        let sum = |of: fn(&Firing) -> u64| measures.firings.iter().map(of).sum();
+        Self {
+            faithful,
+            stand_ins: sum(|firing| firing.stand_ins),
+            formless: sum(|firing| firing.formless),
+        }
+    }
+
+    /// Adds those of another session.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.faithful.add(other.faithful);
+        self.stand_ins += other.stand_ins;
+        self.formless += other.formless;
+    }
 }
 
 impl Record {
@@ -69,9 +87,19 @@ impl Record {
     pub fn first_fired(&self) -> Option<usize> {
         self.rows.iter().find(|row| !row.fired.is_empty()).map(|row| row.call)
     }
-    /// Where the exam of retention begins for all strategies that are compared on a session: at the first
-    /// call before which any of them changed something. `None` where none did.
+
+    /// Where the exam of retention begins for all strategies that are compared on a session: at the first call before
+    /// which any of them changed something. `None` where none did. Before that nothing can be lost, and a start of its
+    /// own would let each strategy choose its exam.
     pub fn exam_start(records: &[Self]) -> Option<usize> {
         records.iter().filter_map(Self::first_fired).min()
+    }
+
+    /// What the calls from `start` on needed, and how much of it was in the view.
+    pub(super) fn retention(&self, start: Option<usize>) -> Retention {
+        let mut sum = Retention::default();
+        let counted = self.rows.iter().filter(|row| start.is_some_and(|start| row.call >= start));
+        counted.for_each(|row| sum.add(&row.retention));
+        sum
     }
 }

@@ -4,37 +4,12 @@
 use super::Context;
 use super::bill::Bills;
 use super::facts::Facts;
-use super::record::{Inaction, Known, Record};
-use crate::availability::{MustKeep, Retention, Share, score};
-use crate::measures::MeasureTotals;
-use crate::measures::firings::FiringTotals;
-use crate::measures::summaries::SummaryTotals;
+use super::record::{Inaction, Known, Record, Summaries};
+use crate::availability::{MustKeep, Retention};
 use crate::scale::Scale;
-use crate::totals::{CallRow, CallTotals, Dropped, SessionMetrics};
-use crate::verbatim::Kept;
-use foldback_core::counters::Counters;
+use crate::totals::{CallRow, SessionMetrics};
 use std::ops::Deref;
 use std::sync::Arc;
-
-/// Retention over one set of calls.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Exam {
-    /// Of references.
-    pub references: Retention,
-    /// Of the old texts of edits.
-    pub edits: Share,
-    /// Of what was reused word for word.
-    pub pieces: Kept,
-}
-
-/// Retention of a control that is matched to a strategy.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Shadow {
-    /// Of all references.
-    pub frr: Share,
-    /// Of those that had only stood in what tools and users said.
-    pub frr_obs: Share,
-}
 
 /// One session under one strategy. A comparison keeps one of every session and preset.
 #[derive(Clone, Debug, Default)]
@@ -58,42 +33,18 @@ pub struct Outcome {
     /// What of the session is known under the preset.
     pub known: Known,
     /// Totals.
-    pub metrics: CallTotals,
-    /// Over the calls from the first on before which any strategy had fired; empty where none had.
-    pub exam: Arc<Exam>,
-    /// The same without the calls after a compaction of the recorder's own.
-    pub exam_before_recorder: Arc<Exam>,
+    pub metrics: SessionMetrics,
+    /// What calls needed, and how much of it was in the view: over the calls from the first on before which any strategy
+    /// had fired, so nothing where none had.
+    pub retention: Retention,
     /// Requests that were sent with a calibrated size over the ceiling; `None` where the session has no scale.
     pub calibrated_over: Option<u64>,
-    /// Results that would have had to be read again.
-    pub rereads: u64,
-    /// Their size.
-    pub reread_tokens: u64,
     /// What must be kept.
-    pub must_keep: Arc<MustKeep>,
-    /// Size, half-life, position.
-    pub measures: MeasureTotals,
-    /// What compactions did.
-    pub effects: Arc<Effects>,
+    pub must_keep: MustKeep,
+    /// What its summaries are worth.
+    pub summaries: Summaries,
     /// Bills by regime.
     pub bills: Bills,
-}
-
-/// What compactions did in a session. Most sessions have none, and share this.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Effects {
-    /// What left the view.
-    pub dropped: Dropped,
-    /// The conversation's own counters.
-    pub counters: Counters,
-    /// Over every change of the view.
-    pub firings: FiringTotals,
-    /// Over every summary.
-    pub summaries: SummaryTotals,
-    /// What a random eviction kept at the same sizes.
-    pub random: Shadow,
-    /// What a clairvoyant one kept.
-    pub clairvoyant: Shadow,
 }
 
 impl Deref for Score {
@@ -108,13 +59,7 @@ impl Deref for Score {
 impl Outcome {
     /// Memory that it takes for itself.
     pub(crate) fn bytes(&self) -> usize {
-        let acted = *self.effects != Effects::default();
-        COUNTS
-            + size_of::<Self>()
-            + self.bills.bytes()
-            + self.measures.survival.bytes()
-            + self.measures.size.gaps.capacity() * size_of::<(u64, u64)>()
-            + if acted { COUNTS + size_of::<Effects>() } else { 0 }
+        COUNTS + size_of::<Self>() + self.bills.bytes()
     }
 }
 
@@ -172,73 +117,19 @@ impl Score {
         context: &Context<'_>,
     ) -> Self {
         let common = &context.common;
-        let exam = |counts: &dyn Fn(usize) -> bool| {
-            if start.is_none() {
-                return Arc::clone(&common.no_exam);
-            }
-            let references = facts.references.iter().zip(&record.references);
-            let mut edits = Share::default();
-            for (edit, kept) in facts.edits.iter().zip(&record.edits) {
-                if counts(edit.call) {
-                    edits.count(*kept);
-                }
-            }
-            let mut pieces = Kept::default();
-            for (piece, kept) in facts.pieces.iter().zip(&record.pieces) {
-                if counts(piece.call) {
-                    pieces.count(piece, *kept);
-                }
-            }
-            let references = references.filter(|(reference, _)| counts(reference.call));
-            common.exams.one(&Arc::new(Exam { references: score(references), edits, pieces }))
-        };
-        let started = |call: usize| start.is_some_and(|start| call >= start);
-        let faithful = |call: usize| {
-            let calls = facts.calls.get(call);
-            started(call) && calls.is_some_and(|call| !call.recorder_compacted)
-        };
-        let matched = |kept: &[bool]| {
-            let mut shadow = Shadow::default();
-            for (reference, kept) in facts.references.iter().zip(kept) {
-                if started(reference.call) {
-                    shadow.frr.count(*kept);
-                    if reference.obs {
-                        shadow.frr_obs.count(*kept);
-                    }
-                }
-            }
-            shadow
-        };
         let over = |scale: Scale| {
             let rows = record.rows.iter();
             let over = |ceiling, row: &CallRow| scale.request(row.input_tokens) > ceiling;
             rows.filter(|row| row.ceiling.is_some_and(|ceiling| over(ceiling, row))).count() as u64
         };
-        let (mut measures, firings, summaries) = record.measures.totals();
-        measures.positions = common.positions.one(&measures.positions);
-        let SessionMetrics { totals, dropped, counters } = record.metrics;
-        let mut effects = Effects { dropped, counters, firings, summaries, ..Effects::default() };
-        // Where nothing was compacted, nobody asks what else could have been kept.
-        if totals.compactions > 0 {
-            effects.random = matched(&record.matched.random.references);
-            effects.clairvoyant = matched(&record.matched.clairvoyant.references);
-        }
-        let effects = match effects == *common.no_effects {
-            true => Arc::clone(&common.no_effects),
-            false => Arc::new(effects),
-        };
         let outcome = Outcome {
             known: record.known,
-            exam: exam(&started),
-            exam_before_recorder: exam(&faithful),
+            metrics: record.metrics,
+            retention: record.retention(start),
             calibrated_over: facts.session.scale.map(over),
-            rereads: record.rereads.len() as u64,
-            reread_tokens: record.rereads.iter().map(|row| row.tokens).sum(),
-            metrics: totals,
-            effects,
-            must_keep: common.must_keep.one(&Arc::new(record.must_keep)),
-            measures,
-            bills: Bills::of(&record.bills, common, context.reported),
+            must_keep: record.must_keep,
+            summaries: record.summaries,
+            bills: record.bills.share(common),
         };
         let same = others.iter().find(|other| *other.outcome == outcome);
         let outcome = same.map_or_else(|| Arc::new(outcome), |same| Arc::clone(&same.outcome));

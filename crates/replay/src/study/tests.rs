@@ -129,17 +129,7 @@ fn context<'a>(presets: &'a [Preset], setup: &'a Setup, store: &'a Store) -> Con
     let names = Names::of(setup, presets);
     let common = Common::default();
     let regimes = setup.terms(None);
-    Context {
-        presets,
-        setup,
-        names,
-        store,
-        common,
-        regimes,
-        reported: "",
-        split: None,
-        progress: &|| {},
-    }
+    Context { presets, setup, names, store, common, regimes, split: None, progress: &|| {} }
 }
 
 /// What studies share, and the preset that does nothing.
@@ -193,41 +183,4 @@ fn what_is_the_same_is_kept_once() {
         std::ptr::from_ref(studied.scores[preset].inaction().unwrap())
     };
     assert!(std::ptr::eq(reasons(&first, 0), reasons(&second, 0)), "the same reason twice");
-}
-
-/// Nor does one in which a preset acts at every call: the ledger of one regime of six.
-#[test]
-fn an_acting_preset_keeps_one_ledger() {
-    let (setup, _) = self::setup();
-    let registry = foldback::registry().unwrap();
-    let preset = foldback::preset(&registry, "keep-last-1").unwrap();
-    let presets = [Preset::new(preset, "keep-last-1".to_owned())];
-    let store = Store::temporary().unwrap();
-    let context = Context { reported: "openai", ..context(&presets, &setup, &store) };
-    let mut text = r#"{"role":"user","content":"a"}"#.to_owned();
-    for id in ["r", "s", "t"] {
-        let call = format!(
-            r#""id":"{id}","type":"function","function":{{"name":"read","arguments":"{{}}"}}"#
-        );
-        text += &format!(
-            r#",{{"role":"assistant","content":null,"tool_calls":[{{{call}}}]}},{{"role":"tool","tool_call_id":"{id}","content":"{}"}}"#,
-            "line ".repeat(50)
-        );
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("talk.json");
-    fs::write(
-        &path,
-        format!("{{\"messages\":[{text},{{\"role\":\"assistant\",\"content\":\"b\"}}]}}"),
-    )
-    .unwrap();
-    let source = Source::File(path);
-    let studied = study(&context, &source, source.hash().unwrap()).unwrap();
-    let score = &studied[0].scores[0];
-    let firings = score.measures.size.firings as usize;
-    assert!(firings > 1, "{firings}");
-    let ledgers = score.bills.iter().filter(|(_, bill)| !bill.ledger().is_empty());
-    let ledgers: Vec<(&str, usize)> =
-        ledgers.map(|(by, bill)| (&*by.regime, bill.ledger().len())).collect();
-    assert_eq!(ledgers, [("openai", firings)]);
 }

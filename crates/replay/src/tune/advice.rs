@@ -147,7 +147,7 @@ pub fn walks(
         .iter()
         .filter_map(|scores| scores.get(at))
         .filter_map(|score| {
-            let (references, edits) = (score.exam.references.frr, score.exam.edits);
+            let (references, edits) = (score.retention.frr(), score.retention.edits);
             let missed = references.needed - references.kept + edits.needed - edits.kept;
             let line = comparison.corpus.sessions.get(score.session())?;
             (missed > 0).then_some((missed, &*line.path, score.session()))

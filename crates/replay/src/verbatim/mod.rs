@@ -30,12 +30,10 @@ mod finder;
 mod tests;
 mod words;
 
-use crate::availability::{FAR, Share};
 use automaton::{Automaton, Match, Symbol};
 use finder::Finder;
 use foldback_core::log::{Message, Part, Role};
 use rustc_hash::{FxHashMap, FxHashSet};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -45,42 +43,12 @@ use words::{LEAST, Seeds, is_word, seed, starts, stretches, words};
 /// Number of a piece of a session.
 pub(crate) type PieceId = u32;
 
-/// A piece that a call reuses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reused {
-    /// Number of the call, from 0.
-    pub call: usize,
-    /// Calls since a tool result last held it; 1 for what the call before brought.
-    pub distance: usize,
-}
-
-/// What of the pieces that later calls reuse was kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Kept {
-    /// Of all.
-    pub all: Share,
-    /// Of those that were last seen more than [`FAR`] calls ago.
-    pub far: Share,
-}
-
-impl Kept {
-    /// Counts a piece.
-    pub fn count(&mut self, piece: &Reused, kept: bool) {
-        self.all.count(kept);
-        if piece.distance > FAR {
-            self.far.count(kept);
-        }
-    }
-}
-
 /// The pieces that the calls of a session reuse.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Verbatim {
     finder: Finder,
-    /// In order of calls.
-    needs: Vec<(Reused, PieceId)>,
-    /// By call, where its pieces begin in `needs`; one more at the end.
-    first: Vec<usize>,
+    /// By call, each with its distance.
+    needs: Vec<Box<[(PieceId, usize)]>>,
     /// By part of the log, those that a tool result holds.
     parts: Vec<Box<[PieceId]>>,
 }
@@ -97,21 +65,10 @@ impl Verbatim {
         heard.needed(&finder, &candidates)
     }
 
-    /// The pieces that calls reuse, in order of calls.
-    pub(crate) fn reused(&self) -> impl Iterator<Item = &Reused> {
-        self.needs.iter().map(|(reused, _)| reused)
-    }
-
-    /// The pieces that a call reuses, in the same order.
-    pub(crate) fn needs(&self, call: usize) -> impl Iterator<Item = PieceId> {
-        let range = match self.first[..] {
-            [] => 0..0,
-            _ => {
-                self.first[call.min(self.first.len() - 1)]
-                    ..self.first[(call + 1).min(self.first.len() - 1)]
-            }
-        };
-        self.needs[range].iter().map(|(_, piece)| *piece)
+    /// The pieces that a call reuses, each with the calls since a tool result last held it; 1 for what the call before
+    /// brought.
+    pub(crate) fn needs(&self, call: usize) -> &[(PieceId, usize)] {
+        self.needs.get(call).map_or(&[], |needs| needs)
     }
 
     /// The pieces that a part of the log holds, by its number among all; nothing but tool results does.
@@ -263,7 +220,7 @@ impl<'m> Heard<'m> {
         }
         let mut seen = vec![Seen::default(); finder.len()];
         let mut holding: Vec<Box<[PieceId]>> = Vec::with_capacity(self.places.len());
-        let mut needed: Vec<(Reused, PieceId)> = Vec::new();
+        let mut needed: Vec<Vec<(PieceId, usize)>> = Vec::with_capacity(self.calls.len());
         for (call, ((_, before), candidates)) in self.calls.iter().zip(candidates).enumerate() {
             for place in &self.places[holding.len()..*before] {
                 let mut held = Box::default();
@@ -283,39 +240,39 @@ impl<'m> Heard<'m> {
                 }
                 holding.push(held);
             }
-            for piece in candidates.iter().filter_map(|text| finder.number(text)) {
-                if let Seen { said: false, answers: Some(answers) } = seen[piece as usize] {
-                    // Call t comes after t answers; what call t - 1 brought is at 1.
-                    needed.push((Reused { call, distance: call + 1 - answers }, piece));
-                }
-            }
+            let candidates = candidates.iter().filter_map(|text| finder.number(text));
+            let reused = candidates.filter_map(|piece| match seen[piece as usize] {
+                // Call t comes after t answers; what call t - 1 brought is at 1.
+                Seen { said: false, answers: Some(answers) } => Some((piece, call + 1 - answers)),
+                _ => None,
+            });
+            needed.push(reused.collect());
         }
-        numbered(finder, needed, &holding, self.calls.len())
+        numbered(finder, &needed, &holding)
     }
 }
 
 /// The needed pieces under numbers of their own.
 fn numbered(
     all: &Finder,
-    needed: Vec<(Reused, PieceId)>,
+    needed: &[Vec<(PieceId, usize)>],
     holding: &[Box<[PieceId]>],
-    calls: usize,
 ) -> Verbatim {
-    let finder = Finder::of(needed.iter().map(|(_, piece)| all.text(*piece).into()).collect());
+    let pieces = needed.iter().flatten();
+    let finder = Finder::of(pieces.map(|(piece, _)| all.text(*piece).into()).collect());
     let mut number: Vec<Option<PieceId>> = vec![None; all.len()];
-    for (_, piece) in &needed {
+    for (piece, _) in needed.iter().flatten() {
         number[*piece as usize] = finder.number(all.text(*piece));
     }
     let mine =
         |pieces: &[PieceId]| pieces.iter().filter_map(|piece| number[*piece as usize]).collect();
-    let first = (0..=calls).map(|call| needed.partition_point(|(reused, _)| reused.call < call));
+    let renumbered = |needs: &Vec<(PieceId, usize)>| {
+        let needs = needs.iter();
+        needs.filter_map(|(piece, distance)| Some((number[*piece as usize]?, *distance))).collect()
+    };
     Verbatim {
-        first: first.collect(),
         parts: holding.iter().map(|pieces| mine(pieces)).collect(),
-        needs: needed
-            .into_iter()
-            .filter_map(|(reused, piece)| Some((reused, number[piece as usize]?)))
-            .collect(),
+        needs: needed.iter().map(renumbered).collect(),
         finder,
     }
 }

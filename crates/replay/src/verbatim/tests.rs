@@ -25,18 +25,14 @@ fn log(spoken: &[Spoken]) -> Vec<Arc<Message>> {
 fn found(log: &[Arc<Message>]) -> Vec<(usize, String, usize, Vec<usize>)> {
     let verbatim = Verbatim::of(log);
     let calls = log.iter().filter(|message| message.is_answer()).count();
-    let mut reused = verbatim.reused();
     let mut out = Vec::new();
     for call in 0..calls {
-        for piece in verbatim.needs(call) {
-            let of = reused.next().unwrap();
-            assert_eq!(of.call, call);
-            let holds = |part: &usize| verbatim.part(*part).contains(&piece);
+        for (piece, distance) in verbatim.needs(call) {
+            let holds = |part: &usize| verbatim.part(*part).contains(piece);
             let holding = (0..verbatim.parts.len()).filter(holds).collect();
-            out.push((call, verbatim.text(piece).to_owned(), of.distance, holding));
+            out.push((call, verbatim.text(*piece).to_owned(), *distance, holding));
         }
     }
-    assert_eq!(reused.next(), None);
     out
 }
 

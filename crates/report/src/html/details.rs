@@ -71,13 +71,13 @@ pub fn to_walk(comparison: &Comparison, most: Most) -> (Vec<usize>, Vec<usize>) 
     let strategy = |score: &Score| comparison.presets[score.preset()].kind == Kind::Strategy;
     let mut acted = acted(comparison, |score| match strategy(score) {
         // One more than what was forgotten: it acted.
-        true if score.metrics.compactions > 0 => 1 + score.rereads,
+        true if score.metrics.compactions > 0 => 1 + score.retention.rereads,
         _ => 0,
     });
     let opening = opening(comparison);
     let own = |session: usize| {
         let score = comparison.scores_of(session).get(opening?)?;
-        let asked = score.exam.references.frr_obs_far;
+        let asked = score.retention.obs_far;
         (score.metrics.compactions > 0).then(|| asked.needed - asked.kept)
     };
     acted.sort_by_key(|(session, all)| (Reverse(own(*session)), Reverse(*all), *session));

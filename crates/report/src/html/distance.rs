@@ -7,8 +7,9 @@ use crate::number::grouped;
 use crate::verdict;
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
-use foldback_replay::availability::{DISTANCES, Share};
+use foldback_replay::availability::DISTANCES;
 use foldback_replay::compare::PresetLine;
+use foldback_replay::share::Share;
 use std::fmt::Write as _;
 
 // The plot inside a drawing, in pixels.
@@ -26,7 +27,7 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
     let presets = &comparison.presets;
     let order = [comparison.ranked(), comparison.controls()].concat();
     // All presets sit the same exam.
-    let asked = presets.iter().map(|line| line.retention.frr.needed).max();
+    let asked = presets.iter().map(|line| line.retention.frr().needed).max();
     let Some(asked @ 1..) = asked else {
         return;
     };
@@ -62,7 +63,7 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
 }
 
 fn loses(line: &PresetLine) -> bool {
-    line.retention.frr.kept < line.retention.frr.needed
+    line.retention.frr().kept < line.retention.frr().needed
 }
 
 /// The same axis for all: a tenth below the lowest share of any.
@@ -77,7 +78,7 @@ fn floor(presets: &[PresetLine]) -> u64 {
 }
 
 fn figure(out: &mut String, comparison: &Comparison, line: &PresetLine, floor: u64) {
-    let frr = line.retention.frr;
+    let frr = line.retention.frr();
     let kind = if line.kind == Kind::Control { ", control" } else { "" };
     let own = text(verdict::name(comparison, line));
     let _ = write!(

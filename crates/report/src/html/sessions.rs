@@ -184,9 +184,9 @@ fn cells(comparison: &Comparison, score: &Score) -> Cells {
     [
         if faults(score) > 0 { BAD } else { "" }.to_owned(),
         or_dash(ratio.map(|(own, plain)| own / plain), change),
-        or_dash(score.exam.references.frr_obs_far.value().filter(|_| known), share),
+        or_dash(score.retention.obs_far.value().filter(|_| known), share),
         input(comparison, score),
-        if known { grouped(score.rereads) } else { NONE.to_owned() },
+        if known { grouped(score.retention.rereads) } else { NONE.to_owned() },
     ]
 }
 

@@ -15,11 +15,10 @@ pub(crate) mod parquet;
 #[cfg(feature = "arrow")]
 pub use arrow::Batches;
 use foldback_core::strategy::Kind;
-use foldback_replay::availability::{FAR, Share};
+use foldback_replay::availability::Retention;
 use foldback_replay::compare::{PresetLine, SessionLine};
-use foldback_replay::study::{CallFacts, Facts, Known, Record};
+use foldback_replay::study::{CallFacts, Known, Record};
 use foldback_replay::totals::{BrokenRule, CallRow, Fired};
-use foldback_replay::verbatim::Kept;
 use foldback_replay::{Comparison, Store};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -135,6 +134,12 @@ pub struct Row<'a> {
     pub rereads: u64,
     /// Size of those results in tokens.
     pub reread_tokens: u64,
+    /// How often the preset's policy said that the view is too large since the call before; on the last call of a
+    /// session, as for the following counts, also after it.
+    pub overflow_detections: u64,
+    /// Content in tokens that pruners removed since the call before, by the preset's own estimator, placeholders not
+    /// subtracted.
+    pub tokens_pruned: u64,
     /// Summary requests that compactions made since the call before; on the last call of a
     /// session also those after it.
     pub summary_requests: u64,
@@ -246,21 +251,15 @@ fn each(
         let start = Record::exam_start(&records);
         let scale = facts.session.scale;
         for (preset, record) in comparison.presets.iter().zip(&records) {
-            let forgotten = Forgotten::of(&facts, record);
-            let summaries = Summaries::of(record);
-            for ((call, facts), forgotten) in record.rows.iter().zip(&facts.calls).zip(&forgotten) {
-                let exam = start.is_some_and(|start| call.call >= start);
-                let asked = summaries.get(call.call).copied().unwrap_or_default();
+            for (call, facts) in record.rows.iter().zip(&facts.calls) {
                 take(&Row {
                     calibrated_input: scale.map(|scale| scale.request(call.input_tokens)),
-                    summary_requests: asked.requests,
-                    summary_input: asked.input,
-                    summary_output: asked.output,
+                    exam: start.is_some_and(|start| call.call >= start),
                     experiment,
                     configuration: &provenance.configuration,
                     version: &provenance.version,
                     command: provenance.command.as_deref().unwrap_or_default(),
-                    ..row(session, preset, record, call, facts, forgotten, exam)
+                    ..row(session, preset, record, call, facts)
                 })?;
             }
         }
@@ -274,11 +273,11 @@ fn row<'a>(
     record: &Record,
     call: &'a CallRow,
     facts: &CallFacts,
-    forgotten: &Forgotten,
-    exam: bool,
 ) -> Row<'a> {
     // What the recorder sent is known by its size alone.
     let decided = record.known == Known::Everything;
+    let Retention { obs, obs_far, rescued, edits, pieces, pieces_far, .. } = call.retention;
+    let (frr, far) = (call.retention.frr(), call.retention.far());
     Row {
         session: &session.path,
         cluster: &session.cluster,
@@ -308,117 +307,35 @@ fn row<'a>(
         fired: &call.fired,
         recorder_compacted: call.recorder_compacted,
         broken: &call.broken,
-        exam,
-        frr_needed: forgotten.frr.needed,
-        frr_kept: forgotten.frr.kept,
-        frr_rescued: forgotten.rescued,
-        frr_obs_needed: forgotten.obs.needed,
-        frr_obs_kept: forgotten.obs.kept,
-        frr_far_needed: forgotten.far.needed,
-        frr_far_kept: forgotten.far.kept,
-        frr_obs_far_needed: forgotten.obs_far.needed,
-        frr_obs_far_kept: forgotten.obs_far.kept,
-        epr_needed: forgotten.edits.needed,
-        epr_kept: forgotten.edits.kept,
-        verbatim_needed: forgotten.pieces.all.needed,
-        verbatim_kept: forgotten.pieces.all.kept,
-        verbatim_far_needed: forgotten.pieces.far.needed,
-        verbatim_far_kept: forgotten.pieces.far.kept,
-        rereads: forgotten.rereads,
-        reread_tokens: forgotten.reread_tokens,
-        summary_requests: 0,
-        summary_input: 0,
-        summary_output: 0,
+        exam: false,
+        frr_needed: frr.needed,
+        frr_kept: frr.kept,
+        frr_rescued: rescued,
+        frr_obs_needed: obs.needed,
+        frr_obs_kept: obs.kept,
+        frr_far_needed: far.needed,
+        frr_far_kept: far.kept,
+        frr_obs_far_needed: obs_far.needed,
+        frr_obs_far_kept: obs_far.kept,
+        epr_needed: edits.needed,
+        epr_kept: edits.kept,
+        verbatim_needed: pieces.needed,
+        verbatim_kept: pieces.kept,
+        verbatim_far_needed: pieces_far.needed,
+        verbatim_far_kept: pieces_far.kept,
+        rereads: call.retention.rereads,
+        reread_tokens: call.retention.reread_tokens,
+        overflow_detections: call.overflow_detections,
+        tokens_pruned: call.tokens_pruned,
+        summary_requests: call.summary_requests,
+        summary_input: call.summary_input,
+        summary_output: call.summary_output,
         experiment: "",
         content: &session.content,
         configuration: "",
         version: "",
         command: "",
     }
-}
-
-/// What a call needed and how much of it had been forgotten.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Forgotten {
-    frr: Share,
-    rescued: u64,
-    obs: Share,
-    far: Share,
-    obs_far: Share,
-    edits: Share,
-    pieces: Kept,
-    rereads: u64,
-    reread_tokens: u64,
-}
-
-impl Forgotten {
-    /// By call.
-    fn of(facts: &Facts, record: &Record) -> Vec<Self> {
-        let mut calls = vec![Self::default(); record.rows.len()];
-        for (reference, presence) in facts.references.iter().zip(&record.references) {
-            let Some(call) = calls.get_mut(reference.call) else {
-                continue;
-            };
-            count(&mut call.frr, presence.kept);
-            call.rescued += u64::from(presence.rescued);
-            if reference.obs {
-                count(&mut call.obs, presence.kept);
-            }
-            if reference.distance > FAR {
-                count(&mut call.far, presence.kept);
-            }
-            if reference.obs && reference.distance > FAR {
-                count(&mut call.obs_far, presence.kept);
-            }
-        }
-        for (edit, kept) in facts.edits.iter().zip(&record.edits) {
-            if let Some(call) = calls.get_mut(edit.call) {
-                count(&mut call.edits, *kept);
-            }
-        }
-        for (piece, kept) in facts.pieces.iter().zip(&record.pieces) {
-            if let Some(call) = calls.get_mut(piece.call) {
-                call.pieces.count(piece, *kept);
-            }
-        }
-        for reread in &record.rereads {
-            if let Some(call) = calls.get_mut(reread.call) {
-                call.rereads += 1;
-                call.reread_tokens += reread.tokens;
-            }
-        }
-        calls
-    }
-}
-
-/// The summary requests before a call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Summaries {
-    requests: u64,
-    input: u64,
-    output: u64,
-}
-
-impl Summaries {
-    /// By call. Requests after the last call belong to it, so that the sums over rows are those of the
-    /// bill.
-    fn of(record: &Record) -> Vec<Self> {
-        let mut calls = vec![Self::default(); record.rows.len()];
-        let last = calls.len().saturating_sub(1);
-        for asked in &record.summaries {
-            if let Some(call) = calls.get_mut(asked.call.min(last)) {
-                call.requests += 1;
-                call.input += asked.input_tokens;
-                call.output += asked.output_tokens;
-            }
-        }
-        calls
-    }
-}
-
-fn count(share: &mut Share, kept: bool) {
-    share.needed += 1;
-    share.kept += u64::from(kept);
 }
 
 /// A row for the tests of tables: every kind of cell changes from row to row.

@@ -5,14 +5,15 @@ use foldback_core::conversation::StageRole;
 use foldback_core::moment::Moment;
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
-use foldback_replay::availability::{Retention, Share};
+use foldback_replay::availability::Retention;
 use foldback_replay::compare::{
-    Cheaper, Contrast, CorpusSummary, Difference, Dollars, Gate, Inaction, LedgerLine, Metric,
-    Metrics, Outcome, PresetLine, Provenance, Score, SessionLine, Skipped,
+    Cheaper, Contrast, CorpusSummary, Difference, Dollars, Gate, Inaction, Metric, Metrics,
+    Outcome, PresetLine, Provenance, Score, SessionLine, Skipped,
 };
 use foldback_replay::cost::Agreement;
-use foldback_replay::study::Record;
-use foldback_replay::totals::{CallRow, CallTotals, Fired, SessionMetrics};
+use foldback_replay::share::Share;
+use foldback_replay::study::{Ledger, Record};
+use foldback_replay::totals::{CallRow, Fired, SessionMetrics};
 
 pub(crate) const HOSTILE: &str = "a/<script>alert('1')</script>\"&.jsonl";
 
@@ -38,9 +39,7 @@ fn dollars(regime: &str, ratio: f64) -> Dollars {
 fn retention(far: u64) -> Retention {
     let near = Share { kept: 40, needed: 40 };
     let far = Share { kept: far, needed: 10 };
-    let mut frr = near;
-    frr.add(far);
-    let mut retention = Retention { frr, ..Retention::default() };
+    let mut retention = Retention::default();
     retention.by_distance[0] = near;
     retention.by_distance[7] = far;
     retention
@@ -68,7 +67,6 @@ fn preset(name: &str, kind: Kind, input_ratio: f64, cache_hit_rate: f64) -> Pres
         calls: 4,
         input_ratio,
         peak_tokens: 3_000,
-        mean_tokens: 2_000,
         cache_hit_rate,
         estimator: "chars".to_owned(),
         ..PresetLine::default()
@@ -96,30 +94,22 @@ fn record(sizes: &[u64]) -> Record {
                 messages: call,
                 input_tokens,
                 decision_tokens: input_tokens,
-                recorded_input: None,
-                cache_read: 0,
-                churn: 0,
                 ceiling: Some(2_500),
                 overflow: input_tokens > 2_500,
-                excess: 0,
-                unfittable: false,
                 fired: if shrank { vec![fired] } else { Vec::new() },
                 recorder_compacted: call == 2,
-                broken: Vec::new(),
+                ..CallRow::default()
             }
         })
         .collect();
     let compactions = rows.iter().filter(|row| !row.fired.is_empty()).count() as u64;
     Record {
         metrics: SessionMetrics {
-            totals: CallTotals {
-                calls: rows.len() as u64,
-                input_tokens: sizes.iter().sum(),
-                peak_tokens: sizes.iter().copied().max().unwrap_or(0),
-                overflow_calls: rows.iter().filter(|row| row.overflow).count() as u64,
-                compactions,
-                ..CallTotals::default()
-            },
+            calls: rows.len() as u64,
+            input_tokens: sizes.iter().sum(),
+            peak_tokens: sizes.iter().copied().max().unwrap_or(0),
+            overflow_calls: rows.iter().filter(|row| row.overflow).count() as u64,
+            compactions,
             ..SessionMetrics::default()
         },
         rows,
@@ -128,11 +118,7 @@ fn record(sizes: &[u64]) -> Record {
 }
 
 fn score(session: usize, preset: usize, sizes: &[u64]) -> Score {
-    Score::new(
-        session,
-        preset,
-        Outcome { metrics: record(sizes).metrics.totals, ..Outcome::default() },
-    )
+    Score::new(session, preset, Outcome { metrics: record(sizes).metrics, ..Outcome::default() })
 }
 
 fn session(path: &str, calls: usize) -> SessionLine {
@@ -155,12 +141,11 @@ pub(crate) fn tiny() -> Comparison {
     clearing.rank = Some(1);
     // It fits by measured tokens and not by those of the provider.
     clearing.gate.calibrated_over = Some(7);
-    clearing.ledger = LedgerLine { firings: 2, paid_back: 1, ..LedgerLine::default() };
+    clearing.ledger = Ledger { firings: 2, paid_back: 1, ..Ledger::default() };
     clearing.compactions = 1;
     clearing.prune_operations = 1;
     clearing.guards_off = vec!["pairs"];
     let mut broken = preset("drop&lose", Kind::Strategy, 0.5, 0.8);
-    broken.strategy_violations = 2;
     broken.gate.passed = false;
     broken.gate.strategy_violations = 2;
     let mut comparison = Comparison::default();

@@ -3,10 +3,9 @@
 use super::fixtures::tiny;
 use crate::html::{Details, comparison};
 use foldback_replay::Comparison;
-use foldback_replay::availability::Share;
 use foldback_replay::compare::{Inaction, Known, Outcome, Score};
-use foldback_replay::study::{Bill, Exam, Pauses};
-use std::sync::Arc;
+use foldback_replay::share::Share;
+use foldback_replay::study::{Bill, Billed, Pauses};
 
 const SESSIONS: usize = 1_000;
 const PRESETS: usize = 24;
@@ -35,12 +34,11 @@ fn large() -> Comparison {
         let mut outcome = Outcome { known: Known::Everything, ..Outcome::default() };
         outcome.metrics.compactions = (preset % 2) as u64 * 3;
         outcome.metrics.input_tokens = (1_000_000 - 1_000 * preset - session) as u64;
-        outcome.rereads = session as u64 % 40;
-        let mut exam = Exam::default();
-        exam.references.frr_obs_far = Share { kept: 900 - session as u64 % 500, needed: 1_000 };
-        outcome.exam = Arc::new(exam);
+        outcome.retention.rereads = session as u64 % 40;
+        outcome.retention.obs_far = Share { kept: 900 - session as u64 % 500, needed: 1_000 };
         let usd = 1.0 + preset as f64 / 9.0;
-        outcome.bills = [Bill::of_requests("cached", Pauses::Warm, usd, 0.0)].into_iter().collect();
+        let by = Billed { regime: "cached".into(), pauses: Pauses::Warm };
+        outcome.bills = [(by, Bill::of_requests(usd, 0.0))].into_iter().collect();
         let why = "52345 < 180000 of the window".to_owned();
         let score = Score::new(session, preset, outcome);
         match preset > 0 && preset.is_multiple_of(2) {

@@ -6,10 +6,8 @@ mod large;
 use super::reader::tests::allowed_script;
 use super::{Details, Most, Walked, comparison, to_walk};
 use fixtures::{drawn, tiny};
-use foldback_replay::availability::Share;
 use foldback_replay::compare::{Metric, Outcome, Saving, Score};
-use foldback_replay::study::Exam;
-use std::sync::Arc;
+use foldback_replay::share::Share;
 
 /// A page without its own script, which is always the same.
 fn without_script(page: &str) -> String {
@@ -52,12 +50,11 @@ fn the_reader_opens_on_the_preset_of_the_verdict_where_it_forgot_most() {
     let session = three.corpus.sessions[0].clone();
     three.corpus.sessions.push(session);
     let score = |session, preset, forgotten: Option<u64>| {
-        let mut exam = Exam::default();
         let kept = 100 - forgotten.unwrap_or(0);
-        exam.references.frr_obs_far = Share { kept, needed: 100 };
-        let mut outcome = Outcome { exam: Arc::new(exam), ..Outcome::default() };
+        let mut outcome = Outcome::default();
+        outcome.retention.obs_far = Share { kept, needed: 100 };
         outcome.metrics.compactions = u64::from(forgotten.is_some());
-        outcome.rereads = forgotten.unwrap_or(0);
+        outcome.retention.rereads = forgotten.unwrap_or(0);
         Score::new(session, preset, outcome)
     };
     // By session, what each of two presets forgot. Of the one that keeps more, the second has most.
