@@ -44,7 +44,8 @@ pub(crate) fn plan(
     Ok(Planned { experiment, listed, presets, setup, answers })
 }
 
-/// Those that can work with the window. One that was named is refused; one of a group is left out with a note.
+/// The presets that can work with the window. If one can't, it is an error if it was named, and a note if it came with
+/// a group.
 fn able(
     contenders: Vec<Contender>,
     listed: &Listed,

@@ -22,7 +22,7 @@ pub(crate) fn sources(folder: &Path) -> Vec<Source> {
     found(folder, &|_| true)
 }
 
-/// The same, without what links lead to outside of these places, which are as they are without links.
+/// The sources in a folder, without files outside these places that links lead to. The places have their links resolved.
 pub(crate) fn sources_below(folder: &Path, places: &[PathBuf]) -> Vec<Source> {
     found(folder, &|path| path.canonicalize().is_ok_and(|path| is_below(&path, places)))
 }

@@ -50,7 +50,7 @@ fn shows(what: Verbosity) -> bool {
     *VERBOSITY.get().unwrap_or(&Verbosity::Notes) >= what
 }
 
-/// Whether everything is to be shown.
+/// Whether `-v` was given.
 pub(crate) fn is_verbose() -> bool {
     shows(Verbosity::Everything)
 }
@@ -130,7 +130,7 @@ pub(crate) fn check(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Writes a report for people: to standard output as [`print`] does, to a file as it is.
+/// Writes a report for people: to standard output like [`print`], to a file unchanged.
 pub(crate) fn report(path: Option<&Path>, text: &str) -> Result<(), Error> {
     match path.filter(|path| !is_stdout(path)) {
         Some(path) => write(Some(path), text),
@@ -155,7 +155,7 @@ enum Target {
     Stdout,
     /// A pipe, a device or anything else that can be opened and is not a regular file: it is written to.
     Special,
-    /// A regular file, or none yet: it is replaced as a whole.
+    /// A regular file, or a path without a file: it is replaced as a whole.
     File(PathBuf),
 }
 

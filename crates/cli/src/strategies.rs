@@ -28,7 +28,7 @@ pub(crate) fn compile(registry: &Registry, name: &str) -> Result<Compiled, Error
     compile_with(registry, name, None)
 }
 
-/// The same for a command that uses no models.
+/// Compiles a strategy for a command that uses no models.
 pub(crate) fn compile_without_model(
     registry: &Registry,
     name: &str,
@@ -39,7 +39,7 @@ pub(crate) fn compile_without_model(
     Ok(compiled)
 }
 
-/// The same with another summarizer, if the strategy uses summaries.
+/// Compiles a strategy with another summarizer, if it uses summaries.
 pub(crate) fn compile_with(
     registry: &Registry,
     name: &str,

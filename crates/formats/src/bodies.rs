@@ -11,7 +11,7 @@ pub(crate) use foldback_wire::shared::made::{
 
 /// One conversation of a file.
 pub(crate) struct Body<'a> {
-    /// Its own text; the file's where it is the only one.
+    /// The conversation's own text; the file's if it is the only conversation.
     text: &'a str,
     /// The parsed text.
     pub(crate) root: Value,
@@ -80,7 +80,7 @@ fn list_of(root: &Value) -> Option<&'static str> {
 ///
 /// # Errors
 ///
-/// [`ReadError::Malformed`] where it is neither a document nor lines of one of the shapes.
+/// [`ReadError::Malformed`] if the text is neither a document nor lines of one of the shapes.
 pub(crate) fn read_all(
     text: &str,
     read: impl Fn(&Body<'_>) -> Result<Session, ReadError>,

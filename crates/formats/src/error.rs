@@ -81,7 +81,7 @@ pub enum WriteError {
         /// What the reader says.
         detail: String,
     },
-    /// The record of a message is not what it was when it was read.
+    /// The record of a message has changed since it was read.
     #[error("record {record}: {detail}")]
     Record {
         /// Index of the record.

@@ -49,7 +49,7 @@ pub struct Session {
     pub warnings: Vec<Warning>,
     /// The file's text and where its records lie in it.
     pub source: Source,
-    /// Messages and tool calls as the format itself counts them, where that is not the number of
+    /// Messages and tool calls as the format itself counts them, if its counts differ from the numbers of
     /// records with a message and of call parts.
     pub recorded: Option<Recorded>,
 }

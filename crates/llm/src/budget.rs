@@ -44,9 +44,9 @@ impl fmt::Debug for Prices {
 pub struct Bill {
     /// Requests that a model answered, or may have worked on.
     pub requests: u64,
-    /// Those among them with unknown token counts; they are charged at their maximum cost.
+    /// Requests with unknown token counts; they are charged at their maximum cost.
     pub unreported: u64,
-    /// Those among them whose price is not known; they are charged at nothing.
+    /// Requests whose price is not known; they are charged at nothing.
     pub unpriced: u64,
     /// Input tokens that providers counted, cached or not.
     pub input: u64,

@@ -30,8 +30,8 @@ impl Key {
         &self.0
     }
 
-    /// The text with `[key]` where the key was, as it is or as it is written in JSON. Providers quote
-    /// keys in their errors.
+    /// The text with `[key]` in place of the key, in plain text and in JSON. Providers quote keys in their
+    /// errors.
     pub fn scrub(&self, text: &str) -> String {
         if self.0.len() < SHORTEST_SECRET {
             return text.to_owned();

@@ -265,7 +265,7 @@ impl<'a> Descent<'a> {
         }
     }
 
-    /// The same request with a reminder: after the answer, where there was one and it fits, else at the
+    /// The request with a reminder: after the answer, if there was one and it fits, else at the
     /// end of the request.
     fn remind(
         &self,

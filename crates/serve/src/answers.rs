@@ -35,7 +35,7 @@ struct Reported {
     answer: Answer,
 }
 
-/// The same on disk, a line each: the request's key, what was said, the answer.
+/// An answer on disk, one a line: the request's key, what was said, the answer.
 type Line = (String, String, Answer);
 
 impl Answers {
@@ -50,7 +50,7 @@ impl Answers {
     ///
     /// # Errors
     ///
-    /// It can't be written beside the journal. It is remembered all the same.
+    /// The answer can't be written beside the journal. It is still remembered.
     pub(crate) fn reported(
         &self,
         request: Key,

@@ -224,7 +224,7 @@ impl App {
         (refused.is_none() && answer.status().is_success()).then_some(answer)
     }
 
-    /// Sends a request through as it is.
+    /// Sends a request through unchanged.
     async fn pass(
         &self,
         ask: Ask,

@@ -24,11 +24,11 @@ const MOST: usize = 4;
 /// A block that is sent: the message in the list, and the block in it.
 type Spot = (usize, usize);
 
-/// Moves the marks of a request whose messages are not in the list that is to be sent.
+/// Moves the marks of messages that are not in the list to send.
 ///
 /// # Errors
 ///
-/// A message is not as it was when it was read.
+/// A message has changed since it was read.
 pub(crate) fn moved(request: &Request, list: &mut [Item]) -> Result<(), RawError> {
     let before = marked_records(request);
     if before.is_empty() {
@@ -85,7 +85,7 @@ fn is_hour(mark: &Value) -> bool {
 struct Around {
     tools: Vec<Value>,
     system: Vec<Value>,
-    /// That of the request, by which the provider marks the last block that it can.
+    /// The mark of the request itself, by which the provider marks the last block that it can.
     of_request: Option<Value>,
 }
 
@@ -112,11 +112,11 @@ impl Around {
     }
 }
 
-/// The list that is to be sent.
+/// The list to send.
 struct Sent<'a> {
     request: &'a Request,
     list: &'a [Item],
-    /// Marks of the client that are in it.
+    /// Marks of the client in this list.
     standing: Vec<(Spot, Value)>,
 }
 
@@ -241,7 +241,7 @@ fn record_of(item: &Item) -> Option<u32> {
     }
 }
 
-/// A message as it is to be sent.
+/// The text of a message to send.
 fn text_of<'a>(request: &'a Request, item: &'a Item) -> Cow<'a, str> {
     match item {
         Item::Keep(record) => Cow::Borrowed(request.record(*record).unwrap_or_default()),

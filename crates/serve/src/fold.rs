@@ -24,7 +24,7 @@ pub(crate) struct Made {
     pub(crate) outcome: Outcome,
     /// What to send.
     pub(crate) body: Bytes,
-    /// The conversation, where it is followed.
+    /// The conversation, if it is followed.
     pub(crate) turn: Option<Turn>,
 }
 
@@ -146,7 +146,7 @@ impl Turn {
         Made { outcome, body, turn: Some(self) }
     }
 
-    /// The request as the view shows it; `None` where it is as it came.
+    /// The request as the view shows it; `None` if nothing changed.
     fn written(&self, followed: &Followed) -> Result<Option<Bytes>, &'static str> {
         let (request, dialect) = (&self.request, self.request.dialect());
         let shown = followed.shown(request.messages(), dialect);

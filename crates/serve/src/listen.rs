@@ -123,9 +123,9 @@ pub(crate) struct Connection {
 
 /// Tells when a client is gone.
 ///
-/// The end of what a client sends does not say that: it may have closed its half and wait for the answer. One that closed
-/// both halves does not tell until something is sent to it, an answer or the question whether it is there, which the
-/// system asks by itself; it answers with a reset then.
+/// The end of a client's data does not mean that: it may have closed its half and wait for the answer. If it closed both
+/// halves, that shows only when something is sent to it, an answer or one of the system's keep-alive probes: it replies
+/// with a reset.
 pub(crate) struct Gone(Arc<TcpStream>);
 
 impl Gone {

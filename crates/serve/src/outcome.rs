@@ -36,7 +36,7 @@ impl Outcome {
         }
     }
 
-    /// The reason, where there is one.
+    /// The reason; empty if there is none.
     pub(crate) fn why(self) -> &'static str {
         match self {
             Self::Passed(why) | Self::Fault(why) => why,

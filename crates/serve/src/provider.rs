@@ -175,7 +175,7 @@ enum Owner {
     Other,
 }
 
-/// How keys begin, the longer beginnings first. One that begins otherwise says nothing of its owner.
+/// How keys begin, longer beginnings first. Any other key may be anybody's.
 const BEGINNINGS: [(&str, Owner); 28] = [
     ("sk-ant-", Owner::Anthropic),
     // OpenRouter.

@@ -20,7 +20,7 @@ pub(crate) struct Shelf {
 #[derive(Debug)]
 struct Shelved {
     path: PathBuf,
-    /// `None` where it was never read.
+    /// `None` if the file was never read.
     tip: Option<Key>,
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Begins to read an answer; `None` where it is packed.
+    /// Begins to read an answer; `None` if it is packed.
     pub(crate) fn new(turn: Turn, dialect: Dialect, headers: &HeaderMap) -> Option<Self> {
         if headers.get(CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
             return None;
@@ -45,7 +45,7 @@ impl Watch {
         Some(Self { turn, read, length: length.and_then(|length| length.parse().ok()) })
     }
 
-    /// Takes the next bytes; `None` where there is no more sense in reading. An answer ends with its last event, or with
+    /// Takes the next bytes; `None` if reading on is of no use. An answer ends with its last event, or with
     /// the last byte of a known length: the client may go on before anybody asks for more.
     fn push(mut self, bytes: &[u8]) -> Option<Self> {
         match &mut self.read {

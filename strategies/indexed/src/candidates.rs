@@ -99,9 +99,9 @@ pub struct Candidates<'t> {
     pub words: Vec<Chance>,
     /// Indices of the words of each line, one line after the other.
     terms: Vec<u32>,
-    /// Those in the labels of the sources.
+    /// Words in the labels of the sources.
     labels: FxHashMap<Word, u32>,
-    /// What the model was shown, where that is asked for.
+    /// What the model was shown, if that is asked for.
     pub examples: Option<Examples>,
 }
 

@@ -191,11 +191,11 @@ pub struct Around {
 /// What the words of a line say.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Words {
-    /// How many.
+    /// Number of words.
     pub count: u32,
-    /// Those that the view no longer shows.
+    /// Words that the view no longer shows.
     pub novel: u32,
-    /// Calls that name the one that is named most.
+    /// Calls that name the most named word.
     pub called: u32,
     /// The best chance of being named again.
     pub best: f32,

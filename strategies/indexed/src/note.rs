@@ -14,7 +14,7 @@ const TITLE: &str = "[Earlier messages were left out. Lines of them that may be 
 /// What a line that names a source begins with.
 const SOURCE: &str = "▸ #";
 
-/// The parts that a note took lines from; none where a text is no note.
+/// The parts that a note took lines from; empty if the text is no note.
 pub fn sources(text: &str) -> Vec<(Pos, usize)> {
     if !text.starts_with(TITLE) {
         return Vec::new();
@@ -30,11 +30,11 @@ pub fn sources(text: &str) -> Vec<(Pos, usize)> {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Worth {
-    /// That a call names a word.
+    /// Worth of a word that a call names.
     pub word: f32,
-    /// That a call takes all of a line.
+    /// Worth of a line that a call takes whole.
     pub line: f32,
-    /// That a call edits a block.
+    /// Worth of a block that a call edits.
     pub block: f32,
 }
 
@@ -72,7 +72,7 @@ fn rank(value: f32) -> u32 {
 struct Choice<'c, 't> {
     from: &'c Candidates<'t>,
     worth: Worth,
-    /// By word, what it is worth; nothing once what is chosen has it.
+    /// The worth of each word; 0 once a chosen line has it.
     words: Vec<f32>,
     named: Vec<bool>,
     taken: Vec<bool>,

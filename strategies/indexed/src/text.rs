@@ -276,7 +276,7 @@ const UNDERSCORE: u8 = 8;
 const JOINT: u8 = 16;
 const ALPHANUMERIC: u8 = SMALL | CAPITAL | FIGURE;
 
-/// By byte, what it is within a word; 0 where it is in none.
+/// The kind of each byte within a word; 0 for a byte that is in no word.
 const SIGN: [u8; 256] = {
     let mut sign = [0; 256];
     let mut byte = 0;

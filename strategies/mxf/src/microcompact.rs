@@ -55,7 +55,7 @@ impl StageConfig<dyn Pruner> for MicrocompactConfig {
 #[derive(Clone, Debug)]
 pub struct Microcompact(pub(crate) MicrocompactConfig);
 
-/// The line in place of a result; `None` where it is one.
+/// The line in place of a result; `None` if the result is such a line already.
 pub fn placeholder(tool: &str, text: &str) -> Option<String> {
     if text.starts_with(MARK) {
         return None;
@@ -137,7 +137,7 @@ pub(crate) fn stripped(context: &StageContext<'_>, pos: Pos) -> u64 {
 #[derive(Debug)]
 struct Lines(Vec<Option<Arc<str>>>);
 
-/// The line in place of a result, as it was recorded.
+/// The line that was recorded in place of a result.
 fn line<'h>(context: &StageContext<'h>, result: &MeteredResult) -> Option<&'h Arc<str>> {
     let message = context.history.message(result.at.item);
     let of = |part: &Part| {

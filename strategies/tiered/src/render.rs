@@ -68,7 +68,7 @@ struct Cuttable<'a> {
     at: PartPos,
     part: &'a Part,
     text: &'a str,
-    /// Tokens as it is shown.
+    /// Tokens of the text that the view shows.
     shown: u64,
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// What ends a text that was cut.
 const ELLIPSIS: &str = "...";
 
-/// Whether nothing in a message is over what [`cut`] allows, which then leaves it as it is.
+/// Whether a message is within what [`cut`] allows, so that it stays unchanged.
 pub fn fits(message: &Message, limit: usize, calls: bool) -> bool {
     let mut left = Some(limit);
     let mut takes = |text: &str| {

@@ -11,7 +11,7 @@ use foldback_replay::{Comparison, Corpus, Preset, Reporting, Run, Store};
 use foldback_report::number::grouped;
 use foldback_report::{first, json, rows, table};
 
-/// A comparison, and what it was made of.
+/// A comparison and its inputs.
 pub(crate) struct Computed {
     pub(crate) comparison: Comparison,
     pub(crate) store: Store,

@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Mcp) -> Result<(), Error> {
     served.map(|_| ()).map_err(Error::Usage)
 }
 
-/// What may be read, as it is without links.
+/// The places that may be read, links resolved.
 fn roots(args: &Mcp) -> Result<Vec<PathBuf>, Error> {
     let paths = match args.paths.is_empty() {
         true => input::discovered()?,
@@ -59,7 +59,7 @@ fn roots(args: &Mcp) -> Result<Vec<PathBuf>, Error> {
     paths.iter().map(|path| resolved(path)).collect()
 }
 
-/// A file or a folder, as it is without links. A read of anything else may never end.
+/// A file or a folder, links resolved. Reading anything else may never end.
 fn resolved(path: &Path) -> Result<PathBuf, Error> {
     let fail = |error| Error::File { path: path.to_owned(), error };
     let found = path.canonicalize().map_err(fail)?;

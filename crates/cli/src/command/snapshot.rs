@@ -88,7 +88,7 @@ fn name(path: &Path, several: Option<&Session>, strategy: &Strategy) -> String {
     format!("{}{id}.{}.{ENDING}", safe(&stem(path)), safe(&strategy.name))
 }
 
-/// What a snapshot says; nothing where there is none.
+/// The text of a snapshot; `None` if there is none.
 fn kept(path: &Path) -> Result<Option<String>, Error> {
     match std::fs::read_to_string(path) {
         // Git may have given it the line ends of another system.

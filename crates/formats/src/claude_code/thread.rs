@@ -60,7 +60,7 @@ pub(super) fn split(lines: &[Line], by_uuid: &HashMap<&str, usize>) -> Vec<Threa
 }
 
 /// The id of the nearest line up the sidechain that names its agent, or of the line that the sidechain begins with.
-/// `begins` has that line by line, as far as it is known.
+/// `begins` has it by line, if it is known.
 fn sidechain_key(
     lines: &[Line],
     by_uuid: &HashMap<&str, usize>,

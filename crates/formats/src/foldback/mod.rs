@@ -84,7 +84,7 @@ enum Line<'a> {
     Boundary(Cow<'a, Boundary>),
     /// What an importer could not use.
     Warning(Cow<'a, Warning>),
-    /// What was sent, where that is not the whole history in order. Reading leaves it aside.
+    /// What was sent, if that is not the whole history in order. Reading ignores it.
     View(Vec<Sent<'a>>),
 }
 

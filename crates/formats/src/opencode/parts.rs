@@ -139,7 +139,7 @@ const COUNTS: Counts = Counts {
     ..Counts::NONE
 };
 
-/// The tokens of a step or a message; none where nothing was counted. Older versions count reasoning in
+/// The tokens of a step or a message; `None` if nothing was counted. Older versions count reasoning in
 /// `output` as well; the total, if there is one, tells.
 pub(super) fn usage(of: Option<&Value>) -> Option<Usage> {
     let mut usage = COUNTS.usage(of?.get("tokens")?);

@@ -139,8 +139,8 @@ impl Chain {
         self.answer(&request);
     }
 
-    /// Adds a request whose context is another one. What it keeps of the chain stays where it is; what
-    /// stands before or among that is what a compaction wrote, what follows it is new.
+    /// Adds a request whose context differs from the chain. Messages that it keeps stay in place. Other messages before
+    /// or among them were written by a compaction; messages after them are new.
     pub(super) fn replace(&mut self, request: Request<'_>) {
         let mut before: Vec<Option<Held>> =
             std::mem::take(&mut self.context).into_iter().map(Some).collect();

@@ -22,7 +22,7 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// An attribute with its JSON text parsed, where it is one or a list of such.
+    /// An attribute. JSON text, or a list of such texts, is parsed.
     pub(super) fn json(&self, names: &[&str]) -> Option<Value> {
         let found = names.iter().find_map(|name| self.attributes.get(*name))?;
         Some(parsed(found))

@@ -110,7 +110,7 @@ pub(crate) fn lasting(kind: ErrorKind) -> bool {
 }
 
 impl Entry {
-    /// What is to be recorded of an answer; `None` for a failure that passes.
+    /// The record of an answer; `None` for a temporary failure.
     pub(crate) fn of(
         request: &CompletionRequest,
         answer: &Result<Completion, ProviderError>,
@@ -133,7 +133,7 @@ impl Entry {
         serde_json::to_string_pretty(self).map(|text| text + "\n")
     }
 
-    /// Reads a file's text. The error says where it is wrong.
+    /// Reads a file's text. An error names the place.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         let mut json = serde_json::Deserializer::from_str(text);
         let entry: Self = serde_path_to_error::deserialize(&mut json)

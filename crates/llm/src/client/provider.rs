@@ -12,9 +12,9 @@ pub(crate) struct Protocol {
     pub(crate) name: &'static str,
     /// What it is on the wire.
     pub(crate) speech: Speech,
-    /// The provider's own address, where there is one.
+    /// The provider's own address, if it has one.
     base: Option<&'static str>,
-    /// The variable that usually holds the key; `None` where a key is not usual.
+    /// The variable that usually holds the key; `None` if a key is not usual.
     variable: Option<&'static str>,
 }
 

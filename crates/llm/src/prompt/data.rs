@@ -32,9 +32,9 @@ const STYLES: &[&str] = &[
 pub struct Prompt {
     /// Its name, as [`SummaryRequest::style`](foldback_core::stage::SummaryRequest::style) has it.
     pub style: String,
-    /// What is asked for where there is no earlier summary.
+    /// What is asked for without an earlier summary.
     pub create: String,
-    /// What is asked for if there is one; without it `create` and [`Shared::update`].
+    /// What is asked for with an earlier summary; `create` and [`Shared::update`] if unset.
     pub update: Option<String>,
     /// Lines that an answer must have as headings.
     pub headings: Vec<String>,
