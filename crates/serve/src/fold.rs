@@ -38,7 +38,7 @@ pub(crate) struct Turn {
     pub(crate) keys: Arc<Vec<Key>>,
     /// The sizes of the request.
     pub(crate) sizes: Sizes,
-    /// What it is priced by; `None` where nobody knows the price of its model.
+    /// What it is priced by; `None` if the price of its model is not known.
     pub(crate) pair: Option<Pair>,
     /// What the provider was sent.
     pub(crate) sent: Sent,
@@ -95,7 +95,7 @@ fn begin(
     Ok((Turn { conversations, id, shared, request, keys, sizes, pair, sent }, limits))
 }
 
-/// Forgets the conversation unless all went well: a panic leaves it in a state that nobody knows.
+/// Forgets the conversation unless all went well: a panic leaves it in an unknown state.
 struct Guarded<'a> {
     conversations: &'a Conversations,
     id: Id,
@@ -168,7 +168,7 @@ impl Turn {
         self.conversations.answered(self, answer);
     }
 
-    /// The provider refused the request for its size: the request after one more fold, with its sizes. `None` where
+    /// The provider refused the request for its size: the request after one more fold, with its sizes; `None` if
     /// nothing was folded.
     pub(crate) async fn again(&self) -> Option<(Bytes, Turn)> {
         let mut turn = self.clone();

@@ -1,7 +1,7 @@
 //! Reads an answer while it goes through, for what it cost and why the model stopped.
 //!
-//! The bytes that the client gets are those of the provider, at the moment they come. An answer that can't be read is
-//! no error: the conversation goes on without its usage.
+//! The client gets the provider's bytes as they come. An answer that can't be read is no error: the conversation goes on
+//! without its usage.
 
 use crate::fold::Turn;
 use axum::body::Bytes;
@@ -26,7 +26,7 @@ enum Read {
 pub(crate) struct Watch {
     turn: Turn,
     read: Read,
-    /// Bytes that are to come, where the provider says so.
+    /// Bytes still to come, if the provider says how many.
     length: Option<usize>,
 }
 
@@ -69,7 +69,7 @@ impl Watch {
         }
     }
 
-    /// The answer is there; one that is not whole is not remembered.
+    /// The answer has ended. An incomplete answer is not remembered.
     fn finish(self) {
         let message = match self.read {
             Read::Streamed(stream) => stream.finish("answer").ok(),
@@ -85,8 +85,8 @@ fn read(dialect: Dialect, whole: &[u8]) -> Option<Message> {
     answer(dialect, "answer", std::str::from_utf8(whole).ok()?).ok()
 }
 
-/// A body that is read as it goes through. A client that has seen the last event may close the connection before its
-/// end: dropped, it has ended, too.
+/// A body that is read as it goes through. A client may close the connection after the last event, so a dropped body has
+/// ended, too.
 pub(crate) struct Watched<S> {
     pieces: S,
     watch: Option<Watch>,
