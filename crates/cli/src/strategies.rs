@@ -159,12 +159,12 @@ pub(crate) fn unseen_controls() -> Result<Vec<Preset>, Error> {
     made.collect()
 }
 
-/// The one of them with this name.
+/// The control with this name.
 pub(crate) fn unseen_control(name: &str) -> Result<Option<Preset>, Error> {
     Ok(unseen_controls()?.into_iter().find(|control| control.strategy.name == name))
 }
 
-/// What a control is for.
+/// The purpose of a control.
 pub(crate) fn only_compared(control: &Preset) -> &'static str {
     match control.made {
         Made::Recorded => {

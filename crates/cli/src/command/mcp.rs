@@ -259,7 +259,7 @@ impl ServerHandler for Sessions {
     }
 }
 
-/// A page of what a tool says, or why it can't. Requests that come meanwhile are not kept waiting.
+/// A page of a tool's answer, or its error. Other requests do not wait for it.
 async fn answer(
     offset: Option<usize>,
     work: impl FnOnce() -> Result<String, Error> + Send + 'static,
@@ -332,7 +332,7 @@ fn parsed(name: &str, options: &[String], paths: &[PathBuf]) -> Result<Command, 
     Ok(args.command)
 }
 
-/// What a command prints.
+/// The output of a command.
 fn run_command(name: &str, options: &[String], paths: &[PathBuf]) -> Result<String, Error> {
     let width = output::width();
     match parsed(name, options, paths)? {

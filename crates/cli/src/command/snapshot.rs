@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How the file of a snapshot ends.
+/// The ending of a snapshot's file name.
 const ENDING: &str = "snapshot.txt";
 
 pub(crate) fn run(args: &Snapshot) -> Result<(), Error> {

@@ -90,7 +90,7 @@ pub struct Breach {
     pub strategy: String,
     /// What is wrong.
     pub what: String,
-    /// The session that breaks the law, and its window; `None` for `cost_per_call_flat`, which always uses one long session.
+    /// The session that breaks the law, and its window; `None` if no single session breaks it.
     pub session: Option<(Session, Limits)>,
 }
 
