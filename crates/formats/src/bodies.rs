@@ -35,7 +35,7 @@ impl Body<'_> {
     }
 }
 
-/// The conversations of a file, at least one, and the lines that hold none with the reason.
+/// The conversations of a file, at least one, and the lines without a conversation, with the reason.
 fn bodies(text: &str) -> Result<(Vec<Body<'_>>, Vec<Damage>), ReadError> {
     let whole = match value::document(text) {
         Ok(root) => {
@@ -89,7 +89,7 @@ pub(crate) fn read_all(
     with_damage(bodies.iter().map(read).collect::<Result<_, _>>()?, damaged)
 }
 
-/// The tool definitions of a frame in a provider's shape; noted as lost where they are in none.
+/// The tool definitions of a frame in a provider's shape; noted as lost if their shape is not known.
 pub(crate) fn frame_tools(
     frame: &Frame,
     shape: ToolShape,

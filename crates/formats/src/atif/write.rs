@@ -79,7 +79,7 @@ fn fold(view: &View<'_>) -> Fold {
     }
 }
 
-/// The edits over what is still shown where it stands.
+/// The edits over messages that are still shown in place.
 fn edits<'a>(view: &View<'a>, tail: usize) -> Vec<(PartPos, &'a PartEdit)> {
     view.sent
         .iter()

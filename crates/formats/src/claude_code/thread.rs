@@ -90,7 +90,7 @@ fn sidechain_key(
 /// at one and the same line, and both go on with a prompt. Forks of any other kind (parallel results,
 /// progress, hooks) belong to the conversation.
 ///
-/// `parent_of` gives the parent of a line where that is in the same conversation.
+/// `parent_of` gives the parent of a line if it is in the same conversation.
 fn abandoned(
     lines: &[Line],
     parent_of: impl Fn(usize) -> Option<usize>,

@@ -50,7 +50,7 @@ struct Header<'a> {
     limits: Limits,
     #[serde(default)]
     frame: Cow<'a, Frame>,
-    /// Messages and calls as the first format counts them, where that differs.
+    /// Messages and calls as the first format counts them, if its counts differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     recorded: Option<Recorded>,
     /// Absent for a session that was not read from a file.

@@ -94,7 +94,7 @@ pub(super) fn tool(part: &Value, call_id: String, pointer: &str) -> (ToolCall, T
     (call, result, format!("{pointer}/state/{member}"))
 }
 
-/// A file part; none for plain text and directories, which OpenCode has expanded into text parts
+/// A file part; `None` for plain text and directories, which OpenCode has expanded into text parts
 /// beside them and does not send.
 pub(super) fn file(part: &Value) -> Option<Part> {
     let media = media(part);

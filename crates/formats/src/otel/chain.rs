@@ -14,9 +14,9 @@ struct Held {
 pub(super) enum Relation {
     /// It is the context so far and more; the results at these places show something else now.
     Continues(Vec<usize>),
-    /// It is what was sent before: a call made twice.
+    /// A repetition of an earlier request: a call made twice.
     Repeats,
-    /// It comes from the same agent and is not the context so far.
+    /// A request of the agent with another context.
     Replaces,
     /// It has nothing to do with it.
     None,
@@ -49,7 +49,7 @@ impl<'a> Request<'a> {
 /// A conversation so far.
 pub(super) struct Chain {
     out: SessionBuilder,
-    /// What the latest request sent and what was answered.
+    /// The latest request and its answer.
     context: Vec<Held>,
     /// Names of the agent and the conversation, the span around the calls, and the instructions.
     agent: Option<String>,
@@ -198,7 +198,7 @@ impl Chain {
         self.context.push(Held { unit, message: self.out.messages.len() - 1 });
     }
 
-    /// Adds the answer of a request: the first choice, where the span has it.
+    /// Adds the answer of a request: the first choice, if the span has it.
     fn answer(&mut self, request: &Request<'_>) {
         let span = request.span;
         let output = span.json(&["gen_ai.output.messages"]).unwrap_or_default();

@@ -66,7 +66,7 @@ pub(super) struct Found {
     pub(super) spans: Vec<Span>,
     /// Spans of calls whose content was not recorded, which is the default of most instrumentations.
     pub(super) without_content: usize,
-    /// Offsets of what is not JSON.
+    /// Offsets of text that is not JSON.
     pub(super) damaged: Vec<usize>,
 }
 
