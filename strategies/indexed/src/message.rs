@@ -30,7 +30,7 @@ pub struct Call {
     pub kind: Kind,
     /// Tool and main argument on one line.
     pub label: String,
-    /// What it is about: telling words of its main argument.
+    /// The subject of the call: telling words of its main argument.
     pub subject: Vec<Word>,
     /// Telling words of its arguments.
     pub terms: Vec<Term>,

@@ -54,7 +54,7 @@ impl Offer {
         Self(u64::from(rank(worth / cost.max(1.0))) << 32 | u64::from(u32::MAX - offset(item)))
     }
 
-    /// The density as a number in the same order.
+    /// The density as a number of equal order.
     fn density(self) -> u32 {
         (self.0 >> 32) as u32
     }
@@ -64,7 +64,7 @@ impl Offer {
     }
 }
 
-/// A number in the order of those above 0. What is worth nothing is never taken, so it needs no order.
+/// A number in the order of positive densities. Items without worth are never taken, so they need no order.
 fn rank(value: f32) -> u32 {
     if value > 0.0 { value.to_bits() } else { 0 }
 }
@@ -89,7 +89,7 @@ impl Choice<'_, '_> {
         self.block(item).map_or(item..item + 1, |block| block.lines.clone())
     }
 
-    /// What something is worth and what it takes, with what is chosen already.
+    /// Worth and size of an item, given the items that are chosen already.
     fn value(&self, item: usize) -> (f32, f32) {
         let (mut worth, mut cost) = (0.0, 0.0);
         if let Some(block) = self.block(item) {
@@ -148,7 +148,7 @@ impl Choice<'_, '_> {
     }
 }
 
-/// The note with the best lines for their size: taken one by one, each by what it adds to those before.
+/// The note with the best lines for their size, taken one by one, each by what it adds to the lines before.
 pub fn write(from: &Candidates<'_>, tokens: u64, worth: Worth) -> String {
     // What the view still shows is worth nothing again.
     let left = |word: &Chance| if word.shown { 0.0 } else { worth.word * word.chance };

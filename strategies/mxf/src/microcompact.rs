@@ -72,7 +72,7 @@ pub(crate) fn name(tool: &str) -> &str {
     if tool.is_empty() { "unknown" } else { tool }
 }
 
-/// The history as MXF keeps it: what was said, without messages of the harness and without what a fold wrote.
+/// The history as MXF keeps it, without messages of the harness and of folds.
 pub(crate) fn log(context: &StageContext<'_>) -> impl DoubleEndedIterator<Item = Pos> {
     let history = context.history;
     (0..history.len()).filter(move |pos| {
@@ -148,7 +148,7 @@ fn line<'h>(context: &StageContext<'h>, result: &MeteredResult) -> Option<&'h Ar
     lines.0[result.at.part].as_ref()
 }
 
-/// Why a recovery is none.
+/// Why a recovery is not possible.
 pub(crate) fn too_little(before: u64, after: u64) -> Why {
     let detail = format!("{after} tokens would be left of {before}, not a tenth less");
     Why::new("too-little", detail)
