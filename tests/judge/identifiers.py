@@ -1,4 +1,4 @@
-"""Identifiers of a text, by the rules of docs/definitions.md (version 2)."""
+"""Identifiers of a text, by rules.md (version 2)."""
 
 from __future__ import annotations
 

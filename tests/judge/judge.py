@@ -4,7 +4,7 @@
 
 Without --preset it judges every preset that the command lists and that can be asked for a plan.
 
-It is written from docs/definitions.md and shares no code with foldback.
+It is written from docs/definitions.md and rules.md, and shares no code with foldback.
 """
 
 from __future__ import annotations

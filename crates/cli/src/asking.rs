@@ -8,7 +8,7 @@
 //!
 //! A strategy survives a missing summary, and would then be compared as something that it is
 //! not. The watch therefore checks at the end, and a request without an answer is an error of the command. A model that
-//! is too slow is none: what the strategy does then, its `on_failure` says, and the end says how often.
+//! is too slow is no error: the strategy does what its `on_failure` says, and the command reports how often.
 
 use crate::args::SummaryArgs;
 use crate::error::Error;
@@ -47,7 +47,7 @@ pub(crate) struct Answers {
 #[derive(Debug)]
 struct Count {
     label: String,
-    /// Who is named where nothing was asked.
+    /// The model to name if nothing was asked.
     endpoint: Endpoint,
     dry_run: DryRun,
     cassette: Arc<Cassette>,
@@ -110,7 +110,7 @@ impl Answers {
         }))
     }
 
-    /// Tells of requests in this display, too.
+    /// Reports requests in this display, too.
     pub(crate) fn show(&self, progress: &Progress) {
         self.teller.show(progress);
     }
@@ -240,7 +240,7 @@ fn bill_note(bill: &Bill, unused: u64) -> String {
     text
 }
 
-/// What became of requests that were not answered in time, in one line.
+/// A line on requests that were not answered in time.
 fn late_note(error: &ProviderError, late: usize, named: bool) -> String {
     let (requests, are) = match late {
         1 => ("1 request".to_owned(), "is"),

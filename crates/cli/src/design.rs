@@ -11,14 +11,14 @@ use foldback::Registry;
 use foldback_replay::{Experiment, Preset, Reporting, Setup};
 use std::path::Path;
 
-/// What sessions are scored under, ready to run.
+/// An experiment and its presets, ready to run.
 pub(crate) struct Planned {
     pub(crate) experiment: Experiment,
     /// All presets that could have been named.
     pub(crate) listed: Listed,
     pub(crate) presets: Vec<Preset>,
     pub(crate) setup: Setup,
-    /// Where models are asked.
+    /// Answers of models.
     pub(crate) answers: Option<Answers>,
 }
 
@@ -44,7 +44,8 @@ pub(crate) fn plan(
     Ok(Planned { experiment, listed, presets, setup, answers })
 }
 
-/// Those that can work with the window. One that was named is refused; one of a group is left out with a note.
+/// The presets that can work with the window. If one can't, it is an error if it was named, and a note if it came with
+/// a group.
 fn able(
     contenders: Vec<Contender>,
     listed: &Listed,
@@ -98,7 +99,7 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<Experiment, Error> {
     Ok(experiment)
 }
 
-/// What replaces the command's own flags.
+/// The flags that an experiment file replaces.
 fn model(experiment: &Experiment, args: &ModelArgs) -> ModelArgs {
     ModelArgs {
         window: Some(experiment.window),

@@ -14,15 +14,15 @@ use walkdir::{DirEntry, WalkDir};
 /// called.
 pub(crate) const ENDINGS: [&str; 5] = ["json", "jsonl", "ndjson", "traj", "eval"];
 
-/// What may stand behind them where the file is packed.
+/// Extensions that follow these if the file is packed.
 const PACKED: [&str; 2] = ["gz", "zst"];
 
-/// What a folder holds, by name. Links are followed.
+/// The sources in a folder, by name. Links are followed.
 pub(crate) fn sources(folder: &Path) -> Vec<Source> {
     found(folder, &|_| true)
 }
 
-/// The same, without what links lead to outside of these places, which are as they are without links.
+/// The sources in a folder, without files outside these places that links lead to. The places have their links resolved.
 pub(crate) fn sources_below(folder: &Path, places: &[PathBuf]) -> Vec<Source> {
     found(folder, &|path| path.canonicalize().is_ok_and(|path| is_below(&path, places)))
 }
@@ -62,8 +62,8 @@ fn found(folder: &Path, may: &dyn Fn(&Path) -> bool) -> Vec<Source> {
         .collect()
 }
 
-/// What could not be read, if it matters: a link in a loop and a dangling one lose nothing,
-/// unless the link has the name of a session.
+/// A file that could not be read, if it matters. Links in a loop and dangling links matter only with the name of a
+/// session.
 fn unreadable(folder: &Path, error: &walkdir::Error) -> Option<Source> {
     let path = error.path().unwrap_or(folder);
     let reason = error.io_error()?;

@@ -16,7 +16,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
-/// The URL of something in object storage that stands in the place of a path.
+/// The URL of an object or a folder in object storage, given instead of a path.
 fn url(path: &Path) -> Option<&str> {
     path.to_str().filter(|path| path.starts_with("s3://"))
 }
@@ -197,7 +197,7 @@ pub(crate) fn scores(paths: &[PathBuf], mut reader: Reader<'_>) -> Result<Corpus
     Ok(reader.corpus())
 }
 
-/// Where this user's sessions are: folders, and OpenCode's store.
+/// The places of this user's sessions: folders, and OpenCode's store.
 pub(crate) fn discovered() -> Result<Vec<PathBuf>, Error> {
     let store = opencode_store().filter(|store| store.is_file());
     let store = match store {

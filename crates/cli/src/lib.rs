@@ -51,18 +51,18 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// What a comparison gave.
+/// The result of a comparison.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Compared {
     /// The comparison.
     pub comparison: Comparison,
-    /// Where its records are, for its rows.
+    /// The store of its records, for rows.
     pub store: Store,
 }
 
-/// Arguments of a command that another program gives. Nothing is printed, and results are not kept: they belong to a build of
-/// the command.
+/// Arguments of a command that another program gives. Nothing is printed, and results are not stored: they belong to a build
+/// of the command.
 fn embedded(
     command: &str,
     arguments: impl IntoIterator<Item = OsString>,

@@ -1,4 +1,4 @@
-//! Sessions in object storage: `s3://BUCKET/KEY` in the place of a path.
+//! Sessions in object storage: `s3://BUCKET/KEY` instead of a path.
 //!
 //! A URL that ends in `/` is a folder: all objects below it whose names end as those of sessions do. Any other is one
 //! object. An object is fetched when its turn comes and kept in a temporary file without a name, since a comparison
@@ -26,14 +26,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
-/// Requests that fail in passing are sent again for some six seconds.
+/// Requests with a temporary failure are repeated for some six seconds.
 const RETRIES: usize = 6;
 
-/// How long a server may say nothing. There is no limit for a whole object, which may be large.
+/// How long a server may be silent. A whole object has no time limit, since it may be large.
 const SILENCE: &str = "30s";
 const WHOLE: &str = "24h";
 
-/// Bytes of objects that are kept for the next time that they are read; what is beyond is fetched again.
+/// Bytes of objects that are kept for the next read. Other objects are fetched again.
 const KEPT: u64 = 8 << 30;
 
 const CREDENTIALS: &str = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (and AWS_SESSION_TOKEN), or \
@@ -87,7 +87,7 @@ struct Bucket {
 #[derive(Default)]
 struct Kept {
     file: Option<File>,
-    /// Where each begins, and its bytes.
+    /// The place of each object, and its bytes.
     places: HashMap<Key, (u64, usize)>,
     end: u64,
 }
@@ -209,8 +209,8 @@ impl Bucket {
         Ok(bytes)
     }
 
-    /// Whether an object is skipped, as a file that can't be read is, or the run ends: what the server says of the object
-    /// holds for it alone, and nothing else does.
+    /// Whether an object is skipped like an unreadable file, or the run ends. An object is skipped only if the server refused
+    /// that object.
     fn failed(&self, error: object_store::Error) -> Failure {
         match error {
             object_store::Error::NotFound { .. } => Failure::Source("is gone".to_owned()),
@@ -234,7 +234,7 @@ impl Kept {
         Some(bytes)
     }
 
-    /// What finds no room is fetched again.
+    /// An object without room is fetched again.
     fn put(&mut self, key: &Key, bytes: &[u8]) {
         if self.end + bytes.len() as u64 <= KEPT && self.append(bytes).is_ok() {
             self.places.insert(key.clone(), (self.end, bytes.len()));
@@ -252,7 +252,7 @@ impl Kept {
     }
 }
 
-/// An error in words that say the way out.
+/// The message of an error, with the way out.
 fn cause(error: &object_store::Error) -> String {
     let said = said(error);
     match error {
@@ -268,7 +268,7 @@ fn denied(said: &str) -> String {
     format!("access denied: the credentials do not allow it ({said})")
 }
 
-/// An error with what caused it, each once.
+/// An error with its causes, each once.
 fn said(error: &dyn std::error::Error) -> String {
     let mut said = error.to_string();
     let mut cause = error.source();

@@ -50,7 +50,7 @@ fn shows(what: Verbosity) -> bool {
     *VERBOSITY.get().unwrap_or(&Verbosity::Notes) >= what
 }
 
-/// Whether everything is to be shown.
+/// Whether `-v` was given.
 pub(crate) fn is_verbose() -> bool {
     shows(Verbosity::Everything)
 }
@@ -72,7 +72,7 @@ pub(crate) fn note(text: impl std::fmt::Display) {
     let _ = writeln!(anstream::stderr().lock(), "{}", plain::text(&text));
 }
 
-/// Which rules of a provider what was written in the format `id` breaks, a line each.
+/// The provider rules that an output in the format `id` breaks, a line each.
 pub(crate) fn refused(id: &str, breaks: &[Violation]) -> Vec<String> {
     let mut rules: BTreeMap<&str, Vec<&Violation>> = BTreeMap::new();
     for broken in breaks {
@@ -91,7 +91,7 @@ pub(crate) fn refused(id: &str, breaks: &[Violation]) -> Vec<String> {
     rules.into_iter().filter_map(line).collect()
 }
 
-/// Prints why the command ends. A result that is not the wanted one is no error.
+/// Prints why the command ends. An unwanted result is no error.
 pub(crate) fn error(error: &Error) {
     use owo_colors::OwoColorize as _;
     let text = error.to_string();
@@ -130,7 +130,7 @@ pub(crate) fn check(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Writes a report for people: to standard output as [`print`] does, to a file as it is.
+/// Writes a report for people: to standard output like [`print`], to a file unchanged.
 pub(crate) fn report(path: Option<&Path>, text: &str) -> Result<(), Error> {
     match path.filter(|path| !is_stdout(path)) {
         Some(path) => write(Some(path), text),
@@ -153,9 +153,9 @@ const MOST_LINKS: usize = 40;
 #[derive(PartialEq)]
 enum Target {
     Stdout,
-    /// A pipe, a device or anything else that can be opened and is not a regular file: it is written to.
+    /// A pipe, a device or another file that is not regular: it is written to directly.
     Special,
-    /// A regular file, or none yet: it is replaced as a whole.
+    /// A regular file, or a path without a file: it is replaced as a whole.
     File(PathBuf),
 }
 
@@ -248,7 +248,7 @@ pub(crate) fn shows_progress() -> bool {
     std::io::stderr().is_terminal() && shows(Verbosity::Notes)
 }
 
-/// How wide reports may be: `COLUMNS`, else the width of the terminal on standard output.
+/// Width of reports: `COLUMNS`, else the width of the terminal on standard output.
 pub(crate) fn width() -> Width {
     let set = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
     let columns = set.filter(|columns| *columns > 0).or_else(|| {
@@ -259,7 +259,7 @@ pub(crate) fn width() -> Width {
     columns.map_or_else(Width::pipe, |columns: u16| Width::terminal(columns.max(NARROWEST)))
 }
 
-/// The smallest width that is respected: below, a table has no room for a name and a number.
+/// The smallest width that is respected. A narrower table has no room for a name and a number.
 const NARROWEST: u16 = 40;
 
 /// A word as a shell takes it.

@@ -6,21 +6,20 @@ use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// How often the progress display moves. The first step may take minutes; without this nothing is shown before it
-/// ends.
+/// Interval at which the progress display moves. The first step may take minutes, and nothing would be shown until then.
 const TICK: Duration = Duration::from_millis(200);
 
-/// Steps that are counted. Their total is one of files. It is no longer shown once there are more: how many sessions files
-/// hold is unknown before they are read.
+/// Steps that are counted. Their total is the number of files, since the number of sessions is unknown before files are
+/// read. It is no longer shown once there are more steps.
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
-    /// Of the replays of so many files under so many presets.
+    /// Progress of the replays of so many files under so many presets.
     pub(crate) fn of(files: usize, presets: usize) -> Self {
         Self::new(files * presets, "replays", format!("{files} files under {presets} presets"))
     }
 
-    /// Of requests to models, of which nobody knows how many there will be.
+    /// Progress of requests to models, whose total is unknown.
     pub(crate) fn of_requests() -> Self {
         if !output::shows_progress() {
             return Self(ProgressBar::hidden());
@@ -32,7 +31,7 @@ impl Progress {
         Self(bar)
     }
 
-    /// Of `total` steps, which are `steps`, at work on `what`.
+    /// Progress of `total` steps named `steps`, in work on `what`.
     pub(crate) fn new(total: usize, steps: &str, what: String) -> Self {
         if !output::shows_progress() {
             return Self(ProgressBar::hidden());
@@ -54,14 +53,14 @@ impl Progress {
     }
 }
 
-/// Where steps are told that somebody else counts: lines with `--verbose`, and the words of the progress display once there is
+/// Reports steps that are counted elsewhere: lines with `--verbose`, and the text of the progress display once there is
 /// one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Teller(Arc<OnceLock<ProgressBar>>);
 
 #[cfg_attr(not(feature = "llm"), expect(dead_code, reason = "no model is asked"))]
 impl Teller {
-    /// Tells in this display from now on.
+    /// Reports in this display from now on.
     pub(crate) fn show(&self, progress: &Progress) {
         self.0.get_or_init(|| progress.0.clone());
     }
@@ -84,7 +83,7 @@ impl Drop for Progress {
     }
 }
 
-/// How many steps are done, and of how many as long as that can be.
+/// Number of steps done, with the total if it is possible.
 fn done(state: &ProgressState, out: &mut dyn Write) {
     let _ = match state.len().filter(|total| state.pos() <= *total) {
         Some(total) => write!(out, "{} of {total}", state.pos()),

@@ -28,7 +28,7 @@ pub(crate) fn compile(registry: &Registry, name: &str) -> Result<Compiled, Error
     compile_with(registry, name, None)
 }
 
-/// The same for a command that uses no models.
+/// Compiles a strategy for a command that uses no models.
 pub(crate) fn compile_without_model(
     registry: &Registry,
     name: &str,
@@ -39,7 +39,7 @@ pub(crate) fn compile_without_model(
     Ok(compiled)
 }
 
-/// The same with another summarizer, if the strategy uses summaries.
+/// Compiles a strategy with another summarizer, if it uses summaries.
 pub(crate) fn compile_with(
     registry: &Registry,
     name: &str,
@@ -159,12 +159,12 @@ pub(crate) fn unseen_controls() -> Result<Vec<Preset>, Error> {
     made.collect()
 }
 
-/// The one of them with this name.
+/// The control with this name.
 pub(crate) fn unseen_control(name: &str) -> Result<Option<Preset>, Error> {
     Ok(unseen_controls()?.into_iter().find(|control| control.strategy.name == name))
 }
 
-/// What a control is for.
+/// The purpose of a control.
 pub(crate) fn only_compared(control: &Preset) -> &'static str {
     match control.made {
         Made::Recorded => {

@@ -34,7 +34,7 @@ pub(crate) struct ChosenPrice {
 }
 
 impl Choice {
-    /// Reads what `--summarizer` names: a summarizer, or a file.
+    /// Reads the value of `--summarizer`: a summarizer, or a file.
     pub(crate) fn read(name: &str) -> Result<Self, Error> {
         if name == MODEL && cfg!(not(feature = "llm")) {
             return Err(Error::left_out("--summarizer llm", "llm"));
@@ -74,8 +74,8 @@ impl Choice {
         Ok(Self { section, price })
     }
 
-    /// The section for a strategy. What happens without a summary is its own choice where no model is asked. A model may
-    /// be too small or too slow, and what it was given must not be lost with its answer: the extractive summary stands in.
+    /// The section for a strategy. Without a model, the strategy's own `on_failure` holds. A model may be too small or too
+    /// slow: then the extractive summary stands in, so that nothing is lost.
     pub(crate) fn section(&self, compiled: &Compiled) -> Node {
         let mut section = self.section.clone();
         if section.get("on_failure").is_some() {

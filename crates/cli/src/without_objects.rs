@@ -1,4 +1,4 @@
-//! What stands in for object storage in a build without it.
+//! Stand-in for object storage in a build without it.
 
 use crate::error::Error;
 use foldback_replay::Source;
@@ -15,7 +15,7 @@ pub(crate) fn bytes(url: &str) -> Result<Vec<u8>, Error> {
     Err(none(url))
 }
 
-/// One object, so that the error comes when it is read.
+/// A source for any URL, so that the error comes when it is read.
 pub(crate) fn is_folder(_: &str) -> bool {
     false
 }

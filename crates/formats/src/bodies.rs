@@ -11,7 +11,7 @@ pub(crate) use foldback_wire::shared::made::{
 
 /// One conversation of a file.
 pub(crate) struct Body<'a> {
-    /// Its own text; the file's where it is the only one.
+    /// The conversation's own text; the file's if it is the only conversation.
     text: &'a str,
     /// The parsed text.
     pub(crate) root: Value,
@@ -35,7 +35,7 @@ impl Body<'_> {
     }
 }
 
-/// The conversations of a file, at least one, and the lines that hold none with the reason.
+/// The conversations of a file, at least one, and the lines without a conversation, with the reason.
 fn bodies(text: &str) -> Result<(Vec<Body<'_>>, Vec<Damage>), ReadError> {
     let whole = match value::document(text) {
         Ok(root) => {
@@ -80,7 +80,7 @@ fn list_of(root: &Value) -> Option<&'static str> {
 ///
 /// # Errors
 ///
-/// [`ReadError::Malformed`] where it is neither a document nor lines of one of the shapes.
+/// [`ReadError::Malformed`] if the text is neither a document nor lines of one of the shapes.
 pub(crate) fn read_all(
     text: &str,
     read: impl Fn(&Body<'_>) -> Result<Session, ReadError>,
@@ -89,7 +89,7 @@ pub(crate) fn read_all(
     with_damage(bodies.iter().map(read).collect::<Result<_, _>>()?, damaged)
 }
 
-/// The tool definitions of a frame in a provider's shape; noted as lost where they are in none.
+/// The tool definitions of a frame in a provider's shape; noted as lost if their shape is not known.
 pub(crate) fn frame_tools(
     frame: &Frame,
     shape: ToolShape,

@@ -41,7 +41,7 @@ impl SessionBuilder {
         self.session.warn(code, place, detail);
     }
 
-    /// The same about a line.
+    /// Adds a warning about a record.
     pub(crate) fn warn_at(&mut self, code: &str, record: u32, detail: impl Into<String>) {
         let place = self.session.source.place(record);
         self.session.warn(code, place, detail);
@@ -90,7 +90,7 @@ impl SessionBuilder {
         Some(usage.total_tokens())
     }
 
-    /// Adds a compaction that comes before the next message and left the original where it was.
+    /// Adds a compaction that comes before the next message and left the original in place.
     pub(crate) fn boundary(&mut self, kind: &str, trigger: &str) -> &mut Boundary {
         let index = self.session.boundaries.len();
         self.session.boundaries.push(Boundary {

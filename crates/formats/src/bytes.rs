@@ -37,7 +37,7 @@ fn zstd(bytes: &[u8]) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 ///
-/// [`ReadError::Binary`] where it is neither.
+/// [`ReadError::Binary`] if the bytes are neither.
 pub(crate) fn decoded(bytes: &[u8]) -> Result<Cow<'_, str>, ReadError> {
     let wide = match bytes {
         [0xff, 0xfe, rest @ ..] => Some((rest, u16::from_le_bytes as fn([u8; 2]) -> u16)),

@@ -94,7 +94,7 @@ fn parts(path: &str) -> Vec<(usize, &str)> {
     parts.filter(|(_, part)| !part.is_empty()).collect()
 }
 
-/// A task of a benchmark, inside its suite where that is named: numbers of tasks repeat between suites.
+/// A task of a benchmark, with its suite if that is named: numbers of tasks repeat between suites.
 pub(crate) fn task(suite: Option<&str>, task: &str) -> Option<String> {
     let task = task.trim();
     if task.is_empty() {

@@ -62,7 +62,7 @@ pub enum WriteError {
     ReadOnly {
         /// Id of the format.
         format: &'static str,
-        /// The ids of those that can be written.
+        /// Ids of the formats that can be written.
         known: String,
     },
     /// A file of the format holds one session.
@@ -73,7 +73,7 @@ pub enum WriteError {
         /// How many there are.
         count: usize,
     },
-    /// The format's own reader refuses what was written. Nothing is handed out.
+    /// The format's own reader refuses the written file. Nothing is returned.
     #[error("{format} does not take this session: what was written cannot be read again: {detail}")]
     Unreadable {
         /// Id of the format.
@@ -81,7 +81,7 @@ pub enum WriteError {
         /// What the reader says.
         detail: String,
     },
-    /// The record of a message is not what it was when it was read.
+    /// The record of a message has changed since it was read.
     #[error("record {record}: {detail}")]
     Record {
         /// Index of the record.

@@ -12,7 +12,7 @@ use std::borrow::Borrow;
 use std::sync::Arc;
 
 /// What a view sends, as `dialect` takes it. What is left out or moved goes to `losses`, one line each.
-/// A message that is taken as it is stays the session's own, with the bytes that it was read from.
+/// A message that needs no change stays the session's own, with the bytes that it was read from.
 pub(crate) fn fitted(
     view: &View<'_>,
     dialect: Dialect,

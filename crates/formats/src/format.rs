@@ -68,17 +68,17 @@ impl Format {
         }
     }
 
-    /// The same with a writer.
+    /// This format with a writer.
     pub(crate) const fn written(self, patch: Make, generate: Make) -> Self {
         Self { writer: Some(Writer { patch, generate }), ..self }
     }
 
-    /// The same with the provider whose rules hold for what is sent from a file.
+    /// This format with the provider whose rules hold for what is sent from a file.
     pub(crate) const fn sent_to(self, provider: Dialect) -> Self {
         Self { provider: Some(provider), ..self }
     }
 
-    /// The same as a request to this provider.
+    /// This format as that of requests to a provider.
     pub(crate) const fn request_to(self, provider: Dialect) -> Self {
         Self { request: true, ..self.sent_to(provider) }
     }
@@ -125,5 +125,5 @@ pub(crate) struct Binary {
     pub(crate) read: fn(&[u8]) -> Attempt,
 }
 
-/// What reading a binary file gave; `None` where it is something else that begins alike.
+/// What reading a binary file gave; `None` if the file only begins like the format.
 pub(crate) type Attempt = Option<Result<Vec<Session>, ReadError>>;

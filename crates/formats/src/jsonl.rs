@@ -11,7 +11,7 @@ pub(crate) fn values(source: &Source) -> impl Iterator<Item = (u32, Result<Value
     })
 }
 
-/// The same without [`copies`].
+/// The values of all lines, without [`copies`].
 pub(crate) fn values_once(
     source: &Source,
     begins: impl Fn(&str) -> bool,

@@ -53,7 +53,7 @@ pub fn too_large(largest: u64) -> Error {
     Error::new(ErrorKind::FileTooLarge, problem)
 }
 
-/// All that a reader gives; `None` where that is more than `largest` bytes.
+/// All bytes of a reader; `None` if they are more than `largest`.
 pub(crate) fn within(from: impl Read, largest: u64) -> Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     from.take(largest.saturating_add(1)).read_to_end(&mut bytes)?;

@@ -11,7 +11,7 @@ const LINES: usize = 40;
 pub struct Lineage {
     /// What tells the history that the file begins with: files that have this in common may hold one history.
     pub id: String,
-    /// The one that its history was copied from, where the file says so.
+    /// The session that its history was copied from, if the file says so.
     pub from: Option<String>,
 }
 

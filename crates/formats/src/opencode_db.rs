@@ -91,7 +91,7 @@ mod store {
         Ok(sessions)
     }
 
-    /// The document of a session; `None` where it has no messages.
+    /// The document of a session; `None` if it has no messages.
     fn export(
         connection: &Connection,
         id: &str,

@@ -34,7 +34,7 @@ impl Peek {
     }
 }
 
-/// Looks at the opening of `text`. Never fails: what is cut off or damaged ends the looking.
+/// Looks at the opening of `text`. Never fails: it stops at damaged or cut text.
 pub(crate) fn peek(text: &str) -> Peek {
     let mut walk =
         Walk { bytes: &text.as_bytes()[..text.len().min(BYTES)], pos: 0, found: Vec::new() };
@@ -93,7 +93,7 @@ impl Walk<'_> {
         self.children(b']', |walk| walk.value(&format!("{path}/*"), depth + 1))
     }
 
-    /// Walks what stands between the bracket at the cursor and the one that closes it.
+    /// Walks the content between the bracket at the cursor and its closing bracket.
     fn children(&mut self, close: u8, child: impl Fn(&mut Self) -> Option<()>) -> Option<()> {
         self.pos += 1;
         let mut ended = self.next()? == close;

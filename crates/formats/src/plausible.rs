@@ -66,7 +66,7 @@ fn is_time(time: &i64) -> bool {
     time.unsigned_abs() <= MOST_MILLIS
 }
 
-/// Takes out what is there and can't be; 1 where that was so.
+/// Takes out a value that can't be true; 1 if there was one.
 fn leave_out<T>(value: &mut Option<T>, can_be: impl Fn(&T) -> bool) -> usize {
     usize::from(value.take_if(|value| !can_be(value)).is_some())
 }

@@ -15,7 +15,7 @@ impl Session {
 ///
 /// # Errors
 ///
-/// [`WriteError::Record`] where a record is not what it was when it was read.
+/// [`WriteError::Record`] if a record has changed since it was read.
 pub(crate) fn rewrite(
     view: &View<'_>,
     sequence: &[Shown<'_>],

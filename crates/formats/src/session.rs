@@ -21,12 +21,12 @@ pub struct Session {
     pub id: String,
     /// The format that it was read from.
     pub format: FormatId,
-    /// The model of most calls, where recorded.
+    /// The model of most calls, if recorded.
     pub model: Option<String>,
     /// What the session shares with others of its kind: the repository or folder that the agent worked
-    /// in, or the task of the benchmark, where recorded. Statistics resample sessions by it.
+    /// in, or the task of the benchmark, if recorded. Statistics resample sessions by it.
     pub cluster: Option<String>,
-    /// The folder of the checkout that the agent worked in, worktrees of one checkout alike, where recorded: with it
+    /// The folder of the checkout that the agent worked in, worktrees of one checkout alike, if recorded: with it
     /// recordings of one repository can be found that name it in different ways.
     pub folder: Option<String>,
     /// Limits that the recording itself states.
@@ -49,7 +49,7 @@ pub struct Session {
     pub warnings: Vec<Warning>,
     /// The file's text and where its records lie in it.
     pub source: Source,
-    /// Messages and tool calls as the format itself counts them, where that is not the number of
+    /// Messages and tool calls as the format itself counts them, if its counts differ from the numbers of
     /// records with a message and of call parts.
     pub recorded: Option<Recorded>,
 }
@@ -81,11 +81,11 @@ pub struct Boundary {
     pub trigger: String,
     /// What kind of compaction: `summary`, `clear`, `replace`.
     pub kind: String,
-    /// Size of the context before, in tokens, where recorded.
+    /// Size of the context before, in tokens, if recorded.
     pub tokens_before: Option<u64>,
-    /// Size of the context after, in tokens, where recorded.
+    /// Size of the context after, in tokens, if recorded.
     pub tokens_after: Option<u64>,
-    /// Whether the recording still holds what was compacted away.
+    /// Whether the recording still holds the compacted messages.
     pub original_kept: bool,
 }
 
@@ -99,7 +99,7 @@ pub struct Warning {
     pub code: String,
     /// Line (1-based) or JSON pointer.
     pub place: String,
-    /// What was wrong and what was done about it.
+    /// The fault, and what was done about it.
     pub detail: String,
 }
 
@@ -164,7 +164,7 @@ impl Session {
         self.log().filter(|message| message.is_answer()).count()
     }
 
-    /// The largest request that the provider counted; 0 where it counted none.
+    /// The largest request that the provider counted; 0 if it counted none.
     pub fn largest_request(&self) -> u64 {
         let usages = self.log().filter_map(|message| message.answer.as_ref()?.usage);
         usages.map(|usage| usage.input_total()).max().unwrap_or(0)

@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 
 /// Milliseconds since the Unix epoch of a timestamp like `2026-01-20T12:30:00.123456Z` or
 /// `2026-01-20 12:30:00+01:00`. Fractions below a millisecond are cut off; a timestamp without an
-/// offset is taken as UTC, which is how Python prints naive times. `None` where it is no timestamp.
+/// offset is taken as UTC, which is how Python prints naive times. `None` if the text is no timestamp.
 pub(crate) fn parse_rfc3339(text: &str) -> Option<i64> {
     let text = text.trim();
     // A day, or an hour without seconds, is no time at which a recorder wrote something.

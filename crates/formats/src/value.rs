@@ -51,7 +51,7 @@ pub(crate) fn millis(value: &Value, pointer: &str) -> Option<i64> {
     found.as_i64().or_else(|| found.as_f64().map(|float| float as i64))
 }
 
-/// The model named most often, the earliest of those that tie.
+/// The model named most often; of equal ones the earliest.
 pub(crate) fn most_common<'a>(names: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     for name in names {
@@ -64,7 +64,7 @@ pub(crate) fn most_common<'a>(names: impl Iterator<Item = &'a str>) -> Option<St
     counts.into_iter().find(|(_, count)| *count == most).map(|(name, _)| name.to_owned())
 }
 
-/// An id made from the content of a file that names none.
+/// An id made from the content of a file without an id.
 pub(crate) fn content_id(text: &str) -> String {
     let hash = blake3::hash(text.as_bytes()).to_hex();
     format!("session-{}", &hash[..16])

@@ -87,6 +87,6 @@ pub struct Outcome {
     pub text: String,
     /// What the format could not hold, one line each.
     pub losses: Vec<String>,
-    /// The rules of providers that what is sent breaks.
+    /// The provider rules that the sent request breaks.
     pub breaks: Vec<Violation>,
 }

@@ -13,7 +13,7 @@ use tracing::{Instrument, Span};
 pub(crate) struct Asker<'a> {
     model: &'a dyn Model,
     services: &'a Services,
-    /// Which of a fold's summaries.
+    /// Number of the summary within its fold.
     name: &'a str,
     retries: Retries,
     usage: Option<Usage>,
@@ -29,7 +29,7 @@ impl<'a> Asker<'a> {
         Self { model, services, name, retries, usage: None }
     }
 
-    /// What all answers so far have cost.
+    /// Cost of all answers so far.
     pub(crate) fn usage(&self) -> Option<Usage> {
         self.usage
     }
@@ -42,7 +42,7 @@ impl<'a> Asker<'a> {
         });
     }
 
-    /// The answer to a request, which is sent again while that may help.
+    /// The answer to a request. It is sent again while that may help.
     pub(crate) async fn send(
         &mut self,
         what: &str,
@@ -88,7 +88,7 @@ impl<'a> Asker<'a> {
     }
 }
 
-/// Answers that are errors by the reason why they ended.
+/// Turns answers into errors whose finish reason is a failure.
 fn usable(answer: Completion) -> Result<Completion, ProviderError> {
     let error = |kind, message| Err(ProviderError::new(kind, message));
     match answer.finish {

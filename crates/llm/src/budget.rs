@@ -17,7 +17,7 @@ pub fn estimated_input(request: &CompletionRequest) -> u64 {
 
 type Lookup = dyn Fn(&Endpoint) -> Option<Price> + Send + Sync;
 
-/// Prices of models; `None` for one whose price is not known.
+/// Prices of models; `None` for a model without a known price.
 #[derive(Clone)]
 pub struct Prices(Arc<Lookup>);
 
@@ -39,14 +39,14 @@ impl fmt::Debug for Prices {
     }
 }
 
-/// What was asked, and what it cost.
+/// Requests and their cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bill {
     /// Requests that a model answered, or may have worked on.
     pub requests: u64,
-    /// Those among them with unknown token counts; they are charged at their maximum cost.
+    /// Requests with unknown token counts; they are charged at their maximum cost.
     pub unreported: u64,
-    /// Those among them whose price is not known; they are charged at nothing.
+    /// Requests whose price is not known; they are charged at nothing.
     pub unpriced: u64,
     /// Input tokens that providers counted, cached or not.
     pub input: u64,
@@ -60,11 +60,10 @@ pub struct Bill {
 
 /// Keeps the bill of a model, and stops before a request that could cost more than is left.
 ///
-/// What is compared is the most that a request can cost; what is charged is what the provider counted.
-/// A request that may have reached the model and whose cost is not known (no answer in time, a cut
-/// connection, an answer that can't be read, a canceled request) is charged at its most. Requests that
-/// the provider refused cost nothing. Several requests may be under way at once: each holds its most
-/// until it is charged, so that together they can't pass the limit either.
+/// The limit is compared with the most that a request can cost; the charge is what the provider counted. A request that may
+/// have reached the model and whose cost is not known (no answer in time, a cut connection, an unreadable answer, a
+/// canceled request) is charged at its maximum. Requests that the provider refused cost nothing. Running requests hold
+/// their maximum until they are charged, so that together they can't pass the limit either.
 #[derive(Debug)]
 pub struct Budget {
     model: Arc<dyn Model>,
@@ -88,7 +87,7 @@ impl Budget {
         Self { model, prices, limit, account: Arc::default() }
     }
 
-    /// What was charged so far.
+    /// The charges so far.
     pub fn bill(&self) -> Bill {
         lock(&self.account).bill
     }
@@ -141,7 +140,7 @@ enum Charge {
     Nothing,
     /// What the provider counted.
     Counted(Usage),
-    /// All that the request can cost.
+    /// The most that the request can cost.
     AtMost,
 }
 

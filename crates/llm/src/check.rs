@@ -21,7 +21,7 @@ impl<'a> From<&'a Prompt> for Headings<'a> {
 }
 
 impl Headings<'_> {
-    /// Those that a text lacks.
+    /// Headings that a text lacks.
     fn missing(self, text: &str) -> Vec<String> {
         let has = |heading: &String| text.lines().any(|line| is_heading(line, heading));
         if self.any && self.lines.iter().any(has) {

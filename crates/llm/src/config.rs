@@ -104,7 +104,7 @@ impl LlmConfig {
         Duration::from_secs(self.timeout_seconds)
     }
 
-    /// Who is asked.
+    /// The endpoint that is asked.
     ///
     /// # Errors
     ///
@@ -140,9 +140,9 @@ impl LlmConfig {
     }
 
     /// Names everything that a summary's text depends on: the model, the version of the prompts, and
-    /// where another setting is not the default a short hash of them all, e.g.
-    /// `llm(claude-haiku-4-5 v2)`, `llm(gpt-5-mini v2 3fa9c1d2)`. Where the model is served is no part of
-    /// it, as it is none of a recording.
+    /// a short hash of all settings if another one is not the default, e.g.
+    /// `llm(claude-haiku-4-5 v2)`, `llm(gpt-5-mini v2 3fa9c1d2)`. As in recordings, the model's address is not
+    /// part of it.
     pub(crate) fn id(&self, endpoint: &Endpoint, prompts: u32) -> String {
         let settings = |config: &Self, endpoint: &Endpoint| {
             // What was recorded before there was a choice keeps its name.
@@ -244,7 +244,7 @@ impl LlmSummarizer {
     ///
     /// # Errors
     ///
-    /// The value that can't be used, and what would be right.
+    /// The value that can't be used, and what would be valid.
     pub fn new(config: LlmConfig) -> Result<Self, Invalid> {
         config.check()?;
         let endpoint = config.endpoint()?;

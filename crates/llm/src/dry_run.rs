@@ -11,12 +11,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What would be asked of one model.
+/// The requests that one model would get.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Number of requests, equal ones counted once.
     pub requests: u64,
-    /// Their input tokens, as far as they can be estimated.
+    /// Their estimated input tokens.
     pub input: u64,
     /// The most tokens that they could generate.
     pub output_at_most: u64,
@@ -45,9 +45,9 @@ struct Request {
 
 /// Answers every request with an error of kind [`ErrorKind::DryRun`] and keeps count.
 ///
-/// The count is an estimate of a real run and no bound: a summary that comes out otherwise than its
-/// stand-in changes what is asked next, and retries are not counted. Around a dry run a
-/// [`Cassette`](crate::cassette::Cassette) keeps what is recorded already out of the count.
+/// The count is an estimate of a real run, not a bound: a summary that differs from its stand-in changes the next request,
+/// and retries are not counted. A [`Cassette`](crate::cassette::Cassette) around a dry run keeps recorded requests out of
+/// the count.
 #[derive(Clone)]
 pub struct DryRun {
     estimate: Estimate,
@@ -72,8 +72,7 @@ impl DryRun {
         Self::together([self])
     }
 
-    /// The count of several runs that are to share one cassette: a request that they have in common is
-    /// counted once.
+    /// The count of several runs that will share one cassette: a common request is counted once.
     pub fn together<'a>(runs: impl IntoIterator<Item = &'a Self>) -> Vec<(Endpoint, Tally)> {
         let mut asked = Requests::new();
         for run in runs {

@@ -1,4 +1,4 @@
-//! Keys of providers: where they come from, and how they are kept out of everything that is written.
+//! Keys of providers: their source, and how they are kept out of everything that is written.
 //!
 //! A configuration names the variable that holds a key, never the key. The builder of a client says how a
 //! variable is looked up, so that nothing here reads the environment on its own.
@@ -9,8 +9,8 @@ use std::sync::Arc;
 /// What replaces a key.
 const REDACTED: &str = "[key]";
 
-/// Shorter values are what people give to servers that take no key (`none`, `x`, `ollama`). To blot
-/// them out would only make messages unreadable.
+/// Shorter values are stand-ins for servers that take no key (`none`, `x`, `ollama`). Removing them would only make
+/// messages unreadable.
 const SHORTEST_SECRET: usize = 8;
 
 /// A key. It can be sent, and nothing else: neither `Debug` nor `Display` shows it.
@@ -19,7 +19,7 @@ pub struct Key(String);
 
 impl Key {
     /// A key without the white space around it (a file's last newline can't go into a header); `None`
-    /// where nothing is left.
+    /// if nothing is left.
     pub fn new(value: &str) -> Option<Self> {
         let value = value.trim();
         (!value.is_empty()).then(|| Self(value.to_owned()))
@@ -30,8 +30,8 @@ impl Key {
         &self.0
     }
 
-    /// The text with `[key]` where the key was, as it is or as it is written in JSON. Providers quote
-    /// keys in their errors.
+    /// The text with `[key]` in place of the key, in plain text and in JSON. Providers quote keys in their
+    /// errors.
     pub fn scrub(&self, text: &str) -> String {
         if self.0.len() < SHORTEST_SECRET {
             return text.to_owned();

@@ -7,10 +7,9 @@
 //! | chunks | the cut conversation in parts, oldest first; the summary of each goes into the next as the earlier summary, so the last answer is the summary |
 //! | extractive | nothing: the summary is extracted without a model |
 //!
-//! A rung is left where its request would not fit, or where the provider says that it did not. On every
-//! rung an answer that can't be used is followed by a reminder, one in a summary. What comes after it without the
-//! headings that were asked for is a summary anyway, as the systems that we reproduce take it. All of that ends after
-//! [`LlmConfig::max_requests`] requests.
+//! A rung is left if its request would not fit, or if the provider says that it did not. An unusable answer is followed by a
+//! reminder, at most one in a summary. An answer after it that lacks the requested headings counts as a summary, as in the
+//! systems that we reproduce. All of that ends after [`LlmConfig::max_requests`] requests.
 
 use crate::asking::Asker;
 use crate::check::{Demands, Fault, Headings, check};
@@ -23,7 +22,7 @@ use foldback_core::provider::{Completion, CompletionRequest, Endpoint, ErrorKind
 use foldback_core::stage::{SummaryError, SummaryRequest};
 use foldback_stages::extractive::Extractive;
 
-/// Least room for a chunk's part of the record; with less the requests would be all instructions.
+/// Least room for a chunk's part of the record. With less, requests would consist of instructions.
 const LEAST_CHUNK: Size = Size { tokens: 64, bytes: 256 };
 
 /// How a summary came about.
@@ -37,14 +36,14 @@ pub(crate) enum End {
     Dry,
 }
 
-/// What became of a request.
+/// The result of a request.
 enum Attempt {
     Written { text: String, tokens: u64 },
     Dry,
     TooLarge(TooLarge),
 }
 
-/// What is the same for all requests of a summarizer.
+/// The settings that all requests of a summarizer share.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms<'a> {
     pub(crate) config: &'a LlmConfig,
@@ -53,7 +52,7 @@ pub(crate) struct Terms<'a> {
 }
 
 impl Terms<'_> {
-    /// Tokens that are asked for: the budget, as far as the model may write so much.
+    /// Tokens to ask for: the budget, or the model's output limit if that is smaller.
     fn target(&self, request: &SummaryRequest) -> u64 {
         request.budget.min(self.config.max_output_tokens)
     }
@@ -113,12 +112,12 @@ impl<'a> Descent<'a> {
         }
     }
 
-    /// What all answers have cost.
+    /// Cost of all answers.
     pub(crate) fn usage(&self) -> Option<Usage> {
         self.asker.usage()
     }
 
-    /// From the request for the whole conversation downwards.
+    /// Descends from the request for the whole conversation.
     pub(crate) async fn run(&mut self, whole: CompletionRequest) -> Result<End, SummaryError> {
         let why = match self.ask("whole", whole).await?.end() {
             Ok(end) => return Ok(end),
@@ -146,8 +145,8 @@ impl<'a> Descent<'a> {
         self.asker.progress(ProgressStep::SteppingDown { to: to.to_owned(), why: why.to_owned() });
     }
 
-    /// Chunk after chunk. Chunks are cut again before each request, because an earlier summary may take
-    /// more room than was kept for it, and a refusal leaves less.
+    /// Summarizes chunk after chunk. Chunks are cut again before each request, because an earlier summary may take more room
+    /// than was reserved, and a refusal leaves less.
     async fn chunks(&mut self, blocks: Vec<String>) -> Result<Attempt, SummaryError> {
         let most = usize::try_from(self.terms.config.max_chunks).unwrap_or(usize::MAX);
         let mut rest = blocks;
@@ -203,7 +202,7 @@ impl<'a> Descent<'a> {
         }
     }
 
-    /// What a chunk's part of the record may take besides the instructions and the summary so far.
+    /// Room for a chunk's part of the record besides the instructions and the summary so far.
     fn chunk_limit(&self, previous: Option<&str>) -> Result<Size, TooLarge> {
         let estimator = &*self.request.estimator;
         // Numbers of parts are short; no conversation has more than this many chunks.
@@ -234,7 +233,7 @@ impl<'a> Descent<'a> {
         Ok(limit)
     }
 
-    /// Asks, and reminds once in a summary where the answer can't be used.
+    /// Asks, and reminds once in a summary if the answer can't be used.
     async fn ask(
         &mut self,
         what: &str,
@@ -265,7 +264,7 @@ impl<'a> Descent<'a> {
         }
     }
 
-    /// The same request with a reminder: after the answer, where there was one and it fits, else at the
+    /// The request with a reminder: after the answer, if there was one and it fits, else at the
     /// end of the request.
     fn remind(
         &self,
@@ -300,8 +299,8 @@ impl<'a> Descent<'a> {
         self.terms.prompts.style(&self.request.style).into()
     }
 
-    /// An answer that nothing is asked after any more: of all faults, missing headings alone leave a summary, where one would
-    /// not have been enough.
+    /// The last answer of a summary. Missing headings are the only fault that it may have, and only if one heading would not
+    /// have been enough.
     fn accept(&self, answer: &Completion, fault: Fault) -> Result<Attempt, SummaryError> {
         let accepted = match fault {
             Fault::Headings(_) if !self.headings().any => {

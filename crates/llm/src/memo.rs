@@ -1,4 +1,4 @@
-//! Summaries that were written before: the same request is not paid for twice.
+//! Summaries that were written before, so that no request is paid for twice.
 //!
 //! Folds are previewed, undone and repeated, and one strategy runs over many branches of a session. A
 //! summary is kept under a hash of everything that it depends on, so a hit never depends on who came
@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 /// A hash of everything that a summary depends on.
 pub(crate) type Key = [u8; 32];
 
-/// The key of a summary whose whole conversation would be asked for like this.
+/// The key of a summary that would be asked for with this request for the whole conversation.
 pub(crate) fn key(version: u32, request: &SummaryRequest, whole: &CompletionRequest) -> Key {
     let mut hash = blake3::Hasher::new();
     let mut add = |text: &str| {
@@ -46,7 +46,7 @@ pub(crate) fn key(version: u32, request: &SummaryRequest, whole: &CompletionRequ
     hash.finalize().into()
 }
 
-/// Texts by key, the least recently used one makes room.
+/// Texts by key. The least recently used text makes room.
 #[derive(Debug)]
 pub(crate) struct Memo {
     texts: Option<Mutex<LruCache<Key, String>>>,
@@ -54,7 +54,7 @@ pub(crate) struct Memo {
 }
 
 impl Memo {
-    /// A memo of so many texts; 0 for none.
+    /// A memo for so many texts; 0 for none.
     pub(crate) fn new(capacity: usize) -> Self {
         Self {
             texts: NonZeroUsize::new(capacity).map(|size| Mutex::new(LruCache::new(size))),

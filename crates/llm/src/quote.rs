@@ -56,7 +56,7 @@ impl Fence {
     }
 }
 
-/// Whether a code is in a text in upper or lower case: a model reads both as the same.
+/// Whether a text contains a code in upper or lower case. A model does not tell them apart.
 fn contains(text: &str, code: &str) -> bool {
     text.as_bytes().windows(code.len()).any(|window| window.eq_ignore_ascii_case(code.as_bytes()))
 }

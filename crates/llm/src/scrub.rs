@@ -1,7 +1,7 @@
 //! Removes secrets from what is sent to a model: keys, tokens and passwords in known forms.
 //!
-//! What is found is replaced before anything is cut, so that no half of a secret is left behind. A secret in no known
-//! form is sent as it is: this is a net, and no promise.
+//! Secrets are replaced before anything is cut, so that no half of one is left. A secret in no known form is sent
+//! unchanged: this is a safety net, not a promise.
 
 use foldback_core::log::{Media, Message, Part, PartKind};
 use foldback_core::stage::SummaryRequest;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
-/// What is taken for a secret: its name, and the form. A group `secret` is the part of the match that is replaced.
+/// A form of secrets and its name. A group `secret` is the part of the match that is replaced.
 const FORMS: [(&str, &str); 22] = [
     (
         "private key",
@@ -78,11 +78,11 @@ const FORMS: [(&str, &str); 22] = [
     ),
 ];
 
-/// Types and remarks that stand where the secret would.
+/// Types and remarks that stand in place of a secret.
 const NO_SECRETS: [&str; 6] =
     ["boolean", "optional", "required", "secretstr", "string", "undefined"];
 
-/// Begins what replaces a secret.
+/// The beginning of a replacement.
 const PLACE: &str = "[secret left out: ";
 
 static COMPILED: LazyLock<Vec<(&str, Regex)>> = LazyLock::new(|| {
@@ -109,7 +109,7 @@ pub fn scrub(text: &mut String) {
     }
 }
 
-/// Whether a program has this in the place of a secret: a type, or where it gets the secret from.
+/// Whether a program has this in place of a secret: a type, or the source of the secret.
 fn is_code(secret: &str) -> bool {
     let word = secret.split(['[', ';', ')', '|', '?']).next().unwrap_or(secret).to_lowercase();
     let got = ["process.env", "os.environ", "import.meta.env"];
@@ -123,7 +123,7 @@ pub fn left_out(text: &str) -> u64 {
     text.matches(PLACE).count() as u64
 }
 
-/// The request without secrets, whatever comes of it.
+/// The request without secrets.
 pub(crate) fn request(request: &SummaryRequest) -> SummaryRequest {
     let mut clean = request.clone();
     clean.messages = request.messages.iter().map(message).collect();

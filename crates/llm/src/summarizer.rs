@@ -39,22 +39,22 @@ impl LlmSummarizer {
         }
     }
 
-    /// Its settings.
+    /// The settings.
     pub fn config(&self) -> &LlmConfig {
         &self.config
     }
 
-    /// Who is asked.
+    /// The endpoint that is asked.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
-    /// The wording of its requests.
+    /// The wording of requests.
     pub fn prompts(&self) -> &Prompts {
         &self.prompts
     }
 
-    /// Summaries that did not need a request, because the same one had been written before.
+    /// Number of summaries that needed no request, because they had been written before.
     pub fn memo_hits(&self) -> u64 {
         self.memo.hits()
     }

@@ -1,4 +1,4 @@
-//! Tells of every request that goes out, and of its end, while it runs: a model may take minutes, and nothing else happens
+//! Reports the start and the end of every request while it runs: a model may take minutes, and nothing else happens
 //! meanwhile.
 
 use crate::cassette::entry;
@@ -11,13 +11,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A request that went out, or its end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Told<'a> {
-    /// Number of the request, from 1; a retry has that of its request.
+    /// Number of the request, from 1. A retry keeps the number of its request.
     pub number: u64,
     /// Number of the attempt, from 1.
     pub attempt: u64,
     /// The request.
     pub request: &'a CompletionRequest,
-    /// What came of it; `None` when it goes out.
+    /// The result; `None` when the request goes out.
     pub answer: Option<&'a Result<Completion, ProviderError>>,
 }
 
@@ -50,16 +50,16 @@ impl fmt::Display for Told<'_> {
 
 type Tell = dyn Fn(&Told<'_>) + Send + Sync;
 
-/// A model whose requests are told of.
+/// A model whose requests are reported.
 pub struct Telling {
     model: Arc<dyn Model>,
     tell: Box<Tell>,
-    /// By the request's name: its number, and its attempts so far.
+    /// Number and attempts so far of each request, by its name.
     asked: Mutex<BTreeMap<String, (u64, u64)>>,
 }
 
 impl Telling {
-    /// Tells `tell` of the requests to `model`.
+    /// Reports the requests to `model` by `tell`.
     pub fn new(model: Arc<dyn Model>, tell: impl Fn(&Told<'_>) + Send + Sync + 'static) -> Self {
         Self { model, tell: Box::new(tell), asked: Mutex::default() }
     }
@@ -79,7 +79,7 @@ impl fmt::Debug for Telling {
     }
 }
 
-/// A request that is under way; dropped on the way, it was given up.
+/// A running request. If it is dropped, the request was given up.
 struct Going<'g> {
     telling: &'g Telling,
     number: u64,

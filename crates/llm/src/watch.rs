@@ -60,8 +60,8 @@ impl Watch {
         self.first(|error| error.kind != ErrorKind::Timeout)
     }
 
-    /// The first of the requests that had no answer in time, and how many there are. Those that were not sent any more
-    /// because too many before them had none are among them.
+    /// The first request that had no answer in time, and the number of such requests. It includes requests that were
+    /// no longer sent because too many before them had no answer.
     pub fn late(&self) -> Option<(ProviderError, usize)> {
         self.first(|error| error.kind == ErrorKind::Timeout)
     }

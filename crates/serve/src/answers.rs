@@ -25,7 +25,7 @@ pub(crate) fn bytes(requests: u64) -> usize {
     usize::try_from(requests).unwrap_or(EACH).min(EACH) * (size_of::<Reported>() + 200)
 }
 
-/// The latest answers, by the key that their request ended with.
+/// The latest answers, by the last key of their request.
 pub(crate) struct Answers(Mutex<LruCache<Key, Vec<Reported>>>);
 
 /// What a provider said of an answer.
@@ -35,22 +35,22 @@ struct Reported {
     answer: Answer,
 }
 
-/// The same on disk, a line each: the request's key, what was said, the answer.
+/// An answer on disk, one a line: the request's key, what was said, the answer.
 type Line = (String, String, Answer);
 
 impl Answers {
-    /// None, and room for those of so many conversations.
+    /// No answers yet, and room for those of so many conversations.
     pub(crate) fn new(conversations: NonZeroUsize) -> Self {
         let each = NonZeroUsize::new(EACH).unwrap_or(NonZeroUsize::MIN);
         Self(Mutex::new(LruCache::new(conversations.saturating_mul(each))))
     }
 
     /// Remembers what a provider said of its answer to a request that ended with this key. `folded` are the sizes of a
-    /// request that was sent as it came, though it would have been folded. `journal` is that of the conversation.
+    /// request that was sent as it came, though it would have been folded. `journal` is the conversation's.
     ///
     /// # Errors
     ///
-    /// It can't be written beside the journal. It is remembered all the same.
+    /// The answer can't be written beside the journal. It is still remembered.
     pub(crate) fn reported(
         &self,
         request: Key,
@@ -104,7 +104,7 @@ impl Answers {
         same.or_else(only).map(|one| one.answer.clone())
     }
 
-    /// Remembers what is beside a journal. A line that was not finished is as if it had not come.
+    /// Remembers the answers beside a journal. An unfinished line is ignored.
     pub(crate) fn restore(&self, journal: &Path) {
         let Some(bytes) = journals::read(&journals::answers(journal)) else { return };
         for line in bytes.split(|byte| *byte == b'\n') {
@@ -117,7 +117,7 @@ impl Answers {
         }
     }
 
-    /// What is behind the lock is changed in whole steps.
+    /// A panic of another thread leaves nothing half written behind the lock.
     fn lock(&self) -> MutexGuard<'_, LruCache<Key, Vec<Reported>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -50,7 +50,7 @@ impl std::fmt::Debug for App {
     }
 }
 
-/// Longest body that is kept though nothing of it is read, so that it can be sent twice.
+/// Longest unread body that is kept, so that it can be sent twice.
 const REPEATABLE: usize = 1 << 20;
 
 /// Whether a provider refused a request for its size.
@@ -154,7 +154,7 @@ impl App {
         }
     }
 
-    /// The answer to what is no request of an API.
+    /// The answer to anything but a request of an API.
     fn other_protocol(&self, request: &Request) -> Option<Response> {
         if request.method() == Method::CONNECT {
             let text = "this proxy stands before one provider and opens no tunnels: set the client's base URL to it, and not \
@@ -216,7 +216,7 @@ impl App {
         self.end(&ask, Some(dialect), Ok(first), made.outcome, made.turn)
     }
 
-    /// The answer to a request that is sent once more. `None` where it fails again, in whatever way: the client is told
+    /// The answer to a request that is sent once more. `None` if it fails again in any way: then the client is told
     /// what was wrong with its own request.
     async fn accepted(&self, ask: &Ask, dialect: Dialect, body: Bytes) -> Option<Answer> {
         let answer = ask.clone().whole(&self.upstream, body).await.ok()?;
@@ -224,7 +224,7 @@ impl App {
         (refused.is_none() && answer.status().is_success()).then_some(answer)
     }
 
-    /// Sends a request through as it is.
+    /// Sends a request through unchanged.
     async fn pass(
         &self,
         ask: Ask,

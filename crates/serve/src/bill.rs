@@ -31,7 +31,7 @@ pub(crate) struct Weight {
     cache: CacheUse,
 }
 
-/// A request as it came, as the view shows it, and what it is priced by.
+/// A request in the client's form and in the view's, and its prices.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pair {
     terms: Terms,
@@ -46,11 +46,11 @@ pub(crate) struct Pair {
 /// Which request of a pair was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sent {
-    /// That of the view.
+    /// The request of the view.
     View,
-    /// The client's own; the view says what would have been sent.
+    /// The client's request; the view says what would have been sent.
     Shadow,
-    /// The client's own, though the view is another: nothing is saved.
+    /// The client's request, although the view differs: nothing is saved.
     Own,
 }
 
@@ -99,7 +99,7 @@ impl Requests {
         Some(Pair { terms, number: of_model.view.requests().len(), received, view, outgrown })
     }
 
-    /// The same request after one more fold.
+    /// The pair of a request after one more fold.
     pub(crate) fn again(&mut self, pair: Pair, followed: &Followed, now: i64) -> Pair {
         let Some(of_model) = &mut self.of_model else { return pair };
         let view = of_model.take_view(followed, now);
@@ -168,7 +168,7 @@ impl OfModel {
 pub(crate) struct Sums {
     /// Dollars that the requests would have cost as they came, with their answers.
     pub(crate) received: f64,
-    /// The same as they were sent or, in shadow, would have been.
+    /// Dollars of these requests as they were sent or, in shadow, would have been.
     pub(crate) sent: f64,
     /// Answers whose provider reported what was sent.
     pub(crate) reported: u64,
@@ -219,9 +219,9 @@ struct Last {
     number: usize,
     /// Tokens by the provider.
     reported: f64,
-    /// Those that the other request of its pair would have had.
+    /// Tokens that the provider would have counted of the other request of the pair.
     instead: f64,
-    /// The other one's by the estimator.
+    /// Tokens of the other request by the estimator.
     estimated: u64,
 }
 
@@ -369,7 +369,7 @@ impl Counted {
     }
 }
 
-/// What a provider reported with an answer; `None` where that is nothing.
+/// The usage that a provider reported with an answer, if any.
 pub(crate) fn usage_of(answer: &Message) -> Option<Usage> {
     answer.answer.as_ref()?.usage.filter(|usage| usage.input_total() > 0)
 }
@@ -383,8 +383,8 @@ fn reported(usage: &Usage) -> CacheUse {
     CacheUse { read, write, uncached, ..CacheUse::default() }
 }
 
-/// What the provider would have reported of a request of which it had read so much. Of the rest it writes the same
-/// share as of the one that was sent.
+/// What the provider would have reported for a request of which it had read `kept` tokens from its cache. Of the rest it
+/// writes the share that it wrote of the request that was sent.
 fn instead(reported: &CacheUse, size: f64, kept: f64) -> CacheUse {
     let read = kept.clamp(0.0, size.max(0.0));
     let rest = size - read;

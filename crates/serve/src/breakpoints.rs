@@ -1,12 +1,11 @@
 //! The cache breakpoints of Anthropic's protocol, where their message was folded away.
 //!
 //! A client marks where the provider is to cache its request (`cache_control`). A message that is shown keeps its
-//! marks, because it keeps its bytes. The mark of one that is not goes to the message before it that has none: the last
-//! one that will be the same in the next request. Where none is before it, the next one behind it takes the mark. So as
-//! many stand as the client set, each in a message of its own as long as there are enough, and never more than the
-//! provider takes.
+//! marks, because it keeps its bytes. The mark of a folded message goes to the nearest message before it without one, else
+//! to the next message after it. So there are as many marks as the client set, each in a message of its own if there are
+//! enough, and never more than the provider takes.
 //!
-//! A mark is a member of a block, of a tool or of the request. The same word in a text or in an argument is none.
+//! A mark is a member of a block, of a tool or of the request. Its name in a text or in an argument is no mark.
 
 use foldback_wire::shared::raw::{self, Change, RawError};
 use foldback_wire::{Item, Request};
@@ -24,11 +23,11 @@ const MOST: usize = 4;
 /// A block that is sent: the message in the list, and the block in it.
 type Spot = (usize, usize);
 
-/// Moves the marks of a request whose messages are not in the list that is to be sent.
+/// Moves the marks of messages that are not in the list to send.
 ///
 /// # Errors
 ///
-/// A message is not as it was when it was read.
+/// A message has changed since it was read.
 pub(crate) fn moved(request: &Request, list: &mut [Item]) -> Result<(), RawError> {
     let before = marked_records(request);
     if before.is_empty() {
@@ -85,7 +84,7 @@ fn is_hour(mark: &Value) -> bool {
 struct Around {
     tools: Vec<Value>,
     system: Vec<Value>,
-    /// That of the request, by which the provider marks the last block that it can.
+    /// The mark of the request itself, by which the provider marks the last block that it can.
     of_request: Option<Value>,
 }
 
@@ -112,11 +111,11 @@ impl Around {
     }
 }
 
-/// The list that is to be sent.
+/// The list to send.
 struct Sent<'a> {
     request: &'a Request,
     list: &'a [Item],
-    /// Marks of the client that are in it.
+    /// Marks of the client in this list.
     standing: Vec<(Spot, Value)>,
 }
 
@@ -134,7 +133,7 @@ impl<'a> Sent<'a> {
         Self { request, list, standing }
     }
 
-    /// For each mark that is not in it any more, how many messages are before its place.
+    /// For each mark that is no longer in the list, the number of messages before its place.
     fn lost(&self, before: &BTreeMap<u32, Vec<Value>>) -> Vec<usize> {
         let mut lost = Vec::new();
         for (record, marks) in before {
@@ -149,7 +148,7 @@ impl<'a> Sent<'a> {
         lost
     }
 
-    /// The block that the provider marks by itself, where no mark of the client's is on it.
+    /// The block that the provider marks by itself, unless it has a mark of the client.
     fn automatic(&self, mark: &Value) -> Option<(Spot, Value)> {
         let last = (0..self.list.len()).rev();
         let spot = last.filter_map(|at| Some((at, *self.blocks(at).last()?))).next()?;
@@ -157,8 +156,8 @@ impl<'a> Sent<'a> {
         is_free.then(|| (spot, mark.clone()))
     }
 
-    /// Where the next mark goes whose place has so many messages before it: to the nearest message without one; where
-    /// all have one, to a further block.
+    /// The new place of a mark that had so many messages before it: the nearest message without one, or a further block
+    /// if all have one.
     fn spot(&self, behind: usize, chosen: &BTreeSet<Spot>, whole: Option<Spot>) -> Option<Spot> {
         let taken = || self.standing.iter().map(|(spot, _)| spot).chain(chosen).chain(&whole);
         let nearest = || (0..behind).rev().chain(behind..self.list.len());
@@ -241,7 +240,7 @@ fn record_of(item: &Item) -> Option<u32> {
     }
 }
 
-/// A message as it is to be sent.
+/// The text of a message to send.
 fn text_of<'a>(request: &'a Request, item: &'a Item) -> Cow<'a, str> {
     match item {
         Item::Keep(record) => Cow::Borrowed(request.record(*record).unwrap_or_default()),

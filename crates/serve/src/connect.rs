@@ -1,8 +1,8 @@
 //! Connections to providers: directly or through the proxy that the environment names, with TLS where the address asks for
 //! it, and with a note of whether the provider said anything.
 //!
-//! A provider may close a connection that was idle at the moment at which the next request goes out. Nothing came back
-//! then, on a connection that had brought an answer before: such a request is [lost](is_lost), and can be sent once more.
+//! A provider may close an idle connection just as the next request goes out. If nothing comes back on a connection that has
+//! brought an answer before, the request is [lost](is_lost) and can be sent once more.
 
 use axum::http::{Extensions, Uri};
 use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
@@ -27,12 +27,12 @@ use tower_service::Service;
 /// How long a connection to a provider may take, with TLS.
 const CONNECT: Duration = Duration::from_secs(15);
 
-/// After so long without a byte the system asks whether the other end is still there.
+/// Time without a byte after which the system probes whether the other end is still there.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// What a service gives later.
+/// The future of a service.
 type Later<T> = Pin<Box<dyn Future<Output = Result<T, Failure>> + Send>>;
 
 type Tcp = MaybeHttpsStream<TokioIo<TcpStream>>;
@@ -112,7 +112,7 @@ impl Service<Uri> for Route {
     }
 }
 
-/// What has gone over a connection; 0 where no answer came yet.
+/// The state of a connection; 0 until the first answer.
 #[derive(Clone, Debug, Default)]
 struct Course(Arc<AtomicU8>);
 

@@ -76,9 +76,9 @@ struct Kept {
     next: Id,
     bytes: usize,
     evicted: u64,
-    /// By protocol, what the answers of all conversations cost, those that had to go included.
+    /// What the answers of all conversations cost, by protocol, forgotten conversations included.
     sums: BTreeMap<&'static str, Sums>,
-    /// The journals of those that had to go.
+    /// The journals of conversations that left memory.
     shelf: Shelf,
 }
 
@@ -96,7 +96,7 @@ struct Entry {
 }
 
 impl Conversations {
-    /// None, or those of the folder of journals.
+    /// No conversations, or those of the folder of journals.
     pub(crate) fn new(folding: Folding, say: Say) -> Result<Self, ServeError> {
         let most = NonZeroUsize::new(folding.max_conversations).unwrap_or(NonZeroUsize::MIN);
         let kept = Kept {
@@ -129,13 +129,13 @@ impl Conversations {
         self.unwritten.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How often a conversation could not be written.
+    /// Number of times that a conversation could not be written.
     pub(crate) fn unwritten_count(&self) -> u64 {
         self.unwritten.load(Ordering::Relaxed)
     }
 
-    /// The conversation that a request continues, or a new one. It is the request's from here: the next request that
-    /// repeats this one continues it, too.
+    /// The conversation that a request continues, or a new one. It now ends with this request, so the next request that
+    /// repeats it continues it, too.
     pub(crate) fn of(&self, request: &Request, keys: &[Key], limits: Limits) -> (Id, Shared) {
         let base = base_of(request.messages());
         let frame = frame_of(request.frame(), request.messages(), base);
@@ -183,8 +183,8 @@ impl Conversations {
         seen.filter(|seen| seen.may_begin(body)).map(Arc::clone).collect()
     }
 
-    /// The longest of the latest requests that a body begins with. It is not kept any more: what was read of it goes
-    /// over to the request that goes on, instead of being copied for it.
+    /// The longest of the latest requests that a body begins with. It is taken out: what was read of it moves to the new
+    /// request without a copy.
     pub(crate) fn take_seen(&self, body: &[u8]) -> Option<Begun> {
         let longest = seen::longest(body, self.seen(body))?;
         let mut kept = lock(&self.kept);
@@ -203,7 +203,7 @@ impl Conversations {
         }
     }
 
-    /// An engine of which nothing was seen.
+    /// A new engine.
     fn empty(&self, id: Id, frame: Frame, limits: Limits) -> Conversation {
         let (metrics, say) = (Arc::clone(&self.metrics), Arc::clone(&self.say));
         let services = Services::with_clock(Arc::clone(&self.folding.clock))
@@ -219,8 +219,8 @@ impl Conversations {
         }
     }
 
-    /// Adds a request to the course of its conversation, which takes so many bytes in memory now. Where all together
-    /// take too many, the oldest go.
+    /// Adds a request to the course of its conversation, which now takes so many bytes in memory. If all conversations
+    /// take too many, the oldest are forgotten.
     pub(crate) fn note(&self, id: Id, request: &Request, held: &mut Held) {
         let Held { followed, requests } = held;
         let mut kept = lock(&self.kept);
@@ -233,14 +233,14 @@ impl Conversations {
         }
     }
 
-    /// The courses of so many conversations, those of the latest requests first.
+    /// The courses of so many conversations, those with the latest requests first.
     pub(crate) fn courses(&self, most: usize) -> Vec<(Id, Course)> {
         let kept = lock(&self.kept);
         let seen = kept.entries.iter().filter(|(_, entry)| entry.course.requests > 0);
         seen.take(most).map(|(id, entry)| (*id, entry.course.clone())).collect()
     }
 
-    /// Conversations that are kept, their bytes, and how many had to go.
+    /// Number of kept conversations, their bytes, and the number of forgotten ones.
     pub(crate) fn count(&self) -> (u64, u64, u64) {
         let kept = lock(&self.kept);
         (kept.entries.len() as u64, kept.bytes as u64, kept.evicted)
@@ -269,7 +269,7 @@ impl Conversations {
         }
     }
 
-    /// By protocol, what answers cost.
+    /// What answers cost, by protocol.
     pub(crate) fn sums(&self) -> BTreeMap<&'static str, Sums> {
         lock(&self.kept).sums.clone()
     }
@@ -341,8 +341,8 @@ impl Kept {
         Some(entry)
     }
 
-    /// Lets the oldest go until what is kept is within the limits. The newest stays. Gives those that went: to drop one
-    /// takes time, in which nobody should wait.
+    /// Forgets the oldest conversations until the rest is within the limits. The newest stays. Returns the forgotten ones,
+    /// so that they are dropped when nobody waits.
     fn evict(&mut self, conversations: usize, bytes: usize) -> Vec<Entry> {
         let mut gone = Vec::new();
         while self.entries.len() > 1 && (self.entries.len() > conversations || self.bytes > bytes) {
@@ -379,7 +379,7 @@ fn hashed(frame: &Frame) -> Key {
     hasher.finalize()
 }
 
-/// A panic elsewhere must not stop all other conversations; what is behind the lock is changed in whole steps.
+/// A panic elsewhere must not stop other conversations, and leaves nothing half written behind the lock.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

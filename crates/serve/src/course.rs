@@ -19,7 +19,7 @@ pub(crate) struct Course {
     pub(crate) messages: usize,
     /// Tokens of all requests together as they came.
     pub(crate) received: u64,
-    /// The same as the views show them.
+    /// Tokens of all requests together as the views show them.
     pub(crate) sent: u64,
     /// The sizes of the latest requests, the newest last.
     pub(crate) sizes: VecDeque<Sizes>,

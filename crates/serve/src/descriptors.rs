@@ -9,7 +9,7 @@ use crate::upstream::MOST_IDLE;
 /// What is open beside connections: listeners, standard streams, libraries, and idle connections to two providers.
 const BESIDE: u64 = 64 + 2 * MOST_IDLE as u64;
 
-/// How many connections there is room for, and what to say where that is less than was asked for. `journals` is how many
+/// How many connections there is room for, and a notice if that is less than was asked for. `journals` is how many
 /// conversations may have a file open.
 pub(crate) fn room(connections: usize, journals: usize) -> (usize, Option<String>) {
     let needed = needed(connections, journals);
@@ -37,7 +37,7 @@ fn fitting(limit: u64, journals: usize) -> usize {
     usize::try_from(left / 2).unwrap_or(usize::MAX).max(1)
 }
 
-/// The limit of the process, raised as far as needed where it can be; `None` where there is none.
+/// The limit of the process, raised as far as needed and possible; `None` if there is no limit.
 #[cfg(unix)]
 fn raised(needed: u64) -> Option<u64> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -64,7 +64,7 @@ pub(crate) fn open() -> Option<u64> {
     Some((entries.ok()?.count() as u64).saturating_sub(1))
 }
 
-/// How many may be open; `None` where there is no limit, or nobody knows it.
+/// How many files may be open; `None` if there is no limit or it is unknown.
 pub(crate) fn limit() -> Option<u64> {
     raised(0)
 }

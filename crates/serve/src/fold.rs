@@ -24,7 +24,7 @@ pub(crate) struct Made {
     pub(crate) outcome: Outcome,
     /// What to send.
     pub(crate) body: Bytes,
-    /// The conversation, where it is followed.
+    /// The conversation, if it is followed.
     pub(crate) turn: Option<Turn>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Turn {
     pub(crate) keys: Arc<Vec<Key>>,
     /// The sizes of the request.
     pub(crate) sizes: Sizes,
-    /// What it is priced by; `None` where nobody knows the price of its model.
+    /// What it is priced by; `None` if the price of its model is not known.
     pub(crate) pair: Option<Pair>,
     /// What the provider was sent.
     pub(crate) sent: Sent,
@@ -95,7 +95,7 @@ fn begin(
     Ok((Turn { conversations, id, shared, request, keys, sizes, pair, sent }, limits))
 }
 
-/// Forgets the conversation unless all went well: a panic leaves it in a state that nobody knows.
+/// Forgets the conversation unless all went well: a panic leaves it in an unknown state.
 struct Guarded<'a> {
     conversations: &'a Conversations,
     id: Id,
@@ -146,7 +146,7 @@ impl Turn {
         Made { outcome, body, turn: Some(self) }
     }
 
-    /// The request as the view shows it; `None` where it is as it came.
+    /// The request as the view shows it; `None` if nothing changed.
     fn written(&self, followed: &Followed) -> Result<Option<Bytes>, &'static str> {
         let (request, dialect) = (&self.request, self.request.dialect());
         let shown = followed.shown(request.messages(), dialect);
@@ -168,7 +168,7 @@ impl Turn {
         self.conversations.answered(self, answer);
     }
 
-    /// The provider refused the request for its size: the request after one more fold, with its sizes. `None` where
+    /// The provider refused the request for its size: the request after one more fold, with its sizes; `None` if
     /// nothing was folded.
     pub(crate) async fn again(&self) -> Option<(Bytes, Turn)> {
         let mut turn = self.clone();

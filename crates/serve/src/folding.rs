@@ -11,11 +11,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// The limits of a model by its name; `None` where nobody knows them.
+/// The limits of a model by its name; `None` if they are not known.
 pub type LimitsOf = Arc<dyn Fn(Option<&str>) -> Option<Limits> + Send + Sync>;
 
 /// Prices and caching rules of a model by its protocol, its name, and whether the client asks for a cache of one hour, and
-/// the tokens of the largest request that its provider takes; `None` where nobody knows them.
+/// the tokens of the largest request that its provider takes; `None` if they are not known.
 pub type TermsOf = Arc<dyn Fn(Dialect, Option<&str>, bool) -> Option<(Terms, u64)> + Send + Sync>;
 
 /// How conversations are folded.
@@ -28,20 +28,19 @@ pub struct Folding {
     pub limits: LimitsOf,
     /// The prices of models.
     pub terms: TermsOf,
-    /// Change nothing, and count what would have been changed.
+    /// Whether to change nothing and only count what would have been changed.
     pub shadow: bool,
-    /// Most conversations that are kept. The one that was not asked for longest goes first; should it come back, it is
-    /// followed again from its beginning.
+    /// Most conversations that are kept. The least recently used goes first. If it comes back, it is followed again from
+    /// its beginning.
     pub max_conversations: usize,
     /// Most bytes that all conversations together take in memory, by estimate: logs with their rows in the engine, and
     /// what is kept for reading the next request. The latest one stays, whatever it takes.
     pub max_bytes: usize,
     /// A folder that conversations are kept in, so that they survive a restart.
     pub journal: Option<PathBuf>,
-    /// Most conversations that stay in that folder after they had to go from memory. The one that went first is deleted
-    /// first.
+    /// Most conversations that stay in that folder after they left memory. The oldest is deleted first.
     pub max_journals: usize,
-    /// Tells the time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
 }
 
@@ -52,7 +51,7 @@ pub struct Folding {
      --summarizer extractive, or another preset"
 )]
 pub struct AsksModel {
-    /// Its name.
+    /// Name of the strategy.
     pub strategy: String,
 }
 
@@ -61,7 +60,7 @@ impl Folding {
     ///
     /// # Errors
     ///
-    /// A model writes its summaries.
+    /// A model writes the strategy's summaries.
     pub fn new(strategy: Arc<Strategy>, limits: LimitsOf) -> Result<Self, AsksModel> {
         if !strategy.asks().is_empty() {
             return Err(AsksModel { strategy: strategy.name.clone() });

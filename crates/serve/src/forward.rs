@@ -21,10 +21,10 @@ pub(crate) type Pieces = BoxStream<'static, Result<Bytes, axum::Error>>;
 /// What a provider answered.
 pub(crate) type Answer = axum::http::Response<Body>;
 
-/// Room that a body gets for the asking; more comes with its bytes.
+/// Memory that a body gets by its declared length; more comes with its bytes.
 const AT_ONCE: usize = 4 << 20;
 
-/// After a piece before which an answer broke off, how long the connection has to send what it has.
+/// How long a connection has to send its last piece after an answer broke off.
 const LAST: Duration = Duration::from_millis(20);
 
 /// A client that began to send a body and says nothing more.
@@ -34,9 +34,9 @@ pub(crate) struct Silent;
 
 /// A body that was read to be understood.
 pub(crate) enum Gathered {
-    /// All of it.
+    /// The whole body.
     Whole(Vec<u8>),
-    /// It is too large; its pieces, as they come.
+    /// The pieces of a body that is too large.
     TooLarge(Pieces),
     /// The client went away.
     Broken,
@@ -44,7 +44,7 @@ pub(crate) enum Gathered {
     Silent,
 }
 
-/// The pieces of a client's body, none of which may be longer in coming than `patience`.
+/// The pieces of a client's body. None may take longer than `patience`.
 pub(crate) fn pieces(body: Body, patience: Duration) -> Pieces {
     let pieces = body.into_data_stream().boxed();
     let next = move |pieces: Option<Pieces>| async move {
@@ -126,12 +126,12 @@ impl Ask {
         request
     }
 
-    /// Sends it with a body that goes through as it comes.
+    /// Sends the request with a body that goes through as it comes.
     pub(crate) async fn streamed(self, upstream: &Upstream, body: Pieces) -> Result<Answer, Error> {
         upstream.stream(self.request(Body::from_stream(body))).await
     }
 
-    /// Sends it with a body that is there.
+    /// Sends the request with a complete body.
     pub(crate) async fn whole(mut self, upstream: &Upstream, body: Bytes) -> Result<Answer, Error> {
         self.headers.remove(CONTENT_LENGTH);
         upstream.ask(self.request(body)).await
@@ -166,7 +166,7 @@ pub(crate) fn why_unreachable(address: &str, error: &Error) -> String {
     format!("{address} can't be reached: {}", causes.join(": "))
 }
 
-/// The answer where the provider gave none.
+/// The proxy's answer if the provider gave none.
 pub(crate) fn unreachable(why: &str) -> Response {
     let mut response = failure(502, "upstream_unreachable", &format!("foldback: {why}"));
     say(&mut response, Outcome::Unreachable);

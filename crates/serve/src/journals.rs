@@ -85,8 +85,8 @@ impl Named {
     }
 }
 
-/// The journals in a folder, the one that was written last at the end. The folder is made, for its owner alone, where it is
-/// not there. What is no plain file is somebody else's, whatever its name.
+/// The journals in a folder, the one that was written last at the end. A missing folder is made, for its owner
+/// alone. Anything but a plain file is left alone, whatever its name.
 pub(crate) fn all(folder: &Path) -> Result<Vec<Named>, JournalsError> {
     let wrong = |error| JournalsError::Folder { folder: folder.to_owned(), error };
     let mut builder = fs::DirBuilder::new();
@@ -113,8 +113,8 @@ pub(crate) fn all(folder: &Path) -> Result<Vec<Named>, JournalsError> {
     Ok(all.into_iter().map(|(_, named)| named).collect())
 }
 
-/// Notes which strategy writes the journals of a folder from here on. Gives the one that did until now, where it is
-/// another.
+/// Notes which strategy writes the journals of a folder from now on. Gives the strategy that did until now, if it
+/// differs.
 pub(crate) fn written_by(folder: &Path, strategy: &str) -> Option<String> {
     let path = folder.join(STRATEGY);
     let before = read(&path).and_then(|bytes| String::from_utf8(bytes).ok());
@@ -152,7 +152,7 @@ pub(crate) fn is_writable(path: &Path) -> bool {
     fs::metadata(path).map_or(true, |metadata| metadata.is_file())
 }
 
-/// Options for a file that is its owner's alone, where it is made.
+/// Options that create a file for its owner alone.
 pub(crate) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);

@@ -1,4 +1,4 @@
-//! A listener with a limit on connections: more wait until one is closed, and are told so where that takes long.
+//! A listener with a limit on connections. Others wait until one is closed, and are turned away if that takes long.
 
 use crate::numbers::Numbers;
 use axum::serve::Listener;
@@ -15,10 +15,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 
-/// After so long without a byte the system asks whether the client is still there, and as often.
+/// Time without a byte after which the system probes whether the client is still there, and the interval of its probes.
 const KEEPALIVE: Duration = Duration::from_secs(15);
 
-/// Connections beyond the limit that are told so at a time. Their descriptors are among those that the limit leaves free.
+/// Connections beyond the limit that are turned away at a time. The limit leaves descriptors for them.
 const SURPLUS: usize = 16;
 
 /// The listener.
@@ -27,17 +27,17 @@ pub(crate) struct Limited {
     listener: TcpListener,
     room: Arc<Semaphore>,
     surplus: Arc<Semaphore>,
-    /// Since when all places have been taken.
+    /// The time since which all places have been taken.
     full: Option<Instant>,
-    /// Whether they are.
+    /// Whether all places are taken.
     is_full: Full,
-    /// How long that may last before who comes is told so.
+    /// How long all places may be taken before new clients are turned away.
     queue: Duration,
     numbers: Arc<Numbers>,
 }
 
-/// Tells whether all places are taken. The listener holds the next place before anybody comes for it, so the places that are
-/// free do not tell.
+/// Tells whether all places are taken. The number of free places does not say so, because the listener holds the next place
+/// before a client comes for it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Full(Arc<AtomicBool>);
 
@@ -50,9 +50,9 @@ impl Full {
 /// A connection that came.
 #[derive(Debug)]
 pub(crate) enum Arrival {
-    /// There is a place for it.
+    /// A connection with a place.
     Placed(Connection),
-    /// There is none, and was none for long.
+    /// A connection for which there has been no place for long.
     Surplus(Connection),
 }
 
@@ -123,9 +123,9 @@ pub(crate) struct Connection {
 
 /// Tells when a client is gone.
 ///
-/// The end of what a client sends does not say that: it may have closed its half and wait for the answer. One that closed
-/// both halves does not tell until something is sent to it, an answer or the question whether it is there, which the
-/// system asks by itself; it answers with a reset then.
+/// The end of a client's data does not mean that: it may have closed its half and wait for the answer. If it closed both
+/// halves, that shows only when something is sent to it, an answer or one of the system's keep-alive probes: it replies
+/// with a reset.
 pub(crate) struct Gone(Arc<TcpStream>);
 
 impl Gone {

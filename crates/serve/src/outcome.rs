@@ -1,4 +1,4 @@
-//! What the proxy did with a request, as the client is told and as it is counted.
+//! What the proxy did with a request, for the client and for the metrics.
 
 use foldback_live::follow::Sizes;
 use foldback_wire::Dialect;
@@ -6,24 +6,24 @@ use foldback_wire::Dialect;
 /// What the proxy did with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It went through, because there was nothing to understand or nothing to do.
+    /// The request went through, because there was nothing to understand or nothing to do.
     Passed(&'static str),
-    /// Nothing is folded: it went through after it was followed.
+    /// The request was followed and went through, because nothing is folded.
     Unchanged(Sizes),
     /// The provider was sent what the view shows.
     Folded(Sizes),
-    /// The provider refused it for its size, and was sent it again after a fold.
+    /// The provider refused the request for its size and was sent it again after a fold.
     Recovered(Sizes),
-    /// It went through, and this is what would have been sent.
+    /// The request went through; the sizes say what would have been sent.
     Shadow(Sizes),
-    /// It went through, because the proxy failed.
+    /// The request went through, because the proxy failed.
     Fault(&'static str),
     /// The provider did not answer.
     Unreachable,
 }
 
 impl Outcome {
-    /// The word for it.
+    /// The outcome's name.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Passed(_) => "passed",
@@ -36,7 +36,7 @@ impl Outcome {
         }
     }
 
-    /// The reason, where there is one.
+    /// The reason; empty if there is none.
     pub(crate) fn why(self) -> &'static str {
         match self {
             Self::Passed(why) | Self::Fault(why) => why,

@@ -1,8 +1,8 @@
-//! Whom a request belongs to, so that no key goes to another provider than its own.
+//! The provider of a request, so that no key goes to another provider than its own.
 //!
-//! The protocol of a conversation follows from the end of its path. Where one upstream gets everything, nothing else
-//! counts. Otherwise the path must be one of Anthropic's or OpenAI's, and no key of the request may be of another
-//! owner than that: a key that reached a stranger is lost.
+//! The end of the path gives the protocol of a conversation. If one upstream gets everything, nothing else counts. Otherwise
+//! the path must be one of Anthropic's or OpenAI's, and every key of the request must be that provider's: a key that
+//! reached a stranger is lost.
 
 use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, Method};
@@ -18,9 +18,9 @@ pub(crate) enum Provider {
 /// Why a request goes nowhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stray {
-    /// Its path is of neither provider.
+    /// The path belongs to neither provider.
     Path,
-    /// A key in it is of another owner.
+    /// A key belongs to another owner.
     Key,
 }
 
@@ -66,7 +66,7 @@ impl Provider {
     }
 }
 
-/// The protocol of a request. Only a conversation that is to be answered has one: counts of tokens, models and
+/// The protocol of a request. Only a conversation that wants an answer has one: counts of tokens, models and
 /// everything else goes through. `anywhere` is whether the path may have another beginning, as at other providers.
 pub(crate) fn dialect(method: &Method, path: &str, anywhere: bool) -> Option<Dialect> {
     if method != Method::POST {
@@ -153,7 +153,7 @@ pub(crate) fn provider(path: &str, query: &str, headers: &HeaderMap) -> Result<P
     if owners().all(|owner| owner == own) { Ok(provider) } else { Err(Stray::Key) }
 }
 
-/// What follows `/v1/`. `None` where a server may read the path in another way than it is written.
+/// What follows `/v1/`. `None` if a server may read the path differently.
 fn family(path: &str) -> Option<&str> {
     let rest = path.strip_prefix("/v1/")?;
     let plain = |part: &str| {
@@ -175,7 +175,7 @@ enum Owner {
     Other,
 }
 
-/// How keys begin, the longer beginnings first. One that begins otherwise says nothing of its owner.
+/// How keys begin, longer beginnings first. Any other key may be anybody's.
 const BEGINNINGS: [(&str, Owner); 28] = [
     ("sk-ant-", Owner::Anthropic),
     // OpenRouter.

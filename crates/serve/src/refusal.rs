@@ -1,7 +1,7 @@
 //! What a provider says against a request: an error by the status, or a stream that begins with one.
 //!
-//! An answer goes through as it comes. Only what may be a refusal for size waits, and not for long: once the client has its
-//! beginning, the request can't be made again. Whatever was read until then goes on as it is, with all that follows.
+//! An answer goes through as it comes. Only a possible refusal for size is held back, and not for long: once the client has
+//! its beginning, the request can't be made again. What was read until then is passed on unchanged, with all that follows.
 
 use crate::forward::{Answer, Pieces};
 use axum::body::{Body, Bytes};
@@ -15,13 +15,13 @@ use std::time::Duration;
 /// Longest refusal that is read, in bytes.
 const MOST: usize = 256 << 10;
 
-/// How long the words of an error wait for their end.
+/// How long the text of an error waits for its end.
 const WORDS: Duration = Duration::from_secs(1);
 
 /// How long the announcement of an answer waits for the answer.
 const ANNOUNCED: Duration = Duration::from_secs(3);
 
-/// The words of a refusal, if the answer is one, and the answer as it came.
+/// The text of a refusal, if the answer is one, and the whole answer.
 pub(crate) async fn refusal(dialect: Dialect, answer: Answer) -> (Option<Bytes>, Answer) {
     let kind = answer.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let streams = kind.is_some_and(|kind| kind.starts_with("text/event-stream"));
@@ -38,8 +38,8 @@ pub(crate) async fn refusal(dialect: Dialect, answer: Answer) -> (Option<Bytes>,
     (words, Answer::from_parts(head, body))
 }
 
-/// Whether a status may stand before a refusal for size. Who may not ask, is too fast or asks for nothing that is there is
-/// told by others.
+/// Whether a status may come with a refusal for size. Missing rights, rate limits and unknown paths have other
+/// statuses.
 fn may_be_for_size(status: StatusCode) -> bool {
     let others = [
         StatusCode::UNAUTHORIZED,
@@ -70,7 +70,7 @@ async fn opened(dialect: Dialect, body: Body) -> (Option<Bytes>, Body) {
 struct Begun {
     read: Vec<Result<Bytes, axum::Error>>,
     rest: Pieces,
-    /// There is nothing behind them.
+    /// No pieces follow.
     is_whole: bool,
 }
 

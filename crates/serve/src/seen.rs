@@ -1,7 +1,7 @@
-//! What was read of a conversation's latest request, so that of the next one only what is new is read.
+//! What was read of a conversation's latest request, so that only the new part of the next one is read.
 //!
-//! The next request is recognized by its bytes before it is read: it begins with those of the one before, up to the end of
-//! its last message. They are compared by their hash, in one pass over the body for all that may be it; whatever begins
+//! The next request is recognized before it is read: it begins with the bytes of the request before, up to the end of its
+//! last message. The bytes are compared by hash, in one pass over the body for all candidates. A request that begins
 //! otherwise is read from its beginning.
 
 use blake3::Hasher;
@@ -9,7 +9,7 @@ use foldback_live::follow::identity::{self, Key};
 use foldback_wire::{Dialect, Outline, Reading, Request, Text, WireError};
 use std::sync::Arc;
 
-/// Bytes at the end by which most others are told apart without a hash.
+/// Bytes at the end that tell most requests apart without a hash.
 const LAST: usize = 48;
 
 /// What was read of a request.
@@ -17,7 +17,7 @@ const LAST: usize = 48;
 pub(crate) struct Seen {
     outline: Outline,
     keys: Arc<Vec<Key>>,
-    /// Of the bytes up to the end of its last message.
+    /// Hash of the bytes up to the end of the last message.
     hash: Key,
     last: [u8; LAST],
 }
@@ -36,7 +36,7 @@ pub(crate) struct Begun {
 }
 
 impl Seen {
-    /// Bytes that it takes in memory beside those of its conversation.
+    /// Bytes in memory besides those of the conversation.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Self>() + self.outline.bytes()
     }
@@ -48,7 +48,7 @@ impl Seen {
     }
 }
 
-/// The longest of these that a body begins with.
+/// The longest of these requests that a body begins with.
 pub(crate) fn longest(body: &[u8], mut known: Vec<Arc<Seen>>) -> Option<Begun> {
     known.sort_by_key(|seen| seen.outline.end());
     let (mut hasher, mut hashed, mut longest) = (Hasher::new(), 0, None);

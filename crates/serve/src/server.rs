@@ -26,18 +26,18 @@ use tokio::net::TcpListener;
 /// Why a proxy can't run.
 #[derive(Debug, Error)]
 pub enum ServeError {
-    /// Its settings.
+    /// The settings can't be used.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// It can't listen there.
+    /// The proxy can't listen on the address.
     #[error("can't listen on {address}: {error}")]
     Listen {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
-    /// Its journals.
+    /// The journals can't be used.
     #[error(transparent)]
     Journals(#[from] JournalsError),
     /// The threads that fold can't be started.
@@ -64,7 +64,7 @@ pub struct Server {
 const TURNED_AWAY: Duration = Duration::from_secs(2);
 
 impl Server {
-    /// Listens; answers once it [runs](Self::run). Port 0 is any free one.
+    /// Listens; answers once it [runs](Self::run). Port 0 means any free port.
     ///
     /// # Errors
     ///
@@ -85,12 +85,12 @@ impl Server {
         Ok(Self { app, listener, address, max_connections, queue, patience, grace })
     }
 
-    /// Where it listens.
+    /// The address that the proxy listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Answers until `stop` is there. Requests under way are then finished, for as long as the settings say.
+    /// Answers until `stop` is done. Requests under way are then finished, for as long as the settings say.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let numbers = Arc::clone(&self.app.numbers);
         let most = self.max_connections;

@@ -17,9 +17,9 @@ pub type Say = Arc<dyn Fn(&str) + Send + Sync>;
 pub struct Address {
     pub(crate) scheme: Scheme,
     pub(crate) authority: Authority,
-    /// What its paths begin with, without a slash at the end.
+    /// The beginning of its paths, without a slash at the end.
     pub(crate) path: String,
-    /// The user and the password in it, as a header.
+    /// User and password of the address, as a header.
     pub(crate) credentials: Option<HeaderValue>,
 }
 
@@ -27,11 +27,11 @@ pub struct Address {
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Settings {
-    /// Where it listens.
+    /// The address to listen on.
     pub listen: SocketAddr,
-    /// Whether it may listen on an address that other machines reach. It needs a token then.
+    /// Whether the proxy may listen on an address that other machines reach. Then it needs a token.
     pub allow_remote: bool,
-    /// What clients must send as `x-foldback-token`.
+    /// The token that clients must send as `x-foldback-token`.
     pub token: Option<String>,
     /// The one provider of all requests; without it, the provider follows from the protocol.
     pub upstream: Option<Address>,
@@ -39,7 +39,7 @@ pub struct Settings {
     pub max_body: usize,
     /// Most connections at a time. Others wait.
     pub max_connections: usize,
-    /// How long all of them may be in use before others are turned away instead.
+    /// How long all connections may be in use before others are turned away.
     pub queue: Duration,
     /// How long a client may be silent before it has sent a whole request.
     pub patience: Duration,
@@ -52,27 +52,27 @@ pub struct Settings {
 /// Settings that can't be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SettingsError {
-    /// Other machines would reach it.
+    /// Other machines would reach the proxy.
     #[error(
         "{0} is reached from other machines, which could use the proxy; listen on 127.0.0.1, or say --allow-remote and \
          set --token"
     )]
     Remote(SocketAddr),
-    /// Anybody could use it.
+    /// Anybody could use the proxy.
     #[error(
         "--allow-remote needs --token: without one, every machine that reaches {0} could use the proxy"
     )]
     NoToken(SocketAddr),
-    /// No header can carry it.
+    /// No header can carry the token.
     #[error("the token must be printable ASCII without blanks, and not be empty")]
     Token,
-    /// Nobody could use it.
+    /// Nobody could use the proxy.
     #[error("--max-connections 0: nobody could use the proxy; it takes 1 or more")]
     NoConnections,
-    /// The address of the provider is none.
+    /// The address of the provider is not valid.
     #[error("upstream {url}: {why}; it looks like https://api.anthropic.com")]
     Upstream {
-        /// As it was given.
+        /// The given address.
         url: String,
         /// What is wrong.
         why: String,
@@ -134,7 +134,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Checks what belongs together.
+    /// Checks that the settings fit together.
     ///
     /// # Errors
     ///
@@ -155,14 +155,14 @@ impl Settings {
         }
     }
 
-    /// Whether only this machine reaches it.
+    /// Whether only this machine reaches the proxy.
     pub fn is_local(&self) -> bool {
         self.listen.ip().is_loopback()
     }
 }
 
 impl std::fmt::Debug for Settings {
-    /// Without the token, and without a password in the URL.
+    /// Shows neither the token nor a password in the URL.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Settings").field("listen", &self.listen).finish_non_exhaustive()
     }

@@ -1,12 +1,12 @@
-//! Journals of conversations that had to go from memory. They stay in the folder, under a limit of their own, so that no
-//! number of new conversations takes an old one away; one whose client comes back is read again.
+//! Journals of conversations that left memory. They stay in the folder, under a limit of their own. A conversation whose
+//! client comes back is read again.
 
 use crate::journals::{self, Named};
 use foldback_live::follow::identity::Key;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
-/// The journals that nobody needs now.
+/// The journals of conversations that are not in memory.
 #[derive(Debug)]
 pub(crate) struct Shelf {
     most: usize,
@@ -20,7 +20,7 @@ pub(crate) struct Shelf {
 #[derive(Debug)]
 struct Shelved {
     path: PathBuf,
-    /// `None` where it was never read.
+    /// `None` if the file was never read.
     tip: Option<Key>,
 }
 
@@ -29,7 +29,7 @@ impl Shelf {
         Self { most, files: BTreeMap::new(), tips: HashMap::new(), next: 0 }
     }
 
-    /// Takes a journal. Where there are too many, the oldest are deleted.
+    /// Takes a journal. If there are too many, the oldest are deleted.
     pub(crate) fn put(&mut self, path: PathBuf, tip: Option<Key>) {
         if let Some(tip) = tip {
             self.tips.insert(tip, self.next);

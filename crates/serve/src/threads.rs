@@ -6,15 +6,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-/// From so many bytes on a body is large. A million tokens are four of these.
+/// Bytes from which a body is large. A million tokens are about four times as many.
 const LARGE: usize = 1 << 20;
 
-/// Always the same ones: the allocator keeps memory for each thread that there ever was.
+/// A fixed set of threads: the allocator keeps memory for each thread that ever ran.
 #[derive(Debug)]
 pub(crate) struct Threads {
     /// As many as there are processors.
     small: ThreadPool,
-    /// For large bodies, so that nobody waits behind them. Half as many: the system shares the processors between all.
+    /// Threads for large bodies, so that small requests do not wait. Half as many: they share the processors.
     large: ThreadPool,
 }
 
@@ -30,7 +30,7 @@ impl Threads {
         Ok(Self { small: pool("fold", processors)?, large: pool("large", processors.div_ceil(2))? })
     }
 
-    /// Does work on a body of so many bytes. `None` where it panicked.
+    /// Does work on a body of so many bytes. `None` if it panicked.
     pub(crate) async fn work<T: Send + 'static>(
         &self,
         bytes: usize,

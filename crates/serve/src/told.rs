@@ -1,4 +1,4 @@
-//! What a conversation does, counted for all, and said where whoever runs the proxy should know it.
+//! Counts what conversations do, and reports what the operator of the proxy should know.
 
 use crate::conversations::Id;
 use crate::settings::Say;

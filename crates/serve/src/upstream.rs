@@ -71,7 +71,7 @@ impl Upstream {
     }
 
     /// Where a request with this path and query goes: to the address that was given, else to its provider's. `None`
-    /// where there is neither, or no address can hold the path.
+    /// if there is neither, or if no address can hold the path.
     pub(crate) fn target(
         &self,
         provider: Option<Provider>,

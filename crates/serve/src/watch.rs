@@ -1,7 +1,7 @@
 //! Reads an answer while it goes through, for what it cost and why the model stopped.
 //!
-//! The bytes that the client gets are those of the provider, at the moment they come. An answer that can't be read is
-//! no error: the conversation goes on without its usage.
+//! The client gets the provider's bytes as they come. An answer that can't be read is no error: the conversation goes on
+//! without its usage.
 
 use crate::fold::Turn;
 use axum::body::Bytes;
@@ -26,12 +26,12 @@ enum Read {
 pub(crate) struct Watch {
     turn: Turn,
     read: Read,
-    /// Bytes that are to come, where the provider says so.
+    /// Bytes still to come, if the provider says how many.
     length: Option<usize>,
 }
 
 impl Watch {
-    /// Begins to read an answer; `None` where it is packed.
+    /// Begins to read an answer; `None` if it is packed.
     pub(crate) fn new(turn: Turn, dialect: Dialect, headers: &HeaderMap) -> Option<Self> {
         if headers.get(CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
             return None;
@@ -45,7 +45,7 @@ impl Watch {
         Some(Self { turn, read, length: length.and_then(|length| length.parse().ok()) })
     }
 
-    /// Takes the next bytes; `None` where there is no more sense in reading. An answer ends with its last event, or with
+    /// Takes the next bytes; `None` if reading on is of no use. An answer ends with its last event, or with
     /// the last byte of a known length: the client may go on before anybody asks for more.
     fn push(mut self, bytes: &[u8]) -> Option<Self> {
         match &mut self.read {
@@ -69,7 +69,7 @@ impl Watch {
         }
     }
 
-    /// The answer is there; one that is not whole is not remembered.
+    /// The answer has ended. An incomplete answer is not remembered.
     fn finish(self) {
         let message = match self.read {
             Read::Streamed(stream) => stream.finish("answer").ok(),
@@ -85,8 +85,8 @@ fn read(dialect: Dialect, whole: &[u8]) -> Option<Message> {
     answer(dialect, "answer", std::str::from_utf8(whole).ok()?).ok()
 }
 
-/// A body that is read as it goes through. A client that has seen the last event may close the connection before its
-/// end: dropped, it has ended, too.
+/// A body that is read as it goes through. A client may close the connection after the last event, so a dropped body has
+/// ended, too.
 pub(crate) struct Watched<S> {
     pieces: S,
     watch: Option<Watch>,

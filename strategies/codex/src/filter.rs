@@ -60,7 +60,7 @@ struct Kept {
     edits: Vec<Edit>,
 }
 
-/// Whether the person said it: a message that the harness wrote in his name is no part of what is kept.
+/// Whether a person wrote the message. Messages that the harness wrote in the person's name are not kept.
 fn said_by_person(message: &Message) -> bool {
     let own = |kind: &PartKind| match kind {
         PartKind::Text { synthetic, ignored, .. } => !synthetic && !ignored,

@@ -53,7 +53,7 @@ fn middle(text: &str, bytes: usize) -> Option<(usize, usize)> {
     Some((before, after))
 }
 
-/// The text cut to a limit, with a note in the middle that says how much is missing; `None` where it is within the limit.
+/// The text cut to a limit, with a note in the middle that says how much is missing; `None` if it is within the limit.
 pub fn cut(text: &str, limit: usize, unit: Unit) -> Option<String> {
     let bytes = match unit {
         Unit::Tokens => limit.saturating_mul(BYTES),

@@ -45,7 +45,8 @@ impl StageConfig<dyn Pruner> for TruncateConfig {
 pub struct Truncate(TruncateConfig);
 
 impl Truncate {
-    /// The cut of a result that was just recorded; `None` where it is short, the note is longer than what would go, or it was cut before.
+    /// The cut of a result that was just recorded; `None` if it is short, was cut before,
+    /// or the note is longer than what would go.
     fn edit(&self, context: &StageContext<'_>, at: PartPos, part: &Part) -> Option<Edit> {
         let text = &part.as_result()?.text;
         let shorter = cut(text, self.0.limit, self.0.unit)?;

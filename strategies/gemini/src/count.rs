@@ -140,7 +140,7 @@ pub fn pretty(result: &ToolResult, shown: &str) -> String {
     format!("{{\n  \"{}\": {}\n}}", key(result, shown), json!(shown))
 }
 
-/// The name under which a result holds its text. What was cut is no error any more.
+/// The name under which a result holds its text. A cut result is no longer an error.
 fn key(result: &ToolResult, shown: &str) -> &'static str {
     match result.status {
         ResultStatus::Error | ResultStatus::Retry if shown == result.text => "error",
@@ -236,7 +236,7 @@ fn media_json(media: &Media) -> Value {
     }
 }
 
-/// Units of arguments as JSON without blanks; what is no object becomes one.
+/// Units of arguments as JSON without blanks. Other values are wrapped in an object.
 fn arguments(text: &str) -> u64 {
     match serde_json::from_str(text) {
         Ok(Value::Object(object)) => units(&Value::Object(object).to_string()),

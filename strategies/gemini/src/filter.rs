@@ -262,7 +262,7 @@ fn no_start() -> Why {
     Why::new("nothing-to-fold", why)
 }
 
-/// Takes what was cut out of results off the sizes of the contents.
+/// Subtracts what was cut out of results from the sizes of the contents.
 fn shorten(contents: &mut [Content], messages: &[Pos], edits: &[Edit]) {
     let index = |pos: Pos| messages.iter().position(|other| *other == pos);
     for edit in edits {

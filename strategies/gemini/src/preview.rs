@@ -3,7 +3,7 @@
 /// Of what is shown, one part of so many is from the beginning.
 const HEAD: usize = 5;
 
-/// The text with its beginning and its end, `limit` units of UTF-16 in all, below a note; `None` where it is no longer. `{first}` and
+/// The text with its beginning and its end, `limit` units of UTF-16 in all, below a note; `None` if the text is no longer. `{first}` and
 /// `{last}` in the note become the numbers of units. A character that a limit would cut in two is left out.
 pub fn preview(text: &str, limit: usize, note: &str) -> Option<String> {
     let units = |text: &str| text.chars().map(char::len_utf16).sum::<usize>();

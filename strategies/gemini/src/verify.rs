@@ -6,7 +6,7 @@ use foldback_core::services::Services;
 use foldback_core::stage::{Summarizer, Summary, SummaryError, SummaryRequest};
 use std::sync::Arc;
 
-/// Asks twice. A summarizer that asks no model would say the same again, so it is asked once.
+/// Asks twice. A summarizer without a model would repeat its answer, so it is asked once.
 #[derive(Debug)]
 pub(crate) struct Verified {
     pub(crate) own: Arc<dyn Summarizer>,

@@ -1,4 +1,4 @@
-//! What a note may take: lines of the messages that go, and of those that the note before took lines from.
+//! What a note may take: lines of the messages that go, and of the messages that the note before took lines from.
 
 use crate::features::{self, Around, BLOCK, Block as Facts, LINE, WORD, Words};
 use crate::known::{FileSeen, Known, LineSeen, WordSeen, call_of};
@@ -20,7 +20,7 @@ pub struct Source<'t> {
     pub pos: Pos,
     /// Its part.
     pub part: usize,
-    /// What it is, in a few words.
+    /// A description in a few words.
     pub label: &'t str,
     /// The text.
     pub text: &'t str,
@@ -37,9 +37,9 @@ pub struct Candidate<'t> {
     pub source: usize,
     /// The line.
     pub line: &'t Line,
-    /// What it takes in a note, about.
+    /// Its approximate size in a note.
     pub tokens: f32,
-    /// What is known of it.
+    /// What is known about it.
     pub seen: LineSeen,
     /// The view shows such a line.
     shown: bool,
@@ -60,12 +60,12 @@ pub struct Block {
     pub edited: f32,
 }
 
-/// What the model is shown, for whoever fits it. A fold keeps none of it: it is most of what there is to a line.
+/// The features that the model is shown, for fitting. A fold does not keep them, since they are most of a line's memory.
 #[derive(Clone, Debug, Default)]
 pub struct Examples {
-    /// Of the open lines, in order.
+    /// Features of the open lines, in order.
     pub lines: Vec<[f32; LINE.len()]>,
-    /// Of the blocks, in order.
+    /// Features of the blocks, in order.
     pub blocks: Vec<[f32; BLOCK.len()]>,
 }
 
@@ -99,9 +99,9 @@ pub struct Candidates<'t> {
     pub words: Vec<Chance>,
     /// Indices of the words of each line, one line after the other.
     terms: Vec<u32>,
-    /// Those in the labels of the sources.
+    /// Words in the labels of the sources.
     labels: FxHashMap<Word, u32>,
-    /// What the model was shown, where that is asked for.
+    /// What the model was shown, if that is asked for.
     pub examples: Option<Examples>,
 }
 
@@ -149,7 +149,7 @@ impl<'t> Candidates<'t> {
         out
     }
 
-    /// Gives words and lines what is known of them; all that follows goes by the indices of the words.
+    /// Adds what is known about words and lines. Everything after it uses the indices of the words.
     fn look_up(&mut self, known: &Known, shown: &Shown, model: &Model) {
         // By number in the history, the index here.
         let mut indices = vec![u32::MAX; known.words.len()];

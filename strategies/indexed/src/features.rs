@@ -4,7 +4,7 @@ use crate::known::{FileSeen, LineSeen, WordSeen};
 use crate::message::Kind;
 use crate::text::Line;
 
-/// Names of what is shown of a word.
+/// Names of the features of a word.
 pub const WORD: [&str; 27] = [
     "bias",
     "results",
@@ -35,7 +35,7 @@ pub const WORD: [&str; 27] = [
     "file_recency",
 ];
 
-/// Names of what is shown of a line.
+/// Names of the features of a line.
 pub const LINE: [&str; 36] = [
     "bias",
     "from_read",
@@ -75,7 +75,7 @@ pub const LINE: [&str; 36] = [
     "file_shown",
 ];
 
-/// Names of what is shown of a block of lines of a file.
+/// Names of the features of a block of lines of a file.
 pub const BLOCK: [&str; 32] = [
     "bias",
     "from_read",
@@ -120,7 +120,7 @@ fn log(count: u32) -> f32 {
     (1.0 + count as f32).log2()
 }
 
-/// 1 for what was just now, a half for ten calls ago.
+/// Recency: 1 for now, a half for ten calls ago.
 fn recency(now: u32, then: u32) -> f32 {
     1.0 / (1.0 + now.saturating_sub(then) as f32 / 10.0)
 }
@@ -130,7 +130,7 @@ pub fn written_recency(seen: &WordSeen, now: u32) -> f32 {
     if seen.written { recency(now, seen.last_written) } else { 0.0 }
 }
 
-/// What is shown of a word, `now` calls into the conversation.
+/// The features of a word, `now` calls into the conversation.
 pub fn word(seen: &WordSeen, file: Option<&FileSeen>, now: u32, turns: u32) -> [f32; WORD.len()] {
     let look = seen.look;
     let called = seen.called > 0;
@@ -191,11 +191,11 @@ pub struct Around {
 /// What the words of a line say.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Words {
-    /// How many.
+    /// Number of words.
     pub count: u32,
-    /// Those that the view no longer shows.
+    /// Words that the view no longer shows.
     pub novel: u32,
-    /// Calls that name the one that is named most.
+    /// Calls that name the most named word.
     pub called: u32,
     /// The best chance of being named again.
     pub best: f32,
@@ -205,7 +205,7 @@ pub struct Words {
     pub written: f32,
 }
 
-/// What is shown of a line, `now` calls into the conversation. `neighbours` is the share of the lines around it
+/// The features of a line, `now` calls into the conversation. `neighbours` is the share of the lines around it
 /// that calls have named.
 pub fn line(
     line: &Line,
@@ -288,7 +288,7 @@ pub struct Block {
     pub words: Words,
 }
 
-/// What is shown of a block, `now` calls into the conversation.
+/// The features of a block, `now` calls into the conversation.
 pub fn block(block: &Block, around: &Around, now: u32) -> [f32; BLOCK.len()] {
     let file = &around.file;
     [

@@ -1,4 +1,5 @@
-//! What a history says of words, lines and files so far. It grows with the history; a fold reads what came since the last.
+//! What a history says so far about words, lines and files. It grows with the history: a fold reads only what came since the
+//! last one.
 
 use crate::message::{Call, Kind, Said, said};
 use crate::text::{Lines, Look, Word, offset};
@@ -7,10 +8,10 @@ use foldback_core::log::{Message, Role, Weighed};
 use rustc_hash::FxHashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// What is known of a word.
+/// What is known about a word.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WordSeen {
-    /// What it looks like.
+    /// The form of the word.
     pub look: Look,
     /// Results that have it.
     pub results: u32,
@@ -45,7 +46,7 @@ impl WordSeen {
     }
 }
 
-/// What is known of a line.
+/// What is known about a line.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LineSeen {
     /// Results that have it.
@@ -58,7 +59,7 @@ pub struct LineSeen {
     pub removed: u32,
 }
 
-/// What is known of a file.
+/// What is known about a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FileSeen {
     /// Calls that showed it.
@@ -78,7 +79,7 @@ pub struct Numbered<T> {
     seen: Vec<T>,
 }
 
-/// What is known, with the history.
+/// Everything that is known, with the history.
 #[derive(Default)]
 struct Kept(Mutex<Known>);
 
@@ -139,9 +140,9 @@ impl<T: Default> Numbered<T> {
 /// The numbers of a text.
 #[derive(Debug, Default)]
 pub struct Numbers {
-    /// Of its lines.
+    /// Numbers of the text's lines.
     pub lines: Vec<u32>,
-    /// Of the telling words of the lines, as they stand in [`Lines::terms`].
+    /// Numbers of the telling words of the lines, in the order of [`Lines::terms`].
     pub terms: Vec<u32>,
 }
 
@@ -168,7 +169,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// Gives `look` what is known of a history. Undoing a fold withdraws entries alone, of which nothing is known.
+    /// Calls `look` with what is known about a history. Undoing a fold withdraws only entries, about which nothing is known.
     pub fn of<T>(history: &History, look: impl FnOnce(&Self) -> T) -> T {
         let Kept(known): &Kept = history.derived().get_or_weighed(Kept::default);
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);

@@ -30,19 +30,19 @@ pub struct Call {
     pub kind: Kind,
     /// Tool and main argument on one line.
     pub label: String,
-    /// What it is about: telling words of its main argument.
+    /// The subject of the call: telling words of its main argument.
     pub subject: Vec<Word>,
     /// Telling words of its arguments.
     pub terms: Vec<Term>,
     /// Lines of its arguments.
     pub keys: Vec<LineKey>,
-    /// The text that it writes into a file, with its lines; empty where it does not.
+    /// The text that the call writes into a file; empty if it writes none.
     pub written: String,
-    /// Lines of that.
+    /// Lines of this text.
     pub lines: Lines,
     /// Lines that it expects in a file.
     pub old: Vec<LineKey>,
-    /// Those of them that it takes out.
+    /// Lines among these that it takes out.
     pub removed: Vec<LineKey>,
 }
 

@@ -14,7 +14,7 @@ const TITLE: &str = "[Earlier messages were left out. Lines of them that may be 
 /// What a line that names a source begins with.
 const SOURCE: &str = "▸ #";
 
-/// The parts that a note took lines from; none where a text is no note.
+/// The parts that a note took lines from; empty if the text is no note.
 pub fn sources(text: &str) -> Vec<(Pos, usize)> {
     if !text.starts_with(TITLE) {
         return Vec::new();
@@ -30,11 +30,11 @@ pub fn sources(text: &str) -> Vec<(Pos, usize)> {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Worth {
-    /// That a call names a word.
+    /// Worth of a word that a call names.
     pub word: f32,
-    /// That a call takes all of a line.
+    /// Worth of a line that a call takes whole.
     pub line: f32,
-    /// That a call edits a block.
+    /// Worth of a block that a call edits.
     pub block: f32,
 }
 
@@ -54,7 +54,7 @@ impl Offer {
         Self(u64::from(rank(worth / cost.max(1.0))) << 32 | u64::from(u32::MAX - offset(item)))
     }
 
-    /// The density as a number in the same order.
+    /// The density as a number of equal order.
     fn density(self) -> u32 {
         (self.0 >> 32) as u32
     }
@@ -64,7 +64,7 @@ impl Offer {
     }
 }
 
-/// A number in the order of those above 0. What is worth nothing is never taken, so it needs no order.
+/// A number in the order of positive densities. Items without worth are never taken, so they need no order.
 fn rank(value: f32) -> u32 {
     if value > 0.0 { value.to_bits() } else { 0 }
 }
@@ -72,7 +72,7 @@ fn rank(value: f32) -> u32 {
 struct Choice<'c, 't> {
     from: &'c Candidates<'t>,
     worth: Worth,
-    /// By word, what it is worth; nothing once what is chosen has it.
+    /// The worth of each word; 0 once a chosen line has it.
     words: Vec<f32>,
     named: Vec<bool>,
     taken: Vec<bool>,
@@ -89,7 +89,7 @@ impl Choice<'_, '_> {
         self.block(item).map_or(item..item + 1, |block| block.lines.clone())
     }
 
-    /// What something is worth and what it takes, with what is chosen already.
+    /// Worth and size of an item, given the items that are chosen already.
     fn value(&self, item: usize) -> (f32, f32) {
         let (mut worth, mut cost) = (0.0, 0.0);
         if let Some(block) = self.block(item) {
@@ -148,7 +148,7 @@ impl Choice<'_, '_> {
     }
 }
 
-/// The note with the best lines for their size: taken one by one, each by what it adds to those before.
+/// The note with the best lines for their size, taken one by one, each by what it adds to the lines before.
 pub fn write(from: &Candidates<'_>, tokens: u64, worth: Worth) -> String {
     // What the view still shows is worth nothing again.
     let left = |word: &Chance| if word.shown { 0.0 } else { worth.word * word.chance };

@@ -11,12 +11,12 @@ pub type Word = u64;
 /// The hash of a line without its indent and the number that a listing puts in front.
 pub type LineKey = u64;
 
-/// A telling word and what it looks like.
+/// A telling word and its form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Term {
     /// The word.
     pub word: Word,
-    /// What it looks like.
+    /// The form of the word.
     pub look: Look,
 }
 
@@ -107,7 +107,7 @@ impl Lines {
         out
     }
 
-    /// Adds a line, given as a piece of the text with what is known of it.
+    /// Adds a line, given as a piece of the text with its properties.
     fn add(&mut self, piece: &str, known: Line) {
         let body = piece.trim();
         if body.is_empty() {
@@ -272,11 +272,11 @@ const SMALL: u8 = 1;
 const CAPITAL: u8 = 2;
 const FIGURE: u8 = 4;
 const UNDERSCORE: u8 = 8;
-/// What stands between the pieces of a path, a name or an address.
+/// Characters between the pieces of a path, a name or an address.
 const JOINT: u8 = 16;
 const ALPHANUMERIC: u8 = SMALL | CAPITAL | FIGURE;
 
-/// By byte, what it is within a word; 0 where it is in none.
+/// The kind of each byte within a word; 0 for a byte that is in no word.
 const SIGN: [u8; 256] = {
     let mut sign = [0; 256];
     let mut byte = 0;
@@ -327,7 +327,8 @@ const DEFINES: [&str; 24] = [
     "package ",
     "var ",
 ];
-/// Finds all of them in one pass; none is within another, so it does not matter which match counts. This kind has vectors.
+/// Finds all words in one pass. None is within another, so it does not matter which match counts. This kind of automaton uses
+/// vector instructions.
 static FAILURE: LazyLock<AhoCorasick> = LazyLock::new(|| {
     let fails = AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(FAILS);
     // A test looks for each, so this can't fail in a release.

@@ -55,7 +55,7 @@ impl StageConfig<dyn Pruner> for MicrocompactConfig {
 #[derive(Clone, Debug)]
 pub struct Microcompact(pub(crate) MicrocompactConfig);
 
-/// The line in place of a result; `None` where it is one.
+/// The line in place of a result; `None` if the result is such a line already.
 pub fn placeholder(tool: &str, text: &str) -> Option<String> {
     if text.starts_with(MARK) {
         return None;
@@ -72,7 +72,7 @@ pub(crate) fn name(tool: &str) -> &str {
     if tool.is_empty() { "unknown" } else { tool }
 }
 
-/// The history as MXF keeps it: what was said, without messages of the harness and without what a fold wrote.
+/// The history as MXF keeps it, without messages of the harness and of folds.
 pub(crate) fn log(context: &StageContext<'_>) -> impl DoubleEndedIterator<Item = Pos> {
     let history = context.history;
     (0..history.len()).filter(move |pos| {
@@ -137,7 +137,7 @@ pub(crate) fn stripped(context: &StageContext<'_>, pos: Pos) -> u64 {
 #[derive(Debug)]
 struct Lines(Vec<Option<Arc<str>>>);
 
-/// The line in place of a result, as it was recorded.
+/// The line that was recorded in place of a result.
 fn line<'h>(context: &StageContext<'h>, result: &MeteredResult) -> Option<&'h Arc<str>> {
     let message = context.history.message(result.at.item);
     let of = |part: &Part| {
@@ -148,7 +148,7 @@ fn line<'h>(context: &StageContext<'h>, result: &MeteredResult) -> Option<&'h Ar
     lines.0[result.at.part].as_ref()
 }
 
-/// Why a recovery is none.
+/// Why a recovery is not possible.
 pub(crate) fn too_little(before: u64, after: u64) -> Why {
     let detail = format!("{after} tokens would be left of {before}, not a tenth less");
     Why::new("too-little", detail)

@@ -85,7 +85,7 @@ impl Estimator for Tokens {
         self.texts.result(shown)
     }
 
-    /// The first text has the tokens of all of them, and the first call those of the list.
+    /// The first text has the tokens of all texts, and the first call the tokens of the list of calls.
     fn count(&self, message: &Message) -> Counts {
         let mut text = Some(|| self.text(&message.said()));
         let mut calls = Some(|| self.text(&Self::calls(message).to_string()));

@@ -50,7 +50,7 @@ pub(crate) struct Caps {
 }
 
 impl Caps {
-    /// The smaller of the limits in tokens, where there is any.
+    /// The smaller of the limits in tokens, if there is one.
     pub(crate) fn tokens(self, limits: Limits) -> Option<u64> {
         let own = Some(self.max_tokens).filter(|tokens| *tokens > 0);
         let window = limits.request_ceiling().filter(|_| self.window);

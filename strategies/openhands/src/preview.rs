@@ -42,7 +42,7 @@ fn text(part: &Part) -> Option<&str> {
     }
 }
 
-/// The first `kept` characters and dots, where there are more than `limit`.
+/// The first `kept` characters and dots, if there are more than `limit`.
 fn cut(text: &str, limit: usize, kept: usize) -> String {
     match first_chars(text, limit) {
         Some(_) => text.chars().take(kept).chain("...".chars()).collect(),

@@ -36,7 +36,7 @@ impl Files {
         }
     }
 
-    /// The lists as they stand below a summary; nothing where there are none. What was changed is not listed as read.
+    /// The lists below a summary; empty if there are none. Changed files are not listed as read.
     pub fn below(&self) -> String {
         let read = self.read.difference(&self.changed);
         let mut text = String::new();

@@ -17,7 +17,7 @@ use std::sync::Arc;
 const BEFORE: &str = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n";
 const AFTER: &str = "\n</summary>";
 
-/// Stands in place of a summary of older turns where there are none.
+/// Stands in place of a summary of older turns if there are none.
 const NO_HISTORY: &str = "No prior history.";
 
 /// Stands between the summary of the older turns and that of the split one.

@@ -119,7 +119,7 @@ impl<'a> Cut<'a> {
         indices.iter().map(|i| self.conversation[*i].0).collect()
     }
 
-    /// Tokens of everything that stays, as it is shown now.
+    /// Tokens of everything that stays, as the view shows it now.
     pub(crate) fn kept_tokens(&self, context: &StageContext<'_>) -> u64 {
         let kept = self.residuals.kept.iter().chain(&self.tiers[0]);
         let kept = kept.map(|index| self.conversation[*index].0);

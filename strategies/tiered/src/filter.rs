@@ -47,14 +47,14 @@ impl TieredResidual {
         }
     }
 
-    /// The same filter with a cache that others use as well.
+    /// This filter with a shared cache.
     #[must_use]
     pub fn with_cache(mut self, cache: Arc<SummaryCache>) -> Self {
         self.cache = cache;
         self
     }
 
-    /// The same filter with a store that others use as well, e.g. the agent's look-up tool.
+    /// This filter with a shared store, for example that of the agent's look-up tool.
     #[must_use]
     pub fn with_references(mut self, references: Arc<ContextReferences>) -> Self {
         self.references = references;

@@ -199,7 +199,7 @@ impl<'a, 's> Fold<'a, 's> {
         inserted.sum::<u64>() + self.cut.kept_tokens(self.context) - cut
     }
 
-    /// The message with the summaries; the one that the view shows already, where the text is the same.
+    /// The message with the summaries; the view's own message if its text is equal.
     fn insert(&self) -> Insert {
         let text = render::summary_message(&self.sections);
         let mut shown = self.context.view.layout().slots.iter();

@@ -113,7 +113,7 @@ impl ContextReferences {
         self.entries().len()
     }
 
-    /// Whether there is none.
+    /// Whether the store is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

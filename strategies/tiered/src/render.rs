@@ -18,7 +18,7 @@ pub(crate) struct Section {
     pub(crate) messages: usize,
     /// The summary.
     pub(crate) text: String,
-    /// Under which id the originals are stored, where they are.
+    /// The id under which the originals are stored, if they are.
     pub(crate) reference: Option<String>,
 }
 
@@ -68,7 +68,7 @@ struct Cuttable<'a> {
     at: PartPos,
     part: &'a Part,
     text: &'a str,
-    /// Tokens as it is shown.
+    /// Tokens of the text that the view shows.
     shown: u64,
 }
 

@@ -96,21 +96,21 @@ impl PromptSegment {
         Self { id: id.into(), category, priority, text: text.into(), tokens: 0, condition: None }
     }
 
-    /// The same with a size that is known.
+    /// This segment with a known size.
     #[must_use]
     pub fn sized(mut self, tokens: u64) -> Self {
         self.tokens = tokens;
         self
     }
 
-    /// The same for some situations only.
+    /// This segment for some situations only.
     #[must_use]
     pub fn when(mut self, holds: impl Fn(&Situation) -> bool + Send + Sync + 'static) -> Self {
         self.condition = Some(Arc::new(move |situation| Ok(holds(situation))));
         self
     }
 
-    /// The same with a condition that may fail.
+    /// This segment with a condition that may fail.
     #[must_use]
     pub fn when_checked(
         mut self,

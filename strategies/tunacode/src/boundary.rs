@@ -20,8 +20,8 @@ fn is_safe(units: &[Unit], boundary: usize) -> bool {
     closed.is_some_and(|unit| unit.closes) && next.is_none_or(|unit| !unit.is_result)
 }
 
-/// The boundary that leaves at least `keep` tokens behind it: the last one at or before the newest messages that reach them which
-/// is safe; 0 where there is none.
+/// The boundary that leaves at least `keep` tokens behind it: the last safe one at or before the newest messages that reach
+/// them; 0 if there is none.
 pub fn retaining(units: &[Unit], keep: u64) -> usize {
     let mut sum = 0;
     let reached = units.iter().rposition(|unit| {
@@ -32,7 +32,7 @@ pub fn retaining(units: &[Unit], keep: u64) -> usize {
     candidates.rev().find(|boundary| is_safe(units, *boundary)).unwrap_or(0)
 }
 
-/// The last safe boundary, however little stays behind it; 0 where there is none.
+/// The last safe boundary, however little stays behind it; 0 if there is none.
 pub fn latest(units: &[Unit]) -> usize {
     (1..=units.len()).rev().find(|boundary| is_safe(units, *boundary)).unwrap_or(0)
 }

@@ -113,7 +113,7 @@ struct Room {
 }
 
 impl Room {
-    /// The same with no more than `target` in all. The summary gives way first, down to a quarter of
+    /// This room with no more than `target` in all. The summary gives way first, down to a quarter of
     /// the target.
     fn within(self, target: u64) -> Self {
         let left = target.saturating_sub(self.kept);
@@ -244,7 +244,7 @@ impl Split {
         told.or(entry).map(str::trim_start)
     }
 
-    /// What is to be summarized: the earlier summary, where it goes apart, and the messages up to the cut.
+    /// What is to be summarized: the messages up to the cut, and the earlier summary if it goes apart.
     fn folded(
         &self,
         context: &StageContext<'_>,

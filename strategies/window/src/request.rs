@@ -7,7 +7,7 @@ use serde_json::Value;
 /// What ends a text that was cut.
 const ELLIPSIS: &str = "...";
 
-/// Whether nothing in a message is over what [`cut`] allows, which then leaves it as it is.
+/// Whether a message is within what [`cut`] allows, so that it stays unchanged.
 pub fn fits(message: &Message, limit: usize, calls: bool) -> bool {
     let mut left = Some(limit);
     let mut takes = |text: &str| {
@@ -48,7 +48,7 @@ pub fn cut(mut message: Message, limit: usize, calls: bool) -> Message {
     message
 }
 
-/// Cuts a text to what is `left`, which is `None` after a text that was cut. Whether anything stays.
+/// Cuts a text to what is `left`, which is `None` after a text that was cut. Returns whether anything stays.
 fn keep(text: &mut String, left: &mut Option<usize>) -> bool {
     let Some(bytes) = *left else {
         text.clear();
@@ -130,7 +130,7 @@ mod tests {
         }
     }
 
-    /// What is structured says the same as the text, so it goes where the text is cut.
+    /// Structured content repeats the text, so it is removed if the text is cut.
     #[test]
     fn a_result_that_is_cut_is_no_longer_structured() {
         for (text, stays) in [("12345678", true), ("123456789", false)] {

@@ -79,7 +79,7 @@ impl Truncate {
         edit.text.ends_with(&self.config.marker)
     }
 
-    /// Parts of old results that are to be cut, newest first.
+    /// Parts of old results to cut, newest first.
     ///
     /// Walks back from the newest message that is old and stops at the first result that an earlier
     /// run cut: that run looked at everything before it, and folds are undone newest first. This

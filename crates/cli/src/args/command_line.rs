@@ -1,5 +1,5 @@
-//! The command line as outputs quote it: the part that results depend on, so that two runs that differ only in where
-//! they write quote the same.
+//! The command line as outputs quote it: only the part that results depend on. Two runs that differ in where they write
+//! quote equal lines.
 
 use crate::output::quoted;
 use clap::parser::ValueSource;

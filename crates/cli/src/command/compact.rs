@@ -29,13 +29,13 @@ pub(crate) fn run(args: &Compact) -> Result<(), Error> {
     }
 }
 
-/// What comes of it.
+/// The result of a compaction.
 pub(crate) enum Output {
-    /// What summaries by a model would take: nothing was asked.
+    /// The requests of a dry run: no model was asked.
     Message(String),
-    /// For people: the plan, or a rendering of the view.
+    /// Text for people: the plan, or a rendering of the view.
     Report(String),
-    /// For programs: the session, or the plan as JSON. Notes go beside it.
+    /// Data for programs: the session, or the plan as JSON. Notes go to standard error.
     Data { text: String, notes: Vec<String> },
 }
 
@@ -151,7 +151,7 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
     Ok(Output::Data { text: outcome.text, notes })
 }
 
-/// What it would have done while the session grew: a stored session is one moment of it.
+/// A hint at what the strategy would have done while the session grew, since a stored session is a single moment.
 fn on_the_way(session: &Session, strategy: &Arc<Strategy>, options: &ReplayOptions) -> String {
     let (_, reports) = replayed(session, strategy, options);
     match reports.iter().filter(|report| report.outcome.changed()).count() {

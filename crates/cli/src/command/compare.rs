@@ -11,7 +11,7 @@ use foldback_replay::{Comparison, Corpus, Preset, Reporting, Run, Store};
 use foldback_report::number::grouped;
 use foldback_report::{first, json, rows, table};
 
-/// A comparison, and what it was made of.
+/// A comparison and its inputs.
 pub(crate) struct Computed {
     pub(crate) comparison: Comparison,
     pub(crate) store: Store,
@@ -112,7 +112,7 @@ fn idle(comparison: &Comparison, at: usize) -> String {
     }
 }
 
-/// The first screen, or everything; `named` says whether presets were named, `others` what else there is.
+/// The first screen, or everything. `named` says whether presets were named; `others` are the presets not compared.
 fn text(comparison: &Comparison, args: &Compare, named: bool, others: Option<&str>) -> String {
     if args.full {
         let more = others.map(|others| format!("more systems: {others}\n")).unwrap_or_default();
@@ -123,8 +123,8 @@ fn text(comparison: &Comparison, args: &Compare, named: bool, others: Option<&st
     first::screen(comparison, output::width(), commands)
 }
 
-/// What filters report on their own work, such as the hit rate of a cache. It depends on the schedule, so it
-/// is not part of the result.
+/// Reports of filters on their own work, such as the hit rate of a cache. They depend on the schedule, so they are not
+/// part of the result.
 fn tell_statistics(presets: &[Preset]) {
     for preset in presets {
         let filter = preset.strategy.filter.as_ref();

@@ -47,7 +47,7 @@ impl Found {
         }
     }
 
-    /// What is printed.
+    /// The printed text.
     pub(crate) fn text(&self, width: Width) -> String {
         if !self.one_by_one {
             return inspect::list(&self.sessions, &self.skipped, output::is_verbose(), width);

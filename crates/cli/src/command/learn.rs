@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Learn) -> Result<(), Error> {
     Ok(())
 }
 
-/// What was fitted, and how well it orders what it has not seen.
+/// The fitted weights, and how well they order examples that they were not fitted to.
 fn note(learned: &Learned) -> String {
     let mut out = format!(
         "fitted to {} sessions of {} repositories or tasks; on those that a fit has not seen:",

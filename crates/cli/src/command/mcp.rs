@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Mcp) -> Result<(), Error> {
     served.map(|_| ()).map_err(Error::Usage)
 }
 
-/// What may be read, as it is without links.
+/// The places that may be read, links resolved.
 fn roots(args: &Mcp) -> Result<Vec<PathBuf>, Error> {
     let paths = match args.paths.is_empty() {
         true => input::discovered()?,
@@ -59,7 +59,7 @@ fn roots(args: &Mcp) -> Result<Vec<PathBuf>, Error> {
     paths.iter().map(|path| resolved(path)).collect()
 }
 
-/// A file or a folder, as it is without links. A read of anything else may never end.
+/// A file or a folder, links resolved. Reading anything else may never end.
 fn resolved(path: &Path) -> Result<PathBuf, Error> {
     let fail = |error| Error::File { path: path.to_owned(), error };
     let found = path.canonicalize().map_err(fail)?;
@@ -259,7 +259,7 @@ impl ServerHandler for Sessions {
     }
 }
 
-/// A page of what a tool says, or why it can't. Requests that come meanwhile are not kept waiting.
+/// A page of a tool's answer, or its error. Other requests do not wait for it.
 async fn answer(
     offset: Option<usize>,
     work: impl FnOnce() -> Result<String, Error> + Send + 'static,
@@ -332,7 +332,7 @@ fn parsed(name: &str, options: &[String], paths: &[PathBuf]) -> Result<Command, 
     Ok(args.command)
 }
 
-/// What a command prints.
+/// The output of a command.
 fn run_command(name: &str, options: &[String], paths: &[PathBuf]) -> Result<String, Error> {
     let width = output::width();
     match parsed(name, options, paths)? {

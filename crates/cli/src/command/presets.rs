@@ -78,7 +78,7 @@ fn list(registry: &Registry) -> Result<String, Error> {
     Ok(out)
 }
 
-/// A preset as programs choose by.
+/// A preset with the fields that programs choose by.
 #[derive(Serialize)]
 struct Line<'a> {
     preset: &'a str,
@@ -86,7 +86,7 @@ struct Line<'a> {
     family: &'a str,
     group: &'a str,
     kind: Kind,
-    /// Whether it can be run by itself. What is made for each recording is only compared.
+    /// Whether the preset can be run by itself. Controls that are made for each recording can only be compared.
     runs: bool,
     description: &'a str,
     reproduces: &'a str,

@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
     served.map_err(|error: ServeError| usage(&error))
 }
 
-/// The limits of a model, the same as in a comparison.
+/// The limits of a model, found as in a comparison.
 fn limits_of(setup: Setup, strategy: Arc<Strategy>) -> LimitsOf {
     Arc::new(move |model| {
         let model = setup.model.as_deref().or(strategy.model.as_deref()).or(model);
@@ -97,16 +97,16 @@ fn limits_of(setup: Setup, strategy: Arc<Strategy>) -> LimitsOf {
     })
 }
 
-/// The prices of a model: of the command line's where one is given, as in a comparison.
+/// The prices of a model, or of the model of the command line, found as in a comparison.
 fn prices(setup: &Setup) -> TermsOf {
     let terms = terms_of(setup.models.clone(), setup.regimes.clone());
     let given = setup.model.clone();
     Arc::new(move |dialect, model, hour| terms(dialect, given.as_deref().or(model), hour))
 }
 
-/// Signals to stop: Ctrl-C, or that of a supervisor.
+/// Signals to stop: Ctrl-C, or a supervisor's.
 struct Signals {
-    /// `None` where the system has none.
+    /// `None` if the system has no such signal.
     #[cfg(unix)]
     terminate: Option<tokio::signal::unix::Signal>,
 }
@@ -122,7 +122,7 @@ impl Signals {
         }
     }
 
-    /// The next of them.
+    /// Waits for the next signal.
     async fn next(&mut self) {
         let interrupted = async {
             // Without signals it runs until it is killed.

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How the file of a snapshot ends.
+/// The ending of a snapshot's file name.
 const ENDING: &str = "snapshot.txt";
 
 pub(crate) fn run(args: &Snapshot) -> Result<(), Error> {
@@ -88,7 +88,7 @@ fn name(path: &Path, several: Option<&Session>, strategy: &Strategy) -> String {
     format!("{}{id}.{}.{ENDING}", safe(&stem(path)), safe(&strategy.name))
 }
 
-/// What a snapshot says; nothing where there is none.
+/// The text of a snapshot; `None` if there is none.
 fn kept(path: &Path) -> Result<Option<String>, Error> {
     match std::fs::read_to_string(path) {
         // Git may have given it the line ends of another system.

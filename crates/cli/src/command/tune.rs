@@ -129,14 +129,14 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// What runs configurations on it.
+    /// Runs configurations on the corpus.
     pub(super) fn bench<'a>(&'a self, progress: &'a (dyn Fn() + Sync)) -> Bench<'a> {
         let Self { corpus, setup, reporting, controls, store, strict } = self;
         let run = Run { store, progress, strict: *strict };
         Bench { corpus, setup, reporting, controls, run }
     }
 
-    /// Shows how far that is.
+    /// Shows the progress.
     pub(super) fn progress(&self, candidates: &[Candidate]) -> Progress {
         let (files, controls) = (self.corpus.sources.len(), self.controls.len());
         // Three in five sessions under all of them, the others under the front.

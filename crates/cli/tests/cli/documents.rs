@@ -38,41 +38,6 @@ fn pandas(sums: &[(String, Vec<u64>)]) -> String {
     out
 }
 
-/// As polars prints it.
-fn polars(sums: &[(String, Vec<u64>)]) -> String {
-    let mut table: Vec<Vec<String>> = [["preset"].as_slice(), &COLUMNS]
-        .concat()
-        .iter()
-        .map(|name| vec![(*name).to_owned(), "---".to_owned(), "i64".to_owned()])
-        .collect();
-    "str".clone_into(&mut table[0][2]);
-    for (preset, sum) in sums {
-        table[0].push(preset.clone());
-        for (column, value) in table[1..].iter_mut().zip(sum) {
-            column.push(value.to_string());
-        }
-    }
-    let widths: Vec<usize> =
-        table.iter().map(|column| column.iter().map(String::len).max().unwrap()).collect();
-    let rule = |left: char, line: &str, middle: char, right: char| {
-        let lines: Vec<String> = widths.iter().map(|width| line.repeat(width + 2)).collect();
-        format!("    {left}{}{right}\n", lines.join(&middle.to_string()))
-    };
-    let row = |at: usize| {
-        let cells = table.iter().zip(&widths).map(|(column, width)| {
-            let cell = &column[at];
-            format!(" {cell:width$} ")
-        });
-        format!("    │{}│\n", cells.collect::<Vec<_>>().join("┆"))
-    };
-    let mut out = format!("    shape: ({}, {})\n", sums.len(), table.len());
-    out += &rule('┌', "─", '┬', '┐');
-    out.extend((0..3).map(row));
-    out += &rule('╞', "═", '╪', '╡');
-    out.extend((3..sums.len() + 3).map(row));
-    out + &rule('└', "─", '┴', '┘')
-}
-
 /// The shares that pandas prints for the exam.
 fn shares(rows: &[Value]) -> String {
     let columns = ["frr_obs_far_kept", "frr_obs_far_needed"];
@@ -120,8 +85,6 @@ fn the_page_on_rows_shows_what_rows_give() {
         let same = "\nFor the other two formats, replace the second line; the result is the same:";
         let sum = "\"rereads\"]].sum())\n```\n\n";
         let page = with(page, sum, same, &pandas(&sums));
-        let grouped = "\"rereads\")))\n```\n\n";
-        let page = with(&page, grouped, same, &polars(&sums));
         let ratio = "exam.frr_obs_far_needed)\n```\n\n";
         with(&page, ratio, "\nCalls of one session depend", &shares(&rows))
     });

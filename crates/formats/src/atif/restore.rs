@@ -67,8 +67,7 @@ impl Rest {
 }
 
 /// What to add to a document that `plain` was read from; `home` tells which step and place holds a message
-/// of the session. `None` where the view is not the session as it was recorded: what a strategy made of it
-/// is told by steps.
+/// of the session. `None` if a strategy changed the view: then the steps tell what it made.
 pub(super) fn difference(
     view: &View<'_>,
     plain: &Session,
@@ -182,8 +181,8 @@ fn json(message: &Message) -> Option<Value> {
     serde_json::to_value(message).ok()
 }
 
-/// Gives a message the places of the one that it was made from: by number where the parts are the same, else
-/// by what they show.
+/// Gives a message the places of the message that it was made from: by number if the parts are equal, else by what
+/// they show.
 fn place(message: &mut Message, plain: &Message) {
     message.record = plain.record;
     let same = message.parts.len() == plain.parts.len();
@@ -232,7 +231,7 @@ fn compare(before: &Value, after: &Value, at: &mut String, out: &mut Vec<Change>
     }
 }
 
-/// Does what [`compare`] listed; `None` where it does not fit.
+/// Makes the changes that [`compare`] listed; `None` if they do not fit.
 fn change(value: &mut Value, changes: &[Change]) -> Option<()> {
     for change in changes {
         let pointer = change.first()?.as_str()?;

@@ -130,7 +130,7 @@ pub(super) fn is_summarization(step: &Value) -> bool {
         .any(|id| id.contains("-summarization-"))
 }
 
-/// Whether a step says that what stands before it is no longer sent, or not as it stands.
+/// Whether a step says that earlier steps are no longer sent, or sent changed.
 pub(super) fn changes_context(step: &Value) -> bool {
     step.pointer("/extra/context_management").filter(|managed| managed.is_object()).is_some_and(
         |managed| {

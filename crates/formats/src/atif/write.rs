@@ -39,7 +39,7 @@ pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<Stri
 struct Fold {
     /// How many messages of the view replace everything before `tail`; `None` if nothing does.
     head: Option<usize>,
-    /// The first stored message from which on the view shows the history as it is, edits aside.
+    /// The first stored message from which on the view shows the whole history, edits aside.
     tail: usize,
 }
 
@@ -79,7 +79,7 @@ fn fold(view: &View<'_>) -> Fold {
     }
 }
 
-/// The edits over what is still shown where it stands.
+/// The edits over messages that are still shown in place.
 fn edits<'a>(view: &View<'a>, tail: usize) -> Vec<(PartPos, &'a PartEdit)> {
     view.sent
         .iter()
@@ -302,7 +302,7 @@ fn document(view: &View<'_>, pieces: &[Piece], losses: &mut Vec<String>) -> Stri
     format!("{document:#}\n")
 }
 
-/// The document with what makes a recorded session come back as it was.
+/// The document with the additions that restore a recorded session exactly.
 fn with_restore(view: &View<'_>, text: String, steps: &Steps) -> String {
     let plain = read::read(&text).unwrap_or_default();
     let restore = plain.first().and_then(|plain| {

@@ -64,7 +64,7 @@ impl Envelope<'_> {
         line
     }
 
-    /// The line of a message from another format, none where nothing of it has a place; that goes to `losses`.
+    /// The line of a message from another format; `None` if nothing of it has a place. What is lost goes to `losses`.
     pub(super) fn message(
         &self,
         ids: &Ids<'_>,

@@ -1,4 +1,4 @@
-//! The lines of a file, parsed once and without what was stored twice.
+//! The lines of a file, parsed once, without duplicates.
 
 use crate::builder::unknown_types;
 use crate::prelude::*;
@@ -75,7 +75,7 @@ pub(super) struct Line {
     /// What is printed (`--output-format stream-json`) has the session's id under this name.
     #[serde(rename = "session_id")]
     printed_session_id: Option<String>,
-    /// In what is printed: the call that started the subagent.
+    /// In printed streams: the call that started the subagent.
     #[serde(rename = "parent_tool_use_id")]
     parent_tool_use_id: Option<String>,
     pub cwd: Option<String>,
@@ -185,7 +185,7 @@ pub(super) struct Lines {
 
 /// Parses the lines of a file.
 ///
-/// A line is the same line when it has the same `uuid`, whatever else differs: a resumed session
+/// Lines with equal `uuid` are one line, whatever else differs: a resumed session
 /// appends old lines again under new parents.
 pub(super) fn parse(source: &Source) -> Lines {
     let mut found = Vec::new();

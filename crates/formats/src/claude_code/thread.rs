@@ -60,7 +60,7 @@ pub(super) fn split(lines: &[Line], by_uuid: &HashMap<&str, usize>) -> Vec<Threa
 }
 
 /// The id of the nearest line up the sidechain that names its agent, or of the line that the sidechain begins with.
-/// `begins` has that line by line, as far as it is known.
+/// `begins` has it by line, if it is known.
 fn sidechain_key(
     lines: &[Line],
     by_uuid: &HashMap<&str, usize>,
@@ -90,7 +90,7 @@ fn sidechain_key(
 /// at one and the same line, and both go on with a prompt. Forks of any other kind (parallel results,
 /// progress, hooks) belong to the conversation.
 ///
-/// `parent_of` gives the parent of a line where that is in the same conversation.
+/// `parent_of` gives the parent of a line if it is in the same conversation.
 fn abandoned(
     lines: &[Line],
     parent_of: impl Fn(usize) -> Option<usize>,

@@ -18,7 +18,7 @@ fn element(pointer: &str) -> Option<&str> {
     Some(&pointer[..pointer.len() - rest])
 }
 
-/// Ids of new lines: the same each time, and none twice in a file.
+/// Ids of new lines: deterministic, and unique in a file.
 pub(super) struct Ids<'a> {
     session: &'a str,
 }
@@ -146,7 +146,7 @@ impl<'a> Patch<'a> {
         Ok(rebuild(&self.view.session.source, &items))
     }
 
-    /// Hangs a line whose parent is gone, or that follows something new, on what stands before it.
+    /// Attaches a line whose parent is gone, or that follows a new line, to the line before it.
     fn relink(&mut self, record: u32, hook: &mut Option<String>) {
         let Some(line) = self.lines.get(&record) else {
             return;

@@ -338,7 +338,7 @@ fn prompts(session: &Session) -> Facts<'_> {
     found
 }
 
-/// Tools by name, where the definitions are in a known shape.
+/// Tools by name, if the definitions are in a known shape.
 fn tools(session: &Session) -> Facts<'_> {
     segments(session, |kind| *kind == SegmentKind::Tools)
         .into_iter()

@@ -1,4 +1,4 @@
-//! A session in another format, and what that format has no place for.
+//! A session in another format, and the parts that the format has no place for.
 //!
 //! Losses are not declared by the writers but detected: the text that was written is read again, and
 //! what the session had and the one that came back has not is a loss ([`losses`]). Even an unforeseen
@@ -51,7 +51,7 @@ pub struct Converted {
     pub text: String,
     /// What is not in it, the weightiest first.
     pub losses: Vec<Loss>,
-    /// The rules of its provider that what was written breaks.
+    /// The provider rules that the written file breaks.
     pub breaks: Vec<Violation>,
 }
 
@@ -67,7 +67,7 @@ pub fn writable() -> impl Iterator<Item = &'static Format> {
 /// # Errors
 ///
 /// [`WriteError::ReadOnly`] for a format without a writer, [`WriteError::Several`] for more sessions than a
-/// file of it holds, [`WriteError::Unreadable`] where the reader refuses what was written, and whatever
+/// file of it holds, [`WriteError::Unreadable`] if the reader refuses the written file, and whatever
 /// the writer says.
 pub fn convert(sessions: &[Session], to: &Format) -> Result<Converted, WriteError> {
     if sessions.len() > 1 && !to.many {

@@ -50,7 +50,7 @@ struct Header<'a> {
     limits: Limits,
     #[serde(default)]
     frame: Cow<'a, Frame>,
-    /// Messages and calls as the first format counts them, where that differs.
+    /// Messages and calls as the first format counts them, if its counts differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     recorded: Option<Recorded>,
     /// Absent for a session that was not read from a file.
@@ -84,7 +84,7 @@ enum Line<'a> {
     Boundary(Cow<'a, Boundary>),
     /// What an importer could not use.
     Warning(Cow<'a, Warning>),
-    /// What was sent, where that is not the whole history in order. Reading leaves it aside.
+    /// What was sent, if that is not the whole history in order. Reading ignores it.
     View(Vec<Sent<'a>>),
 }
 

@@ -80,7 +80,7 @@ pub(super) struct Recording {
 ///
 /// # Errors
 ///
-/// [`ReadError::Malformed`] where it is neither, [`ReadError::NoMessages`] where no message is left.
+/// [`ReadError::Malformed`] if the text is neither, [`ReadError::NoMessages`] if no message is left.
 pub(super) fn recording(text: &str) -> Result<Recording, ReadError> {
     match value::document(text) {
         Ok(root) if root["messages"].is_array() => {

@@ -265,7 +265,7 @@ fn part(raw: &Value, at: &str) -> Option<Part> {
     gemini::media(raw).map(|media| file(media).at(at))
 }
 
-/// Reasoning: what is marked as thought. The mark of a call is the call's.
+/// Reasoning: parts that are marked as thought. The mark of a call belongs to the call.
 fn is_thought(raw: &Value) -> bool {
     value::flag(raw, "thought") && raw.get("functionCall").is_none()
 }
@@ -278,7 +278,7 @@ fn shown(response: &Value) -> (String, String, bool) {
     found.unwrap_or_else(|| (response.to_string(), String::new(), false))
 }
 
-/// What a call brought back; nothing where it never ran to an end. A list of results may hold those of other calls, too.
+/// The results of a call; empty if it never ended. A list of results may hold those of other calls, too.
 fn answered(call: &Value, id: &str, at: &str) -> Option<Part> {
     let raw = call.get("result").filter(|result| !result.is_null())?;
     let of = |part: &Value| part.get("functionResponse").and_then(|said| value::string(said, "id"));

@@ -9,7 +9,7 @@ use crate::prelude::*;
 use std::io::Cursor;
 use zip::{CompressionMethod, ZipArchive};
 
-/// Reads an archive; `None` where it is some other ZIP file.
+/// Reads an archive; `None` if it is some other ZIP file.
 pub(super) fn read(bytes: &[u8]) -> Attempt {
     match limit::largest() {
         Ok(largest) => read_within(bytes, largest),
@@ -17,7 +17,7 @@ pub(super) fn read(bytes: &[u8]) -> Attempt {
     }
 }
 
-/// The same, with all members together at most `left` bytes.
+/// Reads an archive whose members have at most `left` bytes together.
 fn read_within(bytes: &[u8], mut left: u64) -> Attempt {
     let most = left / limit::MEMBER;
     let mut archive = match ZipArchive::new(Cursor::new(bytes)) {

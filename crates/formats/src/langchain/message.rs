@@ -9,7 +9,7 @@ pub(super) struct Fields<'a> {
     pub(super) at: &'static str,
 }
 
-/// Takes a message out of its envelope; `None` where it is in none that is known.
+/// Takes a message out of its envelope; `None` if the envelope is not known.
 pub(super) fn unpack(raw: &Value) -> Option<Fields<'_>> {
     let (fields, at) = if raw.get("lc").is_some() {
         (raw.get("kwargs")?, "/kwargs")

@@ -94,7 +94,7 @@ pub(super) fn tool(part: &Value, call_id: String, pointer: &str) -> (ToolCall, T
     (call, result, format!("{pointer}/state/{member}"))
 }
 
-/// A file part; none for plain text and directories, which OpenCode has expanded into text parts
+/// A file part; `None` for plain text and directories, which OpenCode has expanded into text parts
 /// beside them and does not send.
 pub(super) fn file(part: &Value) -> Option<Part> {
     let media = media(part);
@@ -139,7 +139,7 @@ const COUNTS: Counts = Counts {
     ..Counts::NONE
 };
 
-/// The tokens of a step or a message; none where nothing was counted. Older versions count reasoning in
+/// The tokens of a step or a message; `None` if nothing was counted. Older versions count reasoning in
 /// `output` as well; the total, if there is one, tells.
 pub(super) fn usage(of: Option<&Value>) -> Option<Usage> {
     let mut usage = COUNTS.usage(of?.get("tokens")?);

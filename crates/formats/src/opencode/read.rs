@@ -236,7 +236,7 @@ impl Reader {
         (Part::new(PartKind::Call(call)).at(format!("{pointer}/state/input")), message)
     }
 
-    /// A part that user and assistant messages have in common; parts without model text give none.
+    /// A part that user and assistant messages have in common; `None` for parts without model text.
     fn common_part(&mut self, record: u32, part: &Value, pointer: &str) -> Option<Part> {
         match value::text(part, "type") {
             Some("text") => Some(

@@ -24,7 +24,7 @@ pub(super) struct Stream {
 ///
 /// # Errors
 ///
-/// [`ReadError::Malformed`] where it is neither events nor instances.
+/// [`ReadError::Malformed`] if the text holds neither events nor instances.
 pub(super) fn streams(text: &str) -> Result<Vec<Stream>, ReadError> {
     match value::document(text) {
         Ok(root) if value::text(&root, "kind").is_none() => {
@@ -87,7 +87,7 @@ fn document(text: &str, mut root: Value) -> Result<Stream, ReadError> {
     })
 }
 
-/// One instance a line, or one event a line.
+/// A file with one instance, or one event, a line.
 fn lines(text: &str) -> Option<Vec<Stream>> {
     let source = Source::lines(text);
     let mut warnings = Vec::new();

@@ -14,9 +14,9 @@ struct Held {
 pub(super) enum Relation {
     /// It is the context so far and more; the results at these places show something else now.
     Continues(Vec<usize>),
-    /// It is what was sent before: a call made twice.
+    /// A repetition of an earlier request: a call made twice.
     Repeats,
-    /// It comes from the same agent and is not the context so far.
+    /// A request of the agent with another context.
     Replaces,
     /// It has nothing to do with it.
     None,
@@ -49,7 +49,7 @@ impl<'a> Request<'a> {
 /// A conversation so far.
 pub(super) struct Chain {
     out: SessionBuilder,
-    /// What the latest request sent and what was answered.
+    /// The latest request and its answer.
     context: Vec<Held>,
     /// Names of the agent and the conversation, the span around the calls, and the instructions.
     agent: Option<String>,
@@ -139,8 +139,8 @@ impl Chain {
         self.answer(&request);
     }
 
-    /// Adds a request whose context is another one. What it keeps of the chain stays where it is; what
-    /// stands before or among that is what a compaction wrote, what follows it is new.
+    /// Adds a request whose context differs from the chain. Messages that it keeps stay in place. Other messages before
+    /// or among them were written by a compaction; messages after them are new.
     pub(super) fn replace(&mut self, request: Request<'_>) {
         let mut before: Vec<Option<Held>> =
             std::mem::take(&mut self.context).into_iter().map(Some).collect();
@@ -198,7 +198,7 @@ impl Chain {
         self.context.push(Held { unit, message: self.out.messages.len() - 1 });
     }
 
-    /// Adds the answer of a request: the first choice, where the span has it.
+    /// Adds the answer of a request: the first choice, if the span has it.
     fn answer(&mut self, request: &Request<'_>) {
         let span = request.span;
         let output = span.json(&["gen_ai.output.messages"]).unwrap_or_default();

@@ -22,7 +22,7 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// An attribute with its JSON text parsed, where it is one or a list of such.
+    /// An attribute. JSON text, or a list of such texts, is parsed.
     pub(super) fn json(&self, names: &[&str]) -> Option<Value> {
         let found = names.iter().find_map(|name| self.attributes.get(*name))?;
         Some(parsed(found))
@@ -66,7 +66,7 @@ pub(super) struct Found {
     pub(super) spans: Vec<Span>,
     /// Spans of calls whose content was not recorded, which is the default of most instrumentations.
     pub(super) without_content: usize,
-    /// Offsets of what is not JSON.
+    /// Offsets of text that is not JSON.
     pub(super) damaged: Vec<usize>,
 }
 

@@ -177,7 +177,7 @@ impl Reader {
         }
     }
 
-    /// Usage of a request that is not of the conversation, where it was recorded.
+    /// Counts the usage of a request outside the conversation, if it was recorded.
     fn spent(&mut self, usage: &Value) {
         if let Some(usage) = COUNTS.any(usage) {
             self.apart = (self.apart.0 + 1, self.apart.1 + usage.total_tokens());
@@ -357,7 +357,7 @@ impl Reader {
 struct Content<'a> {
     raw: &'a Value,
     pointer: &'a str,
-    /// The record, where it is not that of the entry.
+    /// The record, if it differs from the entry's.
     record: Option<u32>,
 }
 

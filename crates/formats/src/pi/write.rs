@@ -13,7 +13,7 @@ use crate::time::stamp;
 /// An entry holds one message, so nothing is ever taken out of one.
 const RULES: Rules = Rules { edited: generate::edited, element: |_| None };
 
-/// Short ids as pi makes them, the same each time and none twice.
+/// Short ids as pi makes them, deterministic and unique.
 struct NewIds {
     session: String,
     ids: Ids,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Version of the files and of their names. Goes up whenever either changes.
 const FORMAT: u32 = 1;
 
-/// A text as its lines, so that a person can read it and a change shows where it is.
+/// A text as lines, so that a person can read it and a diff shows the changed ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 struct Lines(Vec<String>);
@@ -31,8 +31,8 @@ struct Said {
 
 /// Everything that an answer depends on.
 ///
-/// Where the model is served (`base_url`), under which key and how long it may take are no part of it:
-/// what was recorded on one machine is to be replayed on another, where nothing is served at all.
+/// The address (`base_url`), the key and the time limit are not part of it: a recording of one machine is replayed on
+/// others, where no model is served.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RecordedRequest {
@@ -102,15 +102,14 @@ pub(crate) fn name(request: &CompletionRequest) -> String {
     RecordedRequest::of(request).name()
 }
 
-/// Whether a failure is due to the request rather than to the moment, so that it would
-/// recur and its handling must be replayed: too large, refused for its content, more
-/// output than there may be.
+/// Whether a failure is due to the request and would recur, so that its handling must be replayed: the request is too
+/// large or refused for its content, or the output is too long.
 pub(crate) fn lasting(kind: ErrorKind) -> bool {
     kind.is_overflow() || matches!(kind, ErrorKind::ContentRefused | ErrorKind::OutputLimit)
 }
 
 impl Entry {
-    /// What is to be recorded of an answer; `None` for a failure that passes.
+    /// The record of an answer; `None` for a temporary failure.
     pub(crate) fn of(
         request: &CompletionRequest,
         answer: &Result<Completion, ProviderError>,
@@ -133,7 +132,7 @@ impl Entry {
         serde_json::to_string_pretty(self).map(|text| text + "\n")
     }
 
-    /// Reads a file's text. The error says where it is wrong.
+    /// Reads a file's text. An error names the place.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         let mut json = serde_json::Deserializer::from_str(text);
         let entry: Self = serde_path_to_error::deserialize(&mut json)
@@ -142,12 +141,12 @@ impl Entry {
         Ok(entry)
     }
 
-    /// The name that its request gives.
+    /// The name that follows from its request.
     pub(crate) fn name(&self) -> String {
         self.request.name()
     }
 
-    /// What was answered.
+    /// The recorded answer.
     pub(crate) fn answer(self) -> Result<Completion, ProviderError> {
         match self.outcome {
             Outcome::Answer(given) => Ok(Completion {

@@ -17,16 +17,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Where answers are.
+/// The folder of answers, if any.
 #[derive(Debug)]
 enum Place {
     Folder(PathBuf),
-    /// By name, for as long as the cassette lives.
+    /// Answers by name, as long as the cassette lives.
     Memory(Mutex<BTreeMap<String, Entry>>),
 }
 
 impl Place {
-    /// The file of a name; without a folder, only what it would be called.
+    /// The file of a name; without a folder, only its file name.
     fn file(&self, name: &str) -> PathBuf {
         let file = format!("{name}.json");
         match self {
@@ -36,17 +36,16 @@ impl Place {
     }
 }
 
-/// Answers from a folder, and where they are missing from a model, whose answers are put there.
+/// Answers from a folder. Missing ones come from a model and are put there.
 ///
-/// Recorded are answers, and errors that belong to the request and not to the moment (too large,
-/// content refused, more output than there may be): what a summarizer does about them has to be
-/// replayed too. Rate limits, outages and missing keys are never recorded.
+/// It records answers, and errors that are due to the request (too large, content refused, output too long), because
+/// their handling must be replayed, too. Rate limits, outages and missing keys are never recorded.
 #[derive(Debug)]
 pub struct Cassette {
     place: Place,
     /// The model to ask if nothing is recorded; `None` if no request may be sent.
     model: Option<Arc<dyn Model>>,
-    /// Requests that are under way, so that of two equal ones only the first is sent.
+    /// Running requests, so that only the first of two equal ones is sent.
     under_way: Mutex<BTreeMap<String, Arc<tokio::sync::Mutex<()>>>>,
     replayed: AtomicU64,
     recorded: AtomicU64,
@@ -60,7 +59,7 @@ impl Cassette {
     }
 
     /// Replays what is recorded in `folder`, asks `model` for the rest and records its answers. The
-    /// folder is made with the first of them.
+    /// folder is made with the first answer.
     pub fn record(folder: impl Into<PathBuf>, model: Arc<dyn Model>) -> Self {
         Self::new(Place::Folder(folder.into()), Some(model))
     }
@@ -184,7 +183,7 @@ fn missing(file: &Path, request: &CompletionRequest) -> ProviderError {
     ))
 }
 
-/// Any defect of a recording means that there is no recorded answer, and a retry would not help.
+/// A damaged recording counts as no recorded answer. A retry would not help.
 fn unusable(message: String) -> ProviderError {
     ProviderError::new(ErrorKind::NotRecorded, message)
 }

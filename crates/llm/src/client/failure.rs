@@ -24,7 +24,7 @@ pub(crate) struct Failures<'c> {
 }
 
 impl Failures<'_> {
-    /// A body that came with status 200 and is no answer: an error of a gateway, another protocol.
+    /// A body with status 200 that is no answer: an error of a gateway, or another protocol.
     pub(crate) fn body(&self, body: &Value) -> Option<ProviderError> {
         let error = match wrong(self.target.protocol, body)? {
             Wrong::Error => self.classified(200, &body.to_string()),
@@ -38,7 +38,7 @@ impl Failures<'_> {
         self.scrubbed(self.broken(error))
     }
 
-    /// A body that came with status 200 and is no JSON.
+    /// A body with status 200 that is not JSON.
     pub(crate) fn unreadable(
         &self,
         headers: &HeaderMap,
@@ -59,7 +59,7 @@ impl Failures<'_> {
         self.scrubbed(ProviderError::new(ErrorKind::Decode, problem))
     }
 
-    /// An answer of more bytes than are read.
+    /// An answer that is longer than the limit.
     pub(crate) fn too_long(&self, largest: u64) -> ProviderError {
         let at = self.target.shown();
         let problem = format!(
@@ -68,7 +68,7 @@ impl Failures<'_> {
         ProviderError::new(ErrorKind::Decode, problem)
     }
 
-    /// No whole answer within the time that was allowed.
+    /// No complete answer within the time limit.
     pub(crate) fn late(&self, timeout: Duration) -> ProviderError {
         ProviderError::new(
             ErrorKind::Timeout,
@@ -79,14 +79,14 @@ impl Failures<'_> {
         )
     }
 
-    /// The error without the key, and not longer than need be.
+    /// The error without the key, cut.
     fn scrubbed(&self, mut error: ProviderError) -> ProviderError {
         error.message = shortened(&self.target.scrub(&error.message));
         error.code = error.code.map(|code| self.target.scrub(&code));
         error
     }
 
-    /// A request that got no whole answer.
+    /// A request that got no complete answer.
     fn broken(&self, error: reqwest::Error) -> ProviderError {
         let error = error.without_url();
         let mut text = error.to_string();

@@ -1,4 +1,4 @@
-//! Which protocols are spoken, and what an endpoint needs before anything can be sent to it.
+//! The supported protocols, and what an endpoint needs before anything can be sent to it.
 
 use super::speech::Speech;
 use crate::keys::{Key, Keys};
@@ -10,11 +10,11 @@ use reqwest::Url;
 pub(crate) struct Protocol {
     /// Name in `provider`.
     pub(crate) name: &'static str,
-    /// What it is on the wire.
+    /// The protocol on the wire.
     pub(crate) speech: Speech,
-    /// The provider's own address, where there is one.
+    /// The provider's own address, if it has one.
     base: Option<&'static str>,
-    /// The variable that usually holds the key; `None` where a key is not usual.
+    /// The variable that usually holds the key; `None` if a key is not usual.
     variable: Option<&'static str>,
 }
 
@@ -51,7 +51,7 @@ const PROTOCOLS: [Protocol; 5] = [
 #[derive(Debug)]
 pub(crate) struct Target {
     pub(crate) protocol: &'static Protocol,
-    /// Ends with a slash.
+    /// The address, with a slash at the end.
     pub(crate) base: Url,
     pub(crate) key: Option<Key>,
 }
@@ -82,12 +82,12 @@ impl Target {
         }
     }
 
-    /// Whose errors these are; `None` where any provider may be behind the protocol.
+    /// The provider whose errors these are; `None` if any provider may be behind the protocol.
     pub(crate) fn known_as(&self) -> Option<&'static str> {
         self.protocol.base.map(|_| self.protocol.name)
     }
 
-    /// The address as it may be shown: the query may hold what is nobody's business.
+    /// The address for messages, without its query, which may hold secrets.
     pub(crate) fn shown(&self) -> String {
         let mut url = self.base.clone();
         url.set_query(None);

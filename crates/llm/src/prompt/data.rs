@@ -26,15 +26,15 @@ const STYLES: &[&str] = &[
     include_str!("../../prompts/window-compact.toml"),
 ];
 
-/// What is asked for in one style.
+/// The wording of one style.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prompt {
     /// Its name, as [`SummaryRequest::style`](foldback_core::stage::SummaryRequest::style) has it.
     pub style: String,
-    /// What is asked for where there is no earlier summary.
+    /// What is asked for without an earlier summary.
     pub create: String,
-    /// What is asked for if there is one; without it `create` and [`Shared::update`].
+    /// What is asked for with an earlier summary; `create` and [`Shared::update`] if unset.
     pub update: Option<String>,
     /// Lines that an answer must have as headings.
     pub headings: Vec<String>,
@@ -53,7 +53,7 @@ pub struct Shared {
     pub system: String,
     /// Before the record.
     pub record: String,
-    /// Which part of the record it is.
+    /// The number of the record's part.
     pub part: String,
     /// Before the earlier summary.
     pub previous: String,
@@ -61,7 +61,7 @@ pub struct Shared {
     pub update: String,
     /// Before the instructions of a person or a hook.
     pub instructions: String,
-    /// Which headings there must be.
+    /// The headings that are required.
     pub headings: String,
     /// How long the answer may be.
     pub budget: String,
@@ -75,15 +75,15 @@ pub struct Shared {
 pub struct Reminder {
     /// The sentence around the fault.
     pub again: String,
-    /// It had no text.
+    /// The answer had no text.
     pub empty: String,
-    /// It called tools and had no text.
+    /// The answer called tools and had no text.
     pub tools: String,
-    /// It reached the output limit.
+    /// The answer reached the output limit.
     pub cut: String,
     /// Headings are missing.
     pub headings: String,
-    /// It is over its budget.
+    /// The answer is over its budget.
     pub long: String,
 }
 
@@ -96,11 +96,11 @@ pub struct Prompts {
 }
 
 impl Prompts {
-    /// The wording that this crate brings along.
+    /// The wording of this crate.
     ///
     /// # Errors
     ///
-    /// Where an embedded file can't be read, which would be a defect of this crate.
+    /// An embedded file can't be read, which would be a defect of this crate.
     pub fn embedded() -> Result<Self, Invalid> {
         let mut styles = BTreeMap::new();
         for text in STYLES {

@@ -12,14 +12,14 @@ pub use data::{Prompt, Prompts, Reminder, Shared};
 use crate::quote::Fence;
 use std::fmt::Write as _;
 
-/// What a request is made of besides the wording.
+/// The contents of a request besides the wording.
 #[derive(Clone, Copy, Debug)]
 pub struct Material<'a> {
     /// The conversation, [as text](record).
     pub record: &'a str,
-    /// Which part of the record it is, from one, and of how many.
+    /// Number of the record's part, from 1, and the number of parts.
     pub part: Option<(usize, usize)>,
-    /// The summary of what came before the record.
+    /// The summary of the conversation before the record.
     pub previous: Option<&'a str>,
     /// Instructions of a person or a hook.
     pub instructions: &'a [String],
@@ -37,7 +37,7 @@ pub struct Worded {
 }
 
 impl Prompts {
-    /// Words a request of a style.
+    /// Writes a request of a style.
     pub fn word(&self, style: &str, material: &Material<'_>) -> Worded {
         let (prompt, shared) = (self.style(style), self.shared());
         let previous = material.previous.filter(|text| !text.trim().is_empty());
@@ -101,7 +101,7 @@ impl Prompts {
     }
 }
 
-/// Puts values in the place of `{names}`. Only ever applied to wording, never to what was quoted.
+/// Replaces `{names}` by values. It is applied to wording only, never to quoted text.
 pub(crate) fn fill(wording: &str, values: &[(&str, &str)]) -> String {
     let mut out = wording.to_owned();
     for (name, value) in values {

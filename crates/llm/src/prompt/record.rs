@@ -1,8 +1,7 @@
 //! A conversation as text: lines such as `[user]: …`, `[assistant call]: read({"path":"a.rs"})`,
 //! `[tool read]: …`, `[Attached image/png: shot.png]`.
 //!
-//! Who speaks is said by the harness's own words for it, so that what a person asked for can be told from
-//! what a tool brought along. Only the harness begins a line with a bracket: lines of quoted text that
+//! The harness marks who speaks, so that a person's request can be told from a tool's output. Only the harness begins a line with a bracket: lines of quoted text that
 //! begin so are set off by `| `, and names take no more than a part of a line, so that no tool output can
 //! pretend that a person spoke. Files appear by name, never by content, and runs of base64 in any text by
 //! their size.
@@ -14,10 +13,10 @@ use foldback_core::log::{
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Characters that a piece of reasoning keeps: what came of it was said or done afterwards.
+/// Characters that a piece of reasoning keeps. Its results were said or done afterwards.
 const REASONING_MAX: usize = 500;
 
-/// Characters that a part keeps which no importer knows.
+/// Characters that a part of an unknown kind keeps.
 const UNKNOWN_MAX: usize = 500;
 
 /// Characters that a name keeps: of a tool, a file, a part.
@@ -103,8 +102,7 @@ fn attached(media: &Media) -> String {
     }
 }
 
-/// A name on one line, no longer than necessary: the name of a tool or a file may contain more
-/// than a name.
+/// A name on one line, cut: the name of a tool or a file may contain more than a name.
 fn one_line(text: &str) -> String {
     let flat = |c: char| if breaks(c) || c.is_control() { ' ' } else { c };
     let text: String = text.chars().map(flat).collect();
@@ -121,8 +119,7 @@ fn breaks(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Whether a character takes no visible room at the beginning of a line: white space, and what is not
-/// printed at all.
+/// Whether a character is invisible at the beginning of a line: white space, or a character that is not printed.
 fn is_blank(c: char) -> bool {
     c.is_whitespace()
         || c.is_control()
@@ -139,8 +136,7 @@ fn is_blank(c: char) -> bool {
         )
 }
 
-/// The text with every line but the first, which comes after who said it, so that none begins with a
-/// bracket.
+/// The text with all lines but the first changed so that none begins with a bracket. The first follows the speaker's mark.
 fn set_off(text: &str) -> Cow<'_, str> {
     let mut out = String::new();
     let mut copied = 0;

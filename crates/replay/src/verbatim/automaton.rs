@@ -118,8 +118,8 @@ impl Automaton {
         new
     }
 
-    /// The state whose longest stretch is that of `from` and the symbol, which leads to `next` now: that
-    /// one, or one that is split off it.
+    /// The state whose longest stretch is that of `from` plus the symbol. The symbol leads to `next` now: returns `next` if
+    /// its longest stretch has that length, else a new state split off from it.
     fn exactly(&mut self, from: State, symbol: Symbol, next: State) -> State {
         let length = self.node(from).length + 1;
         if self.node(next).length == length {

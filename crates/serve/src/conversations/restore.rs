@@ -1,4 +1,4 @@
-//! Conversations as their journals have them: at a start, and where one comes back that had to go from memory.
+//! Conversations from their journals: at a start, and when a forgotten conversation comes back.
 
 use super::{Conversations, Held, Id, Kept, lock};
 use crate::journals::{self, JournalsError, Named};

@@ -90,7 +90,7 @@ pub struct Breach {
     pub strategy: String,
     /// What is wrong.
     pub what: String,
-    /// The session that shows it, and its window; none where it takes a long one that is always the same.
+    /// The session that breaks the law, and its window; `None` if no single session breaks it.
     pub session: Option<(Session, Limits)>,
 }
 

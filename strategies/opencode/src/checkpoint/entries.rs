@@ -12,7 +12,7 @@ use foldback_core::view::Pos;
 /// Name of the agent that writes summaries.
 const AGENT: &str = "compaction";
 
-/// Stands for a summary that could not be had, where the strategy goes on without.
+/// Stands for a summary that failed, if the strategy goes on without it.
 pub(crate) const NO_SUMMARY: &str =
     "[Earlier messages were removed from the conversation without a summary]";
 

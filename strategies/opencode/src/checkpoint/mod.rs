@@ -43,7 +43,7 @@ struct Selection {
     tail_start: Option<Pos>,
     /// The prompt that is repeated after the summary.
     replay: Option<Pos>,
-    /// The last summary, where it is given apart.
+    /// The last summary, if the summarizer gets it apart.
     previous: Option<String>,
 }
 

@@ -57,7 +57,7 @@ pub(super) struct Rendered {
 }
 
 impl Rendered {
-    /// The result of a call that has none.
+    /// The result of a call without a recorded result.
     pub(super) fn interrupted(call_id: &str, tool: &str) -> Self {
         Self {
             content: Content::ToolResult {

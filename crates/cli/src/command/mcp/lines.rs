@@ -1,7 +1,7 @@
 //! The lines that a client writes, checked before the library of the protocol reads them.
 //!
-//! The library passes over a line that is no JSON and one that is too long, and a client that waits for the answer waits
-//! for ever. Here both are answered as JSON-RPC has it.
+//! The library skips lines that are not JSON or too long, and a client would wait for the answer forever. Here both get the
+//! error that JSON-RPC defines.
 
 use rmcp::RoleServer;
 use rmcp::model::ErrorData;
@@ -24,7 +24,7 @@ const BUFFER: usize = 1 << 16;
 pub(super) struct Lines {
     checked: AsyncRwTransport<RoleServer, DuplexStream, Stdout>,
     refused: Receiver<ErrorData>,
-    /// The answer to a refused line, until it is written: who waits for a message may stop waiting.
+    /// The answer to a refused line, until it is written. The wait for a message may be canceled meanwhile.
     answer: Option<Pin<Box<dyn Future<Output = io::Result<()>> + Send>>>,
 }
 
@@ -72,7 +72,7 @@ impl Transport<RoleServer> for Lines {
     }
 }
 
-/// Sends lines on until there are no more, and says which it refused.
+/// Passes lines on until the last, and reports refused ones.
 async fn check(
     mut lines: impl AsyncBufRead + Unpin,
     mut on: DuplexStream,
@@ -108,14 +108,14 @@ async fn check(
     }
 }
 
-/// Why a line is no JSON. An empty one says nothing.
+/// Why a line is not JSON. An empty line is ignored.
 fn problem(line: &[u8]) -> Option<String> {
     let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line).trim_ascii();
     let parsed = (!line.is_empty()).then(|| serde_json::from_slice::<Value>(line));
     parsed?.err().map(|error| format!("the line is no JSON: {error}"))
 }
 
-/// Reads up to the end of a line, and keeps nothing of it.
+/// Skips the rest of a line.
 async fn skip_line(lines: &mut (impl AsyncBufRead + Unpin)) -> io::Result<()> {
     loop {
         let read = lines.fill_buf().await?;

@@ -149,7 +149,7 @@ impl<'a> Reader<'a> {
         self.out.finish_run()
     }
 
-    /// The first message of the thread, where it follows a line that the file does not hold.
+    /// The first message of the thread, if it follows a line that the file does not hold.
     fn headless(&self) -> Option<&'a Line> {
         let mut members = self.thread.lines.iter().map(|&index| &self.lines[index]);
         let first = members.find(|line| line.is_talk())?;
