@@ -386,12 +386,16 @@ def check_ratios(
     bill_of, base = ours[key], plain[key]
     ratios = {
         "cost_ratio": bill_of.usd / base.usd,
+        "worst_ratio": (bill_of.usd + bill_of.rereads_usd) / base.usd,
         "token_ratio": bill_of.input_tokens / base.input_tokens,
-        "hit_rate": sum(bill_of.read_tokens) / bill_of.input_tokens,
     }
     for metric, ratio in ratios.items():
         theirs = line["metrics"][metric]["value"]
-        found.share(metric, ratio, theirs, DOLLARS, line["preset"])
+        # What the recorders' requests held is not recorded, so what would be read again is not known.
+        if theirs is None and metric == "worst_ratio":
+            continue
+        within = SHARE if metric == "worst_ratio" else DOLLARS
+        found.share(metric, ratio, theirs, within, line["preset"])
 
 
 def check_savings(
@@ -418,11 +422,11 @@ def savings_of(found: Findings, report: dict[str, Any], paid: Paid) -> None:
     for line in report["presets"]:
         if line["preset"] not in paid.by_label or paid.usd == 0:
             continue
-        usd, saving = paid.by_label[line["preset"]], line["saving"]
+        usd, metrics = paid.by_label[line["preset"]], line["metrics"]
         ratio = usd / paid.usd
-        found.share("saved ratio", ratio, saving["ratio"]["value"], DOLLARS, line["preset"])
+        found.share("saved ratio", ratio, metrics["saving_ratio"]["value"], DOLLARS, line["preset"])
         saved = (paid.usd - usd) / paid.sessions
-        told = saving["usd"]["value"]
+        told = metrics["saving_usd"]["value"]
         # Of the base, since what is saved may be next to nothing.
         found.gap("saved", abs(saved - told) / base["usd"], DOLLARS, saved, told, line["preset"])
 

@@ -28,7 +28,6 @@ SHARES = (
     Share("frr_far", 0.02),
     Share("frr_obs_far", 0.02),
     Share("epr", 0.02),
-    Share("verbatim", 0.01),
     Share("verbatim_far", 0.01),
 )
 
@@ -94,7 +93,6 @@ class Needs:
                     rereads.miss(call.number, call.input_tokens, edit.places)
             for piece in self.pieces[call.number] if counts else []:
                 kept = piece.kept(standing)
-                shares.count("verbatim", kept)
                 if piece.far:
                     shares.count("verbatim_far", kept)
         return out, rereads.found

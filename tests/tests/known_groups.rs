@@ -124,7 +124,7 @@ fn what_is_needed_decides_which_order_keeps_more() {
     // It must be the choice that differs, and not the amount.
     for comparison in [&recent, &old] {
         let lines = comparison.presets.iter().skip(1);
-        let sent: Vec<f64> = lines.map(|line| line.input_ratio).collect();
+        let sent: Vec<f64> = lines.map(|line| line.metrics.token_ratio.value.unwrap()).collect();
         println!("tokens sent, of those without compaction: {sent:.3?}");
         let (least, most) =
             (sent.iter().copied().fold(1.0, f64::min), sent.iter().copied().fold(0.0, f64::max));
@@ -156,8 +156,8 @@ fn normalised_retention_is_0_for_chance_and_1_for_foresight() {
         };
         for (at, expected) in [(1, -0.15..=0.15), (2, 0.9..=1.1), (3, oldest)] {
             let line = &comparison.presets[at];
-            println!("{needs:?}: {} in {expected:?}: {:?}", line.preset, line.nfr_obs);
-            let nfr = line.nfr_obs.value.expect("a budget that binds");
+            println!("{needs:?}: {} in {expected:?}: {:?}", line.preset, line.metrics.nfr_obs);
+            let nfr = line.metrics.nfr_obs.value.expect("a budget that binds");
             assert!(expected.contains(&nfr), "{needs:?}: {}: {nfr}", line.preset);
         }
     }
@@ -171,11 +171,11 @@ fn a_budget_that_does_not_bind_tells_nothing_apart() {
     let presets = [preset("none"), example("evict-oldest")];
     let comparison = compared(&corpus, &presets, &setup(5_500, 500));
     let line = &comparison.presets[1];
-    println!("{:?}", line.nfr_obs);
+    println!("{:?}", line.metrics.nfr_obs);
     assert!(line.compactions > 0);
     assert_eq!(line.metrics.frr.value, Some(1.0));
-    assert_eq!(line.nfr_obs.value, None);
-    let why = line.nfr_obs.why.as_deref().expect("a reason");
+    assert_eq!(line.metrics.nfr_obs.value, None);
+    let why = line.metrics.nfr_obs.why.as_deref().expect("a reason");
     assert!(why.starts_with("budget not binding"), "{why}");
 }
 

@@ -5,7 +5,7 @@
 use foldback::Registry;
 use foldback_core::Limits;
 use foldback_core::config::{self, Compiled, Document, Options, compile_preset};
-use foldback_replay::compare::{Gate, Metric, Point, Saving, ranks};
+use foldback_replay::compare::{Gate, Metric, Point, ranks};
 use foldback_replay::stats::SplitMix64;
 use foldback_replay::tune::advice::{Budget, Choice, choose};
 use foldback_replay::tune::{
@@ -205,7 +205,7 @@ fn trial(of: &str, cost: f64, kept: f64, passed: bool) -> Trial {
         of: of.to_owned(),
         settings: Vec::new(),
         tune: Measured {
-            saving: Saving { ratio: metric(cost), ..Saving::default() },
+            saving_ratio: metric(cost),
             frr_obs_far: metric(kept),
             gate: Gate { passed, ..Gate::default() },
             ..Measured::default()

@@ -1,7 +1,10 @@
 //! The columns of a comparison: the name, meaning and content of each, once for the
-//! terminal and the page, which decide how a value is written.
+//! terminal and the page, which decide how a value is written. What a figure is stands in its list
+//! ([`FIGURES`]).
 
-use foldback_replay::compare::{Metric, Place, PresetLine, Primary, Standing};
+use foldback_replay::compare::{
+    FIGURES, Figure, Metric, Place, PresetLine, Primary, Shown, Standing,
+};
 use foldback_replay::{Comparison, Reporting};
 
 /// The content of a cell.
@@ -50,24 +53,6 @@ impl<'a> From<(Value<'a>, Option<String>)> for Cell<'a> {
     }
 }
 
-impl<'a> From<Value<'a>> for Cell<'a> {
-    fn from(value: Value<'a>) -> Self {
-        Self { value, note: None }
-    }
-}
-
-impl<'a> From<&'a Metric> for Cell<'a> {
-    fn from(metric: &'a Metric) -> Self {
-        Value::Metric(metric).into()
-    }
-}
-
-impl From<Option<f64>> for Cell<'_> {
-    fn from(share: Option<f64>) -> Self {
-        Value::Share(share).into()
-    }
-}
-
 /// A preset with what its cells are made of.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'a> {
@@ -83,23 +68,60 @@ impl<'a> std::ops::Deref for Line<'a> {
     }
 }
 
-/// A column of a table of presets.
+/// A column of a table of presets: a figure of the list, or what a figure can't say.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column {
     pub(crate) name: &'static str,
     /// `{primary}`, `{regime}` and `{tokens}` stand for what a comparison is reported by.
     meaning: &'static str,
-    pub(crate) cell: for<'a> fn(Line<'a>) -> Cell<'a>,
+    of: Of,
     /// Whether a terminal has room for it.
     pub(crate) narrow: bool,
 }
 
+#[derive(Clone, Copy, Debug)]
+enum Of {
+    Figure(&'static Figure),
+    Line(for<'a> fn(Line<'a>) -> (Value<'a>, Option<String>)),
+}
+
 impl Column {
+    /// A figure by its name on screens.
+    fn figure(title: &str, narrow: bool) -> Option<Self> {
+        let figure = FIGURES.iter().find(|figure| figure.title == title)?;
+        let Figure { title: name, meaning, .. } = figure;
+        Some(Self { name, meaning, of: Of::Figure(figure), narrow })
+    }
+
+    /// What it says of a preset.
+    pub(crate) fn cell<'a>(&self, line: Line<'a>) -> Cell<'a> {
+        let figure = match self.of {
+            Of::Figure(figure) => figure,
+            Of::Line(of) => return of(line).into(),
+        };
+        let metric = (figure.of)(&line.preset.metrics);
+        let value = match figure.shown {
+            // The second judge disagrees with the first.
+            Shown::Interval if figure.name == "verbatim_far" && line.good_by_one.is_some() => {
+                Value::Doubted(metric)
+            }
+            Shown::Interval => Value::Metric(metric),
+            Shown::AtMost => Value::AtMost(metric.value),
+            Shown::Percent => Value::Percent(metric.value.unwrap_or_default()),
+            Shown::Part => Value::Part(metric.value.unwrap_or(1.0)),
+            Shown::Decimal(digits) => Value::Decimal(metric.value, digits),
+            Shown::Tokens => Value::Tokens(metric.value.map(|tokens| tokens.round() as u64)),
+            Shown::Share | Shown::Nowhere => Value::Share(metric.value),
+        };
+        let note = metric.why.as_ref().filter(|_| matches!(figure.shown, Shown::Decimal(2)));
+        Cell { value, note: note.map(ToString::to_string) }
+    }
+
     /// What the column means in this comparison.
     pub(crate) fn meaning(&self, reporting: &Reporting) -> String {
         let primary = match reporting.primary {
-            Primary::Cost => COST,
-            Primary::FrrObsFar => KEPT,
+            Primary::Cost => "cost",
+            Primary::FrrObsFar => "kept",
         };
         let meaning = self.meaning.replace("{primary}", primary);
         meaning
@@ -116,7 +138,7 @@ pub(crate) fn unit(estimator: &str) -> String {
 
 /// The meanings of columns of the headline, by their names, as a line of text.
 pub(crate) fn meanings(names: &[&str], reporting: &Reporting) -> String {
-    let columns = HEADLINE.into_iter().filter(|column| names.contains(&column.name));
+    let columns = headline().into_iter().filter(|column| names.contains(&column.name));
     let meanings = columns.map(|column| format!("{}: {}", column.name, column.meaning(reporting)));
     meanings.collect::<Vec<_>>().join(" · ")
 }
@@ -127,96 +149,92 @@ pub(crate) fn lines(comparison: &Comparison) -> Vec<Line<'_>> {
     lines.map(|(preset, standing)| Line { preset, standing }).collect()
 }
 
-const COST: &str = "cost";
-const KEPT: &str = "kept";
+/// The rank of a preset.
+pub(crate) const PLACE: Column = Column {
+    name: "#",
+    meaning: "rank by {primary}; ties share one, controls have none, ✗ fails a gate, ~ passes by {tokens} and not by the \
+              calibrated size of what it sent",
+    of: Of::Line(place),
+    narrow: true,
+};
 
-/// Columns as rows: `narrow` for those that every table has room for, `wide` for those that only a page shows.
-macro_rules! columns {
-    ($($name:expr, $room:ident, $meaning:expr => |$line:ident| $cell:expr;)+) => {
-        [$(Column {
-            name: $name,
-            meaning: $meaning,
-            cell: |$line| Cell::from($cell),
-            narrow: columns!($room),
-        }),+]
+/// The names of columns, those of figures and of the others; a terminal has room for `narrow` ones.
+fn columns(names: &[&str], narrow: &[&str], others: &[Column]) -> Vec<Column> {
+    let column = |name: &&str| {
+        let other = others.iter().find(|column| column.name == *name).copied();
+        other.or_else(|| Column::figure(name, narrow.contains(name)))
     };
-    (narrow) => { true };
-    (wide) => { false };
+    names.iter().filter_map(column).collect()
 }
 
-/// The rank of a preset.
-pub(crate) const PLACE: Column = columns! {
-    "#", narrow, "rank by {primary}; ties share one, controls have \
-        none, ✗ fails a gate, ~ passes by {tokens} and not by the calibrated size of what it sent"
-        => |line| place(line);
-}[0];
-
 /// What a preset costs, keeps and loses.
-pub(crate) const HEADLINE: [Column; 14] = columns! {
-    COST, narrow, "the bill for input, output and summaries under {regime}, in percent of \
-        that without compaction"
-        => |line| &line.preset.metrics.cost_ratio;
-    "worst", narrow, "cost if everything missed were read again"
-        => |line| Value::AtMost(line.dollars.worst());
-    "churn", wide, "{tokens} that were cached and had to be written again, per 100 calls"
-        => |line| churn(line);
-    "paid back", wide, "share of the compactions that saved more than they cost, up to \
-        the next one or the end"
-        => |line| paid_back(line);
-    "dominated by", wide, "a strategy, or doing nothing if everything fits, that costs no more, \
-        keeps no \
-        less (kept), and is better in one of them; by the values alone"
-        => |line| match line.standing {
-            Standing::Front => Value::Name("on the front"),
-            Standing::Dominated(by) => Value::Name(by),
-            Standing::Apart => Value::Share(None),
-        };
-    KEPT, narrow, "of the references of later calls to what only tool results and user \
-        messages had said, and not in the last three calls, how many were still in the view \
-        (FRR-obs-far)"
-        => |line| &line.preset.metrics.frr_obs_far;
-    "verbatim", narrow, "the second judge, which ignores references: the same for pieces of \
-        results that later calls repeat word for word; ! 20 points or more away \
-        from kept"
-        => |line| verbatim(line);
-    "edits", narrow, "of the old texts of edits, how many were in the view, line by line \
-        (EPR)"
-        => |line| line.metrics.epr.value;
-    "reread", narrow, "results to read again per 100 calls, at most"
-        => |line| Value::Decimal(line.metrics.rereads_per_100_calls.value, 1);
-    "NFR", wide, "like kept, regardless of when it was last seen (FRR-obs), between random (0) and \
-        clairvoyant eviction (1) at the same sizes of the view, over the sessions in which it acted"
-        => |line| (Value::Decimal(line.nfr_obs.value, 2), line.nfr_obs.why.clone());
-    "instructions", wide, "user messages that are in the view at the end, word for word"
-        => |line| line.instructions_end;
-    "last error", wide, "calls after a failure whose view shows the latest one"
-        => |line| line.last_error;
-    "files", wide, "F1 of the set of changed files as shown by the view at the end"
-        => |line| line.modified_f1;
-    "faithful", wide, "identifiers in summaries that were in the summarized text"
-        => |line| line.faithfulness;
-};
+pub(crate) fn headline() -> Vec<Column> {
+    const NAMES: [&str; 14] = [
+        "cost",
+        "worst",
+        "churn",
+        "paid back",
+        "dominated by",
+        "kept",
+        "verbatim",
+        "edits",
+        "reread",
+        "NFR",
+        "instructions",
+        "last error",
+        "files",
+        "faithful",
+    ];
+    let others = [
+        Column {
+            name: "paid back",
+            meaning: "share of the compactions that saved more than they cost, up to the next one or the end",
+            of: Of::Line(paid_back),
+            narrow: false,
+        },
+        Column {
+            name: "dominated by",
+            meaning: "a strategy, or doing nothing if everything fits, that costs no more, keeps no less (kept), and is \
+                      better in one of them; by the values alone",
+            of: Of::Line(|line| {
+                let value = match line.standing {
+                    Standing::Front => Value::Name("on the front"),
+                    Standing::Dominated(by) => Value::Name(by),
+                    Standing::Apart => Value::Share(None),
+                };
+                (value, None)
+            }),
+            narrow: false,
+        },
+    ];
+    columns(&NAMES, &["cost", "worst", "kept", "verbatim", "edits", "reread"], &others)
+}
 
 /// What each preset did.
-pub(crate) const ACTIVITY: [Column; 9] = columns! {
-    "acted", narrow, "sessions in which it changed something"
-        => |line| Value::Text(format!("{}/{}", line.triggered, line.sessions));
-    "input", narrow, "all requests together in {tokens}, relative to no compaction"
-        => |line| Value::Part(line.input_ratio);
-    "peak", narrow, "the largest request in {tokens}" => |line| Value::Tokens(Some(line.peak_tokens));
-    "over", narrow, "requests that were over the window when they were sent, by {tokens}, and could have been \
-        made to fit; ~ how many are by their calibrated size"
-        => |line| over(line);
-    "folds", narrow, "summaries or drops"
-        => |line| Value::Count(line.compactions - line.prune_operations);
-    "prunes", narrow, "clearings" => |line| Value::Count(line.prune_operations);
-    "cleared", narrow, "tokens removed, net, by the preset's own estimator"
-        => |line| Value::Tokens(Some(line.tokens_reclaimed));
-    "cache", narrow, "share of the input read from a simulated prompt cache"
-        => |line| Value::Percent(line.cache_hit_rate);
-    "broken", narrow, "provider rules broken by the preset"
-        => |line| Value::Faults(line.gate.strategy_violations, true);
-};
+pub(crate) fn activity() -> Vec<Column> {
+    const NAMES: [&str; 9] =
+        ["acted", "input", "peak", "over", "folds", "prunes", "cleared", "cache", "broken"];
+    let other = |name, meaning, of| Column { name, meaning, of: Of::Line(of), narrow: true };
+    let others = [
+        other("acted", "sessions in which it changed something", |line| {
+            (Value::Text(format!("{}/{}", line.triggered, line.sessions)), None)
+        }),
+        other(
+            "over",
+            "requests that were over the window when they were sent, by {tokens}, and could have been made to fit; ~ how \
+             many are by their calibrated size",
+            over,
+        ),
+        other("folds", "summaries or drops", |line| {
+            (Value::Count(line.compactions - line.prune_operations), None)
+        }),
+        other("prunes", "clearings", |line| (Value::Count(line.prune_operations), None)),
+        other("broken", "provider rules broken by the preset", |line| {
+            (Value::Faults(line.gate.strategy_violations, true), None)
+        }),
+    ];
+    columns(&NAMES, &NAMES, &others)
+}
 
 fn place(line: Line<'_>) -> (Value<'_>, Option<String>) {
     let why = line.gate.why().map(|why| format!("not ranked: {why}"));
@@ -233,20 +251,6 @@ fn over(line: Line<'_>) -> (Value<'_>, Option<String>) {
 fn calibrated(line: Line<'_>) -> Option<String> {
     let over = foldback_replay::number::count(line.gate.more_calibrated()?, "request");
     Some(format!("sent {over} over the window by the calibrated size"))
-}
-
-fn verbatim(line: Line<'_>) -> Value<'_> {
-    let metric = &line.preset.metrics.verbatim_far;
-    match line.good_by_one {
-        Some(_) => Value::Doubted(metric),
-        None => Value::Metric(metric),
-    }
-}
-
-fn churn(line: Line<'_>) -> Value<'_> {
-    let calls = line.calls as f64;
-    let churn = line.metrics.churn_tokens.value.filter(|_| calls > 0.0);
-    Value::Tokens(churn.map(|tokens| (100.0 * tokens / calls).round() as u64))
 }
 
 fn paid_back(line: Line<'_>) -> (Value<'_>, Option<String>) {

@@ -129,7 +129,7 @@ impl Page<'_> {
         let row = |at: &usize| {
             let line = &self.comparison.presets[*at];
             let mark = verdict::mark(self.comparison, line, standings[*at]);
-            let saved = line.saving.as_ref().and_then(|saving| saving.usd.value);
+            let saved = line.metrics.saving_usd.value;
             vec![
                 format!("{mark:1} {}", verdict::name(self.comparison, line)),
                 verdict::bill(line),
@@ -161,8 +161,7 @@ impl Page<'_> {
         };
         let base = self.comparison.base.as_ref().map_or("the bill as recorded", verdict::paid);
         let unknown = lines().any(|line| {
-            line.saving.as_ref().is_none_or(|saving| saving.usd.value.is_none())
-                || line.metrics.frr_obs_far.value.is_none()
+            line.metrics.saving_usd.value.is_none() || line.metrics.frr_obs_far.value.is_none()
         });
         let interval = match lines().any(|line| verdict::bill(line).contains('(')) {
             true => ", with its 95% interval",

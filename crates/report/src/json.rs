@@ -3,7 +3,7 @@
 use crate::schema;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{
-    Base, Contrast, CorpusSummary, Idle, Judges, PresetLine, Provenance, Reporting,
+    Base, Contrast, CorpusSummary, Idle, PresetLine, Provenance, Reporting,
 };
 use foldback_replay::cost::Agreement;
 use schemars::JsonSchema;
@@ -39,8 +39,6 @@ pub(crate) struct Document<'a> {
     base: &'a Option<Base>,
     /// One entry per preset, in the order that they were given.
     presets: Vec<Preset<'a>>,
-    /// How far the two judges of retention agree, references and verbatim reuse.
-    judges: &'a Judges,
     /// One entry per pair of strategies, without controls.
     contrasts: &'a [Contrast],
     /// One entry per strategy and control but no compaction: exploratory, not adjusted for.
@@ -107,7 +105,6 @@ fn whole(comparison: &Comparison) -> Document<'_> {
             .enumerate()
             .map(|(preset, line)| Preset { line, idle: IdleSessions { comparison, preset } })
             .collect(),
-        judges: &comparison.judges,
         contrasts: &comparison.contrasts,
         against_controls: &comparison.against_controls,
     }

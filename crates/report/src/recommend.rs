@@ -102,7 +102,7 @@ pub fn file(advice: &Advice<'_>, strategy: &str) -> String {
              at all, and they can't show what it would forget when it acts",
         );
     }
-    if trial.tune.triggered > 0 && trial.tune.saving.ratio.value > Some(1.0) {
+    if trial.tune.triggered > 0 && trial.tune.saving_ratio.value > Some(1.0) {
         let text =
             format!("it costs more than {}: it makes room but saves nothing", paid(&tuned.tune));
         item(&mut out, &text);
@@ -165,7 +165,7 @@ fn paid(part: &PartSummary) -> &'static str {
 
 /// What a configuration saves in a part, in dollars and with its interval.
 fn saved(measured: &Measured, part: &PartSummary) -> Option<String> {
-    verdict::saved(&measured.saving, part.base.as_ref()?)
+    verdict::saved(&measured.saving_ratio, &measured.saving_usd, part.base.as_ref()?)
 }
 
 fn percent(share: f64) -> String {
@@ -187,7 +187,7 @@ fn chosen(advice: &Advice<'_>, trial: &Trial) -> String {
         tuned.meeting(advice.budget).len(),
         part(&tuned.tune),
         trial.name,
-        value(&trial.tune.saving.ratio),
+        value(&trial.tune.saving_ratio),
         paid(&tuned.tune),
         value(&trial.tune.frr_obs_far),
     )
@@ -244,7 +244,7 @@ fn reported(
 }
 
 fn bill(report: &Measured, part: &PartSummary, regime: &str) -> String {
-    let share = interval(&report.saving.ratio);
+    let share = interval(&report.saving_ratio);
     let saved = saved(report, part).map_or_else(String::new, |saved| format!(": it {saved}"));
     format!("bill: {share} of {}, prices of {regime}{saved}", paid(part))
 }
@@ -252,7 +252,7 @@ fn bill(report: &Measured, part: &PartSummary, regime: &str) -> String {
 /// The metric of a budget.
 fn asked(budget: Budget, measured: &Measured) -> &Metric {
     match budget {
-        Budget::Cost(_) => &measured.saving.ratio,
+        Budget::Cost(_) => &measured.saving_ratio,
         Budget::Keep(_) => &measured.frr_obs_far,
     }
 }
@@ -302,7 +302,7 @@ pub fn note(advice: &Advice<'_>) -> String {
         return String::new();
     };
     let on = |part: &PartSummary, at: &Measured, text: &str| {
-        let (bill, kept) = (value(&at.saving.ratio), value(&at.frr_obs_far));
+        let (bill, kept) = (value(&at.saving_ratio), value(&at.frr_obs_far));
         format!("{bill} of {} and {kept} kept on {}{text}", paid(part), self::part(part))
     };
     let tuned = advice.tuned;
@@ -366,7 +366,7 @@ pub fn nearest(tuned: &Tuned, at: usize, budget: Budget) -> String {
         whole / 1_000.0
     };
     let ask = match budget {
-        Budget::Cost(_) => Budget::Cost(rounded(trial.tune.saving.ratio.value, true)),
+        Budget::Cost(_) => Budget::Cost(rounded(trial.tune.saving_ratio.value, true)),
         Budget::Keep(_) => Budget::Keep(rounded(trial.tune.frr_obs_far.value, false)),
     };
     format!(
@@ -374,7 +374,7 @@ pub fn nearest(tuned: &Tuned, at: usize, budget: Budget) -> String {
          {ask} to get it",
         part(&tuned.tune),
         trial.name,
-        value(&trial.tune.saving.ratio),
+        value(&trial.tune.saving_ratio),
         paid(&tuned.tune),
         value(&trial.tune.frr_obs_far)
     )

@@ -1,6 +1,6 @@
 //! The whole comparison as tables and sentences.
 
-use crate::columns::{ACTIVITY, Column, HEADLINE, Line, PLACE, Value, lines};
+use crate::columns::{Column, Line, PLACE, Value, activity, headline, lines};
 use crate::facts;
 use crate::number::{grouped, percent, short};
 use crate::terminal::{ALWAYS, Head, Width, table, wrap};
@@ -31,13 +31,13 @@ pub fn comparison(comparison: &Comparison, width: Width) -> String {
     say(&mut out, "", &head, width);
     out.push('\n');
     let lines = lines(comparison);
-    preset_table(&mut out, comparison, &lines, &[], &ACTIVITY, width);
+    preset_table(&mut out, comparison, &lines, &[], &activity(), width);
     let off = facts::guards_off(comparison);
     if !off.is_empty() {
         say(&mut out, "", &off.join("; "), width);
     }
     out.push('\n');
-    let columns: Vec<Column> = HEADLINE.into_iter().filter(|column| column.narrow).collect();
+    let columns: Vec<Column> = headline().into_iter().filter(|column| column.narrow).collect();
     let baseline = [comparison.baseline];
     let others = comparison.controls().into_iter().filter(|at| *at != comparison.baseline);
     let order = baseline.into_iter().chain(comparison.ranked()).chain(others);
@@ -84,7 +84,7 @@ fn preset_table(
 ) {
     let row = |line: &Line<'_>| {
         let cells = |columns: &[Column]| -> Vec<String> {
-            columns.iter().map(|column| written(&(column.cell)(*line).value)).collect()
+            columns.iter().map(|column| written(&column.cell(*line).value)).collect()
         };
         [cells(first), vec![line.preset.preset.clone()], cells(columns)].concat()
     };

@@ -2,7 +2,7 @@
 
 use crate::html::{Details, comparison, tests::fixtures::tiny};
 use crate::{Width, recommend, tune};
-use foldback_replay::compare::{Gate, Metric, Outcome, Saving, Score};
+use foldback_replay::compare::{Gate, Metric, Outcome, Score};
 use foldback_replay::totals::SessionMetrics;
 use foldback_replay::tune::{Measured, PartSummary, Search, Trial, Tuned};
 
@@ -10,7 +10,6 @@ use foldback_replay::tune::{Measured, PartSummary, Search, Trial, Tuned};
 const MENDED: Gate = Gate {
     passed: true,
     strategy_violations: 0,
-    overflow_calls: 3,
     sent_over: 0,
     unfittable: 0,
     calibrated_over: None,
@@ -24,7 +23,7 @@ fn trial(name: &str, gate: Gate) -> Trial {
         of: name.to_owned(),
         settings: Vec::new(),
         tune: Measured {
-            saving: Saving { ratio: metric.clone(), ..Saving::default() },
+            saving_ratio: metric.clone(),
             frr_obs_far: metric,
             gate,
             ..Measured::default()
@@ -64,7 +63,6 @@ fn a_refused_request_that_was_mended_is_not_sent_over_the_window() {
     // On the page: it broke rules, and that is all that is said of it; the session is as it was.
     let mut tiny = tiny();
     let before = comparison(&tiny, &Details::default());
-    tiny.presets[2].gate.overflow_calls = 3;
     for score in tiny.scores.iter_mut().flatten() {
         *score = changed(score, |metrics| metrics.overflow_calls = 3);
     }
@@ -83,16 +81,15 @@ fn a_refused_request_that_was_mended_is_not_sent_over_the_window() {
 
     // In what `recommend` calls nearest: one broken rule comes nearer than a request that was sent, however
     // many had been refused and mended.
-    let gate = |strategy_violations, overflow_calls, sent_over| Gate {
+    let gate = |strategy_violations, sent_over| Gate {
         passed: false,
         strategy_violations,
-        overflow_calls,
         sent_over,
         unfittable: 0,
         calibrated_over: None,
         max_excess: 5 * sent_over,
     };
-    let failing = tuned(vec![trial("sends", gate(0, 1, 1)), trial("breaks", gate(1, 3, 0))]);
+    let failing = tuned(vec![trial("sends", gate(0, 1)), trial("breaks", gate(1, 0))]);
     let said = recommend::nothing(&failing);
     assert!(said.contains("breaks comes closest, it broke provider rules once;"), "{said}");
 }

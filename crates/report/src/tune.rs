@@ -120,7 +120,7 @@ fn label(trial: &Trial) -> String {
 /// The first table. Gives how many configurations are not shown.
 fn choosing(out: &mut String, tuned: &Tuned, width: Width) -> usize {
     let mut order: Vec<&Trial> = tuned.trials.iter().collect();
-    let cost = |trial: &Trial| trial.tune.saving.ratio.value.unwrap_or(f64::INFINITY);
+    let cost = |trial: &Trial| trial.tune.saving_ratio.value.unwrap_or(f64::INFINITY);
     order.sort_by(|a, b| {
         let rank = |trial: &Trial| trial.rank.unwrap_or(usize::MAX);
         rank(a).cmp(&rank(b)).then(cost(a).total_cmp(&cost(b)))
@@ -145,7 +145,7 @@ fn choosing(out: &mut String, tuned: &Tuned, width: Width) -> usize {
 fn reporting(out: &mut String, tuned: &Tuned, width: Width) {
     let mut shown: Vec<(&Trial, _)> =
         tuned.trials.iter().filter_map(|trial| Some((trial, trial.report.as_ref()?))).collect();
-    let cost = |trial: &Trial| trial.tune.saving.ratio.value.unwrap_or(f64::INFINITY);
+    let cost = |trial: &Trial| trial.tune.saving_ratio.value.unwrap_or(f64::INFINITY);
     shown.sort_by(|(a, _), (b, _)| cost(a).total_cmp(&cost(b)));
     let row = |(trial, measured): (&Trial, &Measured)| {
         let end = vec![over(&measured.gate), against(trial)];
@@ -164,8 +164,8 @@ fn heads(tuned: &Tuned, last: [Head; 2]) -> Vec<Head> {
 
 /// What was measured, cost and retention as `write` has them.
 fn values(measured: &Measured, write: fn(&Metric) -> String) -> Vec<String> {
-    let Measured { saving, frr_obs_far, verbatim_far, epr, .. } = measured;
-    vec![write(&saving.ratio), write(frr_obs_far), value(verbatim_far), value(epr)]
+    let Measured { saving_ratio, frr_obs_far, verbatim_far, epr, .. } = measured;
+    vec![write(saving_ratio), write(frr_obs_far), value(verbatim_far), value(epr)]
 }
 
 /// Whether the configuration differs from the own values, on both axes: `cheaper, keeps less`; a tie is a
@@ -226,7 +226,7 @@ fn over(gate: &Gate) -> String {
 
 /// Where a configuration lies between cost and retention.
 pub(crate) fn point(measured: &Measured, write: fn(&Metric) -> String) -> String {
-    format!("bill {}, kept {}", write(&measured.saving.ratio), write(&measured.frr_obs_far))
+    format!("bill {}, kept {}", write(&measured.saving_ratio), write(&measured.frr_obs_far))
 }
 
 /// A share in percent with a decimal, as fine as a front needs.

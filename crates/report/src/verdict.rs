@@ -5,7 +5,7 @@ use crate::number::{change, count, decimals, dollars, grouped};
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{
-    Base, Contrast, Difference, PresetLine, Primary, Remark, Saving, Standing, Verdict,
+    Base, Contrast, Difference, Metric, PresetLine, Primary, Remark, Standing, Verdict,
 };
 use foldback_replay::setup::AS_RECORDED;
 
@@ -48,14 +48,13 @@ fn kept(line: &PresetLine) -> String {
 }
 
 fn saves(comparison: &Comparison, line: &PresetLine) -> String {
-    let saving = line.saving.as_ref().zip(comparison.base.as_ref());
-    saving
-        .and_then(|(saving, base)| saved(saving, base))
-        .unwrap_or_else(|| "has no bill".to_owned())
+    let (ratio, usd) = (&line.metrics.saving_ratio, &line.metrics.saving_usd);
+    let base = comparison.base.as_ref();
+    base.and_then(|base| saved(ratio, usd, base)).unwrap_or_else(|| "has no bill".to_owned())
 }
 
 /// `saves $0.52 a session ($0.10 to $0.95), 8% of the bill as recorded`; `None` if it is not known.
-pub(crate) fn saved(Saving { ratio, usd }: &Saving, base: &Base) -> Option<String> {
+pub(crate) fn saved(ratio: &Metric, usd: &Metric, base: &Base) -> Option<String> {
     let (value, part) = (usd.value?, ratio.value?);
     let amount = |usd| beside(base, usd);
     let (verb, sign) = if value < 0.0 { ("costs", -1.0) } else { ("saves", 1.0) };
@@ -139,12 +138,12 @@ pub(crate) fn summarizer(comparison: &Comparison) -> Option<&str> {
 /// `−40% (−47 to −38)`; without an interval that is narrower than a percent.
 pub(crate) fn bill(line: &PresetLine) -> String {
     let bare = |ratio: f64| change(ratio).trim_end_matches('%').to_owned();
-    let ratio = line.saving.as_ref().map(|saving| &saving.ratio);
-    match ratio.map(|metric| (metric.value, metric.lo, metric.hi)) {
-        Some((Some(value), Some(lo), Some(hi))) if bare(lo) != bare(hi) => {
+    let Metric { value, lo, hi, .. } = line.metrics.saving_ratio;
+    match (value, lo, hi) {
+        (Some(value), Some(lo), Some(hi)) if bare(lo) != bare(hi) => {
             format!("{} ({} to {})", change(value), bare(lo), bare(hi))
         }
-        Some((Some(value), ..)) => change(value),
+        (Some(value), ..) => change(value),
         _ => "–".to_owned(),
     }
 }

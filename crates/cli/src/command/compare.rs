@@ -103,7 +103,7 @@ fn idle(comparison: &Comparison, at: usize) -> String {
         0 => format!(
             "nothing was folded: no view was too large for it, no request has more than {} tokens; a smaller --window makes it \
              act",
-            grouped(line.peak_tokens)
+            grouped(line.metrics.peak_tokens.value.unwrap_or_default() as u64)
         ),
         times => format!(
             "of {times} times that a view was too large none needed a summary that could be requested; `foldback explain \

@@ -1,8 +1,7 @@
 //! Parts of a corpus that are scored apart and put together.
 
 use crate::common::{foldback, root, run, write};
-use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use serde_json::Value;
 use std::path::Path;
 
 const DESIGN: [&str; 4] = ["--preset", "opencode-1.17,window", "--window", "60k"];
@@ -62,15 +61,8 @@ fn parts_give_what_all_files_give_at_once() {
     assert!(whole.0.starts_with("5 sessions of 4 tasks, "), "{}", whole.0);
     // Two files are skipped, and one of them would not be in its own part.
     assert_eq!(whole.2["corpus"]["skipped"].as_array().unwrap().len(), 2);
-    // The second and third: tables alone, and a table beside lines.
-    let endings: &[&[&str]] = match cfg!(feature = "parquet") {
-        true => &[&["jsonl"], &["parquet"], &["jsonl", "parquet"]],
-        false => &[&["jsonl"]],
-    };
-    for (count, endings) in
-        [1, 2, 7].iter().flat_map(|count| endings.iter().map(move |it| (*count, it)))
-    {
-        let name = |at: usize| format!("{count}-{at}.{}", endings[at % endings.len()]);
+    for count in [1, 2, 7] {
+        let name = |at: usize| format!("{count}-{at}.jsonl");
         let mut parts: Vec<String> = files
             .chunks(files.len().div_ceil(count))
             .enumerate()
@@ -85,8 +77,8 @@ fn parts_give_what_all_files_give_at_once() {
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         let reduced = compared(&[&["--scores"], &parts[..]].concat(), folder.path());
         std::fs::rename(&away, &sessions).unwrap();
-        assert_eq!(reduced.0, whole.0, "{count} parts, {endings:?}");
-        assert!(reduced.1 == whole.1 && reduced.2 == whole.2, "{count} parts, {endings:?}");
+        assert_eq!(reduced.0, whole.0, "{count} parts");
+        assert!(reduced.1 == whole.1 && reduced.2 == whole.2, "{count} parts");
     }
 }
 
@@ -148,144 +140,32 @@ fn a_part_that_does_not_fit_is_refused() {
 }
 
 #[test]
-fn figures_of_a_part_are_sums_of_rows() {
-    let folder = tempfile::tempdir().unwrap();
-    let files = ["price-lists-codex.jsonl", "journal-opencode.json"]
-        .map(|name| root().join("tests/four-sessions").join(name).display().to_string());
-    let part = std::fs::read_to_string(score(&files, &folder.path().join("part.jsonl"))).unwrap();
-    let rows = folder.path().join("rows.jsonl");
-    let paths: Vec<&str> = files.iter().map(String::as_str).collect();
-    let out = ["--no-store", "--rows", rows.to_str().unwrap()];
-    foldback(&[&["compare"], &DESIGN[..], &out, &paths].concat()).done();
-
-    let mut sums: BTreeMap<(String, String), BTreeMap<String, u64>> = BTreeMap::new();
-    for row in std::fs::read_to_string(rows).unwrap().lines() {
-        let row: Value = serde_json::from_str(row).unwrap();
-        let text = |name: &str| row[name].as_str().unwrap().to_owned();
-        let sum = sums.entry((text("session"), text("preset"))).or_default();
-        *sum.entry("calls".to_owned()).or_default() += 1;
-        sum.insert("context".to_owned(), row["context"].as_u64().unwrap());
-        for (name, value) in row.as_object().unwrap() {
-            let counts = row["exam"] == json!(true)
-                || !name.ends_with("_needed") && !name.ends_with("_kept");
-            let value = value.as_bool().map(u64::from).or_else(|| value.as_u64());
-            if let (Some(value), true, false) = (value, counts, name == "context") {
-                *sum.entry(name.clone()).or_default() += value;
-            }
-        }
-    }
-    let (mut seen, mut needed) = (0, 0);
-    for line in part.lines() {
-        let line: Value = serde_json::from_str(line).unwrap();
-        let Some(figures) = line["figures"].as_object() else { continue };
-        // Rows name a preset with the summarizer that stood in.
-        let preset = line["preset"].as_str().unwrap();
-        let is_it = |name: &str| {
-            name.strip_prefix(preset).is_some_and(|rest| rest.is_empty() || rest.starts_with('+'))
-        };
-        let path = line["path"].as_str().unwrap();
-        let sum = sums.iter().find(|((session, name), _)| session == path && is_it(name));
-        let (_, sum) = sum.unwrap_or_else(|| panic!("{path} under {preset} has no rows"));
-        for (name, figure) in figures.iter().filter(|(name, _)| *name != "compactions") {
-            let found = sum.get(name).copied().unwrap_or(0);
-            assert_eq!(figure.as_u64(), Some(found), "{name} of {path} under {preset}");
-        }
-        seen += 1;
-        needed += figures["frr_obs_far_needed"].as_u64().unwrap();
-    }
-    assert_eq!(seen, sums.len());
-    assert!(needed > 0);
-}
-
-#[test]
 fn a_part_does_not_depend_on_threads_or_a_store() {
     let folder = tempfile::tempdir().unwrap();
     let files = corpus(folder.path());
     let store = folder.path().join("store").display().to_string();
-    for ending in if cfg!(feature = "parquet") { &["jsonl", "parquet"][..] } else { &["jsonl"] } {
-        let part = |name: &str, options: &[&str]| {
-            let path = folder.path().join(format!("{name}.{ending}"));
-            let paths: Vec<&str> = files.iter().map(String::as_str).collect();
-            let out = ["score", "-o", path.to_str().unwrap()];
-            foldback(&[&out, &DESIGN[..], options, &paths].concat()).done();
-            std::fs::read(path).unwrap()
-        };
-        let one = part("one", &["--no-store", "--jobs", "1"]);
-        assert!(one == part("two", &["--no-store", "--jobs", "2"]), "{ending}");
-        assert!(one == part("stored", &["--store", &store]), "{ending}");
-        assert!(one == part("again", &["--store", &store]), "{ending}");
-    }
+    let part = |name: &str, options: &[&str]| {
+        let path = folder.path().join(format!("{name}.jsonl"));
+        let paths: Vec<&str> = files.iter().map(String::as_str).collect();
+        let out = ["score", "-o", path.to_str().unwrap()];
+        foldback(&[&out, &DESIGN[..], options, &paths].concat()).done();
+        std::fs::read(path).unwrap()
+    };
+    let one = part("one", &["--no-store", "--jobs", "1"]);
+    assert!(one == part("two", &["--no-store", "--jobs", "2"]));
+    assert!(one == part("stored", &["--store", &store]));
+    assert!(one == part("again", &["--store", &store]));
 }
 
 #[test]
-fn a_table_that_does_not_fit_is_refused_or_the_error_says_how_to_get_them() {
+fn a_part_is_no_table() {
     let folder = tempfile::tempdir().unwrap();
-    let files = [root().join("examples/sessions/price-lists-codex.jsonl").display().to_string()];
+    let file = root().join("examples/sessions/price-lists-codex.jsonl").display().to_string();
     let path = folder.path().join("part.parquet");
-    let compared = |path: &Path, design: &[&str]| {
-        foldback(&[&["compare", "--no-store", "--scores", path.to_str().unwrap()], design].concat())
-    };
-    if !cfg!(feature = "parquet") {
-        let out = path.to_str().unwrap();
-        let wrote =
-            foldback(&[&["score", &files[0], "-o", out, "--no-store"], &DESIGN[..]].concat());
-        assert!(wrote.code == 2 && wrote.stderr.contains("--features parquet"), "{}", wrote.stderr);
-        assert!(!path.exists());
-        std::fs::write(&path, b"PAR1 and so on PAR1").unwrap();
-        let read = compared(&path, &DESIGN);
-        assert!(read.code == 2 && read.stderr.contains("part.parquet:1: "), "{}", read.stderr);
-        assert!(read.stderr.contains("--features parquet"), "{}", read.stderr);
-        return;
-    }
-    let good = std::fs::read(score(&files, &path)).unwrap();
-    let rows = folder.path().join("rows.parquet");
-    let out = ["compare", &files[0], "--no-store", "--rows", rows.to_str().unwrap()];
-    foldback(&[&out, &DESIGN[..]].concat()).done();
-    let flipped = |at: usize| {
-        let mut bytes = good.clone();
-        bytes[at] ^= 1;
-        bytes
-    };
-    let replaced = |from: &str, to: &str| {
-        let at = good.windows(from.len()).position(|it| it == from.as_bytes()).unwrap();
-        [&good[..at], to.as_bytes(), &good[at + from.len()..]].concat()
-    };
-    let other: &[&str] = &["--preset", "window", "--window", "50k"];
-    let table: [(&str, Vec<u8>, &[&str], &str); 9] = [
-        ("cut", good[..good.len() / 2].to_vec(), &DESIGN, "copy the part again"),
-        ("cut by a byte", good[..good.len() - 1].to_vec(), &DESIGN, "copy the part again"),
-        ("too short", b"PAR1".to_vec(), &DESIGN, "copy the part again"),
-        ("changed data", flipped(good.len() / 2), &DESIGN, "are not those that were written"),
-        ("rows", std::fs::read(&rows).unwrap(), &DESIGN, "has the schema foldback/row/1"),
-        (
-            "another schema",
-            replaced("foldback/scores/2", "foldback/scores/3"),
-            &DESIGN,
-            "foldback/scores/3",
-        ),
-        (
-            "another version",
-            replaced(
-                &format!("\"version\":\"{}\"", env!("CARGO_PKG_VERSION")),
-                "\"version\":\"9.9.9\"",
-            ),
-            &DESIGN,
-            "score it again",
-        ),
-        ("another window", good.clone(), other, "another window"),
-        ("good", good.clone(), &DESIGN, ""),
-    ];
-    for (what, bytes, design, says) in table {
-        std::fs::write(&path, bytes).unwrap();
-        let ran = compared(&path, design);
-        match says {
-            "" => assert_eq!(ran.code, 0, "{what}: {}", ran.stderr),
-            says => {
-                assert!(ran.code == 2 && ran.stderr.contains(says), "{what}: {}", ran.stderr);
-                assert!(ran.stderr.contains("part.parquet:"), "{what}: {}", ran.stderr);
-            }
-        }
-    }
+    let out = ["score", &file, "-o", path.to_str().unwrap(), "--no-store"];
+    let wrote = foldback(&[&out, &DESIGN[..]].concat());
+    assert!(wrote.code == 2 && wrote.stderr.contains("ends in .jsonl"), "{}", wrote.stderr);
+    assert!(!path.exists());
 }
 
 #[test]

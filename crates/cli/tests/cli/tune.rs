@@ -34,7 +34,7 @@ fn a_grid_is_chosen_on_one_part_and_reported_on_the_other() {
     assert_eq!(tune.as_u64().unwrap() + report.as_u64().unwrap(), 4);
     let point = |trial: &Value| {
         let value = |metric: &str| trial["tune"][metric]["value"].as_f64().unwrap();
-        (trial["tune"]["saving"]["ratio"]["value"].as_f64().unwrap(), value("frr_obs_far"))
+        (trial["tune"]["saving_ratio"]["value"].as_f64().unwrap(), value("frr_obs_far"))
     };
     for trial in trials {
         let (cost, kept) = point(trial);

@@ -2,7 +2,7 @@
 //! in which order, what stands out about each, and what it costs in dollars per session.
 
 use super::dollars::Dollars;
-use super::{Comparison, PresetLine, SessionLine};
+use super::{Comparison, FIGURES, PresetLine, SessionLine};
 use foldback_core::strategy::Kind;
 
 /// A preset that keeps less than this share of what later calls needed forgets much.
@@ -59,8 +59,8 @@ impl PresetLine {
     /// What stands out most.
     pub fn remark(&self) -> Option<Remark> {
         let gate = &self.gate;
-        let cost = self.saving.as_ref().map(|saving| &saving.ratio);
-        let interval = cost.and_then(|cost| cost.lo.zip(cost.hi));
+        let cost = &self.metrics.saving_ratio;
+        let interval = cost.lo.zip(cost.hi);
         Some(match gate {
             _ if gate.sent_over > 0 => Remark::SentOver(gate.sent_over),
             _ if gate.strategy_violations > 0 => Remark::BrokeRules(gate.strategy_violations),
@@ -78,16 +78,11 @@ impl PresetLine {
     /// Whether all counts of the two are equal.
     fn is_like(&self, other: &Self) -> bool {
         let counts = |line: &Self| {
-            let sizes = [
-                line.input_tokens,
-                line.peak_tokens,
-                line.metrics.churn_tokens.value.map_or(0, |tokens| tokens as u64),
-            ];
-            (sizes, line.compactions, line.tokens_reclaimed, line.gate, line.dollars.usd.to_bits())
+            let sizes = [line.input_tokens, line.compactions, line.dollars.usd.to_bits()];
+            (sizes, line.gate)
         };
         let kept = |line: &Self| {
-            let metrics = &line.metrics;
-            [&metrics.frr_obs_far, &metrics.verbatim_far, &metrics.epr].map(|metric| metric.value)
+            FIGURES.iter().map(|figure| (figure.of)(&line.metrics).value).collect::<Vec<_>>()
         };
         counts(self) == counts(other) && kept(self) == kept(other)
     }
@@ -122,8 +117,8 @@ impl Comparison {
     fn by_bill(&self) -> Vec<usize> {
         let mut order = self.of_kind(Kind::Strategy);
         let bill = |line: &PresetLine| {
-            let saving = line.saving.as_ref().and_then(|saving| saving.ratio.value);
-            saving.or(line.metrics.cost_ratio.value).unwrap_or(f64::MAX)
+            let metrics = &line.metrics;
+            metrics.saving_ratio.value.or(metrics.cost_ratio.value).unwrap_or(f64::MAX)
         };
         order.sort_by(|a, b| {
             let (a, b) = (&self.presets[*a], &self.presets[*b]);
@@ -152,7 +147,7 @@ impl Comparison {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::{CorpusSummary, Gate, Metric, Metrics, Saving};
+    use crate::compare::{CorpusSummary, Gate, Metric, Metrics};
 
     fn line(preset: &str, usd: f64, interval: (f64, f64), kept: f64) -> PresetLine {
         let cost = Metric {
@@ -168,10 +163,10 @@ mod tests {
             rank: Some(1),
             metrics: Metrics {
                 cost_ratio: cost.clone(),
+                saving_ratio: cost,
                 frr_obs_far: Metric { value: Some(kept), ..Metric::default() },
                 ..Metrics::default()
             },
-            saving: Some(Saving { ratio: cost, ..Saving::default() }),
             dollars: Dollars { n: 2, usd, ratio: Some(usd), ..Dollars::default() },
             ..PresetLine::default()
         }

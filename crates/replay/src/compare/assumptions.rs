@@ -288,7 +288,7 @@ pub(super) fn cautions(
             .iter()
             .filter(|line| line.kind == Kind::Strategy && line.triggered > 0)
             .filter(|line| kept(line).is_some_and(|own| own <= placebo))
-            .filter(|line| line.input_ratio >= random.input_ratio)
+            .filter(|line| line.metrics.token_ratio.value >= random.metrics.token_ratio.value)
             .map(|line| line.preset.as_str())
             .collect();
         if !beaten.is_empty() {
@@ -301,7 +301,13 @@ pub(super) fn cautions(
     let slack: Vec<&str> = presets
         .iter()
         .filter(|line| line.kind == Kind::Strategy && line.triggered > 0)
-        .filter(|line| line.nfr_obs.value.is_none() && line.nfr_obs.clairvoyant.is_some())
+        .filter(|line| {
+            line.metrics
+                .nfr_obs
+                .why
+                .as_ref()
+                .is_some_and(|why| why.starts_with("budget not binding"))
+        })
         .map(|line| line.preset.as_str())
         .collect();
     if !slack.is_empty() {

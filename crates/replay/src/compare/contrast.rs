@@ -26,15 +26,12 @@ pub struct Difference {
     /// The same after Holm's adjustment over all pairs of strategies by this metric; `null` for pairs
     /// with a control, which are exploratory.
     pub p_holm: Option<f64>,
-    /// Wilcoxon signed-rank p-value over sessions, as a check that looks at no totals.
-    pub wilcoxon_p: Option<f64>,
-    /// Hodges–Lehmann shift: of the log ratio of bills, or of the share.
-    pub shift: Option<f64>,
     /// The least difference that 80 % of such comparisons would find: of the log ratio, or of the share.
     pub detectable: Option<f64>,
     /// Sessions.
     pub n: usize,
     /// Tasks or repositories that they fall into.
+    #[serde(skip)]
     pub clusters: usize,
     /// Not ranked: the interval and the adjusted test do not both separate the two, or there are fewer
     /// than ten clusters to draw from.
@@ -78,7 +75,6 @@ impl Difference {
             value: self.value.map(turn),
             lo: self.hi.map(turn),
             hi: self.lo.map(turn),
-            shift: self.shift.map(|shift| -shift),
             ..self.clone()
         }
     }
@@ -297,7 +293,6 @@ fn retention(table: &Table<'_>, first: usize, second: usize) -> Difference {
 }
 
 fn difference(estimate: Estimate, shifts: &[f64], scale: Option<f64>, null: f64) -> Difference {
-    let signed = stats::signed_rank(shifts);
     // Sessions that are all alike differ by nothing, and there is nothing to draw.
     let alike = shifts.iter().all(|shift| *shift == 0.0);
     let mut difference = Difference {
@@ -307,8 +302,6 @@ fn difference(estimate: Estimate, shifts: &[f64], scale: Option<f64>, null: f64)
         p: if alike { Some(1.0) } else { estimate.p() },
         tails: estimate.tails.filter(|_| !alike),
         p_holm: None,
-        wilcoxon_p: signed.map(|signed| signed.p),
-        shift: stats::hodges_lehmann(shifts),
         detectable: estimate
             .se
             .zip(scale)
@@ -599,7 +592,6 @@ mod tests {
             assert!(value.is_some_and(|value| (value - expected).abs() < 1e-9), "{value:?}");
         };
         close(contrast.cost.value, 0.5);
-        close(contrast.cost.shift, 0.5_f64.ln());
         close(contrast.frr_obs_far.value, 0.4);
         assert_eq!(contrast.cost.n, 12);
         assert!(contrast.cost.p_holm >= contrast.cost.p);

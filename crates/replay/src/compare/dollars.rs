@@ -1,6 +1,5 @@
 //! The bills of a preset over all sessions, and whether its compactions paid for themselves.
 
-use super::line::ratio;
 use super::table::Table;
 use crate::study::{OWN, Pauses};
 use schemars::JsonSchema;
@@ -28,10 +27,6 @@ pub struct Dollars {
     pub pessimistic_usd: Option<f64>,
     /// `usd` to that of no compaction.
     pub ratio: Option<f64>,
-    /// Geometric mean of the sessions' ratios.
-    pub ratio_geo: Option<f64>,
-    /// Share of the input that was read from the cache.
-    pub hit_rate: Option<f64>,
 }
 
 impl Dollars {
@@ -70,8 +65,7 @@ fn dollars(
 ) -> Dollars {
     let pauses = |pauses| matches!(pauses, Pauses::Recorded | Pauses::Any) || pauses == untimed;
     let mut sum = Dollars { regime: regime.to_owned(), pauses: name, ..Dollars::default() };
-    let (mut base_usd, mut logs, mut pairs) = (0.0, 0.0, 0_u32);
-    let (mut read, mut input, mut pessimistic) = (0, 0, 0.0);
+    let (mut base_usd, mut pessimistic) = (0.0, 0.0);
     for (score, base) in table.pairs(preset) {
         let bills = (score.bills.under(regime, pauses), base.bills.under(regime, pauses));
         let (Some(bill), Some(plain)) = bills else { continue };
@@ -86,17 +80,9 @@ fn dollars(
             }
             None => pessimistic += bill.usd,
         }
-        read += bill.read_tokens;
-        input += score.metrics.input_tokens;
         base_usd += plain.usd;
-        if bill.usd > 0.0 && plain.usd > 0.0 {
-            logs += (bill.usd / plain.usd).ln();
-            pairs += 1;
-        }
     }
     sum.pessimistic_usd = table.knows_contents(preset).then_some(pessimistic);
     sum.ratio = (base_usd > 0.0).then(|| sum.usd / base_usd);
-    sum.ratio_geo = (pairs > 0).then(|| (logs / f64::from(pairs)).exp());
-    sum.hit_rate = ratio(read, input);
     sum
 }

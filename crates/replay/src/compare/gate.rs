@@ -12,9 +12,7 @@ pub struct Gate {
     pub passed: bool,
     /// Violations of provider rules that the preset caused.
     pub strategy_violations: u64,
-    /// Requests that the provider would have refused.
-    pub overflow_calls: u64,
-    /// Those that were still too large after the preset could react to the refusal, though they could have been made
+    /// Requests that were still too large after the preset could react to the refusal, though they could have been made
     /// to fit.
     pub sent_over: u64,
     /// Those that do not fit under any preset: what is sent around the messages is over the window by itself. They fail
@@ -36,7 +34,6 @@ impl Gate {
                 *gate.calibrated_over.get_or_insert(0) += over;
             }
             gate.strategy_violations += session.strategy_violations;
-            gate.overflow_calls += session.overflow_calls;
             gate.sent_over += session.sent_over;
             gate.unfittable += session.unfittable;
             gate.max_excess = gate.max_excess.max(session.max_excess);

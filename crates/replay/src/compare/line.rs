@@ -2,15 +2,14 @@
 
 use super::Score;
 use super::dollars::{Dollars, RECORDED_OR_WARM, costs};
+use super::figures::{self, Metrics, Of, Sums};
 use super::gate::Gate;
 use super::judges::Judge;
-use super::metrics::{self, Metrics};
-use super::normalised::{Normalised, normalised};
-use super::saving::Saving;
+use super::saving::Paid;
 use super::table::Table;
-use crate::availability::{self, MustKeep, Retention};
+use crate::availability::{self, Retention};
 use crate::share::Share;
-use crate::study::{Ledger, Summaries};
+use crate::study::Ledger;
 use crate::totals::SessionMetrics;
 use foldback_core::counters::Counters;
 use foldback_core::strategy::{Kind, Strategy};
@@ -29,6 +28,7 @@ pub struct PresetLine {
     /// Who wrote the summaries; `null` where the preset has none.
     pub summarizer: Option<String>,
     /// The preset of the same system that is meant to be used, if this one exists for study.
+    #[serde(skip)]
     pub twin_of: Option<String>,
     /// Rank by the primary metric among strategies that pass the gates, ties sharing one; `null` for
     /// controls and for those that fail.
@@ -40,45 +40,44 @@ pub struct PresetLine {
     /// Sessions in which it changed something.
     pub triggered: usize,
     /// Calls.
+    #[serde(skip)]
     pub calls: u64,
     /// Sum of all requests.
     pub input_tokens: u64,
-    /// The same as a ratio to no compaction.
-    pub input_ratio: f64,
-    /// The same ratio over the sessions in which it changed something; `null` if there is none.
+    /// The ratio to no compaction over the sessions in which it changed something; `None` if there is none.
+    #[serde(skip)]
     pub triggered_input_ratio: Option<f64>,
-    /// The largest request.
-    pub peak_tokens: u64,
     /// Tokens of the requests that were over the limits when they were sent.
+    #[serde(skip)]
     pub over_input_tokens: u64,
     /// How often it changed the view.
     pub compactions: u64,
     /// How often its policy said that the view is too large.
+    #[serde(skip)]
     pub overflow_detections: u64,
     /// How often a pruner changed something.
     pub prune_operations: u64,
-    /// Content that pruners removed, net of placeholders, by the preset's own estimator.
-    pub tokens_reclaimed: u64,
     /// Summaries.
+    #[serde(skip)]
     pub summaries: u64,
     /// Compactions that failed.
+    #[serde(skip)]
     pub failures: u64,
     /// Violations of provider rules that the recordings already had.
+    #[serde(skip)]
     pub inherited_violations: u64,
-    /// Share of the input that the simulated prompt cache held, always warm.
-    pub cache_hit_rate: f64,
     /// Estimator that the preset decides with.
     pub estimator: String,
     /// Guards of the engine that the preset turns off.
     pub guards_off: Vec<&'static str>,
-    /// What it costs and what it forgets, with intervals.
+    #[schemars(schema_with = "Metrics::schema")]
+    /// The figures.
     pub metrics: Metrics,
     /// The only judge of retention by which it is good, 20 points above the other; `null`
     /// if they agree.
     pub good_by_one: Option<Judge>,
-    /// What it saves against the base of the comparison; `null` where there is none.
-    pub saving: Option<Saving>,
-    /// Its bill under the regime that is reported.
+    /// Its bill under the regime that is reported: the one of `costs` that the figures go by.
+    #[serde(skip)]
     pub dollars: Dollars,
     /// Its bill under every regime.
     pub costs: Vec<Dollars>,
@@ -89,21 +88,15 @@ pub struct PresetLine {
     #[serde(rename = "by_distance", serialize_with = "availability::steps")]
     #[schemars(with = "BTreeMap<String, Share>")]
     pub retention: Retention,
-    /// Where its retention of what only observations said is between chance and foresight.
-    pub nfr_obs: Normalised,
-    /// User messages that are in the view at the end, word for word; `null` where what was in view is not recorded, as in
-    /// the following.
-    pub instructions_end: Option<f64>,
-    /// Calls after a failure whose view shows the latest one.
-    pub last_error: Option<f64>,
-    /// Changed files as the view at the end shows them: the harmonic mean of precision and recall, pooled over sessions.
-    pub modified_f1: Option<f64>,
-    /// Share of the identifiers in summaries that were in the summarized text; the rest is invented.
-    pub faithfulness: Option<f64>,
 }
 
-pub(super) fn line(strategy: &Strategy, preset: usize, table: &Table<'_>) -> PresetLine {
-    let (own, plain): (Vec<&Score>, Vec<&Score>) = table.pairs(preset).unzip();
+pub(super) fn line(
+    strategy: &Strategy,
+    preset: usize,
+    table: &Table<'_>,
+    paid: Option<Paid>,
+) -> PresetLine {
+    let own: Vec<&Score> = table.pairs(preset).map(|(score, _)| score).collect();
     let sum = |of: fn(&SessionMetrics) -> u64| own.iter().map(|score| of(&score.metrics)).sum();
     let count = |of: fn(&Counters) -> u64| -> u64 {
         let counters = own.iter().map(|score| &score.metrics.counters);
@@ -114,24 +107,15 @@ pub(super) fn line(strategy: &Strategy, preset: usize, table: &Table<'_>) -> Pre
     };
     let acted = || table.pairs(preset).filter(|(score, _)| score.metrics.compactions > 0);
     let triggered = acted().count();
-    let base = input(&mut plain.iter().copied());
     let calls: u64 = sum(|metrics| metrics.calls);
     let input_tokens = sum(|metrics| metrics.input_tokens);
     let compactions = sum(|metrics| metrics.compactions);
-    let (mut retention, mut ledger) = (Retention::default(), Ledger::default());
-    let (mut must_keep, mut summaries) = (MustKeep::default(), Summaries::default());
-    for score in &own {
-        retention.add(&score.retention);
-        must_keep.add(&score.must_keep);
-        summaries.add(&score.summaries);
-        table.bill(score).into_iter().for_each(|bill| ledger.add(&bill.ledger()));
-    }
-    // Of what is not known to have been in view, nothing can be said.
-    let known = |share: Option<f64>| share.filter(|_| table.knows_contents(preset));
+    let sums = Sums::of(table, &own);
     let costs = costs(table, preset);
-    let dollars = costs.iter().find(|dollars| {
+    let reported = costs.iter().find(|dollars| {
         dollars.regime == table.reporting.regime && dollars.pauses == RECORDED_OR_WARM
     });
+    let dollars = reported.cloned().unwrap_or_default();
     let mut line = PresetLine {
         preset: strategy.label(),
         kind: strategy.kind,
@@ -147,35 +131,24 @@ pub(super) fn line(strategy: &Strategy, preset: usize, table: &Table<'_>) -> Pre
         triggered,
         calls,
         input_tokens,
-        input_ratio: ratio(input_tokens, base).unwrap_or(1.0),
         triggered_input_ratio: ratio(
             input(&mut acted().map(|(score, _)| score)),
             input(&mut acted().map(|(_, base)| base)),
         ),
-        peak_tokens: own.iter().map(|score| score.metrics.peak_tokens).max().unwrap_or(0),
         over_input_tokens: sum(|metrics| metrics.over_input_tokens),
         compactions,
         overflow_detections: count(|counters| counters.overflow_detections),
         prune_operations: count(|counters| counters.prune_operations),
-        tokens_reclaimed: count(|counters| counters.tokens_reclaimed),
         summaries: count(|counters| counters.summaries),
         failures: count(|counters| counters.failures),
         inherited_violations: sum(|metrics| metrics.inherited_violations),
-        cache_hit_rate: ratio(sum(|metrics| metrics.cache_read_tokens), input_tokens)
-            .unwrap_or(0.0),
         estimator: strategy.estimator().id().to_string(),
         guards_off: strategy.guards.off(),
-        metrics: metrics::metrics(table, preset),
+        metrics: figures::metrics(&Of::new(table, preset, strategy.kind, &sums, &dollars, paid)),
         good_by_one: None,
-        saving: None,
-        dollars: dollars.cloned().unwrap_or_default(),
-        ledger,
-        retention,
-        nfr_obs: normalised(strategy.kind, &own),
-        instructions_end: known(must_keep.instructions.value()),
-        last_error: known(must_keep.last_error.value()),
-        modified_f1: known(must_keep.files.f1()),
-        faithfulness: known(summaries.faithful.value()),
+        dollars,
+        ledger: sums.ledger,
+        retention: sums.retention,
         costs,
     };
     line.good_by_one = line.good_by();

@@ -4,13 +4,12 @@ mod answer;
 mod assumptions;
 mod contrast;
 mod dollars;
+mod figures;
 mod front;
 mod gate;
 mod idle;
 mod judges;
 mod line;
-mod metrics;
-mod normalised;
 mod prices;
 mod provenance;
 mod redact;
@@ -27,16 +26,15 @@ pub use answer::{Answer, MUCH_FORGOTTEN, Remark};
 pub(crate) use contrast::adjust;
 pub use contrast::{Cheaper, Contrast, Difference, ToldApart};
 pub use dollars::Dollars;
+pub use figures::{FIGURES, Figure, Metric, Metrics, Shown};
 pub use front::{Place, Point, Standing, ranks};
 pub use gate::Gate;
 pub use idle::Idle;
 pub use judges::{Judge, Judges, LEAST_GAP};
 pub use line::PresetLine;
-pub use metrics::{Metric, Metrics};
-pub use normalised::Normalised;
 pub use provenance::Provenance;
 pub(crate) use provenance::short;
-pub use saving::{Base, Saving};
+pub use saving::Base;
 use sessions::Kept;
 pub use sessions::{CorpusSummary, SessionLine};
 pub use table::{Primary, Reporting};
@@ -270,15 +268,16 @@ fn assemble(
         bootstrap: Bootstrap::new(reporting.draws, reporting.seed),
         reporting: &reporting,
     };
+    let paid = saving::Paid::of(&table, presets);
     let mut preset_lines: Vec<PresetLine> = presets
         .par_iter()
         .enumerate()
-        .map(|(at, preset)| line::line(&preset.strategy, at, &table))
+        .map(|(at, preset)| line::line(&preset.strategy, at, &table, paid))
         .collect();
     let contrasts = contrast::contrasts(&table, presets, &preset_lines);
     let against_controls = contrast::against_controls(&table, presets, &preset_lines);
     contrast::rank(&table, &mut preset_lines, &contrasts);
-    let base = saving::save(&table, &mut preset_lines);
+    let base = paid.and_then(|paid| paid.base(&table, &preset_lines));
     summary.triggering = table.triggering(presets);
     cache_check.retain(|(_, agreement)| agreement.pairs > 0);
     let judges = Judges::of(&preset_lines);

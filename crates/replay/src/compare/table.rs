@@ -38,7 +38,8 @@ pub enum Primary {
     /// The bill; less is better.
     #[default]
     Cost,
-    /// Forward-reference retention of what only observations said, and not recently; more is better.
+    /// Forward-reference retention of what only observations said, and not recently; more is better. `kept` on screens.
+    #[serde(alias = "kept")]
     FrrObsFar,
 }
 

@@ -30,7 +30,7 @@ impl PresetLine {
 
     /// Its bill to that of the base, and what it kept, if both are known.
     fn saved_and_kept(&self) -> Option<(f64, f64)> {
-        Some((self.saving.as_ref()?.ratio.value?, self.metrics.frr_obs_far.value?))
+        Some((self.metrics.saving_ratio.value?, self.metrics.frr_obs_far.value?))
     }
 }
 
@@ -82,7 +82,7 @@ impl Comparison {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::{CorpusSummary, Gate, Metric, Saving};
+    use crate::compare::{CorpusSummary, Gate, Metric};
 
     fn line(preset: &str, ratio: f64, kept: f64) -> PresetLine {
         let metric = |value| Metric { value: Some(value), ..Metric::default() };
@@ -90,10 +90,11 @@ mod tests {
             preset: preset.to_owned(),
             gate: Gate { passed: true, ..Gate::default() },
             triggered: 1,
-            saving: Some(Saving { ratio: metric(ratio), usd: metric(1.0 - ratio) }),
             ..PresetLine::default()
         };
         line.metrics.frr_obs_far = metric(kept);
+        line.metrics.saving_ratio = metric(ratio);
+        line.metrics.saving_usd = metric(1.0 - ratio);
         line
     }
 

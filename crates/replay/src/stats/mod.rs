@@ -10,12 +10,10 @@
 
 mod bootstrap;
 mod estimate;
-mod rank;
 mod rng;
 mod simple;
 
 pub use bootstrap::{Bootstrap, Estimate, Tails, clusters};
 pub use estimate::{Pair, mean_difference, proportion, proportion_difference, ratio_of_totals};
-pub use rank::{SignedRank, hodges_lehmann, signed_rank};
 pub use rng::SplitMix64;
 pub use simple::{holm, kendall_tau_b, minimum_detectable};

@@ -1,15 +1,10 @@
-//! The folder of a store: which of its files are packs, which are deleted when there are too many, and what an earlier
-//! version left.
+//! The folder of a store: which of its files are packs, and which are deleted when there are too many.
 
 use super::pack;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-
-/// How long nothing was written into a store of the first version before it counts as unused: it
-/// has no lock to ask.
-const UNUSED: Duration = Duration::from_hours(1);
 
 /// The packs of a folder by their number. What else is there is none of our business.
 pub(super) fn packs(folder: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
@@ -89,55 +84,4 @@ pub(super) fn size(folder: &Path) -> io::Result<(usize, u64)> {
     };
     let bytes: io::Result<u64> = packs.iter().map(|(_, path)| Ok(path.metadata()?.len())).sum();
     Ok((packs.len(), bytes?))
-}
-
-/// Deletes what the first version left, a folder `build-…` with a file for each entry: only where nothing else
-/// is in it and it is unused.
-pub(super) fn remove_first_version(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        let build = name.to_str().and_then(|name| name.strip_prefix("build-"));
-        if entry.file_type()?.is_dir()
-            && build.is_some_and(|hex| is_hex(hex, 16))
-            && let Some(entries) = of_first_version(&entry.path())?
-        {
-            for entry in entries {
-                fs::remove_file(entry)?;
-            }
-            for shard in fs::read_dir(entry.path())? {
-                fs::remove_dir(shard?.path())?;
-            }
-            fs::remove_dir(entry.path())?;
-        }
-    }
-    Ok(())
-}
-
-/// The entries of a store of the first version; `None` where it is none, or is used.
-fn of_first_version(build: &Path) -> io::Result<Option<Vec<PathBuf>>> {
-    let mut entries = Vec::new();
-    for shard in fs::read_dir(build)? {
-        let shard = shard?;
-        let ours = shard.file_name().to_str().is_some_and(|name| is_hex(name, 2));
-        let idle = shard.metadata()?.modified()?.elapsed().is_ok_and(|idle| idle >= UNUSED);
-        if !ours || !idle || !shard.file_type()?.is_dir() {
-            return Ok(None);
-        }
-        for entry in fs::read_dir(shard.path())? {
-            let entry = entry?;
-            let name = entry.file_name();
-            // The second is what a run that was killed had not finished.
-            let ours = |name: &str| is_hex(name, 62) || name.starts_with(".tmp");
-            if !entry.file_type()?.is_file() || !name.to_str().is_some_and(ours) {
-                return Ok(None);
-            }
-            entries.push(entry.path());
-        }
-    }
-    Ok((!entries.is_empty()).then_some(entries))
-}
-
-fn is_hex(text: &str, length: usize) -> bool {
-    text.len() == length && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }

@@ -105,7 +105,6 @@ impl Store {
     fn open_within(folder: &Path, build: &str, limits: Limits) -> io::Result<Self> {
         std::fs::create_dir_all(folder)?;
         // What can't be cleared away takes space and does no harm.
-        let _ = folder::remove_first_version(folder);
         let _ = folder::shrink(folder, limits.all);
         let store = Self::new(Some(folder.to_owned()), build, limits);
         for (_, path) in folder::packs(folder)? {
@@ -130,7 +129,6 @@ impl Store {
     ///
     /// Where the folder can't be read or a file can't be deleted.
     pub fn clean(folder: &Path) -> io::Result<()> {
-        folder::remove_first_version(folder)?;
         folder::shrink(folder, 0)
     }
 

@@ -11,7 +11,7 @@ use std::io::{self, BufReader, ErrorKind, Read, Seek, SeekFrom, Write as _};
 /// The first bytes of a pack of any version.
 const KIND: &[u8] = b"foldback results ";
 
-/// The first bytes of a pack that this program reads and writes. Version 1 was a file for each entry.
+/// The first bytes of a pack that this program reads and writes.
 const HEAD: &[u8] = b"foldback results 2\n";
 
 /// Bytes of an entry before its content.

@@ -2,8 +2,8 @@
 
 use super::{Candidate, Rejected};
 use crate::compare::{
-    Base, CompareError, Contrast, Difference, Gate, Metric, Point, PresetLine, Provenance, Saving,
-    adjust, ranks,
+    Base, CompareError, Contrast, Difference, Gate, Metric, Point, PresetLine, Provenance, adjust,
+    ranks,
 };
 use crate::corpus::Corpus;
 use crate::setup::{Preset, Setup};
@@ -23,8 +23,10 @@ const CHOOSING_DRAWS: usize = 100;
 /// What a configuration cost and kept on one part of the sessions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Measured {
-    /// What it saves against the base.
-    pub saving: Saving,
+    /// Its bill to that of the base.
+    pub saving_ratio: Metric,
+    /// Dollars that it saves in a session against the base, on average.
+    pub saving_usd: Metric,
     /// Retention of what only observations said, and not lately: what is tuned for.
     pub frr_obs_far: Metric,
     /// Retention of what only observations said.
@@ -49,7 +51,8 @@ impl Measured {
     fn of(line: &PresetLine) -> Self {
         let metrics = line.metrics.clone();
         Self {
-            saving: line.saving.clone().unwrap_or_default(),
+            saving_ratio: metrics.saving_ratio,
+            saving_usd: metrics.saving_usd,
             frr_obs_far: metrics.frr_obs_far,
             frr_obs: metrics.frr_obs,
             frr_far: metrics.frr_far,
@@ -64,7 +67,7 @@ impl Measured {
 
     /// Its place between cost and retention.
     pub fn point(&self) -> Option<Point> {
-        Some(Point { cost: self.saving.ratio.value?, kept: self.frr_obs_far.value? })
+        Some(Point { cost: self.saving_ratio.value?, kept: self.frr_obs_far.value? })
     }
 }
 

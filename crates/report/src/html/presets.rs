@@ -6,7 +6,7 @@ use super::markup::{
     BODY, END_FOLD, END_TABLE, col_heads, name, named, named_td, open_fold, open_table,
     preset_rows, row_head, td, text,
 };
-use crate::columns::{ACTIVITY, Cell, Column, HEADLINE, Value, lines};
+use crate::columns::{self, Cell, Column, Value, headline, lines};
 use crate::number::{grouped, percent};
 use crate::{facts, table, verdict};
 use foldback_replay::Comparison;
@@ -87,7 +87,7 @@ fn row(comparison: &Comparison, at: usize, standing: Standing<'_>) -> Row {
     let doubt = if line.good_by_one.is_some() { " !" } else { "" };
     let metrics = &line.metrics;
     let is_base = comparison.base.as_ref().is_some_and(|base| base.preset == line.preset);
-    let saved = line.saving.as_ref().and_then(|saving| saving.usd.value);
+    let saved = line.metrics.saving_usd.value;
     [
         format!("{mark}{}", name(comparison, line)),
         verdict::bill(line),
@@ -132,7 +132,7 @@ fn legend(comparison: &Comparison, rows: &[Row]) -> String {
 
 /// The figures of what presets cost and keep that are not in the table above.
 pub(super) fn figures(out: &mut String, comparison: &Comparison) {
-    let others = HEADLINE.into_iter().filter(|column| !HEADS.contains(&column.name));
+    let others = headline().into_iter().filter(|column| !HEADS.contains(&column.name));
     open_fold(out, "figures", "More figures");
     wide_table(out, comparison, "More figures", &others.collect::<Vec<_>>());
     out.push_str(END_FOLD);
@@ -141,7 +141,7 @@ pub(super) fn figures(out: &mut String, comparison: &Comparison) {
 /// What presets did.
 pub(super) fn activity(out: &mut String, comparison: &Comparison) {
     open_fold(out, "activity", "What each preset did");
-    wide_table(out, comparison, "What each preset did", &ACTIVITY);
+    wide_table(out, comparison, "What each preset did", &columns::activity());
     for sentence in facts::guards_off(comparison) {
         let _ = writeln!(out, "<p class=\"small\">{}.</p>", text(&sentence));
     }
@@ -159,7 +159,7 @@ fn wide_table(out: &mut String, comparison: &Comparison, title: &str, columns: &
         let line = lines[at];
         row_head(out, name(comparison, line.preset));
         for column in columns {
-            named(out, column.name, |out| written(out, comparison, &(column.cell)(line)));
+            named(out, column.name, |out| written(out, comparison, &column.cell(line)));
         }
         out.push_str("</tr>\n");
     });

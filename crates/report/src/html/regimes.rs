@@ -100,12 +100,10 @@ fn row(out: &mut String, line: &PresetLine, regimes: &[&str]) {
         };
         let _ = write!(
             out,
-            "<td data-name=\"{}\" class=\"{}\" title=\"{} of that without compaction; geometric mean over sessions {}; {} \
-             sessions\">{}",
+            "<td data-name=\"{}\" class=\"{}\" title=\"{} of that without compaction; {} sessions\">{}",
             text(regime),
             class(ratio),
             share(ratio),
-            dollars.ratio_geo.map_or_else(|| NONE.to_owned(), share),
             dollars.n,
             change(ratio)
         );

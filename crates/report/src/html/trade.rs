@@ -74,9 +74,9 @@ struct Dot<'a> {
 /// The bill that the drawing has of a preset, over all sessions, as what is kept: against the bill as recorded where the
 /// table has that; else against no compaction, for which the table leaves out sessions that do not fit.
 fn bill<'a>(comparison: &Comparison, line: &'a PresetLine) -> &'a Metric {
-    match &line.saving {
-        Some(saving) if is_as_recorded(comparison) => &saving.ratio,
-        _ => &line.metrics.cost_ratio,
+    match is_as_recorded(comparison) {
+        true => &line.metrics.saving_ratio,
+        false => &line.metrics.cost_ratio,
     }
 }
 

@@ -21,6 +21,11 @@ fn metric(value: f64, lo: f64, hi: f64) -> Metric {
     Metric { value: Some(value), lo: Some(lo), hi: Some(hi), n: 2, why: None }
 }
 
+/// A figure without an interval.
+fn value(value: f64) -> Metric {
+    Metric { value: Some(value), n: 2, ..Metric::default() }
+}
+
 /// Bills under two regimes: what is cheaper without a cache may be dearer with one.
 fn dollars(regime: &str, ratio: f64) -> Dollars {
     Dollars {
@@ -30,7 +35,6 @@ fn dollars(regime: &str, ratio: f64) -> Dollars {
         usd: ratio,
         pessimistic_usd: Some(ratio + 0.1),
         ratio: Some(ratio),
-        ratio_geo: Some(ratio),
         ..Dollars::default()
     }
 }
@@ -58,6 +62,10 @@ fn preset(name: &str, kind: Kind, input_ratio: f64, cache_hit_rate: f64) -> Pres
             frr_far: metric(0.9, 0.8, 1.0),
             verbatim_far: metric(0.9, 0.8, 1.0),
             token_ratio: metric(input_ratio, input_ratio, input_ratio),
+            worst_ratio: value(dollars("cached", dearer).worst().unwrap_or_default()),
+            peak_tokens: value(3_000.0),
+            cache_hit_rate: value(cache_hit_rate),
+            tokens_reclaimed: value(0.0),
             ..Metrics::default()
         },
         dollars: dollars("cached", dearer),
@@ -65,9 +73,6 @@ fn preset(name: &str, kind: Kind, input_ratio: f64, cache_hit_rate: f64) -> Pres
         retention: retention((10.0 * input_ratio) as u64),
         sessions: 2,
         calls: 4,
-        input_ratio,
-        peak_tokens: 3_000,
-        cache_hit_rate,
         estimator: "chars".to_owned(),
         ..PresetLine::default()
     }

@@ -6,7 +6,7 @@ mod large;
 use super::reader::tests::allowed_script;
 use super::{Details, Most, Walked, comparison, to_walk};
 use fixtures::{drawn, tiny};
-use foldback_replay::compare::{Metric, Outcome, Saving, Score};
+use foldback_replay::compare::{Metric, Outcome, Score};
 use foldback_replay::share::Share;
 
 /// A page without its own script, which is always the same.
@@ -70,7 +70,7 @@ fn the_reader_opens_on_the_preset_of_the_verdict_where_it_forgot_most() {
         line.triggered = 2;
         line.gate.passed = true;
         let ratio = Metric { value: Some(ratio), ..Metric::default() };
-        line.saving = Some(Saving { ratio: ratio.clone(), usd: ratio });
+        (line.metrics.saving_ratio, line.metrics.saving_usd) = (ratio.clone(), ratio);
     }
     assert_eq!(to_walk(&three, Most::Calls(1_000)), (vec![1, 0, 2], Vec::new()));
     let details = Details {

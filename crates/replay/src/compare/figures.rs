@@ -1,0 +1,339 @@
+//! The figures of a preset over all sessions, each written down once: name, meaning, how it is made of sums, how it is
+//! shown, and whether the outside judge recomputes it. Screens, pages, JSON and its schema are made from this list.
+//!
+//! A session is the unit: calls of one session depend on each other, so sessions are drawn again, not
+//! calls. Intervals are percentile intervals of a seeded cluster bootstrap with 10,000 draws.
+
+use super::Score;
+use super::dollars::Dollars;
+use super::line::ratio;
+use super::saving::Paid;
+use super::table::Table;
+use crate::availability::{MustKeep, Retention};
+use crate::controls::nfr;
+use crate::number::total;
+use crate::share::Share;
+use crate::stats::{self, Bootstrap, Estimate, Pair};
+use crate::study::{Ledger, Summaries};
+use foldback_core::strategy::Kind;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
+use std::borrow::Cow;
+
+/// One metric: the value over all sessions that have it, its interval, and how many those are.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Metric {
+    /// The value; `null` where it does not apply.
+    pub value: Option<f64>,
+    /// Lower end of the 95 % interval; `null` with fewer than two sessions.
+    pub lo: Option<f64>,
+    /// Upper end of the interval.
+    pub hi: Option<f64>,
+    /// Sessions behind the value.
+    pub n: usize,
+    /// Why there is no value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<Cow<'static, str>>,
+}
+
+impl Metric {
+    pub(super) fn of(estimate: Estimate, why: &'static str) -> Self {
+        let Estimate { value, lo, hi, n, .. } = estimate;
+        Self { value, lo, hi, n, why: value.is_none().then_some(Cow::Borrowed(why)) }
+    }
+}
+
+/// How a figure is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// A share or a ratio with its interval.
+    Interval,
+    /// A share or a ratio.
+    Share,
+    /// A share or a ratio that is a bound from above.
+    AtMost,
+    /// A share to a tenth of a percent.
+    Percent,
+    /// The same, of a whole that may be drawn.
+    Part,
+    /// A number with this many decimals.
+    Decimal(usize),
+    /// A number of tokens.
+    Tokens,
+    /// In JSON alone.
+    Nowhere,
+}
+
+/// A figure of the list.
+#[derive(Clone, Copy, Debug)]
+pub struct Figure {
+    /// Its name in JSON and in experiment files.
+    pub name: &'static str,
+    /// Its name on screens and pages.
+    pub title: &'static str,
+    /// What it means. `{regime}` and `{tokens}` stand for what a comparison is reported by.
+    pub meaning: &'static str,
+    /// How it is written.
+    pub shown: Shown,
+    /// Whether `tests/judge` recomputes it from outside.
+    pub judged: bool,
+    /// Takes it from the figures of a preset.
+    pub of: fn(&Metrics) -> &Metric,
+}
+
+/// The figures as rows: name in JSON, title, whether the judge recomputes it, how it is written, meaning, how it is made.
+macro_rules! figures {
+    ($($name:ident, $title:literal, $judged:ident, $shown:expr, $meaning:literal => |$of:ident| $made:expr;)+) => {
+        /// The figures of a preset, by name.
+        #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+        pub struct Metrics {
+            $(#[doc = $meaning] pub $name: Metric,)+
+        }
+
+        /// All figures of a preset: what screens, pages, JSON and its schema know of them.
+        pub const FIGURES: &[Figure] = &[$(Figure {
+            name: stringify!($name),
+            title: $title,
+            meaning: $meaning,
+            shown: $shown,
+            judged: figures!($judged),
+            of: |metrics| &metrics.$name,
+        }),+];
+
+        /// The figures of one preset.
+        pub(super) fn metrics(of: &Of<'_, '_>) -> Metrics {
+            Metrics { $($name: { let $of = of; $made },)+ }
+        }
+    };
+    (judged) => { true };
+    (alone) => { false };
+}
+
+figures! {
+    cost_ratio, "cost", judged, Shown::Interval,
+        "the bill for input, output and summaries under {regime}, in percent of that without compaction"
+        => |of| Metric::of(stats::ratio_of_totals(of.bootstrap, of.pairs(|score, base| {
+            Some((of.table.bill(score)?.usd, of.table.bill(base)?.usd))
+        })), NO_BILL);
+    saving_ratio, "bill", judged, Shown::Nowhere, "the bill to that of the base, over the sessions of the base"
+        => |of| of.saving(|pairs| stats::ratio_of_totals(of.bootstrap, pairs));
+    saving_usd, "saved", judged, Shown::Nowhere, "dollars that a session costs less than with the base, on average"
+        => |of| of.saving(|pairs| {
+            let turned = |Pair { cluster, value, base }| Pair { cluster, value: base, base: value };
+            stats::mean_difference(of.bootstrap, pairs.into_iter().map(turned))
+        });
+    worst_ratio, "worst", judged, Shown::AtMost, "cost if everything missed were read again"
+        => |of| of.value(of.dollars.worst(), NO_BILL);
+    churn_per_100_calls, "churn", alone, Shown::Tokens,
+        "{tokens} that were cached and had to be written again, per 100 calls"
+        => |of| of.if_known(|| of.per_100(|score| score.metrics.churn_tokens));
+    frr_obs_far, "kept", judged, Shown::Interval,
+        "of the references of later calls to what only tool results and user messages had said, and not in the last three calls, \
+         how many were still in the view (FRR-obs-far)"
+        => |of| of.share(|retention| retention.obs_far);
+    frr, "frr", alone, Shown::Nowhere, "kept, of all references" => |of| of.share(Retention::frr);
+    frr_obs, "frr-obs", judged, Shown::Nowhere, "kept, regardless of when it was last seen"
+        => |of| of.share(|retention| retention.obs);
+    frr_far, "frr-far", judged, Shown::Nowhere, "kept, regardless of who had said it"
+        => |of| of.share(Retention::far);
+    verbatim_far, "verbatim", judged, Shown::Interval,
+        "the second judge, which ignores references: the same for pieces of results that later calls repeat word for word; \
+         ! 20 points or more away from kept"
+        => |of| of.share(|retention| retention.pieces_far);
+    epr, "edits", judged, Shown::Share, "of the old texts of edits, how many were in the view, line by line (EPR)"
+        => |of| of.share(|retention| retention.edits);
+    rereads_per_100_calls, "reread", alone, Shown::Decimal(1), "results to read again per 100 calls, at most"
+        => |of| of.if_known(|| of.per_100(|score| score.retention.rereads));
+    nfr_obs, "NFR", alone, Shown::Decimal(2),
+        "like kept, regardless of when it was last seen (FRR-obs), between random (0) and clairvoyant eviction (1) at the same \
+         sizes of the view, over the sessions in which it acted"
+        => |of| of.normalised();
+    instructions_end, "instructions", alone, Shown::Share,
+        "user messages that are in the view at the end, word for word"
+        => |of| of.known(of.sums.must_keep.instructions.value());
+    last_error, "last error", alone, Shown::Share, "calls after a failure whose view shows the latest one"
+        => |of| of.known(of.sums.must_keep.last_error.value());
+    modified_f1, "files", alone, Shown::Share, "F1 of the set of changed files as shown by the view at the end"
+        => |of| of.known(of.sums.must_keep.files.f1());
+    faithfulness, "faithful", alone, Shown::Share, "identifiers in summaries that were in the summarized text"
+        => |of| of.known(of.sums.summaries.faithful.value());
+    token_ratio, "input", judged, Shown::Part, "all requests together in {tokens}, relative to no compaction"
+        => |of| Metric::of(stats::ratio_of_totals(of.bootstrap, of.pairs(|score, base| {
+            Some((score.metrics.input_tokens as f64, base.metrics.input_tokens as f64))
+        })), NO_CALLS);
+    peak_tokens, "peak", alone, Shown::Tokens, "the largest request in {tokens}"
+        => |of| of.value(of.own().map(|score| score.metrics.peak_tokens as f64).reduce(f64::max), NO_CALLS);
+    tokens_reclaimed, "cleared", alone, Shown::Tokens, "tokens removed, net, by the preset's own estimator"
+        => |of| of.value(Some(total(of.own().map(|score| score.metrics.counters.tokens_reclaimed as f64))), NO_CALLS);
+    cache_hit_rate, "cache", alone, Shown::Percent, "share of the input read from a simulated prompt cache"
+        => |of| of.value(of.hit_rate(), NO_CALLS);
+}
+
+impl Metrics {
+    /// As JSON has them: an object with every figure of [`FIGURES`].
+    pub(super) fn schema(generator: &mut SchemaGenerator) -> Schema {
+        let metric = generator.subschema_for::<Metric>();
+        let names: Vec<&str> = FIGURES.iter().map(|figure| figure.name).collect();
+        let meanings = FIGURES.iter().map(|figure| format!("{}: {}", figure.name, figure.meaning));
+        json_schema!({
+            "type": "object",
+            "propertyNames": { "enum": names, "description": meanings.collect::<Vec<_>>().join("; ") },
+            "additionalProperties": metric,
+            "required": names,
+        })
+    }
+}
+
+const NOTHING_NEEDED: &str = "no preset fired in any session, or nothing was referred to after it";
+const NO_CALLS: &str = "no session has a call";
+const NOT_RECORDED: &str =
+    "the content of the recorder's requests after its own compactions is not recorded";
+pub(super) const NO_BILL: &str = "no session could be billed under the regime";
+
+const NOTHING_TO_KEEP: &str = "there is nothing of the kind in any session";
+const NOTHING_CHANGED: &str = "the preset changed nothing, or nothing was needed";
+const REFERENCE: &str = "controls are the reference for others";
+
+/// What the figures of one preset are made of.
+pub(super) struct Of<'t, 'a> {
+    bootstrap: &'t Bootstrap,
+    table: &'t Table<'a>,
+    preset: usize,
+    kind: Kind,
+    /// The content of every request is known.
+    contents: bool,
+    sums: &'t Sums,
+    /// The bill that is reported.
+    dollars: &'t Dollars,
+    /// The bill that savings are measured against.
+    paid: Option<Paid>,
+}
+
+/// Sums over the sessions of a preset.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sums {
+    pub(super) retention: Retention,
+    pub(super) must_keep: MustKeep,
+    pub(super) summaries: Summaries,
+    pub(super) ledger: Ledger,
+}
+
+impl Sums {
+    pub(super) fn of(table: &Table<'_>, own: &[&Score]) -> Self {
+        let mut out = Self::default();
+        for score in own {
+            out.retention.add(&score.retention);
+            out.must_keep.add(&score.must_keep);
+            out.summaries.add(&score.summaries);
+            table.bill(score).into_iter().for_each(|bill| out.ledger.add(&bill.ledger()));
+        }
+        out
+    }
+}
+
+impl<'t, 'a> Of<'t, 'a> {
+    pub(super) fn new(
+        table: &'t Table<'a>,
+        preset: usize,
+        kind: Kind,
+        sums: &'t Sums,
+        dollars: &'t Dollars,
+        paid: Option<Paid>,
+    ) -> Self {
+        let contents = table.knows_contents(preset);
+        Self { bootstrap: &table.bootstrap, table, preset, kind, contents, sums, dollars, paid }
+    }
+
+    /// The scores of the preset of which something is known.
+    fn own(&self) -> impl Iterator<Item = &'a Score> {
+        self.table.pairs(self.preset).map(|(score, _)| score)
+    }
+
+    /// What is saved against the base.
+    fn saving(&self, of: impl FnOnce(Vec<Pair>) -> Estimate) -> Metric {
+        let pairs = self.paid.into_iter().flat_map(|paid| paid.pairs(self.table, self.preset));
+        Metric::of(of(pairs.collect()), NO_BILL)
+    }
+
+    /// A figure without an interval.
+    fn value(&self, value: Option<f64>, why: &'static str) -> Metric {
+        let why = value.is_none().then_some(Cow::Borrowed(why));
+        Metric { value, n: self.own().count(), why, ..Metric::default() }
+    }
+
+    /// The same of the content of requests.
+    fn known(&self, value: Option<f64>) -> Metric {
+        self.if_known(|| self.value(value, NOTHING_TO_KEEP))
+    }
+
+    fn per_100(&self, of: impl Fn(&Score) -> u64) -> Metric {
+        self.quotient(
+            |score| Some([100.0 * of(score) as f64, score.metrics.calls as f64]),
+            NO_CALLS,
+        )
+    }
+
+    /// Share of the input that a simulated prompt cache without expiry held.
+    fn hit_rate(&self) -> Option<f64> {
+        let sums = self.own().map(|score| &score.metrics);
+        let [read, input] = sums.fold([0, 0], |[read, input], metrics| {
+            [read + metrics.cache_read_tokens, input + metrics.input_tokens]
+        });
+        ratio(read, input)
+    }
+
+    /// Where the retention of what only observations said is between chance and foresight. Controls have none: they
+    /// are the reference, at sizes of their own.
+    fn normalised(&self) -> Metric {
+        if self.kind == Kind::Control {
+            return Metric { why: Some(Cow::Borrowed(REFERENCE)), ..Metric::default() };
+        }
+        let mut sum = Retention::default();
+        let acted = self.own().filter(|score| score.metrics.compactions > 0);
+        let n = acted.inspect(|score| sum.add(&score.retention)).count();
+        let share = |kept| Share { kept, ..sum.obs }.value();
+        let shares = share(sum.obs.kept).zip(share(sum.random)).zip(share(sum.clairvoyant));
+        let (value, why) = match shares.map(|((own, random), best)| nfr(own, random, best)) {
+            Some(Ok(value)) => (Some(value), None),
+            Some(Err(not_binding)) => (None, Some(Cow::Owned(not_binding.to_string()))),
+            None => (None, Some(Cow::Borrowed(NOTHING_CHANGED))),
+        };
+        Metric { value, n, why, ..Metric::default() }
+    }
+
+    /// A metric of the content of requests.
+    fn if_known(&self, metric: impl FnOnce() -> Metric) -> Metric {
+        if self.contents {
+            return metric();
+        }
+        Metric { why: Some(Cow::Borrowed(NOT_RECORDED)), ..Metric::default() }
+    }
+
+    /// A pooled share over the sessions that were asked anything.
+    fn share(&self, of: impl Fn(&Retention) -> Share) -> Metric {
+        let shares = self.table.of(self.preset).filter_map(|score| {
+            let share = of(&score.retention);
+            (share.needed > 0).then(|| (self.table.cluster(score), share))
+        });
+        self.if_known(|| Metric::of(stats::proportion(self.bootstrap, shares), NOTHING_NEEDED))
+    }
+
+    /// The sessions that have a value with and without compaction.
+    fn pairs<F: Fn(&'a Score, &'a Score) -> Option<(f64, f64)>>(
+        &self,
+        of: F,
+    ) -> impl Iterator<Item = Pair> + use<'t, 'a, F> {
+        let table = self.table;
+        table.pairs(self.preset).filter_map(move |(score, base)| {
+            let (value, base) = of(score, base)?;
+            Some(Pair { cluster: table.cluster(score), value, base })
+        })
+    }
+
+    fn quotient(&self, of: impl Fn(&'a Score) -> Option<[f64; 2]>, why: &'static str) -> Metric {
+        let scores = self.table.of(self.preset);
+        let rows = scores.filter_map(|score| Some((self.table.cluster(score), of(score)?)));
+        let quotient = |[part, whole]: &[f64; 2]| (*whole > 0.0).then(|| part / whole);
+        Metric::of(self.bootstrap.of_sums(rows, None, quotient), why)
+    }
+}
