@@ -133,6 +133,11 @@ const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
+        name: "rust-clients: the examples with the types of async-openai, rig and genai",
+        runs: &[&["cargo", "xtask", "rust-clients"]],
+        ..PLAIN
+    },
+    External {
         name: "sdk: the official Python SDKs through the proxy",
         needs: &[&["python3"]],
         installs: Some(("sdk-python", &[pip!("anthropic==2.12.0", "openai==3.54.0")])),

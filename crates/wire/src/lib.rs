@@ -30,32 +30,21 @@
 //! | [`gemini`] | `generateContent` | a content; results that follow an answer are parts of one |
 //! | [`responses`] | Responses | an item; an answer is all items of its response |
 //!
-//! Each has `request`, `answer` and `stream`; [`Request`], [`answer`] and [`Stream`] take the protocol as a value. The
-//! features `async-openai`, `genai` and `rig` add a module each for the message types of these crates.
+//! Each has `request`, `answer` and `stream`; [`Request`], [`answer`] and [`Stream`] take the protocol as a value.
 
 pub mod anthropic;
-#[cfg(feature = "async-openai")]
-pub mod async_openai;
 mod error;
 pub mod gemini;
-#[cfg(feature = "genai")]
-pub mod genai;
-#[cfg(any(feature = "genai", feature = "rig"))]
-mod listed;
 pub mod openai;
 mod outline;
 mod request;
 pub mod responses;
-#[cfg(feature = "rig")]
-pub mod rig;
 #[doc(hidden)]
 pub mod shared;
 mod stream;
 
 pub use error::WireError;
 pub use foldback_core::validity::Dialect;
-#[cfg(any(feature = "genai", feature = "rig"))]
-pub use listed::History;
 pub use outline::Outline;
 pub use request::{Folded, FoldedList, Reading, Request};
 pub use shared::messages::{Problem, ProblemKind};

@@ -18,13 +18,6 @@ pub(crate) fn all(messages: &[Arc<Message>]) -> Vec<Shown<'_>> {
     messages.iter().map(Shown::plain).collect()
 }
 
-/// Who says what, without ids and places.
-#[cfg(any(feature = "genai", feature = "rig"))]
-pub(crate) fn kinds(messages: &[Arc<Message>]) -> Vec<(Role, Vec<PartKind>)> {
-    let said = |message: &Message| message.parts.iter().map(|part| part.kind.clone()).collect();
-    messages.iter().map(|message| (message.role, said(message))).collect()
-}
-
 pub(crate) const CLEARED: &str = "[cleared: \"é\"]";
 
 impl Fold {

@@ -122,12 +122,6 @@ pub fn data_url(mime: &str, data: &str) -> String {
     format!("data:{mime};base64,{data}")
 }
 
-/// The data of a file without the `data:` in front.
-pub fn bare_data(media: &Media) -> &str {
-    let data = media.url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
-    data.map_or(&media.url, |(_, data)| data)
-}
-
 /// A call as an entry of `tool_calls`.
 pub fn stored_call(call: &ToolCall) -> Value {
     json!({
