@@ -7,7 +7,7 @@ use foldback_core::validity::validate;
 use foldback_core::view::Shown;
 use foldback_wire::{Dialect, Item, Request};
 use proptest::prelude::*;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Who says what, without what a fresh reading may name otherwise.
@@ -145,6 +145,40 @@ fn the_same_messages_in_a_longer_request_are_equal() {
     let mut sent: Vec<Shown<'_>> = all(short.messages());
     sent.push(Shown::plain(&long.messages()[2]));
     assert_eq!(long.folded(&sent).unwrap().body, long.body());
+}
+
+/// Calls of one tool of which some came with ids.
+#[test]
+fn a_result_of_gemini_goes_to_the_call_that_it_names_or_to_one_without_a_name() {
+    let call = |id: &str| match id {
+        "" => json!({"functionCall": {"name": "read", "args": {}}}),
+        id => json!({"functionCall": {"name": "read", "args": {}, "id": id}}),
+    };
+    let result = |id: &str| match id {
+        "" => json!({"functionResponse": {"name": "read", "response": {"output": "x"}}}),
+        id => json!({"functionResponse": {"name": "read", "response": {"output": "x"}, "id": id}}),
+    };
+    let rows: [(&[&str], &[&str], &[&str]); 6] = [
+        (&["a", ""], &["", "a"], &["read", "a"]),
+        (&["a", ""], &["a", ""], &["a", "read"]),
+        (&["", "a"], &["a", ""], &["a", "read"]),
+        (&["a", "b"], &["", "b"], &["a", "b"]),
+        (&["", "a"], &["made", "a"], &["read", "a"]),
+        (&["a", ""], &["made", "a"], &["read", "a"]),
+    ];
+    for (calls, results, answered) in rows {
+        let calls: Vec<Value> = calls.iter().map(|id| call(id)).collect();
+        let results: Vec<Value> = results.iter().map(|id| result(id)).collect();
+        let body = json!({"contents": [
+            {"role": "user", "parts": [{"text": "Why?"}]},
+            {"role": "model", "parts": calls}, {"role": "user", "parts": results},
+        ]});
+        let request = Request::parse(Dialect::Gemini, body.to_string()).unwrap();
+        let results = request.messages().iter().flat_map(|message| &message.parts);
+        let found: Vec<&str> =
+            results.filter_map(Part::as_result).map(|result| &*result.call_id).collect();
+        assert_eq!(found, answered, "{body}");
+    }
 }
 
 #[test]

@@ -129,8 +129,8 @@ impl Reader<'_> {
         Part::call(id, name, arguments)
     }
 
-    /// A result with an id goes with the call of that id, else with the oldest open call of its tool that came without
-    /// one; a result without an id with the oldest open call of its tool.
+    /// A result with an id belongs to the call with that id, else to the oldest open call of its tool without an id. A
+    /// result without an id belongs to the oldest open call of its tool without an id, else to the oldest open one.
     fn answered(&mut self, response: &Value, at: &str) -> Part {
         let name = value::text(response, "name").unwrap_or_default();
         let id = value::text(response, "id");
@@ -138,7 +138,7 @@ impl Reader<'_> {
             let of = |wanted: Option<&str>| open.iter().position(|id| id.as_deref() == wanted);
             let place = match id {
                 Some(_) => of(id).or_else(|| of(None)),
-                None => Some(0),
+                None => of(None).or(Some(0)),
             };
             open.remove(place?)
         });
