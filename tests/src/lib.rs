@@ -10,8 +10,8 @@ mod documents {
     struct Stages;
     #[doc = include_str!("../../docs/testkit.md")]
     struct Testkit;
-    #[doc = include_str!("../../crates/wire/README.md")]
-    struct Wire;
+    #[doc = include_str!("../../crates/providers/README.md")]
+    struct Providers;
 }
 
 use foldback_core::Limits;

@@ -19,9 +19,8 @@ pub use foldback_core::services::Services;
 pub use foldback_core::strategy::Strategy;
 pub use foldback_core::{Frame, Limits, Message, Part, PartKind, Role, SegmentKind};
 pub use foldback_live as live;
-pub use foldback_provider_errors as provider_errors;
+pub use foldback_providers::{errors as provider_errors, wire};
 pub use foldback_stages as stages;
-pub use foldback_wire as wire;
 
 /// What an agent's loop uses, to be imported whole: `use foldback::prelude::*;`.
 pub mod prelude {

@@ -1,7 +1,7 @@
 //! What the proxy did with a request, as the client is told and as it is counted.
 
 use foldback_live::follow::Sizes;
-use foldback_wire::Dialect;
+use foldback_providers::wire::Dialect;
 
 /// What the proxy did with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

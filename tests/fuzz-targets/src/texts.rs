@@ -1,7 +1,7 @@
 //! Texts that people and providers write.
 
 use foldback_core::config::{Document, Options, compile};
-use foldback_provider_errors::Classifier;
+use foldback_providers::errors::Classifier;
 use foldback_replay::Experiment;
 use std::sync::LazyLock;
 

@@ -17,7 +17,7 @@ use crate::measures::SessionMeasures;
 use crate::measures::size::Call;
 use crate::recorder::Policy;
 use crate::totals::{CallRow, CallTotals, SessionMetrics};
-use foldback_prices::usd;
+use foldback_providers::prices::usd;
 use std::sync::Arc;
 
 /// Usage is believed where this share of the calls has it; a call without counts like the one before it.

@@ -7,7 +7,7 @@ use crate::cost::{
 };
 use crate::measures::firings as measures;
 use crate::number::total;
-use foldback_prices::ModelTable;
+use foldback_providers::prices::ModelTable;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
