@@ -289,6 +289,15 @@ fn a_table_that_does_not_fit_is_refused_or_the_error_says_how_to_get_them() {
 }
 
 #[test]
+fn learn_is_named_where_it_is_not_built_in() {
+    if cfg!(feature = "learn") {
+        return;
+    }
+    let ran = foldback(&["learn", "examples/sessions"]);
+    assert!(ran.code == 2 && ran.stderr.contains("--features learn"), "{}", ran.stderr);
+}
+
+#[test]
 fn object_storage_is_named_where_it_is_not_built_in() {
     if cfg!(feature = "object-store") {
         return;
