@@ -20,6 +20,7 @@ use foldback_formats::Session;
 use foldback_replay::ReplayOptions;
 use std::sync::Arc;
 
+pub mod fuzz;
 pub mod lab;
 pub mod planted;
 

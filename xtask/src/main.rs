@@ -4,7 +4,7 @@
 //! tests, the laws of `foldback-testkit` among them, which compiles and passes as it stands.
 //!
 //! `cargo xtask fuzz [--profile fuzz] --minutes N [--target T] [--seed S]`, or `--runs N`, fuzzes on stable Rust;
-//! `tests/fuzz-targets` has the targets. Behind `--profile` stands one of cargo's; `fuzz` is optimized and keeps its checks.
+//! `tests/src/fuzz` has the targets. Behind `--profile` stands one of cargo's; `fuzz` is optimized and keeps its checks.
 //!
 //! `cargo xtask book` puts the documents together to a book in `target/book/html`.
 //!
@@ -60,7 +60,7 @@ fn fuzz(args: &[&str]) -> Result<(), String> {
         ["--profile", profile, rest @ ..] => (*profile, rest),
         args => ("dev", args),
     };
-    let run = ["run", "--quiet", "--package", "foldback-fuzz-targets", "--bin", "fuzz"];
+    let run = ["run", "--quiet", "--package", "foldback-tests", "--bin", "fuzz"];
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut cargo = Command::new("cargo");
     cargo.args(run).args(["--profile", profile, "--"]).args(args).current_dir(root);
