@@ -18,10 +18,10 @@ use foldback_core::provider::{ErrorKind, ProviderError};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// The rules that come with the crate, as they are written.
+/// The built-in rules, as text.
 pub const BUILTIN: &str = include_str!("../../data/errors.toml");
 
-/// Longest message that is kept of an error without a readable one, in bytes.
+/// Length in bytes to which the body of an error without a readable message is cut.
 const LONGEST: usize = 2_000;
 
 /// Recognizes what providers answer.
@@ -31,7 +31,7 @@ pub struct Classifier {
 }
 
 impl Classifier {
-    /// The rules that come with the crate.
+    /// The built-in rules.
     pub fn builtin() -> &'static Self {
         static BUILT: OnceLock<Classifier> = OnceLock::new();
         BUILT.get_or_init(|| Self {
@@ -40,16 +40,16 @@ impl Classifier {
         })
     }
 
-    /// These rules and no others.
+    /// Only these rules.
     pub fn of(rules: impl IntoIterator<Item = Rule>) -> Self {
         Self { rules: rules.into_iter().map(Rule::lowered).collect() }
     }
 
-    /// The rules of a text in the form of [`BUILTIN`], tried before those that come with the crate.
+    /// The rules of a text in the form of [`BUILTIN`], tried before the built-in rules.
     ///
     /// # Errors
     ///
-    /// Where the text can't be read, or a rule could never or would always hold; with line and field.
+    /// The text can't be read, or a rule would never or always match. The error has line and field.
     pub fn with_rules(text: &str) -> Result<Self, RuleError> {
         let mut rules = rule::read(text)?;
         rules.extend_from_slice(&Self::builtin().rules);
@@ -61,7 +61,7 @@ impl Classifier {
         &self.rules
     }
 
-    /// What an answer means. `body_or_message` is the body as it came, or the text that a client
+    /// The meaning of an answer. `body_or_message` is the body as it came, or the text that a client
     /// library made of it: JSON anywhere in it is read, and so are the events of a stream that ended
     /// with an error under status 200.
     pub fn classify(
@@ -84,7 +84,7 @@ impl Classifier {
         }
     }
 
-    /// The kind alone.
+    /// Only the kind.
     pub fn kind_of(
         &self,
         provider: Option<&str>,
@@ -125,7 +125,7 @@ fn message(said: &Said, body: &str) -> String {
     text[..text.floor_char_boundary(LONGEST)].to_owned()
 }
 
-/// A number of seconds as text, where it is one that can be waited.
+/// A number of seconds as text, if it is one that can be waited.
 fn seconds(text: &str) -> Option<Duration> {
     let seconds: f64 = text.parse().ok()?;
     Duration::try_from_secs_f64(seconds).ok()

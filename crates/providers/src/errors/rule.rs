@@ -1,4 +1,4 @@
-//! Rules as they are written, and whether one holds.
+//! Rules as they are written, and whether one matches.
 
 use crate::errors::body::Said;
 use crate::errors::pattern;
@@ -12,10 +12,9 @@ use toml::Spanned;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// What it means.
+    /// What the error means.
     pub kind: ErrorKind,
-    /// Only errors of this provider, ignoring case. An error of which the provider is not known does
-    /// not match.
+    /// Only errors of this provider, ignoring case. An error of an unknown provider does not match.
     #[serde(default)]
     pub provider: Option<String>,
     /// One of these HTTP statuses.

@@ -5,7 +5,7 @@ use foldback_core::config::in_words;
 use serde::Deserialize;
 use thiserror::Error;
 
-/// Prices in USD per million tokens. Zero for a class that the provider does not bill apart.
+/// Prices in USD per million tokens; 0 for a class that the provider does not bill separately.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Price {
@@ -21,7 +21,7 @@ pub struct Price {
     pub output: f64,
 }
 
-/// Prices of a request whose input is above a threshold: of the whole request, not of the excess.
+/// Prices of a request whose input is above a threshold. They apply to the whole request, not to the excess.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tier {
@@ -39,11 +39,11 @@ pub struct Tier {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
-    /// What its recorded name starts with.
+    /// The prefix of its recorded names.
     pub id: String,
     /// The whole window in tokens.
     pub context: u64,
-    /// A larger window that the provider opens on request, for example by a beta flag; 0 where it has none.
+    /// A larger window that the provider opens on request, for example by a beta flag; 0 if it has none.
     #[serde(default)]
     pub long_context: u64,
     /// Limit of the input alone.
@@ -72,7 +72,7 @@ impl Model {
         Limits { context: self.context, input: self.input, output: self.output }
     }
 
-    /// Its larger window, where a request of so many tokens shows that it was open.
+    /// Its larger window, if a request of `tokens` shows that it was open.
     pub fn opened_by(&self, request: u64) -> Option<u64> {
         (request > self.context && request <= self.long_context).then_some(self.long_context)
     }
@@ -89,10 +89,10 @@ pub struct ModelTable {
     pub models: Vec<Model>,
 }
 
-/// Characters of a name's beginning that make another name near it.
+/// Number of common leading characters that make two names near.
 const LEAST_COMMON: usize = 4;
 
-/// A table that can't be read.
+/// An error in a table.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "line {line}: {message}; a model table looks like `as_of = \"2026-08-21\"` and `[[model]]` with id, context, input, output, price"
@@ -121,8 +121,8 @@ impl ModelTable {
         })
     }
 
-    /// The model whose id is the longest beginning of `name`. A word or number of the name does not go on after it:
-    /// `claude-sonnet-45` is not `claude-sonnet-4`.
+    /// The model whose id is the longest prefix of `name` that ends with a word or a number: `claude-sonnet-45` is not
+    /// `claude-sonnet-4`.
     pub fn find(&self, name: &str) -> Option<&Model> {
         let name: String = normalised(name).collect();
         let begins = |model: &&Model| {
@@ -133,7 +133,7 @@ impl ModelTable {
         self.models.iter().filter(begins).max_by_key(|model| model.id.len())
     }
 
-    /// The ids that have most of their beginning in common with `name`; none where that is little.
+    /// The ids that share the longest beginning with `name`; empty if that beginning is short.
     pub fn near(&self, name: &str) -> Vec<&str> {
         let common = |model: &Model| {
             normalised(&model.id).zip(normalised(name)).take_while(|(a, b)| a == b).count()

@@ -19,7 +19,7 @@ pub struct Rates {
     pub write: f64,
     /// Output.
     pub output: f64,
-    /// A thousand searches of the web that the provider makes itself.
+    /// A thousand web searches that the provider makes itself.
     pub web_search: f64,
     /// Prices of a request whose input is above a threshold.
     pub tier: Option<Tier>,
@@ -49,12 +49,12 @@ impl Rates {
         usd(self.read, cache.read) + usd(self.write, cache.write) + usd(self.input, cache.uncached)
     }
 
-    /// Dollars for an answer, and for what the provider searched the web for it.
+    /// Dollars for an answer and for the provider's web searches for it.
     pub fn output_usd(&self, tokens: u64, web_searches: u64) -> f64 {
         usd(self.output, tokens) + self.web_search * web_searches as f64 / 1e3
     }
 
-    /// Dollars for input in units of plain input tokens; 0 where input has no price.
+    /// Dollars for input, in units of plain input tokens; 0 if input has no price.
     pub fn equivalent_tokens(&self, input_usd: f64) -> u64 {
         let per_token = self.input / 1e6;
         if per_token > 0.0 { (input_usd / per_token).round() as u64 } else { 0 }
@@ -66,7 +66,7 @@ pub fn usd(price: f64, tokens: u64) -> f64 {
     price * tokens as f64 / 1e6
 }
 
-/// What a session is priced by.
+/// How a session is priced.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Terms {
     /// How the provider caches.
@@ -89,14 +89,14 @@ pub struct Regime {
     pub write: f64,
     /// Shortest prefix that is cached, in tokens.
     pub minimum: u64,
-    /// Step in which a prefix is matched, in tokens.
+    /// Granularity of a match, in tokens.
     pub granularity: u64,
-    /// Life of a prefix since its last use, in seconds; 0 when it does not expire.
+    /// Lifetime of a prefix after its last use, in seconds; 0 if it does not expire.
     pub ttl_seconds: u32,
-    /// Dollars for a thousand searches of the web; 0 where none are sold by number.
+    /// Dollars for a thousand web searches; 0 if they are not sold by number.
     #[serde(default)]
     pub web_search: f64,
-    /// Beginnings of the ids of models that are cached by these rules.
+    /// Prefixes of the ids of models that these rules apply to.
     #[serde(default)]
     pub models: Vec<String>,
     /// Where the rules are stated.
@@ -113,8 +113,8 @@ impl Regime {
         }
     }
 
-    /// Rules and prices; `None` when the table does not know the base model. Requests above a tier of the base
-    /// model cost what the tier says, reads and writes in the regime's own proportion.
+    /// Rules and prices; `None` if the table does not have the base model. Requests above a tier of the base model have
+    /// the tier's prices, reads and writes in the regime's proportion.
     pub fn terms(&self, models: &ModelTable) -> Option<Terms> {
         let Model { price, tier, .. } = models.find(&self.base)?;
         Some(Terms {
@@ -130,8 +130,8 @@ impl Regime {
         })
     }
 
-    /// A model's own prices, context tier included, with these caching rules. Where these keep a prefix for an hour,
-    /// writing it has the price of that, if the model has one.
+    /// A model's own prices, context tier included, with these caching rules. If the rules keep a prefix for an hour, a
+    /// write has the model's price for that, if there is one.
     pub fn priced(&self, model: &Model) -> Terms {
         let price = model.price;
         let or_input = |price_of: f64| {
@@ -166,7 +166,7 @@ pub struct RegimeTable {
     pub regimes: Vec<Regime>,
 }
 
-/// A table that can't be read.
+/// An error in a table.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "line {line}: {message}; a regime table looks like `as_of = \"2026-10-07\"` and `[[regime]]` with name, base, read, write, minimum, granularity, ttl_seconds, source"

@@ -1,4 +1,4 @@
-//! The requests of one conversation, each stored as its difference from the one before.
+//! The requests of one conversation, each stored as its difference from the previous one.
 
 use foldback_core::conversation::Conversation;
 use foldback_core::delta::ViewDelta;
@@ -10,21 +10,21 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// One block of a request: the frame, or a message as it is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Same content, same key. A message of the history is known by its place and by what is laid
-    /// over it; contents need not be compared.
+    /// Equal content has an equal key. The key of a message is made of its position and its edits, so contents need not be
+    /// compared.
     pub key: u64,
-    /// Its tokens by the measuring estimator.
+    /// Its tokens, by the measuring estimator.
     pub tokens: u64,
 }
 
 impl Block {
-    /// What makes two blocks the same one.
+    /// The identity of a block.
     fn mark(self) -> u64 {
         mix(self.key ^ self.tokens.wrapping_mul(GOLDEN))
     }
 }
 
-/// A prefix of a request that the request before does not begin with, but an earlier one does.
+/// A prefix of a request that an earlier request begins with and the previous one doesn't.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Revived {
     /// Its tokens.
@@ -33,31 +33,31 @@ pub(crate) struct Revived {
     pub(crate) last: usize,
 }
 
-/// What is known of a request beside its blocks.
+/// What is known of a request besides its blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Call {
-    /// When it was sent, in milliseconds since the Unix epoch, where known.
+    /// When the request was sent, in milliseconds since the Unix epoch, if known.
     pub start_ms: Option<i64>,
     /// Tokens of the answer.
     pub output_tokens: u64,
-    /// Searches of the web that the provider made for it.
+    /// Web searches that the provider made for the request.
     pub web_searches: u64,
 }
 
 /// One request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SentRequest {
-    /// Number of leading blocks that are those of the request before.
+    /// Number of leading blocks that the request shares with the previous one.
     pub kept: usize,
-    /// Their tokens.
+    /// Tokens of these blocks.
     pub kept_tokens: u64,
     /// Size of the whole request, in tokens.
     pub input_tokens: u64,
     /// Tokens of the answer.
     pub output_tokens: u64,
-    /// Searches of the web that the provider made for it.
+    /// Web searches that the provider made for the request.
     pub web_searches: u64,
-    /// When it was sent, in milliseconds since the Unix epoch, where recorded.
+    /// When the request was sent, in milliseconds since the Unix epoch, if recorded.
     pub start_ms: Option<i64>,
     /// Where its other blocks are in [`RequestLog::marks`].
     added: (usize, usize),
@@ -66,7 +66,7 @@ pub struct SentRequest {
 }
 
 impl SentRequest {
-    /// Tokens of the longest prefix that it shares with any earlier request, however long ago that was.
+    /// Tokens of the longest prefix that the request shares with any earlier request, however long ago that was.
     pub fn shared_tokens(&self) -> u64 {
         self.revived.last().map_or(self.kept_tokens, |prefix| prefix.tokens)
     }
@@ -104,8 +104,8 @@ impl RequestLog {
         !self.requests.is_empty() && requests.all(|request| request.start_ms.is_some())
     }
 
-    /// Adds a request that begins with the first `same` blocks of the one before, as far as that has so
-    /// many; `blocks` are those after them.
+    /// Adds a request that begins with the first `same` blocks of the previous one, or with all of them if there are
+    /// fewer; `blocks` follow them.
     pub fn push(&mut self, same: usize, blocks: impl IntoIterator<Item = Block>, call: Call) {
         let Call { start_ms, output_tokens, web_searches } = call;
         let same = same.min(self.latest.len());
@@ -154,8 +154,7 @@ impl RequestLog {
         });
     }
 
-    /// Adds what a conversation sends. `delta` is what changed since the call before, `meter` the one that
-    /// measures.
+    /// Adds what a conversation sends. `delta` is what changed since the previous call; `meter` measures it.
     pub fn send(
         &mut self,
         conversation: &Conversation,
@@ -182,7 +181,7 @@ impl RequestLog {
         self.edits = edits;
     }
 
-    /// Bytes that it takes in memory, by estimate.
+    /// An estimate of the bytes that the log takes in memory.
     pub fn bytes(&self) -> usize {
         let requests = self.requests.capacity() * size_of::<SentRequest>();
         let given_up = self.given_up.capacity() * size_of::<(u64, Vec<usize>)>();
@@ -210,7 +209,7 @@ impl RequestLog {
     }
 }
 
-/// Hash of what is laid over a message; 0 if nothing is.
+/// Hash of the edits over a message; 0 if it has none.
 fn edits_of(conversation: &Conversation, pos: Pos) -> u64 {
     let mut hasher = DefaultHasher::new();
     let (from, to) = (PartPos { item: pos, part: 0 }, PartPos { item: pos + 1, part: 0 });
@@ -224,7 +223,7 @@ fn edits_of(conversation: &Conversation, pos: Pos) -> u64 {
 
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Hash of a prefix that is longer by one block.
+/// Hash of a prefix that has one more block.
 fn chain(hash: u64, block: Block) -> u64 {
     mix(hash.rotate_left(23) ^ block.mark())
 }

@@ -1,4 +1,4 @@
-//! What can be wrong with a request or an answer.
+//! Errors of requests and answers.
 
 use crate::errors::Classifier;
 use crate::wire::shared::messages::{Problem, wrong};
@@ -12,7 +12,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum WireError {
-    /// It is not JSON.
+    /// The text is not JSON.
     #[error("not JSON at line {line}, column {column}: {detail}")]
     Json {
         /// Line, from 1.
@@ -22,20 +22,20 @@ pub enum WireError {
         /// What the parser says.
         detail: String,
     },
-    /// It is JSON, but not as the protocol has it.
+    /// The JSON violates the protocol.
     #[error("{pointer}: {detail}")]
     Shape {
-        /// Where: a JSON pointer.
+        /// The place, as a JSON pointer.
         pointer: String,
         /// What is wrong.
         detail: String,
     },
-    /// The provider keeps part of the conversation. What is not there can be neither counted nor folded.
+    /// The provider keeps part of the conversation. Content that is not in the request can be neither counted nor folded.
     #[error(
         "{pointer}: part of the conversation is kept by the provider; send all of it to have it folded"
     )]
     Elsewhere {
-        /// Where it is referred to: a JSON pointer.
+        /// The place of the reference, as a JSON pointer.
         pointer: String,
     },
     /// The provider answered with an error; [`provider_error`](Self::provider_error) says what it means.
@@ -59,14 +59,14 @@ pub enum WireError {
         /// The limit.
         most: usize,
     },
-    /// A message of a view claims to be of this request, and its record does not fit.
+    /// A message of a view claims to come from this request, and its record does not match.
     #[error(transparent)]
     Stale(#[from] Stale),
 }
 
 impl WireError {
-    /// What it means for an agent, in the words in which foldback asks whether a request was too large. `provider` is
-    /// whose answer it was, where that is known: `anthropic`, `openai`, `gemini`.
+    /// The meaning of the error for an agent: whether the request was too large, can be sent again later, or neither.
+    /// `provider` is the provider that answered, if known: `anthropic`, `openai`, `gemini`.
     pub fn provider_error(&self, classifier: &Classifier, provider: Option<&str>) -> ProviderError {
         let kind = match self {
             Self::Refused { body } => {

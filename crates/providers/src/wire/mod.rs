@@ -1,8 +1,8 @@
 //! Requests and answers of model providers, to and from the messages of foldback.
 //!
-//! A request is read into messages, a conversation folds them, and the same request goes out with what the view shows.
-//! What no fold touched goes out byte for byte, because every message knows the bytes that it was read from: a
-//! provider's prompt cache sees no difference.
+//! A request is read into messages, a conversation folds them, and the request goes out with the messages of the view.
+//! Every message knows the bytes that it was read from. Untouched messages go out byte for byte, so the provider's prompt
+//! cache sees no difference.
 //!
 //! ```
 //! use foldback_core::view::Shown;

@@ -1,12 +1,12 @@
-//! A request that begins as one before: only what is new is read.
+//! A request that begins like an earlier one: only its new part is read.
 //!
-//! A client sends all of its conversation with every request, and reading megabytes again takes longer than everything
-//! else. What was read of the records before is kept, with what a reader must know of them. In the text that is read,
-//! one placeholder stands for all of them, so the time for it grows with what is new; and with what is
-//! sent around the messages, where that is not what it was.
+//! A client sends its whole conversation with every request, and reading megabytes again takes longer than everything
+//! else. So the messages of earlier records are kept, with the reader's state behind them. In the text that is read, one
+//! placeholder stands for all known records. Reading takes time for the new records, and for what is sent around the
+//! messages if that changed.
 //!
-//! Clients move their cache breakpoints (`cache_control`) from request to request. The last records that have one are
-//! not known, and are read again with what is new.
+//! Clients move their cache breakpoints (`cache_control`) from request to request. The last records that have one don't
+//! count as known and are read again.
 
 use crate::wire::request::{Request, list_of};
 use crate::wire::shared::messages::{Messages, Problem};
@@ -18,7 +18,7 @@ use foldback_core::validity::Dialect;
 use foldback_core::work;
 use std::sync::Arc;
 
-/// What stands for the records that are known.
+/// The placeholder for the known records.
 const PLACEHOLDER: &str = "null";
 
 /// The member that marks a cache breakpoint.
@@ -27,21 +27,21 @@ const BREAKPOINT: &str = "\"cache_control\"";
 /// The last records, in which breakpoints are expected to move. A request may have four, on every other message.
 const MOVING: usize = 8;
 
-/// What was read of a request, for reading the next one that begins with the same bytes.
+/// What was read of a request, for reading the next request that begins with the same bytes.
 ///
-/// It shares its messages with the request. If that is gone when the next one is read, they are not copied.
+/// It shares its messages with the request. If that request is dropped before the next one is read, nothing is copied.
 #[derive(Clone, Debug)]
 pub struct Outline {
     pub(crate) dialect: Dialect,
-    /// Those of the request, of which the first are known.
+    /// The messages of the request; the first `count` are known.
     pub(crate) records: Records,
     pub(crate) known: u32,
-    /// Those of the request, of which the first are of known records.
+    /// The places of the request's records; the first `known` are known.
     pub(crate) messages: Arc<Vec<Arc<Message>>>,
     pub(crate) count: usize,
-    /// What known records hold of types that are not known.
+    /// Content of unknown types in the known records.
     pub(crate) unknown: Vec<Problem>,
-    /// What a reader must know of them, and what is sent around the messages.
+    /// The state of the reader behind the known records, with the frame.
     pub(crate) read: Messages,
     pub(crate) model: Option<String>,
     /// The text behind the last record.
@@ -49,7 +49,7 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// Nothing is known.
+    /// An outline that knows nothing.
     pub(crate) fn empty(dialect: Dialect) -> Self {
         Self {
             dialect,
@@ -64,7 +64,7 @@ impl Outline {
         }
     }
 
-    /// Whether records that were read into these messages can be gone on with.
+    /// Whether a later request can continue records that were read into these messages.
     pub(crate) fn goes_on(dialect: Dialect, records: usize, messages: &[Arc<Message>]) -> bool {
         let goes_on = match dialect {
             Dialect::OpenAiChat | Dialect::Anthropic => true,
@@ -84,7 +84,7 @@ impl Outline {
         last.map_or(0, |last| last.end)
     }
 
-    /// Bytes that it takes in memory beside its messages and what stands for them: of what is sent around them.
+    /// Bytes of memory for what is sent around the messages.
     pub fn bytes(&self) -> usize {
         self.tail.len() + self.model.as_ref().map_or(0, String::len) + self.read.around()
     }
@@ -94,8 +94,8 @@ impl Outline {
         self.count
     }
 
-    /// Reads a body that begins with these records. `None` where what follows them is no list that goes on; where it
-    /// has an error, its places would be those of another text.
+    /// Reads a body that begins with these records. `None` if the list does not continue behind them, or if an error is
+    /// found: its place would be one in the shortened text.
     pub(crate) fn read(
         mut self,
         dialect: Dialect,

@@ -16,11 +16,11 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A request of one of the protocols, with the messages that it holds.
+/// A request in one of the protocols, with its messages.
 ///
-/// Every message knows the record that it was read from, so [`folded`](Self::folded) copies what was not touched byte
-/// for byte. Reading the same list again gives the same ids: a conversation that grows from request to request can be
-/// followed by its messages.
+/// Every message knows the record that it was read from, so [`folded`](Self::folded) copies untouched messages byte for
+/// byte. A list that is read twice gives its messages the same ids, so a conversation can be followed from request to
+/// request.
 #[derive(Clone, Debug)]
 pub struct Request {
     dialect: Dialect,
@@ -31,15 +31,15 @@ pub struct Request {
     source: Source,
 }
 
-/// A request that was read with what was known of one before.
+/// A request that was read with the [`Outline`] of an earlier one.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Reading {
     /// The request.
     pub request: Request,
-    /// What the next one needs. There is none where the body has no list of messages, or one that is not gone on with.
+    /// What reading the next request needs; `None` if the body has no list of messages, or one that no request continues.
     pub outline: Option<Outline>,
-    /// How many of the first messages were known.
+    /// Number of leading messages that were known before.
     pub known: usize,
 }
 
@@ -49,8 +49,8 @@ pub struct Reading {
 pub struct Folded {
     /// The body to send.
     pub body: String,
-    /// What has no place in this protocol and was left out, one line each. Empty for messages that came from requests
-    /// and answers of the same protocol.
+    /// What this protocol has no place for and was left out, one line each. Empty if all messages came from requests and
+    /// answers in this protocol.
     pub losses: Vec<String>,
 }
 
@@ -58,7 +58,7 @@ pub struct Folded {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FoldedList {
-    /// The messages, in order. Numbers count the elements of the request's own list.
+    /// The messages, in order. Numbers are indexes into the request's own list.
     pub items: Vec<Item>,
     /// As in [`Folded`].
     pub losses: Vec<String>,
@@ -69,16 +69,16 @@ impl Request {
     ///
     /// # Errors
     ///
-    /// It is no JSON; there is no list of messages in it; something in the list is no message; the provider keeps part
-    /// of the conversation. Content of a type that is not known is no error: it is kept as it is.
+    /// The body is not JSON or has no list of messages, an element of the list is not a message, or the provider keeps
+    /// part of the conversation. Content of an unknown type is no error: it is kept as it is.
     pub fn parse(dialect: Dialect, body: impl Into<Text>) -> Result<Self, WireError> {
         Ok(Self::read(dialect, body.into(), None)?.0)
     }
 
-    /// Reads a body that begins with the same bytes as one before, as far as [`Outline::end`] says, and gives what the
-    /// next one needs. The request is the one that [`parse`](Self::parse) reads; the time for it grows with what is new.
+    /// Reads a body that begins with the same bytes as an earlier one, up to [`Outline::end`], and returns what reading
+    /// the next one needs. The request equals what [`parse`](Self::parse) reads; only the new part takes time.
     ///
-    /// `at` is when it came: messages that were not known get it as their time, so that a log can share them.
+    /// `at` is when the request arrived. New messages get it as their time, so that a log can share them.
     ///
     /// # Errors
     ///
@@ -100,7 +100,7 @@ impl Request {
         }
     }
 
-    /// A request, and what the next one needs.
+    /// The request, and what reading the next one needs.
     fn read(
         dialect: Dialect,
         text: Text,
@@ -125,8 +125,8 @@ impl Request {
         Self::behind(Outline::empty(dialect), source, Some(&root), unread, at)
     }
 
-    /// A request that begins with the records of `before`, by the others. `around` is the body with what is sent around
-    /// the records; without it, that is what it was.
+    /// A request that begins with the records of `before`: reads the records behind them, `unread`. `around` is the body
+    /// without those records; `None` if nothing outside the records changed.
     pub(crate) fn behind(
         before: Outline,
         source: Source,
@@ -194,22 +194,22 @@ impl Request {
         self.dialect
     }
 
-    /// The model that is asked; Gemini has it in the path and not in the body.
+    /// The model; `None` in Gemini's protocol, which names it in the path and not in the body.
     pub fn model(&self) -> Option<&str> {
         self.model.as_deref()
     }
 
-    /// System prompt and tool definitions, as they are sent.
+    /// The system prompt and the tool definitions, as they are sent.
     pub fn frame(&self) -> &Frame {
         &self.frame
     }
 
-    /// The messages, in order. One assistant message for every answer, one tool message for every result.
+    /// The messages, in order: one assistant message for every answer, one tool message for every result.
     pub fn messages(&self) -> &[Arc<Message>] {
         &self.messages
     }
 
-    /// Content of types that are not known, each with its place. It goes back as it came.
+    /// Content of unknown types, with its places. It is sent as it came.
     pub fn unknown(&self) -> impl Iterator<Item = &Problem> {
         self.unknown.iter()
     }
@@ -222,13 +222,13 @@ impl Request {
     /// The request with the messages that a view shows: what
     /// [`Conversation::sent`](foldback_core::conversation::Conversation::sent) returns.
     ///
-    /// Of the body only the list of messages changes. In it, messages of this request that are shown without edits are
-    /// copied byte for byte; those with edits are the same bytes but for the edited text; others are made. If all are
-    /// shown and nothing is edited, the body is the one that came, byte for byte.
+    /// Only the list of messages changes. Messages of this request that are shown without edits are copied byte for byte.
+    /// In edited messages only the edited text changes. Other messages are made. If all messages are shown and none is
+    /// edited, the body is the one that came, byte for byte.
     ///
     /// # Errors
     ///
-    /// [`WireError::Stale`] where a message says that it is of this request and is not.
+    /// [`WireError::Stale`] if a message claims to come from this request and doesn't.
     pub fn folded(&self, sent: &[Shown<'_>]) -> Result<Folded, WireError> {
         let mut losses = Vec::new();
         if self.source.records.is_empty() {
@@ -241,9 +241,9 @@ impl Request {
         Ok(Folded { body: rebuild(&source, &items), losses })
     }
 
-    /// The list of messages of [`folded`](Self::folded), one by one: which of this request's are sent as they came, which
-    /// with changes, and which are new. For a caller that holds the messages as values of its own and keeps those that
-    /// nothing touched.
+    /// The list of messages of [`folded`](Self::folded), one by one: which messages of this request are sent as they came,
+    /// which are sent with changes, and which are new. For a caller that holds the messages as values of its own and keeps
+    /// the untouched ones.
     ///
     /// # Errors
     ///
@@ -259,18 +259,18 @@ impl Request {
         Ok(FoldedList { items, losses })
     }
 
-    /// The body with another list of messages: what [`folded`](Self::folded) makes of that of
-    /// [`folded_list`](Self::folded_list), where the request has a list of messages.
+    /// The body with another list of messages: with the one of [`folded_list`](Self::folded_list), what
+    /// [`folded`](Self::folded) writes. The request must have a list of messages.
     pub fn with_list(&self, items: &[Item]) -> String {
         rebuild(&self.source, items)
     }
 
-    /// The text of an element of the request's own list.
+    /// The text of an element of the request's list of messages.
     pub fn record(&self, record: u32) -> Option<&str> {
         self.source.record(record)
     }
 
-    /// The element of the request's own list that a byte of the body belongs to.
+    /// Index of the element of the request's list of messages that a byte of the body belongs to.
     pub fn record_at(&self, offset: usize) -> Option<u32> {
         let records = &self.source.records;
         let record = records.partition_point(|record| record.end <= offset);
@@ -278,7 +278,7 @@ impl Request {
         found.then(|| u32::try_from(record).ok()).flatten()
     }
 
-    /// Messages of a view, all of them new.
+    /// The messages of a view, all of them written anew.
     fn made(&self, sent: &[Shown<'_>], losses: &mut Vec<String>) -> Vec<Value> {
         let messages: Vec<Message> = sent.iter().map(Shown::to_message).collect();
         crate::wire::messages(self.dialect, &messages, losses)
@@ -306,7 +306,7 @@ impl Request {
     }
 }
 
-/// Where the messages of a request stand.
+/// The JSON pointer to the messages of a request.
 pub(crate) fn list_of(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::OpenAiChat | Dialect::Anthropic => "/messages",

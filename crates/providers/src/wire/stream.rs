@@ -1,7 +1,7 @@
-//! An answer that comes in pieces.
+//! Answers that stream.
 //!
-//! All four protocols stream server-sent events. The pieces are put together to the body that the same answer has
-//! where it does not stream, and that body is read as any other: there is one reader of answers.
+//! All four protocols stream server-sent events. The pieces are put together to the body of an answer that does not stream,
+//! so there is one reader of answers.
 
 use crate::wire::{WireError, anthropic, gemini, openai, responses};
 use foldback_core::log::Message;
@@ -50,7 +50,7 @@ enum Pieces {
 }
 
 impl Stream {
-    /// A stream of which nothing has come yet.
+    /// A stream before its first byte.
     pub fn new(dialect: Dialect) -> Self {
         let pieces = match dialect {
             Dialect::OpenAiChat => Pieces::OpenAi(openai::stream::Pieces::default()),
@@ -62,14 +62,14 @@ impl Stream {
         Self { dialect, pieces, bytes: 0, line, data, begun: false, over: false }
     }
 
-    /// Whether anything of the answer itself has come, and not only that there will be one. Before that a provider may
-    /// still refuse the request.
+    /// Whether a part of the answer itself has come, and not only its announcement. Until then a provider may still refuse
+    /// the request.
     pub fn has_begun(&self) -> bool {
         self.begun || self.over
     }
 
-    /// Whether all of the answer has come. Whatever closes the stream may come later, or never. Gemini's protocol has no
-    /// event that says so.
+    /// Whether the whole answer has come. The end of the stream may come later, or never. Gemini's protocol has no event
+    /// for the end of an answer.
     pub fn is_over(&self) -> bool {
         self.over
     }
@@ -78,8 +78,8 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// An event is no JSON or not as the protocol has it; the provider sent an error ([`WireError::Refused`]); there is
-    /// no end to it ([`WireError::TooLong`]).
+    /// An event is not JSON or violates the protocol, the provider sent an error ([`WireError::Refused`]), or the stream is
+    /// too long ([`WireError::TooLong`]).
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), WireError> {
         self.bytes = self.bytes.saturating_add(bytes.len());
         if self.bytes > MOST {
@@ -98,7 +98,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// [`WireError::Unfinished`] where the stream ended before the answer; whatever [`answer`](crate::wire::answer) says.
+    /// [`WireError::Unfinished`] if the stream ended before the answer; else as with [`answer`](crate::wire::answer).
     pub fn finish(mut self, id: &str) -> Result<Message, WireError> {
         // The last event may lack the empty line behind it.
         self.line()?;
@@ -112,7 +112,7 @@ impl Stream {
         crate::wire::answer_of(self.dialect, id, &body.ok_or(WireError::Unfinished)?)
     }
 
-    /// Takes the line that has come. Names of events are left out: the data repeats them.
+    /// Takes a complete line. Names of events are ignored: the data repeats them.
     fn line(&mut self) -> Result<(), WireError> {
         let line = std::mem::take(&mut self.line);
         let line = line.trim_ascii_end();
@@ -128,7 +128,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Takes the event that has come.
+    /// Takes a complete event.
     fn event(&mut self) -> Result<(), WireError> {
         let data = std::mem::take(&mut self.data);
         if data.is_empty() || data == b"[DONE]" {
@@ -157,17 +157,17 @@ impl Stream {
     }
 }
 
-/// The value at a JSON pointer, taken out; null where there is none.
+/// The value at a JSON pointer, removed; null if it is missing.
 pub(crate) fn take(value: &mut Value, pointer: &str) -> Value {
     value.pointer_mut(pointer).map(Value::take).unwrap_or_default()
 }
 
-/// The member `key` of an object, made where it is not there. `None` where it is no object.
+/// The member `key` of an object, added if it is missing. `None` for anything but an object.
 pub(crate) fn member<'a>(value: &'a mut Value, key: &str) -> Option<&'a mut Value> {
     Some(value.as_object_mut()?.entry(key).or_insert(Value::Null))
 }
 
-/// Appends the text at `key` of `piece` to that of `whole`.
+/// Appends the text at `key` of `piece` to the text at `key` of `whole`.
 pub(crate) fn append(whole: &mut Value, piece: &Value, key: &str) {
     let Some(more) = piece.get(key).and_then(Value::as_str) else {
         return;

@@ -8,9 +8,9 @@ use serde::Serialize;
 pub struct CacheRules {
     /// Shortest prefix that is cached, in tokens.
     pub minimum: u64,
-    /// Step in which a prefix is matched, in tokens; 1 for whole blocks.
+    /// Granularity of a match, in tokens; 1 for whole blocks.
     pub granularity: u64,
-    /// Life of a prefix since its last use, in milliseconds; `None` when it does not expire.
+    /// Lifetime of a prefix after its last use, in milliseconds; `None` if it does not expire.
     pub ttl_ms: Option<i64>,
 }
 
@@ -34,17 +34,17 @@ pub struct CacheUse {
     pub read: u64,
     /// Tokens written.
     pub write: u64,
-    /// Tokens that are too few, or the rest of a step, to be cached.
+    /// Tokens that are not cached: too few, or the remainder below the granularity.
     pub uncached: u64,
-    /// `min(previous, this)` less what the two have in common: tokens that an edit of the history
-    /// made be written again. Independent of pauses, and zero for an append-only history.
+    /// `min(previous, this)` minus the common prefix of the two requests: tokens that an edit of the history causes to be
+    /// written again. Independent of pauses, and zero for an append-only history.
     pub churn: u64,
-    /// The pause since the request before was longer than a prefix lives.
+    /// Whether the pause after the previous request was longer than a prefix lives.
     pub expired: bool,
 }
 
 impl CacheUse {
-    /// For a request of a size of which the cache holds a prefix of so many tokens.
+    /// For a request of `size` tokens of which the cache holds a prefix.
     pub fn of(total: u64, held: u64, rules: CacheRules) -> Self {
         let end = rules.cacheable(total);
         let read = rules.cacheable(held).min(end);
@@ -52,7 +52,7 @@ impl CacheUse {
     }
 }
 
-/// A provider's cache while the requests of one conversation come; it starts empty.
+/// A provider's cache over the requests of one conversation. It starts empty.
 ///
 /// A request reads the longest prefix that it shares with any earlier request used within the
 /// lifetime, in whole blocks, none below the minimum, cut to the granularity. A request without a
@@ -66,12 +66,12 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// An empty one.
+    /// An empty cache.
     pub fn new(rules: CacheRules) -> Self {
         Self { rules, times: Vec::new(), previous: None }
     }
 
-    /// What it does for the next request of a log.
+    /// What the cache does for the next request of a log.
     pub fn send(&mut self, request: &SentRequest, start_ms: Option<i64>) -> CacheUse {
         let before = self.times.last().copied().unwrap_or(i64::MIN);
         let now = start_ms.unwrap_or(before).max(before);
@@ -92,7 +92,7 @@ impl Cache {
         CacheUse { churn, expired, ..CacheUse::of(total, read, self.rules) }
     }
 
-    /// Bytes that it takes in memory.
+    /// Bytes that the cache takes in memory.
     pub fn bytes(&self) -> usize {
         self.times.capacity() * size_of::<i64>()
     }
@@ -103,7 +103,7 @@ pub fn simulate(log: &RequestLog, rules: CacheRules) -> Vec<CacheUse> {
     simulate_at(log, &log.starts(), rules)
 }
 
-/// The same at other times, in the order of the requests; those after the end have none.
+/// [`simulate`] with other times, in the order of the requests. Requests beyond the end of `times` have no time.
 pub fn simulate_at(log: &RequestLog, starts: &[Option<i64>], rules: CacheRules) -> Vec<CacheUse> {
     let mut cache = Cache::new(rules);
     let starts = starts.iter().copied().chain(std::iter::repeat(None));

@@ -54,13 +54,13 @@ pub fn stream() -> Stream {
     Stream::new(Dialect::Anthropic)
 }
 
-/// Reads the list of messages at a JSON pointer, and system prompt and tools beside it.
+/// Reads the list of messages at a JSON pointer, and the system prompt and the tools beside it.
 #[doc(hidden)]
 pub fn read(root: &Value, list: &str) -> Messages {
     Messages::read(root, list, read::frame, read::records)
 }
 
-/// Messages of a run of canonical ones.
+/// The protocol's messages for a run of messages.
 #[doc(hidden)]
 pub fn records(messages: &[Message], losses: &mut Vec<String>) -> Vec<Value> {
     write::records(messages, losses)
@@ -73,11 +73,11 @@ pub(crate) fn answer_in(body: &Value) -> Result<Message, WireError> {
     read::answer(body).ok_or_else(|| WireError::no_answer("/role"))
 }
 
-/// The block that stands for what the provider itself compacted.
+/// The type of the block that replaces what the provider itself compacted.
 #[doc(hidden)]
 pub const COMPACTION: &str = "compaction";
 
-/// The call that a block with the result of such a tool answers.
+/// The id of the call that a block with the result of a provider's own tool answers.
 #[doc(hidden)]
 pub fn server_call<'a>(name: &str, raw: &'a Value) -> Option<&'a str> {
     name.ends_with("_tool_result").then(|| value::text(raw, "tool_use_id")).flatten()
@@ -89,13 +89,13 @@ pub fn is_server_block(kind: &str) -> bool {
     kind == "server_tool_use" || kind.ends_with("_tool_result")
 }
 
-/// Searches of the web that usage counts.
+/// The number of web searches in a usage.
 #[doc(hidden)]
 pub fn web_searches(message: &Value) -> u64 {
     value::count(message, "/usage/server_tool_use/web_search_requests")
 }
 
-/// The three input classes are disjoint as they come.
+/// The three classes of input tokens are disjoint.
 #[doc(hidden)]
 pub const COUNTS: Counts = Counts {
     input: &["/input_tokens"],

@@ -1,4 +1,4 @@
-//! From message lists to the canonical form.
+//! Reads the protocol's messages.
 
 use super::{COMPACTION, COUNTS, is_server_block, web_searches};
 use crate::wire::shared::messages::Messages;
@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use foldback_core::log::{Answer, Media, Message, Part, Role};
 use serde_json::Value;
 
-/// Reads system prompt and tools beside a list of messages.
+/// Reads the system prompt and the tools beside a list of messages.
 pub(crate) fn frame(out: &mut Messages, root: &Value) {
     out.tools(root.get("tools").or_else(|| root.get("functions")));
     match root.get("system") {
@@ -76,7 +76,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The parts of a user message. In any other, a result is a block that is not known.
+    /// The parts of a user message. In a message of any other role, a result is an unknown block.
     fn user(&mut self, record: u32, message: &Value, blocks: Option<&Vec<Value>>) -> Vec<Part> {
         let Some(blocks) = blocks else { return self.blocks(record, message, None) };
         let part = |(index, block): (usize, &Value)| match value::text(block, "type") {
@@ -138,7 +138,7 @@ impl Reader<'_> {
     }
 }
 
-/// What a recorder noted beside the message: bodies as they are sent have none of it.
+/// What a recorder noted beside the message. Bodies as they are sent have no such notes.
 fn noted(message: &Value) -> Answer {
     Answer {
         usage: message.get("usage").and_then(|usage| COUNTS.any(usage)),
@@ -149,7 +149,7 @@ fn noted(message: &Value) -> Answer {
     }
 }
 
-/// The text of a document that is given as text, or as blocks of text alone.
+/// The text of a document that is given as a text or as blocks of text only.
 fn document_text(source: &Value) -> Option<String> {
     match (value::text(source, "type")?, source.get("content")) {
         ("text", _) => value::string(source, "data"),
@@ -179,7 +179,7 @@ fn result_content(content: Option<&Value>) -> (String, Vec<Media>) {
     }
 }
 
-/// Whether a block is a file: an image or a document that is somewhere else, or whose bytes are here.
+/// Whether a block is a file: an image or a document, as a link or with its bytes.
 pub(super) fn is_file(block: &Value) -> bool {
     matches!(value::text(block, "type"), Some("image" | "document"))
         && block.get("source").is_some_and(|source| place(source).is_some())
@@ -190,7 +190,7 @@ fn place(source: &Value) -> Option<String> {
     value::first_string(source, &["url", "data", "file_id"])
 }
 
-/// The file of a block. A document may be given as text: it is a file of text like any other then.
+/// The file of a block. A document that is given as text becomes a text file.
 pub fn media(block: &Value) -> Media {
     let source = block.get("source").unwrap_or(&Value::Null);
     if let Some(text) = document_text(source) {

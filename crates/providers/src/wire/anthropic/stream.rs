@@ -1,11 +1,11 @@
-//! The events of a message.
+//! The events of a streamed message.
 
 use crate::wire::WireError;
 use crate::wire::shared::value;
 use crate::wire::stream::{append, member, take};
 use serde_json::Value;
 
-/// The events that have come, put together.
+/// The message put together from the events so far.
 #[derive(Debug, Default)]
 pub(crate) struct Pieces {
     message: Value,
@@ -16,7 +16,7 @@ pub(crate) struct Pieces {
 #[derive(Debug)]
 struct Block {
     value: Value,
-    /// Arguments of a call, as far as they have come.
+    /// The arguments of a call so far.
     input: String,
 }
 
@@ -80,12 +80,12 @@ impl Pieces {
         Ok(())
     }
 
-    /// Whether its end has come.
+    /// Whether the message is complete.
     pub(crate) fn is_over(&self) -> bool {
         self.ended
     }
 
-    /// The body of the same answer in one piece; `None` before its end.
+    /// The body of the whole answer; `None` before its end.
     pub(crate) fn body(mut self) -> Option<Value> {
         if !self.ended {
             return None;

@@ -1,4 +1,4 @@
-//! From the canonical form to messages of the protocol.
+//! Writes messages as the protocol has them.
 
 use super::read::is_file;
 use super::{COMPACTION, is_server_block};
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 pub struct Writer<'a> {
     /// The records of the messages.
     pub parsed: Parsed<'a>,
-    /// What has no place.
+    /// What the protocol has no place for, one line each.
     pub losses: &'a mut Vec<String>,
 }
 
@@ -52,8 +52,8 @@ impl Writer<'_> {
     }
 }
 
-/// Messages of a run of canonical ones: the results that follow an answer are one user message,
-/// because the API wants them together.
+/// The protocol's messages for a run of messages. The results that follow an answer are one user message, because the API
+/// wants them together.
 pub(super) fn records(messages: &[Message], losses: &mut Vec<String>) -> Vec<Value> {
     let mut out = Vec::new();
     let (mut unsigned, mut systems) = (0, 0);
@@ -102,7 +102,7 @@ fn user_content(message: &Message) -> Value {
     }
 }
 
-/// Whether there is something in a content.
+/// Whether a content is not empty.
 fn says(content: &Value) -> bool {
     match content {
         Value::String(text) => !text.trim().is_empty(),
@@ -110,7 +110,7 @@ fn says(content: &Value) -> bool {
     }
 }
 
-/// A content block; none for a blank text, which the API refuses.
+/// A content block; `None` for a blank text, which the API refuses.
 pub fn block(part: &Part) -> Option<Value> {
     Some(match &part.kind {
         PartKind::Reasoning { opaque, .. } if part.redacted => {
@@ -183,7 +183,7 @@ fn file_block(media: &Media) -> Value {
 /// The types of images that the API takes.
 const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// The text of a file of text.
+/// The text of a text file.
 fn decoded(mime: &str, data: &str) -> Option<String> {
     let bytes = mime.starts_with("text/").then(|| STANDARD.decode(data).ok()).flatten()?;
     String::from_utf8(bytes).ok().filter(|text| !text.trim().is_empty())

@@ -81,7 +81,7 @@ pub(crate) fn answer_in(body: &Value, id: &str) -> Result<Message, WireError> {
     Ok(message)
 }
 
-/// Calls mostly come without ids, and those of two answers must not be the same.
+/// Most calls have no id. The ids made for them must differ between answers.
 fn name_calls(message: &mut Message, content: &Value, id: &str) {
     let called = value::list(content, "parts").iter().filter_map(|part| part.get("functionCall"));
     let calls = message.parts.iter_mut().filter_map(|part| match &mut part.kind {
@@ -95,11 +95,10 @@ fn name_calls(message: &mut Message, content: &Value, id: &str) {
     }
 }
 
-/// Marks that the model put on a part and wants back unaltered.
+/// The member with the mark that the model put on a part and wants back unaltered.
 pub(crate) const SIGNATURE: &str = "thoughtSignature";
 
-/// `promptTokenCount` holds the cached tokens, and what tools put into
-/// the prompt is counted apart.
+/// `promptTokenCount` includes the cached tokens; tokens that tools put into the prompt are counted apart.
 #[doc(hidden)]
 pub const COUNTS: Counts = Counts {
     input: &["/promptTokenCount"],

@@ -1,4 +1,4 @@
-//! From contents to the canonical form.
+//! Reads contents into messages.
 
 use super::{COUNTS, SIGNATURE};
 use crate::wire::shared::messages::{Messages, ProblemKind};
@@ -8,7 +8,7 @@ use foldback_core::log::{Answer, Media, Message, Part, Role};
 use serde_json::Value;
 use std::collections::{HashMap, VecDeque};
 
-/// Reads system prompt and tools beside a list of contents.
+/// Reads the system prompt and the tools beside a list of contents.
 pub(crate) fn frame(out: &mut Messages, root: &Value) {
     let system = ["systemInstruction", "system_instruction"].iter().find_map(|key| root.get(key));
     if let Some(system) = system {
@@ -40,7 +40,7 @@ pub(super) fn answer(content: &Value) -> Option<Message> {
 #[derive(Default)]
 struct Reader<'a> {
     out: Messages,
-    /// Open calls by the name of the tool, each with its id where it came with one.
+    /// Open calls by the name of the tool, each with its id if it has one.
     open: HashMap<String, VecDeque<Option<String>>>,
     list: &'a str,
 }
@@ -88,7 +88,7 @@ impl Reader<'_> {
         self.out.push_unnamed(record, Role::Assistant, parts).answer = Some(answer);
     }
 
-    /// A part; two where it carries a signature, which is reasoning that only the model can read.
+    /// A part, after a part of its own for its signature if it has one: reasoning that only the model can read.
     fn part(&mut self, record: u32, index: usize, raw: &Value) -> Vec<Part> {
         let at = format!("/parts/{index}");
         let signature = value::string(raw, SIGNATURE);

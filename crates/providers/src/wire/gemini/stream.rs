@@ -1,4 +1,4 @@
-//! The pieces of an answer: each is an answer of its own with some more parts.
+//! The pieces of a streamed answer: each has the shape of an answer and adds parts.
 
 use super::SIGNATURE;
 use crate::wire::WireError;
@@ -6,11 +6,11 @@ use crate::wire::shared::value;
 use crate::wire::stream::{append, member, take};
 use serde_json::{Map, Value, json};
 
-/// The pieces that have come, put together.
+/// The answer put together from the pieces so far.
 #[derive(Debug, Default)]
 pub(crate) struct Pieces {
     parts: Vec<Value>,
-    /// What comes beside the content; the last piece that has it counts.
+    /// Members besides the content; the last piece that has one counts.
     members: Map<String, Value>,
     finish: Option<Value>,
 }
@@ -35,7 +35,7 @@ impl Pieces {
         Ok(())
     }
 
-    /// Texts that follow each other are one, as long as no signature stands between them.
+    /// Consecutive texts are one text, unless a signature stands between them.
     fn part(&mut self, part: Value) {
         let is_text = |part: &Value| part["text"].is_string() && part.get(SIGNATURE).is_none();
         let thought = |part: &Value| value::flag(part, "thought");
@@ -53,7 +53,7 @@ impl Pieces {
         self.parts.push(part);
     }
 
-    /// The body of the same answer in one piece; `None` before its end.
+    /// The body of the whole answer; `None` before its end.
     pub(crate) fn body(self) -> Option<Value> {
         let Self { parts, members, finish } = self;
         let mut body = Value::Object(members);

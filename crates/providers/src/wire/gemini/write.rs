@@ -1,4 +1,4 @@
-//! From the canonical form to contents.
+//! Writes messages as contents.
 
 use super::SIGNATURE;
 use crate::wire::shared::made::{Held, held, mime_of, object, results, runs, text_of};
@@ -105,7 +105,7 @@ fn result(result: &ToolResult) -> Value {
     json!({ "functionResponse": out })
 }
 
-/// A file as a part. One that can't be reached becomes a line of text.
+/// A file as a part. A file out of reach becomes a line of text.
 fn file(media: &Media) -> Value {
     let mime = mime_of(media);
     match held(media) {

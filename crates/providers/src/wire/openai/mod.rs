@@ -70,7 +70,7 @@ pub fn read(root: &Value, list: &str) -> Messages {
     Messages::read(root, list, read::frame, read::records)
 }
 
-/// One chat message for every canonical one.
+/// One chat message for every message.
 #[doc(hidden)]
 pub fn records(messages: &[Message], losses: &mut Vec<String>) -> Vec<Value> {
     write::records(messages, losses)
@@ -88,7 +88,7 @@ pub(crate) fn answer_in(body: &Value) -> Result<Message, WireError> {
     Ok(message)
 }
 
-/// `prompt_tokens` holds the cached tokens, `completion_tokens` the reasoning.
+/// `prompt_tokens` includes the cached tokens, `completion_tokens` the reasoning.
 #[doc(hidden)]
 pub const COUNTS: Counts = Counts {
     input: &["/prompt_tokens"],

@@ -1,4 +1,4 @@
-//! From message lists to the canonical form.
+//! Reads the protocol's messages.
 
 use super::COUNTS;
 use crate::wire::shared::messages::Messages;

@@ -6,7 +6,7 @@ use crate::wire::stream::append;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// The chunks that have come, put together.
+/// The answer put together from the chunks so far.
 #[derive(Debug)]
 pub(crate) struct Pieces {
     message: Value,
@@ -73,7 +73,7 @@ impl Pieces {
         Ok(())
     }
 
-    /// The body of the same answer in one piece; `None` before its end.
+    /// The body of the whole answer; `None` before its end.
     pub(crate) fn body(self) -> Option<Value> {
         let Self { mut message, calls, finish, usage, model } = self;
         if finish.is_null() {

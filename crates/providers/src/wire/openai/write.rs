@@ -1,4 +1,4 @@
-//! From the canonical form to messages of the protocol.
+//! Writes messages as the protocol has them.
 
 use crate::wire::shared::made::{Held, data_url, held, mime_of, stored_call, text_of};
 use crate::wire::shared::rewrite::Dialect;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 /// Writes messages over a list. Every text of this protocol is a JSON string, arguments included.
 pub struct Writer<'a> {
-    /// What has no place.
+    /// What the protocol has no place for, one line each.
     pub losses: &'a mut Vec<String>,
 }
 
@@ -17,7 +17,7 @@ impl Dialect for Writer<'_> {
     }
 }
 
-/// One chat message for every canonical one.
+/// One chat message for every message.
 pub(super) fn records(messages: &[Message], losses: &mut Vec<String>) -> Vec<Value> {
     let mut files = 0;
     let out = messages
@@ -47,7 +47,7 @@ pub(super) fn records(messages: &[Message], losses: &mut Vec<String>) -> Vec<Val
     out
 }
 
-/// A text, or a list; none where there is nothing in it, which the API refuses.
+/// The content as a text or a list; `None` if it is empty, which the API refuses.
 fn user_content(message: &Message) -> Option<Value> {
     if let [part] = message.parts.as_slice()
         && !matches!(part.kind, PartKind::File(_))
@@ -89,7 +89,7 @@ fn file(media: &Media) -> Value {
     }
 }
 
-/// An answer; none where there is nothing in it, which the API refuses.
+/// An answer; `None` if it is empty, which the API refuses.
 fn assistant(message: &Message) -> Option<Value> {
     let (mut said, mut reasoning, mut calls) = (Vec::new(), Vec::new(), Vec::new());
     for part in &message.parts {

@@ -1,11 +1,11 @@
-//! One response item, in the Responses API's shape.
+//! One item of the Responses API.
 
 use crate::wire::shared::parts::{file, reasoning, unknown};
 use foldback_core::log::{Media, Part, PartKind, ResultStatus, ToolCall, ToolResult};
 use serde_json::Value;
 
-/// Items that carry nothing the log could hold: snapshots of the working tree, and the opaque
-/// result of a compaction, which stands for messages that the log still has.
+/// Items without content for the log: snapshots of the working tree, and the opaque result of a compaction, which
+/// replaces messages that the log still has.
 const IGNORED: &[&str] = &[
     "compaction",
     "compaction_summary",
@@ -15,7 +15,7 @@ const IGNORED: &[&str] = &[
     "other",
 ];
 
-/// The type of a file of which nothing else is known.
+/// The type of a file of an unknown type.
 const FILE: &str = "application/octet-stream";
 
 /// Openings of texts that the harness writes in the user's name.
@@ -32,7 +32,7 @@ const HARNESS: &[&str] = &[
     "<user_shell_command>",
 ];
 
-/// What an item is.
+/// The kind of an item.
 pub enum Item {
     /// Part of an answer of the model.
     Answer(Vec<Part>),
@@ -42,9 +42,9 @@ pub enum Item {
     Developer(Vec<Part>),
     /// What a tool answered.
     Output(Part),
-    /// Known and of no use.
+    /// Known, without content for the log.
     Ignored,
-    /// Not known.
+    /// Unknown.
     Unknown(String),
 }
 
@@ -70,7 +70,7 @@ pub fn read(item: &Value, at: &str) -> Item {
     }
 }
 
-/// Whether a part is a search of the web that the provider made and bills; pages that it opens are free.
+/// Whether a part is a web search that the provider made and bills. Opening a page is free.
 pub fn is_search(part: &Part) -> bool {
     matches!(&part.kind, PartKind::Unknown { name, raw }
         if name == "web_search_call" && raw["action"]["type"] == "search")

@@ -59,23 +59,23 @@ pub fn stream() -> Stream {
     Stream::new(Dialect::OpenAiResponses)
 }
 
-/// Reads items, and instructions and tools of the body that they stand in.
+/// Reads items, and the instructions and tools of their body.
 #[doc(hidden)]
 pub fn read<'a>(root: &Value, items: impl IntoIterator<Item = Placed<'a>>) -> Messages {
     read::read(root, items)
 }
 
-/// The items of a message; parts that were items of unknown kinds are those items again.
+/// The items of a message. Parts that were read from items of unknown kinds become those items again.
 #[doc(hidden)]
 pub fn records(message: &Message, losses: &mut Vec<String>) -> Vec<Value> {
     write::records(message, losses)
 }
 
-/// The source with its items brought into the state that `sent` shows.
+/// The text of the source with the items of `sent`.
 ///
 /// # Errors
 ///
-/// [`Stale`] where an item is not what it was when it was read.
+/// [`Stale`] if an item changed after it was read.
 #[doc(hidden)]
 pub fn rewrite(
     own: &Own<'_>,
@@ -85,7 +85,7 @@ pub fn rewrite(
     write::rewrite(own, sent, losses)
 }
 
-/// The items of [`rewrite`] one by one, and the source that they are of.
+/// The items of [`rewrite`] one by one, with their source.
 pub(crate) fn items_of<'a>(
     own: &Own<'a>,
     sent: &[Shown<'_>],
@@ -94,7 +94,7 @@ pub(crate) fn items_of<'a>(
     write::items_of(own, sent, losses)
 }
 
-/// Members of a request that stand for what the provider keeps.
+/// Members of a request that refer to what the provider keeps.
 const KEPT: [&str; 3] = ["previous_response_id", "conversation", "prompt"];
 
 /// Checks that the provider keeps no part of a request's conversation.
@@ -105,11 +105,11 @@ pub(crate) fn check(root: &Value) -> Result<(), WireError> {
     }
 }
 
-/// Reads the items of a request, or the text that stands in their place.
+/// Reads the items of a request, or the text in their place.
 ///
 /// # Errors
 ///
-/// One of them is no item, or the provider keeps it.
+/// An element is not an item, or refers to one that the provider keeps.
 pub(crate) fn read_items<'a>(
     out: Messages,
     items: &[(u32, &'a Value)],
@@ -144,11 +144,11 @@ pub(crate) fn answer_in(body: &Value) -> Result<Message, WireError> {
     Ok(message)
 }
 
-/// Types of the item that stands for what the API's own compaction replaced.
+/// Types of the item that replaces what the API's own compaction removed.
 #[doc(hidden)]
 pub const COMPACTIONS: [&str; 2] = ["compaction", "compaction_summary"];
 
-/// Input includes the cached tokens, output the reasoning.
+/// `input_tokens` includes the cached tokens, `output_tokens` the reasoning.
 pub(crate) const COUNTS: Counts = Counts {
     input: &["/input_tokens"],
     cache_read: &["/input_tokens_details/cached_tokens"],

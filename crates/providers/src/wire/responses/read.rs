@@ -1,4 +1,4 @@
-//! From items to the canonical form.
+//! Reads items into messages.
 
 use super::item::{self, Item};
 use super::{COMPACTIONS, COUNTS};
@@ -8,10 +8,10 @@ use crate::wire::shared::value;
 use foldback_core::log::{Answer, Finish, Message, Part, PartKind, ResultStatus, Role};
 use serde_json::Value;
 
-/// An item with the index of its record, and where it stands.
+/// An item with the index of its record and its place.
 pub type Placed<'a> = (u32, String, &'a Value);
 
-/// Reads items, and instructions and tools of the body `root` that they stand in.
+/// Reads items, and the instructions and tools of their body `root`.
 pub(super) fn read<'a>(root: &Value, items: impl IntoIterator<Item = Placed<'a>>) -> Messages {
     let mut out = Messages::default();
     frame(&mut out, root);
@@ -133,7 +133,7 @@ impl Reader {
     }
 }
 
-/// What a response tells about the call that it answers.
+/// What a response says about its request.
 pub(super) fn complete(answer: &mut Answer, root: &Value) {
     answer.usage = root.get("usage").and_then(|usage| COUNTS.of_object(usage));
     answer.model = value::string(root, "model");

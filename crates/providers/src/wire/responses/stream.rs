@@ -1,11 +1,11 @@
-//! The events of a response. The last one repeats all of it.
+//! The events of a streamed response. The last one repeats the whole response.
 
 use crate::wire::WireError;
 use crate::wire::shared::value;
 use crate::wire::stream::take;
 use serde_json::Value;
 
-/// The response, once it is there.
+/// The response, once it has come.
 #[derive(Debug, Default)]
 pub(crate) struct Pieces {
     response: Option<Value>,
@@ -27,12 +27,12 @@ impl Pieces {
         Ok(())
     }
 
-    /// Whether its end has come.
+    /// Whether the response is complete.
     pub(crate) fn is_over(&self) -> bool {
         self.response.is_some()
     }
 
-    /// The body of the same answer in one piece; `None` before its end.
+    /// The body of the whole answer; `None` before its end.
     pub(crate) fn body(self) -> Option<Value> {
         self.response
     }

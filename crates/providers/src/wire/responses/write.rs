@@ -1,4 +1,4 @@
-//! From the canonical form to items.
+//! Writes messages as items.
 
 use crate::wire::shared::made::{Held, arguments, data_url, held, mime_of, text_of, with_files};
 use crate::wire::shared::overlay::{Overlay, Rules, Step};
@@ -10,18 +10,18 @@ use foldback_core::view::Shown;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-/// Every part is a whole item or, in a message, does not stand alone: nothing is taken out of an item.
+/// A part is either a whole item or one of several in a message, so nothing is removed from an item.
 const RULES: Rules = Rules { edited, element: |_| None };
 
-/// Items, and the source that they are of.
+/// Items with their source.
 pub(super) type Arranged<'a> = (Cow<'a, Source>, Vec<Item>);
 
-/// The source with its items brought into the state that `sent` shows. `None` where its items can't be one list: an
-/// output stands in front of the input that it answers, or the input is a text with an output beside it.
+/// The text of the source with the items of `sent`. `None` if its items can't be one list: an output stands before the
+/// input that it answers, or the input is a text with an output beside it.
 ///
 /// # Errors
 ///
-/// [`Stale`] where an item is not what it was when it was read.
+/// [`Stale`] if an item changed after it was read.
 pub(super) fn rewrite(
     own: &Own<'_>,
     sent: &[Shown<'_>],
@@ -31,8 +31,8 @@ pub(super) fn rewrite(
     Ok(arranged.map(|(source, items)| rebuild(&source, &items)))
 }
 
-/// The items of a request as `sent` shows them, and the source that they are of: the request's own, or one in which the
-/// text that is its input is a list.
+/// The items of a request as `sent` shows them, with their source: the request's own, or for a request whose input is a
+/// text, one with a list instead.
 ///
 /// # Errors
 ///
@@ -84,7 +84,7 @@ fn arranged<'a>(
     Ok(Some((whole, items)))
 }
 
-/// The source with its one input, a text, as a list of one message. `None` where the input is none.
+/// The source with its input, a text, as a list of one message. `None` if the input is not a text.
 fn as_message(source: &Source) -> Option<Source> {
     let [input] = &source.records[..] else { return None };
     let text = source.text.get(input.clone()).filter(|text| text.starts_with('"'))?;
@@ -97,7 +97,7 @@ fn as_message(source: &Source) -> Option<Source> {
 }
 
 /// The source with all its items in one list: an `output` goes to the end of the `input`, as it does in
-/// the next request. `None` where the input is a text and not a list, or stands behind the output.
+/// the next request. `None` if the input is a text and not a list, or stands behind the output.
 fn as_one_list(source: &Source) -> Option<Cow<'_, Source>> {
     if source.shape == Shape::Lines {
         return Some(Cow::Borrowed(source));
@@ -138,7 +138,7 @@ pub fn message(role: &str, text: &str) -> Value {
     json!({ "type": "message", "role": role, "content": [{ "type": kind, "text": text }] })
 }
 
-/// The response items of a message; what has no place goes to `losses`.
+/// The response items of a message. What the protocol has no place for goes to `losses`.
 pub fn items(message: &Message, losses: &mut Vec<String>) -> Vec<Value> {
     match message.role {
         Role::Assistant => answer(message, losses),
@@ -231,7 +231,7 @@ fn file(media: &Media) -> Value {
     }
 }
 
-/// The JSON text that stands for an edited part.
+/// The JSON text that replaces an edited part.
 pub fn edited(part: &Part, text: &str) -> Option<String> {
     match &part.kind {
         PartKind::Text { .. } => Some(json_string(text)),
@@ -247,7 +247,7 @@ pub fn edited(part: &Part, text: &str) -> Option<String> {
         PartKind::File(_) | PartKind::Marker(_) | PartKind::Unknown { .. } => None,
     }
 }
-/// The items of a message; parts that were items of unknown kinds are those items again.
+/// The items of a message. Parts that were read from items of unknown kinds become those items again.
 pub(super) fn records(message: &Message, losses: &mut Vec<String>) -> Vec<Value> {
     if message.role != Role::Assistant {
         return items(message, losses);

@@ -1,9 +1,9 @@
-//! A map that is copied at the cost of what is new in it.
+//! A map that costs only its new entries to copy.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A map of texts whose copies share what was in it when it was last [settled](Self::settle).
+/// A map of texts. Its copies share the entries that it had when it was last [settled](Self::settle).
 #[derive(Clone, Debug)]
 pub struct Layered<V> {
     shared: Arc<HashMap<String, V>>,
@@ -22,7 +22,7 @@ impl<V: Clone> Layered<V> {
         self.own.get(key).or_else(|| self.shared.get(key))
     }
 
-    /// The value of a key, to change.
+    /// The value of a key, mutable.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut V> {
         if !self.own.contains_key(key) {
             let shared = self.shared.get(key)?.clone();
@@ -31,12 +31,12 @@ impl<V: Clone> Layered<V> {
         self.own.get_mut(key)
     }
 
-    /// Sets the value of a key; whether there was none.
+    /// Sets the value of a key. Returns whether the key is new.
     pub fn insert(&mut self, key: &str, value: V) -> bool {
         self.own.insert(key.to_owned(), value).is_none() && !self.shared.contains_key(key)
     }
 
-    /// Shares all that is in it with the copies that are made from here on.
+    /// Shares all entries with copies that are made from here on.
     pub fn settle(&mut self) {
         Arc::make_mut(&mut self.shared).extend(self.own.drain());
     }

@@ -1,10 +1,10 @@
-//! What writers make alike of parts that no record holds.
+//! What all writers share for parts that no record holds.
 
 use super::value;
 use foldback_core::log::{Media, Message, Part, PartKind, Role, ToolCall, ToolResult};
 use serde_json::{Value, json};
 
-/// Whose shape tool definitions are to be in.
+/// The shape of tool definitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolShape {
     /// `{type: "function", function: {name, description, parameters}}`.
@@ -13,7 +13,7 @@ pub enum ToolShape {
     Anthropic,
 }
 
-/// Tool definitions in a provider's shape; `None` where the recorded ones are in no known shape.
+/// Tool definitions in a provider's shape; `None` if the recorded ones have no known shape.
 pub fn tools(recorded: &str, shape: ToolShape) -> Option<Value> {
     let converted = |tool: &Value| {
         let inner = tool.get("function").unwrap_or(tool);
@@ -40,8 +40,8 @@ pub fn tools(recorded: &str, shape: ToolShape) -> Option<Value> {
     recorded.as_array()?.iter().map(converted).collect::<Option<Vec<_>>>().map(Value::from)
 }
 
-/// The messages one by one, and results that follow each other together: providers want those that answer one
-/// message in one. The first of each run stands beside it.
+/// The messages one by one, consecutive results as one run: providers want all results of an answer in one message. Each
+/// run comes with its first message.
 pub fn runs(messages: &[Message]) -> impl Iterator<Item = (&Message, &[Message])> {
     let together =
         |before: &Message, after: &Message| before.role == Role::Tool && after.role == Role::Tool;
@@ -53,7 +53,7 @@ pub fn results(messages: &[Message]) -> impl Iterator<Item = &ToolResult> {
     messages.iter().flat_map(|message| &message.parts).filter_map(Part::as_result)
 }
 
-/// The content of a result: its text, or where it came with files a list that begins with a block of this type.
+/// The content of a result: its text, or for a result with files a list that begins with a block of the type `text`.
 pub fn with_files(result: &ToolResult, text: &str, file: fn(&Media) -> Value) -> Value {
     if result.media.is_empty() {
         return result.text.as_str().into();
@@ -63,7 +63,7 @@ pub fn with_files(result: &ToolResult, text: &str, file: fn(&Media) -> Value) ->
     text.into_iter().chain(result.media.iter().map(file)).collect()
 }
 
-/// Arguments as an object, as providers want it. No arguments are an empty one; what is no object goes under `input`.
+/// Arguments as an object, as providers want them. It is empty without arguments; anything but an object goes under `input`.
 pub fn object(arguments: &str) -> Value {
     match serde_json::from_str(arguments) {
         Ok(object @ Value::Object(_)) => object,
@@ -80,7 +80,7 @@ pub enum Held<'a> {
     Data(&'a str),
     /// At this URL.
     Link(&'a str),
-    /// Somewhere that nobody else can reach, or nowhere: data that was cut, a path, an id of the recorder's provider.
+    /// Out of reach: data that was cut, a path, or an id of the recorder's provider.
     Nowhere,
 }
 
@@ -96,7 +96,7 @@ pub fn held(media: &Media) -> Held<'_> {
 /// The type of a PDF.
 pub const PDF: &str = "application/pdf";
 
-/// Types by what files of them begin with, in base64.
+/// How files of a type begin, in base64.
 const BEGINNINGS: [(&str, &str); 5] = [
     ("iVBORw0KGgo", "image/png"),
     ("/9j/", "image/jpeg"),
@@ -105,7 +105,7 @@ const BEGINNINGS: [(&str, &str); 5] = [
     ("JVBERi0", PDF),
 ];
 
-/// The type of a file. Where the recording does not say it, the content does.
+/// The type of a file: as recorded, else by its content.
 pub fn mime_of(media: &Media) -> &str {
     let said = matches!(&*media.mime, "" | "image/*" | "application/octet-stream");
     let found = match held(media) {
@@ -131,12 +131,12 @@ pub fn stored_call(call: &ToolCall) -> Value {
     })
 }
 
-/// The arguments of a call as text; JSON where there are none.
+/// The arguments of a call as text; `{}` if it has none.
 pub fn arguments(call: &ToolCall) -> &str {
     if call.arguments.trim().is_empty() { "{}" } else { &call.arguments }
 }
 
-/// A part that the format has no place for, as text: unknown parts as they were recorded.
+/// A part that the format has no place for, as text. Unknown parts are quoted as they were recorded.
 pub fn text_of(part: &Part) -> String {
     match &part.kind {
         PartKind::Unknown { raw, .. } => value::shown(raw),

@@ -1,5 +1,5 @@
-//! What every reader does alike: messages in order with unique ids, calls joined with their results, the frame, and
-//! what is not as the protocol has it.
+//! What all readers share: messages in order with unique ids, calls joined with their results, the frame, and
+//! deviations from the protocol.
 
 use super::ids::{Calls, Ids};
 use super::pairing::Tools;
@@ -13,30 +13,30 @@ use std::sync::Arc;
 /// Messages that are being read, and what a reader must know of them to go on.
 #[derive(Clone, Debug, Default)]
 pub struct Messages {
-    /// Those that were read so far.
+    /// The messages that were read so far.
     pub messages: Vec<Message>,
-    /// What is sent around them.
+    /// What is sent around the messages.
     pub frame: Frame,
     /// Joins calls with results whose ids may repeat.
     pub calls: Calls,
-    /// Names results after their calls.
+    /// The tools of calls, for results that don't name theirs.
     pub tools: Tools,
-    /// What is not as the protocol has it.
+    /// Deviations from the protocol.
     pub problems: Vec<Problem>,
     ids: Ids,
-    /// What records said before the first message: it is part of the frame.
+    /// System prompts that stand as records before the first message: part of the frame.
     opening: Vec<String>,
-    /// Whether a message was taken.
+    /// Whether [`take`](Self::take) returned a message.
     begun: bool,
 }
 
-/// Something that is not as the protocol has it.
+/// A deviation from the protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {
-    /// What kind of thing.
+    /// Its kind.
     pub kind: ProblemKind,
-    /// Where: a JSON pointer.
+    /// Its place, as a JSON pointer.
     pub pointer: String,
     /// What is wrong, and what was done about it.
     pub detail: String,
@@ -52,13 +52,13 @@ impl fmt::Display for Problem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProblemKind {
-    /// It has not the shape of a message.
+    /// An element does not have the shape of a message.
     Damaged,
-    /// Nobody knows this speaker.
+    /// An unknown role.
     UnknownRole,
-    /// A value is not of the type that the protocol has there.
+    /// A value has another type than in the protocol.
     WrongType,
-    /// Content of a type that is not known; it is kept as it came.
+    /// Content of an unknown type; it is kept as it came.
     UnknownType,
 }
 
@@ -92,7 +92,7 @@ impl Messages {
         frame.chain(self.opening.iter().map(String::len)).sum()
     }
 
-    /// Whether there is a message yet.
+    /// Whether a message was read.
     pub fn has_begun(&self) -> bool {
         self.begun || !self.messages.is_empty()
     }
@@ -142,7 +142,7 @@ impl Messages {
         self.push_message(Message::new(id, role, parts).with_record(record))
     }
 
-    /// Adds a message that came without an id.
+    /// Adds a message without an id of its own.
     pub fn push_unnamed(&mut self, record: u32, role: Role, parts: Vec<Part>) -> &mut Message {
         self.push(record, &format!("m{record}"), role, parts)
     }
@@ -250,7 +250,7 @@ impl Messages {
         }
     }
 
-    /// Notes what is not as the protocol has it.
+    /// Notes a deviation from the protocol.
     pub fn problem(
         &mut self,
         kind: ProblemKind,
@@ -269,13 +269,13 @@ impl Messages {
         role
     }
 
-    /// Notes that there is no such role.
+    /// Notes an unknown role.
     pub fn unknown_role(&mut self, pointer: impl Into<String>, role: &str) {
         let detail = unknown_role(role);
         self.problem(ProblemKind::UnknownRole, pointer, detail);
     }
 
-    /// Content that is no list of parts: a text.
+    /// Content that is a text instead of a list of parts.
     pub fn whole_content(&mut self, pointer: impl Into<String>, content: &Value) -> Part {
         if !content.is_string() {
             let detail = "content is a text or a list; read as text";
@@ -284,7 +284,7 @@ impl Messages {
         Part::text(value::shown(content))
     }
 
-    /// A part of a type that is not known.
+    /// A part of an unknown type.
     pub fn unknown_part(
         &mut self,
         pointer: impl Into<String>,

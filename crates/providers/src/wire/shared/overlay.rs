@@ -14,10 +14,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What a format says about its records.
 pub struct Rules {
-    /// JSON text that stands for an edited part at its pointer; `None` where the part has none.
+    /// The JSON text that replaces an edited part at its pointer; `None` if the part has no pointer.
     pub edited: fn(&Part, &str) -> Option<String>,
-    /// The element of a record that holds a part, from the part's pointer. It is taken out when the
-    /// record's other messages stay.
+    /// The element of a record that holds a part, from the part's pointer. It is removed if the record's other messages
+    /// stay.
     pub element: fn(&str) -> Option<&str>,
 }
 
@@ -25,7 +25,7 @@ pub struct Rules {
 pub enum Step<'a> {
     /// A record of the source, with the changes of [`Overlay::changes`].
     Record(u32),
-    /// A message that the source does not hold.
+    /// A message that is not in the source.
     New(&'a Shown<'a>),
 }
 
@@ -34,14 +34,14 @@ pub struct Overlay<'a> {
     pub steps: Vec<Step<'a>>,
     /// Changes inside records that stay.
     pub changes: BTreeMap<u32, Vec<(String, Change)>>,
-    /// Records that do not stay.
+    /// Records that are left out.
     pub dropped: BTreeSet<u32>,
     pub losses: Vec<String>,
 }
 
 impl<'a> Overlay<'a> {
-    /// What of the messages is hidden in `sent` and what is edited. `stands` says of an edit that the source has it
-    /// already, as a note beside the text.
+    /// The changes that hide and edit messages as `sent` does. `stands` says whether the source already holds an edit, as a
+    /// note beside the text.
     pub fn compare(
         own: &Own<'_>,
         sent: &[Shown<'_>],
@@ -169,7 +169,7 @@ impl<'a> Overlay<'a> {
         self
     }
 
-    /// Whether the file stays as it is.
+    /// Whether the file stays unchanged.
     pub fn is_empty(&self) -> bool {
         let is_new = |step: &Step<'_>| matches!(step, Step::New(_));
         self.dropped.is_empty() && self.changes.is_empty() && !self.steps.iter().any(is_new)
@@ -179,12 +179,12 @@ impl<'a> Overlay<'a> {
     ///
     /// # Errors
     ///
-    /// [`Stale`] where it is not what it was when it was read.
+    /// [`Stale`] if the record changed after it was read.
     pub fn item(&self, source: &Source, record: u32) -> Result<Item, Stale> {
         patched(source, record, self.changes.get(&record).map_or(&[], Vec::as_slice))
     }
 
-    /// What was lost: what could not be changed, and the records that do not stay, of which `more` is said.
+    /// Losses: what could not be changed, and the records that are left out, for which `more` is the text.
     pub fn tell(&self, losses: &mut Vec<String>, more: &str) {
         losses.extend(self.losses.iter().cloned());
         if !self.dropped.is_empty() {

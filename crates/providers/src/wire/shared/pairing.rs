@@ -19,8 +19,8 @@ pub struct Unpaired {
 pub struct Tools(Layered<String>);
 
 impl Tools {
-    /// Takes the calls of a message, and names the tool of its first result after its call. The id of the call is given
-    /// where there is none.
+    /// Notes the calls of a message, and gives its first result the name of the tool that its call named. Returns the id of
+    /// the call if that call is unknown.
     pub fn name<'m>(&mut self, message: &'m mut Arc<Message>) -> Option<&'m str> {
         for call in message.parts.iter().filter_map(Part::as_call) {
             self.0.insert(&call.call_id, call.tool.clone());
@@ -37,13 +37,13 @@ impl Tools {
         None
     }
 
-    /// Shares what is known with the copies that are made from here on.
+    /// Shares the known calls with copies that are made from here on.
     pub fn settle(&mut self) {
         self.0.settle();
     }
 }
 
-/// Names the tool of every result after its call, and gives what does not belong together.
+/// Gives every result the name of the tool that its call named. Returns calls without results and results without calls.
 pub fn pair(messages: &mut [Arc<Message>]) -> Unpaired {
     let mut tools = Tools::default();
     // Calls in order, those that were answered taken out.

@@ -1,4 +1,4 @@
-//! The parts that more than one reader makes.
+//! Parts that several readers make.
 
 use super::value;
 use foldback_core::log::{Media, Part, PartKind, ResultStatus, ToolResult};
@@ -14,7 +14,7 @@ pub fn redacted(data: Option<String>) -> Part {
     Part { redacted: true, ..reasoning("", data) }
 }
 
-/// Reasoning that is a member of `raw`, at the pointer `at` to it; none where it is empty.
+/// Reasoning in the member `key` of `raw`, which is at the pointer `at`; `None` if it is empty.
 pub fn reasoning_member(raw: &Value, key: &str, at: &str) -> Option<Part> {
     let text = value::filled(raw, key)?;
     Some(reasoning(text, None).at(format!("{at}/{key}")))
@@ -53,8 +53,8 @@ pub fn result(
     }))
 }
 
-/// Texts, joined, and files of a result's content, with the place of the text: its own where it is
-/// alone, else `whole`.
+/// The joined texts and the files of a result's content, with the place of the text: its own if it is the only part,
+/// else `whole`.
 pub fn flattened(parts: Vec<Part>, whole: String) -> (String, Vec<Media>, String) {
     let place = match parts.as_slice() {
         [only] => only.pointer.clone().unwrap_or(whole),
@@ -79,7 +79,7 @@ pub fn mark_synthetic(parts: &mut [Part]) {
     }
 }
 
-/// Whether a part can be edited at all: files and what is not known have no text to put another for.
+/// Whether a part has a text that an edit can replace. Files and unknown parts have none.
 pub fn has_text(part: &Part) -> bool {
     !matches!(part.kind, PartKind::File(_) | PartKind::Marker(_) | PartKind::Unknown { .. })
 }

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// The record of a message is not what it was when it was read.
+/// The record of a message changed after it was read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("record {record}: {detail}")]
 pub struct Stale {
@@ -32,8 +32,8 @@ pub type RecordChange = (u32, (String, Change));
 
 /// What differs from format to format.
 pub trait Dialect {
-    /// The JSON text that stands for a part under `edit`, at the part's pointer; `None` where it stays as
-    /// it was. `at` indexes the session's messages.
+    /// The JSON text that replaces a part under `edit`, at the part's pointer; `None` if the part stays as it was. `at`
+    /// indexes the session's messages.
     fn edited(
         &self,
         _at: PartPos,
@@ -44,8 +44,7 @@ pub trait Dialect {
         Some(json_string(&edit.text))
     }
 
-    /// The changes to the part's record that put `edit` over the part, or that undo what the recorder
-    /// had done to it where there is no edit.
+    /// The changes to the part's record that apply `edit`, or, without one, that undo the recorder's own edit.
     fn changes(&self, at: PartPos, part: &Part, edit: Option<&PartEdit>) -> Vec<(String, Change)> {
         let (Some(pointer), Some(edit)) = (&part.pointer, edit) else {
             return Vec::new();
@@ -54,26 +53,25 @@ pub trait Dialect {
         new.map(|new| (pointer.clone(), Change::Set(new))).into_iter().collect()
     }
 
-    /// New records for messages that the source does not hold; `after` is the last record written.
+    /// New records for messages that are not in the source; `after` is the last record written.
     fn generate(&mut self, messages: &[Message], after: Option<u32>) -> Vec<Value>;
 
-    /// The object of a record in which a note of messages left out stands.
+    /// The object of a record that holds a note on messages that were left out.
     fn notes(&self) -> &'static str {
         ""
     }
 
-    /// Records with messages that hold part of the frame, too, and stay with that part when all their messages go.
+    /// Records that hold part of the frame besides messages. That part stays when all their messages go.
     fn frame_records(&self) -> &[u32] {
         &[]
     }
 }
 
-/// The source with its records brought into the state that `sequence` shows, and with `note` in the record that it
-/// is for.
+/// The text of the source with the messages of `sequence`, and with `note` in its record.
 ///
 /// # Errors
 ///
-/// [`Stale`] where a record is not what it was when it was read.
+/// [`Stale`] if a record changed after it was read.
 pub fn rewrite(
     own: &Own<'_>,
     sequence: &[Shown<'_>],
@@ -132,7 +130,7 @@ pub fn items(
     Ok(items)
 }
 
-/// Consecutive messages of one record, or consecutive messages of none (`record` is `None`).
+/// Consecutive messages of one record, or consecutive messages without a record (`record` is `None`).
 struct Run<'a, 'b> {
     record: Option<u32>,
     messages: Vec<(usize, &'b Shown<'a>)>,
@@ -152,17 +150,17 @@ fn runs<'a, 'b>(own: &Own<'_>, sequence: &'b [Shown<'a>]) -> Vec<Run<'a, 'b>> {
     runs
 }
 
-/// Messages with the text that they were read from: which of a view are among them, and which records they have.
+/// Messages with the text that they were read from: finds the messages of a view among them, and their records.
 pub struct Own<'a> {
     /// The messages.
     pub messages: &'a [Arc<Message>],
     /// The text.
     pub source: &'a Source,
-    /// The messages by record: those of record `r` are `ends[r - 1]..ends[r]` of `by_record`, in their order.
+    /// The messages by record: the messages of record `r` are `ends[r - 1]..ends[r]` of `by_record`, in order.
     by_record: Vec<usize>,
     ends: Vec<usize>,
     by_address: FxHashMap<*const Message, usize>,
-    /// Their indexes in the order of their ids. Sorted when it is first asked: most are shown in their own allocations.
+    /// The indexes of the messages, sorted by id. Sorted on first use: most messages are found by their allocations.
     by_id: OnceCell<Vec<usize>>,
 }
 
@@ -204,12 +202,12 @@ impl<'a> Own<'a> {
         &self.by_record[begin..self.ends[record]]
     }
 
-    /// The indexes of those that `sequence` shows.
+    /// The indexes of the messages that `sequence` shows.
     pub fn shown(&self, sequence: &[Shown<'_>]) -> BTreeSet<usize> {
         sequence.iter().filter_map(|shown| self.index_of(shown.message)).collect()
     }
 
-    /// Index of a message: the same allocation, or an equal message of the same id.
+    /// Index of a message: of the same allocation, or of an equal message with the same id.
     pub fn index_of(&self, message: &Arc<Message>) -> Option<usize> {
         if let Some(index) = self.by_address.get(&Arc::as_ptr(message)) {
             return Some(*index);

@@ -1,4 +1,4 @@
-//! A text and where its records lie in it.
+//! A text and the places of its records.
 
 use super::raw::{self, RawError};
 use foldback_core::log::Message;
@@ -18,12 +18,12 @@ pub enum Shape {
     Document,
 }
 
-/// The text of a file or of a request, shared by all that was read from it.
+/// The text of a file or of a request, shared by everything that was read from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text(Arc<String>);
 
 impl Text {
-    /// Whether both are one text in memory.
+    /// Whether both are the same text in memory.
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -55,13 +55,13 @@ impl From<&str> for Text {
     }
 }
 
-/// The text of a file and where its records lie in it. A writer copies untouched records from here,
-/// byte for byte: parsing and writing JSON again changes almost every real line.
+/// The text of a file and the places of its records. A writer copies untouched records from here, byte for byte:
+/// parsing and writing JSON again changes almost every real line.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// The whole text.
     pub text: Text,
-    /// How it is divided.
+    /// How the text is divided into records.
     pub shape: Shape,
     /// Byte range of each record in `text`, by record index.
     pub records: Records,
@@ -77,7 +77,7 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// There is no such list.
+    /// The document has no such list.
     pub fn document(text: &str, list: &str) -> Result<Self, RawError> {
         let records = raw::elements(text, list)?;
         Ok(Self { text: text.into(), shape: Shape::Document, records: records.into() })
@@ -124,7 +124,7 @@ impl<'a> Parsed<'a> {
         Some(value)
     }
 
-    /// Puts a text where it stands now into the record that was read last, for parts that share one.
+    /// Sets a text in the record that was read last, for parts that share a text.
     pub fn put(&self, pointer: &str, text: &str) {
         let mut last = self.last.borrow_mut();
         let value = last.as_mut().and_then(|(_, value)| Arc::make_mut(value).pointer_mut(pointer));
@@ -138,12 +138,12 @@ impl<'a> Parsed<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Records {
     ranges: Arc<Vec<Range<usize>>>,
-    /// Where the lines of the text end; found out once, for files of which much is to be said.
+    /// Where the lines of the text end; found once, on first use.
     breaks: Arc<OnceLock<Vec<usize>>>,
 }
 
 impl Records {
-    /// The first of these and others behind them, in a text that begins as theirs.
+    /// The first `first` of these records with `others` behind them, in a text that begins like theirs.
     #[must_use]
     pub fn replaced(mut self, first: usize, others: Vec<Range<usize>>) -> Self {
         let ranges = Arc::make_mut(&mut self.ranges);
@@ -157,7 +157,7 @@ impl Records {
         Arc::make_mut(&mut self.ranges).push(range);
     }
 
-    /// The line (1-based) of a byte offset into the text that the records are of.
+    /// The line (1-based) of a byte offset into the text.
     pub fn line(&self, text: &str, offset: usize) -> usize {
         let breaks = self.breaks.get_or_init(|| {
             foldback_core::work::count(text.len() as u64);

@@ -1,4 +1,4 @@
-//! Reading out of parsed JSON without assuming anything about it.
+//! Reads values out of parsed JSON without assuming anything about it.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -14,7 +14,7 @@ pub fn string(value: &Value, key: &str) -> Option<String> {
     text(value, key).map(str::to_owned)
 }
 
-/// The string member `key`, where it holds anything.
+/// The string member `key`, unless it is empty.
 pub fn filled<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     text(value, key).filter(|text| !text.is_empty())
 }
@@ -34,22 +34,22 @@ pub fn text_at<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
     value.pointer(pointer)?.as_str()
 }
 
-/// The elements of the array `key`; none where there is no array.
+/// The elements of the array `key`; empty if it is not an array.
 pub fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     items(&value[key])
 }
 
-/// The elements of the array at a JSON pointer; none where there is no array.
+/// The elements of the array at a JSON pointer; empty if it is not an array.
 pub fn list_at<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
     value.pointer(pointer).map_or(&[], items)
 }
 
-/// The elements, where it is an array.
+/// The elements of an array; empty for any other value.
 pub fn items(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// The member `key` as [`shown`]; empty where there is none.
+/// The member `key` as [`shown`]; empty if it is missing.
 pub fn shown_of(value: &Value, key: &str) -> String {
     value.get(key).map(shown).unwrap_or_default()
 }
@@ -62,7 +62,7 @@ pub fn flag(value: &Value, key: &str) -> bool {
 /// Larger counts are read as this one: it can be added to others, and is left out in the end as it can't be.
 const MOST: u64 = 1 << 56;
 
-/// A count at a JSON pointer; 0 where there is none.
+/// The count at a JSON pointer; 0 if it is missing.
 pub fn count(value: &Value, pointer: &str) -> u64 {
     value.pointer(pointer).and_then(tokens).unwrap_or(0)
 }

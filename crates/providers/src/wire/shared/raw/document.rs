@@ -1,4 +1,4 @@
-//! Putting a document together from its records.
+//! Puts a document together from its records.
 
 use super::edit::pretty_like;
 use super::scan::is_blank;

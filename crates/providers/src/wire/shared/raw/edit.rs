@@ -1,4 +1,4 @@
-//! Changes at JSON pointers that leave every other byte alone.
+//! Changes values at JSON pointers and leaves every other byte alone.
 
 use super::scan::{RawError, children, is_blank, key_is, tokens, value};
 use foldback_core::work;
@@ -8,20 +8,18 @@ use std::borrow::Cow;
 /// What to do at a pointer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Puts this JSON text in place of the value. An object member that is not there yet is added
-    /// after the others; `-` appends to an array.
+    /// Replaces the value by this JSON text. A missing object member is added after the others; `-` appends to an array.
     Set(String),
-    /// Takes the member or element out, with its comma.
+    /// Removes the member or element, with its comma.
     Remove,
 }
 
-/// Applies `changes` one after the other (so pointers see the result of earlier changes) and leaves
-/// every byte that they do not concern as it was. A new member takes over the spacing of its
-/// neighbors.
+/// Applies `changes` one after the other, so pointers see the result of earlier changes. All other bytes stay. A new
+/// member takes over the spacing of its neighbors.
 ///
 /// # Errors
 ///
-/// [`RawError::Missing`] where a pointer leads nowhere.
+/// [`RawError::Missing`] if a pointer leads nowhere.
 pub fn patch(raw: &str, changes: &[(String, Change)]) -> Result<String, RawError> {
     if changes.is_empty() {
         return Ok(raw.to_owned());
@@ -72,7 +70,7 @@ impl<'a> Node<'a> {
         Ok(())
     }
 
-    /// The value in its parts; nothing for a scalar.
+    /// The parts of the value; `None` for a scalar.
     fn apart(&mut self) -> Result<Option<&mut Container<'a>>, RawError> {
         if let Self::Text(text) = self
             && let Some(container) = Container::of(text)?
@@ -102,7 +100,7 @@ struct Container<'a> {
     close: &'a str,
     /// From its last bracket on: what is behind no member.
     end: &'a str,
-    /// The first member that was taken out and is still among the others.
+    /// The first member that is marked as removed and is still in the list.
     gone_from: usize,
 }
 
@@ -113,12 +111,12 @@ struct Member<'a> {
     /// Its key with the quotes, and what stands between that and the value.
     key: Option<(Cow<'a, str>, &'a str)>,
     value: Node<'a>,
-    /// It was taken out.
+    /// Whether it was removed.
     gone: bool,
 }
 
 impl<'a> Container<'a> {
-    /// The object or array that a text is; nothing for a scalar.
+    /// The object or array that a text holds; `None` for a scalar.
     fn of(text: &'a str) -> Result<Option<Self>, RawError> {
         let blank = |letter: char| u8::try_from(letter).is_ok_and(is_blank);
         let start = text.len() - text.trim_start_matches(blank).len();
@@ -195,7 +193,7 @@ impl<'a> Container<'a> {
         self.gone_from = self.gone_from.min(index);
     }
 
-    /// Takes out the members that are gone. The one behind them stands where the first of them did.
+    /// Removes the members that are gone. The next member takes the place of the first of them.
     fn settle(&mut self) {
         if self.gone_from == usize::MAX {
             return;

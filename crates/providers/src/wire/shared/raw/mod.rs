@@ -1,9 +1,8 @@
-//! JSON text as bytes: where values lie in it, and how to change a few of them without touching the
-//! rest.
+//! JSON text as bytes: finds values in it, and changes some of them without touching the rest.
 //!
 //! Parsing a recorded line and writing it again changes almost every real one: escapes, number
 //! spelling, spaces. A writer therefore copies what it did not touch and patches what it did.
-//! `parse` reads what a strict parser gives up, `scan` finds byte ranges, `edit` changes values at JSON
+//! `parse` reads JSON that a strict parser refuses, `scan` finds byte ranges, `edit` changes values at JSON
 //! pointers (RFC 6901), and `document` puts a document together again from its records.
 
 mod document;

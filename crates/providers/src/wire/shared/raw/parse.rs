@@ -1,11 +1,11 @@
-//! Parsing JSON as recorders write it.
+//! Parses JSON as recorders write it.
 
 use super::edit::json_string;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// How deep values may be nested; what is nested deeper is read as its text. Twice as deep is what the parser reads, so
-/// that whatever is wrapped around a value that was read can be read again.
+/// How deep values may be nested; deeper values are read as their text. The parser reads twice that depth, so that a value
+/// that was read can be wrapped and read again.
 const DEEPEST: usize = 64;
 
 /// Parses JSON as recorders write it. A string that a program cut in the middle of a surrogate pair

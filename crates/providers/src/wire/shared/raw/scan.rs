@@ -44,8 +44,8 @@ impl Child {
 }
 
 /// The records of a text with one a line: the line's number (1-based) and the range without the line end. Lines
-/// that hold nothing are left out. A line on which objects stand side by side, as writers that were interrupted
-/// or that write at once leave it, is as many records.
+/// without content are left out. Objects side by side on one line, as interrupted or concurrent writers leave them, are
+/// records of their own.
 pub fn numbered_lines(text: &str) -> impl Iterator<Item = (usize, Range<usize>)> {
     let mut start = 0;
     text.split_inclusive('\n').enumerate().flat_map(move |(index, line)| {
@@ -90,8 +90,8 @@ fn may_be_several(line: &str) -> bool {
     line.trim_start().starts_with('{') && ends.any(|rest| rest.trim_start().starts_with('{'))
 }
 
-/// The values that a text consists of, one after the other, however deep they are nested. Where it is no JSON is the
-/// last.
+/// The values that a text consists of, one after the other, however deep they are nested. If the text is not
+/// JSON, the last one is the offset of the error.
 pub fn values(text: &str) -> impl Iterator<Item = Result<Range<usize>, usize>> {
     let mut stream = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
     std::iter::from_fn(move || {
