@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| foldback_fuzz_targets::run("journal", data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| foldback_tests::fuzz::run("journal", data));

@@ -11,7 +11,7 @@ from session import output_total
 from tokens import ROOT
 from view import Call
 
-DATA = ROOT / "crates/prices/data"
+DATA = ROOT / "crates/providers/data"
 # Longer than any prefix lives.
 LONG_MS = 30 * 24 * 3_600_000
 MILLION = 1e6

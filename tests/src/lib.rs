@@ -10,8 +10,8 @@ mod documents {
     struct Stages;
     #[doc = include_str!("../../docs/testkit.md")]
     struct Testkit;
-    #[doc = include_str!("../../crates/wire/README.md")]
-    struct Wire;
+    #[doc = include_str!("../../crates/providers/README.md")]
+    struct Providers;
 }
 
 use foldback_core::Limits;
@@ -20,6 +20,7 @@ use foldback_formats::Session;
 use foldback_replay::ReplayOptions;
 use std::sync::Arc;
 
+pub mod fuzz;
 pub mod lab;
 pub mod planted;
 

@@ -21,14 +21,16 @@ struct External {
 
 /// The tests of presets beside a real package, by the name of their module.
 macro_rules! beside {
-    ($tests:literal) => {
+    ($($tests:literal),*) => {
         &[
             "cargo",
             "test",
             "--package",
-            "foldback-differential",
-            $tests,
+            "foldback-tests",
+            "--test",
+            "integration",
             "--",
+            $(concat!("differential::", $tests)),*,
             "--ignored",
             "--nocapture",
         ]
@@ -95,7 +97,7 @@ const TESTS: &[External] = &[
         name: "page: real key presses and clicks in a browser",
         needs: &[&["python3"], CHROMIUM],
         runs: &[
-            &["cargo", "build", "--quiet", "--package", "foldback-cli"],
+            BUILD_COMMAND,
             &["python3", "tests/page/press.py", "{foldback}"],
             &["python3", "tests/page/picture.py", "{foldback}", "docs/report.png", "--check"],
         ],
@@ -114,7 +116,7 @@ const TESTS: &[External] = &[
     External {
         name: "browser: a foreign page and the proxy, in a browser",
         needs: &[&["python3"], CHROMIUM],
-        runs: &[BUILD_PROXY, &["python3", "tests/page/stranger.py", "{foldback}"]],
+        runs: &[BUILD_COMMAND, &["python3", "tests/page/stranger.py", "{foldback}"]],
         ..PLAIN
     },
     External {
@@ -133,11 +135,16 @@ const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
+        name: "rust-clients: the examples with the types of async-openai, rig and genai",
+        runs: &[&["cargo", "xtask", "rust-clients"]],
+        ..PLAIN
+    },
+    External {
         name: "sdk: the official Python SDKs through the proxy",
         needs: &[&["python3"]],
         installs: Some(("sdk-python", &[pip!("anthropic==2.12.0", "openai==3.54.0")])),
         runs: &[
-            BUILD_PROXY,
+            BUILD_COMMAND,
             BUILD_AGENT,
             &["{home}/bin/python", "tests/sdk/python_sdks.py", "{foldback}", "{agent}"],
         ],
@@ -148,7 +155,7 @@ const TESTS: &[External] = &[
         needs: &[&["node"], &["npm"]],
         installs: Some(("sdk-javascript", &[npm!("@anthropic-ai/sdk@1.12.0", "openai@7.57.0")])),
         runs: &[
-            BUILD_PROXY,
+            BUILD_COMMAND,
             BUILD_AGENT,
             &["node", "tests/sdk/javascript_sdks.cjs", "{home}", "{foldback}", "{agent}"],
         ],
@@ -248,10 +255,7 @@ const TESTS: &[External] = &[
         name: "mcp: the official Python SDK as a client of `foldback mcp`",
         needs: &[&["python3"]],
         installs: Some(("mcp", &[pip!("mcp==2.3.0")])),
-        runs: &[
-            &["cargo", "build", "--quiet", "--package", "foldback-cli"],
-            &["{home}/bin/python", "tests/mcp/client.py", "{foldback}"],
-        ],
+        runs: &[BUILD_COMMAND, &["{home}/bin/python", "tests/mcp/client.py", "{foldback}"]],
         ..PLAIN
     },
     External {
@@ -338,7 +342,7 @@ const TESTS: &[External] = &[
         name: "gemini-cli: @google/gemini-cli-core 0.61.0 beside gemini-cli, and the sessions that it records",
         needs: &[&["node"], &["npm"]],
         installs: Some(("gemini-cli", &[npm!("@google/gemini-cli-core@0.61.0")])),
-        runs: &[beside!("gemini_cli::")],
+        runs: &[beside!("gemini_cli::", "recorders::gemini_cli::")],
         ..PLAIN
     },
     External {
@@ -363,12 +367,14 @@ const TESTS: &[External] = &[
         name: "pi: @earendil-works/pi-coding-agent 0.87.1 beside pi, and the sessions that it records",
         needs: &[&["node"], &["npm"]],
         installs: Some(("pi", &[npm!("@earendil-works/pi-coding-agent@0.87.1")])),
-        runs: &[beside!("pi::")],
+        runs: &[beside!("pi::", "recorders::pi::")],
         ..PLAIN
     },
 ];
 
-const BUILD_PROXY: &[&str] = &["cargo", "build", "--quiet", "--package", "foldback-cli"];
+/// The command as the suite builds it: with other features most of the workspace would be built again.
+const BUILD_COMMAND: &[&str] =
+    &["cargo", "test", "--quiet", "--workspace", "--test", "cli", "--no-run"];
 
 /// The command with the features that are not its default.
 const BUILD_WHOLE: &[&str] = &[

@@ -4,9 +4,11 @@
 //! tests, the laws of `foldback-testkit` among them, which compiles and passes as it stands.
 //!
 //! `cargo xtask fuzz [--profile fuzz] --minutes N [--target T] [--seed S]`, or `--runs N`, fuzzes on stable Rust;
-//! `tests/fuzz-targets` has the targets. Behind `--profile` stands one of cargo's; `fuzz` is optimized and keeps its checks.
+//! `tests/src/fuzz` has the targets. Behind `--profile` stands one of cargo's; `fuzz` is optimized and keeps its checks.
 //!
 //! `cargo xtask book` puts the documents together to a book in `target/book/html`.
+//!
+//! `cargo xtask rust-clients` compiles and runs the examples of `docs/agents.md` with the types of other crates.
 //!
 //! `cargo xtask package` packs every package and tests a crate outside of the workspace that uses them.
 //!
@@ -15,6 +17,7 @@
 //! `cargo xtask test-external [WORD]` runs the tests that need a program which not every machine has, such as a browser.
 
 mod book;
+mod clients;
 mod external;
 mod files;
 mod mutations;
@@ -30,14 +33,15 @@ fn main() -> ExitCode {
         ["new-strategy", name] => new_strategy::make(name),
         ["fuzz", rest @ ..] => fuzz(rest),
         ["book"] => book::build().map(|page| println!("{}", page.display())),
+        ["rust-clients"] => clients::check(),
         ["package"] => package::check(),
         ["mutations"] => mutations::run(""),
         ["mutations", only] => mutations::run(only),
         ["test-external"] => external::run(""),
         ["test-external", only] => external::run(only),
         _ => Err(
-            "usage: cargo xtask new-strategy NAME, cargo xtask fuzz --minutes N, cargo xtask book, cargo xtask package, \
-                  cargo xtask mutations [PRESET], or cargo xtask test-external [WORD]"
+            "usage: cargo xtask new-strategy NAME, cargo xtask fuzz --minutes N, cargo xtask book, cargo xtask rust-clients, \
+                  cargo xtask package, cargo xtask mutations [PRESET], or cargo xtask test-external [WORD]"
                 .to_owned(),
         ),
     };
@@ -56,7 +60,7 @@ fn fuzz(args: &[&str]) -> Result<(), String> {
         ["--profile", profile, rest @ ..] => (*profile, rest),
         args => ("dev", args),
     };
-    let run = ["run", "--quiet", "--package", "foldback-fuzz-targets", "--bin", "fuzz"];
+    let run = ["run", "--quiet", "--package", "foldback-tests", "--bin", "fuzz"];
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut cargo = Command::new("cargo");
     cargo.args(run).args(["--profile", profile, "--"]).args(args).current_dir(root);

@@ -3,7 +3,7 @@
 use crate::files::{read, write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
+use toml_edit::{DocumentMut, InlineTable, Item, Table, Value};
 
 /// Files of a new strategy crate: where they go, and what is in them.
 const FILES: [(&str, &str); 6] = [
@@ -45,12 +45,9 @@ pub(crate) fn make(name: &str) -> Result<(), String> {
     }
     add_to_workspace(&root, name)?;
     add_to_facade(&root, name, &ident)?;
-    // The names that went in have a sorted place of their own.
+    // Names differ in length, and with them where lines end.
     let package = format!("foldback-{name}");
-    let formatted = Command::new("cargo")
-        .args(["fmt", "-p", "foldback", "-p", &package])
-        .current_dir(&root)
-        .status();
+    let formatted = Command::new("cargo").args(["fmt", "-p", &package]).current_dir(&root).status();
     if !formatted.is_ok_and(|status| status.success()) {
         eprintln!("note: `cargo fmt` did not run; run it before you commit");
     }
@@ -70,14 +67,12 @@ fn show(file: &Path, link: &Path) -> std::io::Result<()> {
 }
 
 /// Puts `line` after the first line that `anchor` is found in.
-fn insert(path: &Path, edits: &[(&str, String)]) -> Result<(), String> {
+fn insert(path: &Path, anchor: &str, line: &str) -> Result<(), String> {
     let mut text = read(path)?;
-    for (anchor, line) in edits {
-        let missing = || format!("{}: `{anchor}` is not in it any more", path.display());
-        let at = text.find(anchor).ok_or_else(missing)?;
-        let end = text[at..].find('\n').map_or(text.len(), |newline| at + newline + 1);
-        text.insert_str(end, line);
-    }
+    let missing = || format!("{}: `{anchor}` is not in it any more", path.display());
+    let at = text.find(anchor).ok_or_else(missing)?;
+    let end = text[at..].find('\n').map_or(text.len(), |newline| at + newline + 1);
+    text.insert_str(end, line);
     write(path, &text)
 }
 
@@ -99,30 +94,19 @@ fn add_to_facade(root: &Path, name: &str, ident: &str) -> Result<(), String> {
     let facade = root.join("crates/foldback");
     edit(&facade.join("Cargo.toml"), |manifest| {
         let features = manifest["features"].as_table_mut()?;
-        features["default"].as_array_mut()?.push(name);
-        let of_feature = Array::from_iter([format!("dep:foldback-{name}")]);
-        insert_after(features, "tunacode", name, of_feature.into())?;
+        let strategies = features["strategies"].as_array_mut()?;
+        let anchor = "dep:foldback-tunacode";
+        let anchor = strategies.iter().position(|at| at.as_str() == Some(anchor))?;
+        let strategy = Value::from(format!("dep:foldback-{name}")).decorated("\n    ", "");
+        strategies.insert_formatted(anchor + 1, strategy);
         let mut package = InlineTable::new();
         package.insert("workspace", true.into());
         package.insert("optional", true.into());
         let packages = manifest["dependencies"].as_table_mut()?;
         insert_after(packages, "foldback-tunacode", &format!("foldback-{name}"), package.into())
     })?;
-    insert(
-        &facade.join("src/lib.rs"),
-        &[
-            (
-                "pub use foldback_tunacode as tunacode;",
-                format!("#[cfg(feature = \"{name}\")]\npub use foldback_{ident} as {ident};\n"),
-            ),
-            (
-                "&foldback_tunacode::REGISTRATION,",
-                format!(
-                    "        #[cfg(feature = \"{name}\")]\n        &foldback_{ident}::REGISTRATION,\n"
-                ),
-            ),
-        ],
-    )
+    let line = format!("    foldback_{ident} as {ident},\n");
+    insert(&facade.join("src/lib.rs"), "foldback_tunacode as tunacode,", &line)
 }
 
 /// Changes a manifest. `None` says that it has another form than this task knows.

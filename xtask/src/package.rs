@@ -84,13 +84,13 @@ fn example(page: &Path) -> Result<String, String> {
         .fold(String::new(), |out, line| out + line + "\n"))
 }
 
-fn cargo(folder: &Path) -> Command {
+pub(crate) fn cargo(folder: &Path) -> Command {
     let mut cargo = Command::new("cargo");
     cargo.current_dir(folder);
     cargo
 }
 
-fn run(command: &mut Command) -> Result<(), String> {
+pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     let status = command.status().map_err(|error| format!("{command:?}: {error}"))?;
     status.success().then_some(()).ok_or_else(|| format!("{command:?} failed"))
 }

@@ -3,7 +3,7 @@
 //! # Stages and presets
 //!
 //! The names of the stages and the presets are found in the registry of the linked crates.
-//! This crate names every strategy crate behind a feature, so that `use foldback as _;` is enough.
+//! This crate names every strategy crate (feature `strategies`), so that `use foldback as _;` is enough.
 
 mod agent;
 
@@ -19,9 +19,8 @@ pub use foldback_core::services::Services;
 pub use foldback_core::strategy::Strategy;
 pub use foldback_core::{Frame, Limits, Message, Part, PartKind, Role, SegmentKind};
 pub use foldback_live as live;
-pub use foldback_provider_errors as provider_errors;
+pub use foldback_providers::{errors as provider_errors, wire};
 pub use foldback_stages as stages;
-pub use foldback_wire as wire;
 
 /// What an agent's loop uses, to be imported whole: `use foldback::prelude::*;`.
 pub mod prelude {
@@ -30,70 +29,53 @@ pub mod prelude {
     pub use crate::{Conversation, Limits, Message, Moment, Outcome, Part, Role, Signals};
 }
 
-#[cfg(feature = "claude-code")]
-pub use foldback_claude_code as claude_code;
-#[cfg(feature = "codex")]
-pub use foldback_codex as codex;
-#[cfg(feature = "gemini")]
-pub use foldback_gemini as gemini;
-#[cfg(feature = "indexed")]
-pub use foldback_indexed as indexed;
-#[cfg(feature = "langchain")]
-pub use foldback_langchain as langchain;
 #[cfg(feature = "llm")]
 pub use foldback_llm as llm;
-#[cfg(feature = "masking")]
-pub use foldback_masking as masking;
-#[cfg(feature = "mxf")]
-pub use foldback_mxf as mxf;
-#[cfg(feature = "opencode")]
-pub use foldback_opencode as opencode;
-#[cfg(feature = "openhands")]
-pub use foldback_openhands as openhands;
-#[cfg(feature = "pi")]
-pub use foldback_pi as pi;
-#[cfg(feature = "tiered")]
-pub use foldback_tiered as tiered;
-#[cfg(feature = "tunacode")]
-pub use foldback_tunacode as tunacode;
-#[cfg(feature = "window")]
-pub use foldback_window as window;
 use std::path::Path;
+
+/// Names the crate of each strategy once: its module here, and what it registers.
+macro_rules! strategies {
+    ($($package:ident as $name:ident,)*) => {
+        $(
+            #[cfg(feature = "strategies")]
+            pub use $package as $name;
+        )*
+
+        const STRATEGIES: &[&Registration] = &[
+            $(
+                #[cfg(feature = "strategies")]
+                &$package::REGISTRATION,
+            )*
+        ];
+    };
+}
+
+strategies! {
+    foldback_claude_code as claude_code,
+    foldback_codex as codex,
+    foldback_gemini as gemini,
+    foldback_indexed as indexed,
+    foldback_langchain as langchain,
+    foldback_masking as masking,
+    foldback_mxf as mxf,
+    foldback_opencode as opencode,
+    foldback_openhands as openhands,
+    foldback_pi as pi,
+    foldback_tiered as tiered,
+    foldback_tunacode as tunacode,
+    foldback_window as window,
+}
 
 /// What the crates that this one names register, without the link-time registry: for static
 /// libraries, whose constructors do not run.
 pub fn registrations() -> Vec<&'static Registration> {
-    vec![
+    let mut all = vec![
         &foldback_stages::REGISTRATION,
-        #[cfg(feature = "indexed")]
-        &foldback_indexed::REGISTRATION,
-        #[cfg(feature = "langchain")]
-        &foldback_langchain::REGISTRATION,
         #[cfg(feature = "llm")]
         &foldback_llm::REGISTRATION,
-        #[cfg(feature = "opencode")]
-        &foldback_opencode::REGISTRATION,
-        #[cfg(feature = "tunacode")]
-        &foldback_tunacode::REGISTRATION,
-        #[cfg(feature = "masking")]
-        &foldback_masking::REGISTRATION,
-        #[cfg(feature = "gemini")]
-        &foldback_gemini::REGISTRATION,
-        #[cfg(feature = "mxf")]
-        &foldback_mxf::REGISTRATION,
-        #[cfg(feature = "pi")]
-        &foldback_pi::REGISTRATION,
-        #[cfg(feature = "claude-code")]
-        &foldback_claude_code::REGISTRATION,
-        #[cfg(feature = "codex")]
-        &foldback_codex::REGISTRATION,
-        #[cfg(feature = "openhands")]
-        &foldback_openhands::REGISTRATION,
-        #[cfg(feature = "window")]
-        &foldback_window::REGISTRATION,
-        #[cfg(feature = "tiered")]
-        &foldback_tiered::REGISTRATION,
-    ]
+    ];
+    all.extend(STRATEGIES);
+    all
 }
 
 /// Everything that is linked into this binary: the crates named here and those of third parties.

@@ -3,7 +3,7 @@
 
 use crate::pairing::pair;
 use crate::prelude::*;
-use foldback_wire::shared::messages::{self, Messages, ProblemKind};
+use foldback_providers::wire::shared::messages::{self, Messages, ProblemKind};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 

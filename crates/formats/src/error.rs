@@ -1,6 +1,6 @@
 //! Why a file could not be read or written at all.
 
-use foldback_wire::shared::rewrite::Stale;
+use foldback_providers::wire::shared::rewrite::Stale;
 use thiserror::Error;
 
 /// A file that holds no session that could be used.

@@ -7,7 +7,7 @@
 use crate::ids::Ids;
 use crate::prelude::*;
 use foldback_core::validity::Dialect;
-use foldback_wire::anthropic::server_call;
+use foldback_providers::wire::anthropic::server_call;
 use std::borrow::Borrow;
 use std::sync::Arc;
 

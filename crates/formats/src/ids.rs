@@ -2,7 +2,7 @@
 
 use crate::Session;
 
-pub(crate) use foldback_wire::shared::ids::Ids;
+pub(crate) use foldback_providers::wire::shared::ids::Ids;
 
 /// Numbers sessions of one id.
 pub(crate) fn name_apart(sessions: &mut [Session]) {

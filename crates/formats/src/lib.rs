@@ -61,7 +61,7 @@ mod time;
 mod value;
 mod write;
 
-use foldback_wire::shared::raw;
+use foldback_providers::wire::shared::raw;
 
 pub use error::{ReadError, WriteError};
 pub use format::{Format, FormatId, Writer};

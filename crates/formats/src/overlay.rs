@@ -1,9 +1,9 @@
-//! [Overlays](foldback_wire::shared::overlay) of the line formats: with the note of what was left out, and without the
+//! [Overlays](foldback_providers::wire::shared::overlay) of the line formats: with the note of what was left out, and without the
 //! lines that repeat another.
 
 use crate::prelude::*;
 
-pub(crate) use foldback_wire::shared::overlay::{Overlay, Rules, Step, records_of};
+pub(crate) use foldback_providers::wire::shared::overlay::{Overlay, Rules, Step, records_of};
 
 /// What a view changes in its session. `copies` maps a record to the earlier one that it repeats: a copy goes when
 /// its original goes or changes.

@@ -8,7 +8,7 @@ pub(crate) const PAIRING: [&str; 2] = ["orphan-result", "call-without-result"];
 /// Names the tool of every result after its call, and warns about calls without a result and results
 /// without a call. Both are kept: the recorder had them.
 pub(crate) fn pair(session: &mut Session) {
-    let found = foldback_wire::shared::pairing::pair(&mut session.messages);
+    let found = foldback_providers::wire::shared::pairing::pair(&mut session.messages);
     let [orphan, unanswered] = PAIRING;
     for (call, message) in found.orphans {
         let detail =

@@ -14,11 +14,11 @@ pub(crate) use foldback_core::log::{
 };
 pub(crate) use foldback_core::view::{EditKind, PartEdit, PartPos, Shown};
 pub(crate) use foldback_core::{Frame, Limits, SegmentKind};
-pub(crate) use foldback_wire::shared::parts::{
+pub(crate) use foldback_providers::wire::shared::parts::{
     file, flattened, has_text, mark_synthetic, reasoning, reasoning_member, redacted, result,
     status, unknown,
 };
-pub(crate) use foldback_wire::shared::raw::{Change, json_string};
-pub(crate) use foldback_wire::shared::usage::{Counts, finish};
+pub(crate) use foldback_providers::wire::shared::raw::{Change, json_string};
+pub(crate) use foldback_providers::wire::shared::usage::{Counts, finish};
 pub(crate) use serde_json::{Map, Value, json};
 pub(crate) use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};

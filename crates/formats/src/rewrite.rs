@@ -2,7 +2,7 @@
 
 use crate::prelude::*;
 
-pub(crate) use foldback_wire::shared::rewrite::{Dialect, Own, patched};
+pub(crate) use foldback_providers::wire::shared::rewrite::{Dialect, Own, patched};
 
 impl Session {
     /// Its messages with the text that they were read from.
@@ -26,5 +26,5 @@ pub(crate) fn rewrite(
     let note = (shown.len() < view.session.messages.len())
         .then(|| folded::note(view, &shown, dialect.notes()))
         .flatten();
-    Ok(foldback_wire::shared::rewrite::rewrite(&own, sequence, dialect, note)?)
+    Ok(foldback_providers::wire::shared::rewrite::rewrite(&own, sequence, dialect, note)?)
 }

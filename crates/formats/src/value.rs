@@ -6,7 +6,7 @@ use crate::{ReadError, raw};
 use serde_json::Value;
 use std::ops::Range;
 
-pub(crate) use foldback_wire::shared::value::*;
+pub(crate) use foldback_providers::wire::shared::value::*;
 
 /// Parses a whole document.
 ///

@@ -46,7 +46,7 @@ pub use compare::{CompareError, Comparison, Reporting, Run, compare};
 pub use corpus::{Corpus, Source};
 pub use drive::{Probe, Replay, ReplayOptions, Request, replay, replay_with};
 pub use experiment::Experiment;
-pub use foldback_prices::{Model, ModelTable, ModelTableError};
+pub use foldback_providers::prices::{Model, ModelTable, ModelTableError};
 pub use setup::{Preset, Setup};
 pub use split::Split;
 pub use store::Store;

@@ -12,7 +12,7 @@ use foldback_core::registry::Invalid;
 use foldback_core::stage::Estimator;
 use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
-use foldback_prices::{Model, ModelTable};
+use foldback_providers::prices::{Model, ModelTable};
 use foldback_stages::pruner::EvictConfig;
 use rayon::prelude::*;
 use std::sync::Arc;

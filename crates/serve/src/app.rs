@@ -27,8 +27,8 @@ use axum::http::header::{
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
-use foldback_provider_errors::Classifier;
-use foldback_wire::Dialect;
+use foldback_providers::errors::Classifier;
+use foldback_providers::wire::Dialect;
 use hyper_util::client::legacy::Error;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};

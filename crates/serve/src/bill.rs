@@ -16,8 +16,8 @@ use foldback_core::delta::Cursor;
 use foldback_core::log::{Message, Usage};
 use foldback_core::meter::MeterId;
 use foldback_live::follow::Followed;
-use foldback_prices::{Cache, CacheUse, Call, RequestLog, Terms};
-use foldback_wire::Request;
+use foldback_providers::prices::{Cache, CacheUse, Call, RequestLog, Terms};
+use foldback_providers::wire::Request;
 
 /// One request as the cache of its provider sees it, in tokens of the strategy's estimator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

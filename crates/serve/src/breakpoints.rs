@@ -7,8 +7,8 @@
 //!
 //! A mark is a member of a block, of a tool or of the request. Its name in a text or in an argument is no mark.
 
-use foldback_wire::shared::raw::{self, Change, RawError};
-use foldback_wire::{Item, Request};
+use foldback_providers::wire::shared::raw::{self, Change, RawError};
+use foldback_providers::wire::{Item, Request};
 use memchr::memmem;
 use serde_json::{Value, json};
 use std::borrow::Cow;

@@ -29,7 +29,7 @@ use foldback_core::{Frame, Limits};
 use foldback_live::Metrics;
 use foldback_live::follow::identity::{self, Key};
 use foldback_live::follow::{Followed, base_of, frame_of};
-use foldback_wire::Request;
+use foldback_providers::wire::Request;
 use lru::LruCache;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;

@@ -2,7 +2,7 @@
 
 use crate::bill::Bill;
 use foldback_live::follow::Sizes;
-use foldback_wire::{Dialect, Request};
+use foldback_providers::wire::{Dialect, Request};
 use std::collections::VecDeque;
 
 /// Requests whose sizes are kept.

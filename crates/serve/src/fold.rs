@@ -13,7 +13,7 @@ use foldback_core::Limits;
 use foldback_core::log::Message;
 use foldback_live::follow::identity::Key;
 use foldback_live::follow::{Followed, Received, Sizes, Unsendable};
-use foldback_wire::{Dialect, Request, Text, WireError};
+use foldback_providers::wire::{Dialect, Request, Text, WireError};
 use std::sync::Arc;
 use tokio::runtime::Handle;
 

@@ -7,7 +7,7 @@
 use crate::conversations::Id;
 use foldback_live::follow::identity::Key;
 use foldback_live::journal::JournalError;
-use foldback_wire::Dialect;
+use foldback_providers::wire::Dialect;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};

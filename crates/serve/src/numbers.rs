@@ -21,7 +21,7 @@ use crate::bill::Sums;
 use crate::conversations::Conversations;
 use crate::descriptors;
 use crate::outcome::{Outcome, protocol};
-use foldback_wire::Dialect;
+use foldback_providers::wire::Dialect;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,7 +1,7 @@
 //! What the proxy did with a request, for the client and for the metrics.
 
 use foldback_live::follow::Sizes;
-use foldback_wire::Dialect;
+use foldback_providers::wire::Dialect;
 
 /// What the proxy did with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 
 use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, Method};
-use foldback_wire::Dialect;
+use foldback_providers::wire::Dialect;
 
 /// A provider that needs no address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use crate::forward::{Answer, Pieces};
 use axum::body::{Body, Bytes};
 use axum::http::StatusCode;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
-use foldback_wire::{Dialect, Stream as Assembled, WireError};
+use foldback_providers::wire::{Dialect, Stream as Assembled, WireError};
 use futures_util::stream::{self, StreamExt as _};
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::time::Duration;

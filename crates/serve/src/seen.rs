@@ -6,7 +6,7 @@
 
 use blake3::Hasher;
 use foldback_live::follow::identity::{self, Key};
-use foldback_wire::{Dialect, Outline, Reading, Request, Text, WireError};
+use foldback_providers::wire::{Dialect, Outline, Reading, Request, Text, WireError};
 use std::sync::Arc;
 
 /// Bytes at the end that tell most requests apart without a hash.

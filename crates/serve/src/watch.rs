@@ -8,7 +8,7 @@ use axum::body::Bytes;
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use foldback_core::log::Message;
-use foldback_wire::{Dialect, Stream as Assembled, answer};
+use foldback_providers::wire::{Dialect, Stream as Assembled, answer};
 use futures_util::stream::Stream;
 use std::pin::Pin;
 use std::task::{Context, Poll};

@@ -8,7 +8,7 @@ use foldback_core::services::Services;
 use foldback_core::stage::{Summarizer as _, SummaryRequest};
 use foldback_core::strategy::Strategy;
 use foldback_mxf::{Structured, placeholder};
-use foldback_provider_errors::Classifier;
+use foldback_providers::errors::Classifier;
 use foldback_test_support::table;
 use foldback_testkit::talk;
 use serde::de::DeserializeOwned;

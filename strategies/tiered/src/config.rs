@@ -4,7 +4,6 @@ use crate::budget::Shares;
 use crate::filter::TieredResidual;
 use crate::reference::Eviction;
 use crate::score::Weights;
-use crate::segments::DEFAULT_BUDGET;
 use crate::tiers::Edges;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::Filter;
@@ -91,8 +90,6 @@ pub struct TieredConfig {
     pub reference_entries: usize,
     /// Which stored context makes room.
     pub reference_eviction: Eviction,
-    /// Tokens of a system prompt that is built from prompt segments; the filter leaves the prompt alone.
-    pub system_prompt_tokens: u64,
     /// The document to the letter: its slices, its arithmetic, its truncation, residuals in score order, those over the cap lost, nothing redistributed.
     pub doc_exact: bool,
 }
@@ -124,7 +121,6 @@ impl Default for TieredConfig {
             references: false,
             reference_entries: 100,
             reference_eviction: Eviction::default(),
-            system_prompt_tokens: DEFAULT_BUDGET,
             doc_exact: false,
         }
     }
@@ -171,12 +167,6 @@ impl TieredConfig {
         if dealt > 100 {
             let message = format!("add up to {dealt} percent; at most 100 can be allocated");
             return Err(Invalid::new("shares.tiers", message));
-        }
-        if self.system_prompt_tokens == 0 {
-            return Err(Invalid::new(
-                "system_prompt_tokens",
-                "is 0; no segment would fit, so set at least 1 (the original has 2,500)",
-            ));
         }
         entries("cache_entries", self.cache_entries)?;
         entries("reference_entries", self.reference_entries)?;

@@ -46,16 +46,10 @@ fn values_out_of_range_name_their_field() {
 fn all_wrong_at_once() {
     let errors = refused(
         "residual_threshold = 150\nresidual_max_percent = 1.5\ntier0_size = 50\ntier1_size = 25\n\
-         tier2_size = 100\nbudget_tokens = -100\nsystem_prompt_tokens = 0",
+         tier2_size = 100\nbudget_tokens = -100",
     );
     assert!(errors.len() > 3, "{errors:?}");
-    for field in [
-        "residual_threshold",
-        "residual_max_percent",
-        "tier0_size",
-        "budget_tokens",
-        "system_prompt_tokens",
-    ] {
+    for field in ["residual_threshold", "residual_max_percent", "tier0_size", "budget_tokens"] {
         let named = errors.iter().filter(|path| path.ends_with(field)).count();
         assert_eq!(named, 1, "{field} in {errors:?}");
     }

@@ -5,7 +5,6 @@ use foldback_core::registry::StageConfig;
 use foldback_core::stage::Estimator;
 use foldback_stages::estimator::{CharsConfig, Rounding};
 use foldback_test_support::table;
-use foldback_tiered::TieredConfig;
 use foldback_tiered::segments::{
     Category, DEFAULT_BUDGET, PromptSegment, PromptSegmentRegistry, Situation,
 };
@@ -181,7 +180,6 @@ fn registering_clearing_and_resetting() {
 }
 
 #[test]
-fn the_configured_budget_is_the_documents() {
-    assert_eq!(TieredConfig::default().system_prompt_tokens, DEFAULT_BUDGET);
+fn the_default_budget_is_the_documents() {
     assert_eq!(DEFAULT_BUDGET, 2_500);
 }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use foldback_core::log::Finish;
 use foldback_core::log::Usage;
 use foldback_core::provider::{Completion, CompletionRequest, ErrorKind, Model, ProviderError};
-use foldback_provider_errors::Classifier;
+use foldback_providers::errors::Classifier;
 use foldback_replay::stats::SplitMix64;
 use std::sync::Mutex;
 use std::time::Duration;

@@ -11,7 +11,7 @@ use foldback_core::strategy::Strategy;
 use foldback_core::validity::Monitor;
 use foldback_live::{AgentLoop, Next, Stopped};
 use foldback_llm::LlmConfig;
-use foldback_provider_errors::Classifier;
+use foldback_providers::errors::Classifier;
 use std::fmt::Write as _;
 use std::future::Future;
 use std::sync::Arc;

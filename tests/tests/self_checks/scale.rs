@@ -90,11 +90,7 @@ const ABSOLUTE: &[(&str, &str, Shown)] = &[
     ("opencode-2", "buffer, keep_tokens, output_token_max, summary_budget", Shown::Large),
     ("gemini-cli", "result_tokens, protect_tokens, minimum_tokens, summary_tokens", Shown::Nowhere),
     ("pi", "reserve, keep_recent_tokens, summary_tokens, turn_summary_tokens", Shown::Large),
-    (
-        "tiered",
-        "min_summary_tokens, min_result_tokens, system_prompt_tokens, shares.safety_margin",
-        Shown::Nowhere,
-    ),
+    ("tiered", "min_summary_tokens, min_result_tokens, shares.safety_margin", Shown::Nowhere),
     ("tiered-doc-exact", "budget_tokens", Shown::Nowhere),
     ("tunacode", "protect_tokens, minimum_tokens", Shown::Large),
     ("tunacode-2026-02", "reserve_tokens, keep_recent_tokens, summary_tokens", Shown::Nowhere),

@@ -13,7 +13,7 @@ use foldback_core::log::Finish;
 use foldback_core::provider::{ErrorKind, ProviderError};
 use foldback_core::stage::SummaryError;
 use foldback_fake_provider::errors::OVERFLOWS;
-use foldback_provider_errors::Classifier;
+use foldback_providers::errors::Classifier;
 use foldback_test_support::table;
 use serde::Deserialize;
 use toml::{Table, Value};

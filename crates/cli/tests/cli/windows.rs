@@ -78,7 +78,7 @@ fn what_fits_under_no_preset_costs_none_its_rank() {
         let args = ["--preset", "indexed", "--window", "20000", "--max-output", "1000"];
         let comparison = compared(&path, &args);
         let gate = &line(&comparison, "indexed")["gate"];
-        let calls = line(&comparison, "indexed")["calls"].as_u64().unwrap();
+        let calls = comparison["corpus"]["sessions"][0]["calls"].as_u64().unwrap();
         let expected = if unfittable { calls } else { 0 };
         assert_eq!(gate["unfittable"], expected, "{name}: {gate}");
         assert_eq!(gate["passed"], ranked, "{name}: {gate}");

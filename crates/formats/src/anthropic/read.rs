@@ -3,7 +3,7 @@
 use super::FORMAT;
 use crate::bodies::{Body, read_all};
 use crate::prelude::*;
-use foldback_wire::anthropic;
+use foldback_providers::wire::anthropic;
 
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     read_all(text, conversation)

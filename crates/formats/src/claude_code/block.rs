@@ -1,7 +1,7 @@
 //! Content blocks of one line, in the Messages API's shape.
 
 use crate::prelude::*;
-use foldback_wire::anthropic::media;
+use foldback_providers::wire::anthropic::media;
 
 /// Where the strings of a line lie.
 pub(super) const CONTENT: &str = "/message/content";
@@ -56,6 +56,6 @@ pub(super) fn result(block: &Value, index: usize) -> Part {
     }
     let call = value::text(block, "tool_use_id").unwrap_or_default();
     let failed = value::flag(block, "is_error");
-    foldback_wire::shared::parts::result(call, "", failed, text, media_found)
+    foldback_providers::wire::shared::parts::result(call, "", failed, text, media_found)
         .at(format!("{CONTENT}/{index}/content"))
 }

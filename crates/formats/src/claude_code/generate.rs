@@ -2,7 +2,7 @@
 
 use super::write::Ids;
 use crate::prelude::*;
-use foldback_wire::anthropic::{block, is_server_block};
+use foldback_providers::wire::anthropic::{block, is_server_block};
 
 /// What every line says about its session.
 pub(super) struct Envelope<'a> {

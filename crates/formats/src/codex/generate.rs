@@ -4,7 +4,7 @@ use crate::prelude::*;
 
 use crate::bodies::{Held, held, mime_of, text_of};
 
-pub(super) use foldback_wire::responses::{edited, message};
+pub(super) use foldback_providers::wire::responses::{edited, message};
 
 /// The items of a message. Codex knows images and no other files; the name of a file stays.
 pub(super) fn items(message: &Message, losses: &mut Vec<String>) -> Vec<Value> {
@@ -30,7 +30,7 @@ pub(super) fn items(message: &Message, losses: &mut Vec<String>) -> Vec<Value> {
     if lost > 0 {
         losses.push(format!("{lost} file(s) that are no images"));
     }
-    foldback_wire::responses::items(&message, losses)
+    foldback_providers::wire::responses::items(&message, losses)
 }
 
 /// A line with its envelope.

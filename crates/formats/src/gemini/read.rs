@@ -2,7 +2,7 @@
 
 use super::{FORMAT, LISTS};
 use crate::prelude::*;
-use foldback_wire::gemini;
+use foldback_providers::wire::gemini;
 
 /// How Gemini CLI begins the summary that it puts in place of a history.
 const CLI_SUMMARY: &str = "<state_snapshot>";

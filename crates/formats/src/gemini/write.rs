@@ -3,7 +3,7 @@
 use crate::bodies::lines;
 use crate::prelude::*;
 use crate::rewrite::rewrite;
-use foldback_wire::gemini::{Writer, records};
+use foldback_providers::wire::gemini::{Writer, records};
 
 pub(super) fn patch(view: &View<'_>, _: &mut Vec<String>) -> Result<String, WriteError> {
     rewrite(view, &view.sent, &mut Writer)

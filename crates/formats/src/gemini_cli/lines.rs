@@ -1,7 +1,7 @@
 //! A recording as a list of messages, from either form.
 
 use crate::prelude::*;
-use foldback_wire::gemini;
+use foldback_providers::wire::gemini;
 
 /// One message in its last state.
 pub(super) struct Stored {

@@ -2,7 +2,7 @@
 
 use super::lines::{self, Recording, Stored};
 use crate::prelude::*;
-use foldback_wire::gemini;
+use foldback_providers::wire::gemini;
 
 /// Reads a recording. It holds one session.
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {

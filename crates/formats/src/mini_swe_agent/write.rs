@@ -4,7 +4,7 @@ use super::message;
 use crate::chat;
 use crate::prelude::*;
 use crate::rewrite::{Dialect, rewrite};
-use foldback_wire::shared::made::stored_call;
+use foldback_providers::wire::shared::made::stored_call;
 
 pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let session = view.session;

@@ -3,7 +3,7 @@
 use crate::bodies::{ToolShape, frame_tools, lines};
 use crate::prelude::*;
 use crate::rewrite::rewrite;
-use foldback_wire::openai::{Writer, records};
+use foldback_providers::wire::openai::{Writer, records};
 
 pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     rewrite(view, &view.sent, &mut Writer { losses })

@@ -2,7 +2,7 @@
 
 use super::{FORMAT, LISTS};
 use crate::prelude::*;
-use foldback_wire::responses::{self, COMPACTIONS};
+use foldback_providers::wire::responses::{self, COMPACTIONS};
 
 /// Reads a document, or the documents or items of a file with one a line.
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {

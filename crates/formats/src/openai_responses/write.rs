@@ -2,7 +2,7 @@
 
 use crate::bodies::{ToolShape, frame_tools, lines};
 use crate::prelude::*;
-use foldback_wire::responses;
+use foldback_providers::wire::responses;
 
 pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     match responses::rewrite(&view.session.own(), &view.sent, losses)? {

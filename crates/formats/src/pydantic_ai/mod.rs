@@ -11,7 +11,7 @@ mod write;
 
 use crate::prelude::*;
 use foldback_core::validity::Dialect;
-use foldback_wire::Item;
+use foldback_providers::wire::Item;
 
 pub(crate) const FORMAT: Format = Format::new(
     "pydantic-ai",

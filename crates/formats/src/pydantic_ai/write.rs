@@ -5,8 +5,8 @@ use crate::bodies::{lines, results, runs, text_of};
 use crate::prelude::*;
 use crate::rewrite::{self as file, Dialect};
 use crate::time::stamp;
-use foldback_wire::Item;
-use foldback_wire::shared::rewrite;
+use foldback_providers::wire::Item;
+use foldback_providers::wire::shared::rewrite;
 
 pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let system = system_record(view.session).into_iter().collect();

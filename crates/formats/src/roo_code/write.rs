@@ -4,7 +4,7 @@ use super::tags;
 use crate::bodies::{lines, object};
 use crate::prelude::*;
 use crate::rewrite::{Dialect, rewrite};
-use foldback_wire::anthropic::records;
+use foldback_providers::wire::anthropic::records;
 
 pub(super) fn patch(view: &View<'_>, _: &mut Vec<String>) -> Result<String, WriteError> {
     rewrite(view, &view.sent, &mut History { parsed: view.session.parsed() })

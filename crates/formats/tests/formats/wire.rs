@@ -2,7 +2,7 @@
 
 use crate::common::fixtures;
 use foldback_core::view::Shown;
-use foldback_wire::{Dialect, Request};
+use foldback_providers::wire::{Dialect, Request};
 
 #[test]
 fn fixtures_that_are_requests_go_out_as_they_came() {

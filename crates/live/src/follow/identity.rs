@@ -113,7 +113,7 @@ fn feed(hasher: &mut Hasher, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foldback_wire::{Dialect, Request};
+    use foldback_providers::wire::{Dialect, Request};
 
     fn keys_of(dialect: Dialect, messages: &str) -> Vec<Key> {
         let body = format!(r#"{{"model": "m", "messages": [{messages}]}}"#);

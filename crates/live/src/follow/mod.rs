@@ -22,7 +22,7 @@ use foldback_core::stage::{UsageReading, UsageSource};
 use foldback_core::step::{Mark, Step, steps_behind};
 use foldback_core::validity::{caused_by_strategy, validate};
 use foldback_core::view::{Pos, Shown};
-use foldback_wire::Dialect;
+use foldback_providers::wire::Dialect;
 use identity::Key;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

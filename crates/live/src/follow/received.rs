@@ -3,7 +3,7 @@
 use super::identity::Key;
 use foldback_core::log::{Message, PartKind, Role};
 use foldback_core::{Frame, Limits, SegmentKind};
-use foldback_wire::Request;
+use foldback_providers::wire::Request;
 use std::sync::Arc;
 
 /// Names of the items that stand for what a provider compacted itself.

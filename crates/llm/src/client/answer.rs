@@ -4,7 +4,7 @@ use super::provider::Protocol;
 use super::speech::Speech;
 use foldback_core::log::{Finish, Usage};
 use foldback_core::provider::{Completion, ErrorKind, ProviderError};
-use foldback_wire::shared::usage::{Counts, finish as finish_of};
+use foldback_providers::wire::shared::usage::{Counts, finish as finish_of};
 use serde_json::Value;
 
 /// Reads an answer.

@@ -4,7 +4,7 @@ use super::VARIABLE;
 use super::answer::{Wrong, wrong};
 use super::provider::Target;
 use foldback_core::provider::{Endpoint, ErrorKind, ProviderError};
-use foldback_provider_errors::Classifier;
+use foldback_providers::errors::Classifier;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
 use serde_json::Value;
 use std::error::Error as _;

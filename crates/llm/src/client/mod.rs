@@ -17,7 +17,7 @@ use failure::{Failures, JSON};
 use foldback_core::provider::{
     Completion, CompletionRequest, Endpoint, ErrorKind, Model, ProviderError,
 };
-use foldback_provider_errors::Classifier;
+use foldback_providers::errors::Classifier;
 use provider::Target;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::redirect::Policy;

@@ -2,8 +2,8 @@
 
 use foldback_core::log::Role;
 use foldback_core::provider::{CompletionRequest, ErrorKind, ProviderError};
-use foldback_wire::shared::usage::Counts;
-use foldback_wire::{anthropic, gemini, openai};
+use foldback_providers::wire::shared::usage::Counts;
+use foldback_providers::wire::{anthropic, gemini, openai};
 use reqwest::Url;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! Whether the simulated cache matches a real one: checked on recorded cache reads, as
 //! far as it sent its whole log.
 
-use foldback_prices::{Block, CacheRules, Call, RequestLog, simulate};
+use foldback_providers::prices::{Block, CacheRules, Call, RequestLog, simulate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,7 @@
 use foldback_core::conversation::Conversation;
 use foldback_core::log::Message;
 use foldback_core::meter::{Meter, MeterId};
-use foldback_prices::Call;
+use foldback_providers::prices::Call;
 
 /// The call that an answer ends.
 pub(crate) fn call_of(conversation: &Conversation, meter: MeterId, answer: &Message) -> Call {

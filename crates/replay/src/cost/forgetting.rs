@@ -1,6 +1,6 @@
 //! The forgetting cost: what a session would cost at worst if everything missed were read again.
 
-use foldback_prices::{Rates, usd};
+use foldback_providers::prices::{Rates, usd};
 use serde::Serialize;
 
 /// Output tokens of a call that reads something again.

@@ -1,7 +1,7 @@
 //! The firing ledger: what each compaction saved, what it cost, and whether it paid for itself.
 
 use super::session::Priced;
-use foldback_prices::usd;
+use foldback_providers::prices::usd;
 
 /// A compaction.
 #[derive(Clone, Copy, Debug, PartialEq)]

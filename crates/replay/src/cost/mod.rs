@@ -18,7 +18,7 @@ mod tests;
 
 pub use agreement::{Agreement, RecordedCall, TOLERANCE, agreement};
 pub(crate) use call::{call_of, recorded_output};
-pub use foldback_prices::{
+pub use foldback_providers::prices::{
     Block, CacheRules, CacheUse, Rates, Regime, RegimeTable, RegimeTableError, RequestLog,
     SentRequest, Terms,
 };

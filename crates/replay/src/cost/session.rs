@@ -1,6 +1,6 @@
 //! The bill of a session.
 
-use foldback_prices::{CacheUse, RequestLog, Terms, simulate_at, usd};
+use foldback_providers::prices::{CacheUse, RequestLog, Terms, simulate_at, usd};
 use serde::Serialize;
 
 /// One call and its price.

@@ -1,5 +1,5 @@
 use super::*;
-use foldback_prices::Call;
+use foldback_providers::prices::Call;
 
 const WARM: CacheRules = CacheRules { minimum: 0, granularity: 1, ttl_ms: Some(300_000) };
 const RATES: Rates =

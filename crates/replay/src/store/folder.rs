@@ -4,7 +4,7 @@ use super::pack;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 /// The packs of a folder by their number. What else is there is none of our business.
 pub(super) fn packs(folder: &Path) -> io::Result<Vec<(u64, PathBuf)>> {

@@ -16,7 +16,7 @@ use crate::availability::Retention;
 use crate::cost::{CacheUse, SummaryCall, Terms};
 use crate::recorder::Policy;
 use crate::totals::{CallRow, SessionMetrics};
-use foldback_prices::usd;
+use foldback_providers::prices::usd;
 use std::sync::Arc;
 
 /// Usage is believed where this share of the calls has it; a call without counts like the one before it.

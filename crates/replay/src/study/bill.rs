@@ -7,7 +7,7 @@ use crate::cost::{
 use crate::measures::Firing;
 use crate::number::total;
 use crate::totals::CallRow;
-use foldback_prices::ModelTable;
+use foldback_providers::prices::ModelTable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

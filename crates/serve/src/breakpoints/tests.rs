@@ -1,7 +1,7 @@
 //! Where marks go.
 
 use super::*;
-use foldback_wire::Dialect;
+use foldback_providers::wire::Dialect;
 
 fn body(messages: &[&str]) -> String {
     format!(r#"{{"messages": [{}]}}"#, messages.join(","))

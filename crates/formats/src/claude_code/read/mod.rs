@@ -9,7 +9,7 @@ use super::thread::{self, Thread};
 use crate::prelude::*;
 use crate::session::BEGINS_MIDWAY;
 use foldback_core::work;
-use foldback_wire::anthropic::{COUNTS, web_searches};
+use foldback_providers::wire::anthropic::{COUNTS, web_searches};
 
 /// Model name under which the client writes its own error messages.
 const SYNTHETIC_MODEL: &str = "<synthetic>";

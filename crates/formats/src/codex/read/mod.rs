@@ -3,7 +3,7 @@
 mod event;
 
 use crate::prelude::*;
-use foldback_wire::responses::item::{self, Item};
+use foldback_providers::wire::responses::item::{self, Item};
 
 /// Types of lines that neither reach the model nor tell anything about it.
 const SCREEN_ONLY: &[&str] = &["world_state"];

@@ -1,0 +1,67 @@
+//! The pieces of a streamed answer: each has the shape of an answer and adds parts.
+
+use super::SIGNATURE;
+use crate::wire::WireError;
+use crate::wire::shared::value;
+use crate::wire::stream::{append, member, take};
+use serde_json::{Map, Value, json};
+
+/// The answer put together from the pieces so far.
+#[derive(Debug, Default)]
+pub(crate) struct Pieces {
+    parts: Vec<Value>,
+    /// Members besides the content; the last piece that has one counts.
+    members: Map<String, Value>,
+    finish: Option<Value>,
+}
+
+impl Pieces {
+    pub(crate) fn push(&mut self, mut piece: Value) -> Result<(), WireError> {
+        if !piece.is_object() {
+            return Err(WireError::shape("", "a piece of an answer is an object"));
+        }
+        let mut candidate = take(&mut piece, "/candidates/0");
+        if let Some(finish) = candidate.get("finishReason").filter(|finish| !finish.is_null()) {
+            self.finish = Some(finish.clone());
+        }
+        if let Value::Array(parts) = take(&mut candidate, "/content/parts") {
+            parts.into_iter().for_each(|part| self.part(part));
+        }
+        for key in ["usageMetadata", "modelVersion", "promptFeedback"] {
+            if let Some(member) = piece.get_mut(key).filter(|member| !member.is_null()) {
+                self.members.insert(key.to_owned(), member.take());
+            }
+        }
+        Ok(())
+    }
+
+    /// Consecutive texts are one text, unless a signature stands between them.
+    fn part(&mut self, part: Value) {
+        let is_text = |part: &Value| part["text"].is_string() && part.get(SIGNATURE).is_none();
+        let thought = |part: &Value| value::flag(part, "thought");
+        if let Some(last) = self.parts.last_mut()
+            && is_text(last)
+            && part["text"].is_string()
+            && thought(last) == thought(&part)
+        {
+            append(last, &part, "text");
+            if let (Some(signature), Some(place)) = (part.get(SIGNATURE), member(last, SIGNATURE)) {
+                *place = signature.clone();
+            }
+            return;
+        }
+        self.parts.push(part);
+    }
+
+    /// The body of the whole answer; `None` before its end.
+    pub(crate) fn body(self) -> Option<Value> {
+        let Self { parts, members, finish } = self;
+        let mut body = Value::Object(members);
+        if let Some(finish) = finish {
+            let content = json!({"role": "model", "parts": parts});
+            body["candidates"] = json!([{"content": content, "finishReason": finish}]);
+            return Some(body);
+        }
+        body.get("promptFeedback").is_some().then_some(body)
+    }
+}

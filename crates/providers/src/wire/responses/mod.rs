@@ -1,0 +1,159 @@
+//! OpenAI Responses.
+//!
+//! The items of one response are one assistant message. A request that builds on what the provider keeps
+//! (`previous_response_id`, `conversation`, references to items) holds only part of its conversation and is refused
+//! with [`WireError::Elsewhere`].
+//!
+//! ```
+//! use foldback_providers::wire::{WireError, responses};
+//!
+//! let request = responses::request(r#"{"model": "gpt-5", "input": "Why?"}"#)?;
+//! assert_eq!(request.messages()[0].said(), "Why?");
+//!
+//! let rest = responses::request(r#"{"input": "And?", "previous_response_id": "resp_1"}"#);
+//! assert!(matches!(rest, Err(WireError::Elsewhere { .. })));
+//! # Ok::<(), WireError>(())
+//! ```
+
+#[doc(hidden)]
+pub mod item;
+pub(crate) mod read;
+pub(crate) mod stream;
+mod write;
+
+#[doc(hidden)]
+pub use read::Placed;
+#[doc(hidden)]
+pub use write::{edited, items, message};
+
+use crate::wire::shared::messages::Messages;
+use crate::wire::shared::rewrite::{Own, Stale};
+use crate::wire::shared::usage::Counts;
+use crate::wire::shared::value;
+use crate::wire::{Request, Stream, Text, WireError};
+use foldback_core::log::{Answer, Message, Role};
+use foldback_core::validity::Dialect;
+use foldback_core::view::Shown;
+use serde_json::Value;
+
+/// Reads the body of a request; [`Request::parse`].
+///
+/// # Errors
+///
+/// As with [`Request::parse`].
+pub fn request(body: impl Into<Text>) -> Result<Request, WireError> {
+    Request::parse(Dialect::OpenAiResponses, body)
+}
+
+/// Reads an answer that did not stream; [`answer`](crate::wire::answer).
+///
+/// # Errors
+///
+/// As with [`answer`](crate::wire::answer).
+pub fn answer(id: &str, body: &str) -> Result<Message, WireError> {
+    crate::wire::answer(Dialect::OpenAiResponses, id, body)
+}
+
+/// Assembles an answer that streams.
+pub fn stream() -> Stream {
+    Stream::new(Dialect::OpenAiResponses)
+}
+
+/// Reads items, and the instructions and tools of their body.
+#[doc(hidden)]
+pub fn read<'a>(root: &Value, items: impl IntoIterator<Item = Placed<'a>>) -> Messages {
+    read::read(root, items)
+}
+
+/// The items of a message. Parts that were read from items of unknown kinds become those items again.
+#[doc(hidden)]
+pub fn records(message: &Message, losses: &mut Vec<String>) -> Vec<Value> {
+    write::records(message, losses)
+}
+
+/// The text of the source with the items of `sent`.
+///
+/// # Errors
+///
+/// [`Stale`] if an item changed after it was read.
+#[doc(hidden)]
+pub fn rewrite(
+    own: &Own<'_>,
+    sent: &[Shown<'_>],
+    losses: &mut Vec<String>,
+) -> Result<Option<String>, Stale> {
+    write::rewrite(own, sent, losses)
+}
+
+/// The items of [`rewrite`] one by one, with their source.
+pub(crate) fn items_of<'a>(
+    own: &Own<'a>,
+    sent: &[Shown<'_>],
+    losses: &mut Vec<String>,
+) -> Result<Option<write::Arranged<'a>>, Stale> {
+    write::items_of(own, sent, losses)
+}
+
+/// Members of a request that refer to what the provider keeps.
+const KEPT: [&str; 3] = ["previous_response_id", "conversation", "prompt"];
+
+/// Checks that the provider keeps no part of a request's conversation.
+pub(crate) fn check(root: &Value) -> Result<(), WireError> {
+    match KEPT.iter().find(|key| root.get(**key).is_some_and(|kept| !kept.is_null())) {
+        Some(key) => Err(WireError::Elsewhere { pointer: format!("/{key}") }),
+        None => Ok(()),
+    }
+}
+
+/// Reads the items of a request, or the text in their place.
+///
+/// # Errors
+///
+/// An element is not an item, or refers to one that the provider keeps.
+pub(crate) fn read_items<'a>(
+    out: Messages,
+    items: &[(u32, &'a Value)],
+    listed: bool,
+) -> Result<Messages, WireError> {
+    for (index, item) in items {
+        let pointer = format!("/input/{index}");
+        if value::text(item, "type") == Some("item_reference") {
+            return Err(WireError::Elsewhere { pointer });
+        }
+        let is_item = item.get("type").or(item.get("role")).is_some_and(Value::is_string);
+        let stands_alone = item.is_string() && !listed;
+        if !is_item && !stands_alone {
+            let detail = "an item needs an object with a `type` or a `role`";
+            return Err(WireError::shape(pointer, detail));
+        }
+    }
+    let placed = |(record, item): &(u32, &'a Value)| (*record, format!("/input/{record}"), *item);
+    Ok(read::records(out, items.iter().map(placed)))
+}
+
+pub(crate) fn answer_in(body: &Value) -> Result<Message, WireError> {
+    if !body["output"].is_array() {
+        return Err(WireError::no_answer("/output"));
+    }
+    let empty = || Message::new("", Role::Assistant, Vec::new());
+    let mut message = read::answer(body).unwrap_or_else(empty);
+    message.role = Role::Assistant;
+    let mut answer = Answer::default();
+    read::complete(&mut answer, body);
+    message.answer = Some(answer);
+    Ok(message)
+}
+
+/// Types of the item that replaces what the API's own compaction removed.
+#[doc(hidden)]
+pub const COMPACTIONS: [&str; 2] = ["compaction", "compaction_summary"];
+
+/// `input_tokens` includes the cached tokens, `output_tokens` the reasoning.
+pub(crate) const COUNTS: Counts = Counts {
+    input: &["/input_tokens"],
+    cache_read: &["/input_tokens_details/cached_tokens"],
+    output: &["/output_tokens"],
+    reasoning: &["/output_tokens_details/reasoning_tokens"],
+    total: "/total_tokens",
+    ..Counts::NONE
+};

@@ -1,0 +1,39 @@
+//! The events of a streamed response. The last one repeats the whole response.
+
+use crate::wire::WireError;
+use crate::wire::shared::value;
+use crate::wire::stream::take;
+use serde_json::Value;
+
+/// The response, once it has come.
+#[derive(Debug, Default)]
+pub(crate) struct Pieces {
+    response: Option<Value>,
+}
+
+/// The events that end a response.
+const LAST: [&str; 3] = ["response.completed", "response.incomplete", "response.failed"];
+
+impl Pieces {
+    pub(crate) fn push(&mut self, mut event: Value) -> Result<(), WireError> {
+        let kind = value::text(&event, "type").unwrap_or_default();
+        let failed = kind == "response.failed" && !event["response"]["error"].is_null();
+        if kind == "error" || failed {
+            return Err(WireError::Refused { body: event });
+        }
+        if LAST.contains(&kind) {
+            self.response = Some(take(&mut event, "/response"));
+        }
+        Ok(())
+    }
+
+    /// Whether the response is complete.
+    pub(crate) fn is_over(&self) -> bool {
+        self.response.is_some()
+    }
+
+    /// The body of the whole answer; `None` before its end.
+    pub(crate) fn body(self) -> Option<Value> {
+        self.response
+    }
+}

@@ -1,0 +1,262 @@
+//! An answer is the same message whether it streams or not.
+
+use foldback_core::log::{Finish, Message, Part, PartKind, Usage};
+use foldback_providers::wire::{Dialect, Stream, WireError, answer};
+use serde_json::{Value, json};
+
+/// Events as they stream.
+fn sse(events: &[Value]) -> String {
+    events.iter().map(|event| format!("event: x\r\ndata: {event}\r\n\r\n")).collect()
+}
+
+fn streamed(dialect: Dialect, text: &str, step: usize) -> Result<Message, WireError> {
+    let mut stream = Stream::new(dialect);
+    // Characters of several bytes are cut, too.
+    for piece in text.as_bytes().chunks(step) {
+        stream.push(piece)?;
+    }
+    stream.finish("answer")
+}
+
+/// Whether the answer's last event has come, before the stream is closed.
+fn is_over(dialect: Dialect, text: &str) -> bool {
+    let mut stream = Stream::new(dialect);
+    stream.push(text.as_bytes()).unwrap();
+    stream.is_over()
+}
+
+pub(crate) struct Row {
+    pub(crate) dialect: Dialect,
+    pub(crate) whole: Value,
+    pub(crate) events: Vec<Value>,
+}
+
+pub(crate) fn rows() -> Vec<Row> {
+    let openai = |delta: Value, finish: Value| json!({"id": "c", "model": "m-1", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]});
+    let openai_usage = json!({"prompt_tokens": 100, "completion_tokens": 30, "total_tokens": 130, "prompt_tokens_details": {"cached_tokens": 60}, "completion_tokens_details": {"reasoning_tokens": 10}});
+    let openai_calls = json!([
+        {"id": "call_1", "type": "function", "function": {"name": "read", "arguments": "{\"path\":\"é\"}"}},
+        {"id": "call_2", "type": "function", "function": {"name": "list", "arguments": "{}"}},
+    ]);
+    let anthropic_usage = json!({"input_tokens": 40, "cache_read_input_tokens": 60, "cache_creation_input_tokens": 0, "output_tokens": 30, "output_tokens_details": {"thinking_tokens": 10}});
+    let gemini_usage = json!({"promptTokenCount": 100, "cachedContentTokenCount": 60, "candidatesTokenCount": 20, "thoughtsTokenCount": 10, "totalTokenCount": 130});
+    let gemini = |parts: Value| json!({"candidates": [{"content": {"role": "model", "parts": parts}}], "modelVersion": "m-1", "usageMetadata": {"promptTokenCount": 1}});
+    let response = json!({
+        "id": "resp_1", "object": "response", "status": "completed", "model": "m-1",
+        "output": [
+            {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Hm. é"}], "encrypted_content": "c2ln"},
+            {"type": "message", "id": "msg_1", "role": "assistant", "content": [{"type": "output_text", "text": "So é."}]},
+            {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "read", "arguments": "{\"path\":\"é\"}"},
+            {"type": "function_call", "id": "fc_2", "call_id": "call_2", "name": "list", "arguments": "{}"},
+        ],
+        "usage": {"input_tokens": 100, "input_tokens_details": {"cached_tokens": 60}, "output_tokens": 30, "output_tokens_details": {"reasoning_tokens": 10}, "total_tokens": 130},
+    });
+    vec![
+        Row {
+            dialect: Dialect::OpenAiChat,
+            whole: json!({
+                "model": "m-1",
+                "choices": [{"message": {"role": "assistant", "content": "So é.", "reasoning_content": "Hm. é", "tool_calls": openai_calls}, "finish_reason": "tool_calls"}],
+                "usage": openai_usage,
+            }),
+            events: vec![
+                openai(json!({"role": "assistant", "content": ""}), Value::Null),
+                openai(json!({"reasoning_content": "Hm. "}), Value::Null),
+                openai(json!({"reasoning_content": "é"}), Value::Null),
+                openai(json!({"content": "So "}), Value::Null),
+                openai(json!({"content": "é."}), Value::Null),
+                openai(
+                    json!({"tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": {"name": "read", "arguments": ""}}]}),
+                    Value::Null,
+                ),
+                openai(
+                    json!({"tool_calls": [{"index": 0, "function": {"arguments": "{\"path\":"}}]}),
+                    Value::Null,
+                ),
+                openai(
+                    json!({"tool_calls": [{"index": 0, "function": {"arguments": "\"é\"}"}}, {"index": 1, "id": "call_2", "function": {"name": "list", "arguments": "{}"}}]}),
+                    Value::Null,
+                ),
+                openai(json!({}), json!("tool_calls")),
+                json!({"model": "m-1", "choices": [], "usage": openai_usage}),
+            ],
+        },
+        Row {
+            dialect: Dialect::Anthropic,
+            whole: json!({
+                "type": "message", "role": "assistant", "model": "m-1", "stop_reason": "tool_use", "usage": anthropic_usage,
+                "content": [
+                    {"type": "thinking", "thinking": "Hm. é", "signature": "c2ln"},
+                    {"type": "text", "text": "So é."},
+                    {"type": "tool_use", "id": "call_1", "name": "read", "input": {"path": "é"}},
+                    {"type": "tool_use", "id": "call_2", "name": "list", "input": {}},
+                ],
+            }),
+            events: vec![
+                json!({"type": "message_start", "message": {"type": "message", "role": "assistant", "model": "m-1", "content": [], "stop_reason": null, "usage": {"input_tokens": 40, "cache_read_input_tokens": 60, "output_tokens": 1}}}),
+                json!({"type": "ping"}),
+                json!({"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": "", "signature": ""}}),
+                json!({"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "Hm. "}}),
+                json!({"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "é"}}),
+                json!({"type": "content_block_delta", "index": 0, "delta": {"type": "signature_delta", "signature": "c2ln"}}),
+                json!({"type": "content_block_stop", "index": 0}),
+                json!({"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}}),
+                json!({"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "So é."}}),
+                json!({"type": "content_block_stop", "index": 1}),
+                json!({"type": "content_block_start", "index": 2, "content_block": {"type": "tool_use", "id": "call_1", "name": "read", "input": {}}}),
+                json!({"type": "content_block_delta", "index": 2, "delta": {"type": "input_json_delta", "partial_json": "{\"path\":"}}),
+                json!({"type": "content_block_delta", "index": 2, "delta": {"type": "input_json_delta", "partial_json": "\"é\"}"}}),
+                json!({"type": "content_block_stop", "index": 2}),
+                json!({"type": "content_block_start", "index": 3, "content_block": {"type": "tool_use", "id": "call_2", "name": "list", "input": {}}}),
+                json!({"type": "content_block_stop", "index": 3}),
+                json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 30, "output_tokens_details": {"thinking_tokens": 10}}}),
+                json!({"type": "message_stop"}),
+            ],
+        },
+        Row {
+            dialect: Dialect::Gemini,
+            whole: json!({
+                "candidates": [{"content": {"role": "model", "parts": [
+                    {"text": "Hm. é", "thought": true, "thoughtSignature": "c2ln"},
+                    {"text": "So é."},
+                    {"functionCall": {"id": "call_1", "name": "read", "args": {"path": "é"}}},
+                    {"functionCall": {"id": "call_2", "name": "list", "args": {}}},
+                ]}, "finishReason": "STOP"}],
+                "usageMetadata": gemini_usage, "modelVersion": "m-1",
+            }),
+            events: vec![
+                gemini(json!([{"text": "Hm. ", "thought": true}])),
+                gemini(
+                    json!([{"text": "é", "thought": true, "thoughtSignature": "c2ln"}, {"text": "So "}]),
+                ),
+                gemini(json!([{"text": "é."}])),
+                gemini(
+                    json!([{"functionCall": {"id": "call_1", "name": "read", "args": {"path": "é"}}}]),
+                ),
+                gemini(json!([{"functionCall": {"id": "call_2", "name": "list", "args": {}}}])),
+                json!({"candidates": [{"finishReason": "STOP"}], "modelVersion": "m-1", "usageMetadata": gemini_usage}),
+            ],
+        },
+        Row {
+            dialect: Dialect::OpenAiResponses,
+            whole: response.clone(),
+            events: vec![
+                json!({"type": "response.created", "response": {"status": "in_progress", "output": []}}),
+                json!({"type": "response.output_text.delta", "delta": "So "}),
+                json!({"type": "response.completed", "response": response}),
+            ],
+        },
+    ]
+}
+
+#[test]
+fn an_answer_is_the_same_streamed_or_not() {
+    let mut signed = vec![
+        Part::new(PartKind::Reasoning { text: "Hm. é".into(), opaque: Some("c2ln".into()) }),
+        Part::text("So é."),
+        Part::call("call_1", "read", "{\"path\":\"é\"}"),
+        Part::call("call_2", "list", "{}"),
+    ];
+    let usage =
+        Usage { uncached: 40, cache_read: 60, output: 20, reasoning: 10, ..Usage::default() };
+    for row in rows() {
+        let dialect = row.dialect;
+        let whole = answer(dialect, "answer", &row.whole.to_string()).unwrap();
+        if let PartKind::Reasoning { opaque, .. } = &mut signed[0].kind {
+            // Chat has no place for a signature.
+            *opaque = (dialect != Dialect::OpenAiChat).then(|| "c2ln".to_owned());
+        }
+        assert_eq!(whole.parts, signed, "{dialect}");
+        assert_eq!(whole.id, "answer");
+        let told = whole.answer.as_ref().unwrap();
+        assert_eq!(Usage { total: None, ..told.usage.unwrap() }, usage, "{dialect}");
+        assert_eq!(told.finish, Some(Finish::ToolCalls), "{dialect}");
+        assert_eq!(told.model.as_deref(), Some("m-1"), "{dialect}");
+        for step in [1, 2, 7, usize::MAX] {
+            let mut text = sse(&row.events);
+            if dialect == Dialect::OpenAiChat {
+                text.push_str(": a comment\n\ndata: [DONE]\n\n");
+            }
+            let streamed = streamed(dialect, &text, step).unwrap();
+            assert_eq!(streamed, whole, "{dialect}, {step} bytes at a time");
+            assert_eq!(is_over(dialect, &text), dialect != Dialect::Gemini, "{dialect}");
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_is_cut_gives_no_answer() {
+    for row in rows() {
+        let dialect = row.dialect;
+        let ends = match dialect {
+            // Usage comes behind the end.
+            Dialect::OpenAiChat => row.events.len() - 2,
+            _ => row.events.len() - 1,
+        };
+        for events in 0..=ends {
+            let cut = streamed(dialect, &sse(&row.events[..events]), 64);
+            assert_eq!(cut, Err(WireError::Unfinished), "{dialect}, {events} events");
+            assert!(!is_over(dialect, &sse(&row.events[..events])), "{dialect}, {events} events");
+        }
+        let text = sse(&row.events);
+        let last = text.trim_end().len() - 3;
+        assert!(streamed(dialect, &text[..last], 64).is_err(), "{dialect}: half an event");
+    }
+}
+
+#[test]
+fn streams_that_are_none_say_so() {
+    let error =
+        json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
+    let odd = [json!(7), json!([]), json!({"type": 3}), json!("x"), json!(null)];
+    for dialect in Dialect::ALL {
+        let refused = streamed(dialect, &sse(std::slice::from_ref(&error)), 64);
+        assert_eq!(refused, Err(WireError::Refused { body: error.clone() }), "{dialect}");
+        assert!(matches!(streamed(dialect, "data: {\"a\":\n\n", 64), Err(WireError::Json { .. })));
+        for event in &odd {
+            assert!(
+                streamed(dialect, &sse(std::slice::from_ref(event)), 64).is_err(),
+                "{dialect} {event}"
+            );
+        }
+    }
+    let odd = [
+        json!({"type": "message_start", "message": "x"}),
+        json!({"type": "content_block_start", "content_block": 1}),
+        json!({"type": "content_block_delta", "index": 4, "delta": {}}),
+        json!({"type": "message_delta", "delta": 1, "usage": []}),
+    ];
+    for event in &odd {
+        let read = streamed(Dialect::Anthropic, &sse(std::slice::from_ref(event)), 64);
+        assert!(read.is_err(), "{event}");
+    }
+}
+
+#[test]
+fn ids_of_calls_without_one_are_of_their_answer() {
+    let body = json!({"candidates": [{"content": {"parts": [
+        {"functionCall": {"name": "read", "args": {}}}, {"functionCall": {"name": "read", "args": {}}},
+    ]}, "finishReason": "STOP"}]});
+    let ids = |id: &str| -> Vec<String> {
+        let answer = answer(Dialect::Gemini, id, &body.to_string()).unwrap();
+        answer.call_ids().map(str::to_owned).collect()
+    };
+    assert_eq!(ids("a1"), ["a1-call-0", "a1-call-1"]);
+    assert_eq!(ids("a2"), ["a2-call-0", "a2-call-1"]);
+}
+
+#[test]
+fn reasons_that_one_provider_alone_has() {
+    let rows = [
+        ("RECITATION", Finish::ContentFilter),
+        ("MAX_TOKENS", Finish::Length),
+        ("STOP", Finish::Stop),
+        ("MALFORMED_FUNCTION_CALL", Finish::Other),
+    ];
+    for (reason, expected) in rows {
+        let body = json!({"candidates": [{"finishReason": reason}]});
+        let answer = answer(Dialect::Gemini, "a", &body.to_string()).unwrap();
+        assert_eq!(answer.answer.unwrap().finish, Some(expected), "{reason}");
+        assert_eq!(answer.parts, [], "{reason}");
+    }
+}

@@ -1,0 +1,98 @@
+//! Presets beside the real packages of their systems: both are given the same sessions, message by message, and what
+//! they would send is compared before calls.
+//!
+//! A package runs in a process of its own, made by `cargo xtask test-external NAME` under `target/external/NAME`. It
+//! reads one session a line, as [`told`] tells it, and answers a line with what it would send.
+
+#![allow(clippy::print_stdout, reason = "a test tells its counts")]
+
+mod corpus;
+mod gemini_cli;
+mod langchain_context_editing;
+mod langchain_counts;
+mod langchain_deepagents;
+mod langchain_summarization;
+mod mxf;
+mod opencode;
+mod openhands;
+mod package;
+mod pi;
+mod recorders;
+mod stored;
+mod swe_agent;
+mod told;
+mod tunacode;
+
+pub(crate) use corpus::{Case, generated, recorded};
+pub(crate) use package::Package;
+pub(crate) use stored::{
+    ask, ask_program, ask_script, drawn_sessions, record, recorded_sessions, stored_as,
+};
+pub(crate) use told::told;
+
+use foldback_core::config::{Document, Options, compile};
+use foldback_core::conversation::Conversation;
+use foldback_core::moment::Moment;
+use foldback_core::step::{Step, steps};
+use foldback_core::strategy::Strategy;
+use foldback_core::{Limits, Message};
+use foldback_testkit::talk;
+use std::sync::Arc;
+
+/// A strategy file over the presets that ship.
+///
+/// # Panics
+///
+/// If it does not compile.
+pub(crate) fn strategy(toml: &str) -> Arc<Strategy> {
+    let registry = foldback::registry().unwrap_or_else(|error| panic!("{error}"));
+    let document = Document::parse("test.toml", toml).unwrap_or_else(|error| panic!("{error}"));
+    let compiled = compile(&registry, document, Options::default());
+    Arc::new(compiled.unwrap_or_else(|error| panic!("{error}\n{toml}")).strategy)
+}
+
+/// Drives a strategy through each case and shows `compare` the conversation before the calls that the package answered,
+/// with the number of messages up to there and the answer.
+///
+/// # Panics
+///
+/// If a call that was answered is not made.
+pub(crate) fn before_answered<T>(
+    strategy: &Arc<Strategy>,
+    cases: &[Case],
+    answers: Vec<Vec<T>>,
+    compare: &mut dyn FnMut(&Case, usize, &Conversation, T),
+) {
+    for (case, answers) in cases.iter().zip(answers) {
+        let mut theirs = case.at.iter().zip(answers).peekable();
+        before_calls(strategy, Limits::default(), &case.log, &mut |messages, talk| {
+            if let Some((_, answer)) = theirs.next_if(|(at, _)| **at == messages) {
+                compare(case, messages, talk, answer);
+            }
+        });
+        assert!(theirs.next().is_none(), "{}: not every call was made", case.name);
+    }
+}
+
+/// Drives a strategy through a log and shows `look` the conversation before each call, with the number of
+/// messages up to there.
+pub(crate) fn before_calls(
+    strategy: &Arc<Strategy>,
+    limits: Limits,
+    log: &[Arc<Message>],
+    look: &mut dyn FnMut(usize, &Conversation),
+) {
+    let mut talk = talk::conversation(Arc::clone(strategy), limits);
+    let mut appended = 0;
+    for step in steps(log) {
+        match step {
+            Step::Append(message) => {
+                talk.append(Arc::clone(message));
+                appended += 1;
+            }
+            Step::At(moment) => drop(talk::at(&mut talk, moment)),
+            Step::StepEnd { .. } => drop(talk::at(&mut talk, Moment::StepEnd)),
+            Step::Call { .. } => look(appended, &talk),
+        }
+    }
+}
