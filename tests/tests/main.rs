@@ -15,6 +15,7 @@ mod house;
 mod invariants;
 mod known_groups;
 mod late_results;
+mod moments;
 mod one_turn;
 mod scaling;
 mod self_checks;
