@@ -6,8 +6,11 @@
 //! This crate names every strategy crate behind a feature, so that `use foldback as _;` is enough.
 
 mod agent;
+#[doc(hidden)]
+pub mod engine;
 
 pub use agent::{AgentBuilder, AgentError, Missing, agent};
+pub use engine::{CompactError, compact};
 pub use foldback_core as core;
 pub use foldback_core::config::{self, Compiled, ConfigErrors, Document, Options};
 pub use foldback_core::conversation::{Conversation, Report, Signals};
