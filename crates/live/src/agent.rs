@@ -29,7 +29,7 @@
 //! that was running leaves nothing behind, and the moments that had not come yet do not come.
 
 use foldback_core::conversation::{Conversation, Report, Signals, StageRole};
-use foldback_core::log::{Finish, Message, Part, PartKind, ResultStatus, Role, Usage};
+use foldback_core::log::{Finish, Message, ToolCall, Usage};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::{Outcome, Why};
 use foldback_core::provider::{ErrorKind, ProviderError};
@@ -137,10 +137,10 @@ impl AgentLoop {
         &self.reports
     }
 
-    /// The calls that have no result yet, by id, with their tools.
-    pub fn open_calls(&self) -> Vec<(&str, &str)> {
-        let open = self.conversation.history().open_calls();
-        open.into_iter().map(|(_, call)| (call.call_id.as_str(), call.tool.as_str())).collect()
+    /// The calls that have no result yet, in order, with their tools and arguments: what an agent runs when it is told
+    /// [`Next::Tools`].
+    pub fn open_calls(&self) -> Vec<&ToolCall> {
+        self.conversation.history().open_calls().into_iter().map(|(_, call)| call).collect()
     }
 
     /// The user says something: a turn begins. While a request or a tool is running, the message waits,
@@ -311,20 +311,11 @@ impl AgentLoop {
 
     /// Answers the calls whose results do not come any more, which ends their step.
     async fn give_up(&mut self) {
-        let open: Vec<(String, String)> = self
-            .open_calls()
-            .into_iter()
-            .map(|(id, tool)| (id.to_owned(), tool.to_owned()))
-            .collect();
-        let mut results = Vec::new();
-        for (call_id, tool) in open {
+        let no_result = |call: &ToolCall| {
             let id = self.conversation.services().ids.next("no-result");
-            let mut part = Part::result(call_id, tool, NO_RESULT);
-            if let PartKind::Result(result) = &mut part.kind {
-                result.status = ResultStatus::Error;
-            }
-            results.push(Message::new(id, Role::Tool, vec![part]));
-        }
+            Message::tool_error(id, &call.call_id, &call.tool, NO_RESULT)
+        };
+        let results = self.open_calls().into_iter().map(no_result).collect();
         self.append_results(results).await;
         self.end_step().await;
     }
@@ -340,7 +331,8 @@ impl AgentLoop {
 
     /// The messages without results that answer no open call.
     fn expected(&self, mut messages: Vec<Message>) -> Vec<Message> {
-        let mut open: Vec<&str> = self.open_calls().into_iter().map(|(id, _)| id).collect();
+        let mut open: Vec<&str> =
+            self.open_calls().into_iter().map(|call| &*call.call_id).collect();
         messages.retain(|message| {
             let results = message.parts.iter().filter_map(|part| part.as_result());
             let ids: Vec<&str> = results.map(|result| result.call_id.as_str()).collect();

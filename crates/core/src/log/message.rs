@@ -1,6 +1,6 @@
 //! A message: its speaker, its parts, and where it was recorded.
 
-use super::{Answer, CountCache, Derived, Finish, Part, PartKind};
+use super::{Answer, CountCache, Derived, Finish, Part, PartKind, ResultStatus, ToolResult};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 use strum::IntoStaticStr;
@@ -171,6 +171,19 @@ impl Message {
         text: impl Into<String>,
     ) -> Self {
         Self::new(id, Role::Tool, vec![Part::result(call_id, tool, text)])
+    }
+
+    /// A tool message of one result that says that the tool failed.
+    pub fn tool_error(
+        id: impl Into<String>,
+        call_id: impl Into<String>,
+        tool: impl Into<String>,
+        text: impl Into<String>,
+    ) -> Self {
+        let (call_id, tool, text) = (call_id.into(), tool.into(), text.into());
+        let status = ResultStatus::Error;
+        let result = ToolResult { call_id, tool, status, text, ..ToolResult::default() };
+        Self::new(id, Role::Tool, vec![Part::new(PartKind::Result(result))])
     }
 
     /// The same message with an annotation.
