@@ -129,6 +129,7 @@ pub enum Event {
 
 impl Event {
     /// `tokens after / tokens before` of an event that has both.
+    #[doc(hidden)]
     pub fn ratio(&self) -> Option<f64> {
         match self {
             Self::Boundary { tokens_before, tokens_after, .. }

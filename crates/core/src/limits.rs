@@ -32,6 +32,7 @@ impl Limits {
 
     /// The largest request that a provider would take: the input limit where the model has one, else
     /// the whole window. `None` where neither is known.
+    #[doc(hidden)]
     pub fn request_ceiling(&self) -> Option<u64> {
         match (self.input, self.context) {
             (0, 0) => None,
@@ -42,6 +43,7 @@ impl Limits {
 
     /// Fills every limit that is zero from `other`.
     #[must_use]
+    #[doc(hidden)]
     pub fn or(self, other: Self) -> Self {
         let pick = |mine: u64, theirs: u64| if mine == 0 { theirs } else { mine };
         Self {
@@ -55,6 +57,7 @@ impl Limits {
     /// limit that was not set for this window (the model's from a table, the window from an argument) may take half of
     /// it at most.
     #[must_use]
+    #[doc(hidden)]
     pub fn consistent(self, output_given: bool) -> Self {
         let Self { context, input, output } = self;
         Self {

@@ -55,6 +55,7 @@ impl Clock for FixedClock {
 
 /// Numbers ids from one: `fold-summary-1`, `fold-marker-2`, …
 #[derive(Debug, Default)]
+#[doc(hidden)]
 pub struct CountingIds(AtomicU64);
 
 impl IdSource for CountingIds {
@@ -137,15 +138,18 @@ impl Hook for AskedOnly {
 
 /// What single stages need from outside, by type: each defines its own type.
 #[derive(Clone, Default)]
+#[doc(hidden)]
 pub struct Extensions(BTreeMap<TypeId, Arc<dyn Any + Send + Sync>>);
 
 impl Extensions {
     /// Adds a value, in place of one of the same type.
+    #[doc(hidden)]
     pub fn insert<T: Any + Send + Sync>(&mut self, value: T) {
         self.0.insert(TypeId::of::<T>(), Arc::new(value));
     }
 
     /// The value of a type.
+    #[doc(hidden)]
     pub fn get<T: Any>(&self) -> Option<&T> {
         self.0.get(&TypeId::of::<T>())?.downcast_ref()
     }
@@ -239,6 +243,7 @@ impl Services {
     }
 
     /// Tells all observers.
+    #[doc(hidden)]
     pub fn emit(&self, event: &Event) {
         for observer in &self.observers {
             observer.observe(event);

@@ -48,6 +48,7 @@ pub enum EntryKind {
 
 impl EntryKind {
     /// The name used in output.
+    #[doc(hidden)]
     pub fn as_str(self) -> &'static str {
         self.into()
     }
@@ -209,6 +210,7 @@ impl Message {
 
     /// The same message of this agent.
     #[must_use]
+    #[doc(hidden)]
     pub fn with_agent(mut self, agent: impl Into<String>) -> Self {
         self.agent = Some(agent.into());
         self
@@ -216,6 +218,7 @@ impl Message {
 
     /// The same message from this record of the recorder's store.
     #[must_use]
+    #[doc(hidden)]
     pub fn with_record(mut self, record: u32) -> Self {
         self.record = Some(record);
         self
@@ -223,6 +226,7 @@ impl Message {
 
     /// The same message as the answer to another one.
     #[must_use]
+    #[doc(hidden)]
     pub fn with_parent(mut self, parent: impl Into<String>) -> Self {
         self.parent = Some(parent.into());
         self
@@ -230,6 +234,7 @@ impl Message {
 
     /// The same message as something that a compaction wrote.
     #[must_use]
+    #[doc(hidden)]
     pub fn as_entry(mut self, kind: EntryKind) -> Self {
         self.origin = Origin::Entry(kind);
         self
@@ -244,6 +249,7 @@ impl Message {
 
     /// The same message with other parts, its own left where they are.
     #[must_use]
+    #[doc(hidden)]
     pub fn with_parts(&self, parts: Vec<Part>) -> Self {
         Self {
             id: self.id.clone(),
@@ -268,6 +274,7 @@ impl Message {
     }
 
     /// Whether it is an entry of this kind.
+    #[doc(hidden)]
     pub fn is_entry_of(&self, kind: EntryKind) -> bool {
         self.origin == Origin::Entry(kind)
     }

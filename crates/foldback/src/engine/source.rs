@@ -103,13 +103,11 @@ impl Source {
         before: Option<Known>,
         at: i64,
     ) -> Result<Read, CompactError> {
-        let dialect = match form {
-            Form::Wire(dialect) => dialect,
-            #[cfg(feature = "pydantic-ai")]
-            Form::PydanticAi => {
-                return Ok(Read { source: Self::history(body)?, known: 0, next: None });
-            }
-        };
+        #[cfg(feature = "pydantic-ai")]
+        if form == Form::PydanticAi {
+            return Ok(Read { source: Self::history(body)?, known: 0, next: None });
+        }
+        let dialect = form.rules();
         let text = Text::from(body);
         let before = before.and_then(|before| before.of(body));
         let reading = Request::follow(dialect, text.clone(), before, at)?;

@@ -14,7 +14,7 @@ const COMPACTED: [&str; 2] = ["compaction", "compaction_summary"];
 pub struct Received<'a> {
     /// The messages.
     pub messages: &'a [Arc<Message>],
-    /// Their [keys](identity::keys).
+    /// Their [keys](super::identity::keys).
     pub keys: &'a [Key],
     /// System prompt and tools.
     pub frame: &'a Frame,
