@@ -1,7 +1,7 @@
 //! A message: its speaker, its parts, and where it was recorded.
 
 use super::{Answer, CountCache, Derived, Finish, Part, PartKind, ResultStatus, ToolResult};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use strum::IntoStaticStr;
 
@@ -95,12 +95,7 @@ pub struct Message {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// What recorders and agents note about the message in addition to its content, by name.
-    #[serde(
-        default,
-        alias = "importance",
-        deserialize_with = "annotations",
-        skip_serializing_if = "BTreeMap::is_empty"
-    )]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub annotations: BTreeMap<String, String>,
     /// Index of the stored record (line, array element) that this message came from. Messages that
     /// share a record were one message in the recorder's own store.
@@ -112,22 +107,6 @@ pub struct Message {
     /// What stages worked out about it; see [`Derived`].
     #[serde(skip)]
     pub derived: Derived,
-}
-
-/// Annotations. Older files have `importance`, the only one then, as a separate field.
-fn annotations<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, String>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Written {
-        All(BTreeMap<String, String>),
-        Importance(Option<String>),
-    }
-    Ok(match Written::deserialize(from)? {
-        Written::All(annotations) => annotations,
-        Written::Importance(value) => {
-            value.into_iter().map(|value| ("importance".to_owned(), value)).collect()
-        }
-    })
 }
 
 fn is_log(origin: &Origin) -> bool {
