@@ -80,7 +80,7 @@ pub enum Event {
         /// Why.
         source: StartSource,
     },
-    /// A stage that takes its time says what it is doing.
+    /// Progress of a stage that takes a while.
     Progress {
         /// The stage.
         stage: String,

@@ -211,7 +211,7 @@ impl History {
         self.range(0..self.items.len())
     }
 
-    /// The same over a range of positions.
+    /// The messages at a range of positions.
     pub fn range(
         &self,
         range: Range<Pos>,

@@ -15,7 +15,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Those that apply where nothing else says anything.
+    /// Limits that apply if no other source gives any.
     pub const DEFAULT: Self = Self { context: 200_000, input: 0, output: 32_000 };
 
     /// Limits with a window and an output limit.
@@ -23,7 +23,7 @@ impl Limits {
         Self { context, input: 0, output }
     }
 
-    /// The same with a limit of the input alone.
+    /// These limits with a limit of the input alone.
     #[must_use]
     pub fn with_input(mut self, input: u64) -> Self {
         self.input = input;
@@ -31,7 +31,7 @@ impl Limits {
     }
 
     /// The largest request that a provider would take: the input limit where the model has one, else
-    /// the whole window. `None` where neither is known.
+    /// the whole window. `None` if neither is known.
     #[doc(hidden)]
     pub fn request_ceiling(&self) -> Option<u64> {
         match (self.input, self.context) {

@@ -305,7 +305,7 @@ impl Meter {
         self.set_part(view, at, edit.map(|(kind, _)| kind), tokens);
     }
 
-    /// The same where the tokens that a part shows now are known.
+    /// Follows an edit, or the end of one, for a caller that knows how many tokens the part shows now.
     pub(crate) fn set_part(
         &mut self,
         view: &View,

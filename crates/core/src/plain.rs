@@ -9,7 +9,7 @@ pub fn text(text: &str) -> Cow<'_, str> {
     written_out(text, |c| drives(c) && !matches!(c, '\n' | '\t'))
 }
 
-/// The same for a single line, so that no name can pass for a line of our own.
+/// A text as a single line with its control characters escaped, so that no name can pass for a line of our own.
 pub fn line(text: &str) -> Cow<'_, str> {
     written_out(text, drives)
 }

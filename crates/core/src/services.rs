@@ -186,7 +186,7 @@ pub struct Services {
     pub observers: Vec<Arc<dyn Observer>>,
     /// What single stages need in addition.
     pub extensions: Extensions,
-    /// The models that stages may ask; `None` where nothing may leave the program.
+    /// The model that stages may ask. `None` if nothing may leave the program.
     pub model: Option<Arc<dyn Model>>,
 }
 
@@ -209,28 +209,28 @@ impl Services {
         Self::with_clock(Arc::new(FixedClock::default()))
     }
 
-    /// The same with a model that stages may ask.
+    /// These services with a model that stages may ask.
     #[must_use]
     pub fn with_model(mut self, model: Arc<dyn Model>) -> Self {
         self.model = Some(model);
         self
     }
 
-    /// The same with one more observer.
+    /// These services with one more observer.
     #[must_use]
     pub fn with_observer(mut self, observer: Arc<dyn Observer>) -> Self {
         self.observers.push(observer);
         self
     }
 
-    /// The same with one more hook.
+    /// These services with one more hook.
     #[must_use]
     pub fn with_hook(mut self, hook: Arc<dyn Hook>) -> Self {
         self.hooks.push(hook);
         self
     }
 
-    /// The same for a run that does not count: observers are not notified, and its ids differ from those of
+    /// These services for a run that does not count: observers are not notified, and its ids differ from those of
     /// any other preview.
     pub(crate) fn for_preview(&self, revision: u64) -> Self {
         let asked = |hook: &Arc<dyn Hook>| Arc::new(AskedOnly(Arc::clone(hook))) as Arc<dyn Hook>;

@@ -114,8 +114,8 @@ pub struct Strategy {
 }
 
 impl Strategy {
-    /// A strategy of stages that are made in code. One that is to be found by its name, in strategy files and by the
-    /// command, is [registered](crate::registry) instead.
+    /// Begins a strategy whose stages are made in code. To be found by its name, in strategy files and by the command, a
+    /// strategy is [registered](crate::registry) instead.
     pub fn builder(name: impl Into<String>) -> StrategyBuilder {
         StrategyBuilder { name: name.into(), ..StrategyBuilder::default() }
     }

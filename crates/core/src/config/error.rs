@@ -49,7 +49,7 @@ impl fmt::Display for ConfigErrors {
 
 impl std::error::Error for ConfigErrors {}
 
-/// What a deserializer calls by names of Rust, and what it is in a file. Of a name that goes on, its beginning.
+/// Rust names in the messages of a deserializer, and the words for them in a file. A name may be the beginning of a longer one.
 const TYPES: [(&str, &str); 6] = [
     ("struct ", "a table"),
     ("tuple ", "a list"),

@@ -45,7 +45,7 @@ impl Fold {
         &self.entries
     }
 
-    /// The layout in force before it; `None` where it moved nothing.
+    /// The layout in force before the fold. `None` if the fold moved nothing.
     pub(crate) fn layout_before(&self) -> Option<&Layout> {
         self.before_layout.as_ref()
     }

@@ -323,7 +323,7 @@ impl Conversation {
         &self.view
     }
 
-    /// Counts under the strategy's own estimator, one of a single stage, or one that was added.
+    /// The counts of an estimator: the strategy's own, that of a single stage, or one that was added.
     #[doc(hidden)]
     pub fn meter(&self, id: MeterId) -> &Meter {
         &self.meters[id.0]

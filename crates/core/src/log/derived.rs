@@ -43,7 +43,7 @@ impl Derived {
         self.find(derive, |_| 0)
     }
 
-    /// The same for a value that may take more memory than its owner, which says how much.
+    /// As [`get_or`](Self::get_or), for a value that reports the memory it takes itself.
     #[doc(hidden)]
     pub fn get_or_weighed<T: Weighed>(&self, derive: impl Fn() -> T) -> &T {
         self.find(derive, |value| value.downcast_ref().map_or(0, T::bytes))

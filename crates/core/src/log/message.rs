@@ -166,28 +166,28 @@ impl Message {
         Self::new(id, Role::Tool, vec![Part::new(PartKind::Result(result))])
     }
 
-    /// The same message with an annotation.
+    /// This message with an annotation.
     #[must_use]
     pub fn annotated(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.annotations.insert(name.into(), value.into());
         self
     }
 
-    /// The same message with the model call that it answers.
+    /// This message with the model call that it answers.
     #[must_use]
     pub fn with_answer(mut self, answer: Answer) -> Self {
         self.answer = Some(answer);
         self
     }
 
-    /// The same message, recorded at this time, in milliseconds since the Unix epoch.
+    /// This message, recorded at a time in milliseconds since the Unix epoch.
     #[must_use]
     pub fn with_time(mut self, millis: i64) -> Self {
         self.at = Some(millis);
         self
     }
 
-    /// The same message of this agent.
+    /// This message as one of an agent, by the agent's name.
     #[must_use]
     #[doc(hidden)]
     pub fn with_agent(mut self, agent: impl Into<String>) -> Self {
@@ -195,7 +195,7 @@ impl Message {
         self
     }
 
-    /// The same message from this record of the recorder's store.
+    /// This message as read from a record of the recorder's store.
     #[must_use]
     #[doc(hidden)]
     pub fn with_record(mut self, record: u32) -> Self {
@@ -203,7 +203,7 @@ impl Message {
         self
     }
 
-    /// The same message as the answer to another one.
+    /// This message as a reply to another one, by its id.
     #[must_use]
     #[doc(hidden)]
     pub fn with_parent(mut self, parent: impl Into<String>) -> Self {
@@ -211,7 +211,7 @@ impl Message {
         self
     }
 
-    /// The same message as something that a compaction wrote.
+    /// This message as an entry that a compaction wrote.
     #[must_use]
     #[doc(hidden)]
     pub fn as_entry(mut self, kind: EntryKind) -> Self {
@@ -219,14 +219,14 @@ impl Message {
         self
     }
 
-    /// The same message as one that came while the loop was running.
+    /// This message as one that arrived while the agent's loop was running.
     #[must_use]
     pub fn within_turn(mut self) -> Self {
         self.mid_turn = true;
         self
     }
 
-    /// The same message with other parts, its own left where they are.
+    /// A copy of this message with other parts.
     #[must_use]
     #[doc(hidden)]
     pub fn with_parts(&self, parts: Vec<Part>) -> Self {

@@ -205,7 +205,7 @@ impl Part {
         }))
     }
 
-    /// The same part with the place that it was read from.
+    /// This part with the place that it was read from.
     #[must_use]
     #[doc(hidden)]
     pub fn at(mut self, pointer: impl Into<String>) -> Self {

@@ -46,7 +46,7 @@ impl Asks {
         Self { endpoint, budget_usd: None, scrubs: false }
     }
 
-    /// The same with a limit in US dollars.
+    /// These requests with a limit in US dollars.
     #[must_use]
     #[doc(hidden)]
     pub fn budget_usd(mut self, most: Option<f64>) -> Self {
@@ -54,7 +54,7 @@ impl Asks {
         self
     }
 
-    /// The same, with or without secrets in what is sent.
+    /// These requests, with or without secrets in the texts that are sent.
     #[must_use]
     #[doc(hidden)]
     pub fn scrubs(mut self, scrubs: bool) -> Self {

@@ -10,9 +10,9 @@ use std::sync::Arc;
 /// The form of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Those of a provider.
+    /// The messages of a provider's protocol.
     Wire(Dialect),
-    /// Those of pydantic-ai.
+    /// The messages of pydantic-ai.
     #[cfg(feature = "pydantic-ai")]
     PydanticAi,
 }

@@ -25,7 +25,7 @@ pub struct Received<'a> {
 }
 
 impl<'a> Received<'a> {
-    /// Those of a request.
+    /// What a request holds.
     pub fn of(request: &'a Request, keys: &'a [Key], limits: Limits) -> Self {
         let (messages, frame) = (request.messages(), request.frame());
         Self { messages, keys, frame, model: request.model(), limits }

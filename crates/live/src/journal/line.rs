@@ -40,7 +40,7 @@ impl Lines {
         Ok((Self { number: 1, check: String::new() }, head))
     }
 
-    /// Reads a first line. The error says what it is.
+    /// Reads a first line. The error says what the line is instead.
     pub(super) fn read_head(text: &[u8]) -> Result<Self, Foreign> {
         let head: Head =
             serde_json::from_slice(text).map_err(|error| Foreign::Other(error.to_string()))?;
