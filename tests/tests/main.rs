@@ -4,6 +4,7 @@
 
 mod again;
 mod bench_shape;
+mod compact;
 mod constants;
 mod defects;
 mod differential;
@@ -17,6 +18,7 @@ mod house;
 mod invariants;
 mod known_groups;
 mod late_results;
+mod moments;
 mod one_turn;
 mod scaling;
 mod self_checks;

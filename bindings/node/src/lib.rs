@@ -1,9 +1,9 @@
 //! The native part of the Node package: presets, the engine behind `compact` and `Conversation`, and `compare`.
 //!
-//! The engine is that of all bindings (`bindings/engine`); objects are handled in JavaScript (`bindings/node/lib`). An
+//! The engine is that of all bindings (`foldback::engine`); objects are handled in JavaScript (`bindings/node/lib`). An
 //! error has the place of a message, a JSON pointer, as its `code`.
 
-use foldback_engine::Unusable;
+use foldback::CompactError;
 use foldback_report::rows::{self, Format};
 use foldback_report::{Width, json, table};
 use napi::bindgen_prelude::AsyncTask;
@@ -12,7 +12,7 @@ use napi_derive::napi;
 use std::ffi::OsString;
 
 /// An error with a place.
-fn placed(unusable: Unusable) -> Error<String> {
+fn placed(unusable: CompactError) -> Error<String> {
     let (path, message) = unusable.into_parts();
     Error::new(path.unwrap_or_default(), message)
 }
@@ -25,7 +25,7 @@ fn number(count: u64) -> f64 {
 /// A strategy: a preset by its name, or one from TOML.
 #[napi]
 pub struct Preset {
-    preset: foldback_engine::Preset,
+    preset: foldback::engine::Preset,
 }
 
 #[napi]
@@ -33,13 +33,13 @@ impl Preset {
     /// A preset by its name or one of its aliases.
     #[napi(constructor)]
     pub fn new(name: String) -> Result<Self, String> {
-        Ok(Self { preset: foldback_engine::preset(&name).map_err(placed)? })
+        Ok(Self { preset: foldback::engine::preset(&name).map_err(placed)? })
     }
 
     /// A strategy from a strategy file: its path, which ends with `.toml`, or its text.
     #[napi(factory)]
     pub fn from_toml(text_or_path: String) -> Result<Self, String> {
-        Ok(Self { preset: foldback_engine::from_toml(&text_or_path).map_err(placed)? })
+        Ok(Self { preset: foldback::engine::from_toml(&text_or_path).map_err(placed)? })
     }
 
     #[napi(getter)]
@@ -67,7 +67,7 @@ impl Preset {
 /// The presets, in the order of the registry.
 #[napi]
 pub fn presets() -> Result<Vec<Preset>, String> {
-    let made = foldback_engine::presets().map_err(placed)?;
+    let made = foldback::engine::presets().map_err(placed)?;
     Ok(made.into_iter().map(|preset| Preset { preset }).collect())
 }
 
@@ -89,7 +89,7 @@ pub struct Sizes {
 /// A conversation that is followed from request to request.
 #[napi]
 pub struct Engine {
-    engine: foldback_engine::Engine,
+    engine: foldback::engine::Engine,
 }
 
 #[napi]
@@ -105,7 +105,7 @@ impl Engine {
         let tokens = |count: Option<f64>| count.map(|count| count as u64);
         let (window, max_output) = (tokens(window), tokens(max_output));
         let preset = &preset.preset;
-        let made = foldback_engine::Engine::new(preset, &protocol, window, max_output, model);
+        let made = foldback::engine::Engine::new(preset, &protocol, window, max_output, model);
         Ok(Self { engine: made.map_err(placed)? })
     }
 

@@ -2,12 +2,12 @@
 
 use crate::error::raised;
 use crate::preset::Preset;
-use foldback_engine::Message;
+use foldback::engine::Message;
 use pyo3::prelude::*;
 
 /// A conversation that is followed from request to request.
 #[pyclass(frozen, module = "foldback")]
-pub(crate) struct Engine(foldback_engine::Engine);
+pub(crate) struct Engine(foldback::engine::Engine);
 
 #[pymethods]
 impl Engine {
@@ -20,7 +20,7 @@ impl Engine {
         max_output: Option<u64>,
         model: Option<String>,
     ) -> PyResult<Self> {
-        let made = foldback_engine::Engine::new(&preset.0, protocol, window, max_output, model);
+        let made = foldback::engine::Engine::new(&preset.0, protocol, window, max_output, model);
         Ok(Self(made.map_err(raised)?))
     }
 

@@ -1,6 +1,6 @@
 //! The one exception of the package.
 
-use foldback_engine::Unusable;
+use foldback::CompactError;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::{Python, create_exception};
@@ -19,7 +19,7 @@ pub(crate) fn error(message: impl Display) -> PyErr {
 }
 
 /// Input that can't be used, as an exception. Takes the interpreter's lock if it is not held.
-pub(crate) fn raised(unusable: Unusable) -> PyErr {
+pub(crate) fn raised(unusable: CompactError) -> PyErr {
     let (path, message) = unusable.into_parts();
     let made = error(message);
     let set = path.map(|path| Python::attach(|py| made.value(py).setattr("path", path)));

@@ -1,6 +1,6 @@
 //! The native part of the Python package: presets, and the engine behind `compact` and `Conversation`.
 //!
-//! The engine is that of all bindings (`bindings/engine`). Python objects are handled in Python (`python/foldback`). All
+//! The engine is that of all bindings (`foldback::engine`). Python objects are handled in Python (`python/foldback`). All
 //! work is done without the interpreter's lock.
 
 mod comparison;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// A strategy: a preset by its name, or one from TOML.
 #[derive(Debug, PartialEq)]
 #[pyclass(frozen, eq, module = "foldback")]
-pub(crate) struct Preset(pub(crate) foldback_engine::Preset);
+pub(crate) struct Preset(pub(crate) foldback::engine::Preset);
 
 #[pymethods]
 impl Preset {
@@ -17,7 +17,7 @@ impl Preset {
     fn named(py: Python<'_>, name: &Bound<'_, PyAny>) -> PyResult<Self> {
         let wrong = |_| error(format!("preset is a name or a Preset, not {name:?}"));
         let name: String = name.extract().map_err(wrong)?;
-        Ok(Self(py.detach(|| foldback_engine::preset(&name)).map_err(raised)?))
+        Ok(Self(py.detach(|| foldback::engine::preset(&name)).map_err(raised)?))
     }
 
     /// A strategy from a strategy file: its path (a `Path`, or a `str` that ends with `.toml`), or its text.
@@ -26,8 +26,8 @@ impl Preset {
         let wrong = |_| error(format!("text_or_path is a text or a path, not {text_or_path:?}"));
         let source: Source = text_or_path.extract().map_err(wrong)?;
         let made = py.detach(|| match source {
-            Source::Text(text) => foldback_engine::from_toml(&text),
-            Source::Path(path) => foldback_engine::from_file(&path),
+            Source::Text(text) => foldback::engine::from_toml(&text),
+            Source::Path(path) => foldback::engine::from_file(&path),
         });
         Ok(Self(made.map_err(raised)?))
     }
@@ -70,6 +70,6 @@ enum Source {
 /// The presets, in the order of the registry.
 #[pyfunction]
 pub(crate) fn presets(py: Python<'_>) -> PyResult<Vec<Preset>> {
-    let made = py.detach(foldback_engine::presets).map_err(raised)?;
+    let made = py.detach(foldback::engine::presets).map_err(raised)?;
     Ok(made.into_iter().map(Preset).collect())
 }

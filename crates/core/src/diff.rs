@@ -55,7 +55,7 @@ pub struct Diff {
 }
 
 impl Conversation {
-    /// What a committed fold changed when it was committed; `None` where it was taken back.
+    /// What a fold changed when it was committed. `None` if it was undone.
     pub fn diff(&self, fold: FoldId) -> Option<Diff> {
         let index = self.folds().iter().position(|other| other.id == fold)?;
         // The first fold from this one on that moved something knows what was in force until then.

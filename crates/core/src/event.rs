@@ -80,7 +80,7 @@ pub enum Event {
         /// Why.
         source: StartSource,
     },
-    /// A stage that takes its time says what it is doing.
+    /// Progress of a stage that takes a while.
     Progress {
         /// The stage.
         stage: String,
@@ -129,6 +129,7 @@ pub enum Event {
 
 impl Event {
     /// `tokens after / tokens before` of an event that has both.
+    #[doc(hidden)]
     pub fn ratio(&self) -> Option<f64> {
         match self {
             Self::Boundary { tokens_before, tokens_after, .. }

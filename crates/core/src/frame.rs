@@ -24,11 +24,13 @@ pub enum SegmentKind {
 
 impl SegmentKind {
     /// A segment with a custom name.
+    #[doc(hidden)]
     pub const fn named(name: &'static str) -> Self {
         Self::Named(Cow::Borrowed(name))
     }
 
     /// The name.
+    #[doc(hidden)]
     pub fn as_str(&self) -> &str {
         match self {
             Self::System => "system",
@@ -93,6 +95,7 @@ impl Frame {
     }
 
     /// Adds a segment with a known size and unknown text.
+    #[doc(hidden)]
     pub fn push_tokens(&mut self, kind: SegmentKind, tokens: u64) {
         self.push(kind, String::new(), Some(tokens));
     }
@@ -107,6 +110,7 @@ impl Frame {
     }
 
     /// Tokens of the segments of one kind.
+    #[doc(hidden)]
     pub fn tokens_of(&self, kind: &SegmentKind, estimator: &dyn Estimator) -> u64 {
         let segments = self.segments.iter().filter(|segment| segment.kind == *kind);
         segments.map(|segment| segment.tokens(estimator)).sum()
@@ -118,6 +122,7 @@ impl Frame {
     }
 
     /// The text of the first segment of a kind.
+    #[doc(hidden)]
     pub fn text_of(&self, kind: SegmentKind) -> Option<&str> {
         self.segments
             .iter()

@@ -70,6 +70,7 @@ impl Guards {
     }
 
     /// Checks a plan; the reason names the guard that refuses it.
+    #[doc(hidden)]
     pub fn check(&self, history: &History, plan: &Plan) -> Result<(), Why> {
         let (before, after) = (plan.tokens_before, plan.tokens_after);
         // A person who compacts gets what there is, if it is no more.

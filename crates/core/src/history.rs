@@ -12,6 +12,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Index of a [`Group`].
+#[doc(hidden)]
 pub type GroupId = usize;
 
 /// A message with its tool results, or a message alone: the unit that is kept or cut.
@@ -31,6 +32,7 @@ struct Item {
 
 /// The kind of a message, stored separately so that a walk over thousands reads none of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[doc(hidden)]
 pub struct Kind {
     /// Who speaks.
     pub role: Role,
@@ -42,6 +44,7 @@ pub struct Kind {
 
 impl Kind {
     /// The kind of a message.
+    #[doc(hidden)]
     pub fn of(message: &Message) -> Self {
         let calls = message.call_ids().next().is_some();
         Self { role: message.role, origin: message.origin, calls }
@@ -88,6 +91,7 @@ const FEW_CALLS: usize = 8;
 impl History {
     /// How often messages were handed out so far, by all that look at this history.
     #[cfg(feature = "count-reads")]
+    #[doc(hidden)]
     pub fn reads(&self) -> u64 {
         self.reads.0.load(std::sync::atomic::Ordering::Relaxed)
     }
@@ -98,6 +102,7 @@ impl History {
     }
 
     /// Appends a message and files it under its group.
+    #[doc(hidden)]
     pub fn append(&mut self, message: Arc<Message>) -> Pos {
         let pos = self.items.len();
         let kind = Kind::of(&message);
@@ -159,6 +164,7 @@ impl History {
     }
 
     /// Number of messages of the log.
+    #[doc(hidden)]
     pub fn log_len(&self) -> usize {
         self.log_len
     }
@@ -176,22 +182,26 @@ impl History {
     }
 
     /// What kind of message is at a position that this history gave out.
+    #[doc(hidden)]
     pub fn kind(&self, pos: Pos) -> Kind {
         self.items[pos].kind
     }
 
     /// Whether the entry at this position was taken back by an undo.
+    #[doc(hidden)]
     pub fn is_withdrawn(&self, pos: Pos) -> bool {
         self.items.get(pos).is_some_and(|item| item.withdrawn)
     }
 
     /// How many entries were taken back by undos.
+    #[doc(hidden)]
     pub fn withdrawn(&self) -> usize {
         self.withdrawn
     }
 
     /// What stages keep of this history from fold to fold. The history grows, so such a value notes how far
     /// it has read, in a lock of its own.
+    #[doc(hidden)]
     pub fn derived(&self) -> &Derived {
         &self.derived
     }
@@ -201,7 +211,7 @@ impl History {
         self.range(0..self.items.len())
     }
 
-    /// The same over a range of positions.
+    /// The messages at a range of positions.
     pub fn range(
         &self,
         range: Range<Pos>,
@@ -218,6 +228,7 @@ impl History {
 
     /// The position of a message by its id; the latest one where an id repeats. Looks from the end: an
     /// index of all ids would cost every append what a few callers gain.
+    #[doc(hidden)]
     pub fn position(&self, id: &str) -> Option<Pos> {
         self.items.iter().rposition(|item| item.message.id == id)
     }
@@ -265,6 +276,7 @@ impl History {
     }
 
     /// Whether a cut before `pos` would leave a call on one side and a result of it on the other.
+    #[doc(hidden)]
     pub fn splits_group(&self, pos: Pos) -> bool {
         self.split.get(pos).copied().unwrap_or(false)
     }

@@ -17,37 +17,50 @@
 //! This crate does no I/O and never reads the wall clock: time and ids come from
 //! [`Services`](services::Services).
 
+#[doc(hidden)]
 pub mod carry;
 mod changes;
 pub mod config;
 pub mod conversation;
+#[doc(hidden)]
 pub mod counters;
+#[doc(hidden)]
 pub mod delta;
+#[doc(hidden)]
 pub mod diff;
 pub mod event;
+#[doc(hidden)]
 pub mod fold_stats;
+#[doc(hidden)]
 pub mod fraction;
 pub mod frame;
 pub mod guard;
 pub mod history;
+#[doc(hidden)]
 pub mod layout;
 pub mod limits;
 pub mod log;
 pub mod meter;
 pub mod moment;
 pub mod outcome;
+#[doc(hidden)]
 pub mod plain;
 pub mod plan;
+#[doc(hidden)]
 pub mod position;
 pub mod provider;
 pub mod registry;
+#[doc(hidden)]
 pub mod render;
 pub mod services;
 pub mod stage;
+#[doc(hidden)]
 pub mod step;
 pub mod strategy;
+#[doc(hidden)]
 pub mod validity;
 pub mod view;
+#[doc(hidden)]
 pub mod work;
 
 #[doc(no_inline)]

@@ -59,6 +59,7 @@ impl MeteredResult {
 /// The text that was last counted in the place of a part: a placeholder goes into thousands of places
 /// and is counted once.
 #[derive(Clone, Copy, Debug, Default)]
+#[doc(hidden)]
 pub struct LastText<'t>(Option<(&'t str, u64)>);
 
 /// Names a meter of a conversation. Conversations and configurations give it out, so that nobody has to
@@ -90,6 +91,7 @@ pub struct Meter {
 
 impl Meter {
     /// A meter over an empty history.
+    #[doc(hidden)]
     pub fn new(estimator: Arc<dyn Estimator>) -> Self {
         Self {
             estimator,
@@ -116,6 +118,7 @@ impl Meter {
     }
 
     /// Tokens that the edits in force save, whether the view shows the messages or not. An edit that adds tokens saves none.
+    #[doc(hidden)]
     pub fn saved_tokens(&self) -> u64 {
         self.saved
     }
@@ -126,6 +129,7 @@ impl Meter {
     }
 
     /// Tokens of a message as it was appended.
+    #[doc(hidden)]
     pub fn appended(&self, pos: Pos) -> u64 {
         let parts = &self.parts[self.span(pos, |item| item.part, self.parts.len())];
         let (appended, shown) = parts
@@ -135,11 +139,13 @@ impl Meter {
     }
 
     /// Tokens of a part as it was appended.
+    #[doc(hidden)]
     pub fn part(&self, at: PartPos) -> u64 {
         self.index(at).map_or(0, |index| self.parts[index].appended)
     }
 
     /// Tokens of a part as it is shown now.
+    #[doc(hidden)]
     pub fn part_shown(&self, _view: &View, at: PartPos) -> u64 {
         self.index(at).map_or(0, |index| self.parts[index].shown)
     }
@@ -150,6 +156,7 @@ impl Meter {
     }
 
     /// The tool results in one message.
+    #[doc(hidden)]
     pub fn results_in(&self, pos: Pos) -> &[MeteredResult] {
         &self.results[self.span(pos, |item| item.result, self.results.len())]
     }
@@ -185,6 +192,7 @@ impl Meter {
     }
 
     /// Tokens of the message at a place as it is shown now.
+    #[doc(hidden)]
     pub fn shown(&self, place: Place) -> u64 {
         match place {
             Place::Item(pos) => self.items[pos].shown,
@@ -193,6 +201,7 @@ impl Meter {
     }
 
     /// Tokens of a message that is not in the history.
+    #[doc(hidden)]
     pub fn measure(&self, message: &Message) -> u64 {
         self.estimator.counts(message).total()
     }
@@ -253,6 +262,7 @@ impl Meter {
     }
 
     /// Tokens of a part if it showed `text`.
+    #[doc(hidden)]
     pub fn part_with<'t>(
         &self,
         history: &History,
@@ -295,7 +305,7 @@ impl Meter {
         self.set_part(view, at, edit.map(|(kind, _)| kind), tokens);
     }
 
-    /// The same where the tokens that a part shows now are known.
+    /// Follows an edit, or the end of one, for a caller that knows how many tokens the part shows now.
     pub(crate) fn set_part(
         &mut self,
         view: &View,

@@ -37,7 +37,7 @@ pub enum Moment {
     StepEnd,
     /// A tool result was appended.
     ToolResult,
-    /// The model stopped because the output limit or the window was reached.
+    /// The model stopped because the output limit or the window was reached. Comes just before the end of the step.
     LengthStop,
     /// The provider refused the request for its length.
     ProviderOverflow,

@@ -29,6 +29,7 @@ impl fmt::Display for Why {
 }
 
 /// Code of the reason why a summary that its model wrote is not all that was asked for.
+#[doc(hidden)]
 pub const SUMMARY_FORM: &str = "summary-form";
 
 /// How a compaction ended.

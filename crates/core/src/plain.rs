@@ -9,9 +9,22 @@ pub fn text(text: &str) -> Cow<'_, str> {
     written_out(text, |c| drives(c) && !matches!(c, '\n' | '\t'))
 }
 
-/// The same for a single line, so that no name can pass for a line of our own.
+/// A text as a single line with its control characters escaped, so that no name can pass for a line of our own.
 pub fn line(text: &str) -> Cow<'_, str> {
     written_out(text, drives)
+}
+
+/// Digits in groups of three: `1_234_567` is `1,234,567`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
 }
 
 fn drives(c: char) -> bool {

@@ -55,6 +55,7 @@ impl Clock for FixedClock {
 
 /// Numbers ids from one: `fold-summary-1`, `fold-marker-2`, …
 #[derive(Debug, Default)]
+#[doc(hidden)]
 pub struct CountingIds(AtomicU64);
 
 impl IdSource for CountingIds {
@@ -137,15 +138,18 @@ impl Hook for AskedOnly {
 
 /// What single stages need from outside, by type: each defines its own type.
 #[derive(Clone, Default)]
+#[doc(hidden)]
 pub struct Extensions(BTreeMap<TypeId, Arc<dyn Any + Send + Sync>>);
 
 impl Extensions {
     /// Adds a value, in place of one of the same type.
+    #[doc(hidden)]
     pub fn insert<T: Any + Send + Sync>(&mut self, value: T) {
         self.0.insert(TypeId::of::<T>(), Arc::new(value));
     }
 
     /// The value of a type.
+    #[doc(hidden)]
     pub fn get<T: Any>(&self) -> Option<&T> {
         self.0.get(&TypeId::of::<T>())?.downcast_ref()
     }
@@ -182,7 +186,7 @@ pub struct Services {
     pub observers: Vec<Arc<dyn Observer>>,
     /// What single stages need in addition.
     pub extensions: Extensions,
-    /// The models that stages may ask; `None` where nothing may leave the program.
+    /// The model that stages may ask. `None` if nothing may leave the program.
     pub model: Option<Arc<dyn Model>>,
 }
 
@@ -205,28 +209,28 @@ impl Services {
         Self::with_clock(Arc::new(FixedClock::default()))
     }
 
-    /// The same with a model that stages may ask.
+    /// These services with a model that stages may ask.
     #[must_use]
     pub fn with_model(mut self, model: Arc<dyn Model>) -> Self {
         self.model = Some(model);
         self
     }
 
-    /// The same with one more observer.
+    /// These services with one more observer.
     #[must_use]
     pub fn with_observer(mut self, observer: Arc<dyn Observer>) -> Self {
         self.observers.push(observer);
         self
     }
 
-    /// The same with one more hook.
+    /// These services with one more hook.
     #[must_use]
     pub fn with_hook(mut self, hook: Arc<dyn Hook>) -> Self {
         self.hooks.push(hook);
         self
     }
 
-    /// The same for a run that does not count: observers are not notified, and its ids differ from those of
+    /// These services for a run that does not count: observers are not notified, and its ids differ from those of
     /// any other preview.
     pub(crate) fn for_preview(&self, revision: u64) -> Self {
         let asked = |hook: &Arc<dyn Hook>| Arc::new(AskedOnly(Arc::clone(hook))) as Arc<dyn Hook>;
@@ -239,6 +243,7 @@ impl Services {
     }
 
     /// Tells all observers.
+    #[doc(hidden)]
     pub fn emit(&self, event: &Event) {
         for observer in &self.observers {
             observer.observe(event);

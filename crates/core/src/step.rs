@@ -3,11 +3,99 @@
 //! The order is the one of a real loop: the stored messages are there when a turn starts, the new
 //! user message comes after that, a call starts, its answer and the results of its tools arrive, and
 //! only then does the step end. A driver that follows these steps never sees the future.
+//!
+//! [`Order`] is that order, event by event. An agent's loop asks it as things happen, and [`steps`] asks it
+//! about a log.
 
 use crate::log::{Finish, Message, Role};
 use crate::moment::Moment;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+/// Which moments come with an event of an agent's loop. Those returned come before the event itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Order {
+    /// Whether a turn is going on.
+    in_turn: bool,
+    /// Whether the model has answered since the turn began.
+    answered: bool,
+    /// An answer whose step has not ended.
+    open: Option<Open>,
+}
+
+/// An answer whose step has not ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Open {
+    /// It was cut off.
+    cut: bool,
+}
+
+impl Order {
+    /// The order as a loop leaves it that has this log. While results are still to come, the step of the last answer is
+    /// open.
+    pub fn after<'a>(
+        log: impl IntoIterator<Item = &'a Arc<Message>>,
+        results_to_come: bool,
+    ) -> Self {
+        let log: Vec<&Arc<Message>> = log.into_iter().collect();
+        let finished = log.last().is_some_and(|last| last.is_final_answer());
+        let last_results = last_results(&log);
+        let mut builder = StepBuilder { last_results, ..StepBuilder::default() };
+        for (ordinal, message) in log.into_iter().enumerate() {
+            builder.message(ordinal, message);
+        }
+        let mut order = builder.order;
+        if !results_to_come {
+            order.open = None;
+        }
+        if finished {
+            order.in_turn = false;
+        }
+        order
+    }
+
+    /// A message that is no answer and no result is about to be appended. Where the user begins a turn, the one before
+    /// ends; several messages of the user in a row begin one turn.
+    pub fn message(&mut self, message: &Message) -> impl Iterator<Item = Moment> + use<> {
+        let step = self.end_step();
+        let begins = message.begins_turn() && (!self.in_turn || self.answered);
+        let turn = begins.then(|| {
+            let end = self.end_turn();
+            (self.in_turn, self.answered) = (true, false);
+            end.chain([Moment::TurnStart])
+        });
+        step.chain(turn.into_iter().flatten())
+    }
+
+    /// A request is about to be sent.
+    pub fn call(&mut self) -> impl Iterator<Item = Moment> + use<> {
+        self.end_step().chain([Moment::CallStart])
+    }
+
+    /// An answer was appended. Its step is open until [`end_step`](Self::end_step), or until something comes that is no
+    /// result.
+    pub fn answer(&mut self, answer: &Message) {
+        let finish = answer.answer.as_ref().and_then(|answer| answer.finish);
+        (self.in_turn, self.answered) = (true, true);
+        self.open = Some(Open { cut: finish == Some(Finish::Length) });
+    }
+
+    /// The answer and the results of its tools are in the history.
+    pub fn end_step(&mut self) -> impl Iterator<Item = Moment> + use<> {
+        let moments = self.open.take().map(|open| {
+            let cut = open.cut.then_some(Moment::LengthStop);
+            cut.into_iter().chain([Moment::StepEnd])
+        });
+        moments.into_iter().flatten()
+    }
+
+    /// The model has finished.
+    pub fn end_turn(&mut self) -> impl Iterator<Item = Moment> + use<> {
+        let ends = self.in_turn && self.answered;
+        self.in_turn = false;
+        ends.then_some(Moment::TurnEnd).into_iter()
+    }
+}
 
 /// One step of a replay.
 #[derive(Clone, Copy, Debug)]
@@ -44,8 +132,7 @@ pub struct Mark {
     /// Steps before it.
     pub steps: usize,
     calls: usize,
-    in_turn: bool,
-    answered: bool,
+    order: Order,
 }
 
 /// The steps behind a mark, of the messages behind it, and the last mark among them.
@@ -55,8 +142,8 @@ pub fn steps_behind<'a>(
 ) -> (Vec<Step<'a>>, Mark) {
     let log: Vec<&Arc<Message>> = log.into_iter().collect();
     let last_results = last_results(&log);
-    let Mark { calls, in_turn, answered, .. } = mark;
-    let state = StepBuilder { calls, in_turn, answered, ..StepBuilder::default() };
+    let Mark { calls, order, .. } = mark;
+    let state = StepBuilder { calls, order, ..StepBuilder::default() };
     let mut builder = StepBuilder { last_results, begin: mark, mark, ..state };
     for (ordinal, message) in log.into_iter().enumerate() {
         crate::work::count(1);
@@ -94,13 +181,11 @@ struct StepBuilder<'a> {
     mark: Mark,
     calls: usize,
     last_results: HashMap<usize, usize>,
-    /// The answer whose step is not at its end yet.
-    open: Option<&'a Arc<Message>>,
+    order: Order,
+    /// The latest answer.
+    answer: Option<&'a Arc<Message>>,
     /// Ordinal of the last result that comes for it.
     results_until: usize,
-    /// Whether a turn is going on, and whether the latest answer ended it.
-    in_turn: bool,
-    answered: bool,
 }
 
 impl<'a> StepBuilder<'a> {
@@ -111,67 +196,55 @@ impl<'a> StepBuilder<'a> {
                 self.steps.push(Step::At(Moment::ToolResult));
             }
             Role::Assistant if message.is_answer() => {
-                self.end_step();
+                let step = self.order.end_step();
+                self.moments(step);
                 self.mark = Mark {
                     messages: self.begin.messages + ordinal,
                     steps: self.begin.steps + self.steps.len(),
                     calls: self.calls,
-                    in_turn: self.in_turn,
-                    answered: self.answered,
+                    order: self.order,
                 };
-                self.steps.push(Step::At(Moment::CallStart));
+                let call = self.order.call();
+                self.moments(call);
                 self.steps.push(Step::Call { call: self.calls, answer: message });
                 self.calls += 1;
                 self.steps.push(Step::Append(message));
-                let finish = message.answer.as_ref().and_then(|answer| answer.finish);
-                if finish == Some(Finish::Length) {
-                    self.steps.push(Step::At(Moment::LengthStop));
-                }
-                self.open = Some(message);
+                self.order.answer(message);
+                self.answer = Some(message);
                 self.results_until = self.last_results.get(&ordinal).copied().unwrap_or(0);
-                self.in_turn = true;
-                self.answered = true;
-            }
-            _ if ordinal < self.results_until => self.steps.push(Step::Append(message)),
-            Role::User if message.begins_turn() => {
-                self.end_step();
-                // Several user messages in a row begin one turn.
-                if !self.in_turn || self.answered {
-                    self.end_turn();
-                    self.steps.push(Step::At(Moment::TurnStart));
-                    self.in_turn = true;
-                    self.answered = false;
-                }
-                self.steps.push(Step::Append(message));
             }
             Role::User | Role::System | Role::Assistant => {
-                self.end_step();
+                if ordinal >= self.results_until {
+                    let before = self.order.message(message);
+                    self.moments(before);
+                }
                 self.steps.push(Step::Append(message));
             }
         }
     }
 
-    fn end_step(&mut self) {
-        if let Some(answer) = self.open.take() {
-            self.steps.push(Step::StepEnd { answer });
+    fn moments(&mut self, moments: impl Iterator<Item = Moment>) {
+        for moment in moments {
+            self.steps.push(match (moment, self.answer) {
+                (Moment::StepEnd, Some(answer)) => Step::StepEnd { answer },
+                _ => Step::At(moment),
+            });
         }
-    }
-
-    fn end_turn(&mut self) {
-        if self.in_turn && self.answered {
-            self.steps.push(Step::At(Moment::TurnEnd));
-        }
-        self.in_turn = false;
     }
 
     /// A recording may stop in the middle of a turn; the loop has ended only if the last answer did
     /// not ask for tools.
     fn finish(&mut self) {
-        let last = self.open.and_then(|answer| answer.answer.as_ref()?.finish);
-        let calls = self.open.is_some_and(|answer| answer.call_ids().next().is_some());
-        self.end_step();
-        if last != Some(Finish::ToolCalls) && !calls {
-            self.end_turn();
+        let open = self.answer.filter(|_| self.order.open.is_some());
+        let asked = open.is_some_and(|answer| {
+            let finish = answer.answer.as_ref().and_then(|answer| answer.finish);
+            finish == Some(Finish::ToolCalls) || answer.call_ids().next().is_some()
+        });
+        let step = self.order.end_step();
+        self.moments(step);
+        if !asked {
+            let turn = self.order.end_turn();
+            self.moments(turn);
         }
     }
 }

@@ -114,7 +114,14 @@ pub struct Strategy {
 }
 
 impl Strategy {
+    /// Begins a strategy whose stages are made in code. To be found by its name, in strategy files and by the command, a
+    /// strategy is [registered](crate::registry) instead.
+    pub fn builder(name: impl Into<String>) -> StrategyBuilder {
+        StrategyBuilder { name: name.into(), ..StrategyBuilder::default() }
+    }
+
     /// A strategy that counts and does nothing.
+    #[doc(hidden)]
     pub fn new(name: impl Into<String>, estimator: Arc<dyn Estimator>) -> Self {
         Self {
             name: name.into(),
@@ -140,6 +147,7 @@ impl Strategy {
     }
 
     /// The estimator that counts for a stage.
+    #[doc(hidden)]
     pub fn counts_for<S: ?Sized>(&self, stage: &Bound<S>) -> &Arc<dyn Estimator> {
         &self.estimators[stage.meter.0]
     }
@@ -150,11 +158,13 @@ impl Strategy {
     }
 
     /// Whether it has summaries written.
+    #[doc(hidden)]
     pub fn summarises(&self) -> bool {
         self.filter.is_some() && self.summarizer.is_some()
     }
 
     /// The models that its stages ask through [`Services::model`](crate::services::Services::model); none in most strategies.
+    #[doc(hidden)]
     pub fn asks(&self) -> Vec<Asks> {
         let Some(filter) = &self.filter else { return Vec::new() };
         // A filter may put a summarizer of its own in the place of the strategy's, or around it.
@@ -190,5 +200,132 @@ impl Strategy {
         let limits = self.limits(limits, Limits::default(), Limits::default());
         let policy = self.overflow.as_ref().filter(|_| limits.context > 0)?;
         policy.stage.refuses(limits)
+    }
+}
+
+/// Stages that become a [`Strategy`]. Reports name each by the name that it is given here.
+#[derive(Debug, Default)]
+#[must_use = "nothing is made before `build`"]
+pub struct StrategyBuilder {
+    name: String,
+    estimator: Option<Arc<dyn Estimator>>,
+    overflow: Option<Bound<dyn OverflowPolicy>>,
+    pruners: Vec<Bound<dyn Pruner>>,
+    filter: Option<Bound<dyn Filter>>,
+    summarizer: Option<Arc<dyn Summarizer>>,
+}
+
+impl StrategyBuilder {
+    /// What counts tokens. Required.
+    pub fn estimator(mut self, estimator: Arc<dyn Estimator>) -> Self {
+        self.estimator = Some(estimator);
+        self
+    }
+
+    /// What decides whether to fold, at its own moments.
+    pub fn overflow(mut self, name: impl Into<String>, policy: Arc<dyn OverflowPolicy>) -> Self {
+        let when = policy.moments().to_vec();
+        self.overflow = Some(Bound { name: name.into(), stage: policy, when, meter: MeterId::OWN });
+        self
+    }
+
+    /// A pruner, at its own moment. Several run in the order in which they are added.
+    pub fn pruner(mut self, name: impl Into<String>, pruner: Arc<dyn Pruner>) -> Self {
+        let when = vec![pruner.moment()];
+        self.pruners.push(Bound { name: name.into(), stage: pruner, when, meter: MeterId::OWN });
+        self
+    }
+
+    /// What arranges the view when the policy decides to fold.
+    pub fn filter(mut self, name: impl Into<String>, filter: Arc<dyn Filter>) -> Self {
+        let (name, when) = (name.into(), Vec::new());
+        self.filter = Some(Bound { name, stage: filter, when, meter: MeterId::OWN });
+        self
+    }
+
+    /// What writes the summaries that the filter asks for.
+    pub fn summarizer(mut self, summarizer: Arc<dyn Summarizer>) -> Self {
+        self.summarizer = Some(summarizer);
+        self
+    }
+
+    /// The strategy.
+    ///
+    /// # Errors
+    ///
+    /// Without an estimator; with a filter that no policy ever asks for, or a policy that has no filter.
+    pub fn build(self) -> Result<Strategy, StrategyError> {
+        let missing = |what| StrategyError { strategy: self.name.clone(), what };
+        let estimator = self.estimator.ok_or_else(|| {
+            missing("`estimator(…)` is missing: every strategy counts with something")
+        })?;
+        match (&self.overflow, &self.filter) {
+            (Some(_), None) => {
+                return Err(missing(
+                    "`filter(…)` is missing: the policy decides to fold, and nothing folds",
+                ));
+            }
+            (None, Some(_)) => {
+                return Err(missing(
+                    "`overflow(…)` is missing: no policy decides when the filter folds",
+                ));
+            }
+            _ => {}
+        }
+        Ok(Strategy {
+            overflow: self.overflow,
+            pruners: self.pruners,
+            filter: self.filter,
+            summarizer: self.summarizer,
+            ..Strategy::new(self.name.clone(), estimator)
+        })
+    }
+}
+
+/// A strategy that can't be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("strategy {strategy}: {what}")]
+pub struct StrategyError {
+    strategy: String,
+    what: &'static str,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stage::{Decision, Pressure};
+
+    #[derive(Debug)]
+    struct Never(Arc<str>);
+
+    impl Estimator for Never {
+        fn id(&self) -> &Arc<str> {
+            &self.0
+        }
+
+        fn text(&self, _: &str) -> u64 {
+            0
+        }
+    }
+
+    impl OverflowPolicy for Never {
+        fn moments(&self) -> &'static [Moment] {
+            &[Moment::CallStart]
+        }
+
+        fn decide(&self, _: &Pressure<'_>) -> Decision {
+            Decision::off("never")
+        }
+    }
+
+    #[test]
+    fn what_a_strategy_lacks_is_said() {
+        let stage = Arc::new(Never("never".into()));
+        let nothing = Strategy::builder("mine").build().unwrap_err().to_string();
+        assert!(nothing.starts_with("strategy mine: `estimator(…)` is missing"), "{nothing}");
+        let counts = || Strategy::builder("mine").estimator(Arc::clone(&stage) as _);
+        assert_eq!(counts().build().unwrap().name, "mine");
+        let asked = counts().overflow("never", Arc::clone(&stage) as _).build().unwrap_err();
+        assert!(asked.to_string().contains("`filter(…)` is missing"), "{asked}");
     }
 }

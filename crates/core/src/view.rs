@@ -66,6 +66,7 @@ impl<'a> Shown<'a> {
     }
 
     /// The message as it would be sent, shared with the history where it is sent as it was recorded.
+    #[doc(hidden)]
     pub fn to_shared(&self) -> Arc<Message> {
         let as_recorded = self.edits.is_empty() && !self.message.parts.iter().any(is_ignored);
         if as_recorded { Arc::clone(self.message) } else { Arc::new(self.to_message()) }
@@ -123,6 +124,7 @@ fn with_text(part: &Part, text: &str) -> Part {
 /// One message of a history with what is laid over it, whether the view shows it or not. This is
 /// what a program that keeps its whole history would have in its store.
 #[derive(Clone, Debug)]
+#[doc(hidden)]
 pub struct Stored<'a> {
     /// The message with its edits.
     pub shown: Shown<'a>,
@@ -153,21 +155,25 @@ impl View {
     }
 
     /// The layout behind the order.
+    #[doc(hidden)]
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
     /// All edits, by part. Parts that the view hides may have one.
+    #[doc(hidden)]
     pub fn edits(&self) -> &BTreeMap<PartPos, PartEdit> {
         &self.edits
     }
 
     /// The edit over a part.
+    #[doc(hidden)]
     pub fn edit(&self, at: PartPos) -> Option<&PartEdit> {
         self.edits.get(&at)
     }
 
     /// Whether any part of the message at this position is edited.
+    #[doc(hidden)]
     pub fn has_edit(&self, pos: Pos) -> bool {
         let from = PartPos { item: pos, part: 0 };
         let next = self.edits.range(from..).next();
@@ -175,21 +181,25 @@ impl View {
     }
 
     /// Whether the message at this position is shown.
+    #[doc(hidden)]
     pub fn is_visible(&self, pos: Pos) -> bool {
         self.shows(Place::Item(pos))
     }
 
     /// Whether something is shown.
+    #[doc(hidden)]
     pub fn shows(&self, place: Place) -> bool {
         self.spots.get(place) != HIDDEN
     }
 
     /// Whether anything differs from the history as it was appended.
+    #[doc(hidden)]
     pub fn is_folded(&self) -> bool {
         !self.edits.is_empty() || self.layout != Layout::default()
     }
 
     /// The message at a place.
+    #[doc(hidden)]
     pub fn message<'a>(&'a self, history: &'a History, place: Place) -> &'a Arc<Message> {
         match place {
             Place::Item(pos) => history.message(pos),
@@ -198,6 +208,7 @@ impl View {
     }
 
     /// The message at a place with its edits.
+    #[doc(hidden)]
     pub fn show<'a>(&'a self, history: &'a History, place: Place) -> Shown<'a> {
         match place {
             Place::Item(pos) => self.show_item(history, pos),
@@ -206,6 +217,7 @@ impl View {
     }
 
     /// The message at a position with its edits, whether it is shown or not.
+    #[doc(hidden)]
     pub fn show_item<'a>(&'a self, history: &'a History, pos: Pos) -> Shown<'a> {
         let from = PartPos { item: pos, part: 0 };
         let to = PartPos { item: pos + 1, part: 0 };

@@ -209,7 +209,7 @@ impl fmt::Display for Missing {
 }
 
 /// An agent's loop that can't be built.
-#[derive(Debug, Error)]
+#[derive(Error)]
 #[non_exhaustive]
 pub enum AgentError {
     /// Something was not said.
@@ -231,6 +231,13 @@ pub enum AgentError {
         /// Why, in words.
         why: String,
     },
+}
+
+/// As it is displayed: a `main` that returns it prints a sentence.
+impl fmt::Debug for AgentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 fn in_words(missing: &[Missing]) -> String {

@@ -6,8 +6,11 @@
 //! This crate names every strategy crate (feature `strategies`), so that `use foldback as _;` is enough.
 
 mod agent;
+#[doc(hidden)]
+pub mod engine;
 
 pub use agent::{AgentBuilder, AgentError, Missing, agent};
+pub use engine::{CompactError, compact};
 pub use foldback_core as core;
 pub use foldback_core::config::{self, Compiled, ConfigErrors, Document, Options};
 pub use foldback_core::conversation::{Conversation, Report, Signals};
@@ -16,7 +19,8 @@ pub use foldback_core::outcome::{Outcome, Why};
 pub use foldback_core::plan::Plan;
 pub use foldback_core::registry::{Registration, Registry, RegistryError};
 pub use foldback_core::services::Services;
-pub use foldback_core::strategy::Strategy;
+pub use foldback_core::stage;
+pub use foldback_core::strategy::{Strategy, StrategyBuilder, StrategyError};
 pub use foldback_core::{Frame, Limits, Message, Part, PartKind, Role, SegmentKind};
 pub use foldback_live as live;
 pub use foldback_providers::{errors as provider_errors, wire};

@@ -5,13 +5,15 @@
 //!
 //! | the agent … | moments | then |
 //! |---|---|---|
-//! | has a user's message: [`user`](AgentLoop::user) | turn-start | |
+//! | has a user's message: [`user`](AgentLoop::user) | turn-start, and turn-end before it where the last turn was left in its middle | |
 //! | is about to send a request: [`before_call`](AgentLoop::before_call) | call-start | send [`Conversation::sent`] |
-//! | has an answer: [`answered`](AgentLoop::answered) | length-stop; step-end where no tool was called; turn-end where the model has finished | [`Next`] |
-//! | has the tools' results: [`results`](AgentLoop::results) | tool-result for each, step-end | [`Next`] |
-//! | was refused: [`refused`](AgentLoop::refused) | provider-overflow, where it was for the size | [`Next`] |
-//! | was stopped by its user: [`interrupted`](AgentLoop::interrupted) | | |
+//! | has an answer: [`answered`](AgentLoop::answered) | if no tool was called, length-stop where it was cut, and step-end; turn-end if the model has finished | [`Next`] |
+//! | has the tools' results: [`results`](AgentLoop::results) | tool-result for each; length-stop where the answer was cut, and step-end | [`Next`] |
+//! | was refused: [`refused`](AgentLoop::refused) | provider-overflow, if it was too large | [`Next`] |
+//! | was stopped by its user: [`interrupted`](AgentLoop::interrupted) | those of results that say that there are none | |
 //! | receives the command: [`compact`](AgentLoop::compact) | manual | |
+//!
+//! Which moments come, and in which order, is said by [`Order`] alone; a replay of the log asks it, too.
 //!
 //! Nothing here loops. A refusal, or a stop for length, is answered by one fold and one more request at
 //! most: if that ends the same way, or there was nothing to fold, the agent is told to stop, with the
@@ -27,11 +29,12 @@
 //! that was running leaves nothing behind, and the moments that had not come yet do not come.
 
 use foldback_core::conversation::{Conversation, Report, Signals, StageRole};
-use foldback_core::log::{Finish, Message, Part, PartKind, ResultStatus, Role, Usage};
+use foldback_core::log::{Finish, Message, ToolCall, Usage};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::{Outcome, Why};
 use foldback_core::provider::{ErrorKind, ProviderError};
 use foldback_core::stage::{UsageReading, UsageSource};
+use foldback_core::step::Order;
 
 /// What an agent does next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,14 +78,13 @@ pub const NO_RESULT: &str = "[no result: the tool was interrupted]";
 #[derive(Debug)]
 pub struct AgentLoop {
     conversation: Conversation,
+    order: Order,
     /// What the last answer cost, for the end of its step.
     usage: Option<Usage>,
     /// A request was sent and has no answer yet.
     sent: bool,
     /// What the user said meanwhile.
     waiting: Vec<Message>,
-    /// The last answer was cut, and the moment for that waits for the results of its calls.
-    cut: bool,
     /// The request was sent again because of this moment, and how that ended is not known yet.
     again: Option<Moment>,
     reports: Vec<Report>,
@@ -106,12 +108,15 @@ impl Drop for Handed<'_> {
 impl AgentLoop {
     /// A loop around a conversation, new or loaded.
     pub fn new(conversation: Conversation) -> Self {
+        let history = conversation.history();
+        let log = history.iter().map(|(_, message)| message).filter(|message| !message.is_entry());
+        let order = Order::after(log, !history.open_calls().is_empty());
         Self {
             conversation,
+            order,
             usage: None,
             sent: false,
             waiting: Vec::new(),
-            cut: false,
             again: None,
             reports: Vec::new(),
         }
@@ -132,10 +137,10 @@ impl AgentLoop {
         &self.reports
     }
 
-    /// The calls that have no result yet, by id, with their tools.
-    pub fn open_calls(&self) -> Vec<(&str, &str)> {
-        let open = self.conversation.history().open_calls();
-        open.into_iter().map(|(_, call)| (call.call_id.as_str(), call.tool.as_str())).collect()
+    /// The calls that have no result yet, in order, with their tools and arguments: what an agent runs when it is told
+    /// [`Next::Tools`].
+    pub fn open_calls(&self) -> Vec<&ToolCall> {
+        self.conversation.history().open_calls().into_iter().map(|(_, call)| call).collect()
     }
 
     /// The user says something: a turn begins. While a request or a tool is running, the message waits,
@@ -147,28 +152,32 @@ impl AgentLoop {
             return;
         }
         self.again = None;
+        let moments = self.order.message(&message);
         let handed = Handed { messages: vec![message].into_iter(), agent: self };
-        handed.agent.at(Moment::TurnStart).await;
+        for moment in moments {
+            handed.agent.at(moment).await;
+        }
     }
 
     /// The user stopped the request or the tools that are running; nothing more comes of them. Then it is
     /// the user's turn.
-    pub fn interrupted(&mut self) {
+    pub async fn interrupted(&mut self) {
         self.reports.clear();
         self.sent = false;
-        self.cut = false;
-        self.again = None;
-        self.give_up();
+        self.give_up().await;
         self.append_waiting();
+        self.again = None;
     }
 
     /// A request is about to be sent. Where a compaction fails, [`reports`](Self::reports) say so and the
     /// request is sent anyway: it may fit.
     pub async fn before_call(&mut self) {
         self.reports.clear();
-        self.give_up();
+        self.give_up().await;
         self.append_waiting();
-        self.at(Moment::CallStart).await;
+        for moment in self.order.call() {
+            self.at(moment).await;
+        }
         self.sent = true;
     }
 
@@ -176,13 +185,13 @@ impl AgentLoop {
     pub async fn answered(&mut self, mut message: Message) -> Next {
         self.reports.clear();
         self.sent = false;
-        self.give_up();
+        self.give_up().await;
         let answer = message.answer.get_or_insert_default().clone();
         self.usage = answer.usage.filter(|usage| !usage.is_zero());
-        self.cut = answer.finish == Some(Finish::Length);
-        if !self.cut || self.again != Some(Moment::LengthStop) {
+        if answer.finish != Some(Finish::Length) || self.again != Some(Moment::LengthStop) {
             self.again = None;
         }
+        self.order.answer(&message);
         self.conversation.append(message);
         if !self.open_calls().is_empty() {
             // A call that was cut is a call anyway: nothing can be sent before it has a result.
@@ -193,15 +202,16 @@ impl AgentLoop {
             let error = ProviderError::new(ErrorKind::Unknown, why);
             return Next::Stopped(Stopped::Provider(error));
         }
-        if self.cut {
-            return self.cut_short().await;
+        let spoken = !self.waiting.is_empty();
+        if let Some(next) = self.step_ended().await {
+            return next;
         }
-        // A fold comes before what the user said meanwhile, which comes after it in full.
-        self.at(Moment::StepEnd).await;
-        if self.append_waiting() {
+        if spoken {
             return Next::Call;
         }
-        self.at(Moment::TurnEnd).await;
+        for moment in self.order.end_turn() {
+            self.at(moment).await;
+        }
         Next::Finished
     }
 
@@ -216,21 +226,11 @@ impl AgentLoop {
                 false => Next::Call,
             };
         }
-        let mut handed = Handed { messages: messages.into_iter(), agent: self };
-        for message in handed.messages.by_ref() {
-            handed.agent.conversation.append(message);
-            handed.agent.at(Moment::ToolResult).await;
-        }
-        drop(handed);
+        self.append_results(messages).await;
         if !self.open_calls().is_empty() {
             return Next::Tools;
         }
-        if self.cut {
-            return self.cut_short().await;
-        }
-        self.at(Moment::StepEnd).await;
-        self.append_waiting();
-        Next::Call
+        self.step_ended().await.unwrap_or(Next::Call)
     }
 
     /// The request failed. Where it was too large, the strategy may fold, and the request may be sent
@@ -241,10 +241,18 @@ impl AgentLoop {
         if !error.kind.is_overflow() {
             return Next::Stopped(Stopped::Provider(error.clone()));
         }
-        match self.make_room(Moment::ProviderOverflow).await {
-            Ok(()) => Next::Call,
-            Err(why) => Next::Stopped(Stopped::Overflow { error: error.clone(), why }),
-        }
+        let again = self.again.take() == Some(Moment::ProviderOverflow);
+        // Of a request that was refused twice the conversation's own guard says more.
+        let why = if again && !self.conversation.strategy().guards.repeat {
+            again_why()
+        } else if self.at(Moment::ProviderOverflow).await {
+            self.again = Some(Moment::ProviderOverflow);
+            self.append_waiting();
+            return Next::Call;
+        } else {
+            self.why_not("no stage of the strategy reacts to a refusal")
+        };
+        Next::Stopped(Stopped::Overflow { error: error.clone(), why })
     }
 
     /// A person asks for a compaction, perhaps with instructions for the summary. While tools are running
@@ -264,71 +272,67 @@ impl AgentLoop {
         &self.reports
     }
 
-    /// The model stopped for length: with room in the window again it can go on.
-    async fn cut_short(&mut self) -> Next {
-        self.cut = false;
-        match self.make_room(Moment::LengthStop).await {
-            Ok(()) => Next::Call,
-            Err(why) => Next::Stopped(Stopped::Length { why }),
+    /// The step of the last answer ends. Whether that changed the view, if the answer was cut.
+    async fn end_step(&mut self) -> Option<bool> {
+        let (mut cut, mut changed) = (false, false);
+        for moment in self.order.end_step() {
+            cut |= moment == Moment::LengthStop;
+            changed |= self.at(moment).await;
         }
+        cut.then_some(changed)
     }
 
-    /// Lets the strategy fold so that the request can be sent again, once; else says why not.
-    async fn make_room(&mut self, moment: Moment) -> Result<(), Why> {
-        let again = self.again.take() == Some(moment);
-        // Of a request that was refused twice the conversation's own guard says more.
-        let guarded =
-            moment == Moment::ProviderOverflow && self.conversation.strategy().guards.repeat;
-        if again && !guarded {
-            return Err(Why::new(
-                "again",
-                "the last fold was for the same reason, and did not help",
-            ));
-        }
-        if self.at(moment).await {
-            self.again = Some(moment);
-            self.append_waiting();
-            return Ok(());
-        }
-        Err(self.why_not(match moment {
-            Moment::LengthStop => "no stage of the strategy reacts to a length stop",
-            _ => "no stage of the strategy reacts to a refusal",
-        }))
-    }
-
-    /// Appends what the user said meanwhile, and says whether there was anything.
-    fn append_waiting(&mut self) -> bool {
-        if !self.open_calls().is_empty() {
-            return false;
-        }
-        let waiting = std::mem::take(&mut self.waiting);
-        let any = !waiting.is_empty();
-        for message in waiting {
-            self.conversation.append(message);
-        }
-        any
-    }
-
-    /// Answers the calls whose results do not come any more.
-    fn give_up(&mut self) {
-        let open: Vec<(String, String)> = self
-            .open_calls()
-            .into_iter()
-            .map(|(id, tool)| (id.to_owned(), tool.to_owned()))
-            .collect();
-        for (call_id, tool) in open {
-            let id = self.conversation.services().ids.next("no-result");
-            let mut part = Part::result(call_id, tool, NO_RESULT);
-            if let PartKind::Result(result) = &mut part.kind {
-                result.status = ResultStatus::Error;
+    /// The step of the last answer ends, and what the user said meanwhile comes after it in full. An answer that was cut
+    /// says what comes next: with room in the window again the model can go on, once.
+    async fn step_ended(&mut self) -> Option<Next> {
+        let cut = self.end_step().await;
+        self.append_waiting();
+        let changed = cut?;
+        let again = self.again.take() == Some(Moment::LengthStop);
+        let why = match changed {
+            _ if again => again_why(),
+            true => {
+                self.again = Some(Moment::LengthStop);
+                return Some(Next::Call);
             }
-            self.conversation.append(Message::new(id, Role::Tool, vec![part]));
+            false => self.why_not("no stage of the strategy reacts to a length stop"),
+        };
+        Some(Next::Stopped(Stopped::Length { why }))
+    }
+
+    /// Appends what the user said meanwhile.
+    fn append_waiting(&mut self) {
+        if self.open_calls().is_empty() {
+            for message in std::mem::take(&mut self.waiting) {
+                self.conversation.append(message);
+            }
+        }
+    }
+
+    /// Answers the calls whose results do not come any more, which ends their step.
+    async fn give_up(&mut self) {
+        let no_result = |call: &ToolCall| {
+            let id = self.conversation.services().ids.next("no-result");
+            Message::tool_error(id, &call.call_id, &call.tool, NO_RESULT)
+        };
+        let results = self.open_calls().into_iter().map(no_result).collect();
+        self.append_results(results).await;
+        self.end_step().await;
+    }
+
+    /// Appends results, each with its moment.
+    async fn append_results(&mut self, results: Vec<Message>) {
+        let mut handed = Handed { messages: results.into_iter(), agent: self };
+        for message in handed.messages.by_ref() {
+            handed.agent.conversation.append(message);
+            handed.agent.at(Moment::ToolResult).await;
         }
     }
 
     /// The messages without results that answer no open call.
     fn expected(&self, mut messages: Vec<Message>) -> Vec<Message> {
-        let mut open: Vec<&str> = self.open_calls().into_iter().map(|(id, _)| id).collect();
+        let mut open: Vec<&str> =
+            self.open_calls().into_iter().map(|call| &*call.call_id).collect();
         messages.retain(|message| {
             let results = message.parts.iter().filter_map(|part| part.as_result());
             let ids: Vec<&str> = results.map(|result| result.call_id.as_str()).collect();
@@ -374,4 +378,8 @@ impl AgentLoop {
             .or_else(|| of(StageRole::Pruner))
             .unwrap_or_else(|| Why::new("not-asked", nobody))
     }
+}
+
+fn again_why() -> Why {
+    Why::new("again", "the last fold was for the same reason, and did not help")
 }

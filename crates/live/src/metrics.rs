@@ -107,7 +107,7 @@ impl Observer for Metrics {
 }
 
 impl Snapshot {
-    /// The same with the counters of one conversation.
+    /// This snapshot with the counters of one conversation.
     #[must_use]
     pub fn with_counters(mut self, counters: Counters) -> Self {
         self.counters = Some(counters);

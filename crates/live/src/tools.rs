@@ -88,7 +88,7 @@ pub fn handle(recall: &mut Recall, conversation: &Conversation, arguments: &str)
     answer(recall, conversation, &arguments)
 }
 
-/// The same with arguments that are read already.
+/// Answers a call whose arguments are parsed already.
 pub fn answer(
     recall: &mut Recall,
     conversation: &Conversation,

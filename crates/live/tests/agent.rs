@@ -52,7 +52,7 @@ impl Play {
                 return "-".to_owned();
             }
             ["interrupted"] => {
-                self.agent.interrupted();
+                self.agent.interrupted().await;
                 return "-".to_owned();
             }
             ["compact"] => {

@@ -1,6 +1,6 @@
 //! Files that are no journal, or not the whole of one: what is wrong is told, and nothing is written.
 
-use crate::journal::{Place, begun, empty, place, reopened, state};
+use crate::journal::{Place, begun, empty, place};
 use crate::support::{append, asks, at, step};
 use foldback::{Conversation, Message, Moment};
 use foldback_live::journal::{Journal, JournalError};
@@ -19,12 +19,20 @@ fn three_lines() -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// The same as the first version of the format wrote them, without numbers and checks.
-fn as_first_version(lines: &[String]) -> Vec<String> {
-    let parsed = lines[1..].iter().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let mut old = vec![r#"{"foldback_journal":1}"#.to_owned()];
-    old.extend(parsed.map(|line| line["happened"].to_string()));
-    old
+/// Lines as a journal has them in which this happened, each with its number and its check.
+fn checked(happened: &[&str]) -> Vec<String> {
+    let mut lines = vec![r#"{"foldback_journal":1}"#.to_owned()];
+    let mut check = String::new();
+    for happened in happened {
+        let line = lines.len() + 1;
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(check.as_bytes());
+        hasher.update(&(line as u64).to_le_bytes());
+        hasher.update(happened.as_bytes());
+        check = hasher.finalize().to_hex()[..16].to_owned();
+        lines.push(format!("{{\"line\":{line},\"check\":\"{check}\",\"happened\":{happened}}}"));
+    }
+    lines
 }
 
 fn opened(text: &str) -> (Place, Result<Conversation, String>) {
@@ -81,23 +89,6 @@ fn lines_are_in_their_place() {
     refused(&spliced, ":3: does not follow the line before it");
 }
 
-#[test]
-fn a_journal_of_the_first_version_is_read_and_continued() {
-    let lines = three_lines();
-    let old = as_first_version(&lines).join("\n") + "\n";
-    let (place, conversation) = opened(&old);
-    assert_eq!(
-        state(&conversation.unwrap()),
-        state(&opened(&(lines.join("\n") + "\n")).1.unwrap())
-    );
-    let mut conversation = empty("window");
-    let mut journal = Journal::open(&place.path, &mut conversation).unwrap();
-    conversation.append(Message::user("later", "later"));
-    journal.record(&conversation).unwrap();
-    drop(journal);
-    assert_eq!(state(&reopened("window", &place)), state(&conversation));
-}
-
 /// A file that is no journal is never written over, also where it has no line break.
 #[test]
 fn a_foreign_file_is_refused() {
@@ -120,36 +111,36 @@ fn a_foreign_file_is_refused() {
 
 #[test]
 fn damage_is_named() {
-    let lines = as_first_version(&three_lines());
-    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let whole = three_lines();
+    let happened =
+        |line: &str| serde_json::from_str::<Value>(line).unwrap()["happened"].to_string();
+    let [first, second] = [&whole[1], &whole[2]].map(|line| happened(line));
+    assert_eq!(checked(&[&first, &second]), whole[..3]);
+
     let plan = r#"{"base":0,"moment":"manual","trigger":"manual","stage":"s","estimator":"e","tokens_before":0,"tokens_after":0,"prunable":0,"reclaimed":0,"reasons":[],"edits":[],"layout":{"slots":[],"tail_from":99}}"#;
     let fold = format!(r#"[{{"fold":{{"id":1,"at":0,"plan":{plan}}}}}]"#);
+    let mark = r#"[{"mark":{"part":{"item":0,"part":0},"text":"","at":0}}]"#;
+    let cut = [&*whole[0], &*whole[1], "{\"line\":3,\"che", &*whole[2]].join("\n");
     let cases = [
-        (vec![lines[0], lines[1], "[{\"mess", lines[3]], ":3: can't be read (EOF"),
+        (cut, ":3: can't be read (EOF"),
         (
-            vec![lines[0], "[{\"letter\":1}]", lines[2]],
+            checked(&[r#"[{"letter":1}]"#, &second]).join("\n"),
             ":2: can't be read (unknown variant `letter`",
         ),
-        (vec!["{\"a\":1}", lines[1]], ":1: is not a foldback journal"),
-        (vec!["{\"foldback_journal\":3}"], ":1: has version 3, and only 1 to 2 can be read"),
+        (["{\"a\":1}", &*whole[1]].join("\n"), ":1: is not a foldback journal"),
+        ("{\"foldback_journal\":3}".to_owned(), ":1: has version 3, and only 1 can be read"),
         (
-            vec![lines[0], lines[1], "[{\"undo\":1}]"],
+            checked(&[&first, r#"[{"undo":1}]"#]).join("\n"),
             ":3: fold 1 is undone, but the last fold in force is none",
         ),
         (
-            vec![lines[0], lines[1], &fold],
+            checked(&[&first, &fold]).join("\n"),
             ":3: fold 1 refers to message 98, but the history has 1 messages",
         ),
-        (
-            vec![
-                lines[0],
-                "[{\"mark\":{\"part\":{\"item\":0,\"part\":0},\"text\":\"\",\"at\":0}}]",
-            ],
-            ":2: fold 0 refers to part 0 of message 0",
-        ),
+        (checked(&[mark]).join("\n"), ":2: fold 0 refers to part 0 of message 0"),
     ];
-    for (lines, expect) in cases {
-        let message = opened(&(lines.join("\n") + "\n")).1.unwrap_err();
+    for (text, expect) in cases {
+        let message = opened(&(text + "\n")).1.unwrap_err();
         assert!(message.contains(expect) && message.contains("journal.jsonl"), "{message}");
     }
 }

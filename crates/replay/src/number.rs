@@ -1,5 +1,7 @@
 //! Numbers in human-readable form.
 
+pub use foldback_core::plain::grouped;
+
 /// Reads a whole number as people write it: `200000`, `200_000`, `200k`, `1.5M`. `None` where it is none.
 pub fn parse(text: &str) -> Option<u64> {
     let digits = text.replace('_', "");
@@ -27,19 +29,6 @@ pub fn parse(text: &str) -> Option<u64> {
 /// The sum; that of nothing is 0, which the standard library says is -0.
 pub(crate) fn total(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(0.0, |sum, value| sum + value)
-}
-
-/// Digits in groups of three: `1_234_567` is `1,234,567`.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// Four significant characters at most: `812`, `4.1k`, `183k`, `2.4M`.

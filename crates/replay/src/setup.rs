@@ -117,19 +117,7 @@ pub struct Setup {
 }
 
 /// Limits that apply where nothing else says anything.
-pub const DEFAULT_LIMITS: Limits = Limits { context: 200_000, input: 0, output: 32_000 };
-
-/// Limits of different sources need not fit together. An input limit of the window or more means
-/// nothing. An output limit that was not set for this window (the model's from the table, the window from
-/// the command line) may take half of it at most.
-fn consistent(limits: Limits, output_given: bool) -> Limits {
-    let Limits { context, input, output } = limits;
-    Limits {
-        context,
-        input: if input < context { input } else { 0 },
-        output: if output_given { output } else { output.min(context / 2) },
-    }
-}
+pub const DEFAULT_LIMITS: Limits = Limits::DEFAULT;
 
 impl Setup {
     /// The limits in force for a session under a strategy: the command line's, else the user's
@@ -142,8 +130,7 @@ impl Setup {
     /// The same for a model, where `recorded` is what a recording says of its limits.
     pub fn limits_of(&self, model: Option<&str>, recorded: Limits, strategy: &Strategy) -> Limits {
         let limits = strategy.limits(self.limits, recorded, self.table_limits(model));
-        let limits = limits.or(Limits { input: 0, ..DEFAULT_LIMITS });
-        consistent(limits, self.limits.output > 0)
+        limits.or(DEFAULT_LIMITS).consistent(self.limits.output > 0)
     }
 
     /// The largest request that a session's provider takes, the same under every strategy: by the command
@@ -151,7 +138,7 @@ impl Setup {
     pub fn ceiling_for(&self, session: &Session) -> Option<u64> {
         let table = self.table_limits(self.model.as_deref().or(session.model.as_deref()));
         let limits = self.limits.or(self.recorded_limits(session)).or(table).or(DEFAULT_LIMITS);
-        consistent(limits, self.limits.output > 0).request_ceiling()
+        limits.consistent(self.limits.output > 0).request_ceiling()
     }
 
     /// What a recording says of its limits: what it states, else the larger window of its model where its requests
@@ -230,26 +217,5 @@ impl Setup {
             self.regimes,
             self.measure.id()
         )
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn limits_of_different_sources_are_made_to_fit() {
-        let limits = |context, input, output| Limits { context, input, output };
-        let table = [
-            ("as they are", false, limits(200_000, 0, 32_000), limits(200_000, 0, 32_000)),
-            ("input above", false, limits(60_000, 272_000, 8_000), limits(60_000, 0, 8_000)),
-            ("output above", false, limits(121_600, 0, 128_000), limits(121_600, 0, 60_800)),
-            ("just below it", false, limits(128_001, 0, 128_000), limits(128_001, 0, 64_000)),
-            ("small window", false, limits(10_000, 0, 10_000), limits(10_000, 0, 5_000)),
-            ("given for it", true, limits(10_000, 0, 9_000), limits(10_000, 0, 9_000)),
-        ];
-        for (name, output_given, given, expected) in table {
-            assert_eq!(consistent(given, output_given), expected, "{name}");
-        }
     }
 }

@@ -19,7 +19,7 @@ pub(crate) struct Usable {
 }
 
 impl Usable {
-    /// The usable window of a model; `None` where its window is not known. A limit of the input alone
+    /// The usable window of a model. `None` if its window is not known. A limit of the input alone
     /// leaves the output out already; the reserve is subtracted from the whole window if requested.
     pub(crate) fn of(limits: Limits, reserve_output: bool) -> Option<Self> {
         let Limits { context, input, output } = limits;
@@ -36,7 +36,7 @@ impl Usable {
         Some(Self { tokens, arithmetic })
     }
 
-    /// The same, or so many tokens if that is less.
+    /// The usable window, or a number of tokens if that is less.
     pub(crate) fn at_most(self, tokens: u64) -> Self {
         if self.tokens <= tokens {
             return self;

@@ -39,7 +39,7 @@ pub enum What {
     Calls,
     /// A result comes, of any of the open calls.
     Result,
-    /// The same; the tool failed or never ran.
+    /// A result comes which says that the tool failed or never ran.
     Failure,
     /// A result comes of a call of an earlier answer, after other answers.
     Late,

@@ -139,7 +139,7 @@ impl Session {
         self.besides(Besides::Ask(moment, None))
     }
 
-    /// The same, with what the provider said was used.
+    /// As [`at`](Self::at), with the usage that the provider reported.
     #[must_use]
     pub fn at_usage(self, moment: Moment, usage: Usage) -> Self {
         self.besides(Besides::Ask(moment, Some(usage)))
@@ -166,7 +166,7 @@ impl Session {
         &self.messages
     }
 
-    /// The same session with other messages behind the first `keep`; what else happened behind them goes.
+    /// This session with other messages after the first `keep`. Whatever else happened after those is dropped.
     #[must_use]
     pub fn with_future(&self, keep: usize, future: impl IntoIterator<Item = Arc<Message>>) -> Self {
         let past = self.messages.iter().take(keep).cloned();

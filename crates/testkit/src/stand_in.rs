@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 type Answers = dyn FnMut(&SummaryRequest) -> Result<String, SummaryError> + Send;
 
-/// A summarizer that answers what it is told to, and keeps what it was asked.
+/// A summarizer that gives prepared answers and records its requests.
 pub struct Scripted {
     answers: Mutex<Box<Answers>>,
     asked: Mutex<Vec<SummaryRequest>>,

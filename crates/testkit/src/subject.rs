@@ -187,7 +187,7 @@ impl From<Strategy> for Subject {
 }
 
 impl From<Arc<Strategy>> for Subject {
-    /// The same for all conversations, so that what it remembers of one is found in the next.
+    /// One strategy for all conversations, so that a test finds what it carries from one into the next.
     fn from(strategy: Arc<Strategy>) -> Self {
         Self::made_by(move |_| Arc::clone(&strategy))
     }

@@ -2,6 +2,7 @@
 //! README, line by line; a test of the command holds it to that.
 
 use agent_loop::client::{self, Client, Target};
+use foldback::core::log::ToolCall;
 use foldback::core::view::Shown;
 use foldback::live::AgentLoop;
 use foldback_fake_provider::{Call, FakeProvider, Reply};
@@ -37,7 +38,15 @@ async fn run(
         asked.set(asked.get() + 1);
         client.ask(&format!("a{}", asked.get()), &sent).await
     };
-    let run_tools = || vec![Message::tool("t1", "c1", "read", "error: expected `}`")];
+    let run_tools = |calls: Vec<&ToolCall>| {
+        let mut results = Vec::new();
+        for call in calls {
+            assert_eq!(call.arguments, r#"{"path":"build.log"}"#);
+            let id = format!("result-of-{}", call.call_id);
+            results.push(Message::tool(id, &call.call_id, &call.tool, "error: expected `}`"));
+        }
+        results
+    };
     // README
     use foldback::{Message, live::Next};
 
@@ -49,19 +58,22 @@ async fn run(
         .build()?;
 
     agent.user(Message::user("m1", "Why does the build fail?")).await;
+    let mut next = Next::Call;
     loop {
-        agent.before_call().await;
-        // `send` is your model client. An error may say that the request was too long.
-        let next = match send(agent.conversation().sent()).await {
-            Ok(answer) => agent.answered(answer).await,
-            Err(error) => agent.refused(&error).await,
-        };
-        match next {
-            Next::Call => {}
-            Next::Tools => _ = agent.results(run_tools()).await,
+        next = match next {
+            Next::Call => {
+                agent.before_call().await;
+                // `send` is your model client. An error may say that the request was too long.
+                match send(agent.conversation().sent()).await {
+                    Ok(answer) => agent.answered(answer).await,
+                    Err(error) => agent.refused(&error).await,
+                }
+            }
+            // `run_tools` gives a message for each call: `Message::tool(id, call_id, tool, text)`.
+            Next::Tools => agent.results(run_tools(agent.open_calls())).await,
             Next::Finished => break,
-            Next::Stopped(why) => return Err(why.to_string().into()),
-        }
+            Next::Stopped(why) => return Err(why.into()),
+        };
     }
     // README
     Ok(agent)

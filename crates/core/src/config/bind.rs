@@ -31,7 +31,7 @@ struct Section<'a> {
 }
 
 impl<'a> Binder<'a, '_> {
-    /// Takes a section apart; `None` where it is absent, switched off or wrong.
+    /// Takes a section apart. `None` if it is absent, switched off or wrong.
     fn section(&mut self, kind: StageKind, node: &Node, path: &str) -> Option<Section<'a>> {
         if !matches!(node.kind, NodeKind::Table(_)) {
             self.errors.push(node, path, "takes a table with at least `use`");

@@ -49,7 +49,7 @@ impl fmt::Display for ConfigErrors {
 
 impl std::error::Error for ConfigErrors {}
 
-/// What a deserializer calls by names of Rust, and what it is in a file. Of a name that goes on, its beginning.
+/// Rust names in the messages of a deserializer, and the words for them in a file. A name may be the beginning of a longer one.
 const TYPES: [(&str, &str); 6] = [
     ("struct ", "a table"),
     ("tuple ", "a list"),
@@ -60,6 +60,7 @@ const TYPES: [(&str, &str); 6] = [
 ];
 
 /// A deserializer's message without names of Rust's types, which mean nothing to the author of a file.
+#[doc(hidden)]
 pub fn in_words(message: &str) -> String {
     let Some((before, expected)) = message.rsplit_once("expected ") else {
         return message.to_owned();
@@ -81,6 +82,7 @@ pub fn in_words(message: &str) -> String {
 }
 
 /// `; did you mean ...?`, or nothing where no known name is near.
+#[doc(hidden)]
 pub fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     known
         .into_iter()

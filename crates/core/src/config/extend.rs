@@ -20,7 +20,7 @@ pub type ReadEnv<'a> = dyn Fn(&str) -> Option<String> + 'a;
 pub struct Options<'a> {
     /// Reads a file that `extends` names and that is not a preset; `None` if files can't be read.
     pub read_file: Option<&'a ReadFile<'a>>,
-    /// Looks up an environment variable of the original; `None` where the environment is not read.
+    /// Looks up an environment variable of the original system. `None` if the environment is not read.
     pub env: Option<&'a ReadEnv<'a>>,
 }
 

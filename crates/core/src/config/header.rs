@@ -11,6 +11,7 @@ use serde_json::Value;
 /// Version of the form of a strategy file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
+#[doc(hidden)]
 pub enum Schema {
     /// The form that this version reads; also that of a file that does not say.
     #[default]
@@ -21,6 +22,7 @@ pub enum Schema {
 /// Everything in a strategy file except the sections of its stages.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[doc(hidden)]
 pub struct Header {
     /// Version of the form of the file.
     pub schema: Schema,
@@ -75,6 +77,7 @@ struct Window {
 /// environment; the command does, and prints what it found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[doc(hidden)]
 pub struct EnvFlag {
     /// Name of the variable.
     pub name: String,

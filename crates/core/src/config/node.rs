@@ -11,6 +11,7 @@ use toml::de::{DeTable, DeValue};
 
 /// Where a value was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[doc(hidden)]
 pub struct Location {
     /// The file, or the name of the preset.
     pub source: Arc<str>,
@@ -22,6 +23,7 @@ pub struct Location {
 
 /// A value with its place.
 #[derive(Clone, Debug, PartialEq)]
+#[doc(hidden)]
 pub struct Node {
     /// Where the value was written.
     pub place: Location,
@@ -33,6 +35,7 @@ pub struct Node {
 
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
+#[doc(hidden)]
 pub enum NodeKind {
     /// A string, a number or a boolean.
     Leaf(Value),
@@ -44,12 +47,14 @@ pub enum NodeKind {
 
 impl Node {
     /// A value that no file holds, such as one from the environment.
+    #[doc(hidden)]
     pub fn leaf(source: &str, value: Value) -> Self {
         let place = Location { source: source.into(), line: 0, column: 0 };
         Self { key_place: place.clone(), place, kind: NodeKind::Leaf(value) }
     }
 
     /// The entries of a table; nothing for other values.
+    #[doc(hidden)]
     pub fn entries(&self) -> &[(String, Self)] {
         match &self.kind {
             NodeKind::Table(entries) => entries,
@@ -58,6 +63,7 @@ impl Node {
     }
 
     /// The elements of a list; nothing for other values.
+    #[doc(hidden)]
     pub fn elements(&self) -> &[Self] {
         match &self.kind {
             NodeKind::List(elements) => elements,
@@ -66,11 +72,13 @@ impl Node {
     }
 
     /// The value of a key.
+    #[doc(hidden)]
     pub fn get(&self, key: &str) -> Option<&Self> {
         self.entries().iter().find(|(name, _)| name == key).map(|(_, node)| node)
     }
 
     /// The string, if it is one.
+    #[doc(hidden)]
     pub fn as_str(&self) -> Option<&str> {
         match &self.kind {
             NodeKind::Leaf(Value::String(text)) => Some(text),
@@ -79,6 +87,7 @@ impl Node {
     }
 
     /// Sets or replaces a key of a table.
+    #[doc(hidden)]
     pub fn set(&mut self, key: &str, node: Self) {
         if let NodeKind::Table(entries) = &mut self.kind {
             match entries.iter_mut().find(|(name, _)| name == key) {
@@ -89,6 +98,7 @@ impl Node {
     }
 
     /// Takes a key out of a table.
+    #[doc(hidden)]
     pub fn take(&mut self, key: &str) -> Option<Self> {
         let NodeKind::Table(entries) = &mut self.kind else {
             return None;
@@ -98,6 +108,7 @@ impl Node {
     }
 
     /// The node at a path such as `estimator.unit` or `list[2].name`.
+    #[doc(hidden)]
     pub fn at(&self, path: &str) -> Option<&Self> {
         let mut node = self;
         for step in path.split(['.', '[']).filter(|step| !step.is_empty()) {
@@ -110,6 +121,7 @@ impl Node {
     }
 
     /// The value without places.
+    #[doc(hidden)]
     pub fn to_value(&self) -> Value {
         match &self.kind {
             NodeKind::Leaf(value) => value.clone(),

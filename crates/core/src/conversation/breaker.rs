@@ -25,6 +25,7 @@ pub struct Breaker {
 
 impl Breaker {
     /// Compactions in a row that had no effect, of the kind that this moment calls for.
+    #[doc(hidden)]
     pub fn fruitless(&self, moment: Moment) -> u32 {
         if moment.is_reactive() { self.reactive } else { self.proactive }
     }

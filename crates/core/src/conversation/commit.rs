@@ -34,16 +34,18 @@ pub struct Fold {
 impl Fold {
     /// Length of the history when it was committed, its own messages not counted: what came later is
     /// at this position or after it.
+    #[doc(hidden)]
     pub fn history_len(&self) -> usize {
         self.history_len
     }
 
     /// Positions of the plan's messages in the history, ascending.
+    #[doc(hidden)]
     pub fn entries(&self) -> &[Pos] {
         &self.entries
     }
 
-    /// The layout in force before it; `None` where it moved nothing.
+    /// The layout in force before the fold. `None` if the fold moved nothing.
     pub(crate) fn layout_before(&self) -> Option<&Layout> {
         self.before_layout.as_ref()
     }
@@ -52,6 +54,7 @@ impl Fold {
 /// Why a plan was not committed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
+#[doc(hidden)]
 pub enum CommitError {
     /// The conversation has moved on since the plan was made.
     #[error("the plan was made on revision {plan}, the conversation is at {now}; plan again")]
@@ -72,6 +75,7 @@ impl Conversation {
 
     /// Commits a plan. Only a plan made on the current state is taken; its edits are counted again,
     /// whoever made it.
+    #[doc(hidden)]
     pub fn commit(&mut self, mut plan: Plan) -> Result<FoldId, CommitError> {
         if plan.base != self.revision {
             return Err(CommitError::Stale { plan: plan.base, now: self.revision });
@@ -171,6 +175,7 @@ impl Conversation {
 
     /// Takes folds back until this one is, the newest first; what was folded on top of it can't stand
     /// without it. Empty where there is no such fold.
+    #[doc(hidden)]
     pub fn undo_to(&mut self, fold: FoldId) -> Vec<FoldId> {
         if !self.folds.iter().any(|other| other.id == fold) {
             return Vec::new();

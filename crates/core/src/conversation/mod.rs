@@ -120,6 +120,7 @@ impl Conversation {
 
     /// Adds a meter that counts along without taking part in any decision, and returns its id.
     /// Must be called before the first message.
+    #[doc(hidden)]
     pub fn add_meter(&mut self, estimator: Arc<dyn Estimator>) -> MeterId {
         let mut meter = Meter::new(estimator);
         meter.set_frame(&self.frame);
@@ -187,6 +188,7 @@ impl Conversation {
     }
 
     /// Records that the model had something given back that a fold had taken: what it missed.
+    #[doc(hidden)]
     pub fn note_recall(&mut self) {
         if let Some(fold) = self.newest_stats() {
             fold.missed += 1;
@@ -195,6 +197,7 @@ impl Conversation {
 
     /// What the folds brought and cost so far, oldest first; folds that were taken back included, with
     /// what they had come to until then.
+    #[doc(hidden)]
     pub fn fold_stats(&self) -> &[FoldStats] {
         &self.fold_stats
     }
@@ -261,6 +264,7 @@ impl Conversation {
     }
 
     /// Takes over a mark that the recorder had made on a part, as if a fold before the first had made it.
+    #[doc(hidden)]
     pub fn mark_cleared(&mut self, at: PartPos, placeholder: Arc<str>, time: i64) {
         let edit = PartEdit { kind: EditKind::Clear, text: placeholder, at: time };
         for meter in &mut self.meters {
@@ -272,11 +276,13 @@ impl Conversation {
     }
 
     /// Takes over that an automatic fold was made after what was appended up to now.
+    #[doc(hidden)]
     pub fn mark_folded(&mut self) {
         self.folded_at = Some((self.history.log_len(), self.answers));
     }
 
     /// Puts in force what a stored history says about its own folds, once it was appended whole.
+    #[doc(hidden)]
     pub fn restore(&mut self) {
         let Some(filter) = self.strategy.filter.clone() else {
             return;
@@ -317,7 +323,8 @@ impl Conversation {
         &self.view
     }
 
-    /// Counts under the strategy's own estimator, one of a single stage, or one that was added.
+    /// The counts of an estimator: the strategy's own, that of a single stage, or one that was added.
+    #[doc(hidden)]
     pub fn meter(&self, id: MeterId) -> &Meter {
         &self.meters[id.0]
     }
@@ -329,6 +336,7 @@ impl Conversation {
     }
 
     /// What was done so far.
+    #[doc(hidden)]
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -344,6 +352,7 @@ impl Conversation {
     }
 
     /// The state: every append, commit, undo and pin moves it.
+    #[doc(hidden)]
     pub fn revision(&self) -> Revision {
         self.revision
     }
@@ -359,6 +368,7 @@ impl Conversation {
     }
 
     /// The whole history with its edits, hidden messages included.
+    #[doc(hidden)]
     pub fn stored(&self) -> Vec<Stored<'_>> {
         self.history
             .iter()

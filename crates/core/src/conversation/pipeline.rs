@@ -205,6 +205,7 @@ impl Conversation {
     }
 
     /// What the policy says at a moment, and whether a pruner of the same moment has just changed the view.
+    #[doc(hidden)]
     pub fn decide(
         &self,
         policy: &Bound<dyn OverflowPolicy>,
@@ -553,6 +554,7 @@ impl Conversation {
 // The plan: counted before and after, on the current state.
 impl Conversation {
     /// A plan of the current state that changes nothing yet, to be filled by hand and [committed](Self::commit).
+    #[doc(hidden)]
     pub fn draft(&self, stage: &str, moment: Moment, trigger: Trigger) -> Plan {
         Plan {
             base: self.revision,

@@ -11,6 +11,7 @@ use thiserror::Error;
 /// Why something that was written down can't have happened in this conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
+#[doc(hidden)]
 pub enum ReplayError {
     /// The fold names a message or a part that is not there.
     #[error("fold {fold} refers to {what}, but the history has {messages} messages")]
@@ -46,6 +47,7 @@ impl Conversation {
     /// # Errors
     ///
     /// Where the plan does not fit the history; nothing was changed then.
+    #[doc(hidden)]
     pub fn replay(&mut self, id: FoldId, at: i64, plan: Plan) -> Result<(), ReplayError> {
         if id < self.next_fold {
             let last = self.next_fold - 1;
@@ -66,6 +68,7 @@ impl Conversation {
     /// # Errors
     ///
     /// Where it is not the last one in force; nothing was changed then.
+    #[doc(hidden)]
     pub fn replay_undo(&mut self, id: FoldId) -> Result<(), ReplayError> {
         let last = self.folds.last().map(|fold| fold.id);
         if last != Some(id) {
@@ -76,6 +79,7 @@ impl Conversation {
     }
 
     /// Appends a message whose fold was undone: it keeps its position and is never shown.
+    #[doc(hidden)]
     pub fn replay_withdrawn(&mut self, message: impl Into<Arc<Message>>) -> Pos {
         let message = message.into();
         self.services.ids.taken(&message.id);

@@ -77,6 +77,7 @@ impl Report {
 
 impl Conversation {
     /// A report on a stage that changed nothing, without an event.
+    #[doc(hidden)]
     pub fn idle(&self, moment: Moment, stage: &str, role: StageRole, outcome: Outcome) -> Report {
         let tokens = self.meters[0].view_tokens();
         Report {

@@ -35,6 +35,7 @@ impl Usage {
     }
 
     /// Everything that was generated.
+    #[doc(hidden)]
     pub fn output_total(&self) -> u64 {
         self.output.saturating_add(self.reasoning)
     }
@@ -46,6 +47,7 @@ impl Usage {
 
     /// The counts of two calls together; their totals where both are known.
     #[must_use]
+    #[doc(hidden)]
     pub fn plus(&self, other: &Self) -> Self {
         Self {
             uncached: self.uncached.saturating_add(other.uncached),
@@ -59,6 +61,7 @@ impl Usage {
     }
 
     /// Whether nothing was recorded at all (some recorders write zeros for aborted calls).
+    #[doc(hidden)]
     pub fn is_zero(&self) -> bool {
         self.input_total() == 0 && self.output == 0 && self.reasoning == 0
     }
@@ -66,6 +69,7 @@ impl Usage {
 
 /// Prices in US dollars per million tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[doc(hidden)]
 pub struct Price {
     /// Input that is neither read from nor written to a cache.
     pub input: f64,
@@ -79,6 +83,7 @@ pub struct Price {
 
 impl Price {
     /// What a request cost, in US dollars.
+    #[doc(hidden)]
     pub fn of(&self, usage: &Usage) -> f64 {
         let dollars = |tokens: u64, price: f64| tokens as f64 * price / 1e6;
         dollars(usage.uncached, self.input)
@@ -89,6 +94,7 @@ impl Price {
 
     /// The most that a request can cost: nothing of it is cached, or all of it is written to the cache
     /// if that costs more, and the answer is as long as it may be.
+    #[doc(hidden)]
     pub fn at_most(&self, input: u64, output: u64) -> f64 {
         (input as f64 * self.input.max(self.cache_write) + output as f64 * self.output) / 1e6
     }

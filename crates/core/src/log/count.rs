@@ -27,6 +27,7 @@ impl Counts {
 ///
 /// Cloning a message starts with an empty cache, and two messages are equal whatever is cached.
 #[derive(Debug, Default)]
+#[doc(hidden)]
 pub struct CountCache {
     first: Slot,
     more: OnceLock<Box<More>>,
@@ -42,6 +43,7 @@ struct More {
 
 impl CountCache {
     /// The counts under `estimator`, made by `count` the first time.
+    #[doc(hidden)]
     pub fn get_or_count(&self, estimator: &Arc<str>, count: impl Fn() -> Counts) -> &Counts {
         // Another thread may have put another estimator's counts into a slot in the meantime.
         let own = |slot| {

@@ -9,6 +9,7 @@ use std::fmt;
 use std::sync::OnceLock;
 
 /// A value that says how much memory it takes.
+#[doc(hidden)]
 pub trait Weighed: Any + Send + Sync {
     /// Bytes beside those of the value itself, by estimate.
     fn bytes(&self) -> usize;
@@ -18,6 +19,7 @@ pub trait Weighed: Any + Send + Sync {
 ///
 /// A clone starts with none, and two messages are equal whatever was derived from them.
 #[derive(Default)]
+#[doc(hidden)]
 pub struct Derived(OnceLock<Box<Slots>>);
 
 /// A few values side by side, so that finding one reads one place of memory and not a chain of them.
@@ -36,16 +38,19 @@ struct Slot {
 
 impl Derived {
     /// The value of this type, made by `derive` the first time. It must follow from its owner alone, and be small beside it.
+    #[doc(hidden)]
     pub fn get_or<T: Any + Send + Sync>(&self, derive: impl Fn() -> T) -> &T {
         self.find(derive, |_| 0)
     }
 
-    /// The same for a value that may take more memory than its owner, which says how much.
+    /// As [`get_or`](Self::get_or), for a value that reports the memory it takes itself.
+    #[doc(hidden)]
     pub fn get_or_weighed<T: Weighed>(&self, derive: impl Fn() -> T) -> &T {
         self.find(derive, |value| value.downcast_ref().map_or(0, T::bytes))
     }
 
     /// Bytes that the values take in memory now which say so.
+    #[doc(hidden)]
     pub fn bytes(&self) -> usize {
         let Some(slots) = self.0.get() else { return 0 };
         let values = slots.values.iter().filter_map(OnceLock::get);

@@ -1,7 +1,7 @@
 //! A message: its speaker, its parts, and where it was recorded.
 
-use super::{Answer, CountCache, Derived, Finish, Part, PartKind};
-use serde::{Deserialize, Deserializer, Serialize};
+use super::{Answer, CountCache, Derived, Finish, Part, PartKind, ResultStatus, ToolResult};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use strum::IntoStaticStr;
 
@@ -48,6 +48,7 @@ pub enum EntryKind {
 
 impl EntryKind {
     /// The name used in output.
+    #[doc(hidden)]
     pub fn as_str(self) -> &'static str {
         self.into()
     }
@@ -94,12 +95,7 @@ pub struct Message {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// What recorders and agents note about the message in addition to its content, by name.
-    #[serde(
-        default,
-        alias = "importance",
-        deserialize_with = "annotations",
-        skip_serializing_if = "BTreeMap::is_empty"
-    )]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub annotations: BTreeMap<String, String>,
     /// Index of the stored record (line, array element) that this message came from. Messages that
     /// share a record were one message in the recorder's own store.
@@ -111,22 +107,6 @@ pub struct Message {
     /// What stages worked out about it; see [`Derived`].
     #[serde(skip)]
     pub derived: Derived,
-}
-
-/// Annotations. Older files have `importance`, the only one then, as a separate field.
-fn annotations<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, String>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Written {
-        All(BTreeMap<String, String>),
-        Importance(Option<String>),
-    }
-    Ok(match Written::deserialize(from)? {
-        Written::All(annotations) => annotations,
-        Written::Importance(value) => {
-            value.into_iter().map(|value| ("importance".to_owned(), value)).collect()
-        }
-    })
 }
 
 fn is_log(origin: &Origin) -> bool {
@@ -173,64 +153,82 @@ impl Message {
         Self::new(id, Role::Tool, vec![Part::result(call_id, tool, text)])
     }
 
-    /// The same message with an annotation.
+    /// A tool message of one result that says that the tool failed.
+    pub fn tool_error(
+        id: impl Into<String>,
+        call_id: impl Into<String>,
+        tool: impl Into<String>,
+        text: impl Into<String>,
+    ) -> Self {
+        let (call_id, tool, text) = (call_id.into(), tool.into(), text.into());
+        let status = ResultStatus::Error;
+        let result = ToolResult { call_id, tool, status, text, ..ToolResult::default() };
+        Self::new(id, Role::Tool, vec![Part::new(PartKind::Result(result))])
+    }
+
+    /// This message with an annotation.
     #[must_use]
     pub fn annotated(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.annotations.insert(name.into(), value.into());
         self
     }
 
-    /// The same message with the model call that it answers.
+    /// This message with the model call that it answers.
     #[must_use]
     pub fn with_answer(mut self, answer: Answer) -> Self {
         self.answer = Some(answer);
         self
     }
 
-    /// The same message, recorded at this time, in milliseconds since the Unix epoch.
+    /// This message, recorded at a time in milliseconds since the Unix epoch.
     #[must_use]
     pub fn with_time(mut self, millis: i64) -> Self {
         self.at = Some(millis);
         self
     }
 
-    /// The same message of this agent.
+    /// This message as one of an agent, by the agent's name.
     #[must_use]
+    #[doc(hidden)]
     pub fn with_agent(mut self, agent: impl Into<String>) -> Self {
         self.agent = Some(agent.into());
         self
     }
 
-    /// The same message from this record of the recorder's store.
+    /// This message as read from a record of the recorder's store.
     #[must_use]
+    #[doc(hidden)]
     pub fn with_record(mut self, record: u32) -> Self {
         self.record = Some(record);
         self
     }
 
-    /// The same message as the answer to another one.
+    /// This message as a reply to another one, by its id.
     #[must_use]
+    #[doc(hidden)]
     pub fn with_parent(mut self, parent: impl Into<String>) -> Self {
         self.parent = Some(parent.into());
         self
     }
 
-    /// The same message as something that a compaction wrote.
+    /// This message as an entry that a compaction wrote.
     #[must_use]
+    #[doc(hidden)]
     pub fn as_entry(mut self, kind: EntryKind) -> Self {
         self.origin = Origin::Entry(kind);
         self
     }
 
-    /// The same message as one that came while the loop was running.
+    /// This message as one that arrived while the agent's loop was running.
     #[must_use]
     pub fn within_turn(mut self) -> Self {
         self.mid_turn = true;
         self
     }
 
-    /// The same message with other parts, its own left where they are.
+    /// A copy of this message with other parts.
     #[must_use]
+    #[doc(hidden)]
     pub fn with_parts(&self, parts: Vec<Part>) -> Self {
         Self {
             id: self.id.clone(),
@@ -255,6 +253,7 @@ impl Message {
     }
 
     /// Whether it is an entry of this kind.
+    #[doc(hidden)]
     pub fn is_entry_of(&self, kind: EntryKind) -> bool {
         self.origin == Origin::Entry(kind)
     }

@@ -102,6 +102,7 @@ pub enum ResultStatus {
 
 impl ResultStatus {
     /// Whether the tool ran to an end that produced this content.
+    #[doc(hidden)]
     pub fn is_settled(self) -> bool {
         matches!(self, Self::Completed | Self::Error | Self::Retry)
     }
@@ -130,6 +131,7 @@ pub struct ToolResult {
 
 /// A file or an image. The bytes stay in the record; only what is needed to describe it is kept here.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[doc(hidden)]
 pub struct Media {
     /// MIME type.
     pub mime: String,
@@ -143,6 +145,7 @@ pub struct Media {
 
 /// The stub at the position where a compaction was requested.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[doc(hidden)]
 pub struct Marker {
     /// What the model is shown in its place.
     #[serde(default)]
@@ -170,6 +173,7 @@ impl Part {
     }
 
     /// Text that the harness wrote in the user's name.
+    #[doc(hidden)]
     pub fn synthetic(text: impl Into<String>) -> Self {
         Self::new(PartKind::Text { text: text.into(), synthetic: true, ignored: false })
     }
@@ -201,8 +205,9 @@ impl Part {
         }))
     }
 
-    /// The same part with the place that it was read from.
+    /// This part with the place that it was read from.
     #[must_use]
+    #[doc(hidden)]
     pub fn at(mut self, pointer: impl Into<String>) -> Self {
         self.pointer = Some(pointer.into());
         self
@@ -239,6 +244,7 @@ impl Part {
     }
 
     /// The word that reports use for this kind of part.
+    #[doc(hidden)]
     pub fn kind_name(&self) -> &'static str {
         match &self.kind {
             PartKind::Text { .. } => "text",

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 /// Open items of a todo list as a tool was given it, those in progress first. `None` where the
 /// arguments hold no list.
+#[doc(hidden)]
 pub fn open_items(arguments: &Value) -> Option<Vec<String>> {
     let fields = arguments.as_object()?;
     let list = ["todos", "plan", "items", "tasks", "todoList", "todo_list", "newTodos", "steps"]

@@ -41,19 +41,22 @@ pub struct Asks {
 
 impl Asks {
     /// Requests to an endpoint, with no limit of their own and texts sent as they are.
+    #[doc(hidden)]
     pub fn new(endpoint: Endpoint) -> Self {
         Self { endpoint, budget_usd: None, scrubs: false }
     }
 
-    /// The same with a limit in US dollars.
+    /// These requests with a limit in US dollars.
     #[must_use]
+    #[doc(hidden)]
     pub fn budget_usd(mut self, most: Option<f64>) -> Self {
         self.budget_usd = most;
         self
     }
 
-    /// The same, with or without secrets in what is sent.
+    /// These requests, with or without secrets in the texts that are sent.
     #[must_use]
+    #[doc(hidden)]
     pub fn scrubs(mut self, scrubs: bool) -> Self {
         self.scrubs = scrubs;
         self
@@ -91,6 +94,7 @@ pub struct CompletionRequest {
 
 impl CompletionRequest {
     /// Bytes of all texts: what a provider's body limit is compared with.
+    #[doc(hidden)]
     pub fn bytes(&self) -> usize {
         let turns = self.turns.iter().map(|turn| turn.text.len());
         self.system.len() + turns.sum::<usize>()

@@ -38,7 +38,7 @@ pub enum ErrorKind {
     Transport,
     /// The answer could not be read: try again.
     Decode,
-    /// No key, or one that is not accepted.
+    /// The key is missing or not accepted.
     Auth,
     /// Nothing left on the account.
     Quota,

@@ -49,10 +49,12 @@ pub enum StageKind {
 
 impl StageKind {
     /// Every kind, in the order of the sections.
+    #[doc(hidden)]
     pub const ALL: [Self; 5] =
         [Self::Estimator, Self::Overflow, Self::Pruner, Self::Filter, Self::Summarizer];
 
     /// Name of the section.
+    #[doc(hidden)]
     pub fn section(self) -> &'static str {
         self.into()
     }
@@ -86,6 +88,7 @@ pub trait StageConfig<S: ?Sized>: DeserializeOwned + JsonSchema {
 
 /// Makes a stage from its section, `use` and the other common keys taken out.
 #[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
 pub enum Build {
     /// An estimator.
     Estimator(fn(Value) -> Result<Arc<dyn Estimator>, Invalid>),
@@ -135,6 +138,7 @@ impl StageDescriptor {
     }
 
     /// Which kind of stage it is.
+    #[doc(hidden)]
     pub fn kind(&self) -> StageKind {
         match self.build {
             Build::Estimator(_) => StageKind::Estimator,
@@ -146,6 +150,7 @@ impl StageDescriptor {
     }
 
     /// The fields of its configuration, in the order of the struct.
+    #[doc(hidden)]
     pub fn fields(&self) -> Vec<Field> {
         let schema = (self.schema)();
         let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
@@ -195,6 +200,7 @@ inventory::collect!(Registration);
 
 /// A registered stage or preset with the crate that it comes from.
 #[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
 pub struct Registered<T> {
     /// What was registered.
     pub item: T,
@@ -273,6 +279,7 @@ impl Registry {
     }
 
     /// All stages, by kind and name.
+    #[doc(hidden)]
     pub fn stages(&self) -> impl Iterator<Item = &Registered<StageDescriptor>> {
         self.stages.values()
     }
@@ -283,6 +290,7 @@ impl Registry {
     }
 
     /// A stage by kind and name.
+    #[doc(hidden)]
     pub fn stage(&self, kind: StageKind, name: &str) -> Option<&Registered<StageDescriptor>> {
         // The key borrows for 'static, so the lookup goes through the range of the kind.
         self.stages

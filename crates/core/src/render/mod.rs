@@ -4,9 +4,11 @@
 //! reviewer can read a whole context in a minute and a change shows up as a changed line.
 
 mod names;
+mod plans;
 mod redact;
 mod review;
 
+pub use plans::{plans, reports};
 pub use review::review;
 
 use crate::conversation::Conversation;

@@ -52,7 +52,7 @@ pub trait Estimator: Send + Sync + fmt::Debug {
         }
     }
 
-    /// The same, made once for each message and kept with it.
+    /// All counts of a message, made once and kept with the message.
     fn counts<'m>(&self, message: &'m Message) -> &'m Counts {
         message.counts.get_or_count(self.id(), || self.count(message))
     }

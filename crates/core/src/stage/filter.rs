@@ -40,7 +40,7 @@ pub struct Arrangement {
 /// the two nothing changes, so the second answer may work everything out again.
 pub trait Filter: Send + Sync + fmt::Debug {
     /// The layout of a history that was folded before it was loaded, where its messages say so
-    /// themselves. `None` where everything is shown.
+    /// themselves. `None` if everything is shown.
     fn restore(&self, context: &StageContext<'_>) -> Option<Layout> {
         let _ = context;
         None
@@ -49,7 +49,7 @@ pub trait Filter: Send + Sync + fmt::Debug {
     /// Which summaries are needed, or why there is nothing to fold.
     fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why>;
 
-    /// The layout. `summaries` has one element per request, in order; an element is `None` where the
+    /// The layout. `summaries` has one element per request, in order; an element is `None` if the
     /// summary failed and the strategy goes on without it.
     fn arrange(
         &self,
@@ -58,7 +58,7 @@ pub trait Filter: Send + Sync + fmt::Debug {
         summaries: &[Option<Summary>],
     ) -> Result<Arrangement, Why>;
 
-    /// Who is asked for this filter's summaries: the strategy's own summarizer, or one around it with the
+    /// The summarizer that writes this filter's summaries: the strategy's own, or a wrapper around it with the
     /// same id. What `own` gives was accepted by the guards.
     fn summarizer(&self, own: Arc<dyn Summarizer>) -> Arc<dyn Summarizer> {
         own

@@ -73,6 +73,7 @@ pub enum SummaryError {
 }
 
 /// The value of [`Summary::by`] if a dry run stood in for the model.
+#[doc(hidden)]
 pub const DRY_RUN: &str = "dry-run";
 
 /// Writes summaries.

@@ -95,7 +95,7 @@ pub(super) struct Change {
     pub(super) came: bool,
 }
 
-/// How many changes are looked through for one that is taken back: more than a model calls at once.
+/// Changes that are searched for one that is taken back. A model makes fewer calls at once.
 const NEW: usize = 16;
 
 /// The violations of one request in one dialect.

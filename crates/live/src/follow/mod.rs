@@ -30,7 +30,7 @@ use thiserror::Error;
 
 pub use received::{Received, Sizes, base_of, frame_of};
 
-/// One that is followed.
+/// A conversation that is followed from request to request.
 #[derive(Debug)]
 pub struct Followed {
     conversation: Conversation,
@@ -103,7 +103,7 @@ impl Followed {
         }
     }
 
-    /// The same, written to a journal from its first message on.
+    /// This conversation, written to a journal from its first message on.
     pub fn written_to(mut self, path: Option<PathBuf>) -> Self {
         self.path = path;
         self
@@ -336,7 +336,7 @@ impl Followed {
         }
     }
 
-    /// What the view shows of messages that were taken, in the bytes of this request; `None` where nothing is folded.
+    /// What the view shows of messages that were taken, in the bytes of this request. `None` if nothing is folded.
     ///
     /// # Errors
     ///

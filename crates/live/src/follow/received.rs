@@ -14,7 +14,7 @@ const COMPACTED: [&str; 2] = ["compaction", "compaction_summary"];
 pub struct Received<'a> {
     /// The messages.
     pub messages: &'a [Arc<Message>],
-    /// Their [keys](identity::keys).
+    /// Their [keys](super::identity::keys).
     pub keys: &'a [Key],
     /// System prompt and tools.
     pub frame: &'a Frame,
@@ -25,7 +25,7 @@ pub struct Received<'a> {
 }
 
 impl<'a> Received<'a> {
-    /// Those of a request.
+    /// What a request holds.
     pub fn of(request: &'a Request, keys: &'a [Key], limits: Limits) -> Self {
         let (messages, frame) = (request.messages(), request.frame());
         Self { messages, keys, frame, model: request.model(), limits }

@@ -7,10 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 /// Version of the format; in the first line.
-pub const VERSION: u32 = 2;
-
-/// The version without numbers and checks. Its journals are read, and continued as they are.
-const WITHOUT_CHECKS: u32 = 1;
+pub const VERSION: u32 = 1;
 
 /// The first line.
 #[derive(Debug, Serialize, Deserialize)]
@@ -31,7 +28,6 @@ struct Line {
 /// Where in a journal one is: what the next line is checked by.
 #[derive(Clone, Debug)]
 pub(super) struct Lines {
-    version: u32,
     /// Of the line before.
     number: usize,
     check: String,
@@ -40,18 +36,16 @@ pub(super) struct Lines {
 impl Lines {
     /// A new journal, and its first line.
     pub(super) fn begin() -> serde_json::Result<(Self, Vec<u8>)> {
-        let head = head(VERSION)?;
-        Ok((Self { version: VERSION, number: 1, check: String::new() }, head))
+        let head = head()?;
+        Ok((Self { number: 1, check: String::new() }, head))
     }
 
-    /// Reads a first line. The error says what it is.
+    /// Reads a first line. The error says what the line is instead.
     pub(super) fn read_head(text: &[u8]) -> Result<Self, Foreign> {
         let head: Head =
             serde_json::from_slice(text).map_err(|error| Foreign::Other(error.to_string()))?;
         match head.foldback_journal {
-            version @ (WITHOUT_CHECKS | VERSION) => {
-                Ok(Self { version, number: 1, check: String::new() })
-            }
+            VERSION => Ok(Self { number: 1, check: String::new() }),
             other => Err(Foreign::Version(other)),
         }
     }
@@ -60,9 +54,6 @@ impl Lines {
     pub(super) fn line(&mut self, happened: &[Happened]) -> serde_json::Result<Vec<u8>> {
         let happened = serde_json::value::to_raw_value(happened)?;
         self.number += 1;
-        if self.version == WITHOUT_CHECKS {
-            return Ok(happened.get().as_bytes().to_vec());
-        }
         self.check = self.check_of(&happened);
         serde_json::to_vec(&Line { line: self.number, check: self.check.clone(), happened })
     }
@@ -71,9 +62,6 @@ impl Lines {
     pub(super) fn read(&mut self, text: &[u8]) -> Result<Vec<Happened>, String> {
         let cant = |error: serde_json::Error| format!("can't be read ({error})");
         self.number += 1;
-        if self.version == WITHOUT_CHECKS {
-            return serde_json::from_slice(text).map_err(cant);
-        }
         let Line { line, check, happened } = serde_json::from_slice(text).map_err(cant)?;
         if line != self.number {
             return Err(format!("says it is line {line}: lines are missing, doubled or swapped"));
@@ -104,11 +92,9 @@ pub(super) enum Foreign {
 
 /// Whether a file without a whole line is a journal whose first line was not finished.
 pub(super) fn is_begun(bytes: &[u8]) -> bool {
-    [WITHOUT_CHECKS, VERSION]
-        .into_iter()
-        .any(|version| head(version).is_ok_and(|head| head.starts_with(bytes)))
+    head().is_ok_and(|head| head.starts_with(bytes))
 }
 
-fn head(version: u32) -> serde_json::Result<Vec<u8>> {
-    serde_json::to_vec(&Head { foldback_journal: version })
+fn head() -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(&Head { foldback_journal: VERSION })
 }

@@ -68,7 +68,7 @@ pub enum JournalError {
         message: String,
     },
     /// The journal is of a version that can't be read.
-    #[error("{}:1: has version {version}, and only 1 to {VERSION} can be read; use the program that wrote it", path.display())]
+    #[error("{}:1: has version {version}, and only {VERSION} can be read; use the program that wrote it", path.display())]
     Version {
         /// The file.
         path: PathBuf,

@@ -20,7 +20,7 @@ pub struct Page {
 
 impl Page {
     /// The piece from `offset` on, of at most `limit` bytes, ending between lines where that loses
-    /// less than half of it. `None` where the text ends before.
+    /// less than half of it. `None` if the text ends before that.
     pub fn cut(text: &str, offset: usize, limit: usize) -> Option<Self> {
         if offset > 0 && offset >= text.len() {
             return None;

@@ -22,7 +22,7 @@ const LEAST: u64 = 10;
 /// Items that do not fit before a section is taken to be full.
 const MISSES: usize = 8;
 
-/// The summary, or `None` where not even a word fits.
+/// The summary. `None` if not even one word fits.
 pub(super) fn compose(
     facts: Facts,
     style: &[Section],

@@ -11,7 +11,7 @@ const LINE_BYTES: usize = 240;
 /// Bytes at either end of an output in which an exit code is looked for.
 const EDGE: usize = 400;
 
-/// The telling lines of a failed run; `None` where it did not fail. An output that mentions errors is
+/// The lines of a failed run that say why it failed. `None` if it did not fail. An output that mentions errors is
 /// no failure by itself: only commands (`is_command`) are judged by what they print.
 pub(super) fn failure(result: &ToolResult, is_command: bool) -> Option<Vec<Cow<'_, str>>> {
     let text = result.text.as_str();

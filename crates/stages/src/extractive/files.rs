@@ -8,7 +8,7 @@ use super::shell;
 use foldback_core::log::ToolCall;
 use serde_json::Value;
 
-/// What happened to a file; a later one that is greater replaces an earlier one.
+/// What happened to a file. A later value replaces an earlier one that is smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Touch {
     /// It was read.

@@ -65,7 +65,7 @@ pub(super) fn cut(text: &str, bytes: usize) -> Cow<'_, str> {
 }
 
 /// A text within a number of tokens: itself, or its telling sentences in order with [`CUT`] after
-/// them, or the words of its beginning. `None` where not even a word fits.
+/// them, or the words of its beginning. `None` if not even one word fits.
 ///
 /// Sentences are chosen by rank: the first one, those that `telling` picks, then the others from the
 /// beginning on.

@@ -3,7 +3,7 @@
 use foldback_core::log::{Message, PartKind};
 use std::sync::Arc;
 
-/// The first `limit` UTF-16 units of a text, and how many are left out; `None` where it is no longer. A character that the limit
+/// The first `limit` UTF-16 units of a text, and how many are left out. `None` if the text is no longer than that. A character that the limit
 /// would cut in two is left out whole.
 pub fn first_units(text: &str, limit: usize) -> Option<(&str, usize)> {
     // No text has more units than bytes.
@@ -19,7 +19,7 @@ pub fn first_units(text: &str, limit: usize) -> Option<(&str, usize)> {
     Some((&text[..end.map_or(text.len(), |(at, _)| at)], units - limit))
 }
 
-/// The first `limit` characters of a text; `None` where it has no more.
+/// The first `limit` characters of a text. `None` if the text has no more.
 pub fn first_chars(text: &str, limit: usize) -> Option<&str> {
     text.char_indices().nth(limit).map(|(end, _)| &text[..end])
 }

@@ -29,7 +29,7 @@ use strum::IntoStaticStr;
 /// Sessions that are drawn for each law, unless `PROPTEST_CASES` says otherwise.
 const CASES: u32 = 24;
 
-/// Attempts to make a session smaller that breaks a law.
+/// Attempts to shrink a session that breaks a law.
 const SHRINKS: u32 = 1_000;
 
 /// A law. Its name is that of its test.
@@ -37,26 +37,26 @@ const SHRINKS: u32 = 1_000;
 #[non_exhaustive]
 #[strum(serialize_all = "snake_case")]
 pub enum Law {
-    /// It changes the view in some session. Otherwise no other law says anything.
+    /// The strategy changes the view in some session. If it never does, the other laws say nothing.
     Acts,
     /// No request breaks a rule of any provider that the log does not break by itself, no message is sent twice, and no
     /// guard had to keep a call and its result together.
     ValidInEveryDialect,
     /// The log is what was appended, and so are the token counts that come with its messages.
     LogUntouched,
-    /// Asked again at the same moment, with nothing new, it changes nothing. A person may compact twice. Where a request was
+    /// A strategy that is asked again at the same moment, with nothing new, changes nothing. A person may compact twice. Where a request was
     /// refused and only pruners acted, a second refusal is something new: there may be a fold then.
     IdempotentWhereNothingChanged,
-    /// What changes the view makes it smaller; what is refused or fails changes nothing. What a person asks for may leave
-    /// it as large as it was.
+    /// A change makes the view smaller; a refused or failed one changes nothing. A compaction that a person asks for may
+    /// leave the view as large as it was.
     SmallerOrRefused,
-    /// Undoing what a moment did gives the view from before, and undoing everything gives the log.
+    /// Undoing the folds of a moment gives the view from before it, and undoing all folds gives the log.
     UndoRestores,
     /// The same session gives the same requests, whatever the strategy has seen in between.
     Deterministic,
-    /// What a call costs does not grow with the session.
+    /// The cost of a call does not grow with the session.
     CostPerCallFlat,
-    /// What comes later changes nothing that was sent before.
+    /// Later messages change nothing that was sent before them.
     BlindToTheFuture,
 }
 
@@ -90,7 +90,7 @@ pub struct Breach {
     pub strategy: String,
     /// What is wrong.
     pub what: String,
-    /// The session that breaks the law, and its window; `None` if no single session breaks it.
+    /// The session that breaks the law, with its window. `None` for the laws that are tried on one fixed long session.
     pub session: Option<(Session, Limits)>,
 }
 
@@ -206,7 +206,7 @@ fn drawn(law: Law, subject: &Subject, check: Check) -> Result<(), Box<Breach>> {
     }
 }
 
-/// The same sessions every time, and no file is written beside the tests.
+/// Draws the same sessions in every run and writes no file beside the tests.
 fn runner() -> TestRunner {
     let given = Config::default();
     let asked = std::env::var_os("PROPTEST_CASES").is_some();

@@ -1,8 +1,8 @@
 //! Presets by name, and strategies from TOML.
 
-use crate::error::Unusable;
-use foldback::config::{self, Compiled};
-use foldback::{Document, Options, Strategy};
+use super::error::CompactError;
+use crate::config::{self, Compiled};
+use crate::{Document, Options, Strategy};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
@@ -32,10 +32,10 @@ impl From<Compiled> for Preset {
 /// # Errors
 ///
 /// For a name that is not known.
-pub fn preset(name: &str) -> Result<Preset, Unusable> {
-    let registry = foldback::registry().map_err(Unusable::text)?;
+pub fn preset(name: &str) -> Result<Preset, CompactError> {
+    let registry = crate::registry().map_err(CompactError::text)?;
     let compiled = config::compile_preset(&registry, name, Options::default());
-    Ok(compiled.map_err(Unusable::text)?.into())
+    Ok(compiled.map_err(CompactError::text)?.into())
 }
 
 /// The presets, in the order of the registry.
@@ -43,8 +43,8 @@ pub fn preset(name: &str) -> Result<Preset, Unusable> {
 /// # Errors
 ///
 /// Where one does not compile.
-pub fn presets() -> Result<Vec<Preset>, Unusable> {
-    let registry = foldback::registry().map_err(Unusable::text)?;
+pub fn presets() -> Result<Vec<Preset>, CompactError> {
+    let registry = crate::registry().map_err(CompactError::text)?;
     registry.presets().map(|known| preset(known.item.name)).collect()
 }
 
@@ -53,7 +53,7 @@ pub fn presets() -> Result<Vec<Preset>, Unusable> {
 /// # Errors
 ///
 /// For a file that can't be read, and text that is no strategy.
-pub fn from_toml(text_or_path: &str) -> Result<Preset, Unusable> {
+pub fn from_toml(text_or_path: &str) -> Result<Preset, CompactError> {
     if text_or_path.contains('\n') || !text_or_path.ends_with(".toml") {
         return compiled("<toml>", text_or_path, Path::new(""));
     }
@@ -65,27 +65,27 @@ pub fn from_toml(text_or_path: &str) -> Result<Preset, Unusable> {
 /// # Errors
 ///
 /// As with [`from_toml`].
-pub fn from_file(path: &Path) -> Result<Preset, Unusable> {
+pub fn from_file(path: &Path) -> Result<Preset, CompactError> {
     let name = path.display().to_string();
-    let text =
-        std::fs::read_to_string(path).map_err(|why| Unusable::Text(format!("{name}: {why}")))?;
+    let text = std::fs::read_to_string(path)
+        .map_err(|why| CompactError::Text(format!("{name}: {why}")))?;
     compiled(&name, &text, path)
 }
 
-fn compiled(name: &str, text: &str, path: &Path) -> Result<Preset, Unusable> {
-    let registry = foldback::registry().map_err(Unusable::text)?;
-    let read = foldback::read_beside(path);
+fn compiled(name: &str, text: &str, path: &Path) -> Result<Preset, CompactError> {
+    let registry = crate::registry().map_err(CompactError::text)?;
+    let read = crate::read_beside(path);
     let options = Options { read_file: Some(&read), env: None };
-    let document = Document::parse(name, text).map_err(Unusable::text)?;
+    let document = Document::parse(name, text).map_err(CompactError::text)?;
     if let Some(node) =
         document.root.at("summarizer.use").filter(|node| node.as_str() == Some("llm"))
     {
-        return Err(Unusable::Text(format!(
+        return Err(CompactError::Text(format!(
             "{name}:{}:{}: summarizer.use: this package asks no model; leave [summarizer] out or set use = \"extractive\", \
              or have the command `foldback compact` write the summaries",
             node.place.line, node.place.column
         )));
     }
-    let compiled = config::compile(&registry, document, options).map_err(Unusable::text)?;
+    let compiled = config::compile(&registry, document, options).map_err(CompactError::text)?;
     Ok(compiled.into())
 }

@@ -1,20 +1,30 @@
-//! A conversation: it takes all messages so far, and gives those to send.
+//! A conversation whose messages stay with somebody else: it takes all of them so far, and gives those to send. Behind
+//! [`compact`](crate::compact), and behind the packages for other languages.
+//!
+//! Messages cross as the JSON text that a provider would be sent, and come back as numbers of messages that stay and as
+//! JSON text of those that do not. Each package handles its language's objects.
 
-use crate::error::Unusable;
-use crate::preset::Preset;
-use crate::source::{Form, Known, Read, Source};
-use foldback::core::log::{Answer, Message as LogMessage};
-use foldback::core::services::{Clock as _, Services};
-use foldback::core::view::Shown;
-use foldback::live::follow::{Followed, Received, Unsendable, base_of, frame_of, identity};
-use foldback::live::{Recall, SystemClock, tools};
-use foldback::wire::{Dialect, Item};
-use foldback::{Conversation, Limits, Strategy};
-use foldback_replay::cost::RegimeTable;
-use foldback_replay::{ModelTable, Setup};
-use foldback_report::plan;
+mod error;
+mod preset;
+mod source;
+
+pub use error::CompactError;
+pub use preset::{Preset, from_file, from_toml, preset, presets};
+
+use crate::{Conversation, Limits, Services, Strategy};
+use foldback_core::log::{Answer, Message as LogMessage};
+use foldback_core::render;
+use foldback_core::services::Clock as _;
+use foldback_core::view::Shown;
+use foldback_live::follow::{Followed, Received, Unsendable, base_of, frame_of, identity};
+use foldback_live::{Recall, SystemClock, tools};
+use foldback_providers::prices::{Model, ModelTable};
+use foldback_providers::wire::{Dialect, Item};
+use source::{Form, Known, Read, Source};
 use std::collections::BTreeMap;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
 
 /// A message to send: the number of one that stays, JSON text of one that is new, or both where one is changed.
 pub type Message = (Option<u32>, Option<String>);
@@ -23,7 +33,8 @@ pub type Message = (Option<u32>, Option<String>);
 pub struct Engine {
     strategy: Arc<Strategy>,
     form: Form,
-    setup: Setup,
+    /// In force.
+    limits: Limits,
     state: Mutex<State>,
 }
 
@@ -52,29 +63,32 @@ impl Engine {
         window: Option<u64>,
         max_output: Option<u64>,
         model: Option<String>,
-    ) -> Result<Self, Unusable> {
+    ) -> Result<Self, CompactError> {
+        let form = Form::of(protocol)
+            .ok_or_else(|| CompactError::Text(format!("no protocol is called {protocol}")))?;
+        let given = Limits::new(window.unwrap_or(0), max_output.unwrap_or(0));
+        Self::within(preset, form, given, model.as_deref())
+    }
+
+    /// A conversation within limits; those that are zero are looked up.
+    fn within(
+        preset: &Preset,
+        form: Form,
+        given: Limits,
+        model: Option<&str>,
+    ) -> Result<Self, CompactError> {
         let strategy = Arc::clone(&preset.strategy);
-        let form = Form::of(protocol);
-        let form =
-            form.ok_or_else(|| Unusable::Text(format!("no protocol is called {protocol}")))?;
-        let limits =
-            Limits { context: window.unwrap_or(0), input: 0, output: max_output.unwrap_or(0) };
-        let setup = Setup {
-            limits,
-            model,
-            models: ModelTable::embedded(),
-            regimes: RegimeTable::embedded(),
-            measure: Arc::clone(strategy.estimator()),
-        };
-        let engine = Self { strategy, form, setup, state: Mutex::default() };
-        let (limits, strategy) = (engine.limits(), &engine.strategy);
+        let model = model.or(strategy.model.as_deref());
+        let table = model.and_then(|model| ModelTable::embedded().find(model).map(Model::limits));
+        let limits = strategy.limits(given, Limits::default(), table.unwrap_or_default());
+        let limits = limits.or(Limits::DEFAULT).consistent(given.output > 0);
         if let Some(why) = strategy.refuses(limits) {
-            return Err(Unusable::Text(format!(
+            return Err(CompactError::Text(format!(
                 "preset {} can't work in a window of {} tokens with {} of output: {why}",
                 strategy.name, limits.context, limits.output
             )));
         }
-        Ok(engine)
+        Ok(Self { strategy, form, limits, state: Mutex::default() })
     }
 
     /// Takes the body of a request with all messages so far, and gives the messages to send. `given` are the provider's
@@ -83,7 +97,19 @@ impl Engine {
     /// # Errors
     ///
     /// For messages that are not of the protocol.
-    pub fn fold(&self, body: &str, given: &[(u32, String)]) -> Result<Vec<Message>, Unusable> {
+    pub fn fold(&self, body: &str, given: &[(u32, String)]) -> Result<Vec<Message>, CompactError> {
+        self.with_view(body, given, |source, shown| {
+            Ok(source.items(shown)?.into_iter().map(message).collect())
+        })
+    }
+
+    /// Takes the body of a request, and makes something of its messages as the view shows them.
+    fn with_view<T>(
+        &self,
+        body: &str,
+        given: &[(u32, String)],
+        make: impl FnOnce(&Source, &[Shown<'_>]) -> Result<T, CompactError>,
+    ) -> Result<T, CompactError> {
         let mut known = BTreeMap::new();
         for (number, response) in given {
             known.extend(self.answer(response)?.map(|answer| (*number, answer)));
@@ -99,28 +125,28 @@ impl Engine {
             *keys = vec![identity::first(self.form.name())];
         }
         identity::extend(keys, messages);
-        if followed.as_ref().is_none_or(|followed| !followed.is_repeated(keys)) {
-            *followed = Some(self.begin(&source, keys));
+        if followed.as_ref().is_some_and(|followed| !followed.is_repeated(keys)) {
+            *followed = None;
             *recall = Recall::new();
         }
-        let Some(followed) = followed else { return Ok(Vec::new()) };
+        let followed = followed.get_or_insert_with(|| self.begin(&source, keys));
         let received = Received {
             messages,
             keys,
             frame: source.frame(),
             model: source.model(),
-            limits: self.limits(),
+            limits: self.limits,
         };
         let usage_of = |_: &_, message: &LogMessage| {
             let number = message.record?;
             known.get(&number).or_else(|| answers.get(&number)).cloned()
         };
         // Without a journal nothing is written, so nothing can fail to be.
-        let _ = block_on(followed.take(received, usage_of))?;
-        let broken = |Unsendable::Rule(rule)| Unusable::Text(rule.to_owned());
+        let _ = at_once(followed.take(received, usage_of))?;
+        let broken = |Unsendable::Rule(rule)| CompactError::Text(rule.to_owned());
         let shown = followed.shown(messages, self.form.rules()).map_err(broken)?;
         let shown = shown.unwrap_or_else(|| messages.iter().map(Shown::plain).collect());
-        Ok(source.items(&shown)?.into_iter().map(message).collect())
+        make(&source, &shown)
     }
 
     /// Takes what the provider said of its answer, which is or will be the message with this number: the body of the
@@ -129,7 +155,7 @@ impl Engine {
     /// # Errors
     ///
     /// For what is no response.
-    pub fn answered(&self, number: u32, body: &str) -> Result<(), Unusable> {
+    pub fn answered(&self, number: u32, body: &str) -> Result<(), CompactError> {
         if let Some(answer) = self.answer(body)? {
             self.state().answers.insert(number, answer);
         }
@@ -140,9 +166,9 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// Where the system gives nothing to wait with.
-    pub fn compact(&self, instructions: Option<String>) -> Result<bool, Unusable> {
-        self.with(|followed| block_on(followed.compact(instructions))).unwrap_or(Ok(false))
+    /// Where a stage waits for something.
+    pub fn compact(&self, instructions: Option<String>) -> Result<bool, CompactError> {
+        self.with(|followed| at_once(followed.compact(instructions))).unwrap_or(Ok(false))
     }
 
     /// The provider refused the latest request for its size: folds once more. Whether there was something to fold.
@@ -150,8 +176,8 @@ impl Engine {
     /// # Errors
     ///
     /// As with [`compact`](Self::compact).
-    pub fn overflow(&self) -> Result<bool, Unusable> {
-        self.with(|followed| block_on(followed.overflow())).unwrap_or(Ok(false))
+    pub fn overflow(&self) -> Result<bool, CompactError> {
+        self.with(|followed| at_once(followed.overflow())).unwrap_or(Ok(false))
     }
 
     /// Takes the last fold back. Whether there was one.
@@ -161,7 +187,7 @@ impl Engine {
 
     /// Every fold in force and why, as `foldback compact --plan` prints them.
     pub fn explain(&self) -> String {
-        self.with(|followed| plan::plans(followed.conversation())).unwrap_or_default()
+        self.with(|followed| render::plans(followed.conversation())).unwrap_or_default()
     }
 
     /// Tokens of all messages and of those to send, by the strategy's estimator, and the folds in force.
@@ -193,13 +219,7 @@ impl Engine {
 
     /// The window and the most output, in tokens.
     pub fn window(&self) -> (u64, u64) {
-        let limits = self.limits();
-        (limits.context, limits.output)
-    }
-
-    fn limits(&self) -> Limits {
-        let model = self.setup.model.as_deref().or(self.strategy.model.as_deref());
-        self.setup.limits_of(model, Limits::default(), &self.strategy)
+        (self.limits.context, self.limits.output)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -212,8 +232,8 @@ impl Engine {
     }
 
     /// What a response says of its answer.
-    fn answer(&self, body: &str) -> Result<Option<Answer>, Unusable> {
-        Ok(foldback::wire::answer(self.form.rules(), "answer", body)?.answer)
+    fn answer(&self, body: &str) -> Result<Option<Answer>, CompactError> {
+        Ok(foldback_providers::wire::answer(self.form.rules(), "answer", body)?.answer)
     }
 
     /// An engine that has seen nothing.
@@ -222,15 +242,55 @@ impl Engine {
         let frame = frame_of(source.frame(), source.messages(), base);
         let services = Services::with_clock(Arc::new(SystemClock));
         let strategy = Arc::clone(&self.strategy);
-        let conversation = Conversation::new(strategy, self.limits(), frame, services);
+        let conversation = Conversation::new(strategy, self.limits, frame, services);
         Followed::new(conversation, base, keys[base])
     }
 }
 
-/// Runs what a conversation does. Nothing waits: no model is asked.
-fn block_on<F: Future>(future: F) -> Result<F::Output, Unusable> {
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
-    Ok(runtime.map_err(Unusable::text)?.block_on(future))
+/// What a conversation does. Nothing waits, as no model is asked; so this needs no runtime, and may be called inside of one.
+fn at_once<F: Future>(future: F) -> Result<F::Output, CompactError> {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(done) => Ok(done),
+        Poll::Pending => Err(CompactError::text(
+            "a stage of the strategy waits for something, as for a model; drive it with `foldback::agent`",
+        )),
+    }
+}
+
+/// The body to send in place of a request's body, which has all messages of a conversation so far.
+///
+/// The strategy acts as it would have acted at every call of this conversation. So the body for a conversation that has
+/// grown begins like the one before, and the provider's prompt cache stays warm. Where nothing is folded, the body comes
+/// back as it was; messages that no fold touched keep their bytes.
+///
+/// The protocol is recognized: OpenAI Chat Completions and Responses, Anthropic Messages, Gemini. Limits that are zero are
+/// those of the request's model in the built-in table, else the preset's, else 200,000 and 32,000 tokens. No model is
+/// asked: a preset that has one write its summaries is refused. For an agent's loop, [`agent`](crate::agent()) takes each
+/// message once.
+///
+/// ```
+/// use foldback::Limits;
+///
+/// let body = r#"{"model": "gpt-5", "messages": [{"role": "user", "content": "Why does the build fail?"}]}"#;
+/// let send = foldback::compact(body, "opencode-1.17", Limits::new(200_000, 32_000))?;
+/// assert_eq!(send, body); // It is short.
+/// # Ok::<(), foldback::CompactError>(())
+/// ```
+///
+/// # Errors
+///
+/// For a preset that is not known or can't work within the limits, and for a body that is no request.
+pub fn compact(body: &str, preset: &str, limits: Limits) -> Result<String, CompactError> {
+    let preset = self::preset(preset)?;
+    if !preset.strategy.asks().is_empty() {
+        return Err(CompactError::Text(format!(
+            "preset {} has a model write its summaries; drive it with `foldback::agent`",
+            preset.strategy.name
+        )));
+    }
+    let (form, model) = Form::of_body(body)?;
+    let engine = Engine::within(&preset, form, limits, model.as_deref())?;
+    engine.with_view(body, &[], |source, shown| source.body(shown))
 }
 
 fn message(item: Item) -> Message {

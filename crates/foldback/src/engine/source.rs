@@ -1,35 +1,56 @@
 //! What messages are read from: the request of a provider, or a history of pydantic-ai.
 
-use crate::error::Unusable;
-use foldback::core::view::Shown;
-use foldback::wire::shared::messages::wrong;
-use foldback::wire::{Dialect, Item, Outline, Request, Text};
-use foldback::{Frame, Message, SegmentKind};
-use foldback_formats::{Session, pydantic_ai};
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use super::error::CompactError;
+use crate::{Frame, Message};
+use foldback_core::view::Shown;
+use foldback_providers::wire::{Dialect, Item, Outline, Request, Text};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// The form of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Those of a provider.
+    /// The messages of a provider's protocol.
     Wire(Dialect),
-    /// Those of pydantic-ai.
+    /// The messages of pydantic-ai.
+    #[cfg(feature = "pydantic-ai")]
     PydanticAi,
 }
 
 impl Form {
     /// By its name.
     pub(crate) fn of(name: &str) -> Option<Self> {
-        let dialects = Dialect::ALL.into_iter().map(Self::Wire);
-        dialects.chain([Self::PydanticAi]).find(|form| form.name() == name)
+        #[cfg(feature = "pydantic-ai")]
+        if name == Self::PydanticAi.name() {
+            return Some(Self::PydanticAi);
+        }
+        Dialect::ALL.into_iter().find(|dialect| dialect.as_str() == name).map(Self::Wire)
+    }
+
+    /// The one of a request's body, and the model that it asks. Texts alone are the same in Chat Completions and in
+    /// Messages.
+    pub(crate) fn of_body(body: &str) -> Result<(Self, Option<String>), CompactError> {
+        let root: Value = serde_json::from_str(body).map_err(CompactError::text)?;
+        let dialect = if root.get("contents").is_some() {
+            Dialect::Gemini
+        } else if root.get("input").is_some() {
+            Dialect::OpenAiResponses
+        } else if root.get("system").is_some() || uses_blocks_of_anthropic(&root) {
+            Dialect::Anthropic
+        } else if root.get("messages").is_some() {
+            Dialect::OpenAiChat
+        } else {
+            let what = "this is no request: there are no `messages`, no `input` and no `contents`";
+            return Err(CompactError::text(what));
+        };
+        Ok((Self::Wire(dialect), root["model"].as_str().map(str::to_owned)))
     }
 
     /// Its name.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Wire(dialect) => dialect.as_str(),
+            #[cfg(feature = "pydantic-ai")]
             Self::PydanticAi => "pydantic-ai",
         }
     }
@@ -39,6 +60,7 @@ impl Form {
     pub(crate) fn rules(self) -> Dialect {
         match self {
             Self::Wire(dialect) => dialect,
+            #[cfg(feature = "pydantic-ai")]
             Self::PydanticAi => Dialect::OpenAiChat,
         }
     }
@@ -48,7 +70,8 @@ impl Form {
 pub(crate) enum Source {
     Request(Request),
     /// With the definitions of the tools, which a history does not have.
-    History(Box<Session>, Frame),
+    #[cfg(feature = "pydantic-ai")]
+    History(Box<foldback_formats::Session>, Frame),
 }
 
 /// What was read of a list of messages, for the next one that begins with the same.
@@ -72,12 +95,6 @@ pub(crate) struct Read {
     pub(crate) next: Option<Known>,
 }
 
-#[derive(Deserialize)]
-struct Tools<'a> {
-    #[serde(borrow)]
-    tools: Option<&'a RawValue>,
-}
-
 impl Source {
     /// Reads a body that came at a time; of one that begins as the one before, only what is new.
     pub(crate) fn read(
@@ -85,10 +102,12 @@ impl Source {
         body: &str,
         before: Option<Known>,
         at: i64,
-    ) -> Result<Read, Unusable> {
-        let Form::Wire(dialect) = form else {
+    ) -> Result<Read, CompactError> {
+        #[cfg(feature = "pydantic-ai")]
+        if form == Form::PydanticAi {
             return Ok(Read { source: Self::history(body)?, known: 0, next: None });
-        };
+        }
+        let dialect = form.rules();
         let text = Text::from(body);
         let before = before.and_then(|before| before.of(body));
         let reading = Request::follow(dialect, text.clone(), before, at)?;
@@ -96,20 +115,28 @@ impl Source {
         Ok(Read { source: Self::Request(reading.request), known: reading.known, next })
     }
 
-    fn history(body: &str) -> Result<Self, Unusable> {
-        let failed = |error: &dyn std::fmt::Display| Unusable::text(error);
+    #[cfg(feature = "pydantic-ai")]
+    fn history(body: &str) -> Result<Self, CompactError> {
+        use foldback_providers::wire::shared::messages::wrong;
+        #[derive(serde::Deserialize)]
+        struct Tools<'a> {
+            #[serde(borrow)]
+            tools: Option<&'a serde_json::value::RawValue>,
+        }
+
+        let failed = |error: &dyn std::fmt::Display| CompactError::text(error);
         let read = foldback_formats::read(body.as_bytes(), Some(Form::PydanticAi.name()));
         let session = read.map_err(|error| failed(&error))?.into_iter().next();
         let session = session.ok_or_else(|| failed(&"no messages"))?;
         if let Some(damaged) =
             session.warnings.iter().find(|warning| warning.code == "damaged-line")
         {
-            return Err(Unusable::At(damaged.place.clone(), wrong(&damaged.detail).to_owned()));
+            return Err(CompactError::At(damaged.place.clone(), wrong(&damaged.detail).to_owned()));
         }
         let mut frame = session.frame.clone();
         let tools: Tools<'_> = serde_json::from_str(body).map_err(|error| failed(&error))?;
         if let Some(tools) = tools.tools {
-            frame.push_text(SegmentKind::Tools, tools.get());
+            frame.push_text(crate::SegmentKind::Tools, tools.get());
         }
         Ok(Self::History(Box::new(session), frame))
     }
@@ -118,6 +145,7 @@ impl Source {
     pub(crate) fn messages(&self) -> &[Arc<Message>] {
         match self {
             Self::Request(request) => request.messages(),
+            #[cfg(feature = "pydantic-ai")]
             Self::History(session, _) => &session.messages,
         }
     }
@@ -126,6 +154,7 @@ impl Source {
     pub(crate) fn frame(&self) -> &Frame {
         match self {
             Self::Request(request) => request.frame(),
+            #[cfg(feature = "pydantic-ai")]
             Self::History(_, frame) => frame,
         }
     }
@@ -134,17 +163,43 @@ impl Source {
     pub(crate) fn model(&self) -> Option<&str> {
         match self {
             Self::Request(request) => request.model(),
+            #[cfg(feature = "pydantic-ai")]
             Self::History(session, _) => session.model.as_deref(),
         }
     }
 
+    /// The body to send.
+    pub(crate) fn body(&self, shown: &[Shown<'_>]) -> Result<String, CompactError> {
+        match self {
+            Self::Request(request) => Ok(request.folded(shown)?.body),
+            #[cfg(feature = "pydantic-ai")]
+            Self::History(..) => Err(CompactError::text("a history is no body of a request")),
+        }
+    }
+
     /// The messages to send, one by one.
-    pub(crate) fn items(&self, shown: &[Shown<'_>]) -> Result<Vec<Item>, Unusable> {
+    pub(crate) fn items(&self, shown: &[Shown<'_>]) -> Result<Vec<Item>, CompactError> {
         match self {
             Self::Request(request) => Ok(request.folded_list(shown)?.items),
+            #[cfg(feature = "pydantic-ai")]
             Self::History(session, _) => {
-                pydantic_ai::items(session, shown, &mut Vec::new()).map_err(Unusable::text)
+                let items = foldback_formats::pydantic_ai::items(session, shown, &mut Vec::new());
+                items.map_err(CompactError::text)
             }
         }
     }
+}
+
+fn each(list: &Value) -> &[Value] {
+    list.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// Whether there is something in the messages or the tools that only Anthropic's protocol has.
+fn uses_blocks_of_anthropic(root: &Value) -> bool {
+    let kinds = ["tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document"];
+    let is_block = |block: &Value| block["type"].as_str().is_some_and(|kind| kinds.contains(&kind));
+    each(&root["tools"]).iter().any(|tool| tool.get("input_schema").is_some())
+        || each(&root["messages"])
+            .iter()
+            .any(|message| each(&message["content"]).iter().any(is_block))
 }
