@@ -164,7 +164,7 @@ pub(crate) fn tiny() -> Comparison {
         inputs: "0123456701234567".to_owned(),
     };
     comparison.cautions = vec!["only <2> sessions".to_owned()];
-    let check = Agreement { pairs: 100, within: 97, late: 2, ..Agreement::default() };
+    let check = Agreement { pairs: 100, within: 97, late: 2 };
     comparison.cache_check = vec![("cached".to_owned(), check)];
     comparison.contrasts = vec![Contrast {
         first: clearing.preset.clone(),
