@@ -40,7 +40,7 @@ pub(crate) fn plan(
     let setup = strategies::setup(registry, &model(&experiment, &args.model))?;
     let contenders = able(contenders, &listed, names, &setup)?;
     let answers = Answers::open(summaries, &contenders, choice.as_ref(), &setup)?;
-    let presets = strategies::with_answers(contenders, answers.as_ref());
+    let presets = crate::asking::with_answers(contenders, answers.as_ref());
     Ok(Planned { experiment, listed, presets, setup, answers })
 }
 

@@ -1,10 +1,13 @@
 //! The errors of the command.
 
+use crate::folder;
+use crate::notes::is_verbose;
 use foldback::{ConfigErrors, RegistryError};
 use foldback_core::provider::ProviderError;
 use foldback_formats::{ReadError, WriteError};
 use foldback_replay::CompareError;
 use foldback_replay::corpus::Skipped;
+use foldback_report::inspect::not_used;
 use foldback_report::plain;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -16,7 +19,7 @@ pub(crate) enum Error {
     Read { path: String, error: ReadError },
     #[error("{}: {error}", plain::line(&.path.display().to_string()))]
     File { path: PathBuf, error: std::io::Error },
-    #[error("no session to compare:\n{}", crate::input::reasons(.0))]
+    #[error("no session to compare:\n{}", reasons(.0))]
     NothingImported(Vec<Skipped>),
     #[error("{0}")]
     Compare(CompareError),
@@ -88,4 +91,17 @@ impl From<CompareError> for Error {
             other => Self::Compare(other),
         }
     }
+}
+
+/// Why nothing could be imported, one line per file.
+pub(crate) fn reasons(skipped: &[Skipped]) -> String {
+    if skipped.is_empty() {
+        let endings = folder::ENDINGS.join(", .");
+        return format!(
+            "  no file ends in .{endings}; name session files or folders, or use --discover"
+        );
+    }
+    let lines = not_used(skipped, is_verbose());
+    let lines: Vec<String> = lines.iter().map(|line| format!("  {}", plain::line(line))).collect();
+    lines.join("\n")
 }

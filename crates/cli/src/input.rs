@@ -7,11 +7,8 @@ use foldback_formats::Session;
 use foldback_formats::limit;
 use foldback_formats::session::Warning;
 use foldback_replay::copies;
-use foldback_replay::corpus::Skipped;
 use foldback_replay::scores::Reader;
 use foldback_replay::{Corpus, Source};
-use foldback_report::inspect::not_used;
-use foldback_report::plain;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -225,19 +222,6 @@ fn nothing_discovered() -> Error {
         false => looked.join("\n"),
     };
     Error::Usage(format!("no session found:\n{places}\nname session files or folders instead"))
-}
-
-/// Why nothing could be imported, one line per file.
-pub(crate) fn reasons(skipped: &[Skipped]) -> String {
-    if skipped.is_empty() {
-        let endings = folder::ENDINGS.join(", .");
-        return format!(
-            "  no file ends in .{endings}; name session files or folders, or use --discover"
-        );
-    }
-    let lines = not_used(skipped, output::is_verbose());
-    let lines: Vec<String> = lines.iter().map(|line| format!("  {}", plain::line(line))).collect();
-    lines.join("\n")
 }
 
 /// Where Claude Code and Codex keep a user's sessions.

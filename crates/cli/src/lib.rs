@@ -19,6 +19,7 @@ mod folder;
 mod groups;
 mod input;
 mod next;
+mod notes;
 #[cfg_attr(not(feature = "object-store"), path = "without_objects.rs")]
 mod objects;
 mod output;

@@ -1,7 +1,7 @@
 //! The next command to suggest after a comparison.
 
 use crate::args::{Compare, ModelArgs, SummaryArgs};
-use crate::output::quoted;
+use crate::args::quoted;
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use std::path::Path;

@@ -2,13 +2,14 @@
 
 use crate::args::{Color, OutputArgs};
 use crate::error::Error;
+use crate::notes;
+pub(crate) use crate::notes::{detail, is_verbose, note};
 use anstream::ColorChoice;
 use foldback_core::validity::Violation;
 use foldback_report::{Width, plain};
 use std::collections::BTreeMap;
 use std::io::{BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 /// Prints a report to standard output. Quoted text can't control the terminal.
 pub(crate) fn print(text: &str) -> Result<(), Error> {
@@ -16,60 +17,19 @@ pub(crate) fn print(text: &str) -> Result<(), Error> {
     out.write_all(plain::text(text).as_bytes()).and_then(|()| out.flush()).map_err(Error::Output)
 }
 
-/// How much is printed on standard error.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Verbosity {
-    Errors,
-    Notes,
-    Everything,
-}
-
-static VERBOSITY: OnceLock<Verbosity> = OnceLock::new();
-
 /// Applies the user's output options.
 pub(crate) fn set_up(args: OutputArgs) {
     if let Some(threads) = args.jobs {
         // It fails only where the threads are there already, and nothing has run yet.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     }
-    let verbosity = match (args.quiet, args.verbose) {
-        (true, _) => Verbosity::Errors,
-        (false, false) => Verbosity::Notes,
-        (false, true) => Verbosity::Everything,
-    };
-    VERBOSITY.get_or_init(|| verbosity);
+    notes::set(args.quiet, args.verbose);
     match args.color {
         Color::Auto => ColorChoice::Auto,
         Color::Always => ColorChoice::Always,
         Color::Never => ColorChoice::Never,
     }
     .write_global();
-}
-
-fn shows(what: Verbosity) -> bool {
-    *VERBOSITY.get().unwrap_or(&Verbosity::Notes) >= what
-}
-
-/// Whether `-v` was given.
-pub(crate) fn is_verbose() -> bool {
-    shows(Verbosity::Everything)
-}
-
-/// Prints details of the run if `--verbose` is set.
-pub(crate) fn detail(text: impl std::fmt::Display) {
-    if shows(Verbosity::Everything) {
-        note(text);
-    }
-}
-
-/// Prints a note on standard error. A closed or full standard error is ignored: the
-/// results are what matters.
-pub(crate) fn note(text: impl std::fmt::Display) {
-    if !shows(Verbosity::Notes) {
-        return;
-    }
-    let text = text.to_string();
-    let _ = writeln!(anstream::stderr().lock(), "{}", plain::text(&text));
 }
 
 /// The provider rules that an output in the format `id` breaks, a line each.
@@ -261,12 +221,3 @@ pub(crate) fn width() -> Width {
 
 /// The smallest width that is respected. A narrower table has no room for a name and a number.
 const NARROWEST: u16 = 40;
-
-/// A word as a shell takes it.
-pub(crate) fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@+,%".contains(c);
-    match text.chars().all(plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
-}

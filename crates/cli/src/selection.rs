@@ -3,18 +3,7 @@
 use crate::args::CorpusArgs;
 use foldback_formats::Session;
 use foldback_replay::Source;
-use jiff::civil::Date;
-use jiff::tz::TimeZone;
 use rayon::prelude::*;
-
-/// The start of a day in milliseconds since the Unix epoch.
-pub(crate) fn day(text: &str) -> Result<i64, String> {
-    let start = text.parse::<Date>().and_then(|day| day.to_zoned(TimeZone::UTC));
-    match start {
-        Ok(start) => Ok(start.timestamp().as_millisecond()),
-        Err(_) => Err("takes a day, such as 2026-01-31".to_owned()),
-    }
-}
 
 /// The sources without the excluded ones. Files are read only if their content decides.
 pub(crate) fn of(sources: Vec<Source>, args: &CorpusArgs) -> Vec<Source> {

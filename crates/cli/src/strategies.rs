@@ -1,7 +1,6 @@
 //! Compiles the strategies that the user named.
 
 use crate::args::ModelArgs;
-use crate::asking::Answers;
 use crate::error::Error;
 use crate::groups::Listed;
 use crate::summaries::{Choice, refuse_models};
@@ -135,17 +134,6 @@ pub(crate) fn presets(
         (!contender.preset.is_baseline(), strategy.kind == Kind::Control)
     });
     Ok(contenders)
-}
-
-/// The presets, each with its model, if it asks one.
-pub(crate) fn with_answers(contenders: Vec<Contender>, answers: Option<&Answers>) -> Vec<Preset> {
-    let with = |(at, contender): (usize, Contender)| match answers {
-        Some(answers) if !contender.asked.is_empty() => {
-            contender.preset.with_completions(answers.model(at))
-        }
-        _ => contender.preset,
-    };
-    contenders.into_iter().enumerate().map(with).collect()
 }
 
 /// The controls that are derived from each recording. They are in every comparison and have no strategy file.

@@ -4,16 +4,42 @@
 //! ran, reasoning that only its own model can read. What the target refuses is put where it takes it, or left out and
 //! said. What no move repairs (a call that was never answered) stays, and the rules that it breaks are told.
 
+use crate::format::Writer;
 use crate::ids::Ids;
 use crate::prelude::*;
+use crate::write::Outcome;
 use foldback_core::validity::Dialect;
 use foldback_providers::wire::anthropic::server_call;
 use std::borrow::Borrow;
 use std::sync::Arc;
 
+impl Format {
+    /// Writes a session as a strategy left it; `None` where the format is only read. For a session of
+    /// the same format, records that nothing touched are copied byte for byte. One of another format is brought into
+    /// the shape that the provider takes.
+    pub fn write(&self, view: &View<'_>) -> Option<Result<Outcome, WriteError>> {
+        let Writer { patch, generate } = self.writer?;
+        let own = view.session.format == self.id && !view.session.source.records.is_empty();
+        let mut losses = Vec::new();
+        let (text, breaks) = match self.provider.filter(|_| !own) {
+            Some(provider) => {
+                let sent = fitted(view, provider, &mut losses);
+                let sent: Vec<_> = sent.iter().map(Shown::plain).collect();
+                let view = View { sent, ..view.clone() };
+                (generate(&view, &mut losses), self.breaks(view.sent.iter().cloned()))
+            }
+            None => {
+                let make = if own { patch } else { generate };
+                (make(view, &mut losses), self.breaks(view.sent.iter().cloned()))
+            }
+        };
+        Some(text.map(|text| Outcome { text, losses, breaks }))
+    }
+}
+
 /// What a view sends, as `dialect` takes it. What is left out or moved goes to `losses`, one line each.
 /// A message that needs no change stays the session's own, with the bytes that it was read from.
-pub(crate) fn fitted(
+fn fitted(
     view: &View<'_>,
     dialect: Dialect,
     losses: &mut Vec<String>,

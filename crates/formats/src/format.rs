@@ -1,6 +1,5 @@
 //! What a format is: how it is recognized, read and written.
 
-use crate::fit::fitted;
 use crate::write::{Outcome, View};
 use crate::{ReadError, Session, WriteError};
 use foldback_core::validity::{Dialect, Violation, rule, validate};
@@ -89,28 +88,6 @@ impl Format {
         let mut breaks = validate(sent, self.provider.unwrap_or(Dialect::OpenAiChat));
         breaks.retain(|broken| self.request || broken.rule != rule::EMPTY_TEXT);
         breaks
-    }
-
-    /// Writes a session as a strategy left it; `None` where the format is only read. For a session of
-    /// the same format, records that nothing touched are copied byte for byte. One of another format is brought into
-    /// the shape that the provider takes.
-    pub fn write(&self, view: &View<'_>) -> Option<Result<Outcome, WriteError>> {
-        let Writer { patch, generate } = self.writer?;
-        let own = view.session.format == self.id && !view.session.source.records.is_empty();
-        let mut losses = Vec::new();
-        let (text, breaks) = match self.provider.filter(|_| !own) {
-            Some(provider) => {
-                let sent = fitted(view, provider, &mut losses);
-                let sent: Vec<_> = sent.iter().map(Shown::plain).collect();
-                let view = View { sent, ..view.clone() };
-                (generate(&view, &mut losses), self.breaks(view.sent.iter().cloned()))
-            }
-            None => {
-                let make = if own { patch } else { generate };
-                (make(view, &mut losses), self.breaks(view.sent.iter().cloned()))
-            }
-        };
-        Some(text.map(|text| Outcome { text, losses, breaks }))
     }
 }
 

@@ -1,16 +1,12 @@
 //! The section `[summarizer] use = "llm"`: which model, what it may cost, how large its requests may be.
 
-use crate::prompt::Prompts;
-use crate::summarizer::LlmSummarizer;
 use foldback_core::provider::Endpoint;
-use foldback_core::registry::{Invalid, StageConfig};
-use foldback_core::stage::Summarizer;
+use foldback_core::registry::Invalid;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 use std::time::Duration;
 
-/// Configuration of [`LlmSummarizer`].
+/// Configuration of [`LlmSummarizer`](crate::LlmSummarizer).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LlmConfig {
@@ -169,7 +165,7 @@ impl LlmConfig {
         }
     }
 
-    fn check(&self) -> Result<(), Invalid> {
+    pub(crate) fn check(&self) -> Result<(), Invalid> {
         let invalid = |path: &str, message: &str| Err(Invalid::new(path, message));
         if self.model.trim().is_empty() {
             return invalid("model", "name the model that writes the summaries");
@@ -230,24 +226,5 @@ impl LlmConfig {
             return invalid("budget_usd", "must be 0 or more");
         }
         Ok(())
-    }
-}
-
-impl StageConfig<dyn Summarizer> for LlmConfig {
-    fn build(self) -> Result<Arc<dyn Summarizer>, Invalid> {
-        Ok(Arc::new(LlmSummarizer::new(self)?))
-    }
-}
-
-impl LlmSummarizer {
-    /// The summarizer with these settings.
-    ///
-    /// # Errors
-    ///
-    /// The value that can't be used, and what would be valid.
-    pub fn new(config: LlmConfig) -> Result<Self, Invalid> {
-        config.check()?;
-        let endpoint = config.endpoint()?;
-        Ok(Self::with_prompts(config, endpoint, Prompts::embedded()?))
     }
 }

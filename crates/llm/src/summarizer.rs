@@ -10,9 +10,11 @@ use crate::retry::Retries;
 use crate::scrub;
 use async_trait::async_trait;
 use foldback_core::provider::{Asks, Endpoint};
+use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::services::Services;
 use foldback_core::stage::{DRY_RUN, Summarizer, Summary, SummaryError, SummaryRequest};
 use foldback_stages::extractive::Extractive;
+use std::sync::Arc;
 use tracing::Instrument;
 
 /// Asks a model for summaries.
@@ -144,5 +146,24 @@ impl Summarizer for LlmSummarizer {
             foldback.summary.messages = request.messages.len(),
         );
         self.written(request, services).instrument(span).await
+    }
+}
+
+impl StageConfig<dyn Summarizer> for LlmConfig {
+    fn build(self) -> Result<Arc<dyn Summarizer>, Invalid> {
+        Ok(Arc::new(LlmSummarizer::new(self)?))
+    }
+}
+
+impl LlmSummarizer {
+    /// The summarizer with these settings.
+    ///
+    /// # Errors
+    ///
+    /// The value that can't be used, and what would be valid.
+    pub fn new(config: LlmConfig) -> Result<Self, Invalid> {
+        config.check()?;
+        let endpoint = config.endpoint()?;
+        Ok(Self::with_prompts(config, endpoint, Prompts::embedded()?))
     }
 }

@@ -4,7 +4,7 @@
 //! The opening of each file tells which may be related; only those are read. What is a copy stays in the log as what was
 //! said before, and is no call.
 
-use crate::corpus::{Content, Source};
+use crate::corpus::{Content, Copied, Source};
 use foldback_core::Message;
 use foldback_formats::{Lineage, Session, lineage};
 use rayon::prelude::*;
@@ -16,9 +16,6 @@ use std::sync::Arc;
 
 /// Bytes of a file that are looked at to find out what it is related to. A header may hold a whole system prompt.
 const OPENING: u64 = 256 * 1024;
-
-/// Answers of a file that are copies: session of the file, and messages of it.
-pub type Copied = BTreeMap<usize, Vec<usize>>;
 
 /// Tells files apart that hold the same calls: those of the first of them count.
 pub fn told_apart(sources: Vec<Source>) -> Vec<Source> {
@@ -145,19 +142,6 @@ fn fingerprint(answer: &Message, session: &Session) -> String {
         text.push_str(&format!("\n{}\t{id}\t{}", part.kind_name(), part.shown()));
     }
     blake3::hash(text.as_bytes()).to_string()
-}
-
-/// Takes the calls out that are counted elsewhere.
-pub(crate) fn taken_out(sessions: &mut [Session], copied: &Copied) {
-    for (number, messages) in copied {
-        let Some(session) = sessions.get_mut(*number) else { continue };
-        for at in messages {
-            if let Some(message) = session.messages.get_mut(*at).filter(|m| m.is_answer()) {
-                Arc::make_mut(message).answer = None;
-                session.copied += 1;
-            }
-        }
-    }
 }
 
 /// How many calls of a file are copies, where any is.

@@ -3,14 +3,16 @@
 //! A corpus holds names, not sessions. A session is read when its turn comes and dropped when every
 //! preset has replayed it, so memory is bounded by the largest files in flight.
 
-use crate::compare::CompareError;
-use crate::copies::{self, Copied};
 use foldback_formats::Session;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// Answers of a file that are copies: session of the file, and messages of it.
+pub type Copied = BTreeMap<usize, Vec<usize>>;
+
 
 /// One place that sessions come from.
 #[derive(Debug)]
@@ -74,21 +76,6 @@ pub enum Failure {
     Unreached(String),
     /// What was found out can't be kept.
     Store(String),
-}
-
-impl Failure {
-    /// Why the source of this name is skipped.
-    ///
-    /// # Errors
-    ///
-    /// The run can't go on without it.
-    pub fn skips(self, path: impl FnOnce() -> String) -> Result<String, CompareError> {
-        match self {
-            Self::Source(reason) => Ok(reason),
-            Self::Unreached(error) => Err(CompareError::Unreached { path: path(), error }),
-            Self::Store(error) => Err(CompareError::Store { path: path(), error }),
-        }
-    }
 }
 
 impl From<String> for Failure {
@@ -191,7 +178,7 @@ impl Source {
         };
         sessions.retain(|session| session.log().next().is_some());
         if let Self::Copying { copied, .. } = self {
-            copies::taken_out(&mut sessions, copied);
+            taken_out(&mut sessions, copied);
         }
         Ok(Content { hash, sessions })
     }
@@ -226,6 +213,19 @@ impl Corpus {
                 .into_iter()
                 .map(|session| Source::Memory { name: session.id.clone(), sessions: vec![session] })
                 .collect(),
+        }
+    }
+}
+
+/// Takes the calls out that are counted elsewhere.
+fn taken_out(sessions: &mut [Session], copied: &Copied) {
+    for (number, messages) in copied {
+        let Some(session) = sessions.get_mut(*number) else { continue };
+        for at in messages {
+            if let Some(message) = session.messages.get_mut(*at).filter(|m| m.is_answer()) {
+                Arc::make_mut(message).answer = None;
+                session.copied += 1;
+            }
         }
     }
 }

@@ -1,10 +1,9 @@
 //! The setup that all strategies of a run share: limits, model, prices, the estimator that reports.
 
 use crate::controls::{Foresight, Hindsight, Seer, control};
-use crate::cost::{Regime, RegimeTable};
+use crate::cost::{NamedTerms, OWN, Regime, RegimeTable, named};
 use crate::drive::ReplayOptions;
 use crate::index::Index;
-use crate::study::{NamedTerms, OWN, named};
 use crate::walk::{Detail, Track, Walk};
 use foldback_core::Limits;
 use foldback_core::provider::Model as Completions;

@@ -1,6 +1,6 @@
 //! The measurements: one row per call, and the totals of a session.
 
-use crate::availability::Retention;
+use crate::retention::Retention;
 use foldback_core::conversation::StageRole;
 use foldback_core::counters::Counters;
 use foldback_core::moment::Moment;

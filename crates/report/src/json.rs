@@ -1,6 +1,5 @@
 //! A comparison as one JSON document, with stable keys.
 
-use crate::schema;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{
     Base, Contrast, CorpusSummary, Idle, PresetLine, Provenance, Reporting,
@@ -11,6 +10,10 @@ use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+/// Version of the document of a comparison. It moves when a key goes or changes its meaning; further keys may come
+/// without.
+const COMPARISON: &str = "foldback/comparison/1";
+
 /// What every preset would have sent over a corpus of recorded sessions, what it would have cost and
 /// what it would have forgotten.
 ///
@@ -20,7 +23,7 @@ use std::io::{self, Write};
 #[schemars(rename = "Comparison")]
 pub(crate) struct Document<'a> {
     /// Version of this document. Keys may be added without a new one.
-    #[schemars(extend("const" = schema::COMPARISON))]
+    #[schemars(extend("const" = COMPARISON))]
     schema: &'static str,
     /// The inputs and the program behind it.
     provenance: &'a Provenance,
@@ -87,7 +90,7 @@ pub fn comparison(comparison: &Comparison) -> serde_json::Result<String> {
 
 fn whole(comparison: &Comparison) -> Document<'_> {
     Document {
-        schema: schema::COMPARISON,
+        schema: COMPARISON,
         provenance: &comparison.provenance,
         corpus: &comparison.corpus,
         reporting: &comparison.reporting,

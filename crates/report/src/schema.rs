@@ -7,13 +7,6 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
-/// Version of the document of a comparison. It moves when a key goes or changes its meaning; further
-/// keys may come without.
-pub const COMPARISON: &str = "foldback/comparison/1";
-
-/// Version of a row, by the same rule.
-pub const ROW: &str = "foldback/row/1";
-
 /// Schema of the document that `compare --json` writes.
 pub fn comparison() -> serde_json::Result<String> {
     printed::<Document<'static>>()

@@ -1,6 +1,6 @@
 //! What is tested: a strategy, however it comes.
 
-use crate::law::Law;
+use crate::law::list::Law;
 use crate::session::Session;
 use crate::talk;
 use foldback_core::Limits;

@@ -2,7 +2,7 @@
 
 use crate::count::pretty;
 use crate::preview::{first_units, last_units, lines};
-use crate::standing::Standing;
+use crate::standing::{Standing, TAG};
 use foldback_core::log::ToolResult;
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
@@ -13,9 +13,6 @@ use foldback_core::view::{EditKind, PartPos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// What a masked result is known by.
-pub(crate) const TAG: &str = "<tool_output_masked";
 
 /// Units of each end of a result that are shown. The original shows one of up to 500 whole, which is never shorter.
 const END: usize = 250;

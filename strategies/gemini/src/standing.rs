@@ -1,11 +1,13 @@
 //! Which tool results may still be masked, kept from request to request, so that a request looks at no more than the budgets hold.
 
-use crate::mask::TAG;
 use crate::starts::last_answer;
 use foldback_core::meter::MeteredResult;
 use foldback_core::stage::StageContext;
 use foldback_core::view::Pos;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// What a masked result is known by.
+pub(crate) const TAG: &str = "<tool_output_masked";
 
 /// The results of a history, by their number.
 #[derive(Debug, Default)]

@@ -1,7 +1,6 @@
 //! The command line as outputs quote it: only the part that results depend on. Two runs that differ in where they write
 //! quote equal lines.
 
-use crate::output::quoted;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
 
@@ -50,4 +49,13 @@ pub(super) fn of(described: &Command, matches: &ArgMatches) -> String {
         }
     }
     words.join(" ")
+}
+
+/// A word as a shell takes it.
+pub(crate) fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@+,%".contains(c);
+    match text.chars().all(plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
 }

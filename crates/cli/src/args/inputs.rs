@@ -1,10 +1,18 @@
 //! Arguments that many commands share: sessions, a model, where results and outputs go, and numbers.
 
-use crate::selection;
 use clap::Args as ClapArgs;
 use foldback_core::Limits;
 use foldback_replay::number;
 use std::path::{Path, PathBuf};
+
+/// The start of a day in milliseconds since the Unix epoch.
+fn day(text: &str) -> Result<i64, String> {
+    let start = text.parse::<jiff::civil::Date>().and_then(|day| day.to_zoned(jiff::tz::TimeZone::UTC));
+    match start {
+        Ok(start) => Ok(start.timestamp().as_millisecond()),
+        Err(_) => Err("takes a day, such as 2026-01-31".to_owned()),
+    }
+}
 
 /// A session file.
 #[derive(Clone, Debug, ClapArgs)]
@@ -46,7 +54,7 @@ pub(crate) struct CorpusArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) project: Option<String>,
     /// Only sessions with a model call on this day (UTC) or later; those without times are left out.
-    #[arg(long, value_name = "YYYY-MM-DD", value_parser = selection::day)]
+    #[arg(long, value_name = "YYYY-MM-DD", value_parser = day)]
     pub(crate) since: Option<i64>,
     /// Treat warnings of the importers as errors.
     #[arg(long)]

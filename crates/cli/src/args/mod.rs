@@ -7,6 +7,7 @@ mod search;
 mod serve;
 mod summaries;
 
+pub(crate) use command_line::quoted;
 pub(crate) use inputs::{CorpusArgs, EstimatorArgs, ModelArgs, OutArgs, SessionArgs, StoreArgs};
 pub(crate) use mcp::Mcp;
 pub(crate) use search::{Recommend, SearchArgs, Tune};

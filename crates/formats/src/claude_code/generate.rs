@@ -1,8 +1,19 @@
 //! Newly written lines: for sessions of other formats, and for what a strategy added.
 
-use super::write::Ids;
+use crate::jsonl::uuid;
 use crate::prelude::*;
 use foldback_providers::wire::anthropic::{block, is_server_block};
+
+/// Ids of new lines: deterministic, and unique in a file.
+pub(super) struct Ids<'a> {
+    pub(super) session: &'a str,
+}
+
+impl Ids<'_> {
+    pub(super) fn of(&self, message: &str) -> String {
+        uuid(&format!("claude-code/{}/{message}", self.session))
+    }
+}
 
 /// What every line says about its session.
 pub(super) struct Envelope<'a> {

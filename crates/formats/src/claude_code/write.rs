@@ -1,9 +1,8 @@
 //! A session as Claude Code would find it: the recorder's own lines where nothing changed.
 
-use super::generate::{self, Envelope, Spot};
+use super::generate::{self, Envelope, Ids, Spot};
 use super::line::{self, Line};
 use super::thread;
-use crate::jsonl::uuid;
 use crate::overlay::{Overlay, Rules, Step, overlay};
 use crate::prelude::*;
 use crate::raw::{Item, rebuild};
@@ -16,17 +15,6 @@ fn element(pointer: &str) -> Option<&str> {
     let index = pointer.strip_prefix(super::block::CONTENT)?.strip_prefix('/')?;
     let rest = index.find('/').map_or(0, |at| index.len() - at);
     Some(&pointer[..pointer.len() - rest])
-}
-
-/// Ids of new lines: deterministic, and unique in a file.
-pub(super) struct Ids<'a> {
-    session: &'a str,
-}
-
-impl Ids<'_> {
-    pub(super) fn of(&self, message: &str) -> String {
-        uuid(&format!("claude-code/{}/{message}", self.session))
-    }
 }
 
 fn envelope<'a>(view: &View<'a>) -> (Ids<'a>, Envelope<'a>) {

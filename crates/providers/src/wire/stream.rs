@@ -156,25 +156,3 @@ impl Stream {
         Ok(())
     }
 }
-
-/// The value at a JSON pointer, removed; null if it is missing.
-pub(crate) fn take(value: &mut Value, pointer: &str) -> Value {
-    value.pointer_mut(pointer).map(Value::take).unwrap_or_default()
-}
-
-/// The member `key` of an object, added if it is missing. `None` for anything but an object.
-pub(crate) fn member<'a>(value: &'a mut Value, key: &str) -> Option<&'a mut Value> {
-    Some(value.as_object_mut()?.entry(key).or_insert(Value::Null))
-}
-
-/// Appends the text at `key` of `piece` to the text at `key` of `whole`.
-pub(crate) fn append(whole: &mut Value, piece: &Value, key: &str) {
-    let Some(more) = piece.get(key).and_then(Value::as_str) else {
-        return;
-    };
-    match member(whole, key) {
-        Some(Value::String(text)) => text.push_str(more),
-        Some(place) => *place = more.into(),
-        None => {}
-    }
-}

@@ -2,7 +2,7 @@
 //! which files were read, created and changed. Ground truth comes from the log alone, without a model.
 
 use crate::index::Action;
-use crate::share::Share;
+use crate::retention::Share;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 

@@ -25,12 +25,11 @@ mod rows;
 pub(crate) mod tests;
 
 pub use keep::{Files, MustKeep};
-pub(crate) use rows::steps;
-pub use rows::{DISTANCES, FAR, Presence, RereadRow, Retention};
+pub use rows::RereadRow;
 
 use crate::drive::{Probe, Request};
 use crate::index::{Index, LogPart, NeedleId, Tracker};
-use crate::share::Share;
+use crate::retention::{FAR, Presence, Retention, Share};
 use foldback_core::stage::Estimator;
 use keep::Trail;
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,7 +2,10 @@
 //! in which order, what stands out about each, and what it costs in dollars per session.
 
 use super::dollars::Dollars;
-use super::{Comparison, FIGURES, PresetLine, SessionLine};
+use super::comparison::Comparison;
+use super::figures::FIGURES;
+use super::line::PresetLine;
+use super::sessions::SessionLine;
 use foldback_core::strategy::Kind;
 
 /// A preset that keeps less than this share of what later calls needed forgets much.

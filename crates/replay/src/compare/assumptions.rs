@@ -1,9 +1,12 @@
 //! The assumptions behind the numbers of a comparison, and the reasons to doubt it.
 
 use super::contrast::LEAST_CLUSTERS;
-use super::{
-    Corpus, CorpusSummary, Known, Preset, PresetLine, Reporting, Score, Setup, prices, windows,
-};
+use super::line::PresetLine;
+use super::sessions::CorpusSummary;
+use super::table::Reporting;
+use super::{prices, windows};
+use crate::corpus::Corpus;
+use crate::setup::{Preset, Setup};
 use crate::copies;
 use crate::number::grouped;
 use crate::recorder::{Policy, RecorderPolicy, by_totals};

@@ -1,9 +1,10 @@
 //! Pairs of strategies: how far apart they are, how sure that is, and which of two is cheaper.
 
 use super::table::{Primary, Table};
-use super::{Comparison, Preset, PresetLine};
+use super::line::PresetLine;
+use crate::setup::Preset;
 use crate::cost::{self, Bounds, Verdict};
-use crate::share::Share;
+use crate::retention::Share;
 use crate::stats::{self, Estimate, Pair, Tails};
 use foldback_core::strategy::Kind;
 use rayon::prelude::*;
@@ -127,34 +128,6 @@ impl Contrast {
             Primary::Cost => least.exp_m1(),
             Primary::FrrObsFar => least,
         })
-    }
-}
-
-/// How many pairs of strategies a metric separates, and how small a difference could have been.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ToldApart {
-    /// Pairs.
-    pub pairs: usize,
-    /// Those that it does not separate.
-    pub ties: usize,
-    /// Ties that all draws and the interval separate, and that the p-value can't: its least value is too large for
-    /// so many pairs.
-    pub unresolved: usize,
-    /// The least and the largest of the differences that [`Contrast::detectable`] gives.
-    pub detectable: Option<(f64, f64)>,
-}
-
-impl Comparison {
-    /// How many pairs of strategies a metric separates.
-    pub fn told_apart(&self, metric: Primary) -> ToldApart {
-        let pairs = &self.contrasts;
-        let least = || pairs.iter().filter_map(|pair| pair.detectable(metric));
-        ToldApart {
-            pairs: pairs.len(),
-            ties: pairs.iter().filter(|pair| pair.by(metric).tie).count(),
-            unresolved: pairs.iter().filter(|pair| pair.is_unresolved(metric)).count(),
-            detectable: least().min_by(f64::total_cmp).zip(least().max_by(f64::total_cmp)),
-        }
     }
 }
 
@@ -398,7 +371,7 @@ fn beats(table: &Table<'_>, contrasts: &[Contrast], a: &str, b: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::availability::Retention;
+    use crate::retention::Retention;
     use crate::compare::{Gate, Outcome, Reporting, Score};
     use crate::stats::Bootstrap;
     use crate::study::{Bill, Billed, Pauses};

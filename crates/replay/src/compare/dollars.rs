@@ -1,7 +1,8 @@
 //! The bills of a preset over all sessions, and whether its compactions paid for themselves.
 
 use super::table::Table;
-use crate::study::{OWN, Pauses};
+use crate::cost::OWN;
+use crate::study::Pauses;
 use schemars::JsonSchema;
 use serde::Serialize;
 

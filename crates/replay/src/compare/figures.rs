@@ -4,17 +4,16 @@
 //! A session is the unit: calls of one session depend on each other, so sessions are drawn again, not
 //! calls. Intervals are percentile intervals of a seeded cluster bootstrap with 10,000 draws.
 
-use super::Score;
 use super::dollars::Dollars;
-use super::line::ratio;
 use super::saving::Paid;
 use super::table::Table;
-use crate::availability::{MustKeep, Retention};
+use crate::availability::MustKeep;
+use crate::retention::Retention;
 use crate::controls::nfr;
-use crate::number::total;
-use crate::share::Share;
+use crate::number::{ratio, total};
+use crate::retention::Share;
 use crate::stats::{self, Bootstrap, Estimate, Pair};
-use crate::study::{Ledger, Summaries};
+use crate::study::{Ledger, Score, Summaries};
 use foldback_core::strategy::Kind;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
@@ -193,6 +192,40 @@ pub(super) const NO_BILL: &str = "no session could be billed under the regime";
 const NOTHING_TO_KEEP: &str = "there is nothing of the kind in any session";
 const NOTHING_CHANGED: &str = "the preset changed nothing, or nothing was needed";
 const REFERENCE: &str = "controls are the reference for others";
+
+/// The difference between the judges from which a preset is good by one only.
+/// Whole results that go or stay affect both judges alike; on recorded sessions the shipped presets are up
+/// to 13 points apart.
+pub const LEAST_GAP: f64 = 0.2;
+
+/// A judge of what is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Judge {
+    /// Forward references: `frr_obs_far`.
+    References,
+    /// Verbatim reuse: `verbatim_far`.
+    Verbatim,
+}
+
+impl Metrics {
+    /// What each judge says is kept, if both have a value.
+    pub(super) fn judged(&self) -> Option<(f64, f64)> {
+        Some((self.frr_obs_far.value?, self.verbatim_far.value?))
+    }
+
+    /// The only judge by which it is good: the one that says it keeps at least [`LEAST_GAP`] more than the other
+    /// does.
+    pub(super) fn good_by(&self) -> Option<Judge> {
+        let (references, verbatim) = self.judged()?;
+        let gap = references - verbatim;
+        match gap {
+            _ if gap >= LEAST_GAP => Some(Judge::References),
+            _ if gap <= -LEAST_GAP => Some(Judge::Verbatim),
+            _ => None,
+        }
+    }
+}
 
 /// What the figures of one preset are made of.
 pub(super) struct Of<'t, 'a> {

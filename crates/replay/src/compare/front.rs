@@ -1,7 +1,8 @@
 //! The order of presets: the front of cost against retention, which holds what nothing else beats on both, and
 //! the order in which they are shown.
 
-use super::{Comparison, PresetLine};
+use super::comparison::Comparison;
+use super::line::PresetLine;
 use foldback_core::strategy::Kind;
 use serde::Serialize;
 

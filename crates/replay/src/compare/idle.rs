@@ -1,7 +1,7 @@
 //! Sessions in which a preset did nothing. They are read off the scores: one of each session and preset would
 //! weigh more than anything else that a comparison keeps.
 
-use super::Comparison;
+use super::comparison::Comparison;
 use crate::idle::NO_STAGE;
 use foldback_core::strategy::Kind;
 use schemars::JsonSchema;

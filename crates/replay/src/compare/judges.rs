@@ -5,25 +5,10 @@
 //! all references and none of their context. The comparison therefore reports how far the two orders agree, and
 //! which presets are [good by one judge only](PresetLine::good_by_one).
 
-use super::PresetLine;
+use super::line::PresetLine;
 use crate::stats::kendall_tau_b;
 use schemars::JsonSchema;
 use serde::Serialize;
-
-/// The difference between the judges from which a preset is good by one only.
-/// Whole results that go or stay affect both judges alike; on recorded sessions the shipped presets are up
-/// to 13 points apart.
-pub const LEAST_GAP: f64 = 0.2;
-
-/// A judge of what is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Judge {
-    /// Forward references: `frr_obs_far`.
-    References,
-    /// Verbatim reuse: `verbatim_far`.
-    Verbatim,
-}
 
 /// How far the judges agree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
@@ -38,7 +23,7 @@ pub struct Judges {
 impl Judges {
     pub(super) fn of(lines: &[PresetLine]) -> Self {
         let acted = lines.iter().filter(|line| line.triggered > 0);
-        let judged: Vec<(f64, f64)> = acted.filter_map(PresetLine::judged).collect();
+        let judged: Vec<(f64, f64)> = acted.filter_map(|line| line.metrics.judged()).collect();
         Self { tau: kendall_tau_b(&judged), presets: judged.len() }
     }
 
@@ -52,31 +37,12 @@ impl Judges {
     }
 }
 
-impl PresetLine {
-    /// What each judge says is kept, if both have a value.
-    fn judged(&self) -> Option<(f64, f64)> {
-        Some((self.metrics.frr_obs_far.value?, self.metrics.verbatim_far.value?))
-    }
-
-    /// The only judge by which it is good: the one that says it keeps at least [`LEAST_GAP`] more than the other
-    /// does.
-    pub(super) fn good_by(&self) -> Option<Judge> {
-        let (references, verbatim) = self.judged()?;
-        let gap = references - verbatim;
-        match gap {
-            _ if gap >= LEAST_GAP => Some(Judge::References),
-            _ if gap <= -LEAST_GAP => Some(Judge::Verbatim),
-            _ => None,
-        }
-    }
-}
-
 /// The presets that are good by one judge only, in a sentence.
 pub(super) fn caution(lines: &[PresetLine]) -> Option<String> {
     let flagged: Vec<String> = lines
         .iter()
         .filter_map(|line| {
-            let (references, verbatim) = line.judged()?;
+            let (references, verbatim) = line.metrics.judged()?;
             line.good_by_one?;
             let percent = |share: f64| format!("{:.0}", share * 100.0);
             let (kept, reused) = (percent(references), percent(verbatim));

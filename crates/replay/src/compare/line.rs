@@ -1,15 +1,14 @@
 //! One preset over all sessions.
 
-use super::Score;
 use super::dollars::{Dollars, RECORDED_OR_WARM, costs};
-use super::figures::{self, Metrics, Of, Sums};
+use super::figures::{self, Judge, Metrics, Of, Sums};
 use super::gate::Gate;
-use super::judges::Judge;
 use super::saving::Paid;
 use super::table::Table;
-use crate::availability::{self, Retention};
-use crate::share::Share;
-use crate::study::Ledger;
+use crate::retention::{self, Retention};
+use crate::retention::Share;
+use crate::number::ratio;
+use crate::study::{Ledger, Score};
 use crate::totals::SessionMetrics;
 use foldback_core::counters::Counters;
 use foldback_core::strategy::{Kind, Strategy};
@@ -85,7 +84,7 @@ pub struct PresetLine {
     pub ledger: Ledger,
     /// References of calls by the calls since they were last seen, how many were needed and how many kept: up to 1, 2, 3,
     /// 5, 10, 20 and 50, each from above the one before, then `beyond`.
-    #[serde(rename = "by_distance", serialize_with = "availability::steps")]
+    #[serde(rename = "by_distance", serialize_with = "retention::steps")]
     #[schemars(with = "BTreeMap<String, Share>")]
     pub retention: Retention,
 }
@@ -151,11 +150,6 @@ pub(super) fn line(
         retention: sums.retention,
         costs,
     };
-    line.good_by_one = line.good_by();
+    line.good_by_one = line.metrics.good_by();
     line
-}
-
-/// Nothing of nothing is no share.
-pub(super) fn ratio(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| part as f64 / whole as f64)
 }

@@ -1,6 +1,7 @@
 //! The prices of a comparison, in words: whose they are, their date, and how to set others.
 
-use super::{Reporting, Setup};
+use super::table::Reporting;
+use crate::setup::Setup;
 use crate::study::Recording;
 use std::collections::BTreeMap;
 

@@ -3,58 +3,13 @@
 //! A pseudonym is a hash with the content of its session as the key. It is the same in every output and every run
 //! over the same file, and without the file the name can't be found by trying names.
 
-use super::{Comparison, Skipped};
-use crate::corpus::ContentHash;
+use crate::corpus::{ContentHash, Skipped};
 use crate::totals::BrokenRule;
 use crate::walk::Walk;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-impl Comparison {
-    /// Replaces paths, tasks, repositories, tools, identifiers and models that no table lists by pseudonyms,
-    /// and texts by placeholders, in everything that is read from the comparison from now on: its lines and
-    /// sentences, [records](Self::record) and [walks](Self::walk).
-    pub fn redact(&mut self) {
-        self.redacted = true;
-        self.provenance.command = None;
-        // By cluster the least hash of its sessions, so that their order does not matter.
-        let mut clusters: BTreeMap<Arc<str>, ContentHash> = BTreeMap::new();
-        for (session, keys) in self.corpus.sessions.iter().zip(&self.keys) {
-            let (cluster, key) = (Arc::clone(&session.cluster), keys.content());
-            let least = clusters.entry(cluster).or_insert(key);
-            if key.as_bytes() < least.as_bytes() {
-                *least = key;
-            }
-        }
-        for (session, keys) in self.corpus.sessions.iter_mut().zip(&self.keys) {
-            let path: Arc<str> = match keys.number() {
-                0 => named("session", &keys.content()).into(),
-                number => format!("{}-{number}", named("session", &keys.content())).into(),
-            };
-            // Where no task is recorded, the path stands for it.
-            session.cluster = match session.cluster == session.path {
-                true => Arc::clone(&path),
-                false => pseudonym("task", &clusters[&session.cluster], &session.cluster).into(),
-            };
-            session.path = path;
-        }
-        for (number, skipped) in self.corpus.skipped.iter_mut().enumerate() {
-            *skipped = without_names(skipped, number);
-        }
-        // Sentences name models, and neither sessions nor tasks. The longest first: one may stand within another.
-        let models = self.unlisted.iter().enumerate().filter(|(_, model)| !model.is_empty());
-        let mut models: Vec<(usize, &String)> = models.collect();
-        models.sort_by_key(|(_, model)| std::cmp::Reverse(model.len()));
-        for sentence in self.assumptions.iter_mut().chain(&mut self.cautions) {
-            for (number, model) in &models {
-                *sentence = sentence.replace(model.as_str(), &format!("model-{}", number + 1));
-            }
-        }
-    }
-}
-
 /// Why a file was left out, without its name or content.
-fn without_names(skipped: &Skipped, number: usize) -> Skipped {
+pub(super) fn without_names(skipped: &Skipped, number: usize) -> Skipped {
     let reason = match skipped.reason.starts_with("the same bytes as") {
         true => "the same bytes as another file",
         false => "it can't be read as a session",
@@ -63,11 +18,11 @@ fn without_names(skipped: &Skipped, number: usize) -> Skipped {
 }
 
 /// A pseudonym of a text.
-fn pseudonym(kind: &str, key: &ContentHash, text: &str) -> String {
+pub(super) fn pseudonym(kind: &str, key: &ContentHash, text: &str) -> String {
     named(kind, &blake3::keyed_hash(key.as_bytes(), text.as_bytes()))
 }
 
-fn named(kind: &str, hash: &ContentHash) -> String {
+pub(super) fn named(kind: &str, hash: &ContentHash) -> String {
     format!("{kind}-{}", &hash.to_hex()[..8])
 }
 

@@ -5,10 +5,9 @@
 //! the base.
 
 use super::table::Table;
-use super::{Preset, PresetLine, Score};
-use crate::setup::AS_RECORDED;
+use crate::setup::{AS_RECORDED, Preset};
 use crate::stats::Pair;
-use crate::study::Known;
+use crate::study::{Known, Score};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -59,11 +58,11 @@ impl Paid {
     }
 
     /// As a comparison tells it.
-    pub(super) fn base(self, table: &Table<'_>, lines: &[PresetLine]) -> Option<Base> {
+    pub(super) fn base(self, table: &Table<'_>, presets: &[Preset]) -> Option<Base> {
         let bills = self.pairs(table, self.preset).map(|pair| pair.base);
         let (sessions, usd) = bills.fold((0, 0.0), |(count, sum), usd| (count + 1, sum + usd));
         let usd = usd / sessions as f64;
-        Some(Base { preset: lines.get(self.preset)?.preset.clone(), sessions, usd })
+        Some(Base { preset: presets.get(self.preset)?.strategy.label(), sessions, usd })
     }
 }
 

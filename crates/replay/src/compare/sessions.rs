@@ -1,7 +1,8 @@
 //! The sessions of a comparison: what it lists of each, and which files are left out.
 
-use super::{CompareError, Corpus, Failure, Score, Skipped, Source, short};
-use crate::corpus::ContentHash;
+use super::error::CompareError;
+use super::provenance::short;
+use crate::corpus::{ContentHash, Corpus, Failure, Skipped, Source};
 use crate::cost::Agreement;
 use crate::repositories::{self, Place};
 use crate::stats;

@@ -1,9 +1,9 @@
 //! The scores of a comparison as a table: by session and by preset.
 
-use super::{Comparison, Known, Preset, Score};
+use crate::setup::Preset;
 use crate::split::Split;
 use crate::stats::Bootstrap;
-use crate::study::{Bill, Pauses};
+use crate::study::{Bill, Known, Pauses, Score};
 use foldback_core::strategy::Kind;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -115,13 +115,6 @@ impl<'a> Table<'a> {
                 })
             })
             .count()
-    }
-}
-
-impl Comparison {
-    /// What a session cost under a preset, by the prices that are reported; `None` where it has no bill under them.
-    pub fn bill<'a>(&self, score: &'a Score) -> Option<&'a Bill> {
-        bill(score, &self.reporting.regime)
     }
 }
 

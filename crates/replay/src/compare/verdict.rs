@@ -1,7 +1,8 @@
 //! The answer of a comparison in one sentence: the cheapest preset that keeps enough.
 
 use super::contrast::LEAST_CLUSTERS;
-use super::{Comparison, PresetLine};
+use super::comparison::Comparison;
+use super::line::PresetLine;
 use foldback_core::strategy::Kind;
 
 /// Which preset to use.

@@ -1,6 +1,7 @@
 //! The windows that sessions are replayed under: where they come from, and which of them the recordings contradict.
 
-use super::{DEFAULT_LIMITS, Score, Setup};
+use crate::setup::{DEFAULT_LIMITS, Setup};
+use crate::study::Score;
 use crate::number::{count, grouped};
 use crate::study::Recording;
 use std::collections::{BTreeMap, BTreeSet};

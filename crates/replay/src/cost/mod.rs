@@ -13,6 +13,7 @@ mod call;
 mod forgetting;
 mod ledger;
 mod session;
+mod terms;
 #[cfg(test)]
 mod tests;
 
@@ -24,4 +25,6 @@ pub use foldback_providers::prices::{
 };
 pub use forgetting::{Bounds, Reread, Verdict, bounds, compare};
 pub use ledger::{LedgerFiring, LedgerRow};
+pub(crate) use terms::named;
+pub use terms::{NamedTerms, OWN};
 pub use session::{CallCost, Priced, SessionCost, SummaryCall};

@@ -13,7 +13,7 @@ pub use firings::Firing;
 
 use crate::drive::{Probe, Request};
 use crate::index::Index;
-use crate::share::Share;
+use crate::retention::Share;
 use firings::Firings;
 use std::sync::Arc;
 use summaries::Reader;

@@ -17,7 +17,7 @@
 
 use crate::identifiers::{Class, Identifier, identifiers};
 use crate::index::{Index, Tracker};
-use crate::share::Share;
+use crate::retention::Share;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 

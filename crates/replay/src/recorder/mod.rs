@@ -9,6 +9,7 @@
 //! - [`by_totals`]: the policy over several sessions of a model, where a recording has only a total.
 
 mod drops;
+mod fit;
 mod policy;
 mod totals;
 
@@ -18,5 +19,6 @@ mod real;
 mod tests;
 
 pub use drops::{Drop, drops};
-pub use policy::{Basis, Candidate, Policy, RecorderPolicy, policy};
-pub use totals::{GroupPolicy, Total, by_totals};
+pub use fit::{Basis, Candidate, Policy, RecorderPolicy, Total};
+pub use policy::policy;
+pub use totals::{GroupPolicy, by_totals};

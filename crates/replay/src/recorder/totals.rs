@@ -5,7 +5,7 @@
 //! coefficient of variation is the recorder's. (On 261 SWE-agent runs of five models, keeping five
 //! observations has 1 to 3 %, the full history 5 to 20 %.)
 
-use super::policy::{CANDIDATES, Call, Policy, RecorderPolicy};
+use super::fit::{CANDIDATES, Call, Policy, RecorderPolicy, Total};
 use foldback_formats::Session;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -15,15 +15,6 @@ const FITS: f64 = 0.05;
 
 /// Fewest sessions of a model that say anything.
 const LEAST_SESSIONS: usize = 3;
-
-/// The recorded total of a session beside what each candidate predicts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Total {
-    /// Input tokens of all calls, as recorded.
-    pub sent: u64,
-    /// What each candidate predicts, by the measuring estimator.
-    pub predicted: Vec<(Policy, u64)>,
-}
 
 /// The policy of a group of sessions.
 #[derive(Clone, Debug, PartialEq, Serialize)]

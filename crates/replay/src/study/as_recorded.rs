@@ -9,11 +9,11 @@
 //! recorded: retention is unknown there. What the recorder paid for its summaries is estimated: a request as large as
 //! the one before with its answer, none of it cached, and the text of the summary.
 
-use super::bill::{Bill, Billed, Compaction, NamedTerms, Pauses, count_summaries};
+use super::bill::{Bill, Billed, Compaction, Pauses, count_summaries};
 use super::facts::{CallFacts, Facts, RecordedSummary};
 use super::record::{Known, Record};
-use crate::availability::Retention;
-use crate::cost::{CacheUse, SummaryCall, Terms};
+use crate::retention::Retention;
+use crate::cost::{CacheUse, NamedTerms, SummaryCall, Terms};
 use crate::recorder::Policy;
 use crate::totals::{CallRow, SessionMetrics};
 use foldback_providers::prices::usd;
@@ -139,7 +139,7 @@ mod tests {
     use crate::availability::MustKeep;
     use crate::cost::{CacheRules, Rates};
     use crate::scale::Scale;
-    use crate::share::Share;
+    use crate::retention::Share;
     use crate::study::SessionFacts;
     use foldback_stages::estimator::Observation;
 

@@ -38,28 +38,6 @@ impl Pauses {
     }
 }
 
-/// Prices and caching rules with their name.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NamedTerms {
-    /// Name of the regime; `own` for the session's own model.
-    pub name: Arc<str>,
-    /// What it says.
-    pub terms: Terms,
-}
-
-/// Name of the regime of a session's own model.
-pub const OWN: &str = "own";
-
-/// Every named regime with a price, in the order of the table.
-pub(crate) fn named(regimes: &[Regime], models: &ModelTable) -> Vec<NamedTerms> {
-    regimes
-        .iter()
-        .filter_map(|regime| {
-            Some(NamedTerms { name: regime.name.as_str().into(), terms: regime.terms(models)? })
-        })
-        .collect()
-}
-
 /// What a session cost under one regime, in dollars: the recorded answers and every request that the strategy would have
 /// sent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -16,8 +16,7 @@ mod score;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use bill::named;
-pub use bill::{Bill, Billed, Bills, Compaction, Ledger, NamedTerms, OWN, Pauses};
+pub use bill::{Bill, Billed, Bills, Compaction, Ledger, Pauses};
 pub(crate) use common::Common;
 pub(crate) use facts::Recording;
 pub use facts::{CallFacts, Facts, SessionFacts};
@@ -26,9 +25,8 @@ pub use record::{Inaction, Known, Record, Summaries};
 pub(crate) use score::COUNTS;
 pub use score::{Outcome, Score};
 
-use crate::compare::Run;
 use crate::corpus::{Content, ContentHash, Failure, Source};
-use crate::cost::Agreement;
+use crate::cost::{Agreement, NamedTerms};
 use crate::setup::{Made, Preset, Setup};
 use crate::split::Split;
 use crate::store::{Key, Store, key};
@@ -38,6 +36,17 @@ use measured::{Shared, replay};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
+
+/// How a comparison is run.
+#[derive(Clone, Copy)]
+pub struct Run<'a> {
+    /// Where results are kept.
+    pub store: &'a Store,
+    /// Called once per preset and session when done.
+    pub progress: &'a (dyn Fn() + Sync),
+    /// Whether a warning of an importer is an error.
+    pub strict: bool,
+}
 
 /// What a study needs besides its source.
 pub(crate) struct Context<'a> {

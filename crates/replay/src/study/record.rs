@@ -1,9 +1,10 @@
 //! One session under one strategy: everything that was measured, in the form that the store keeps.
 
 use super::bill::Bills;
-use crate::availability::{MustKeep, Retention};
+use crate::availability::MustKeep;
+use crate::retention::Retention;
 use crate::measures::{Firing, SessionMeasures};
-use crate::share::Share;
+use crate::retention::Share;
 use crate::totals::{CallRow, SessionMetrics};
 use foldback_core::Limits;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{ModelTable, cost::RegimeTable};
+use crate::{ModelTable, cost::{OWN, RegimeTable}};
 use foldback_core::Limits;
 use std::fs;
 use std::sync::Arc;

@@ -7,9 +7,9 @@ use crate::number::grouped;
 use crate::verdict;
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
-use foldback_replay::availability::DISTANCES;
+use foldback_replay::retention::DISTANCES;
 use foldback_replay::compare::PresetLine;
-use foldback_replay::share::Share;
+use foldback_replay::retention::Share;
 use std::fmt::Write as _;
 
 // The plot inside a drawing, in pixels.

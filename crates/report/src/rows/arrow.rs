@@ -84,7 +84,7 @@ impl Table {
         let named = cells(&row).into_iter().map(|(name, cell)| (name, Column::like(&cell)));
         let (names, columns): (Vec<&str>, Vec<Column>) = named.unzip();
         let fields = names.iter().zip(&columns).map(|(name, column)| column.field(name));
-        let version = ("foldback.schema".to_owned(), crate::schema::ROW.to_owned());
+        let version = ("foldback.schema".to_owned(), super::cell::ROW.to_owned());
         let schema = Schema::new(fields.collect::<Vec<_>>()).with_metadata([version]);
         Self { columns, rows: 0, made: Batches { schema: Arc::new(schema), batches: Vec::new() } }
     }

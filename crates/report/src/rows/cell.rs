@@ -5,6 +5,10 @@ use foldback_core::strategy::Kind;
 use foldback_replay::totals::{BrokenRule, Fired};
 use std::borrow::Cow;
 
+/// Version of a row. It moves when a column goes or changes its meaning; further columns may come without.
+#[cfg(any(feature = "arrow", feature = "parquet"))]
+pub(crate) const ROW: &str = "foldback/row/1";
+
 /// One value. Which of the four it is depends on the column alone, never on the row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Cell<'a> {

@@ -6,8 +6,8 @@
 //! count their name and arguments and nothing more.
 
 use super::pieces;
+pub use super::pieces::Vocabulary;
 use super::scope::{Calls, Scope};
-use bpe_openai::Tokenizer;
 use foldback_core::log::{Message, Part};
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::Estimator;
@@ -16,33 +16,6 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
-
-/// A vocabulary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Vocabulary {
-    /// `o200k_base`: GPT-4o and later.
-    O200k,
-    /// `cl100k_base`: GPT-4, GPT-3.5 Turbo.
-    Cl100k,
-}
-
-impl Vocabulary {
-    /// The name that configuration and ids use.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::O200k => "o200k",
-            Self::Cl100k => "cl100k",
-        }
-    }
-
-    /// The tokenizer; loaded once, when something is first counted.
-    pub(super) fn tokenizer(self) -> &'static Tokenizer {
-        match self {
-            Self::O200k => bpe_openai::o200k_base(),
-            Self::Cl100k => bpe_openai::cl100k_base(),
-        }
-    }
-}
 
 /// What is counted, for either vocabulary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

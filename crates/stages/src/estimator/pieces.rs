@@ -4,8 +4,35 @@
 //! on its own. Nearly all pieces of a session are short and were met before; to encode one sets up an
 //! encoder again, a lookup costs a tenth of that.
 
-use super::bpe::Vocabulary;
+use bpe_openai::Tokenizer;
 use std::cell::RefCell;
+
+/// A vocabulary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vocabulary {
+    /// `o200k_base`: GPT-4o and later.
+    O200k,
+    /// `cl100k_base`: GPT-4, GPT-3.5 Turbo.
+    Cl100k,
+}
+
+impl Vocabulary {
+    /// The name that configuration and ids use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::O200k => "o200k",
+            Self::Cl100k => "cl100k",
+        }
+    }
+
+    /// The tokenizer; loaded once, when something is first counted.
+    pub(super) fn tokenizer(self) -> &'static Tokenizer {
+        match self {
+            Self::O200k => bpe_openai::o200k_base(),
+            Self::Cl100k => bpe_openai::cl100k_base(),
+        }
+    }
+}
 
 thread_local! {
     /// Token counts of pieces, by vocabulary. One table per thread, so that threads never wait.

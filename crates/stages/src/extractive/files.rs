@@ -5,32 +5,9 @@
 //! their spelling.
 
 use super::shell;
+pub use super::shell::Touch;
 use foldback_core::log::ToolCall;
 use serde_json::Value;
-
-/// What happened to a file. A later value replaces an earlier one that is smaller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Touch {
-    /// It was read.
-    Read,
-    /// It was there and was changed.
-    Modified,
-    /// It was written as a whole.
-    Created,
-}
-
-impl Touch {
-    pub(super) const ALL: [Self; 3] = [Self::Read, Self::Modified, Self::Created];
-
-    /// What the summary puts after the path.
-    pub(super) fn mark(self) -> &'static str {
-        match self {
-            Self::Read => " (read)",
-            Self::Modified => " (modified)",
-            Self::Created => " (created)",
-        }
-    }
-}
 
 /// What kind of tool it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,29 @@
 //! documents, and looks at a dozen programs whose arguments are files. What it does not understand it
 //! leaves out.
 
-use super::files::Touch;
+/// What happened to a file. A later value replaces an earlier one that is smaller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Touch {
+    /// It was read.
+    Read,
+    /// It was there and was changed.
+    Modified,
+    /// It was written as a whole.
+    Created,
+}
+
+impl Touch {
+    pub(super) const ALL: [Self; 3] = [Self::Read, Self::Modified, Self::Created];
+
+    /// What the summary puts after the path.
+    pub(super) fn mark(self) -> &'static str {
+        match self {
+            Self::Read => " (read)",
+            Self::Modified => " (modified)",
+            Self::Created => " (created)",
+        }
+    }
+}
 
 enum Token {
     Word(String),

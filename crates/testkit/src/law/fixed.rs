@@ -4,7 +4,7 @@ use super::session::{begins_group, requests};
 use crate::drive::{Seen, drive};
 use crate::session::{Session, lines};
 use crate::subject::Subject;
-use foldback_core::log::{Message, Part, PartKind};
+use foldback_core::log::{Message, Part};
 use foldback_core::work;
 use std::ops::Range;
 use std::sync::Arc;
@@ -112,21 +112,4 @@ pub(super) fn blind(subject: &Subject, session: &Session) -> Result<(), String> 
         }
     }
     Ok(())
-}
-
-/// Another session: each text is another, and each id the same.
-pub(super) fn another_with_the_same_ids(session: &Session) -> Session {
-    let another = |message: &Arc<Message>| {
-        let parts = message.parts.iter().map(|part| {
-            let mut part = part.clone();
-            match &mut part.kind {
-                PartKind::Text { text, .. } => text.insert_str(0, "Not this: "),
-                PartKind::Result(result) => result.text.truncate(0),
-                _ => {}
-            }
-            part
-        });
-        Arc::new(message.with_parts(parts.collect()))
-    };
-    session.with_future(0, session.messages().iter().map(another).collect::<Vec<_>>())
 }

@@ -12,9 +12,11 @@
 //! program. That is what `log_untouched`, `deterministic` and `blind_to_the_future` look for.
 
 mod fixed;
+pub(crate) mod list;
 mod session;
 
 pub use fixed::{FUTURES, Future, first_answer_behind, long_session};
+pub use list::Law;
 pub use session::{report_holds, unaltered};
 
 use crate::generate::{What, happens, session as generated};
@@ -24,61 +26,12 @@ use foldback_core::Limits;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use std::cell::Cell;
 use std::fmt;
-use strum::IntoStaticStr;
 
 /// Sessions that are drawn for each law, unless `PROPTEST_CASES` says otherwise.
 const CASES: u32 = 24;
 
 /// Attempts to shrink a session that breaks a law.
 const SHRINKS: u32 = 1_000;
-
-/// A law. Its name is that of its test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr)]
-#[non_exhaustive]
-#[strum(serialize_all = "snake_case")]
-pub enum Law {
-    /// The strategy changes the view in some session. If it never does, the other laws say nothing.
-    Acts,
-    /// No request breaks a rule of any provider that the log does not break by itself, no message is sent twice, and no
-    /// guard had to keep a call and its result together.
-    ValidInEveryDialect,
-    /// The log is what was appended, and so are the token counts that come with its messages.
-    LogUntouched,
-    /// A strategy that is asked again at the same moment, with nothing new, changes nothing. A person may compact twice. Where a request was
-    /// refused and only pruners acted, a second refusal is something new: there may be a fold then.
-    IdempotentWhereNothingChanged,
-    /// A change makes the view smaller; a refused or failed one changes nothing. A compaction that a person asks for may
-    /// leave the view as large as it was.
-    SmallerOrRefused,
-    /// Undoing the folds of a moment gives the view from before it, and undoing all folds gives the log.
-    UndoRestores,
-    /// The same session gives the same requests, whatever the strategy has seen in between.
-    Deterministic,
-    /// The cost of a call does not grow with the session.
-    CostPerCallFlat,
-    /// Later messages change nothing that was sent before them.
-    BlindToTheFuture,
-}
-
-impl Law {
-    /// Every law.
-    pub const ALL: [Self; 9] = [
-        Self::Acts,
-        Self::ValidInEveryDialect,
-        Self::LogUntouched,
-        Self::IdempotentWhereNothingChanged,
-        Self::SmallerOrRefused,
-        Self::UndoRestores,
-        Self::Deterministic,
-        Self::CostPerCallFlat,
-        Self::BlindToTheFuture,
-    ];
-
-    /// The name of its test.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
 
 /// A law that does not hold, and the smallest session that shows it.
 #[derive(Clone, Debug)]

@@ -1,13 +1,12 @@
 //! The laws that one session can break.
 
-use super::fixed;
 use crate::drive::{Seen, drive, sent};
 use crate::session::Session;
 use crate::subject::Subject;
 use crate::talk;
 use foldback_core::conversation::{Conversation, Report, StageRole};
 use foldback_core::history::History;
-use foldback_core::log::{Message, Role};
+use foldback_core::log::{Message, PartKind, Role};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
 use foldback_core::stage::Estimator;
@@ -236,7 +235,7 @@ pub(super) fn deterministic(subject: &Subject, session: &Session) -> Result<(), 
     let strategy = subject.strategy(session);
     let first = requests(session, &strategy)?;
     // Another conversation, whose messages have the same ids.
-    let other = fixed::another_with_the_same_ids(session);
+    let other = another_with_the_same_ids(session);
     requests(&other, &strategy)?;
     let again = [
         ("after another conversation", requests(session, &strategy)?),
@@ -253,4 +252,21 @@ pub(super) fn deterministic(subject: &Subject, session: &Session) -> Result<(), 
 /// Whether a message begins a group that must stay together.
 pub(super) fn begins_group(message: &Message) -> bool {
     message.role != Role::Tool
+}
+
+/// Another session: each text is another, and each id the same.
+pub(super) fn another_with_the_same_ids(session: &Session) -> Session {
+    let another = |message: &Arc<Message>| {
+        let parts = message.parts.iter().map(|part| {
+            let mut part = part.clone();
+            match &mut part.kind {
+                PartKind::Text { text, .. } => text.insert_str(0, "Not this: "),
+                PartKind::Result(result) => result.text.truncate(0),
+                _ => {}
+            }
+            part
+        });
+        Arc::new(message.with_parts(parts.collect()))
+    };
+    session.with_future(0, session.messages().iter().map(another).collect::<Vec<_>>())
 }

@@ -2,7 +2,7 @@
 
 use crate::wire::WireError;
 use crate::wire::shared::value;
-use crate::wire::stream::{append, member, take};
+use crate::wire::shared::pieces::{append, member, take};
 use serde_json::Value;
 
 /// The message put together from the events so far.

@@ -3,7 +3,7 @@
 use super::SIGNATURE;
 use crate::wire::WireError;
 use crate::wire::shared::value;
-use crate::wire::stream::{append, member, take};
+use crate::wire::shared::pieces::{append, member, take};
 use serde_json::{Map, Value, json};
 
 /// The answer put together from the pieces so far.

@@ -2,7 +2,7 @@
 
 use crate::wire::WireError;
 use crate::wire::shared::value;
-use crate::wire::stream::append;
+use crate::wire::shared::pieces::append;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

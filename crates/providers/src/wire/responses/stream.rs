@@ -2,7 +2,7 @@
 
 use crate::wire::WireError;
 use crate::wire::shared::value;
-use crate::wire::stream::take;
+use crate::wire::shared::pieces::take;
 use serde_json::Value;
 
 /// The response, once it has come.

@@ -7,6 +7,7 @@ pub mod messages;
 pub mod overlay;
 pub mod pairing;
 pub mod parts;
+pub(crate) mod pieces;
 pub mod raw;
 pub mod rewrite;
 pub mod source;

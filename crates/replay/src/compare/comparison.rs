@@ -1,0 +1,186 @@
+//! A comparison, and what is read from it.
+
+use super::contrast::Contrast;
+use super::judges::Judges;
+use super::line::PresetLine;
+use super::provenance::Provenance;
+use super::redact;
+use super::saving::Base;
+use super::sessions::CorpusSummary;
+use super::table::{self, Primary, Reporting};
+use crate::corpus::{ContentHash, Corpus};
+use crate::cost::Agreement;
+use crate::store::Store;
+use crate::study::{Bill, Facts, Keys, Record, Score};
+use crate::walk::{Detail, Walk};
+use foldback_formats::Session;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A comparison.
+#[derive(Clone, Debug, Default)]
+pub struct Comparison {
+    /// The inputs and the program behind it.
+    pub provenance: Provenance,
+    /// What was compared.
+    pub corpus: CorpusSummary,
+    /// Prices, seed and primary metric.
+    pub reporting: Reporting,
+    /// Assumptions behind the numbers, one sentence each.
+    pub assumptions: Vec<String>,
+    /// Reasons to doubt the comparison, one sentence each.
+    pub cautions: Vec<String>,
+    /// The prices in short; the assumptions have the full text.
+    pub prices: String,
+    /// Simulated against recorded cache reads, by regime of those that the recordings could have had.
+    pub cache_check: Vec<(String, Agreement)>,
+    /// The bill that savings are measured against; `None` where no session has one.
+    pub base: Option<Base>,
+    /// One line per preset, in the order that they were given.
+    pub presets: Vec<PresetLine>,
+    /// How far the two judges of retention agree.
+    pub judges: Judges,
+    /// Pairs of strategies.
+    pub contrasts: Vec<Contrast>,
+    /// Every strategy against every control but no compaction.
+    pub against_controls: Vec<Contrast>,
+    /// By session, one per preset in their order.
+    pub scores: Vec<Box<[Score]>>,
+    /// Index of the preset that never changes anything.
+    pub baseline: usize,
+    pub(super) keys: Vec<Keys>,
+    /// By session, its source in the corpus.
+    pub(super) sources: Vec<usize>,
+    /// Models of sessions that the model table does not list.
+    pub(super) unlisted: Vec<String>,
+    redacted: bool,
+}
+
+impl Comparison {
+    /// What the presets did with a session, in their order.
+    pub fn scores_of(&self, session: usize) -> &[Score] {
+        self.scores.get(session).map_or(&[], |scores| scores)
+    }
+
+    /// The facts of a session; `None` when the store has lost them.
+    pub fn facts(&self, store: &Store, session: usize) -> Option<Facts> {
+        self.keys.get(session)?.facts(store)
+    }
+
+    /// Everything that was measured on a session under a preset.
+    pub fn record(&self, store: &Store, session: usize, preset: usize) -> Option<Record> {
+        let keys = self.keys.get(session)?;
+        let mut record = keys.record(store, preset)?;
+        if self.redacted {
+            let broken = record.rows.iter_mut().flat_map(|row| &mut row.broken);
+            broken.for_each(|broken| redact::rule(broken, &keys.content()));
+        }
+        Some(record)
+    }
+
+    /// Reads a session again; `None` where its file is gone or holds something else by now.
+    pub fn session(&self, corpus: &Corpus, session: usize) -> Option<Session> {
+        let keys = self.keys.get(session)?;
+        let content = corpus.sources.get(*self.sources.get(session)?)?.read().ok()?;
+        let found = content.sessions.into_iter().nth(keys.number())?;
+        (content.hash == keys.content()).then_some(found)
+    }
+
+    /// The walk of a session under presets by their indices: from the store, else from `make`, and kept.
+    /// `make` is given the same presets in the same order and returns `None` if it can't.
+    pub fn walk(
+        &self,
+        store: &Store,
+        session: usize,
+        presets: &[usize],
+        detail: Detail,
+        make: impl FnOnce() -> Option<Walk>,
+    ) -> Option<Walk> {
+        let keys = self.keys.get(session)?;
+        let mut walk = keys.walk(store, presets, detail, make)?;
+        // The same bytes may stand elsewhere by now.
+        walk.path = self.corpus.sessions.get(session)?.path.to_string();
+        if self.redacted {
+            redact::walk(&mut walk, &keys.content());
+        }
+        Some(walk)
+    }
+}
+
+impl Comparison {
+    /// What a session cost under a preset, by the prices that are reported; `None` where it has no bill under them.
+    pub fn bill<'a>(&self, score: &'a Score) -> Option<&'a Bill> {
+        table::bill(score, &self.reporting.regime)
+    }
+}
+
+impl Comparison {
+    /// Replaces paths, tasks, repositories, tools, identifiers and models that no table lists by pseudonyms,
+    /// and texts by placeholders, in everything that is read from the comparison from now on: its lines and
+    /// sentences, [records](Self::record) and [walks](Self::walk).
+    pub fn redact(&mut self) {
+        self.redacted = true;
+        self.provenance.command = None;
+        // By cluster the least hash of its sessions, so that their order does not matter.
+        let mut clusters: BTreeMap<Arc<str>, ContentHash> = BTreeMap::new();
+        for (session, keys) in self.corpus.sessions.iter().zip(&self.keys) {
+            let (cluster, key) = (Arc::clone(&session.cluster), keys.content());
+            let least = clusters.entry(cluster).or_insert(key);
+            if key.as_bytes() < least.as_bytes() {
+                *least = key;
+            }
+        }
+        for (session, keys) in self.corpus.sessions.iter_mut().zip(&self.keys) {
+            let path: Arc<str> = match keys.number() {
+                0 => redact::named("session", &keys.content()).into(),
+                number => format!("{}-{number}", redact::named("session", &keys.content())).into(),
+            };
+            // Where no task is recorded, the path stands for it.
+            session.cluster = match session.cluster == session.path {
+                true => Arc::clone(&path),
+                false => redact::pseudonym("task", &clusters[&session.cluster], &session.cluster).into(),
+            };
+            session.path = path;
+        }
+        for (number, skipped) in self.corpus.skipped.iter_mut().enumerate() {
+            *skipped = redact::without_names(skipped, number);
+        }
+        // Sentences name models, and neither sessions nor tasks. The longest first: one may stand within another.
+        let models = self.unlisted.iter().enumerate().filter(|(_, model)| !model.is_empty());
+        let mut models: Vec<(usize, &String)> = models.collect();
+        models.sort_by_key(|(_, model)| std::cmp::Reverse(model.len()));
+        for sentence in self.assumptions.iter_mut().chain(&mut self.cautions) {
+            for (number, model) in &models {
+                *sentence = sentence.replace(model.as_str(), &format!("model-{}", number + 1));
+            }
+        }
+    }
+}
+
+/// How many pairs of strategies a metric separates, and how small a difference could have been.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ToldApart {
+    /// Pairs.
+    pub pairs: usize,
+    /// Those that it does not separate.
+    pub ties: usize,
+    /// Ties that all draws and the interval separate, and that the p-value can't: its least value is too large for
+    /// so many pairs.
+    pub unresolved: usize,
+    /// The least and the largest of the differences that [`Contrast::detectable`] gives.
+    pub detectable: Option<(f64, f64)>,
+}
+
+impl Comparison {
+    /// How many pairs of strategies a metric separates.
+    pub fn told_apart(&self, metric: Primary) -> ToldApart {
+        let pairs = &self.contrasts;
+        let least = || pairs.iter().filter_map(|pair| pair.detectable(metric));
+        ToldApart {
+            pairs: pairs.len(),
+            ties: pairs.iter().filter(|pair| pair.by(metric).tie).count(),
+            unresolved: pairs.iter().filter(|pair| pair.is_unresolved(metric)).count(),
+            detectable: least().min_by(f64::total_cmp).zip(least().max_by(f64::total_cmp)),
+        }
+    }
+}

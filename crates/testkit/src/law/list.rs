@@ -1,0 +1,51 @@
+//! The list of laws.
+
+use strum::IntoStaticStr;
+
+/// A law. Its name is that of its test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr)]
+#[non_exhaustive]
+#[strum(serialize_all = "snake_case")]
+pub enum Law {
+    /// The strategy changes the view in some session. If it never does, the other laws say nothing.
+    Acts,
+    /// No request breaks a rule of any provider that the log does not break by itself, no message is sent twice, and no
+    /// guard had to keep a call and its result together.
+    ValidInEveryDialect,
+    /// The log is what was appended, and so are the token counts that come with its messages.
+    LogUntouched,
+    /// A strategy that is asked again at the same moment, with nothing new, changes nothing. A person may compact twice. Where a request was
+    /// refused and only pruners acted, a second refusal is something new: there may be a fold then.
+    IdempotentWhereNothingChanged,
+    /// A change makes the view smaller; a refused or failed one changes nothing. A compaction that a person asks for may
+    /// leave the view as large as it was.
+    SmallerOrRefused,
+    /// Undoing the folds of a moment gives the view from before it, and undoing all folds gives the log.
+    UndoRestores,
+    /// The same session gives the same requests, whatever the strategy has seen in between.
+    Deterministic,
+    /// The cost of a call does not grow with the session.
+    CostPerCallFlat,
+    /// Later messages change nothing that was sent before them.
+    BlindToTheFuture,
+}
+
+impl Law {
+    /// Every law.
+    pub const ALL: [Self; 9] = [
+        Self::Acts,
+        Self::ValidInEveryDialect,
+        Self::LogUntouched,
+        Self::IdempotentWhereNothingChanged,
+        Self::SmallerOrRefused,
+        Self::UndoRestores,
+        Self::Deterministic,
+        Self::CostPerCallFlat,
+        Self::BlindToTheFuture,
+    ];
+
+    /// The name of its test.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
