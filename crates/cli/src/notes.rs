@@ -28,6 +28,11 @@ fn shows(what: Verbosity) -> bool {
     *VERBOSITY.get().unwrap_or(&Verbosity::Notes) >= what
 }
 
+/// Whether notes are printed.
+pub(crate) fn are_shown() -> bool {
+    shows(Verbosity::Notes)
+}
+
 /// Whether `-v` was given.
 pub(crate) fn is_verbose() -> bool {
     shows(Verbosity::Everything)

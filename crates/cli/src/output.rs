@@ -205,7 +205,7 @@ fn replace(
 
 /// Whether progress is visible.
 pub(crate) fn shows_progress() -> bool {
-    std::io::stderr().is_terminal() && shows(Verbosity::Notes)
+    std::io::stderr().is_terminal() && notes::are_shown()
 }
 
 /// Width of reports: `COLUMNS`, else the width of the terminal on standard output.

@@ -39,7 +39,7 @@ impl Format {
 
 /// What a view sends, as `dialect` takes it. What is left out or moved goes to `losses`, one line each.
 /// A message that needs no change stays the session's own, with the bytes that it was read from.
-fn fitted(
+pub(crate) fn fitted(
     view: &View<'_>,
     dialect: Dialect,
     losses: &mut Vec<String>,

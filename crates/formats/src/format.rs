@@ -1,6 +1,6 @@
 //! What a format is: how it is recognized, read and written.
 
-use crate::write::{Outcome, View};
+use crate::write::View;
 use crate::{ReadError, Session, WriteError};
 use foldback_core::validity::{Dialect, Violation, rule, validate};
 use foldback_core::view::Shown;
@@ -41,9 +41,9 @@ pub(crate) type Make = fn(&View<'_>, &mut Vec<String>) -> Result<String, WriteEr
 #[derive(Clone, Copy, Debug)]
 pub struct Writer {
     /// From the records of a file of the same format.
-    patch: Make,
+    pub(crate) patch: Make,
     /// Anew.
-    generate: Make,
+    pub(crate) generate: Make,
 }
 
 impl Format {

@@ -6,13 +6,13 @@
 use foldback_formats::Session;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Answers of a file that are copies: session of the file, and messages of it.
 pub type Copied = BTreeMap<usize, Vec<usize>>;
-
 
 /// One place that sessions come from.
 #[derive(Debug)]

@@ -48,6 +48,10 @@ fn sent(session: &Session, strategy: &Arc<Strategy>, calls: usize) -> Sent {
     sent.views.truncate(calls);
     sent.rows = replay.rows;
     sent.rows.truncate(calls);
+    // With the last call of a session stands what was counted after it.
+    if let Some(last) = sent.rows.last_mut() {
+        (last.overflow_detections, last.tokens_pruned) = (0, 0);
+    }
     sent
 }
 

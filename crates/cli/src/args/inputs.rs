@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 /// The start of a day in milliseconds since the Unix epoch.
 fn day(text: &str) -> Result<i64, String> {
-    let start = text.parse::<jiff::civil::Date>().and_then(|day| day.to_zoned(jiff::tz::TimeZone::UTC));
+    let start =
+        text.parse::<jiff::civil::Date>().and_then(|day| day.to_zoned(jiff::tz::TimeZone::UTC));
     match start {
         Ok(start) => Ok(start.timestamp().as_millisecond()),
         Err(_) => Err("takes a day, such as 2026-01-31".to_owned()),

@@ -103,7 +103,10 @@ fn folders(args: &Inspect, estimator: &dyn Estimator) -> Result<Found, Error> {
         }
     }
     if sessions.is_empty() {
-        return Err(Error::Usage(format!("no session to look at:\n{}", crate::error::reasons(&skipped))));
+        return Err(Error::Usage(format!(
+            "no session to look at:\n{}",
+            crate::error::reasons(&skipped)
+        )));
     }
     Ok(Found { files, sessions, skipped, one_by_one: false })
 }

@@ -7,8 +7,8 @@ use crate::progress::Progress;
 use crate::{input, output, results, strategies};
 use foldback::{Compiled, Options, Registry};
 use foldback_core::strategy::Kind;
+use foldback_replay::cost::OWN;
 use foldback_replay::setup::Made;
-use foldback_replay::study::OWN;
 use foldback_replay::tune::{
     Bench, Candidate, Field, Header, Range, Search, TuneError, Tuned, candidates, sweeps,
 };

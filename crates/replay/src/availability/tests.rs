@@ -230,7 +230,7 @@ fn scores_count_rows_by_stratum() {
     let none = (0, 0);
     let expected = [(0, 1), none, (1, 1), (1, 1), none, none, none, (0, 1)];
     assert_eq!(all.by_distance.map(of), expected);
-    let said = steps(&all, serde_json::value::Serializer).unwrap();
+    let said = crate::retention::steps(&all, serde_json::value::Serializer).unwrap();
     assert_eq!(said["beyond"], serde_json::json!({"kept": 0, "needed": 1}));
     assert_eq!(said.as_object().unwrap().len(), 4);
     assert_eq!(Retention::default().frr().value(), None);

@@ -1,8 +1,8 @@
 //! The result of a comparison on one screen: which presets are shown and
 //! in which order, what stands out about each, and what it costs in dollars per session.
 
-use super::dollars::Dollars;
 use super::comparison::Comparison;
+use super::dollars::Dollars;
 use super::figures::FIGURES;
 use super::line::PresetLine;
 use super::sessions::SessionLine;

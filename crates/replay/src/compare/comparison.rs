@@ -53,7 +53,7 @@ pub struct Comparison {
     pub(super) sources: Vec<usize>,
     /// Models of sessions that the model table does not list.
     pub(super) unlisted: Vec<String>,
-    redacted: bool,
+    pub(super) redacted: bool,
 }
 
 impl Comparison {
@@ -138,7 +138,9 @@ impl Comparison {
             // Where no task is recorded, the path stands for it.
             session.cluster = match session.cluster == session.path {
                 true => Arc::clone(&path),
-                false => redact::pseudonym("task", &clusters[&session.cluster], &session.cluster).into(),
+                false => {
+                    redact::pseudonym("task", &clusters[&session.cluster], &session.cluster).into()
+                }
             };
             session.path = path;
         }

@@ -1,10 +1,10 @@
 //! Pairs of strategies: how far apart they are, how sure that is, and which of two is cheaper.
 
-use super::table::{Primary, Table};
 use super::line::PresetLine;
-use crate::setup::Preset;
+use super::table::{Primary, Table};
 use crate::cost::{self, Bounds, Verdict};
 use crate::retention::Share;
+use crate::setup::Preset;
 use crate::stats::{self, Estimate, Pair, Tails};
 use foldback_core::strategy::Kind;
 use rayon::prelude::*;
@@ -109,7 +109,7 @@ impl Contrast {
         }
     }
 
-    fn is_unresolved(&self, metric: Primary) -> bool {
+    pub(super) fn is_unresolved(&self, metric: Primary) -> bool {
         let difference = self.by(metric);
         let null = match metric {
             Primary::Cost => SAME_BILL,
@@ -371,8 +371,8 @@ fn beats(table: &Table<'_>, contrasts: &[Contrast], a: &str, b: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::{Comparison, Gate, Outcome, Reporting, Score};
     use crate::retention::Retention;
-    use crate::compare::{Gate, Outcome, Reporting, Score};
     use crate::stats::Bootstrap;
     use crate::study::{Bill, Billed, Pauses};
 

@@ -45,7 +45,7 @@ impl Failure {
     /// # Errors
     ///
     /// The run can't go on without it.
-    pub(crate) fn skips(self, path: impl FnOnce() -> String) -> Result<String, CompareError> {
+    pub fn skips(self, path: impl FnOnce() -> String) -> Result<String, CompareError> {
         match self {
             Self::Source(reason) => Ok(reason),
             Self::Unreached(error) => Err(CompareError::Unreached { path: path(), error }),

@@ -5,6 +5,7 @@
 //! all references and none of their context. The comparison therefore reports how far the two orders agree, and
 //! which presets are [good by one judge only](PresetLine::good_by_one).
 
+use super::figures::LEAST_GAP;
 use super::line::PresetLine;
 use crate::stats::kendall_tau_b;
 use schemars::JsonSchema;
@@ -62,6 +63,7 @@ pub(super) fn caution(lines: &[PresetLine]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::Judge;
     use crate::compare::{Metric, Metrics};
 
     fn line(preset: &str, references: f64, verbatim: f64) -> PresetLine {
@@ -77,7 +79,7 @@ mod tests {
             metrics,
             ..PresetLine::default()
         };
-        line.good_by_one = line.good_by();
+        line.good_by_one = line.metrics.good_by();
         line
     }
 

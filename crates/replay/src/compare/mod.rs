@@ -25,8 +25,8 @@ pub use crate::corpus::{Corpus, Failure, Skipped, Source};
 pub use crate::setup::{DEFAULT_LIMITS, Preset, Setup};
 pub use crate::study::{Inaction, Known, Outcome, Run, Score};
 pub use answer::{Answer, MUCH_FORGOTTEN, Remark};
-pub(crate) use contrast::adjust;
 pub use comparison::{Comparison, ToldApart};
+pub(crate) use contrast::adjust;
 pub use contrast::{Cheaper, Contrast, Difference};
 pub use dollars::Dollars;
 pub use error::CompareError;
@@ -44,15 +44,10 @@ pub use sessions::{CorpusSummary, SessionLine};
 pub use table::{Primary, Reporting};
 pub use verdict::Verdict;
 
-use crate::cost::Agreement;
 use crate::stats::Bootstrap;
-use crate::store::Store;
-use crate::study::{Context, Facts, Keys, Record, study};
-use crate::walk::{Detail, Walk};
-use foldback_formats::Session;
+use crate::study::{Context, Keys, study};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
-use thiserror::Error;
 
 /// Files that are studied before what is kept of them is taken over. What is dropped then makes room for the next ones.
 const BATCH: usize = 1 << 12;

@@ -6,7 +6,6 @@
 use crate::corpus::{ContentHash, Skipped};
 use crate::totals::BrokenRule;
 use crate::walk::Walk;
-use std::sync::Arc;
 
 /// Why a file was left out, without its name or content.
 pub(super) fn without_names(skipped: &Skipped, number: usize) -> Skipped {
@@ -63,7 +62,7 @@ const WITHHELD: &str = "(withheld)";
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::compare::Comparison;
     use crate::compare::{Keys, SessionLine};
 
     /// A task may be called as what stands in any sentence.

@@ -6,7 +6,7 @@ use crate::corpus::{ContentHash, Corpus, Failure, Skipped, Source};
 use crate::cost::Agreement;
 use crate::repositories::{self, Place};
 use crate::stats;
-use crate::study::{CHECKED, Common, Keys, Recording, Studied};
+use crate::study::{CHECKED, Common, Keys, Recording, Score, Studied};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! The answer of a comparison in one sentence: the cheapest preset that keeps enough.
 
-use super::contrast::LEAST_CLUSTERS;
 use super::comparison::Comparison;
+use super::contrast::LEAST_CLUSTERS;
 use super::line::PresetLine;
 use foldback_core::strategy::Kind;
 

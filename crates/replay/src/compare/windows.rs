@@ -1,9 +1,9 @@
 //! The windows that sessions are replayed under: where they come from, and which of them the recordings contradict.
 
-use crate::setup::{DEFAULT_LIMITS, Setup};
-use crate::study::Score;
 use crate::number::{count, grouped};
+use crate::setup::{DEFAULT_LIMITS, Setup};
 use crate::study::Recording;
+use crate::study::Score;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The windows that sessions were replayed under, and where they come from.

@@ -25,6 +25,6 @@ pub use foldback_providers::prices::{
 };
 pub use forgetting::{Bounds, Reread, Verdict, bounds, compare};
 pub use ledger::{LedgerFiring, LedgerRow};
+pub use session::{CallCost, Priced, SessionCost, SummaryCall};
 pub(crate) use terms::named;
 pub use terms::{NamedTerms, OWN};
-pub use session::{CallCost, Priced, SessionCost, SummaryCall};

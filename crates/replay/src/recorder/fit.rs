@@ -4,6 +4,9 @@ use super::drops::Drop;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+/// Largest mean relative error with which a policy counts as found.
+pub(super) const FITS: f64 = 0.10;
+
 /// A context policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Policy {

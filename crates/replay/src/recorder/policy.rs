@@ -12,14 +12,11 @@
 //! [`super::by_totals`].
 
 use super::drops::{Drop, drops};
-use super::fit::{Basis, CANDIDATES, Call, Candidate, Policy, RecorderPolicy};
+use super::fit::{Basis, CANDIDATES, Call, Candidate, FITS, Policy, RecorderPolicy};
 use super::totals::total;
 use foldback_core::log::{Message, PartKind, Role};
 use foldback_core::stage::Estimator;
 use foldback_formats::Session;
-
-/// Largest mean relative error with which a policy counts as found.
-const FITS: f64 = 0.10;
 
 /// A policy that drops something is only believed if it takes this share off the error of sending
 /// everything, and at least [`LEAST_GAIN`] of it: short sessions fit many policies alike.

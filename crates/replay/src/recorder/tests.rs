@@ -1,6 +1,6 @@
 //! The probe on constructed recordings whose answer is known.
 
-use super::totals::Total;
+use super::fit::Total;
 use super::*;
 use crate::acted::session;
 use foldback_core::log::{Message, Part, PartKind, Role, Usage};
@@ -165,7 +165,7 @@ fn totals_show_the_policy_over_sessions_of_a_model() {
     let of = |sent: u64, full: u64, keep: u64| RecorderPolicy {
         total: Some(Total {
             sent,
-            predicted: policy::CANDIDATES
+            predicted: fit::CANDIDATES
                 .into_iter()
                 .map(|candidate| match candidate {
                     Policy::LastObservations(5) => (candidate, keep),

@@ -12,9 +12,9 @@
 use super::bill::{Bill, Billed, Compaction, Pauses, count_summaries};
 use super::facts::{CallFacts, Facts, RecordedSummary};
 use super::record::{Known, Record};
-use crate::retention::Retention;
 use crate::cost::{CacheUse, NamedTerms, SummaryCall, Terms};
 use crate::recorder::Policy;
+use crate::retention::Retention;
 use crate::totals::{CallRow, SessionMetrics};
 use foldback_providers::prices::usd;
 use std::sync::Arc;
@@ -138,8 +138,8 @@ mod tests {
     use super::*;
     use crate::availability::MustKeep;
     use crate::cost::{CacheRules, Rates};
-    use crate::scale::Scale;
     use crate::retention::Share;
+    use crate::scale::Scale;
     use crate::study::SessionFacts;
     use foldback_stages::estimator::Observation;
 

@@ -2,12 +2,11 @@
 
 use super::Common;
 use crate::cost::{
-    LedgerFiring, LedgerRow, Priced, Regime, RequestLog, Reread, SummaryCall, Terms, bounds,
+    LedgerFiring, LedgerRow, NamedTerms, Priced, RequestLog, Reread, SummaryCall, Terms, bounds,
 };
 use crate::measures::Firing;
 use crate::number::total;
 use crate::totals::CallRow;
-use foldback_providers::prices::ModelTable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -2,8 +2,8 @@
 
 use super::bill::Bills;
 use crate::availability::MustKeep;
-use crate::retention::Retention;
 use crate::measures::{Firing, SessionMeasures};
+use crate::retention::Retention;
 use crate::retention::Share;
 use crate::totals::{CallRow, SessionMetrics};
 use foldback_core::Limits;

@@ -1,5 +1,8 @@
 use super::*;
-use crate::{ModelTable, cost::{OWN, RegimeTable}};
+use crate::{
+    ModelTable,
+    cost::{OWN, RegimeTable},
+};
 use foldback_core::Limits;
 use std::fs;
 use std::sync::Arc;

@@ -7,8 +7,8 @@ use crate::number::grouped;
 use crate::verdict;
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
-use foldback_replay::retention::DISTANCES;
 use foldback_replay::compare::PresetLine;
+use foldback_replay::retention::DISTANCES;
 use foldback_replay::retention::Share;
 use std::fmt::Write as _;
 

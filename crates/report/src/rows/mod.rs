@@ -15,8 +15,8 @@ pub(crate) mod parquet;
 #[cfg(feature = "arrow")]
 pub use arrow::Batches;
 use foldback_core::strategy::Kind;
-use foldback_replay::retention::Retention;
 use foldback_replay::compare::{PresetLine, SessionLine};
+use foldback_replay::retention::Retention;
 use foldback_replay::study::{CallFacts, Known, Record};
 use foldback_replay::totals::{BrokenRule, CallRow, Fired};
 use foldback_replay::{Comparison, Store};
@@ -215,8 +215,7 @@ pub fn write(
         }
         #[cfg(feature = "parquet")]
         Format::Parquet => {
-            let mut table =
-                parquet::Table::new(cell::ROW, cell::cells(&Row::default()), out)?;
+            let mut table = parquet::Table::new(cell::ROW, cell::cells(&Row::default()), out)?;
             each(comparison, store, |row| {
                 table.push(cell::cells(row).into_iter().map(|(_, cell)| cell))
             })?;

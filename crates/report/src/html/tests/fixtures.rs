@@ -5,12 +5,12 @@ use foldback_core::conversation::StageRole;
 use foldback_core::moment::Moment;
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
-use foldback_replay::retention::Retention;
 use foldback_replay::compare::{
     Cheaper, Contrast, CorpusSummary, Difference, Dollars, Gate, Inaction, Metric, Metrics,
     Outcome, PresetLine, Provenance, Score, SessionLine, Skipped,
 };
 use foldback_replay::cost::Agreement;
+use foldback_replay::retention::Retention;
 use foldback_replay::retention::Share;
 use foldback_replay::study::{Ledger, Record};
 use foldback_replay::totals::{CallRow, Fired, SessionMetrics};
