@@ -20,7 +20,6 @@ use foldback::llm::dry_run::Tally;
 use foldback::llm::{Bill, Budget, Cassette, Client, DryRun, Price, Prices, Telling, Told, Watch};
 use foldback_core::provider::{Asks, Endpoint, Model, ProviderError};
 use foldback_core::stage::Estimator;
-use foldback_replay::Preset;
 use foldback_replay::{ModelTable, Setup};
 use foldback_report::number::grouped;
 use foldback_report::terminal::{ALWAYS, Head, table, wrap};
@@ -385,15 +384,4 @@ fn prices(chosen: Option<ChosenPrice>, models: &ModelTable) -> Prices {
 
 fn shown(dollars: Option<f64>) -> String {
     dollars.map_or_else(|| "unknown".to_owned(), |dollars| format!("{dollars:.2}"))
-}
-
-/// The presets, each with its model, if it asks one.
-pub(crate) fn with_answers(contenders: Vec<Contender>, answers: Option<&Answers>) -> Vec<Preset> {
-    let with = |(at, contender): (usize, Contender)| match answers {
-        Some(answers) if !contender.asked.is_empty() => {
-            contender.preset.with_completions(answers.model(at))
-        }
-        _ => contender.preset,
-    };
-    contenders.into_iter().enumerate().map(with).collect()
 }

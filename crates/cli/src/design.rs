@@ -40,7 +40,7 @@ pub(crate) fn plan(
     let setup = strategies::setup(registry, &model(&experiment, &args.model))?;
     let contenders = able(contenders, &listed, names, &setup)?;
     let answers = Answers::open(summaries, &contenders, choice.as_ref(), &setup)?;
-    let presets = crate::asking::with_answers(contenders, answers.as_ref());
+    let presets = with_answers(contenders, answers.as_ref());
     Ok(Planned { experiment, listed, presets, setup, answers })
 }
 
@@ -124,4 +124,15 @@ pub(crate) fn reporting(experiment: &Experiment, setup: &Setup) -> Result<Report
         estimator: setup.measure.id().to_string(),
         experiment: experiment.hash.clone(),
     })
+}
+
+/// The presets, each with its model, if it asks one.
+pub(crate) fn with_answers(contenders: Vec<Contender>, answers: Option<&Answers>) -> Vec<Preset> {
+    let with = |(at, contender): (usize, Contender)| match answers {
+        Some(answers) if !contender.asked.is_empty() => {
+            contender.preset.with_completions(answers.model(at))
+        }
+        _ => contender.preset,
+    };
+    contenders.into_iter().enumerate().map(with).collect()
 }

@@ -38,7 +38,7 @@ pub(crate) fn text(args: &Explain, width: Width) -> Result<String, Error> {
         )));
     }
     let answers = Answers::open(&args.summaries, &contenders, choice.as_ref(), &setup)?;
-    let presets = crate::asking::with_answers(contenders, answers.as_ref());
+    let presets = crate::design::with_answers(contenders, answers.as_ref());
     let progress = answers.as_ref().map(|answers| {
         let progress = Progress::of_requests();
         answers.show(&progress);
