@@ -8,7 +8,7 @@ use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{Type, TypePtr};
 use std::io::{Error, Result, Write};
@@ -17,25 +17,9 @@ use std::sync::Arc;
 /// Rows per row group: enough for columns to be worth something, few enough to wait in memory.
 const GROUP: usize = 1 << 16;
 
-/// Bytes of data after which a row group ends, too.
-const LARGE: usize = 16 << 20;
-
-/// One value. Which of the kinds it is depends on the column alone, never on the row.
-pub(crate) enum Value<'a> {
-    Cell(Cell<'a>),
-    Bytes(Vec<u8>),
-}
-
-impl<'a> From<Cell<'a>> for Value<'a> {
-    fn from(cell: Cell<'a>) -> Self {
-        Self::Cell(cell)
-    }
-}
-
 /// The values of one column of a row group.
 enum Column {
     Text(Vec<ByteArray>),
-    Bytes(Vec<ByteArray>),
     Number(Vec<i64>),
     /// What is known, and for every row 1 where it is and 0 where not.
     Optional(Vec<i64>, Vec<i16>),
@@ -43,13 +27,12 @@ enum Column {
 }
 
 impl Column {
-    fn like(value: &Value<'_>) -> Self {
+    fn like(value: &Cell<'_>) -> Self {
         match value {
-            Value::Cell(Cell::Text(_)) => Self::Text(Vec::new()),
-            Value::Cell(Cell::Number(_)) => Self::Number(Vec::new()),
-            Value::Cell(Cell::Optional(_)) => Self::Optional(Vec::new(), Vec::new()),
-            Value::Cell(Cell::Flag(_)) => Self::Flag(Vec::new()),
-            Value::Bytes(_) => Self::Bytes(Vec::new()),
+            Cell::Text(_) => Self::Text(Vec::new()),
+            Cell::Number(_) => Self::Number(Vec::new()),
+            Cell::Optional(_) => Self::Optional(Vec::new(), Vec::new()),
+            Cell::Flag(_) => Self::Flag(Vec::new()),
         }
     }
 
@@ -58,7 +41,6 @@ impl Column {
             Self::Text(_) => {
                 (Physical::BYTE_ARRAY, Some(LogicalType::String), Repetition::REQUIRED)
             }
-            Self::Bytes(_) => (Physical::BYTE_ARRAY, None, Repetition::REQUIRED),
             Self::Number(_) => (Physical::INT64, None, Repetition::REQUIRED),
             Self::Optional(..) => (Physical::INT64, None, Repetition::OPTIONAL),
             Self::Flag(_) => (Physical::BOOLEAN, None, Repetition::REQUIRED),
@@ -70,18 +52,15 @@ impl Column {
         Ok(Arc::new(column))
     }
 
-    fn push(&mut self, value: Value<'_>) {
+    fn push(&mut self, value: Cell<'_>) {
         match (self, value) {
-            (Self::Text(values), Value::Cell(Cell::Text(text))) => {
-                values.push(text.as_bytes().to_vec().into())
-            }
-            (Self::Number(values), Value::Cell(Cell::Number(number))) => values.push(number),
-            (Self::Optional(values, levels), Value::Cell(Cell::Optional(number))) => {
+            (Self::Text(values), Cell::Text(text)) => values.push(text.as_bytes().to_vec().into()),
+            (Self::Number(values), Cell::Number(number)) => values.push(number),
+            (Self::Optional(values, levels), Cell::Optional(number)) => {
                 levels.push(i16::from(number.is_some()));
                 values.extend(number);
             }
-            (Self::Flag(values), Value::Cell(Cell::Flag(flag))) => values.push(flag),
-            (Self::Bytes(values), Value::Bytes(bytes)) => values.push(bytes.into()),
+            (Self::Flag(values), Cell::Flag(flag)) => values.push(flag),
             _ => unreachable!("a column has one kind of value"),
         }
     }
@@ -94,7 +73,7 @@ impl Column {
             return Err(ParquetError::General("a column too many".to_owned()));
         };
         match self {
-            Self::Text(values) | Self::Bytes(values) => {
+            Self::Text(values) => {
                 column.typed::<ByteArrayType>().write_batch(values, None, None)?
             }
             Self::Number(values) => column.typed::<Int64Type>().write_batch(values, None, None)?,
@@ -108,7 +87,7 @@ impl Column {
 
     fn clear(&mut self) {
         match self {
-            Self::Text(values) | Self::Bytes(values) => values.clear(),
+            Self::Text(values) => values.clear(),
             Self::Number(values) => values.clear(),
             Self::Optional(values, levels) => {
                 values.clear();
@@ -126,60 +105,43 @@ pub(crate) struct Table<'w> {
     file: SerializedFileWriter<Vec<u8>>,
     columns: Vec<Column>,
     rows: usize,
-    bytes: usize,
 }
 
 /// Under this name a file has the version of its schema.
-pub(crate) const SCHEMA: &str = "foldback.schema";
+const SCHEMA: &str = "foldback.schema";
 
 impl<'w> Table<'w> {
     /// With the columns of a row.
-    pub(crate) fn new<'a, V: Into<Value<'a>>>(
+    pub(crate) fn new<'a>(
         schema: &str,
-        row: impl IntoIterator<Item = (&'a str, V)>,
+        row: impl IntoIterator<Item = (&'a str, Cell<'a>)>,
         out: &'w mut dyn Write,
     ) -> Result<Self> {
         let (mut columns, mut types) = (Vec::new(), Vec::new());
-        let mut properties = WriterProperties::builder();
         for (name, value) in row {
-            let column = Column::like(&value.into());
-            if matches!(column, Column::Bytes(_)) {
-                // No two of them are equal, and none is larger than another.
-                properties = properties
-                    .set_column_dictionary_enabled(name.into(), false)
-                    .set_column_statistics_enabled(name.into(), EnabledStatistics::None);
-            }
+            let column = Column::like(&value);
             types.push(column.describe(name).map_err(Error::other)?);
             columns.push(column);
         }
         let group =
             Type::group_type_builder("row").with_fields(types).build().map_err(Error::other)?;
-        let file =
-            SerializedFileWriter::new(Vec::new(), Arc::new(group), properties.build().into())
-                .map_err(Error::other)?;
-        let mut table = Self { out, file, columns, rows: 0, bytes: 0 };
-        table.note(SCHEMA, schema.to_owned());
+        let file = SerializedFileWriter::new(
+            Vec::new(),
+            Arc::new(group),
+            WriterProperties::default().into(),
+        )
+        .map_err(Error::other)?;
+        let mut table = Self { out, file, columns, rows: 0 };
+        table.file.append_key_value_metadata(KeyValue::new(SCHEMA.to_owned(), schema.to_owned()));
         Ok(table)
     }
 
-    /// Adds to what is known of the whole file.
-    pub(crate) fn note(&mut self, name: &str, value: String) {
-        self.file.append_key_value_metadata(KeyValue::new(name.to_owned(), value));
-    }
-
-    pub(crate) fn push<'a, V: Into<Value<'a>>>(
-        &mut self,
-        row: impl IntoIterator<Item = V>,
-    ) -> Result<()> {
+    pub(crate) fn push<'a>(&mut self, row: impl IntoIterator<Item = Cell<'a>>) -> Result<()> {
         for (column, value) in self.columns.iter_mut().zip(row) {
-            let value = value.into();
-            if let Value::Bytes(bytes) = &value {
-                self.bytes += bytes.len();
-            }
             column.push(value);
         }
         self.rows += 1;
-        if self.rows == GROUP || self.bytes >= LARGE {
+        if self.rows == GROUP {
             self.group()?;
         }
         Ok(())
@@ -201,7 +163,7 @@ impl<'w> Table<'w> {
             column.clear();
         }
         group.close().map_err(Error::other)?;
-        (self.rows, self.bytes) = (0, 0);
+        self.rows = 0;
         self.file.flush()?;
         self.out.write_all(&std::mem::take(self.file.inner_mut()))
     }
