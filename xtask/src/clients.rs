@@ -1,8 +1,8 @@
 //! The examples of `docs/agents.md` with the types of other crates, in a crate of their own: those crates are no part of
 //! this workspace.
 
-use crate::files::{copy, read, write};
-use crate::package::{cargo, run};
+use crate::files::read;
+use crate::outside::{self, cargo, run};
 use std::path::Path;
 
 /// Compiles the examples and runs each on a conversation.
@@ -22,21 +22,11 @@ pub(crate) fn check() -> Result<(), String> {
         }
     }
     let folder = root.join("target/rust-clients");
-    write(&folder.join("Cargo.toml"), MANIFEST)?;
-    write(&folder.join("src/lib.rs"), &code)?;
-    copy(&root.join("Cargo.lock"), &folder.join("Cargo.lock"))?;
+    outside::make(&folder, DEPENDENCIES, &[("src/lib.rs", &code)])?;
     run(cargo(&folder).args(["test", "--quiet"]))
 }
 
-const MANIFEST: &str = r#"[package]
-name = "rust-clients"
-version = "0.0.0"
-edition = "2024"
-publish = false
-
-[workspace]
-
-[dependencies]
+const DEPENDENCIES: &str = r#"[dependencies]
 async-openai = { version = "=0.43.0", default-features = false, features = ["chat-completion-types"] }
 foldback = { path = "../../crates/foldback" }
 genai = { version = "=0.7.2", default-features = false }
@@ -45,13 +35,6 @@ serde_json = "1"
 
 [dev-dependencies]
 tokio = { version = "1", features = ["rt", "macros"] }
-
-[profile.dev]
-debug = false
-[profile.dev.package.bpe]
-opt-level = 3
-[profile.dev.package.bpe-openai]
-opt-level = 3
 "#;
 
 const HEAD: &str = r#"#![cfg(test)]

@@ -22,6 +22,7 @@ mod external;
 mod files;
 mod mutations;
 mod new_strategy;
+mod outside;
 mod package;
 
 use std::path::Path;

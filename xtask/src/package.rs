@@ -2,7 +2,8 @@
 //! path into it. That crate is the agent of the facade's README and the stage of `docs/stages.md`, which runs through
 //! the laws of the test kit.
 
-use crate::files::{copy, read, write};
+use crate::files::read;
+use crate::outside::{self, cargo, run};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -36,24 +37,15 @@ pub(crate) fn check() -> Result<(), String> {
         let _ = writeln!(patches, "{name} = {{ path = \"packages/{name}-{version}\" }}");
     }
     let (readme, stages) = ("crates/foldback/README.md", "docs/stages.md");
-    let manifest = format!("{MANIFEST}\n[patch.crates-io]\n{patches}");
-    write(&outside.join("Cargo.toml"), &manifest)?;
-    write(&outside.join("src/main.rs"), &example(&root.join(readme))?)?;
-    write(&outside.join("tests/laws.rs"), &format!("{}{LAWS}", example(&root.join(stages))?))?;
-    copy(&root.join("Cargo.lock"), &outside.join("Cargo.lock"))?;
+    let tables = format!("{DEPENDENCIES}\n[patch.crates-io]\n{patches}");
+    let agent = example(&root.join(readme))?;
+    let laws = format!("{}{LAWS}", example(&root.join(stages))?);
+    outside::make(&outside, &tables, &[("src/main.rs", &agent), ("tests/laws.rs", &laws)])?;
     run(cargo(&outside).args(["run", "--quiet"]))?;
     run(cargo(&outside).args(["test", "--quiet"]))
 }
 
-const MANIFEST: &str = r#"[package]
-name = "outside"
-version = "0.0.0"
-edition = "2024"
-publish = false
-
-[workspace]
-
-[dependencies]
+const DEPENDENCIES: &str = r#"[dependencies]
 foldback = "0.1"
 tokio = { version = "1", features = ["rt", "macros"] }
 
@@ -61,13 +53,6 @@ tokio = { version = "1", features = ["rt", "macros"] }
 foldback-testkit = "0.1"
 schemars = "1"
 serde = { version = "1", features = ["derive"] }
-
-[profile.dev]
-debug = false
-[profile.dev.package.bpe]
-opt-level = 3
-[profile.dev.package.bpe-openai]
-opt-level = 3
 "#;
 
 const LAWS: &str = "\nfoldback_testkit::laws!(\"long\");\n";
@@ -82,17 +67,6 @@ fn example(page: &Path) -> Result<String, String> {
         .lines()
         .filter(|line| !line.starts_with("# "))
         .fold(String::new(), |out, line| out + line + "\n"))
-}
-
-pub(crate) fn cargo(folder: &Path) -> Command {
-    let mut cargo = Command::new("cargo");
-    cargo.current_dir(folder);
-    cargo
-}
-
-pub(crate) fn run(command: &mut Command) -> Result<(), String> {
-    let status = command.status().map_err(|error| format!("{command:?}: {error}"))?;
-    status.success().then_some(()).ok_or_else(|| format!("{command:?} failed"))
 }
 
 fn output(command: &mut Command) -> Result<String, String> {
