@@ -1,8 +1,7 @@
 //! `gemini-cli` beside @google/gemini-cli-core 0.61.0: before each request both decide, and where they compress, both go on with what
 //! they made of it. After each decision their whole histories are the same JSON.
 
-use crate::differential::{ask, drawn_sessions, recorded_sessions, strategy};
-use async_trait::async_trait;
+use crate::differential::{Happens, ask, drawn_sessions, happens, recorded_sessions, strategy};
 use foldback::gemini::{Count, Mask, MaskConfig, What};
 use foldback_core::Limits;
 use foldback_core::conversation::{Conversation, Report};
@@ -10,12 +9,10 @@ use foldback_core::guard::Guards;
 use foldback_core::log::{Message, PartKind, ResultStatus, Role, Usage};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
-use foldback_core::provider::{Asks, Endpoint};
-use foldback_core::services::Services;
-use foldback_core::stage::{Estimator as _, Summarizer, Summary, SummaryError, SummaryRequest};
+use foldback_core::stage::Estimator as _;
 use foldback_core::view::Shown;
 use foldback_formats::Session;
-use foldback_testkit::stand_in::Scripted;
+use foldback_testkit::stand_in::{Asking, Scripted};
 use foldback_testkit::talk;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -54,30 +51,6 @@ struct Case {
     settings: Settings,
     messages: Vec<Arc<Message>>,
     texts: Vec<String>,
-}
-
-/// What happens in a case.
-enum Happens<'s> {
-    Appended(&'s Arc<Message>),
-    /// An answer is complete with the results of its calls.
-    Asked,
-}
-
-fn happens(messages: &[Arc<Message>]) -> Vec<Happens<'_>> {
-    let mut all = Vec::new();
-    let mut answered = false;
-    for message in messages {
-        if answered && message.role != Role::Tool {
-            all.push(Happens::Asked);
-            answered = false;
-        }
-        answered |= message.is_answer();
-        all.push(Happens::Appended(message));
-    }
-    if answered {
-        all.push(Happens::Asked);
-    }
-    all
 }
 
 /// Bytes of a session whose results are within the budget.
@@ -215,29 +188,6 @@ fn sent(talk: &Conversation) -> Vec<Shown<'_>> {
     sent
 }
 
-/// A summarizer that asks a model, so that it is asked twice.
-#[derive(Debug)]
-struct Asking(Arc<Scripted>);
-
-#[async_trait]
-impl Summarizer for Asking {
-    fn id(&self) -> &str {
-        self.0.id()
-    }
-
-    fn asks(&self) -> Vec<Asks> {
-        vec![Asks::new(Endpoint::default())]
-    }
-
-    async fn summarize(
-        &self,
-        request: &SummaryRequest,
-        services: &Services,
-    ) -> Result<Summary, SummaryError> {
-        self.0.summarize(request, services).await
-    }
-}
-
 impl Case {
     fn new(settings: Settings, session: &Session) -> Self {
         let text = |n: usize| match n % 11 {
@@ -294,6 +244,7 @@ impl Case {
             asked += 1;
             Ok(texts[(asked - 1) % texts.len()].clone())
         });
+        // It asks a model, so that it is asked twice.
         strategy.summarizer = Some(Arc::new(Asking(Arc::clone(&scripted))));
         (talk::conversation(strategy, Limits::new(self.settings.limit, 0)), scripted)
     }

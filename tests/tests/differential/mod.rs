@@ -32,6 +32,7 @@ pub(crate) use told::told;
 
 use foldback_core::config::{Document, Options, compile};
 use foldback_core::conversation::Conversation;
+use foldback_core::log::Role;
 use foldback_core::moment::Moment;
 use foldback_core::step::{Step, steps};
 use foldback_core::strategy::Strategy;
@@ -95,4 +96,30 @@ pub(crate) fn before_calls(
             Step::Call { .. } => look(appended, &talk),
         }
     }
+}
+
+/// What happens in the loop of an agent.
+pub(crate) enum Happens<'s> {
+    Appended(&'s Arc<Message>),
+    /// The loop asks its strategy.
+    Asked,
+}
+
+/// What happens in an agent that asks when an answer is complete with the results of its calls: before the next answer,
+/// and before the user speaks.
+pub(crate) fn happens<'s>(log: impl IntoIterator<Item = &'s Arc<Message>>) -> Vec<Happens<'s>> {
+    let mut all = Vec::new();
+    let mut answered = false;
+    for message in log {
+        if answered && message.role != Role::Tool {
+            all.push(Happens::Asked);
+            answered = false;
+        }
+        answered |= message.is_answer();
+        all.push(Happens::Appended(message));
+    }
+    if answered {
+        all.push(Happens::Asked);
+    }
+    all
 }

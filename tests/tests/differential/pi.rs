@@ -1,11 +1,13 @@
 //! `pi` beside @earendil-works/pi-coding-agent 0.87.1: before each request both decide, and where they compact, both go on with
 //! what they made of it.
 
-use crate::differential::{ask, drawn_sessions, record, recorded_sessions, stored_as, strategy};
+use crate::differential::{
+    Happens, ask, drawn_sessions, happens, record, recorded_sessions, stored_as, strategy,
+};
 use foldback_core::Limits;
 use foldback_core::conversation::Conversation;
 use foldback_core::guard::Guards;
-use foldback_core::log::{EntryKind, Message, Role, Usage};
+use foldback_core::log::{EntryKind, Message, Usage};
 use foldback_core::meter::MeterId;
 use foldback_core::moment::Moment;
 use foldback_core::view::Shown;
@@ -31,31 +33,6 @@ struct Case {
     session: Session,
 }
 
-/// What happens in a case.
-enum Happens<'s> {
-    Appended(&'s Arc<Message>),
-    /// The loop asks; usage of the last answer, as pi adds it up.
-    Asked,
-}
-
-/// The loop asks when an answer is complete with the results of its calls: before the next answer, and before the user speaks.
-fn happens(session: &Session) -> Vec<Happens<'_>> {
-    let mut all = Vec::new();
-    let mut answered = false;
-    for message in session.log() {
-        if answered && message.role != Role::Tool {
-            all.push(Happens::Asked);
-            answered = false;
-        }
-        answered |= message.is_answer();
-        all.push(Happens::Appended(message));
-    }
-    if answered {
-        all.push(Happens::Asked);
-    }
-    all
-}
-
 impl Case {
     fn new(name: String, settings: Settings, session: &Session) -> Self {
         Self { name, settings, session: stored_as("pi", session) }
@@ -68,7 +45,7 @@ impl Case {
             entry["id"] = message.id.as_str().into();
             json!({ "entry": entry })
         };
-        let happens = happens(&self.session).into_iter().map(|what| match what {
+        let happens = happens(self.session.log()).into_iter().map(|what| match what {
             Happens::Appended(message) => entry(message),
             Happens::Asked => json!({}),
         });
@@ -100,7 +77,7 @@ impl Case {
         });
         let mut talk = self.conversation(&summaries);
         let mut answers = answers.as_array().unwrap().iter();
-        for what in happens(&self.session) {
+        for what in happens(self.session.log()) {
             match what {
                 Happens::Appended(message) => {
                     talk.append(Arc::clone(message));
