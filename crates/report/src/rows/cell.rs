@@ -7,11 +7,11 @@ use std::borrow::Cow;
 
 /// Version of a row. It moves when a column goes or changes its meaning; further columns may come without.
 #[cfg(any(feature = "arrow", feature = "parquet"))]
-pub(crate) const ROW: &str = "foldback/row/1";
+pub(super) const ROW: &str = "foldback/row/1";
 
 /// One value. Which of the four it is depends on the column alone, never on the row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Cell<'a> {
+pub(super) enum Cell<'a> {
     Text(Cow<'a, str>),
     /// Columns of counts are signed: tables elsewhere have no other integers.
     Number(i64),
@@ -28,7 +28,7 @@ macro_rules! cells {
 }
 
 /// Every value with the name of its column, in the order of the columns and under the names of JSON.
-pub(crate) fn cells<'a>(row: &Row<'a>) -> Vec<(&'static str, Cell<'a>)> {
+pub(super) fn cells<'a>(row: &Row<'a>) -> Vec<(&'static str, Cell<'a>)> {
     cells!(row;
         session cluster format preset kind estimator context output_limit call turn start_ms messages
         input_tokens calibrated_input decision_tokens uncompacted_tokens output_tokens web_searches recorded_input recorded_cache_read

@@ -7,10 +7,10 @@
 
 #[cfg(feature = "arrow")]
 mod arrow;
-pub(crate) mod cell;
+mod cell;
 mod csv;
 #[cfg(feature = "parquet")]
-pub(crate) mod parquet;
+mod parquet;
 
 #[cfg(feature = "arrow")]
 pub use arrow::Batches;
@@ -215,10 +215,8 @@ pub fn write(
         }
         #[cfg(feature = "parquet")]
         Format::Parquet => {
-            let mut table = parquet::Table::new(cell::ROW, cell::cells(&Row::default()), out)?;
-            each(comparison, store, |row| {
-                table.push(cell::cells(row).into_iter().map(|(_, cell)| cell))
-            })?;
+            let mut table = parquet::Table::new(out)?;
+            each(comparison, store, |row| table.push(row))?;
             table.finish()
         }
     }

@@ -1,9 +1,10 @@
-//! Tables as Parquet, column by column, without Arrow: rows, and parts of scores.
+//! Rows as Parquet, column by column, without Arrow.
 //!
 //! Text is UTF-8 and numbers are signed 64-bit integers, as every reader has them. What may be unknown
 //! is optional, everything else required.
 
-use super::cell::Cell;
+use super::Row;
+use super::cell::{Cell, ROW, cells};
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int64Type};
 use parquet::errors::ParquetError;
@@ -99,7 +100,7 @@ impl Column {
 }
 
 /// A file that is being written.
-pub(crate) struct Table<'w> {
+pub(super) struct Table<'w> {
     out: &'w mut dyn Write,
     /// Encodes into memory, which is emptied after every row group; it counts offsets by itself.
     file: SerializedFileWriter<Vec<u8>>,
@@ -111,14 +112,9 @@ pub(crate) struct Table<'w> {
 const SCHEMA: &str = "foldback.schema";
 
 impl<'w> Table<'w> {
-    /// With the columns of a row.
-    pub(crate) fn new<'a>(
-        schema: &str,
-        row: impl IntoIterator<Item = (&'a str, Cell<'a>)>,
-        out: &'w mut dyn Write,
-    ) -> Result<Self> {
+    pub(super) fn new(out: &'w mut dyn Write) -> Result<Self> {
         let (mut columns, mut types) = (Vec::new(), Vec::new());
-        for (name, value) in row {
+        for (name, value) in cells(&Row::default()) {
             let column = Column::like(&value);
             types.push(column.describe(name).map_err(Error::other)?);
             columns.push(column);
@@ -132,12 +128,12 @@ impl<'w> Table<'w> {
         )
         .map_err(Error::other)?;
         let mut table = Self { out, file, columns, rows: 0 };
-        table.file.append_key_value_metadata(KeyValue::new(SCHEMA.to_owned(), schema.to_owned()));
+        table.file.append_key_value_metadata(KeyValue::new(SCHEMA.to_owned(), ROW.to_owned()));
         Ok(table)
     }
 
-    pub(crate) fn push<'a>(&mut self, row: impl IntoIterator<Item = Cell<'a>>) -> Result<()> {
-        for (column, value) in self.columns.iter_mut().zip(row) {
+    pub(super) fn push(&mut self, row: &Row<'_>) -> Result<()> {
+        for (column, (_, value)) in self.columns.iter_mut().zip(cells(row)) {
             column.push(value);
         }
         self.rows += 1;
@@ -148,7 +144,7 @@ impl<'w> Table<'w> {
     }
 
     /// Writes the last row group and the footer.
-    pub(crate) fn finish(mut self) -> Result<()> {
+    pub(super) fn finish(mut self) -> Result<()> {
         self.group()?;
         self.out.write_all(&self.file.into_inner().map_err(Error::other)?)
     }
@@ -171,8 +167,7 @@ impl<'w> Table<'w> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::cell::cells;
-    use super::super::{Row, sample as row};
+    use super::super::sample as row;
     use super::*;
     use parquet::file::reader::{FileReader as _, SerializedFileReader};
     use parquet::record::RowAccessor as _;
@@ -181,9 +176,9 @@ mod tests {
     fn rows_come_back_over_row_groups() {
         let rows = GROUP + 3;
         let mut written = tempfile::tempfile().unwrap();
-        let mut table = Table::new("row", cells(&Row::default()), &mut written).unwrap();
+        let mut table = Table::new(&mut written).unwrap();
         for call in 0..rows {
-            table.push(cells(&row(call)).into_iter().map(|(_, cell)| cell)).unwrap();
+            table.push(&row(call)).unwrap();
         }
         table.finish().unwrap();
 

@@ -10,8 +10,7 @@ use foldback_replay::compare::{
     Outcome, PresetLine, Provenance, Score, SessionLine, Skipped,
 };
 use foldback_replay::cost::Agreement;
-use foldback_replay::retention::Retention;
-use foldback_replay::retention::Share;
+use foldback_replay::retention::{Retention, Share};
 use foldback_replay::study::{Ledger, Record};
 use foldback_replay::totals::{CallRow, Fired, SessionMetrics};
 
