@@ -164,7 +164,6 @@ impl History {
     }
 
     /// Number of messages of the log.
-    #[doc(hidden)]
     pub fn log_len(&self) -> usize {
         self.log_len
     }

@@ -24,12 +24,10 @@ pub mod config;
 pub mod conversation;
 #[doc(hidden)]
 pub mod counters;
-#[doc(hidden)]
 pub mod delta;
 #[doc(hidden)]
 pub mod diff;
 pub mod event;
-#[doc(hidden)]
 pub mod fold_stats;
 #[doc(hidden)]
 pub mod fraction;

@@ -188,7 +188,6 @@ impl Conversation {
     }
 
     /// Records that the model had something given back that a fold had taken: what it missed.
-    #[doc(hidden)]
     pub fn note_recall(&mut self) {
         if let Some(fold) = self.newest_stats() {
             fold.missed += 1;
@@ -197,7 +196,6 @@ impl Conversation {
 
     /// What the folds brought and cost so far, oldest first; folds that were taken back included, with
     /// what they had come to until then.
-    #[doc(hidden)]
     pub fn fold_stats(&self) -> &[FoldStats] {
         &self.fold_stats
     }

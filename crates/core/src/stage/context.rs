@@ -64,7 +64,6 @@ impl<'a> StageContext<'a> {
     }
 
     /// What changed since a stage last looked, for stages that follow one conversation; without folds.
-    #[doc(hidden)]
     pub fn delta(&self, since: &mut Cursor) -> ViewDelta {
         ViewDelta::of(self.history, self.view, since)
     }
