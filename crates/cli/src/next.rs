@@ -1,7 +1,6 @@
 //! The next command to suggest after a comparison.
 
-use crate::args::quoted;
-use crate::args::{Compare, ModelArgs, SummaryArgs};
+use crate::args::{Compare, ModelArgs, SummaryArgs, quoted};
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use std::path::Path;

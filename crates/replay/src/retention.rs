@@ -1,6 +1,6 @@
 //! What calls needed, and how much of it was in the view.
 
-use crate::index::ReferenceNeed;
+use crate::index::{Presence, ReferenceNeed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -9,17 +9,6 @@ pub const FAR: usize = 3;
 
 /// Upper ends of the steps of the curve over distance; the last step is open.
 pub const DISTANCES: [usize; 7] = [1, 2, 3, 5, 10, 20, 50];
-
-/// How a reference was in the view of the call that made it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Presence {
-    /// It was there.
-    pub kept: bool,
-    /// It did so only in what a compaction wrote (summary, placeholder), in no original any more.
-    pub rescued: bool,
-    /// Number of the first call since which no view has had it; `None` where it is kept.
-    pub left_view_at: Option<usize>,
-}
 
 /// Kept of needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]

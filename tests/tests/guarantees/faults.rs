@@ -1,8 +1,7 @@
 //! A model that fails in every way a provider does, by seed.
 
 use async_trait::async_trait;
-use foldback_core::log::Finish;
-use foldback_core::log::Usage;
+use foldback_core::log::{Finish, Usage};
 use foldback_core::provider::{Completion, CompletionRequest, ErrorKind, Model, ProviderError};
 use foldback_providers::errors::Classifier;
 use foldback_replay::stats::SplitMix64;

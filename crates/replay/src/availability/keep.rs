@@ -1,5 +1,5 @@
-//! What must be kept in any case: the user's instructions, the latest error, the plan, and
-//! which files were read, created and changed. Ground truth comes from the log alone, without a model.
+//! What must be kept in any case: the user's instructions, the latest error, and which files were changed. Ground truth
+//! comes from the log alone, without a model.
 
 use crate::index::Action;
 use crate::retention::Share;

@@ -17,19 +17,17 @@
 //! Presence is an upper bound on use: that a string is in the context does not mean that a model
 //! finds it there.
 //!
-//! [`Index`] holds what the calls refer to, [`Tracker`](crate::index::Tracker) what of it the view has.
+//! [`Index`] holds what the calls refer to, [`Tracker`] what of it the view has.
 
 mod keep;
-mod rows;
 #[cfg(test)]
 pub(crate) mod tests;
 
 pub use keep::{Files, MustKeep};
-pub use rows::RereadRow;
 
 use crate::drive::{Probe, Request};
-use crate::index::{Index, LogPart, NeedleId, Tracker};
-use crate::retention::{FAR, Presence, Retention, Share};
+use crate::index::{Index, LogPart, NeedleId, Presence, Tracker};
+use crate::retention::{FAR, Retention, Share};
 use foldback_core::stage::Estimator;
 use keep::Trail;
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,6 +46,20 @@ pub struct Findings {
     pub rereads: Vec<RereadRow>,
     /// What must be kept whatever else goes.
     pub must_keep: MustKeep,
+}
+
+/// Something that would have had to be read again: a result that had left the view and that a call
+/// needed something of. One row per result and eviction, however many references miss it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RereadRow {
+    /// Number of the first call that misses something of it.
+    pub call: usize,
+    /// Id of the tool result.
+    pub source: String,
+    /// Number of the first call whose view did not have it any more.
+    pub left_view_at: usize,
+    /// Size of the original result by the measuring estimator.
+    pub tokens: u64,
 }
 
 /// The probe. Give it to [`crate::replay_with`], then take its findings.
@@ -85,15 +97,10 @@ impl Availability {
     fn references(&mut self, tracker: &Tracker, call: usize, retention: &mut Retention) {
         let index = Arc::clone(&self.index);
         for need in index.calls.get(call).into_iter().flat_map(|needs| &needs.references) {
-            let standing = tracker.standing(need.reference);
-            if let (false, Some(source)) = (standing.kept, need.source) {
+            let presence = tracker.presence(need.reference);
+            if let (false, Some(source)) = (presence.kept, need.source) {
                 self.miss(tracker, call, source, retention);
             }
-            let presence = Presence {
-                kept: standing.kept,
-                rescued: standing.rescued,
-                left_view_at: standing.left_at,
-            };
             retention.count(need, presence);
             self.findings.references.push(presence);
         }

@@ -56,6 +56,20 @@ pub struct Comparison {
     pub(super) redacted: bool,
 }
 
+/// How many pairs of strategies a metric separates, and how small a difference could have been.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ToldApart {
+    /// Pairs.
+    pub pairs: usize,
+    /// Those that it does not separate.
+    pub ties: usize,
+    /// Ties that all draws and the interval separate, and that the p-value can't: its least value is too large for
+    /// so many pairs.
+    pub unresolved: usize,
+    /// The least and the largest of the differences that [`Contrast::detectable`] gives.
+    pub detectable: Option<(f64, f64)>,
+}
+
 impl Comparison {
     /// What the presets did with a session, in their order.
     pub fn scores_of(&self, session: usize) -> &[Score] {
@@ -105,16 +119,24 @@ impl Comparison {
         }
         Some(walk)
     }
-}
 
-impl Comparison {
     /// What a session cost under a preset, by the prices that are reported; `None` where it has no bill under them.
     pub fn bill<'a>(&self, score: &'a Score) -> Option<&'a Bill> {
         table::bill(score, &self.reporting.regime)
     }
-}
 
-impl Comparison {
+    /// How many pairs of strategies a metric separates.
+    pub fn told_apart(&self, metric: Primary) -> ToldApart {
+        let pairs = &self.contrasts;
+        let least = || pairs.iter().filter_map(|pair| pair.detectable(metric));
+        ToldApart {
+            pairs: pairs.len(),
+            ties: pairs.iter().filter(|pair| pair.by(metric).tie).count(),
+            unresolved: pairs.iter().filter(|pair| pair.is_unresolved(metric)).count(),
+            detectable: least().min_by(f64::total_cmp).zip(least().max_by(f64::total_cmp)),
+        }
+    }
+
     /// Replaces paths, tasks, repositories, tools, identifiers and models that no table lists by pseudonyms,
     /// and texts by placeholders, in everything that is read from the comparison from now on: its lines and
     /// sentences, [records](Self::record) and [walks](Self::walk).
@@ -155,34 +177,6 @@ impl Comparison {
             for (number, model) in &models {
                 *sentence = sentence.replace(model.as_str(), &format!("model-{}", number + 1));
             }
-        }
-    }
-}
-
-/// How many pairs of strategies a metric separates, and how small a difference could have been.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ToldApart {
-    /// Pairs.
-    pub pairs: usize,
-    /// Those that it does not separate.
-    pub ties: usize,
-    /// Ties that all draws and the interval separate, and that the p-value can't: its least value is too large for
-    /// so many pairs.
-    pub unresolved: usize,
-    /// The least and the largest of the differences that [`Contrast::detectable`] gives.
-    pub detectable: Option<(f64, f64)>,
-}
-
-impl Comparison {
-    /// How many pairs of strategies a metric separates.
-    pub fn told_apart(&self, metric: Primary) -> ToldApart {
-        let pairs = &self.contrasts;
-        let least = || pairs.iter().filter_map(|pair| pair.detectable(metric));
-        ToldApart {
-            pairs: pairs.len(),
-            ties: pairs.iter().filter(|pair| pair.by(metric).tie).count(),
-            unresolved: pairs.iter().filter(|pair| pair.is_unresolved(metric)).count(),
-            detectable: least().min_by(f64::total_cmp).zip(least().max_by(f64::total_cmp)),
         }
     }
 }

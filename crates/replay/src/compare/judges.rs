@@ -63,8 +63,7 @@ pub(super) fn caution(lines: &[PresetLine]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::Judge;
-    use crate::compare::{Metric, Metrics};
+    use crate::compare::{Judge, Metric, Metrics};
 
     fn line(preset: &str, references: f64, verbatim: f64) -> PresetLine {
         let of = |value| Metric { value: Some(value), ..Metric::default() };

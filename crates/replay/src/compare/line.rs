@@ -6,8 +6,7 @@ use super::gate::Gate;
 use super::saving::Paid;
 use super::table::Table;
 use crate::number::ratio;
-use crate::retention::Share;
-use crate::retention::{self, Retention};
+use crate::retention::{self, Retention, Share};
 use crate::study::{Ledger, Score};
 use crate::totals::SessionMetrics;
 use foldback_core::counters::Counters;
@@ -69,8 +68,8 @@ pub struct PresetLine {
     pub estimator: String,
     /// Guards of the engine that the preset turns off.
     pub guards_off: Vec<&'static str>,
-    #[schemars(schema_with = "Metrics::schema")]
     /// The figures.
+    #[schemars(schema_with = "Metrics::schema")]
     pub metrics: Metrics,
     /// The only judge of retention by which it is good, 20 points above the other; `null`
     /// if they agree.

@@ -62,8 +62,7 @@ const WITHHELD: &str = "(withheld)";
 
 #[cfg(test)]
 mod tests {
-    use crate::compare::Comparison;
-    use crate::compare::{Keys, SessionLine};
+    use crate::compare::{Comparison, Keys, SessionLine};
 
     /// A task may be called as what stands in any sentence.
     #[test]

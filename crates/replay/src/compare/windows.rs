@@ -2,8 +2,7 @@
 
 use crate::number::{count, grouped};
 use crate::setup::{DEFAULT_LIMITS, Setup};
-use crate::study::Recording;
-use crate::study::Score;
+use crate::study::{Recording, Score};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The windows that sessions were replayed under, and where they come from.

@@ -10,7 +10,7 @@ mod needles;
 pub(crate) mod text;
 mod tracker;
 
-pub use tracker::{Change, Tracker};
+pub use tracker::{Change, Presence, Tracker};
 
 pub(crate) use acts::Action;
 use acts::{actions, is_failure};

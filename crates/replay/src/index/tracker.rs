@@ -62,10 +62,13 @@ pub struct Change {
 
 /// How a reference is in the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Standing {
-    pub(crate) kept: bool,
-    pub(crate) rescued: bool,
-    pub(crate) left_at: Option<usize>,
+pub struct Presence {
+    /// It is there.
+    pub kept: bool,
+    /// It is only in what a compaction wrote (summary, placeholder), in no original any more.
+    pub rescued: bool,
+    /// Number of the first call since which no view has had it; `None` where it is kept.
+    pub left_view_at: Option<usize>,
 }
 
 /// A set that is emptied in the time that it took to fill.
@@ -211,13 +214,13 @@ impl Tracker {
     }
 
     /// How a reference, by its index in [`Index::asked`], is in the view.
-    pub(crate) fn standing(&self, reference: u32) -> Standing {
+    pub(crate) fn presence(&self, reference: u32) -> Presence {
         let id = self.index.asked[reference as usize].id as usize;
         let (original, written) = (self.original[id] > 0, self.rewritten[id] > 0);
-        Standing {
+        Presence {
             kept: original || written,
             rescued: written && !original,
-            left_at: self.left[reference as usize],
+            left_view_at: self.left[reference as usize],
         }
     }
 

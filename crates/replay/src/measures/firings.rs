@@ -3,9 +3,8 @@
 //! A firing is a call before which something changed the view; stages that acted between the same two
 //! calls (a pruning right before its summary) are one firing. With V the view that
 //! the call would have sent without it (the view of the call before and what was appended since) and V'
-//! the view that it sends, all in tokens of the measuring estimator:
-//!
-//! reclaimed R = V - V', zero where the view grew.
+//! the view that it sends, both in tokens of the measuring estimator, the firing reclaimed V - V', or nothing
+//! where the view grew.
 //!
 //! Folds after the last request (at the end of the last turn) are firings of a call that never came:
 //! their `call` is the number of calls.
@@ -39,7 +38,7 @@ pub struct Firing {
 }
 
 impl Firing {
-    /// R: by how many tokens the view shrank.
+    /// By how many tokens the view shrank.
     pub fn reclaimed(&self) -> u64 {
         self.before.saturating_sub(self.after)
     }

@@ -1,8 +1,7 @@
 //! Results of a part of a corpus in a file: a comparison is scored in parts, on one machine or many, and put together on
 //! one.
 //!
-//! A part is JSON lines.
-//! Nothing in them depends on the machine.
+//! A part is JSON lines. Nothing in them depends on the machine.
 //!
 //! | `line` | what it holds |
 //! |---|---|

@@ -2,7 +2,7 @@
 
 use super::record::Summaries;
 use super::{Context, Facts, Known, Record, bill, inaction};
-use crate::availability::Availability;
+use crate::availability::{Availability, RereadRow};
 use crate::controls::{Foresight, Hindsight, MatchedControls, view_sizes};
 use crate::cost::Reread;
 use crate::drive::{Probe, Replay, ReplayOptions, replay_with};
@@ -106,11 +106,7 @@ pub(super) fn replay(
 }
 
 /// The would-be re-reads with what each would have weighed until the next compaction.
-fn rereads(
-    replayed: &Replay,
-    rows: &[crate::availability::RereadRow],
-    measures: &SessionMeasures,
-) -> Vec<Reread> {
+fn rereads(replayed: &Replay, rows: &[RereadRow], measures: &SessionMeasures) -> Vec<Reread> {
     rows.iter()
         .map(|row| {
             let next = measures.firings.partition_point(|firing| firing.call <= row.call);

@@ -3,8 +3,7 @@
 use super::bill::Bills;
 use crate::availability::MustKeep;
 use crate::measures::{Firing, SessionMeasures};
-use crate::retention::Retention;
-use crate::retention::Share;
+use crate::retention::{Retention, Share};
 use crate::totals::{CallRow, SessionMetrics};
 use foldback_core::Limits;
 use serde::{Deserialize, Serialize};
