@@ -32,7 +32,8 @@ struct Tally {
 /// its log, in every dialect.
 ///
 /// Messages that were appended are fed to the checkers, edited ones are looked at again, and only a
-/// new layout starts the check of the view from the beginning.
+/// new layout starts the check of the view from the beginning. Until the first fold the view is the log, and
+/// only the log is checked.
 #[derive(Clone, Debug)]
 pub struct Monitor {
     names: Names,
@@ -41,6 +42,8 @@ pub struct Monitor {
     /// By dialect, what is broken now in view or log.
     tallies: Vec<FxHashMap<Broken, Tally>>,
     cursor: Cursor,
+    /// Whether the view was ever another than the log.
+    folded: bool,
     /// How many places of the view its checkers were fed.
     places_seen: usize,
 }
@@ -53,6 +56,7 @@ impl Default for Monitor {
             log: checkers(),
             tallies: vec![FxHashMap::default(); Dialect::ALL.len()],
             cursor: Cursor::default(),
+            folded: false,
             places_seen: 0,
         }
     }
@@ -70,7 +74,10 @@ impl Monitor {
     pub fn check(&mut self, conversation: &Conversation) -> Findings {
         let delta = conversation.delta(&mut self.cursor);
         let fresh = self.feed_log(conversation, &delta);
-        self.feed_view(conversation, &delta, &fresh);
+        self.folded |= conversation.view().is_folded();
+        if self.folded {
+            self.feed_view(conversation, &delta, &fresh);
+        }
         let mut findings = Findings::default();
         let names = &self.names;
         let checkers = self.view.iter_mut().zip(&mut self.log).zip(&mut self.tallies);

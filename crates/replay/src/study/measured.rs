@@ -24,7 +24,12 @@ pub(super) struct Shared {
 
 impl Shared {
     pub(super) fn of(session: &Session, measure: &dyn Estimator) -> Self {
-        let index = Arc::new(Index::of(session));
+        // Counts are kept with the messages. They are made while the index is, by a thread of their own: one that waits
+        // here must not take work that waits for this.
+        let index = std::thread::scope(|scope| {
+            scope.spawn(|| session.log().for_each(|message| _ = measure.counts(message)));
+            Arc::new(Index::of(session))
+        });
         let foresight: Arc<dyn Foresight> = Arc::new(Hindsight::of(&index));
         Self {
             matched_controls: MatchedControls::new(&index, Arc::clone(&foresight), measure),

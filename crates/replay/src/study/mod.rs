@@ -317,34 +317,36 @@ fn study_session<'s>(
         let _ = known.set(facts);
     }
     let shared: OnceLock<Shared> = OnceLock::new();
-    let mut records: Vec<Record> = context
-        .presets
-        .par_iter()
-        .enumerate()
-        .map(|(at, preset)| {
-            if matches!(preset.made, Made::Recorded) {
-                return Ok(Record::default());
-            }
-            let stored = known.get().and_then(|_| keys.record(context.store, at));
-            let record = match stored {
-                Some(record) => record,
-                None => {
-                    let session = session()?;
-                    let measure = &*context.setup.measure;
-                    let shared = shared.get_or_init(|| Shared::of(session, measure));
-                    let unknown = known.get().is_none();
-                    let (facts, record) = replay(context, session, shared, preset, unknown)?;
-                    if let Some(facts) = facts {
-                        keep(context.store, keys.of_facts(), &facts)?;
-                        let _ = known.set(facts);
-                    }
-                    keys.keep_record(context, at, record)?
+    // A preset that sees what comes takes longest. It is taken first, so that no thread waits for it at the end.
+    let mut order: Vec<usize> = (0..context.presets.len()).collect();
+    order.sort_by_key(|at| !matches!(context.presets[*at].made, Made::Seeing(_)));
+    let made = order.into_iter().par_bridge().map(|at| {
+        let preset = &context.presets[at];
+        if matches!(preset.made, Made::Recorded) {
+            return Ok((at, Record::default()));
+        }
+        let stored = known.get().and_then(|_| keys.record(context.store, at));
+        let record = match stored {
+            Some(record) => record,
+            None => {
+                let session = session()?;
+                let measure = &*context.setup.measure;
+                let shared = shared.get_or_init(|| Shared::of(session, measure));
+                let unknown = known.get().is_none();
+                let (facts, record) = replay(context, session, shared, preset, unknown)?;
+                if let Some(facts) = facts {
+                    keep(context.store, keys.of_facts(), &facts)?;
+                    let _ = known.set(facts);
                 }
-            };
-            (context.progress)();
-            Ok(record)
-        })
-        .collect::<Result<_, Failure>>()?;
+                keys.keep_record(context, at, record)?
+            }
+        };
+        (context.progress)();
+        Ok((at, record))
+    });
+    let mut made = made.collect::<Result<Vec<_>, Failure>>()?;
+    made.sort_by_key(|(at, _)| *at);
+    let mut records: Vec<Record> = made.into_iter().map(|(_, record)| record).collect();
     let facts =
         known.into_inner().ok_or_else(|| "there is no strategy to study it under".to_owned())?;
     let start = Record::exam_start(&records);
