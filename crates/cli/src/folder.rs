@@ -3,6 +3,7 @@
 //! A folder may hold anything: links in a loop, pipes, devices, unreadable folders. None of
 //! these hangs or ends a run. What looks like a session and can't be read is listed with the reason.
 
+use crate::places::Place;
 use foldback_replay::Source;
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -19,12 +20,23 @@ const PACKED: [&str; 2] = ["gz", "zst"];
 
 /// The sources in a folder, by name. Links are followed.
 pub(crate) fn sources(folder: &Path) -> Vec<Source> {
-    found(folder, &|_| true)
+    found(folder, &|_| true, &|_| true)
 }
 
 /// The sources in a folder, without files outside these places that links lead to. The places have their links resolved.
 pub(crate) fn sources_below(folder: &Path, places: &[PathBuf]) -> Vec<Source> {
-    found(folder, &|path| path.canonicalize().is_ok_and(|path| is_below(&path, places)))
+    found(folder, &|path| leads_below(path, places), &|_| true)
+}
+
+/// The sessions that an agent keeps in a place; without those that links lead to outside of `only_below`, if it names
+/// anything.
+pub(crate) fn sources_of(place: &Place, only_below: &[PathBuf]) -> Vec<Source> {
+    let may = |path: &Path| only_below.is_empty() || leads_below(path, only_below);
+    found(&place.path, &may, &|path| place.holds(path))
+}
+
+fn leads_below(path: &Path, places: &[PathBuf]) -> bool {
+    path.canonicalize().is_ok_and(|path| is_below(&path, places))
 }
 
 /// Whether a path without links is below one of these places.
@@ -32,7 +44,13 @@ pub(crate) fn is_below(path: &Path, places: &[PathBuf]) -> bool {
     places.iter().any(|place| path.starts_with(place))
 }
 
-fn found(folder: &Path, may: &dyn Fn(&Path) -> bool) -> Vec<Source> {
+/// The files that may be read and are wanted.
+fn found(
+    folder: &Path,
+    may: &dyn Fn(&Path) -> bool,
+    wanted: &dyn Fn(&Path) -> bool,
+) -> Vec<Source> {
+    let is_session = |path: &Path| is_session(path) && wanted(path);
     // A folder that several links lead to is read once: a few links can make more paths than anybody could walk.
     let mut seen: HashSet<PathBuf> = HashSet::new();
     let mut is_new = move |entry: &DirEntry| {

@@ -2,7 +2,7 @@
 
 use crate::args::{CorpusArgs, SessionArgs};
 use crate::error::Error;
-use crate::{folder, objects, output, selection};
+use crate::{folder, objects, output, places, selection};
 use foldback_formats::Session;
 use foldback_formats::limit;
 use foldback_formats::session::Warning;
@@ -157,13 +157,7 @@ pub(crate) fn corpus(args: &CorpusArgs) -> Result<Corpus, Error> {
         }
     }
     if args.discover {
-        sources.extend(discovered()?.into_iter().flat_map(|path| match path.is_dir() {
-            true => folder::sources(&path),
-            false => vec![Source::File(path)],
-        }));
-        if sources.is_empty() {
-            return Err(nothing_discovered());
-        }
+        sources.extend(discovered_sources(&args.only_below)?);
     }
     // In the order of a walk over all of them, however they were named. The same file twice is told by its content.
     sources.sort_by(|a, b| Path::new(&a.name()).cmp(Path::new(&b.name())));
@@ -194,51 +188,58 @@ pub(crate) fn scores(paths: &[PathBuf], mut reader: Reader<'_>) -> Result<Corpus
     Ok(reader.corpus())
 }
 
-/// The places of this user's sessions: folders, and OpenCode's store.
+/// The folders and files with this user's sessions.
 pub(crate) fn discovered() -> Result<Vec<PathBuf>, Error> {
-    let store = opencode_store().filter(|store| store.is_file());
-    let store = match store {
-        Some(store) if cfg!(not(feature = "opencode-db")) => {
-            let what = format!("{}: what reads it", store.display());
-            output::note(format_args!("note: {}", Error::left_out(&what, "opencode-db")));
-            None
-        }
-        store => store,
-    };
-    let places: Vec<PathBuf> = usual_places().filter(|place| place.is_dir()).chain(store).collect();
-    if places.is_empty() { Err(nothing_discovered()) } else { Ok(places) }
+    let folders = places::here().into_iter().map(|place| place.path);
+    let found: Vec<PathBuf> = folders.filter(|path| path.is_dir()).chain(store()).collect();
+    if found.is_empty() { Err(nothing_discovered()) } else { Ok(found) }
+}
+
+/// The sources in them.
+fn discovered_sources(only_below: &[PathBuf]) -> Result<Vec<Source>, Error> {
+    let places = places::here().into_iter().filter(|place| place.path.is_dir());
+    let found = places.flat_map(|place| folder::sources_of(&place, only_below));
+    let found: Vec<Source> = found.chain(store().map(Source::File)).collect();
+    if found.is_empty() { Err(nothing_discovered()) } else { Ok(found) }
+}
+
+/// OpenCode's store, in which all sessions are one file, where there is one that can be read.
+fn store() -> Option<PathBuf> {
+    let store = opencode_store().filter(|store| store.is_file())?;
+    if cfg!(not(feature = "opencode-db")) {
+        let what = format!("{}: what reads it", store.display());
+        output::note(format_args!("note: {}", Error::left_out(&what, "opencode-db")));
+        return None;
+    }
+    Some(store)
 }
 
 /// The error that `--discover` found nothing, with the places that it searched.
 fn nothing_discovered() -> Error {
     let store = opencode_store().filter(|_| cfg!(feature = "opencode-db"));
-    let looked = usual_places().chain(store).map(|place| {
-        let found = if place.exists() { "holds none" } else { "does not exist" };
-        format!("  {} {found}", place.display())
+    let folders = places::here().into_iter().map(|place| (place.agent, place.path));
+    let folders: Vec<(&str, PathBuf)> =
+        folders.chain(store.map(|store| ("OpenCode", store))).collect();
+    let (there, missing): (Vec<_>, Vec<_>) = folders.iter().partition(|(_, path)| path.exists());
+    let mut looked: Vec<String> = there
+        .iter()
+        .map(|(agent, path)| format!("  {agent}: {} holds none", path.display()))
+        .collect();
+    let mut agents: Vec<&str> = missing.iter().map(|(agent, _)| *agent).collect();
+    agents.retain(|agent| there.iter().all(|(other, _)| other != agent));
+    agents.dedup();
+    looked.push(match home() {
+        Some(home) => format!("  nothing in {} of {}", home.display(), agents.join(", ")),
+        None => "  the home directory is unknown; set HOME".to_owned(),
     });
-    let looked: Vec<String> = looked.collect();
-    let places = match looked.is_empty() {
-        true => "  the home directory is unknown; set HOME".to_owned(),
-        false => looked.join("\n"),
-    };
+    let places = looked.join("\n");
     Error::Usage(format!("no session found:\n{places}\nname session files or folders instead"))
-}
-
-/// Where Claude Code and Codex keep a user's sessions.
-fn usual_places() -> impl Iterator<Item = PathBuf> {
-    let claude = place("CLAUDE_CONFIG_DIR", ".claude").map(|folder| folder.join("projects"));
-    let codex = place("CODEX_HOME", ".codex").map(|folder| folder.join("sessions"));
-    claude.into_iter().chain(codex)
 }
 
 /// Where OpenCode keeps a user's sessions, all in one file.
 fn opencode_store() -> Option<PathBuf> {
-    Some(place("XDG_DATA_HOME", ".local/share")?.join("opencode").join("opencode.db"))
-}
-
-/// The folder that a variable names, else the usual one in the user's home.
-fn place(variable: &str, usual: &str) -> Option<PathBuf> {
-    absolute(variable).or_else(|| Some(home()?.join(usual)))
+    let data = absolute("XDG_DATA_HOME").or_else(|| Some(home()?.join(".local/share")))?;
+    Some(data.join("opencode").join("opencode.db"))
 }
 
 /// The user's home.

@@ -24,6 +24,7 @@ mod notes;
 mod objects;
 mod output;
 mod page;
+mod places;
 mod progress;
 mod results;
 mod selection;

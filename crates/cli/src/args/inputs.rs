@@ -45,7 +45,8 @@ pub(crate) struct CorpusArgs {
     /// with the feature object-store.
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Also use this user's sessions of Claude Code, Codex and OpenCode.
+    /// Also use the sessions that agents keep in this user's home: Claude Code, Codex, OpenCode, pi, Gemini CLI,
+    /// Copilot CLI, Cline, Roo Code and others.
     #[arg(long)]
     pub(crate) discover: bool,
     /// Leave out files whose path contains this; `*` matches anything. Can be repeated.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Mcp {
-    /// Session files and folders that may be read; by default, where Claude Code, Codex and OpenCode keep this user's.
+    /// Session files and folders that may be read; by default, where agents keep this user's.
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
 }

@@ -116,7 +116,7 @@ fn an_empty_home_names_the_folders_that_were_looked_in() {
     let ran = run(&["compare", "--discover", "--no-store"], "", &env);
     assert_eq!((ran.code, &*ran.stdout), (2, ""), "{}", ran.stderr);
     for text in
-        [".claude/projects does not exist", ".codex/sessions holds none", "name session files"]
+        ["Codex: ", ".codex/sessions holds none", "of Claude Code, pi, ", "name session files"]
     {
         assert!(ran.stderr.contains(text), "{}\nlacks {text:?}", ran.stderr);
     }

@@ -1,6 +1,6 @@
 //! Which sessions of a folder are looked at, and what becomes of kept results.
 
-use crate::common::{foldback, write};
+use crate::common::{foldback, run, write};
 use serde_json::Value;
 
 /// What `inspect` lists.
@@ -76,4 +76,58 @@ fn kept_results_have_a_size_and_can_be_deleted() {
     assert_eq!(cache("size"), format!("{store}: 0 bytes in 0 files\n"));
     assert_eq!(std::fs::read_to_string(other).unwrap(), "mine");
     assert!(foldback(&compare).done().stdout == first);
+}
+
+/// Sessions of every agent whose files are read are found where it keeps them; what lies beside them is not.
+#[test]
+fn sessions_are_discovered_where_agents_keep_them() {
+    let home = tempfile::tempdir().unwrap();
+    let fixtures = [
+        ("claude-code/plain.jsonl", ".claude/projects/-home-me-app/a.jsonl"),
+        ("codex/plain.jsonl", ".codex/sessions/2026/11/26/rollout-a.jsonl"),
+        ("pi/plain.jsonl", ".pi/agent/sessions/--home-me-app--/a.jsonl"),
+        ("gemini-cli/plain.json", ".gemini/tmp/app/chats/session-a.json"),
+        ("gemini-cli/lines.jsonl", ".gemini/tmp/app/chats/session-b.jsonl"),
+        ("copilot-cli/events.jsonl", ".copilot/session-state/a/events.jsonl"),
+        (
+            "roo-code/native.json",
+            ".vscode-server/data/User/globalStorage/rooveterinaryinc.roo-cline/tasks/1/api_conversation_history.json",
+        ),
+        ("roo-code/xml.json", ".cline/data/tasks/2/api_conversation_history.json"),
+    ];
+    let mut formats = Vec::new();
+    for (fixture, place) in fixtures {
+        let from = crate::common::root().join("crates/formats/fixtures").join(fixture);
+        let to = home.path().join(place);
+        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+        std::fs::copy(&from, &to).unwrap();
+        std::fs::write(to.with_file_name("settings.json"), "{\"a\": 1}").unwrap();
+        formats.push(fixture.split('/').next().unwrap());
+    }
+    let path = home.path().to_str().unwrap();
+    let unset = [
+        "CLAUDE_CONFIG_DIR",
+        "CODEX_HOME",
+        "XDG_DATA_HOME",
+        "XDG_CONFIG_HOME",
+        "PI_CODING_AGENT_DIR",
+        "GEMINI_CLI_HOME",
+        "COPILOT_HOME",
+        "OPENCLAW_STATE_DIR",
+        "USERPROFILE",
+        "APPDATA",
+    ];
+    let env: Vec<(&str, &str)> =
+        [("HOME", path)].into_iter().chain(unset.map(|name| (name, ""))).collect();
+    let ran = run(&["inspect", "--discover", "--json", "-"], "", &env).done();
+    let found: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let sessions = found["sessions"].as_array().unwrap().iter();
+    let mut read: Vec<&str> = sessions.map(|session| session["format"].as_str().unwrap()).collect();
+    for formats in [&mut read, &mut formats] {
+        formats.sort_unstable();
+        formats.dedup();
+    }
+    assert_eq!(read, formats, "{}", ran.stdout);
+    assert_eq!(found["files"], fixtures.len(), "{}", ran.stdout);
+    assert_eq!(found["skipped"].as_array().map_or(0, Vec::len), 0, "{}", ran.stdout);
 }

@@ -1,0 +1,284 @@
+//! Where agents keep their sessions in a user's home, on Linux, macOS and Windows.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// An operating system, as far as its folders differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(test), allow(dead_code, reason = "the others are those of other machines"))]
+pub(crate) enum System {
+    Linux,
+    Mac,
+    Windows,
+}
+
+impl System {
+    const HERE: Self = match () {
+        () if cfg!(target_os = "macos") => Self::Mac,
+        () if cfg!(windows) => Self::Windows,
+        () => Self::Linux,
+    };
+}
+
+/// A folder in which an agent keeps sessions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) agent: &'static str,
+    pub(crate) path: PathBuf,
+    /// The last components of the paths of its sessions; in each, `*` stands for any text.
+    files: &'static [&'static str],
+}
+
+/// What a folder lies below.
+enum Base {
+    /// The user's home, or the folder that a variable names.
+    Home(&'static str, Option<&'static str>),
+    /// The folder that a variable names in place of the home, and so has what the home has.
+    Moved(&'static str),
+    /// The user's settings.
+    Settings,
+    /// The storage of an extension, in every editor that is a VS Code.
+    Editors,
+}
+
+/// Agent, base, folder below it, files.
+type Row = (&'static str, Base, &'static str, &'static [&'static str]);
+
+const LINES: &[&str] = &["*.jsonl"];
+const CHATS: &[&str] = &["chats/session-*.json", "chats/session-*.jsonl"];
+const TASK: &[&str] = &["api_conversation_history.json"];
+
+const ROWS: &[Row] = &[
+    ("Claude Code", Base::Home(".claude", Some("CLAUDE_CONFIG_DIR")), "projects", LINES),
+    ("Claude Code", Base::Settings, "claude/projects", LINES),
+    ("Codex", Base::Home(".codex", Some("CODEX_HOME")), "sessions", &["rollout-*.jsonl"]),
+    ("Codex", Base::Home(".codex", Some("CODEX_HOME")), "archived_sessions", &["rollout-*.jsonl"]),
+    ("pi", Base::Home(".pi/agent", Some("PI_CODING_AGENT_DIR")), "sessions", LINES),
+    ("oh-my-pi", Base::Home(".omp/agent", None), "sessions", LINES),
+    (
+        "OpenClaw",
+        Base::Home(".openclaw", Some("OPENCLAW_STATE_DIR")),
+        "agents",
+        &["sessions/*.jsonl"],
+    ),
+    ("Gemini CLI", Base::Moved("GEMINI_CLI_HOME"), ".gemini/tmp", CHATS),
+    ("Qwen Code", Base::Home(".qwen", None), "tmp", CHATS),
+    (
+        "Copilot CLI",
+        Base::Home(".copilot", Some("COPILOT_HOME")),
+        "session-state",
+        // Older versions have no folder for each session.
+        &["events.jsonl", "session-state/*.jsonl"],
+    ),
+    ("Cline", Base::Editors, "saoudrizwan.claude-dev/tasks", TASK),
+    ("Cline", Base::Home(".cline", None), "data/tasks", TASK),
+    ("Roo Code", Base::Editors, "rooveterinaryinc.roo-cline/tasks", TASK),
+    ("Kilo Code", Base::Editors, "kilocode.kilo-code/tasks", TASK),
+    ("mini-swe-agent", Base::Settings, "mini-swe-agent", &["*.traj.json"]),
+];
+
+/// Editors that are a VS Code, by the name of their folder.
+const EDITORS: [&str; 5] = ["Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf"];
+
+/// Where they are on a machine that is worked on from another, below the home.
+const SERVERS: [&str; 3] =
+    [".vscode-server/data", ".vscode-server-insiders/data", ".cursor-server/data"];
+
+/// Packed files are sessions, too.
+const PACKED: [&str; 2] = ["gz", "zst"];
+
+impl Place {
+    /// Whether a file in the folder is a session, by its name.
+    pub(crate) fn holds(&self, file: &Path) -> bool {
+        let packed = file.extension().and_then(OsStr::to_str);
+        let file = match packed.is_some_and(|ending| PACKED.contains(&ending)) {
+            true => file.with_extension(""),
+            false => file.to_owned(),
+        };
+        self.files.iter().any(|pattern| {
+            let mut names = file.components().rev();
+            pattern.rsplit('/').all(|pattern| {
+                let name = names.next().and_then(|name| name.as_os_str().to_str());
+                name.is_some_and(|name| is_like(name, pattern))
+            })
+        })
+    }
+}
+
+/// Whether a name is the pattern, in which one `*` stands for any text.
+fn is_like(name: &str, pattern: &str) -> bool {
+    match pattern.split_once('*') {
+        Some((begin, end)) => name.strip_prefix(begin).is_some_and(|rest| rest.ends_with(end)),
+        None => name == pattern,
+    }
+}
+
+/// The places on this machine, whether they exist or not.
+pub(crate) fn here() -> Vec<Place> {
+    all(System::HERE, &crate::input::absolute)
+}
+
+/// The places under these variables, each once.
+fn all(system: System, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Vec<Place> {
+    let home = variable("HOME").or_else(|| variable("USERPROFILE"));
+    let below = |usual: &str| home.as_ref().map(|home| home.join(usual));
+    let settings = match system {
+        System::Linux => variable("XDG_CONFIG_HOME").or_else(|| below(".config")),
+        System::Mac => below("Library/Application Support"),
+        System::Windows => variable("APPDATA").or_else(|| below("AppData/Roaming")),
+    };
+    let editors = EDITORS.iter().filter_map(|editor| Some(settings.as_ref()?.join(editor)));
+    let servers = SERVERS.iter().filter_map(|server| below(server));
+    let editors: Vec<PathBuf> =
+        editors.chain(servers).map(|editor| editor.join("User/globalStorage")).collect();
+    let mut seen = BTreeSet::new();
+    let mut places = Vec::new();
+    for (agent, base, folder, files) in ROWS {
+        let bases = match base {
+            Base::Home(usual, moved) => {
+                moved.and_then(variable).or_else(|| below(usual)).into_iter().collect()
+            }
+            Base::Moved(moved) => variable(moved).or_else(|| home.clone()).into_iter().collect(),
+            Base::Settings => settings.iter().cloned().collect(),
+            Base::Editors => editors.clone(),
+        };
+        for path in bases.iter().map(|base| base.join(folder)) {
+            if seen.insert(path.clone()) {
+                places.push(Place { agent, path, files });
+            }
+        }
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folder;
+
+    /// Files in a home, and which of them are sessions.
+    const EVERYWHERE: &[(&str, bool)] = &[
+        (".claude/projects/-home-me-app/1f.jsonl", true),
+        (".claude/projects/-home-me-app/1f/subagents/agent-a.jsonl", true),
+        (".claude/projects/-home-me-app/sessions-index.json", false),
+        (".claude/history.jsonl", false),
+        (".codex/sessions/2026/11/26/rollout-2026-11-26T10-00-00-x.jsonl", true),
+        (".codex/sessions/2026/11/26/rollout-2026-11-26T11-00-00-y.jsonl.zst", true),
+        (".codex/archived_sessions/rollout-z.jsonl", true),
+        (".codex/sessions/notes.json", false),
+        (".codex/history.jsonl", false),
+        (".pi/agent/sessions/--home-me-app--/2026_a.jsonl", true),
+        (".pi/agent/settings.json", false),
+        (".omp/agent/sessions/--home-me-app--/b.jsonl", true),
+        (".openclaw/agents/main/sessions/c.jsonl", true),
+        (".openclaw/agents/main/sessions/sessions.json", false),
+        (".openclaw/agents/main/agent/models.json", false),
+        (".gemini/tmp/abc/chats/session-2026-11-26T10-00-d.json", true),
+        (".gemini/tmp/abc/chats/session-2026-11-26T10-00-e.jsonl", true),
+        (".gemini/tmp/abc/logs.json", false),
+        (".qwen/tmp/abc/chats/session-f.json", true),
+        (".copilot/session-state/9a/events.jsonl", true),
+        (".copilot/session-state/old.jsonl", true),
+        (".copilot/session-state/9a/plan.json", false),
+        (".cline/data/tasks/17/api_conversation_history.json", true),
+        (
+            ".vscode-server/data/User/globalStorage/rooveterinaryinc.roo-cline/tasks/18/api_conversation_history.json",
+            true,
+        ),
+    ];
+
+    const SETTINGS: &[(&str, bool)] = &[
+        (
+            "Code/User/globalStorage/saoudrizwan.claude-dev/tasks/1/api_conversation_history.json",
+            true,
+        ),
+        ("Code/User/globalStorage/saoudrizwan.claude-dev/tasks/1/ui_messages.json", false),
+        (
+            "Cursor/User/globalStorage/kilocode.kilo-code/tasks/2/api_conversation_history.json",
+            true,
+        ),
+        (
+            "VSCodium/User/globalStorage/rooveterinaryinc.roo-cline/tasks/3/api_conversation_history.json",
+            true,
+        ),
+        ("VSCodium/User/globalStorage/someone.else/tasks/3/api_conversation_history.json", false),
+        ("mini-swe-agent/last_mini_run.traj.json", true),
+        ("mini-swe-agent/settings.json", false),
+    ];
+
+    fn lay(base: &Path, files: &[(&str, bool)], sessions: &mut BTreeSet<PathBuf>) {
+        for (name, is_session) in files {
+            let path = base.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, "{}").unwrap();
+            if *is_session {
+                assert!(sessions.insert(path));
+            }
+        }
+    }
+
+    fn found(places: &[Place]) -> Vec<PathBuf> {
+        let sources = places.iter().flat_map(|place| folder::sources_of(place, &[]));
+        sources.map(|source| PathBuf::from(source.name())).collect()
+    }
+
+    #[test]
+    fn every_session_of_a_home_is_found_once_and_nothing_else() {
+        for (system, settings) in [
+            (System::Linux, ".config"),
+            (System::Mac, "Library/Application Support"),
+            (System::Windows, "AppData/Roaming"),
+        ] {
+            let home = tempfile::tempdir().unwrap();
+            let mut sessions = BTreeSet::new();
+            lay(home.path(), EVERYWHERE, &mut sessions);
+            lay(&home.path().join(settings), SETTINGS, &mut sessions);
+            let variable = |name: &str| (name == "HOME").then(|| home.path().to_owned());
+            let found = found(&all(system, &variable));
+            assert_eq!(found.len(), sessions.len(), "{system:?}: {found:#?}");
+            assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), sessions, "{system:?}");
+        }
+    }
+
+    #[test]
+    fn variables_move_places() {
+        let root = tempfile::tempdir().unwrap();
+        let mut sessions = BTreeSet::new();
+        let rows = [
+            ("CLAUDE_CONFIG_DIR", "projects/p/a.jsonl"),
+            ("CODEX_HOME", "sessions/rollout-a.jsonl"),
+            ("PI_CODING_AGENT_DIR", "sessions/p/a.jsonl"),
+            ("OPENCLAW_STATE_DIR", "agents/main/sessions/a.jsonl"),
+            ("GEMINI_CLI_HOME", ".gemini/tmp/p/chats/session-a.json"),
+            ("COPILOT_HOME", "session-state/a/events.jsonl"),
+            ("XDG_CONFIG_HOME", "mini-swe-agent/a.traj.json"),
+        ];
+        for (name, file) in rows {
+            lay(&root.path().join(name), &[(file, true)], &mut sessions);
+        }
+        // What lies at the usual places is not looked at.
+        lay(
+            &root.path().join("HOME"),
+            &[(".claude/projects/p/b.jsonl", true)],
+            &mut BTreeSet::new(),
+        );
+        let known = |name: &str| name == "HOME" || rows.iter().any(|(row, _)| *row == name);
+        let variable = |name: &str| known(name).then(|| root.path().join(name));
+        let found = found(&all(System::Linux, &variable));
+        assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), sessions);
+    }
+
+    #[test]
+    fn two_names_of_one_folder_are_one_place() {
+        let variable = |name: &str| match name {
+            "HOME" => Some(PathBuf::from("/home/me")),
+            "CLAUDE_CONFIG_DIR" => Some(PathBuf::from("/home/me/.config/claude")),
+            _ => None,
+        };
+        let places = all(System::Linux, &variable);
+        let claude = places.iter().filter(|place| place.agent == "Claude Code");
+        assert_eq!(claude.count(), 1);
+        assert_eq!(all(System::Linux, &|_| None), []);
+    }
+}
