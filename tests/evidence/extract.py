@@ -5,8 +5,9 @@
     python3 tests/evidence/extract.py figures   ROWS.csv COMPARISON.json
     python3 tests/evidence/extract.py sessions  CLONE ROWS.csv
 
-CLONE is a clone of algal/pi-openai-server-compaction, Recursive-Safeguarding/the-complexity-trap or
-multi-swe-bench/experiments; ROWS.csv and COMPARISON.json are of a comparison of the arms of the study (README.md).
+CLONE is a clone of algal/pi-openai-server-compaction, Recursive-Safeguarding/the-complexity-trap
+or multi-swe-bench/experiments; ROWS.csv and COMPARISON.json are of a comparison of the arms of the
+study (README.md).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import subprocess
 import sys
 import tarfile
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,10 @@ def said(message: dict[str, Any]) -> str:
 
 
 def answers(clone: str) -> None:
-    older, newer = "benchmarks/native-vs-text/final-results", "benchmarks/product-defaults/final-results"
+    older, newer = (
+        "benchmarks/native-vs-text/final-results",
+        "benchmarks/product-defaults/final-results",
+    )
     first = f"{older}/2026-07-17T01-51-59-774Z_gpt-5.6-sol"
     second = f"{newer}/2026-07-23_product-defaults-medium_gpt-5.6-sol"
 
@@ -68,7 +72,9 @@ def answers(clone: str) -> None:
 
     rows: list[list[object]] = []
 
-    def add(arm: str, name: str, messages: list[Any], cut: int, summary: str, scores: list[Any]) -> None:
+    def add(
+        arm: str, name: str, messages: list[Any], cut: int, summary: str, scores: list[Any]
+    ) -> None:
         texts = [said(message) for message in messages]
         fixture = name.split("/")[0]
         for score in scores:
@@ -125,20 +131,27 @@ MODELS = {
 def runs() -> list[tuple[str, str, str, str]]:
     """Data set, model, arm as a strategy of examples/complexity-trap, and name of the run."""
     out: list[tuple[str, str, str, str]] = []
-    lite = {"raw": "baseline_raw", "omit-0": SUMMARY + "N_1_omit", "omit-1": SUMMARY + "N_1_M_1_omit"}
+    lite = {
+        "raw": "baseline_raw",
+        "omit-0": SUMMARY + "N_1_omit",
+        "omit-1": SUMMARY + "N_1_M_1_omit",
+    }
     lite |= {f"summary-{n}-0": f"{SUMMARY}N_{n}" for n in (3, 7, 13, 21, 34)}
     lite |= {f"summary-{n}-{m}": f"{SUMMARY}N_{n}_M_{m}" for n in (21, 34) for m in (1, 5)}
     lite |= {f"summary-{n}-10": f"{SUMMARY}N_{n}_static_summary_M_10_openhands" for n in (10, 21)}
     for arm, run in lite.items():
-        out += [("lite-50", "gpt-4.1-mini", arm, f"{MINI}-t_0.8-{run}.{k}-lite-50") for k in range(3)]
+        out += [
+            ("lite-50", "gpt-4.1-mini", arm, f"{MINI}-t_0.8-{run}.{k}-lite-50") for k in range(3)
+        ]
     for m in (1, 5):
         names = [f"{MINI}-t_0.8-baseline_M_{m}.0-lite-50"]
         names += [f"{MINI}_t_0.8-baseline_M_{m}.{k}-lite-50" for k in (1, 2)]
         out += [("lite-50", "gpt-4.1-mini", f"mask-{m}", name) for name in names]
     # The runs of all 500 tasks have these 150 among them.
+    base = f"{MINI}-t_0.8-baseline"
     whole = {
-        "raw": f"{MINI}-t_0.8-baseline_raw_verified.0-verified.{MINI}-t_0.8-baseline_raw_v500.0-verified-500",
-        "mask-5": f"{MINI}-t_0.8-baseline_M_5-verified.{MINI}-t_0.8-baseline_M_5_v500.0-verified-500",
+        "raw": f"{base}_raw_verified.0-verified.{base}_raw_v500.0-verified-500",
+        "mask-5": f"{base}_M_5-verified.{base}_M_5_v500.0-verified-500",
     }
     some = {"masking-10": "baseline_M_10", "mask-20": "baseline_M_20"}
     some |= {f"omit-{m}": f"{SUMMARY}N_1_M_{m}_omit" for m in (1, 5)}
@@ -161,14 +174,15 @@ def runs() -> list[tuple[str, str, str, str]]:
 
 
 def outcomes(clone: str) -> None:
-    archive = tarfile.open(fileobj=io.BytesIO(blob(clone, "auxiliary-data/eval_results-swe_agent.tar")))
     found: dict[str, Any] = {}
-    for member in archive.getmembers():
-        stream = archive.extractfile(member) if member.name.endswith(".json") else None
-        if stream:
-            name = Path(member.name).stem.removeprefix("_.")
-            twice = re.match(r"^(.*)\.\1$", name)
-            found[twice.group(1) if twice else name] = json.load(stream)
+    packed = io.BytesIO(blob(clone, "auxiliary-data/eval_results-swe_agent.tar"))
+    with tarfile.open(fileobj=packed) as archive:
+        for member in archive.getmembers():
+            stream = archive.extractfile(member) if member.name.endswith(".json") else None
+            if stream:
+                name = Path(member.name).stem.removeprefix("_.")
+                twice = re.match(r"^(.*)\.\1$", name)
+                found[twice.group(1) if twice else name] = json.load(stream)
     tasks: dict[str, set[str]] = defaultdict(set)
     for dataset, _, _, run in runs():
         if not run.endswith("verified-500") or dataset == "verified-500":
@@ -189,10 +203,10 @@ TOTALS = ("frr_obs_far", "frr_obs", "frr_far", "frr", "verbatim_far", "verbatim"
 
 
 def sums(path: str) -> dict[tuple[str, str], Counter[str]]:
-    """By preset and session: what calls needed and had, calls that had all of it, tokens, re-reads."""
+    """By preset and session: what calls needed and had, calls that had all, tokens, re-reads."""
     out: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     csv.field_size_limit(10**9)
-    with open(path, encoding="utf-8", newline="") as file:
+    with Path(path).open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             sum_ = out[row["preset"].removesuffix("+extractive"), row["session"]]
             sum_["calls"] += 1
@@ -250,7 +264,13 @@ def sessions(clone: str, rows: str) -> None:
         by[session][preset] = sum_
     arms = ("mask-5", "summary-13-0")
     names = ("size", "frr_obs_far", "frr", "c_frr", "verbatim_far")
-    head = ["task", "model", "resolved", "calls", *(f"{arm} {name}" for arm in arms for name in names)]
+    head = [
+        "task",
+        "model",
+        "resolved",
+        "calls",
+        *(f"{arm} {name}" for arm in arms for name in names),
+    ]
     lines: list[list[object]] = []
     for session, presets in by.items():
         run, task = session.split("/")[-3], Path(session).stem
@@ -267,7 +287,12 @@ def sessions(clone: str, rows: str) -> None:
 
 
 if __name__ == "__main__":
-    made = {"answers": answers, "outcomes": outcomes, "figures": figures, "sessions": sessions}
+    made: dict[str, Callable[..., None]] = {
+        "answers": answers,
+        "outcomes": outcomes,
+        "figures": figures,
+        "sessions": sessions,
+    }
     if len(sys.argv) < 3 or sys.argv[1] not in made:
         sys.exit(__doc__)
     made[sys.argv[1]](*sys.argv[2:])

@@ -1,9 +1,9 @@
-"""What the laboratory's figures say about solved tasks: the arms of a study, ranked by figure and by solve rate.
+"""What figures say about solved tasks: the arms of a study, ranked by figure and by solve rate.
 
     python3 tests/evidence/outcomes.py [DRAWS]
 
-`outcomes.tsv` has what each run of the study solved, `figures.tsv` what each arm keeps as a strategy (README.md says of
-which sessions and how it is made). The first half of the arms chooses a figure, the second half reports on it.
+`outcomes.tsv` has what each run of the study solved, `figures.tsv` what each arm keeps as strategy
+(README.md says of which sessions). The first half of the arms chooses a figure, the second reports.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def missed(line: tuple[float, float], x: Sequence[float], y: Sequence[float]) ->
 def measured(
     table: dict[str, dict[str, float]], first: Drawn, second: Drawn
 ) -> dict[tuple[str, str], float]:
-    """By figure: the rank correlations in both halves, and by how much the line fitted to the first misses in both."""
+    """By figure: rank correlations in both halves, and how far a line fitted to one misses."""
     got: dict[tuple[str, str], float] = {}
     for name in FIGURES:
         at = table[name]
@@ -184,7 +184,7 @@ class Drawn:
 
 
 def compared(draws: int, seed: int) -> dict[tuple[str, str], list[float]]:
-    """Of every measure the value, lo and hi. A draw takes arms with replacement and, apart from that, tasks."""
+    """Of every measure value, lo and hi. A draw takes arms with replacement, and tasks apart."""
     table = figures()
     generator = random.Random(seed)
     both = halves()
@@ -203,7 +203,7 @@ def compared(draws: int, seed: int) -> dict[tuple[str, str], list[float]]:
 
 
 def paired(one: Unit, other: Unit, draws: int, seed: int) -> dict[str, float]:
-    """How many tasks more `one` solves than `other`, in points, with its interval and McNemar's exact p."""
+    """The points that `one` solves more than `other`, their interval, and McNemar's exact p."""
     a, b = one.runs[0], other.runs[0]
     differences = [int(x) - int(y) for x, y in zip(a, b, strict=True)]
     n = len(differences)
@@ -220,7 +220,9 @@ def paired(one: Unit, other: Unit, draws: int, seed: int) -> dict[str, float]:
 def halves() -> tuple[list[Unit], list[Unit]]:
     every = units()
     # The runs of the 500 tasks of a model that is there with 150 of them are left to the pairs.
-    again = [unit for unit in every if (unit.dataset, unit.model) == ("verified-500", "gpt-4.1-mini")]
+    again = [
+        unit for unit in every if (unit.dataset, unit.model) == ("verified-500", "gpt-4.1-mini")
+    ]
     return (
         [unit for unit in every if unit.dataset == CHOOSING],
         [unit for unit in every if unit.dataset != CHOOSING and unit not in again],
@@ -236,7 +238,7 @@ def auc(values: Sequence[float], solved: Sequence[bool]) -> float:
 
 
 def separations(draws: int, seed: int) -> dict[str, list[float]]:
-    """By column of `sessions.tsv`, the AUC for solved with its interval over tasks; fewer calls count as more."""
+    """By column of `sessions.tsv`, the AUC for solved, with its interval over tasks."""
     head, *rows = lines("sessions.tsv")
     solved = [row[2] == "1" for row in rows]
     by_task: dict[str, list[int]] = defaultdict(list)
@@ -287,7 +289,13 @@ def report(draws: int, say: Callable[[str], object] = print) -> None:
         pair = paired(unit, raw, draws, 1)
         rates = [100 * one.rate(all_tasks(every)[unit.dataset]) for one in (raw, unit)]
         points = "{value:+.1f} ({lo:+.1f} to {hi:+.1f})".format(**pair).replace("-", "−")
-        cells = [unit.model, unit.arm, *(f"{rate:.1f}" for rate in rates), points, f"{pair['p']:.3f}"]
+        cells = [
+            unit.model,
+            unit.arm,
+            *(f"{rate:.1f}" for rate in rates),
+            points,
+            f"{pair['p']:.3f}",
+        ]
         say("| " + " | ".join(cells) + " |")
     say("")
     for column, value in separations(draws, 1).items():

@@ -1,14 +1,15 @@
-"""Recorded summaries against the stand-in: the same cut with the recorder's own summary, with the extractive one, and with none.
+"""Recorded summaries against the stand-in: the same cut with the recorder's own summary, with the
+extractive one, and with none.
 
     python3 tests/evidence/summaries.py FOLDBACK_BINARY FILE_OR_FOLDER… [--rows FILE]
     python3 tests/evidence/summaries.py FOLDBACK_BINARY --fixtures CLONE
 
-What calls need and what a view shows is what `tests/judge` says. Counted are the calls between a compaction and the next;
-a view is the summary, what the recorder left in front of it, and everything since. Files that Claude Code shows again
-behind a summary are left out of all three.
+What calls need and what a view shows is what `tests/judge` says. Counted are the calls between a
+compaction and the next; a view is the summary, what the recorder left as it was, and everything
+since. Files that Claude Code shows again behind a summary are left out of all three.
 
-With a clone of algal/pi-openai-server-compaction: whether the preset `pi` cuts its fixtures where the package did, and how
-many of the facts before the cut the package's summary has and the stand-in.
+With a clone of algal/pi-openai-server-compaction: whether the preset `pi` cuts its fixtures where
+the package did, and how many of the facts before the cut its's summary has and the stand-in.
 """
 
 from __future__ import annotations
@@ -27,14 +28,15 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent.parent / "judge"))
 
 import verbatim
-from extract import blob, said
 from foldback import Foldback
 from judge import files
-from outcomes import interval
 from references import References
 from session import Message, Session
 from texts import Log, Standing
 from tokens import count
+
+from extract import blob, said
+from outcomes import interval
 
 WRITERS = ("recorded", "stand-in", "empty")
 # One summary stands for everything, whatever the writer: the cut is made here.
@@ -116,7 +118,9 @@ def record_of(message: Message) -> int:
 
 def compactions(session: Session, file: Path) -> Iterator[Compaction]:
     """Those with a summary that can be read and whose messages are still there."""
-    marks = [mark for mark in session.boundaries if mark["kind"] == "summary" and mark["original_kept"]]
+    marks = [
+        mark for mark in session.boundaries if mark["kind"] == "summary" and mark["original_kept"]
+    ]
     written = [at for at, message in enumerate(session.messages) if is_summary(message)]
     start = 0
     for number, mark in enumerate(marks):
@@ -138,7 +142,7 @@ def is_summary(message: Message) -> bool:
 
 
 def answered(messages: list[Message]) -> list[Message]:
-    """The messages up to an answer whose results came later: no summarizer of ours is asked before they are there."""
+    """The messages up to an answer whose results came later: before them nothing is summarized."""
     parts = [part for message in messages for part in message.parts]
     results = {part.raw["call_id"] for part in parts if part.kind == "result"}
     for at, message in enumerate(messages):
@@ -200,7 +204,11 @@ def judged(program: Foldback, file: Path, number: int) -> Iterator[Row]:
         previous = ""
         for cut in cuts:
             texts = dict(
-                zip(WRITERS, (cut.summary, stand_in(program, session, cut, previous), ""), strict=True)
+                zip(
+                    WRITERS,
+                    (cut.summary, stand_in(program, session, cut, previous), ""),
+                    strict=True,
+                )
             )
             row = Row(f"session {number}", session.header["format"], cut.number)
             row.tokens = {writer: count(text) for writer, text in texts.items()}
@@ -235,7 +243,7 @@ def share(rows: list[Row], what: str, of: str, writer: str) -> float:
 
 
 def compared(rows: list[Row], what: str, of: str, draws: int, seed: int) -> list[float]:
-    """Points that recorded summaries keep more than the stand-in, with the interval over sessions."""
+    """Points that recorded summaries keep more than the stand-in, interval over sessions."""
     by: dict[str, list[Row]] = {}
     for row in rows:
         by.setdefault(row.session, []).append(row)
@@ -296,7 +304,9 @@ def fixtures(program: Foldback, clone: str) -> None:
         fixture, pi = told[trial["fixtureId"]], trial["piDefault"]
         cut = int(pi["firstKeptEntryId"].rsplit("-", 1)[1]) - 1
         at = "2026-07-23T00:00:00.000Z"
-        lines = [{"type": "session", "version": 3, "id": fixture["id"], "timestamp": at, "cwd": "/x"}]
+        lines = [
+            {"type": "session", "version": 3, "id": fixture["id"], "timestamp": at, "cwd": "/x"}
+        ]
         for number, message in enumerate(fixture["messages"]):
             parent = f"e{number - 1}" if number else None
             line = {"type": "message", "id": f"e{number}", "parentId": parent, "timestamp": at}

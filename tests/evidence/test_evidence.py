@@ -11,7 +11,7 @@ import summaries
 
 ROOT = Path(__file__).parents[2]
 
-# What the study published of its pairs against raw, in points (`auxiliary-data/paired_ci_diffs_vs_raw.csv`).
+# The pairs against raw as published, in points (`auxiliary-data/paired_ci_diffs_vs_raw.csv`).
 PUBLISHED = {
     ("gemini-2.5-flash", "summary-21-10"): (3.2, -0.4, 7.0),
     ("gemini-2.5-flash", "masking-10"): (2.8, -0.8, 6.4),
@@ -43,7 +43,9 @@ class Statistics(unittest.TestCase):
         self.assertAlmostEqual(outcomes.spearman([1, 2, 3, 4], [2, 4, 6, 9]), 1)
         self.assertAlmostEqual(outcomes.spearman([1, 2, 3, 4, 5], [5, 6, 7, 8, 7]), 0.8207827)
         groups = ["a"] * 5
-        self.assertAlmostEqual(outcomes.kendall([1, 2, 3, 4, 5], [5, 6, 7, 8, 7], groups), 0.7378648)
+        self.assertAlmostEqual(
+            outcomes.kendall([1, 2, 3, 4, 5], [5, 6, 7, 8, 7], groups), 0.7378648
+        )
         # No pair across groups counts.
         self.assertAlmostEqual(outcomes.kendall([1, 2, 1, 2], [3, 4, 2, 1], list("aabb")), 0)
 
@@ -66,7 +68,9 @@ class Pages(unittest.TestCase):
         for (model, arm), published in PUBLISHED.items():
             raw, unit = (every["verified-500", model, name] for name in (outcomes.RAW, arm))
             pair = outcomes.paired(unit, raw, 4_000, 1)
-            for ours, theirs in zip((pair["value"], pair["lo"], pair["hi"]), published, strict=True):
+            for ours, theirs in zip(
+                (pair["value"], pair["lo"], pair["hi"]), published, strict=True
+            ):
                 # A bound is one of steps of 0.2 points.
                 self.assertAlmostEqual(ours, theirs, delta=0.41, msg=f"{model}, {arm}")
             self.assertAlmostEqual(pair["value"], published[0])
