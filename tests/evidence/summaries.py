@@ -9,7 +9,7 @@ compaction and the next; a view is the summary, what the recorder left as it was
 since. Files that Claude Code shows again behind a summary are left out of all three.
 
 With a clone of algal/pi-openai-server-compaction: whether the preset `pi` cuts its fixtures where
-the package did, and how many of the facts before the cut its's summary has and the stand-in.
+the package did, and how many of the facts before the cut its summary has and the stand-in.
 """
 
 from __future__ import annotations
