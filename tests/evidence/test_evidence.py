@@ -67,7 +67,7 @@ class Pages(unittest.TestCase):
         every = {(unit.dataset, unit.model, unit.arm): unit for unit in outcomes.units()}
         for (model, arm), published in PUBLISHED.items():
             raw, unit = (every["verified-500", model, name] for name in (outcomes.RAW, arm))
-            pair = outcomes.paired(unit, raw, 4_000, 1)
+            pair = outcomes.paired(unit, raw, 2_000, 1)
             for ours, theirs in zip(
                 (pair["value"], pair["lo"], pair["hi"]), published, strict=True
             ):
@@ -89,6 +89,13 @@ class Pages(unittest.TestCase):
             some = rows("docs/evidence.md", heading)
             self.assertTrue(some)
             self.assertLessEqual(set(some), set(table))
+
+    def test_the_first_page_has_its_figures(self) -> None:
+        cells = {line.split(" | ")[0]: line.split(" | ") for line in printed()}
+        kept, size = (cells[f"| {name}"][2] for name in ("kept", "size alone"))
+        said = kept.replace(" (", ", ").removesuffix(")") + ", and " + size.split(" ")[0]
+        text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+        self.assertIn(f"(Spearman {said})", text)
 
     def test_areas_are_what_the_extracts_give(self) -> None:
         areas = [line for line in printed() if line.startswith("AUC")]

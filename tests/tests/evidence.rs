@@ -257,6 +257,9 @@ fn what_is_kept_agrees_with_what_a_model_answered() {
         rows.map(str::to_owned).collect::<Vec<String>>()
     };
     assert_eq!(table("tests/evidence/README.md"), rows);
+    let thousands = |count: u64| format!("{},{:03}", count / 1_000, count % 1_000);
+    let (same, of) = (thousands(all.kept.same), thousands(all.kept.of));
+    assert!(read("README.md").contains(&format!("agrees with {same} of {of} answers")));
     let some = table("docs/evidence.md");
     assert!(some.contains(&rows[0]) && some.iter().all(|row| rows.contains(row)), "{some:#?}");
 }
