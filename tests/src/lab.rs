@@ -1,6 +1,7 @@
 //! The laboratory, as the tests use it: presets to compare, and a comparison in one call.
 
 use crate::owned;
+use foldback::Compiled;
 use foldback::config::{Document, Options, compile};
 use foldback_core::Limits;
 use foldback_core::strategy::{Kind, Strategy};
@@ -24,11 +25,20 @@ pub fn example(name: &str) -> Preset {
     let path = root().join(format!("examples/strategies/{name}.toml"));
     let text = std::fs::read_to_string(&path)
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let registry = foldback::registry().expect("a registry");
-    let document = Document::parse(name, &text).unwrap_or_else(|error| panic!("{name}: {error}"));
-    let compiled = compile(&registry, document, Options::default())
-        .unwrap_or_else(|error| panic!("{name}: {error}"));
+    let compiled = compiled_file(name, &text);
     Preset::new(compiled.strategy, compiled.root.to_value().to_string())
+}
+
+/// A strategy file, to be changed by a test.
+pub fn compiled(name: &str, text: &str) -> Strategy {
+    compiled_file(name, text).strategy
+}
+
+fn compiled_file(name: &str, text: &str) -> Compiled {
+    let registry = foldback::registry().expect("a registry");
+    let document = Document::parse(name, text).unwrap_or_else(|error| panic!("{name}: {error}"));
+    compile(&registry, document, Options::default())
+        .unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// The names of all strategies of `examples/strategies`.

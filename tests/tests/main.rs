@@ -9,6 +9,7 @@ mod constants;
 mod defects;
 mod differential;
 mod documents;
+mod evidence;
 mod fuzz;
 mod gamer;
 mod gate;

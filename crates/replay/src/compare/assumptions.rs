@@ -61,7 +61,8 @@ pub(super) fn assumptions(
     if presets.iter().any(|preset| preset.strategy.filter.is_some()) {
         lines.push(
             "Summaries are written by the summarizer at the end of the preset's name, not by a model \
-             of the original; the bill charges them as if a model had written them, with a prompt of its own."
+             of the original; the bill charges them as if a model had written them, with a prompt of its own. At 18 recorded compactions \
+             the extractive one kept 0.5 points (0 to 2) less of what calls needed than the recorders' own did."
                 .to_owned(),
         );
     }
