@@ -4,7 +4,8 @@
 use crate::pairing::pair;
 use crate::prelude::*;
 use foldback_providers::wire::shared::messages::{self, Messages, ProblemKind};
-use std::ops::{Deref, DerefMut};
+use std::collections::HashSet;
+use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 
 /// A session in the making.
@@ -12,8 +13,7 @@ pub(crate) struct SessionBuilder {
     /// The session without its messages and its frame.
     pub(crate) session: Session,
     log: Messages,
-    /// Types that are not known, each with the first record of it and how many there are.
-    unknown: BTreeMap<String, (u32, u32)>,
+    unknown: UnknownTypes,
 }
 
 impl SessionBuilder {
@@ -67,15 +67,15 @@ impl SessionBuilder {
 
     /// Counts a record of a type that is not known.
     pub(crate) fn note_unknown(&mut self, kind: &str, record: u32) {
-        self.unknown.entry(kind.to_owned()).or_insert((record, 0)).1 += 1;
+        self.unknown.note(kind, record);
     }
 
     /// Warns about the types that were counted.
     pub(crate) fn warn_unknown(&mut self, what: &str, place: impl Fn(&Source, u32) -> String) {
-        for warning in unknown_types(std::mem::take(&mut self.unknown), what) {
-            let place = place(&self.session.source, warning.0);
-            self.warn("unknown-type", place, warning.1);
-        }
+        let unknown = std::mem::take(&mut self.unknown);
+        let source = &self.session.source;
+        let warnings = unknown.warnings(source, what, |first| place(source, first));
+        self.session.warnings.extend(warnings);
     }
 
     /// Whether anything but what a compaction wrote was read so far.
@@ -150,7 +150,7 @@ impl From<Session> for SessionBuilder {
     fn from(mut session: Session) -> Self {
         let mut log = Messages::default();
         log.frame = std::mem::take(&mut session.frame);
-        Self { session, log, unknown: BTreeMap::new() }
+        Self { session, log, unknown: UnknownTypes::default() }
     }
 }
 
@@ -168,15 +168,65 @@ impl DerefMut for SessionBuilder {
     }
 }
 
-/// The first record of each unknown type, and what to say about it.
-pub(crate) fn unknown_types(
-    found: BTreeMap<String, (u32, u32)>,
-    what: &str,
-) -> impl Iterator<Item = (u32, String)> {
-    found.into_iter().map(move |(kind, (first, count))| {
-        (first, format!("{count}{what} of the unknown type `{kind}`, skipped; first here"))
-    })
+/// Records of types that are not known, by type, in their order.
+#[derive(Default)]
+pub(crate) struct UnknownTypes(BTreeMap<String, Vec<u32>>);
+
+impl UnknownTypes {
+    /// Notes a record.
+    pub(crate) fn note(&mut self, kind: &str, record: u32) {
+        self.0.entry(kind.to_owned()).or_default().push(record);
+    }
+
+    /// What to say about them; once more if they hold much of a file. `what` follows a number of records. Text that a
+    /// file holds twice counts once.
+    pub(crate) fn warnings(
+        self,
+        source: &Source,
+        what: &str,
+        place: impl Fn(u32) -> String,
+    ) -> Vec<Warning> {
+        if self.0.is_empty() {
+            return Vec::new();
+        }
+        let text = |range: &Range<usize>| source.text.get(range.clone());
+        let bytes = |records: &[u32]| {
+            let ranges = records.iter().filter_map(|record| source.records.get(*record as usize));
+            size(ranges.filter_map(text))
+        };
+        let mut warnings = Vec::new();
+        for (kind, records) in &self.0 {
+            let (number, bytes) = (records.len(), bytes(records));
+            let detail = format!(
+                "{number}{what} of the unknown type `{kind}`, {bytes} bytes, skipped; first here"
+            );
+            let first = records.first().copied().unwrap_or_default();
+            warnings.push(Warning::new("unknown-type", place(first), detail));
+        }
+        let whole = size(source.records.iter().filter_map(text));
+        let unknown: usize = self.0.values().map(|records| bytes(records)).sum();
+        let largest = self.0.values().max_by_key(|records| bytes(records));
+        if let Some(first) = largest.and_then(|records| records.first())
+            && unknown * MUCH > whole
+        {
+            let percent = unknown * 100 / whole;
+            let detail = format!(
+                "records of unknown types hold {percent} % of the file: a newer version may have written it, and what they \
+                 say is missing"
+            );
+            warnings.push(Warning::new("much-unknown", place(*first), detail));
+        }
+        warnings
+    }
 }
+
+/// Bytes of texts, equal ones counted once.
+fn size<'a>(texts: impl Iterator<Item = &'a str>) -> usize {
+    texts.collect::<HashSet<_>>().into_iter().map(str::len).sum()
+}
+
+/// Unknown records matter where they hold more than one byte in this many.
+const MUCH: usize = 10;
 
 /// The sessions of a file, if it holds a message at all.
 pub(crate) fn only(session: Session) -> Result<Vec<Session>, ReadError> {

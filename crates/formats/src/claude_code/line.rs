@@ -1,6 +1,6 @@
 //! The lines of a file, parsed once, without duplicates.
 
-use crate::builder::unknown_types;
+use crate::builder::UnknownTypes;
 use crate::prelude::*;
 use serde::Deserialize;
 
@@ -191,7 +191,7 @@ pub(super) fn parse(source: &Source) -> Lines {
     let mut found = Vec::new();
     let mut pull_requests = Vec::new();
     let mut warnings = Vec::new();
-    let mut unknown: BTreeMap<String, (u32, u32)> = BTreeMap::new();
+    let mut unknown = UnknownTypes::default();
     let copies = jsonl::copies(source, |_| true);
     for (record, range) in (0u32..).zip(&*source.records) {
         if copies.contains_key(&record) {
@@ -202,7 +202,7 @@ pub(super) fn parse(source: &Source) -> Lines {
             Ok(mut line) => {
                 line.record = record;
                 if let Some(kind) = unknown_type(&line) {
-                    unknown.entry(kind).or_insert((record, 0)).1 += 1;
+                    unknown.note(&kind, record);
                 } else if !is_screen_only(&line) {
                     found.push(line);
                 } else if let (Some(url), Some(name)) = (line.pr_url, line.pr_repository) {
@@ -212,9 +212,7 @@ pub(super) fn parse(source: &Source) -> Lines {
             Err(error) => warnings.push(jsonl::unreadable(source, record, &error)),
         }
     }
-    for (first, detail) in unknown_types(unknown, " line(s)") {
-        warnings.push(Warning::new("unknown-type", source.place(first), detail));
-    }
+    warnings.extend(unknown.warnings(source, " line(s)", |first| source.place(first)));
     Lines { lines: once_each(found), pull_requests, warnings }
 }
 
