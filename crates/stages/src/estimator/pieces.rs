@@ -93,6 +93,7 @@ mod tests {
         let mut texts: Vec<String> =
             files.map(|file| std::fs::read_to_string(file).unwrap()).collect();
         assert!(texts.len() > 12);
+        texts.sort();
         // One piece of many windows: the words of the sessions with nothing between them.
         texts.push(
             texts.concat().chars().filter(|char| char.is_alphabetic()).take(300_000).collect(),
