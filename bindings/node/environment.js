@@ -1,4 +1,4 @@
-// Packs the package, installs it in a clean folder and runs its tests there.
+// Packs the package and that of this platform, installs them in a clean folder and runs the tests there.
 //
 // `--check` only says whether the registry of packages is reached; `--quick` leaves the adapter and the types out, which
 // need packages from there.
@@ -7,6 +7,7 @@ import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { packBoth } from './pack.js';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'foldback-'));
@@ -23,10 +24,10 @@ function tests(quick) {
   // The crates are those that the workspace's tests have built.
   const env = { CARGO_PROFILE: 'dev', ...process.env, FOLDBACK_SESSIONS: join(here, '../../examples/sessions/refunds-pydantic-ai.json') };
   run('node', ['build.js'], { cwd: here, env });
-  const packed = run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder], { cwd: here, stdio: 'pipe' });
+  const [main, native] = packBoth(folder);
   const { dependencies } = JSON.parse(readFileSync(join(here, 'test/package.json'), 'utf8'));
-  const archive = `file:./${packed.trim()}`;
-  const needed = quick ? { foldback: archive } : { ...dependencies, foldback: archive };
+  const packed = { foldback: `file:${main}`, [`foldback-${process.platform}-${process.arch}`]: `file:${native}` };
+  const needed = quick ? packed : { ...dependencies, ...packed };
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module', dependencies: needed }));
   run('npm', ['install', ...QUIET, ...(quick ? ['--offline', '--omit=peer'] : [])]);
   cpSync(join(here, 'test'), join(folder, 'test'), { recursive: true, filter: (path) => !path.endsWith('package.json') });

@@ -252,6 +252,29 @@ const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
+        name: "install: the command from its archive, the wheel and npm's packages, in roots without Rust",
+        needs: &[&["python3"], &["node"], &["npm"], &["unshare"]],
+        installs: Some(("install", &[pip!("maturin==1.16.0")])),
+        runs: &[
+            &["cargo", "build", "--quiet", "--release", "--package", "foldback-cli"],
+            &[".github/pack.sh", "foldback", "{release}", "{home}/made"],
+            &["node", "bindings/node/build.js"],
+            &["node", "bindings/node/pack.js", "{home}/made"],
+            &[
+                "{home}/bin/maturin",
+                "build",
+                "--quiet",
+                "--release",
+                "--manifest-path",
+                "bindings/python/Cargo.toml",
+                "--out",
+                "{home}/made",
+            ],
+            &["{home}/bin/python", "tests/install/install.py", "{home}/made"],
+        ],
+        ..PLAIN
+    },
+    External {
         name: "mcp: the official Python SDK as a client of `foldback mcp`",
         needs: &[&["python3"]],
         installs: Some(("mcp", &[pip!("mcp==2.3.0")])),
@@ -473,11 +496,12 @@ fn target(root: &Path) -> PathBuf {
 fn works(command: &[&str], root: &Path, home: &str) -> bool {
     let built = target(root).join("debug");
     let (foldback, agent) = (built.join("foldback"), built.join("examples/agent"));
-    let released = target(root).join("release/foldback");
+    let release = target(root).join("release");
     let named = |arg: &str| match arg {
         "{foldback}" => foldback.clone().into_os_string(),
         "{agent}" => agent.clone().into_os_string(),
-        "{released}" => released.clone().into_os_string(),
+        "{released}" => release.join("foldback").into_os_string(),
+        "{release}" => release.clone().into_os_string(),
         arg => arg.replace("{home}", home).into(),
     };
     let args = command[1..].iter().map(|arg| named(arg));

@@ -25,7 +25,7 @@ publish = false
 
 "#;
 
-/// Token counts are too slow without optimization.
+/// Vocabularies take half a minute to put together without optimization.
 const PROFILE: &str = r#"
 [profile.dev]
 debug = false

@@ -1,13 +1,11 @@
 // `compact`, `Conversation`, which does the same from call to call, presets, and `compare`.
-import { createRequire } from 'node:module';
 import * as given from './arguments.js';
 import { FoldbackError } from './error.js';
+import { native } from './native.js';
 import { Read } from './read.js';
 import { FORMS, answerIn, check, dump, protocolOf, protocolOfResponse } from './shapes.js';
 
 export { FoldbackError };
-
-const native = createRequire(import.meta.url)('../foldback.node');
 
 /** What the engine says, as the error of this package. Its code is a JSON pointer where it is about a message. */
 function engine(act) {

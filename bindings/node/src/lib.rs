@@ -1,4 +1,5 @@
-//! The native part of the Node package: presets, the engine behind `compact` and `Conversation`, and `compare`.
+//! The native part of the Node package: presets, the engine behind `compact` and `Conversation`, `compare`, and
+//! the command.
 //!
 //! The engine is that of all bindings (`foldback::engine`); objects are handled in JavaScript (`bindings/node/lib`). An
 //! error has the place of a message, a JSON pointer, as its `code`.
@@ -199,4 +200,11 @@ fn reason(error: impl std::fmt::Display) -> Error {
 #[napi]
 pub fn compare(arguments: Vec<String>) -> AsyncTask<Comparing> {
     AsyncTask::new(Comparing(arguments))
+}
+
+/// Runs the command `foldback` and gives its exit code. `library` is the file of this library: the package holds the engine
+/// once.
+#[napi]
+pub fn command(library: String, arguments: Vec<String>) -> u32 {
+    foldback_cli::run_in(library.into(), arguments.into_iter().map(OsString::from)).into()
 }

@@ -1,8 +1,9 @@
-//! The native part of the Python package: presets, and the engine behind `compact` and `Conversation`.
+//! The native part of the Python package: presets, the engine behind `compact` and `Conversation`, and the command.
 //!
 //! The engine is that of all bindings (`foldback::engine`). Python objects are handled in Python (`python/foldback`). All
 //! work is done without the interpreter's lock.
 
+mod command;
 mod comparison;
 mod engine;
 mod error;
@@ -14,6 +15,8 @@ use pyo3::prelude::*;
 /// The module `foldback._foldback`.
 #[pymodule]
 mod _foldback {
+    #[pymodule_export]
+    use super::command::command;
     #[pymodule_export]
     use super::comparison::{Comparison, compare, score};
     #[pymodule_export]

@@ -33,22 +33,44 @@ mod summaries;
 
 use foldback_replay::{Comparison, Store};
 use std::ffi::OsString;
+use std::io::Write as _;
+use std::iter;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Runs the command on the process's arguments. Exit code 0 when it succeeded, 1 when it succeeded
 /// but a budget is not met, 2 when the input or the arguments could not be used.
 pub fn run() -> ExitCode {
-    let args = args::Args::read();
+    ExitCode::from(command(std::env::args_os()))
+}
+
+/// Runs the command in a program that holds it as a library, such as an interpreter of Python, and gives its exit code.
+/// `library` is the file of that library: stored results belong to it, not to the interpreter.
+pub fn run_in(library: PathBuf, arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    results::belong_to(library);
+    let code = command(iter::once("foldback".into()).chain(arguments));
+    // Only a program in Rust does so at its end. If the reader has gone away, nothing is left to say.
+    let _ = std::io::stdout().flush();
+    code
+}
+
+fn command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let args = match args::Args::of(arguments) {
+        Ok(args) => args,
+        // Help and version come here as well.
+        Err(error) => {
+            let _ = error.print();
+            return if error.use_stderr() { 2 } else { 0 };
+        }
+    };
     output::set_up(args.output);
     match command::run(args.command) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         // Whoever reads the output has gone away (`foldback … | head`): nothing is left to say.
-        Err(error::Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
-            ExitCode::SUCCESS
-        }
+        Err(error::Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => 0,
         Err(error) => {
             output::error(&error);
-            ExitCode::from(error.code())
+            error.code()
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::{input, output};
 use foldback_replay::Store;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// The store in the given folder, else in the user's cache folder; a temporary one if
 /// results are not stored, no folder is known, or the cache folder can't be created.
@@ -70,10 +71,19 @@ fn usual_place() -> Option<PathBuf> {
     Some(cache.join("foldback"))
 }
 
+/// The file that holds the command where that is not the program that runs.
+static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+
+/// Results belong to this library from now on.
+pub(crate) fn belong_to(library: PathBuf) {
+    // A second call names the same file: a process has this library once.
+    let _ = LIBRARY.set(library);
+}
+
 /// Identifies this program: results of another build may differ.
 fn build() -> String {
-    let program = std::env::current_exe().and_then(std::fs::read);
-    program.map_or_else(
+    let program = LIBRARY.get().cloned().map_or_else(std::env::current_exe, Ok);
+    program.and_then(std::fs::read).map_or_else(
         |_| env!("CARGO_PKG_VERSION").to_owned(),
         |bytes| blake3::hash(&bytes).to_hex().to_string(),
     )

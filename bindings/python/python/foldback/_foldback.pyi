@@ -1,7 +1,7 @@
 import os
 from typing import Any, Callable, List, Optional, Sequence, Tuple, Union, final
 
-__all__ = ["Comparison", "compare", "Engine", "Error", "Preset", "presets", "register", "score", "__version__"]
+__all__ = ["Comparison", "command", "compare", "Engine", "Error", "Preset", "presets", "register", "score", "__version__"]
 
 __version__: str
 
@@ -46,6 +46,9 @@ class Comparison:
         """The rows as a polars data frame."""
     def json(self) -> str:
         """The comparison as `foldback compare --json` writes it."""
+
+def command(library: str, arguments: Sequence[str]) -> int:
+    """Runs the command `foldback` with these arguments, and gives its exit code."""
 
 def compare(arguments: Sequence[str]) -> Comparison:
     """The comparison of `foldback compare` with these arguments."""

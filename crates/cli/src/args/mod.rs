@@ -135,11 +135,6 @@ impl Args {
         described(Self::command()).mut_subcommands(described)
     }
 
-    /// Parses the process's arguments; help, version and invalid arguments end the process.
-    pub(crate) fn read() -> Self {
-        Self::of(std::env::args_os()).unwrap_or_else(|error| error.exit())
-    }
-
     /// Parses arguments, the name of the program first.
     pub(crate) fn of(given: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let mut described = Self::described();

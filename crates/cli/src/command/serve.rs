@@ -60,12 +60,13 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
             _ => String::new(),
         };
         let does = if args.shadow { "shows what it would do" } else { "folds" };
+        // Who reads that it serves may already end it.
+        let mut signals = Signals::new();
         output::note(format_args!(
             "{label} {does} at http://{0}; ANTHROPIC_BASE_URL=http://{0}, OPENAI_BASE_URL=http://{0}/v1; \
              {written}Ctrl-C ends it",
             server.address()
         ));
-        let mut signals = Signals::new();
         let (stop, told) = oneshot::channel();
         let serving = server.run(async {
             // The other end is dropped at the latest when this is.
@@ -106,38 +107,37 @@ fn prices(setup: &Setup) -> TermsOf {
 
 /// Signals to stop: Ctrl-C, or a supervisor's.
 struct Signals {
-    /// `None` if the system has no such signal.
+    /// `None` if the system refuses them.
     #[cfg(unix)]
-    terminate: Option<tokio::signal::unix::Signal>,
+    both: Option<[tokio::signal::unix::Signal; 2]>,
 }
 
 impl Signals {
+    /// From now on a signal does not end the program.
     fn new() -> Self {
         Self {
             #[cfg(unix)]
-            terminate: {
+            both: {
                 use tokio::signal::unix::{SignalKind, signal};
-                signal(SignalKind::terminate()).ok()
+                let interrupt = signal(SignalKind::interrupt()).ok();
+                interrupt.zip(signal(SignalKind::terminate()).ok()).map(<[_; 2]>::from)
             },
         }
     }
 
     /// Waits for the next signal.
     async fn next(&mut self) {
-        let interrupted = async {
-            // Without signals it runs until it is killed.
-            if tokio::signal::ctrl_c().await.is_err() {
-                std::future::pending::<()>().await;
-            }
-        };
         #[cfg(unix)]
-        if let Some(terminate) = &mut self.terminate {
+        if let Some([interrupt, terminate]) = &mut self.both {
             tokio::select! {
-                () = interrupted => {}
+                _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
             }
             return;
         }
-        interrupted.await;
+        // Without signals it runs until it is killed.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
     }
 }

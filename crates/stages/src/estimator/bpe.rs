@@ -1,13 +1,13 @@
 //! `o200k` and `cl100k`: OpenAI's byte-pair vocabularies, embedded.
 //!
-//! Counts are those of a real tokenizer (`bpe-openai`, the vocabularies of tiktoken), and what a
+//! Counts are those of a real tokenizer (the vocabularies of tiktoken, by `bpe-openai`), and what a
 //! request costs around its texts follows OpenAI's published rule for chat requests: three tokens per
 //! message. No formula is published for tool definitions and call wrappers of later models, so calls
 //! count their name and arguments and nothing more.
 
 use super::pieces;
-pub use super::pieces::Vocabulary;
 use super::scope::{Calls, Scope};
+pub use super::vocabulary::Vocabulary;
 use foldback_core::log::{Message, Part};
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::Estimator;

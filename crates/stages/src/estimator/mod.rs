@@ -16,6 +16,7 @@ mod fit;
 mod pieces;
 mod scope;
 mod unit;
+mod vocabulary;
 
 pub use bpe::{Bpe, BpeConfig, Cl100k, Vocabulary, cl100k, o200k};
 pub use calibrated::{Base, Calibrated, CalibratedConfig};

@@ -1,38 +1,11 @@
 //! Counting by pieces, each distinct one encoded once.
 //!
 //! The vocabularies cut a text into words, numbers and runs of marks, and each of these pieces is encoded
-//! on its own. Nearly all pieces of a session are short and were met before; to encode one sets up an
-//! encoder again, a lookup costs a tenth of that.
+//! on its own. Nearly all pieces of a session are short and were met before; a lookup costs a tenth of
+//! encoding one.
 
-use bpe_openai::Tokenizer;
+use super::vocabulary::Vocabulary;
 use std::cell::RefCell;
-
-/// A vocabulary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Vocabulary {
-    /// `o200k_base`: GPT-4o and later.
-    O200k,
-    /// `cl100k_base`: GPT-4, GPT-3.5 Turbo.
-    Cl100k,
-}
-
-impl Vocabulary {
-    /// The name that configuration and ids use.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::O200k => "o200k",
-            Self::Cl100k => "cl100k",
-        }
-    }
-
-    /// The tokenizer; loaded once, when something is first counted.
-    pub(super) fn tokenizer(self) -> &'static Tokenizer {
-        match self {
-            Self::O200k => bpe_openai::o200k_base(),
-            Self::Cl100k => bpe_openai::cl100k_base(),
-        }
-    }
-}
 
 thread_local! {
     /// Token counts of pieces, by vocabulary. One table per thread, so that threads never wait.
@@ -45,7 +18,7 @@ pub(super) fn count(vocabulary: Vocabulary, text: &str) -> u64 {
     KNOWN.with(|known| {
         let mut known = known[vocabulary as usize].borrow_mut();
         let pieces = tokenizer.split(text).map(str::as_bytes);
-        pieces.map(|piece| known.count(piece, || tokenizer.bpe.count(piece))).sum()
+        pieces.map(|piece| known.count(piece, || tokenizer.count(piece))).sum()
     })
 }
 
@@ -81,18 +54,58 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bpe_openai::Tokenizer;
     use proptest::prelude::*;
+
+    fn both() -> [(Vocabulary, &'static Tokenizer); 2] {
+        [
+            (Vocabulary::O200k, bpe_openai::o200k_base()),
+            (Vocabulary::Cl100k, bpe_openai::cl100k_base()),
+        ]
+    }
 
     proptest! {
         #[test]
-        fn agrees_with_the_tokenizer(
+        fn agrees_with_the_library(
             text in r"([a-zA-Z]{1,3}|[0-9]{1,4}|[ \n]{1,3}|[/(.=_]{1,20}|[éſ漢²]|\PC{0,8}|\x00){0,24}"
         ) {
-            for vocabulary in [Vocabulary::O200k, Vocabulary::Cl100k] {
-                let tokens = vocabulary.tokenizer().count(&text) as u64;
+            for (vocabulary, library) in both() {
+                let tokens = library.count(&text) as u64;
                 prop_assert_eq!(count(vocabulary, &text), tokens);
                 // The second time from what is known.
                 prop_assert_eq!(count(vocabulary, &text), tokens);
+            }
+        }
+
+        /// Bytes that do not make characters, and tokens where others would be merged.
+        #[test]
+        fn agrees_on_every_piece(tokens in prop::collection::vec(0_u32..100_000, 1..40)) {
+            for (vocabulary, library) in both() {
+                let library = &library.bpe;
+                let piece = library.decode_tokens(&tokens);
+                prop_assert_eq!(vocabulary.tokenizer().count(&piece), library.count(&piece));
+            }
+        }
+    }
+
+    #[test]
+    fn agrees_on_long_pieces_and_sessions() {
+        let sessions = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/sessions");
+        let files = std::fs::read_dir(sessions).unwrap().map(|entry| entry.unwrap().path());
+        let mut texts: Vec<String> =
+            files.map(|file| std::fs::read_to_string(file).unwrap()).collect();
+        assert!(texts.len() > 12);
+        texts.sort();
+        // One piece of many windows: the words of the sessions with nothing between them.
+        texts.push(
+            texts.concat().chars().filter(|char| char.is_alphabetic()).take(300_000).collect(),
+        );
+        texts.extend(["a", "ab", "=", " ", "\n", "漢", "Ünï"].map(|unit| unit.repeat(5_000)));
+        for (vocabulary, library) in both() {
+            for text in &texts {
+                let name = text.chars().take(40).collect::<String>();
+                assert!(vocabulary.tokenizer().split(text).eq(library.split(text)), "{name}");
+                assert_eq!(count(vocabulary, text), library.count(text.as_str()) as u64, "{name}");
             }
         }
     }

@@ -1,0 +1,197 @@
+//! The vocabularies: how they cut a text into pieces, and how many tokens a piece has.
+//!
+//! `bpe-openai` counts with automata that take 47 MB in a program. The tokens alone take 2 MB; they come from that crate at
+//! build time (`build.rs`), are unpacked when something is first counted, and the counts are the same, as the tests check.
+
+use flate2::read::ZlibDecoder;
+use regex_automata::meta::Regex;
+use regex_automata::{Anchored, Input, PatternID};
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io::Read;
+use std::sync::LazyLock;
+
+/// A vocabulary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vocabulary {
+    /// `o200k_base`: GPT-4o and later.
+    O200k,
+    /// `cl100k_base`: GPT-4, GPT-3.5 Turbo.
+    Cl100k,
+}
+
+static O200K: LazyLock<Tokenizer> = LazyLock::new(|| {
+    let pieces = concat!(
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
+        r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+$"
+    );
+    Tokenizer::new(include_bytes!(concat!(env!("OUT_DIR"), "/o200k.tokens")), pieces)
+});
+
+static CL100K: LazyLock<Tokenizer> = LazyLock::new(|| {
+    let pieces = concat!(
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|",
+        r"\s*[\r\n]+|\s+$"
+    );
+    Tokenizer::new(include_bytes!(concat!(env!("OUT_DIR"), "/cl100k.tokens")), pieces)
+});
+
+impl Vocabulary {
+    /// The name that configuration and ids use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::O200k => "o200k",
+            Self::Cl100k => "cl100k",
+        }
+    }
+
+    /// The tokenizer; unpacked once, when something is first counted.
+    pub(super) fn tokenizer(self) -> &'static Tokenizer {
+        match self {
+            Self::O200k => &O200K,
+            Self::Cl100k => &CL100K,
+        }
+    }
+}
+
+pub(super) struct Tokenizer {
+    /// The number of every token. A lower one is merged first.
+    tokens: FxHashMap<&'static [u8], u32>,
+    pieces: Regex,
+}
+
+/// The pattern of white space before other text, of which the last character belongs to that text. The vocabularies say
+/// it as `\s+(?!\S)`, which a regular expression in linear time has not.
+const SPACE_BEFORE_TEXT: PatternID = PatternID::new_unchecked(1);
+
+impl Tokenizer {
+    fn new(packed: &[u8], pieces: &str) -> Self {
+        let pieces = Regex::new_many(&[pieces, r"\s+\s", r"\s+"]);
+        Self { tokens: unpacked(packed), pieces: pieces.expect("the patterns are valid") }
+    }
+
+    /// The pieces of a text, each of which is encoded on its own.
+    pub(super) fn split<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
+        let mut rest = text;
+        std::iter::from_fn(move || {
+            let found = self.pieces.find(Input::new(rest).anchored(Anchored::Yes))?;
+            let (mut piece, _) = rest.split_at(found.end());
+            if found.pattern() == SPACE_BEFORE_TEXT {
+                piece = &piece[..piece.char_indices().next_back()?.0];
+            }
+            rest = &rest[piece.len()..];
+            Some(piece)
+        })
+    }
+
+    /// How many tokens a piece has.
+    pub(super) fn count(&self, piece: &[u8]) -> usize {
+        if self.tokens.contains_key(piece) {
+            return 1;
+        }
+        let (mut rest, mut count, mut window) = (piece, 0, WINDOW);
+        let mut ends = self.encode(&rest[..window.min(rest.len())]);
+        while window < rest.len() {
+            let sure = ends.len() * 3 / 4;
+            let start = ends[sure - 1];
+            let next = self.encode(&rest[start..rest.len().min(start + WINDOW)]);
+            if start + next[0] == ends[sure] {
+                count += sure;
+                (rest, ends, window) = (&rest[start..], next, WINDOW);
+            } else {
+                window *= 2;
+                ends = self.encode(&rest[..window.min(rest.len())]);
+            }
+        }
+        count + ends.len()
+    }
+
+    /// Where the tokens of some bytes end: neighbours are merged, the lowest token first and of equal ones the leftmost,
+    /// until none can be.
+    fn encode(&self, bytes: &[u8]) -> Vec<usize> {
+        let mut parts = Parts::new(bytes.len());
+        let merged = |start: usize, end: usize| {
+            let token = self.tokens.get(&bytes[start..end])?;
+            Some(Reverse((*token, start as u32, end as u32)))
+        };
+        let pairs = (0..bytes.len().saturating_sub(1)).filter_map(|at| merged(at, at + 2));
+        let mut next: BinaryHeap<_> = pairs.collect();
+        while let Some(Reverse((_, start, end))) = next.pop() {
+            let (start, end) = (start as usize, end as usize);
+            if !parts.merge(start, end) {
+                continue;
+            }
+            let before = parts.before(start).and_then(|before| merged(before, end));
+            let after = parts.after(end).and_then(|after| merged(start, after));
+            next.extend(before.into_iter().chain(after));
+        }
+        let mut end = 0;
+        let ends = std::iter::from_fn(|| {
+            end = parts.after(end)?;
+            Some(end)
+        });
+        ends.collect()
+    }
+}
+
+/// How many bytes are encoded at once. Time and room would otherwise grow faster than the piece.
+///
+/// Tokens of which every two neighbours would be encoded as these two are the encoding of all their bytes. So the tokens of a
+/// window's beginning are right if one of them is also the first token of a window that starts with it.
+const WINDOW: usize = 1024;
+
+/// The parts of a piece while they are merged. A part is known by where it starts.
+struct Parts {
+    /// Where the part ends that starts here; 0 where none does.
+    ends: Vec<u32>,
+    /// Where the part starts that ends here.
+    starts: Vec<u32>,
+}
+
+impl Parts {
+    /// A part for every byte.
+    fn new(length: usize) -> Self {
+        let all = 0..length as u32;
+        Self { ends: all.clone().map(|at| at + 1).collect(), starts: all.collect() }
+    }
+
+    /// Makes one part of two, if these two are still the parts from here to there.
+    fn merge(&mut self, start: usize, end: usize) -> bool {
+        let middle = self.ends[start] as usize;
+        if middle == 0 || middle >= end || self.ends[middle] as usize != end {
+            return false;
+        }
+        self.ends[middle] = 0;
+        self.ends[start] = end as u32;
+        self.starts[end - 1] = start as u32;
+        true
+    }
+
+    /// Where the part before starts.
+    fn before(&self, start: usize) -> Option<usize> {
+        Some(self.starts[start.checked_sub(1)?] as usize)
+    }
+
+    /// Where the part that starts here ends.
+    fn after(&self, start: usize) -> Option<usize> {
+        self.ends.get(start).map(|end| *end as usize)
+    }
+}
+
+/// What `build.rs` wrote.
+fn unpacked(packed: &[u8]) -> FxHashMap<&'static [u8], u32> {
+    let mut bytes = Vec::new();
+    ZlibDecoder::new(packed).read_to_end(&mut bytes).expect("what was packed can be unpacked");
+    // It lives as long as the program, as what is embedded does.
+    let (count, rest) = bytes.leak().split_first_chunk().expect("a number of tokens");
+    let count = u32::from_le_bytes(*count);
+    let (lengths, mut rest) = rest.split_at(count as usize);
+    let tokens = (0..).zip(lengths).map(|(token, length)| {
+        let (bytes, after) = rest.split_at(usize::from(*length));
+        rest = after;
+        (bytes, token)
+    });
+    tokens.collect()
+}
