@@ -210,12 +210,21 @@ pub(crate) fn pairs(comparison: &Comparison) -> Vec<String> {
     let pair = |pair: &Contrast| {
         let bill = difference(&pair.cost, ranks, |ratio| ratio - 1.0, "%", ["lower", "higher"]);
         let kept = difference(&pair.frr_obs_far, ranks, |share| share, " points", ["less", "more"]);
+        let line = |full: &String| comparison.presets.iter().find(|line| line.preset == *full);
         let short = |full: &String| {
-            let line = comparison.presets.iter().find(|line| line.preset == *full);
-            line.map_or_else(|| full.clone(), |line| name(comparison, line).to_owned())
+            line(full).map_or_else(|| full.clone(), |line| name(comparison, line).to_owned())
         };
+        // By the first judge alone, a strategy that was chosen by it looks better than it is.
+        let verbatim = |full: &String| {
+            let value = line(full)?.metrics.verbatim_far.value?;
+            Some(format!("{:.0}%", value * 100.0))
+        };
+        let verbatim = verbatim(&pair.first).zip(verbatim(&pair.second));
+        let verbatim = verbatim.map_or_else(String::new, |(first, second)| {
+            format!(", and word for word {first} against {second}")
+        });
         let (first, second) = (short(&pair.first), short(&pair.second));
-        format!("{first} against {second}: its bill is {bill}; it keeps {kept}.")
+        format!("{first} against {second}: its bill is {bill}; it keeps {kept}{verbatim}.")
     };
     comparison.contrasts.iter().map(pair).collect()
 }

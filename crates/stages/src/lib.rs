@@ -9,6 +9,7 @@ pub mod filter;
 pub mod policy;
 pub mod pruner;
 pub mod python;
+pub mod rate;
 pub mod split;
 mod usable;
 

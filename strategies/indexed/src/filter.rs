@@ -6,8 +6,7 @@
 //! is written anew at each fold. Its lines are chosen from the messages that go now and from the messages that the note
 //! before took lines from.
 
-use crate::candidates::{Candidates, Examples};
-use crate::model::{Model, Weights};
+use crate::candidates::Candidates;
 use crate::note::{self, Worth};
 use foldback_core::history::GroupId;
 use foldback_core::log::{EntryKind, Role};
@@ -17,6 +16,7 @@ use foldback_core::plan::{Insert, Layout, Slot, push_kept};
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary};
 use foldback_core::view::{Place, Pos};
+use foldback_stages::rate::Rate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,29 +42,20 @@ pub struct NoteConfig {
     pub user_tokens: u64,
     /// Share of the target that messages of the user may take together (0 to 1). The oldest go first.
     pub user: f64,
-    /// How much the three chances count when lines are chosen.
+    /// What words and blocks are worth when lines are chosen.
     pub worth: Worth,
-    /// Weights of the features of a word.
-    pub word: Weights,
-    /// Weights of the features of a line.
-    pub line: Weights,
-    /// Weights of the features of a block of lines.
-    pub block: Weights,
 }
 
 impl Default for NoteConfig {
     fn default() -> Self {
         Self {
-            target: 0.25,
-            note: 0.8,
+            target: 0.4,
+            note: 0.7,
             min_gain: 0.04,
             window_at_most: None,
             user_tokens: 1_000,
             user: 0.25,
             worth: Worth::default(),
-            word: Weights::default(),
-            line: Weights::default(),
-            block: Weights::default(),
         }
     }
 }
@@ -74,7 +65,7 @@ impl NoteConfig {
     ///
     /// # Errors
     ///
-    /// A share that is none, and a weight of a feature that does not exist.
+    /// A share that is none, and a worth that is too large.
     pub fn filter(self) -> Result<NoteFilter, Invalid> {
         let shares = [
             ("target", self.target),
@@ -87,8 +78,8 @@ impl NoteConfig {
                 return Err(Invalid::new(name, "must be a share from 0 to 1"));
             }
         }
-        let model = Model::of(&self.word, &self.line, &self.block)?;
-        Ok(NoteFilter { config: self, model })
+        self.worth.check()?;
+        Ok(NoteFilter { config: self })
     }
 }
 
@@ -102,7 +93,6 @@ impl StageConfig<dyn Filter> for NoteConfig {
 #[derive(Clone, Debug)]
 pub struct NoteFilter {
     config: NoteConfig,
-    model: Model,
 }
 
 /// What a fold leaves out and what it keeps.
@@ -124,31 +114,19 @@ struct Unit {
 }
 
 impl NoteFilter {
-    /// What the note of a fold made now may take, with what the model is shown of it; `None` where nothing would be folded.
-    pub fn offered<'t>(&self, context: &StageContext<'t>) -> Option<Candidates<'t>> {
-        let cut = self.cut(context).ok()?;
-        Some(self.candidates(context, &cut, Some(Examples::default())))
-    }
-
-    fn candidates<'t>(
-        &self,
-        context: &StageContext<'t>,
-        cut: &Cut,
-        examples: Option<Examples>,
-    ) -> Candidates<'t> {
-        let Cut { gone, noted, kept, .. } = cut;
-        Candidates::of(context.history, gone, noted, kept, &self.model, examples)
-    }
-
     fn cut(&self, context: &StageContext<'_>) -> Result<Cut, Why> {
         let limits = context.limits;
         let window = if limits.input > 0 { limits.input } else { limits.context };
         if window == 0 {
             return Err(Why::new("window-unknown", "the window of the model is not known"));
         }
+        // What a fold brings down is counted by the estimator.
+        let rate = Rate::of(&context.pressure());
+        let window = rate.estimator(window);
         let frame = context.frame_tokens();
         let request = frame + context.view_tokens();
-        let counted = window.min(self.config.window_at_most.unwrap_or(u64::MAX));
+        let most = self.config.window_at_most.map_or(u64::MAX, |most| rate.estimator(most));
+        let counted = window.min(most);
         let mut messages = share(counted.saturating_sub(frame), self.config.target);
         let refused = context.moment == Moment::ProviderOverflow;
         if let (true, Some(target)) = (refused, context.decision.and_then(|d| d.target)) {
@@ -293,12 +271,13 @@ impl Filter for NoteFilter {
         _summaries: &[Option<Summary>],
     ) -> Result<Arrangement, Why> {
         let cut = self.cut(context)?;
-        let candidates = self.candidates(context, &cut, None);
+        let Cut { gone, noted, kept, .. } = &cut;
+        let candidates = Candidates::of(context.history, gone, noted, kept, self.config.worth);
         let mut slots = Vec::new();
         for pos in &cut.head {
             push_kept(&mut slots, *pos);
         }
-        let text = note::write(&candidates, cut.note_tokens, self.config.worth);
+        let text = note::write(&candidates, cut.note_tokens);
         let id = context.services.ids.next("note");
         slots.push(Slot::Insert(Insert::new(id, Role::User, text, EntryKind::Summary)));
         for pos in &cut.kept {

@@ -1,80 +1,27 @@
-//! What a history says so far about words, lines and files. It grows with the history: a fold reads only what came since the
+//! What a history says so far about words and lines. It grows with the history: a fold reads only what came since the
 //! last one.
 
-use crate::message::{Call, Kind, Said, said};
-use crate::text::{Lines, Look, Word, offset};
+use crate::message::{Call, Said, said};
+use crate::text::{Lines, offset};
 use foldback_core::history::History;
-use foldback_core::log::{Message, Role, Weighed};
+use foldback_core::log::{Message, Weighed};
 use rustc_hash::FxHashMap;
 use std::sync::{Mutex, PoisonError};
 
 /// What is known about a word.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct WordSeen {
-    /// The form of the word.
-    pub look: Look,
-    /// Results that have it.
-    pub results: u32,
-    /// The call of the last one, by number.
-    pub last_result: u32,
-    /// The call of the first one.
-    pub first_result: u32,
-    /// The turn of the last one.
-    pub last_turn: u32,
-    /// What brought the last one.
-    pub kind: Kind,
-    /// Calls that name it.
-    pub called: u32,
-    /// The last of them.
-    pub last_called: u32,
-    /// The user or the model wrote it.
-    pub written: bool,
-    /// The answers before they did so last.
-    pub last_written: u32,
-    /// A line with it defines something.
-    pub definition: bool,
-    /// A line with it tells of a failure.
-    pub failure: bool,
-    /// Words of the results with it: the larger, the more it is one of many.
-    pub crowd: u32,
-}
-
-impl WordSeen {
-    /// Whether it was read. A piece of a long line that a call writes may end within a word, which only has a number.
-    pub fn is_known(&self) -> bool {
-        self.look.bytes > 0
-    }
-}
-
-/// What is known about a line.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct LineSeen {
-    /// Results that have it.
-    pub results: u32,
-    /// Calls that name it.
-    pub called: u32,
-    /// The last of them.
-    pub last_called: u32,
-    /// The last call that took it out of a file, from 1.
-    pub removed: u32,
-}
-
-/// What is known about a file.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct FileSeen {
-    /// Calls that showed it.
-    pub read: u32,
-    /// Calls that changed it.
-    pub edited: u32,
-    /// The last of those.
-    pub last_edited: u32,
-    /// The last call about it.
-    pub last: u32,
+pub(crate) struct WordSeen {
+    /// Lines of results that have it.
+    pub(crate) results: u32,
+    /// The answers up to the last of them.
+    pub(crate) last_result: u32,
+    /// Telling words of that result: the more, the more it is one of many.
+    pub(crate) crowd: u32,
 }
 
 /// Things by a hash, numbered as they come, so that each is looked up once and a fold goes by the numbers.
 #[derive(Debug, Default)]
-pub struct Numbered<T> {
+pub(crate) struct Numbered<T> {
     numbers: FxHashMap<u64, u32>,
     seen: Vec<T>,
 }
@@ -94,8 +41,7 @@ impl Weighed for Kept {
             + known.lines.bytes()
             + known.texts.capacity() * size_of::<Vec<Numbers>>()
             + texts.sum::<usize>()
-            + known.files.capacity() * (size_of::<(Word, FileSeen)>() + 1)
-            + 4 * (known.at.capacity() + known.turn_at.capacity())
+            + 4 * known.at.capacity()
     }
 }
 
@@ -110,12 +56,12 @@ impl<T> Numbered<T> {
 
 impl<T: Default> Numbered<T> {
     /// The number of a hash.
-    pub fn number(&self, hash: u64) -> Option<u32> {
+    pub(crate) fn number(&self, hash: u64) -> Option<u32> {
         self.numbers.get(&hash).copied()
     }
 
     /// What is known under a number.
-    pub fn at(&self, number: u32) -> &T {
+    pub(crate) fn at(&self, number: u32) -> &T {
         &self.seen[number as usize]
     }
 
@@ -130,47 +76,36 @@ impl<T: Default> Numbered<T> {
             offset(self.seen.len() - 1)
         })
     }
-
-    fn of(&mut self, hash: u64) -> &mut T {
-        let number = self.enter(hash);
-        &mut self.seen[number as usize]
-    }
 }
 
 /// The numbers of a text.
 #[derive(Debug, Default)]
-pub struct Numbers {
+pub(crate) struct Numbers {
     /// Numbers of the text's lines.
-    pub lines: Vec<u32>,
+    pub(crate) lines: Vec<u32>,
     /// Numbers of the telling words of the lines, in the order of [`Lines::terms`].
-    pub terms: Vec<u32>,
+    pub(crate) terms: Vec<u32>,
 }
 
 /// All that is known.
 #[derive(Debug, Default)]
-pub struct Known {
+pub(crate) struct Known {
     upto: usize,
     /// Answers of the model so far.
-    pub calls: u32,
+    pub(crate) calls: u32,
     /// By position, the number of answers before the message.
-    pub at: Vec<u32>,
-    /// Messages of the user so far.
-    pub turns: u32,
-    /// By position, the number of messages of the user up to the message.
-    pub turn_at: Vec<u32>,
+    pub(crate) at: Vec<u32>,
     /// By word.
-    pub words: Numbered<WordSeen>,
-    /// By line.
-    pub lines: Numbered<LineSeen>,
+    pub(crate) words: Numbered<WordSeen>,
+    /// By line, of which nothing but its number is known.
+    pub(crate) lines: Numbered<()>,
     /// By position and part, the text that lines may be taken from.
     texts: Vec<Vec<Numbers>>,
-    /// By word of a path.
-    pub files: FxHashMap<Word, FileSeen>,
 }
 
 impl Known {
     /// Calls `look` with what is known about a history. Undoing a fold withdraws only entries, about which nothing is known.
-    pub fn of<T>(history: &History, look: impl FnOnce(&Self) -> T) -> T {
+    pub(crate) fn of<T>(history: &History, look: impl FnOnce(&Self) -> T) -> T {
         let Kept(known): &Kept = history.derived().get_or_weighed(Kept::default);
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
         for pos in known.upto..history.len() {
@@ -178,12 +113,10 @@ impl Known {
             let texts = message.map(|message| known.read(said(message)));
             known.texts.push(texts.unwrap_or_default());
             match message.filter(|message| !message.is_entry()) {
-                Some(message) => known.add(history, pos, message),
+                Some(message) => known.add(pos, message),
                 None => {
                     let calls = known.calls;
                     known.at.push(calls);
-                    let turns = known.turns;
-                    known.turn_at.push(turns);
                 }
             }
         }
@@ -192,7 +125,7 @@ impl Known {
     }
 
     /// The numbers of a text that lines are taken from.
-    pub fn numbers(&self, pos: usize, part: usize) -> Option<&Numbers> {
+    pub(crate) fn numbers(&self, pos: usize, part: usize) -> Option<&Numbers> {
         self.texts.get(pos)?.get(part)
     }
 
@@ -202,77 +135,31 @@ impl Known {
         let texts = texts.map(|(result, call)| call.as_ref().map_or(result, |call| &call.lines));
         let mut numbers = |lines: &Lines| Numbers {
             lines: lines.lines.iter().map(|line| self.lines.enter(line.key)).collect(),
-            terms: lines.terms.iter().map(|term| self.words.enter(term.word)).collect(),
+            terms: lines.terms.iter().map(|word| self.words.enter(*word)).collect(),
         };
         texts.map(&mut numbers).collect()
     }
 
-    fn add(&mut self, history: &History, pos: usize, message: &Message) {
-        let said = said(message);
+    fn add(&mut self, pos: usize, message: &Message) {
         self.at.push(self.calls);
-        self.turns += u32::from(message.role == Role::User);
-        self.turn_at.push(self.turns);
-        self.calls += u32::from(said.answer);
-        let now = self.calls;
-        for term in &said.prose {
-            let word = self.words.of(term.word);
-            word.look = term.look;
-            word.written = true;
-            word.last_written = now;
-        }
-        for call in said.calls.iter().flatten() {
-            for term in &call.terms {
-                let word = self.words.of(term.word);
-                word.look = term.look;
-                word.called += u32::from(word.last_called != now);
-                word.last_called = now;
+        self.calls += u32::from(said(message).answer);
+        for (part, numbers) in message.parts.iter().zip(&self.texts[pos]) {
+            if part.as_result().is_none() {
+                continue;
             }
-            for key in &call.keys {
-                let line = self.lines.of(*key);
-                line.called += 1;
-                line.last_called = now;
-            }
-            for key in &call.removed {
-                self.lines.of(*key).removed = now;
-            }
-            for word in &call.subject {
-                let file = self.files.entry(*word).or_default();
-                file.last = now;
-                file.read += u32::from(call.kind == Kind::Read);
-                if call.kind == Kind::Edit {
-                    file.edited += 1;
-                    file.last_edited = now;
-                }
-            }
-        }
-        let parts = message.parts.iter().zip(&said.results).zip(&self.texts[pos]);
-        for ((part, lines), numbers) in parts {
-            let Some(result) = part.as_result() else { continue };
-            let kind = call_of(history, pos, &result.call_id).map_or(Kind::Other, |call| call.kind);
-            for (line, number) in lines.lines.iter().zip(&numbers.lines) {
-                self.lines.seen[*number as usize].results += 1;
-                let terms = line.terms.0 as usize..line.terms.1 as usize;
-                for (term, number) in lines.terms(line).iter().zip(&numbers.terms[terms]) {
-                    let word = &mut self.words.seen[*number as usize];
-                    word.look = term.look;
-                    if word.results == 0 {
-                        word.first_result = now;
-                    }
-                    word.results += 1;
-                    word.last_result = now;
-                    word.last_turn = self.turns;
-                    word.kind = kind;
-                    word.crowd = u32::try_from(lines.terms.len()).unwrap_or(u32::MAX);
-                    word.definition |= line.definition;
-                    word.failure |= line.failure;
-                }
+            let crowd = offset(numbers.terms.len());
+            for number in &numbers.terms {
+                let word = &mut self.words.seen[*number as usize];
+                word.results += 1;
+                word.last_result = self.calls;
+                word.crowd = crowd;
             }
         }
     }
 }
 
 /// The call that a result at a position answers.
-pub fn call_of<'h>(history: &'h History, result: usize, id: &str) -> Option<&'h Call> {
+pub(crate) fn call_of<'h>(history: &'h History, result: usize, id: &str) -> Option<&'h Call> {
     let first = *history.group(history.group_of(result)).items.first()?;
     let calls = said(history.message(first)).calls.iter().flatten();
     calls.map(|call| &**call).find(|call| call.id == id)

@@ -1,26 +1,23 @@
 //! foldback's own strategy. When the window fills, or when a pause has let the prompt cache expire, the oldest messages
 //! go as a whole, and one note keeps the lines of them that later calls are likely to need.
 //!
-//! What is likely is learned from recorded sessions: three logistic regressions over features of words, lines and blocks of
-//! lines, whose weights are in the preset. The features know no word of any session.
+//! What is likely goes by three facts: how many lines of results have had a word, how long ago the last one came, and how many
+//! other words came with it.
 //!
 //! ```text
-//! text      lines and telling words of a text
-//! message   what a message says, read once
-//! known     what a history says so far, read as it grows
-//! shown     what the view still says
-//! features  what the model is shown            model   weights to chances
-//! candidates  what a fold may keep             note    the best of it, written down
-//! filter    what goes                          learn   examples to fit weights on
+//! text        lines and telling words of a text
+//! message     what a message says, read once
+//! known       what a history says so far, read as it grows
+//! shown       what the view still says
+//! candidates  what a fold may keep
+//! note        the best of it, written down
+//! filter      what goes
 //! ```
 
-pub mod candidates;
-pub mod features;
+mod candidates;
 pub mod filter;
-pub mod known;
-pub mod learn;
+mod known;
 pub mod message;
-pub mod model;
 pub mod note;
 mod shown;
 pub mod text;
@@ -37,6 +34,10 @@ pub const REGISTRATION: Registration = Registration {
     )],
     presets: &[
         PresetDescriptor { name: "indexed", toml: include_str!("../presets/indexed.toml") },
+        PresetDescriptor {
+            name: "indexed-large",
+            toml: include_str!("../presets/indexed-large.toml"),
+        },
         PresetDescriptor {
             name: "indexed-small",
             toml: include_str!("../presets/indexed-small.toml"),

@@ -1,8 +1,7 @@
 //! What a message says, read once: the lines of its results, and the words and lines of its calls.
 
-use crate::text::{LineKey, Lines, Term, Word, telling};
+use crate::text::{LineKey, Lines, Word, telling};
 use foldback_core::log::{Message, PartKind, Role, ToolCall, Weighed};
-use rustc_hash::FxHashSet;
 use serde_json::Value;
 
 /// What a tool does.
@@ -30,20 +29,14 @@ pub struct Call {
     pub kind: Kind,
     /// Tool and main argument on one line.
     pub label: String,
-    /// The subject of the call: telling words of its main argument.
-    pub subject: Vec<Word>,
     /// Telling words of its arguments.
-    pub terms: Vec<Term>,
+    pub terms: Vec<Word>,
     /// Lines of its arguments.
     pub keys: Vec<LineKey>,
     /// The text that the call writes into a file; empty if it writes none.
     pub written: String,
     /// Lines of this text.
     pub lines: Lines,
-    /// Lines that it expects in a file.
-    pub old: Vec<LineKey>,
-    /// Lines among these that it takes out.
-    pub removed: Vec<LineKey>,
 }
 
 /// What a message says.
@@ -54,7 +47,7 @@ pub struct Said {
     /// By part, the call.
     pub calls: Vec<Option<Box<Call>>>,
     /// Telling words of text that the user or the model wrote.
-    pub prose: Vec<Term>,
+    pub prose: Vec<Word>,
     /// Whether it is an answer of the model.
     pub answer: bool,
 }
@@ -63,15 +56,13 @@ impl Weighed for Said {
     fn bytes(&self) -> usize {
         let call = |call: &Call| {
             let texts = call.id.len() + call.label.len() + call.written.len();
-            let keys = [&call.keys, &call.subject, &call.old, &call.removed]
-                .map(|keys| size_of_val(&keys[..]));
-            let terms = call.terms.capacity() * size_of::<Term>();
-            size_of::<Call>() + texts + keys.iter().sum::<usize>() + terms + call.lines.bytes()
+            let hashes = size_of_val(&call.keys[..]) + size_of_val(&call.terms[..]);
+            size_of::<Call>() + texts + hashes + call.lines.bytes()
         };
         self.results.capacity() * (size_of::<Lines>() + size_of::<Option<Box<Call>>>())
             + self.results.iter().map(Lines::bytes).sum::<usize>()
             + self.calls.iter().flatten().map(|made| call(made)).sum::<usize>()
-            + self.prose.capacity() * size_of::<Term>()
+            + self.prose.capacity() * size_of::<Word>()
     }
 }
 
@@ -131,29 +122,20 @@ fn read(call: &ToolCall) -> Call {
             .join(" "),
         false => main.lines().next().unwrap_or_default().to_owned(),
     };
-    let mut subject = Vec::new();
-    telling(&shown, |term| subject.push(term.word));
     let mut out = Call {
         id: call.call_id.clone(),
         kind,
         label: format!("{} {}", call.tool, shown.chars().take(120).collect::<String>()),
-        subject,
         terms: Vec::new(),
         keys: Vec::new(),
         written: String::new(),
         lines: Lines::default(),
-        old: Vec::new(),
-        removed: Vec::new(),
     };
     gather(&value, "", &mut out);
     if kind != Kind::Edit {
         out.written.clear();
     }
     out.lines = Lines::of(&out.written);
-    if out.removed.is_empty() {
-        let stays: FxHashSet<LineKey> = out.lines.lines.iter().map(|line| line.key).collect();
-        out.removed = out.old.iter().copied().filter(|key| !stays.contains(key)).collect();
-    }
     out
 }
 
@@ -184,12 +166,6 @@ fn gather(value: &Value, name: &str, out: &mut Call) {
                 if patch && line.starts_with('+') {
                     out.written.push_str(bare);
                     out.written.push('\n');
-                }
-                if patch && !line.starts_with(['+', '*', '@']) || name.starts_with("old") {
-                    out.old.push(crate::text::key(body));
-                }
-                if patch && line.starts_with('-') {
-                    out.removed.push(crate::text::key(body));
                 }
             }
             if !patch && (name.starts_with("new") || name == "content" || name == "file_text") {

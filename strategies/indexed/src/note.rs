@@ -1,7 +1,9 @@
 //! The note: which lines stay, and how it reads.
 
-use crate::candidates::{Block, Candidates, Chance};
+use crate::candidates::{Block, Candidates};
+use crate::known::WordSeen;
 use crate::text::{offset, telling};
+use foldback_core::registry::Invalid;
 use foldback_core::view::Pos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,22 +28,57 @@ pub fn sources(text: &str) -> Vec<(Pos, usize)> {
     named.filter_map(at).collect()
 }
 
-/// How much the three chances count when lines are chosen.
+/// What words and blocks are worth.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Worth {
-    /// Worth of a word that a call names.
-    pub word: f32,
-    /// Worth of a line that a call takes whole.
-    pub line: f32,
-    /// Worth of a block that a call edits.
+    /// How much more a word is worth with each doubling of the lines of results that have it, as an exponent of e.
+    pub results: f32,
+    /// How much more a word or a block is worth if a result brings it now than if one did long ago, as an exponent of e.
+    pub recency: f32,
+    /// How much less a word is worth with each doubling of the words of the last result that has it, as an exponent of e.
+    pub crowd: f32,
+    /// Worth of a block of lines of a file beside its words. A word that one old and short result had is worth about 1.
     pub block: f32,
 }
 
 impl Default for Worth {
     fn default() -> Self {
-        Self { word: 1.0, line: 3.0, block: 2.0 }
+        Self { results: 0.5, recency: 1.5, crowd: 0.18, block: 2.0 }
     }
+}
+
+impl Worth {
+    /// What is wrong with it, if something is.
+    pub(crate) fn check(&self) -> Result<(), Invalid> {
+        let Self { results, recency, crowd, block } = *self;
+        for (name, value) in
+            [("results", results), ("recency", recency), ("crowd", crowd), ("block", block)]
+        {
+            // Beyond that, sums of worths are no longer numbers.
+            if !(0.0..=10.0).contains(&value) {
+                return Err(Invalid::new(format!("worth.{name}"), "must lie between 0 and 10"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The worth of a word after so many answers.
+    pub(crate) fn word(&self, seen: &WordSeen, now: u32) -> f32 {
+        let doublings = |count: u32| (1.0 + count as f32).log2();
+        let recent = self.recency * recency(now, seen.last_result);
+        (self.results * doublings(seen.results) + recent - self.crowd * doublings(seen.crowd)).exp()
+    }
+
+    /// The worth of a block that came with an answer.
+    pub(crate) fn block(&self, then: u32, now: u32) -> f32 {
+        self.block * (self.recency * recency(now, then)).exp()
+    }
+}
+
+/// 1 for now, a half for ten answers ago.
+fn recency(now: u32, then: u32) -> f32 {
+    1.0 / (1.0 + now.saturating_sub(then) as f32 / 10.0)
 }
 
 /// An item by its worth for its size, the densest first, and of equal ones the first: lines before blocks. One number
@@ -71,7 +108,6 @@ fn rank(value: f32) -> u32 {
 
 struct Choice<'c, 't> {
     from: &'c Candidates<'t>,
-    worth: Worth,
     /// The worth of each word; 0 once a chosen line has it.
     words: Vec<f32>,
     named: Vec<bool>,
@@ -93,7 +129,7 @@ impl Choice<'_, '_> {
     fn value(&self, item: usize) -> (f32, f32) {
         let (mut worth, mut cost) = (0.0, 0.0);
         if let Some(block) = self.block(item) {
-            worth += self.worth.block * block.edited;
+            worth += block.worth;
         }
         let range = self.range(item);
         for at in range.clone().filter(|at| !self.taken[*at]) {
@@ -102,7 +138,6 @@ impl Choice<'_, '_> {
             if !candidate.open {
                 continue;
             }
-            worth += self.worth.line * candidate.whole;
             for word in self.from.words_of(candidate) {
                 worth += self.words[*word as usize];
             }
@@ -132,8 +167,8 @@ impl Choice<'_, '_> {
     /// The offers that cost less once a source is named.
     fn name(&mut self, source: usize, offers: &mut BinaryHeap<Offer>) {
         self.named[source] = true;
-        telling(self.from.sources[source].label, |term| {
-            if let Some(word) = self.from.number(term.word) {
+        telling(self.from.sources[source].label, |word| {
+            if let Some(word) = self.from.number(word) {
                 self.words[word] = 0.0;
             }
         });
@@ -149,13 +184,10 @@ impl Choice<'_, '_> {
 }
 
 /// The note with the best lines for their size, taken one by one, each by what it adds to the lines before.
-pub fn write(from: &Candidates<'_>, tokens: u64, worth: Worth) -> String {
-    // What the view still shows is worth nothing again.
-    let left = |word: &Chance| if word.shown { 0.0 } else { worth.word * word.chance };
+pub(crate) fn write(from: &Candidates<'_>, tokens: u64) -> String {
     let mut choice = Choice {
         from,
-        worth,
-        words: from.words.iter().map(left).collect(),
+        words: from.words.clone(),
         named: vec![false; from.sources.len()],
         taken: vec![false; from.lines.len()],
         left: tokens as f32 - TITLE.len() as f32 / 4.0,

@@ -2,10 +2,8 @@
 
 use crate::known::Known;
 use crate::message::said;
-use crate::text::Word;
 use foldback_core::history::History;
 use foldback_core::view::Pos;
-use rustc_hash::FxHashSet;
 
 /// Words and lines of the messages that stay.
 pub(crate) struct Shown {
@@ -13,42 +11,29 @@ pub(crate) struct Shown {
     pub(crate) words: Vec<bool>,
     /// By number.
     pub(crate) lines: Vec<bool>,
-    /// Words without one.
-    others: FxHashSet<Word>,
 }
 
 impl Shown {
     /// Reads them.
     pub(crate) fn of(history: &History, kept: &[Pos], known: &Known) -> Self {
-        let mut out = Self {
-            words: vec![false; known.words.len()],
-            lines: vec![false; known.lines.len()],
-            others: FxHashSet::default(),
-        };
+        let mut out =
+            Self { words: vec![false; known.words.len()], lines: vec![false; known.lines.len()] };
         for pos in kept {
             let said = said(history.message(*pos));
             let calls = || said.calls.iter().flatten();
             let results = || said.results.iter();
             let terms = said.prose.iter().chain(calls().flat_map(|call| &call.terms));
-            for term in terms.chain(results().flat_map(|found| &found.terms)) {
-                match known.words.number(term.word) {
-                    Some(number) => out.words[number as usize] = true,
-                    None => _ = out.others.insert(term.word),
-                }
+            let words = terms.chain(results().flat_map(|found| &found.terms));
+            // One without a number is not among those that go.
+            for number in words.filter_map(|word| known.words.number(*word)) {
+                out.words[number as usize] = true;
             }
             let lines = results().flat_map(|found| found.lines.iter().map(|line| line.key));
             let keys = calls().flat_map(|call| call.keys.iter().copied()).chain(lines);
-            // One without a number is not among those that go.
             for number in keys.filter_map(|key| known.lines.number(key)) {
                 out.lines[number as usize] = true;
             }
         }
         out
-    }
-
-    /// Whether they have a word.
-    pub(crate) fn has(&self, word: Word, known: &Known) -> bool {
-        let number = known.words.number(word);
-        number.map_or_else(|| self.others.contains(&word), |number| self.words[number as usize])
     }
 }

@@ -1,43 +1,13 @@
 //! Lines and telling words of a text.
 
-use aho_corasick::{AhoCorasick, MatchKind};
 use rustc_hash::FxHasher;
 use std::hash::Hasher as _;
-use std::sync::LazyLock;
 
 /// The hash of a telling word.
 pub type Word = u64;
 
 /// The hash of a line without its indent and the number that a listing puts in front.
 pub type LineKey = u64;
-
-/// A telling word and its form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Term {
-    /// The word.
-    pub word: Word,
-    /// The form of the word.
-    pub look: Look,
-}
-
-/// What a word looks like.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Look {
-    /// Bytes, 255 at most.
-    pub bytes: u8,
-    /// Has a slash.
-    pub path: bool,
-    /// Ends with a dot and up to four letters.
-    pub extension: bool,
-    /// Has an underscore.
-    pub underscore: bool,
-    /// Has a capital after a small letter.
-    pub camel: bool,
-    /// Has a figure.
-    pub digit: bool,
-    /// At least seven hexadecimal digits, letters and figures among them.
-    pub hex: bool,
-}
 
 /// A line that is not blank.
 #[derive(Clone, Debug, Default)]
@@ -52,12 +22,6 @@ pub struct Line {
     pub key: LineKey,
     /// Its telling words: a range of [`Lines::terms`].
     pub terms: (u32, u32),
-    /// Spaces and tabs in front of it.
-    pub indent: u8,
-    /// It defines something, or is a heading.
-    pub definition: bool,
-    /// It tells of a failure.
-    pub failure: bool,
     /// It has neither letter nor figure.
     pub bare: bool,
 }
@@ -68,25 +32,20 @@ pub struct Lines {
     /// In order, without blank ones.
     pub lines: Vec<Line>,
     /// The telling words of each line, each once.
-    pub terms: Vec<Term>,
-    /// Number of all lines.
-    pub count: u32,
+    pub terms: Vec<Word>,
 }
 
 impl Lines {
     /// Bytes that it takes in memory beside itself.
     pub(crate) fn bytes(&self) -> usize {
-        self.lines.capacity() * size_of::<Line>() + self.terms.capacity() * size_of::<Term>()
+        self.lines.capacity() * size_of::<Line>() + self.terms.capacity() * size_of::<Word>()
     }
 
     /// Reads a text.
     pub fn of(text: &str) -> Self {
         let mut out = Self::default();
-        let mut failures = FAILURE.find_iter(text).map(|found| found.range()).peekable();
         let mut at = 0;
-        for raw in text.split_inclusive('\n') {
-            let number = out.count;
-            out.count += 1;
+        for (number, raw) in text.split_inclusive('\n').enumerate() {
             let end = at + raw.trim_end().len();
             let begin = at;
             at += raw.len();
@@ -98,42 +57,32 @@ impl Lines {
                 let (piece, behind) = rest.split_at(cut(rest));
                 rest = behind;
                 let start = piece.as_ptr() as usize - text.as_ptr() as usize;
-                let piece_end = start + piece.len();
-                while failures.next_if(|found| found.start < start).is_some() {}
-                let failure = failures.peek().is_some_and(|found| found.end <= piece_end);
-                out.add(piece, Line { start: offset(start), number, failure, ..Line::default() });
+                out.add(piece, offset(start), offset(number));
             }
         }
         out
     }
 
-    /// Adds a line, given as a piece of the text with its properties.
-    fn add(&mut self, piece: &str, known: Line) {
+    /// Adds a line, given as a piece of the text with its place.
+    fn add(&mut self, piece: &str, start: u32, number: u32) {
         let body = piece.trim();
         if body.is_empty() {
             return;
         }
         let first = self.terms.len();
-        telling(body, |term| {
-            if !self.terms[first..].iter().any(|known| known.word == term.word) {
-                self.terms.push(term);
+        telling(body, |word| {
+            if !self.terms[first..].contains(&word) {
+                self.terms.push(word);
             }
         });
-        let indent = piece.len() - piece.trim_start().len();
         self.lines.push(Line {
-            end: known.start + offset(piece.trim_end().len()),
+            start,
+            end: start + offset(piece.trim_end().len()),
+            number,
             key: key(body),
             terms: (offset(first), offset(self.terms.len())),
-            indent: u8::try_from(indent).unwrap_or(u8::MAX),
-            definition: defines(body),
             bare: !body.bytes().any(|byte| byte.is_ascii_alphanumeric() || byte >= 0x80),
-            ..known
         });
-    }
-
-    /// The telling words of a line.
-    pub fn terms(&self, line: &Line) -> &[Term] {
-        &self.terms[line.terms.0 as usize..line.terms.1 as usize]
     }
 }
 
@@ -186,7 +135,7 @@ pub fn unnumbered(line: &str) -> &str {
 /// Calls for every telling word: at least four bytes of letters, figures and `_ / . - @`, with a letter, and with a figure,
 /// an underscore, a capital after a small letter, or one of the signs between two letters or figures. Of a path, its last
 /// component is another one.
-pub fn telling(text: &str, mut found: impl FnMut(Term)) {
+pub fn telling(text: &str, mut found: impl FnMut(Word)) {
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
@@ -208,49 +157,34 @@ pub fn telling(text: &str, mut found: impl FnMut(Term)) {
         while end > begin && !is_outer(bytes[end - 1]) {
             end -= 1;
         }
-        let Some(look) = look(&bytes[begin..end]) else { continue };
-        found(Term { word: word(&bytes[begin..end]), look });
-        if look.path
-            && let Some(slash) = bytes[begin..end].iter().rposition(|byte| *byte == b'/')
-        {
-            let name = &bytes[begin + slash + 1..end];
-            if let Some(look) = self::look(name) {
-                found(Term { word: word(name), look });
+        let whole = &bytes[begin..end];
+        if !tells(whole) {
+            continue;
+        }
+        found(word(whole));
+        if let Some(slash) = whole.iter().rposition(|byte| *byte == b'/') {
+            let name = &whole[slash + 1..];
+            if tells(name) {
+                found(word(name));
             }
         }
     }
 }
 
-/// What a word looks like, if it tells something.
-fn look(word: &[u8]) -> Option<Look> {
+/// Whether a word tells something.
+fn tells(word: &[u8]) -> bool {
     let all = word.iter().fold(0, |all, byte| all | SIGN[usize::from(*byte)]);
     if word.len() < 4 || !may_tell(all) {
-        return None;
+        return false;
     }
     let is = |byte: u8, signs: u8| SIGN[usize::from(byte)] & signs != 0;
-    let camel = has_both_cases(all)
-        && word.windows(2).any(|pair| is(pair[0], SMALL) && is(pair[1], CAPITAL));
+    let camel = |pair: &[u8]| is(pair[0], SMALL) && is(pair[1], CAPITAL);
     let joins = |three: &[u8]| {
         is(three[1], JOINT) && is(three[0], ALPHANUMERIC) && is(three[2], ALPHANUMERIC)
     };
-    if !camel && all & (FIGURE | UNDERSCORE) == 0 && !word.windows(3).any(joins) {
-        return None;
-    }
-    let digit = all & FIGURE != 0;
-    let extension = || {
-        let dot = word.iter().rposition(|byte| *byte == b'.')?;
-        let behind = &word[dot + 1..];
-        Some((1..=4).contains(&behind.len()) && behind.iter().all(u8::is_ascii_alphabetic))
-    };
-    Some(Look {
-        bytes: u8::try_from(word.len()).unwrap_or(u8::MAX),
-        path: all & JOINT != 0 && word.contains(&b'/'),
-        extension: all & JOINT != 0 && extension().unwrap_or_default(),
-        underscore: all & UNDERSCORE != 0,
-        camel,
-        digit,
-        hex: digit && word.len() >= 7 && word.iter().all(u8::is_ascii_hexdigit),
-    })
+    all & (FIGURE | UNDERSCORE) != 0
+        || has_both_cases(all) && word.windows(2).any(camel)
+        || word.windows(3).any(joins)
 }
 
 /// Whether a word of such bytes can tell something.
@@ -293,47 +227,3 @@ const SIGN: [u8; 256] = {
     }
     sign
 };
-
-/// Whether a line defines something, or is a heading.
-fn defines(line: &str) -> bool {
-    let end = line.bytes().take(10).position(|byte| matches!(byte, b' ' | b'('));
-    end.is_some_and(|end| DEFINES.contains(&&line[..=end]))
-}
-
-/// What a definition begins with: at most ten bytes, up to the first blank or bracket.
-const DEFINES: [&str; 24] = [
-    "fn ",
-    "pub ",
-    "def ",
-    "class ",
-    "struct ",
-    "enum ",
-    "trait ",
-    "impl ",
-    "func ",
-    "type ",
-    "interface ",
-    "export ",
-    "const ",
-    "function ",
-    "# ",
-    "## ",
-    "### ",
-    "module ",
-    "async ",
-    "test(",
-    "it(",
-    "describe(",
-    "package ",
-    "var ",
-];
-/// Finds all words in one pass. None is within another, so it does not matter which match counts. This kind of automaton uses
-/// vector instructions.
-static FAILURE: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    let fails = AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(FAILS);
-    // A test looks for each, so this can't fail in a release.
-    fails.unwrap_or_else(|error| unreachable!("{error}"))
-});
-
-const FAILS: [&str; 8] =
-    ["error", "Error", "FAIL", "failed", "panicked", "Exception", "fatal", "undefined"];

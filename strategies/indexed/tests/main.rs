@@ -5,6 +5,5 @@
 mod examples;
 mod folds;
 mod laws;
-mod learning;
 mod note;
 mod text;

@@ -1,22 +1,23 @@
 //! Which lines a note takes, to the token. A note of so many tokens has 25.75 fewer for lines: its title takes them. A line takes a
 //! token for 3.2 bytes and 1.5 more, and the first of a text a token for 3.2 bytes of its label and 5 more.
 
-use crate::folds::NO_WEIGHTS;
 use foldback_core::Limits;
 use foldback_core::log::{Message, Part};
 use foldback_core::moment::Moment;
 use foldback_testkit::talk::{self, append, at, sent_texts};
 
-/// The lines of texts that were read that a note of so many tokens takes. `settings` are what lines and blocks are worth, and weights.
-fn note(tokens: u32, settings: &str, read: &[(&str, &str)]) -> Vec<String> {
+/// The lines of texts that were read that a note of so many tokens takes. Each word is worth 1,
+/// and each block `block`.
+fn note(tokens: u32, block: f32, read: &[(&str, &str)]) -> Vec<String> {
     let registry =
         talk::registry([&foldback_stages::REGISTRATION, &foldback_indexed::REGISTRATION]);
     let note = (f64::from(tokens) + 0.5) / 2_500.0;
-    let toml = NO_WEIGHTS
-        .replace("use = \"o200k\"", "use = \"chars\"\nunit = \"code-points\"")
-        .replace("note = 0.8", &format!("note = {note}"))
-        .replace("worth = { word = 1.0, line = 3.0, block = 2.0 }", settings);
-    let strategy = talk::compiled(&registry, &format!("{toml}\n[guards]\nno-growth = false\n"));
+    let toml = format!(
+        "name = \"t\"\nextends = \"indexed\"\n[guards]\nno-growth = false\n[estimator]\nuse = \"chars\"\n\
+         unit = \"code-points\"\n[filter]\ntarget = 0.25\nnote = {note}\n\
+         worth = {{ results = 0.0, recency = 0.0, crowd = 0.0, block = {block:.1} }}\n"
+    );
+    let strategy = talk::compiled(&registry, &toml);
     let mut talk = talk::conversation(strategy, Limits::new(10_000, 0));
     talk.append(Message::user("u", "Begin"));
     let newest = "x".repeat(10_000);
@@ -38,8 +39,6 @@ fn line(begin: &str, bytes: usize) -> String {
     format!("{begin} {}", "a".repeat(bytes - begin.len() - 1))
 }
 
-const LINES: &str = "worth = { word = 0.0, line = 1.0, block = 0.0 }\n";
-
 #[test]
 fn a_line_that_fits_exactly_is_taken() {
     // id, tokens, bytes of the line, whether it is taken; its label has 6 bytes
@@ -48,48 +47,45 @@ fn a_line_that_fits_exactly_is_taken() {
         ("IX-N2 a byte more", 51, 55, false),
         ("IX-N3 a token less", 50, 54, false),
     ] {
-        let found = note(tokens, LINES, &[("a", &line("some", bytes))]);
+        let found = note(tokens, 0.0, &[("a", &line("word_1", bytes))]);
         assert_eq!(!found.is_empty(), taken, "{id}");
     }
 }
 
 #[test]
 fn below_16_tokens_no_line_is_looked_for() {
-    let settings = format!("{LINES}[filter.line]\nbias = -2.0\ndefinition = 10.0\n");
     // id, bytes of the first line, lines taken; the second line takes 7.75 tokens
     for (id, bytes, taken) in [("IX-N4 16 tokens are left", 54, 2), ("IX-N5 15.6875 are", 55, 1)] {
-        let text = format!("{}\n\n{}", line("fn", bytes), line("more", 20));
-        assert_eq!(note(67, &settings, &[("a", &text)]).len(), taken, "{id}");
+        let text =
+            format!("{}\n\n{}", line("word_1 word_2 word_3 word_4", bytes), line("word_5", 20));
+        assert_eq!(note(67, 0.0, &[("a", &text)]).len(), taken, "{id}");
     }
 }
 
 #[test]
 fn of_two_lines_that_are_worth_the_same_the_first_is_taken() {
-    let [first, second] = ["one", "two"].map(|begin| line(begin, 54));
-    let found = note(70, LINES, &[("a", &first), ("b", &second)]);
+    let [first, second] = ["word_1", "word_2"].map(|begin| line(begin, 54));
+    let found = note(70, 0.0, &[("a", &first), ("b", &second)]);
     assert_eq!(found, [first], "IX-N6");
 }
 
-/// The last line has 1 to begin with, and half of it once the line before is taken, which has one of its words. That it has no more
+/// The last line has 2 to begin with, and half of it once the line before is taken, which has one of its words. That it has no more
 /// than the first line then is no reason to look at that one.
 #[test]
 fn a_line_that_is_looked_at_stays_before_one_that_is_worth_the_same() {
-    let settings = "worth = { word = 1.0, line = 0.0, block = 0.0 }\n[filter.word]\nbias = 0.0\n";
     let lines = ["word_1", "word_2 word_3 word_4", "word_4 word_5"].map(|begin| line(begin, 54));
     let [first, second, third] = &lines;
-    let found = note(77, settings, &[("a", first), ("b", second), ("c", third)]);
+    let found = note(77, 0.0, &[("a", first), ("b", second), ("c", third)]);
     assert_eq!(found, [second.clone(), third.clone()], "IX-N8");
 }
 
 /// A text is named once: its other blocks take less from then on.
 #[test]
 fn what_a_text_has_first_takes_less_once_the_text_is_named() {
-    let settings = "worth = { word = 0.0, line = 1.0, block = 1.0 }\n\
-        [filter.line]\nbias = -9.0\ndefinition = 18.0\n[filter.block]\nbias = 0.0\n";
-    let [first, defined, other] = ["first", "fn", "other"].map(|begin| line(begin, 40));
+    let [first, telling, other] = ["first", "word_1", "other"].map(|begin| line(begin, 40));
     let long = format!("{}.rs", "a".repeat(56));
-    let text = format!("{first}\n\n{defined}");
-    // The definition names its text, for 39 tokens. Of the 21.25 that are left the block before it takes 14, and the other text 20.875.
-    let found = note(86, settings, &[(&long, &text), ("b", &other)]);
-    assert_eq!(found, [first, defined], "IX-N7");
+    let text = format!("{first}\n\n{telling}");
+    // The line with a word names its text, for 39 tokens. Of the 21.25 that are left the block before it takes 14, and the other text 20.875.
+    let found = note(86, 1.0, &[(&long, &text), ("b", &other)]);
+    assert_eq!(found, [first, telling], "IX-N7");
 }

@@ -170,7 +170,7 @@ async fn an_adaptive_target_learns_from_what_was_asked_for_again() {
     assert!(most(&on.2) > most(&off.2), "keeps more: {:?}, {:?}", on.2, off.2);
     assert!(!on.0[0].contains("target"), "nothing to learn from: {}", on.0[0]);
     assert!(
-        on.0[1].contains("target 0.70 for 0.65: of the last 1 folds 1 were missed"),
+        on.0[1].contains("target 0.40 for 0.35: of the last 1 folds 1 were missed"),
         "{}",
         on.0[1]
     );

@@ -74,6 +74,7 @@ const ABSOLUTE: &[(&str, &str, Shown)] = &[
     ("codex-remote", "keep_tokens, summary_tokens, limit of a result", Shown::Nowhere),
     ("deepagents", "summary_tokens", Shown::Nowhere),
     ("indexed", "user_tokens, window_at_most, bytes per token of a note", Shown::Small),
+    ("indexed-large", "user_tokens, window_at_most, bytes per token of a note", Shown::Small),
     ("indexed-small", "user_tokens, window_at_most, bytes per token of a note", Shown::Small),
     ("langchain-context-editing", "trigger, tokens of a message", Shown::Nowhere),
     ("langchain-summarization", "trim_tokens, summary_tokens", Shown::Small),

@@ -183,8 +183,6 @@ pub(crate) enum Command {
     /// Vary the parameters of a preset: what each setting costs and forgets, chosen on one part of the
     /// sessions and reported on the other.
     Tune(Tune),
-    /// Fit the weights of the strategy `indexed` to recorded sessions: which words, lines and blocks later calls used.
-    Learn(Learn),
     /// Check a strategy or experiment file: all errors at once, each with its line.
     Check(Check),
     /// Show the size of the stored results, or delete them.
@@ -206,7 +204,6 @@ impl Command {
             Self::Convert(args) => (Vec::new(), Some(&args.output)),
             Self::Recommend(args) => (Vec::new(), args.out.path()),
             Self::Score(args) => (Vec::new(), args.out.path()),
-            Self::Learn(args) => (Vec::new(), args.out.path()),
             _ => (Vec::new(), None),
         };
         paths.into_iter().flatten().map(PathBuf::as_path).chain(out).collect()
@@ -395,17 +392,6 @@ pub(crate) struct Presets {
     /// Print the list as JSON, for programs.
     #[arg(long, conflicts_with = "name")]
     pub(crate) json: bool,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Learn {
-    #[command(flatten)]
-    pub(crate) corpus: CorpusArgs,
-    /// Name of the strategy in the file that is written.
-    #[arg(long, value_name = "NAME", default_value = "indexed-fitted")]
-    pub(crate) name: String,
-    #[command(flatten)]
-    pub(crate) out: OutArgs,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -8,8 +8,6 @@ mod completions;
 mod convert;
 mod explain;
 mod inspect;
-#[cfg(feature = "learn")]
-mod learn;
 mod man;
 #[cfg(feature = "mcp")]
 mod mcp;
@@ -54,10 +52,6 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
         Command::Cache(args) => cache::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Completions(args) => completions::run(&args),
-        #[cfg(feature = "learn")]
-        Command::Learn(args) => learn::run(&args),
-        #[cfg(not(feature = "learn"))]
-        Command::Learn(_) => Err(Error::left_out("`foldback learn`", "learn")),
         Command::Man(args) => man::run(&args),
     }
 }

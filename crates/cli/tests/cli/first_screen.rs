@@ -180,6 +180,7 @@ fn presets_that_are_named_are_told_apart_in_words() {
     let (_, pair) = told.split_once(sentence).unwrap_or_else(|| panic!("{told}"));
     let (bill, kept) = pair.split_once("; it keeps ").unwrap();
     assert!(bill.contains(", p ") && kept.contains(", p "), "{told}");
+    assert!(kept.contains(", and word for word "), "{told}");
     assert!(told.contains("p: paired over tasks, Holm"), "{told}");
     let told = screen("window,tunacode,brutus");
     assert_eq!(told.matches(": its bill is ").count(), 3, "{told}");

@@ -169,15 +169,6 @@ fn a_part_is_no_table() {
 }
 
 #[test]
-fn learn_is_named_where_it_is_not_built_in() {
-    if cfg!(feature = "learn") {
-        return;
-    }
-    let ran = foldback(&["learn", "examples/sessions"]);
-    assert!(ran.code == 2 && ran.stderr.contains("--features learn"), "{}", ran.stderr);
-}
-
-#[test]
 fn object_storage_is_named_where_it_is_not_built_in() {
     if cfg!(feature = "object-store") {
         return;

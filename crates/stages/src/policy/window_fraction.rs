@@ -7,7 +7,11 @@
 //! Asked because a provider refused a request (`when = ["call-start", "provider-overflow"]`), it folds
 //! whatever the count says: the provider counts better. The target is then the same share of the count
 //! as it would be of the trigger, for estimators that count too low.
+//!
+//! With `by_usage` count and trigger are in the provider's tokens, as far as the usage of the last answer tells ([`Rate`]), and
+//! the target is in those of the estimator, by which a fold counts what it leaves.
 
+use crate::rate::Rate;
 use crate::usable::{Usable, check_shares};
 use foldback_core::fold_stats::FoldStats;
 use foldback_core::limits::Limits;
@@ -35,6 +39,9 @@ pub struct WindowFractionConfig {
     pub floor: f64,
     /// Whether the output limit is subtracted from the window first. A limit of the input alone already leaves it out.
     pub reserve_output: bool,
+    /// Whether the request is counted by the usage of the last answer and an estimate of what came since, scaled by what that usage
+    /// says of the estimator.
+    pub by_usage: bool,
     /// A larger usable window counts as one of so many tokens: a long context is paid for at every call, however much would fit.
     pub window_at_most: Option<u64>,
     /// Whether the target moves with what the last folds of the conversation brought and what was missed after them.
@@ -50,6 +57,7 @@ impl Default for WindowFractionConfig {
             target: 0.5,
             floor: 0.0,
             reserve_output: true,
+            by_usage: false,
             window_at_most: None,
             adaptive: false,
         }
@@ -102,20 +110,26 @@ impl OverflowPolicy for WindowFraction {
         };
         let WindowFractionConfig { trigger: share_of_trigger, target, floor, adaptive, .. } =
             self.config;
-        let (target, learned) = if adaptive {
+        let (share_of_target, learned) = if adaptive {
             adapted(&self.config, pressure.fold_stats)
         } else {
             (target, String::new())
         };
-        let count = pressure.frame_tokens + pressure.view_tokens;
+        let estimate = pressure.frame_tokens + pressure.view_tokens;
+        let rate = self.config.by_usage.then(|| Rate::of(pressure));
+        let count = rate.map_or(estimate, |rate| rate.provider(estimate));
         let trigger = usable.share(share_of_trigger);
+        // What a fold brings down is counted by the estimator.
+        let target = rate.map_or(usable.share(share_of_target), |rate| {
+            rate.estimator(usable.share(share_of_target))
+        });
         if pressure.moment == Moment::ProviderOverflow {
-            let of_count = (count as f64 * target / share_of_trigger) as u64;
+            let of_count = (estimate as f64 * share_of_target / share_of_trigger) as u64;
             return Decision {
                 fold: usable.tokens > 0,
                 count,
                 trigger,
-                target: Some(usable.share(target).min(of_count)),
+                target: Some(target.min(of_count)),
                 floor: None,
                 reason: format!("the provider refused {count} tokens by this estimate{learned}"),
             };
@@ -135,7 +149,7 @@ impl OverflowPolicy for WindowFraction {
             fold,
             count,
             trigger,
-            target: Some(usable.share(target)),
+            target: Some(target),
             floor: (floor > 0.0).then(|| usable.share(floor)),
             reason: format!(
                 "{count} {sign} {trigger} ({share_of_trigger} of {}){learned}",
@@ -346,6 +360,40 @@ mod tests {
             });
             let got = (decision.fold, decision.target);
             assert_eq!(got, (true, Some(target)), "{}", decision.reason);
+        }
+    }
+
+    #[test]
+    fn by_usage_as_a_table() {
+        use foldback_core::log::Usage;
+        use foldback_core::stage::{UsageReading, UsageSource};
+        // by usage, usage of the answer, count, target in tokens of the estimator
+        let cases = [
+            (false, Some(84_000), 80_000, 50_000),
+            (true, Some(84_000), 96_000, 41_666),
+            (true, None, 80_000, 50_000),
+        ];
+        for (by_usage, used, count, target) in cases {
+            let config =
+                WindowFractionConfig { by_usage, reserve_output: false, ..Default::default() };
+            let decision = config.build().unwrap().decide(&Pressure {
+                moment: Moment::CallStart,
+                view_tokens: 80_000,
+                frame_tokens: 0,
+                units: 0,
+                usage: used.map(|used| UsageReading {
+                    usage: Usage { uncached: used, ..Usage::default() },
+                    source: UsageSource::Provider,
+                }),
+                since_answer: 10_000,
+                limits: Limits::new(100_000, 0),
+                model: None,
+                idle_ms: None,
+                fold_stats: &[],
+                pruned: false,
+            });
+            let got = (decision.count, decision.trigger, decision.target);
+            assert_eq!(got, (count, 80_000, Some(target)), "{by_usage} {used:?}");
         }
     }
 
