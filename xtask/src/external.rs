@@ -257,6 +257,7 @@ const TESTS: &[External] = &[
         installs: Some(("install", &[pip!("maturin==1.16.0")])),
         runs: &[
             &["cargo", "build", "--quiet", "--release", "--package", "foldback-cli"],
+            &["rm", "-rf", "{home}/made"],
             &[".github/pack.sh", "foldback", "{release}", "{home}/made"],
             &["node", "bindings/node/build.js"],
             &["node", "bindings/node/pack.js", "{home}/made"],
