@@ -370,7 +370,7 @@ mod tests {
         // by usage, usage of the answer, count, target in tokens of the estimator
         let cases = [
             (false, Some(84_000), 80_000, 50_000),
-            (true, Some(84_000), 96_000, 41_666),
+            (true, Some(84_000), 96_000, 41_667),
             (true, None, 80_000, 50_000),
         ];
         for (by_usage, used, count, target) in cases {
