@@ -132,15 +132,21 @@ impl NoteFilter {
         if let (true, Some(target)) = (refused, context.decision.and_then(|d| d.target)) {
             messages = messages.min(target.saturating_sub(frame));
         }
-        let note_tokens = share(messages, self.config.note);
+        let largest = share(messages, self.config.note);
+        // A note that has to be smaller leaves some of the window free, since sizes are estimates.
+        let room = |freed: u64| (window - window / MARGIN + freed).saturating_sub(request);
+        let mut note_tokens = largest;
         let Seen { visible, inserts, noted } = Seen::of(context);
         let mut head = head(context, &visible);
         let user = share(messages, self.config.user);
         let units = self.units(context, &visible, &head, user);
         let newest = newest(context, &visible);
         let (mut freed, mut dropped) = (inserts, BTreeSet::new());
-        // The newest call goes only where the request would not fit into the window with it.
+        // The newest call goes only where the request would not fit into the window with it and a small note.
         for (last, most) in [(false, frame + messages), (true, window)] {
+            if last {
+                note_tokens = largest.min(room(freed).max(largest / SMALL));
+            }
             for (group, unit) in &units {
                 let torn = unit.positions.len() < context.history.group(*group).items.len();
                 let above = request + note_tokens > most + freed;
@@ -159,6 +165,7 @@ impl NoteFilter {
             freed += context.tokens(Place::Item(task));
             dropped.insert(task);
         }
+        note_tokens = largest.min(room(freed).max(note_tokens));
         if dropped.is_empty() {
             return Err(Why::new(
                 "nothing-to-drop",
@@ -210,6 +217,12 @@ impl NoteFilter {
         units
     }
 }
+
+/// The part of a note that is still worth writing beside a large newest call: a quarter.
+const SMALL: u64 = 4;
+
+/// The part of the window that a smaller note leaves free: a thirty-second.
+const MARGIN: u64 = 32;
 
 /// A share of a number of tokens, rounded down.
 fn share(tokens: u64, share: f64) -> u64 {

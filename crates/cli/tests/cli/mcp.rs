@@ -323,5 +323,5 @@ fn what_is_not_there_can_not_be_served() {
         ],
     );
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
-    assert!(ran.stderr.contains("/nonexistent/.claude/projects does not exist"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("nothing in /nonexistent of Claude Code, "), "{}", ran.stderr);
 }
