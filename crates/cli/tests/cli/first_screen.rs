@@ -1,6 +1,6 @@
 //! What `foldback compare` answers with: one screen, and tables that break nothing at any width.
 
-use crate::common::{Ran, Recording, planted, root, run, write};
+use crate::common::{Ran, Recording, line, planted, root, run, write};
 use foldback_test_support::sessions;
 use std::collections::BTreeSet;
 
@@ -190,7 +190,8 @@ fn presets_that_are_named_are_told_apart_in_words() {
     // Planted sessions repeat nothing word for word; these do.
     let shipped = line("compare examples/sessions --no-store --preset claude-code,codex").done();
     let told = shipped.stdout.replace("\n  ", " ");
-    let (_, pair) = told.split_once("codex against claude-code").unwrap_or_else(|| panic!("{told}"));
+    let (_, pair) =
+        told.split_once("codex against claude-code").unwrap_or_else(|| panic!("{told}"));
     assert!(pair.contains(", and word for word "), "{told}");
 }
 
