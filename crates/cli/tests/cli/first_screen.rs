@@ -191,7 +191,7 @@ fn presets_that_are_named_are_told_apart_in_words() {
     let shipped = line("compare examples/sessions --no-store --preset claude-code,codex").done();
     let told = shipped.stdout.replace("\n  ", " ");
     let (_, pair) =
-        told.split_once("codex against claude-code").unwrap_or_else(|| panic!("{told}"));
+        told.split_once("claude-code against codex").unwrap_or_else(|| panic!("{told}"));
     assert!(pair.contains(", and word for word "), "{told}");
 }
 
