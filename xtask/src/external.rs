@@ -68,7 +68,7 @@ macro_rules! pip {
     };
 }
 
-/// Gets a repository, of which [`checkout`] takes a folder.
+/// Gets a repository, of which `checkout` takes a folder.
 macro_rules! source {
     ($url:literal) => {
         &["git", "clone", "--quiet", "--no-checkout", $url, "{home}/source"]

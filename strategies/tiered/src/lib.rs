@@ -12,7 +12,7 @@
 //! | [`budget`] | how many tokens does each part of the prompt get? |
 //! | [`truncate`] | what if no summary can be had? |
 //! | [`cache`] | was this summarized before? |
-//! | [`reference`] | what did a summary replace? |
+//! | `reference` | what did a summary replace? |
 //! | [`segments`], [`assembly`] | what stands around the conversation? |
 //! | [`filter`] | all of it as one stage, `tiered.residual` |
 

@@ -8,7 +8,7 @@
 //! the marks of what it had cleared. Any other format holds one conversation, and is given what happened in
 //! full, without the compactions.
 //!
-//! What a provider refuses is repaired where that can be done ([`fit`](crate::fit)), which is a loss like any other. The
+//! What a provider refuses is repaired where that can be done (`fit`), which is a loss like any other. The
 //! rules that are still broken when the file is read again are in [`Converted::breaks`].
 
 mod facts;

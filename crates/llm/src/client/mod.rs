@@ -1,6 +1,6 @@
 //! The client: sends one request to a provider and reads its answer.
 //!
-//! What a protocol looks like on the wire is in [`speech`]. Endpoints are looked up, answers and errors brought into
+//! What a protocol looks like on the wire is in `speech`. Endpoints are looked up, answers and errors brought into
 //! the terms of the core, and keys kept out of everything that leaves. What a server sends is not trusted: no more
 //! than a limit is read of it, and nothing is unpacked.
 

@@ -1,7 +1,7 @@
 //! Prompts: data with a version, one file for each style of summary.
 //!
 //! The wording lives in `prompts/*.toml`; here it is put together with what a request brings along: the
-//! [record](record) of the conversation and the earlier summary, both [quoted](crate::quote) as data, and
+//! record of the conversation and the earlier summary, both quoted as data, and
 //! the instructions of a person or a hook, which are instructions.
 
 mod data;

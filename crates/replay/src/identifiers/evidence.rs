@@ -8,7 +8,7 @@
 //! 2. *It is not in the tools' own schema*: it is no name of a tool and no name of an argument of the session's
 //!    calls. Constants of well-known tools are stop identifiers.
 //! 3. *Chance does not explain it*. A whole number carries no information where a third of all whole numbers
-//!    with as many digits were in the session before ([`Numbers`]): in a log full of line numbers every
+//!    with as many digits were in the session before (`Numbers`): in a log full of line numbers every
 //!    number of three figures is found. A flag counts only if a tool or a user was first to say it.
 //!
 //! This decides what calls are asked for. What a text makes present is not touched by it.

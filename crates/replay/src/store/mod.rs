@@ -3,12 +3,12 @@
 //!
 //! An entry is named by the hash of everything that its content depends on: bytes of the session file,
 //! configuration of the preset, limits, prices, estimator, and the build that made it. Entries are stored in a few
-//! [packs](pack) with their length and hash. Nothing is ever updated in place. An entry that differs from what was
+//! packs with their length and hash. Nothing is ever updated in place. An entry that differs from what was
 //! written counts as missing and is counted.
 //!
 //! Several processes, also of several builds, may use one folder. Each writes a pack of its own, which it
 //! holds locked, and reads what was there when it began. Packs that were not used for longest are deleted
-//! when all are larger than [`Limits::all`]. Where the folder can't be written any more, a temporary file takes the rest
+//! when all are larger than `Limits::all`. Where the folder can't be written any more, a temporary file takes the rest
 //! of the run's results.
 
 mod folder;

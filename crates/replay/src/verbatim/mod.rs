@@ -18,9 +18,9 @@
 //! - It is *kept* if the view shows, as recorded, a tool part that holds it, or if one text that a
 //!   compaction wrote (a summary, a placeholder, what is left of a part that was cut) does.
 //! - Its *distance* is that of the last tool part before the answer that holds it, and far above
-//!   [`FAR`] calls, as with references.
+//!   `FAR` calls, as with references.
 //!
-//! All pieces of a session are found once, in time that is in proportion to its texts: an [`Automaton`]
+//! All pieces of a session are found once, in time that is in proportion to its texts: an `Automaton`
 //! over what calls name is shown the results in their order. [`Tracker`](crate::index::Tracker) follows
 //! them through a replay.
 

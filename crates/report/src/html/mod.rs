@@ -3,7 +3,7 @@
 //! are inline SVG in whole numbers, so the same comparison gives the same bytes.
 //!
 //! First what a decision needs: the verdict, the bill against what is kept, one table. All else is folded away, a module
-//! per section. Paths, reasons, names and assumptions are data: they pass through [`markup::text`] on their way in.
+//! per section. Paths, reasons, names and assumptions are data: they pass through `markup::text` on their way in.
 
 mod chart;
 mod contrasts;

@@ -6,10 +6,10 @@
 //! the messages; only headings, list marks, `(read)`, `(created)`, `(modified)` and `…` are added. The
 //! same request always gives the same text, no network is needed, and the cost is linear in the input.
 //!
-//! From the outside in: [`facts`] walks the messages once and collects what may be said, with
-//! [`files`] and [`shell`] reading paths out of tool calls, [`errors`] finding the telling lines of
-//! failures, [`open`] what is left to do, and [`previous`] taking an earlier summary apart so that it is
-//! merged instead of nested. [`style`] says which sections a kind of summary has; [`compose`] fits them
+//! From the outside in: `facts` walks the messages once and collects what may be said, with
+//! `files` and `shell` reading paths out of tool calls, `errors` finding the telling lines of
+//! failures, `open` what is left to do, and `previous` taking an earlier summary apart so that it is
+//! merged instead of nested. `style` says which sections a kind of summary has; `compose` fits them
 //! into the budget.
 
 mod compose;
