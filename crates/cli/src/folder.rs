@@ -5,6 +5,7 @@
 
 use crate::places::Place;
 use foldback_replay::Source;
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::io;
@@ -91,10 +92,18 @@ fn unreadable(folder: &Path, error: &walkdir::Error) -> Option<Source> {
 
 /// Whether a file of this name may hold a session.
 pub(crate) fn is_session(path: &Path) -> bool {
-    let ending = |path: &Path| path.extension().and_then(OsStr::to_str).map(str::to_owned);
-    let found = match ending(path) {
-        Some(packed) if PACKED.contains(&&*packed) => ending(&path.with_extension("")),
-        found => found,
-    };
-    found.is_some_and(|ending| ENDINGS.contains(&&*ending))
+    let path = unpacked(path);
+    ending(&path).is_some_and(|ending| ENDINGS.contains(&ending))
+}
+
+/// The path without the extension of a packed file.
+pub(crate) fn unpacked(path: &Path) -> Cow<'_, Path> {
+    match ending(path) {
+        Some(packed) if PACKED.contains(&packed) => Cow::Owned(path.with_extension("")),
+        _ => Cow::Borrowed(path),
+    }
+}
+
+fn ending(path: &Path) -> Option<&str> {
+    path.extension().and_then(OsStr::to_str)
 }

@@ -2,6 +2,7 @@
 
 use crate::args::{CorpusArgs, SessionArgs};
 use crate::error::Error;
+use crate::places::Place;
 use crate::{folder, objects, output, places, selection};
 use foldback_formats::Session;
 use foldback_formats::limit;
@@ -190,16 +191,20 @@ pub(crate) fn scores(paths: &[PathBuf], mut reader: Reader<'_>) -> Result<Corpus
 
 /// The folders and files with this user's sessions.
 pub(crate) fn discovered() -> Result<Vec<PathBuf>, Error> {
-    let folders = places::here().into_iter().map(|place| place.path);
-    let found: Vec<PathBuf> = folders.filter(|path| path.is_dir()).chain(store()).collect();
-    if found.is_empty() { Err(nothing_discovered()) } else { Ok(found) }
+    some_discovered(existing_places().map(|place| place.path).chain(store()).collect())
 }
 
 /// The sources in them.
 fn discovered_sources(only_below: &[PathBuf]) -> Result<Vec<Source>, Error> {
-    let places = places::here().into_iter().filter(|place| place.path.is_dir());
-    let found = places.flat_map(|place| folder::sources_of(&place, only_below));
-    let found: Vec<Source> = found.chain(store().map(Source::File)).collect();
+    let found = existing_places().flat_map(|place| folder::sources_of(&place, only_below));
+    some_discovered(found.chain(store().map(Source::File)).collect())
+}
+
+fn existing_places() -> impl Iterator<Item = Place> {
+    places::here().into_iter().filter(|place| place.path.is_dir())
+}
+
+fn some_discovered<T>(found: Vec<T>) -> Result<Vec<T>, Error> {
     if found.is_empty() { Err(nothing_discovered()) } else { Ok(found) }
 }
 
@@ -228,10 +233,13 @@ fn nothing_discovered() -> Error {
     let mut agents: Vec<&str> = missing.iter().map(|(agent, _)| *agent).collect();
     agents.retain(|agent| there.iter().all(|(other, _)| other != agent));
     agents.dedup();
-    looked.push(match home() {
-        Some(home) => format!("  nothing in {} of {}", home.display(), agents.join(", ")),
-        None => "  the home directory is unknown; set HOME".to_owned(),
-    });
+    match home() {
+        None => looked.push("  the home directory is unknown; set HOME".to_owned()),
+        Some(home) if !agents.is_empty() => {
+            looked.push(format!("  nothing in {} of {}", home.display(), agents.join(", ")));
+        }
+        Some(_) => {}
+    }
     let places = looked.join("\n");
     Error::Usage(format!("no session found:\n{places}\nname session files or folders instead"))
 }
@@ -244,7 +252,7 @@ fn opencode_store() -> Option<PathBuf> {
 
 /// The user's home.
 pub(crate) fn home() -> Option<PathBuf> {
-    absolute("HOME").or_else(|| absolute("USERPROFILE"))
+    places::home(&absolute)
 }
 
 /// The folder that a variable names. An empty or relative one would depend on where the command runs.

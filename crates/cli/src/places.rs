@@ -1,7 +1,7 @@
 //! Where agents keep their sessions in a user's home, on Linux, macOS and Windows.
 
+use crate::folder::unpacked;
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// An operating system, as far as its folders differ.
@@ -85,29 +85,22 @@ const EDITORS: [&str; 5] = ["Code", "Code - Insiders", "VSCodium", "Cursor", "Wi
 const SERVERS: [&str; 3] =
     [".vscode-server/data", ".vscode-server-insiders/data", ".cursor-server/data"];
 
-/// Packed files are sessions, too.
-const PACKED: [&str; 2] = ["gz", "zst"];
-
 impl Place {
     /// Whether a file in the folder is a session, by its name.
     pub(crate) fn holds(&self, file: &Path) -> bool {
-        let packed = file.extension().and_then(OsStr::to_str);
-        let file = match packed.is_some_and(|ending| PACKED.contains(&ending)) {
-            true => file.with_extension(""),
-            false => file.to_owned(),
-        };
+        let file = unpacked(file);
         self.files.iter().any(|pattern| {
             let mut names = file.components().rev();
             pattern.rsplit('/').all(|pattern| {
                 let name = names.next().and_then(|name| name.as_os_str().to_str());
-                name.is_some_and(|name| is_like(name, pattern))
+                name.is_some_and(|name| is_named(name, pattern))
             })
         })
     }
 }
 
 /// Whether a name is the pattern, in which one `*` stands for any text.
-fn is_like(name: &str, pattern: &str) -> bool {
+fn is_named(name: &str, pattern: &str) -> bool {
     match pattern.split_once('*') {
         Some((begin, end)) => name.strip_prefix(begin).is_some_and(|rest| rest.ends_with(end)),
         None => name == pattern,
@@ -119,9 +112,14 @@ pub(crate) fn here() -> Vec<Place> {
     all(System::HERE, &crate::input::absolute)
 }
 
+/// The user's home under these variables.
+pub(crate) fn home(variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+    variable("HOME").or_else(|| variable("USERPROFILE"))
+}
+
 /// The places under these variables, each once.
 fn all(system: System, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Vec<Place> {
-    let home = variable("HOME").or_else(|| variable("USERPROFILE"));
+    let home = home(variable);
     let below = |usual: &str| home.as_ref().map(|home| home.join(usual));
     let settings = match system {
         System::Linux => variable("XDG_CONFIG_HOME").or_else(|| below(".config")),
