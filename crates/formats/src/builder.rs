@@ -194,27 +194,25 @@ impl UnknownTypes {
             let ranges = records.iter().filter_map(|record| source.records.get(*record as usize));
             size(ranges.filter_map(text))
         };
-        let mut warnings = Vec::new();
-        for (kind, records) in &self.0 {
-            let (number, bytes) = (records.len(), bytes(records));
+        let (mut warnings, mut unknown, mut largest) = (Vec::new(), 0, (0, 0));
+        for (kind, records) in self.0 {
+            let (number, bytes) = (records.len(), bytes(&records));
+            let first = records.first().copied().unwrap_or_default();
+            unknown += bytes;
+            largest = largest.max((bytes, first));
             let detail = format!(
                 "{number}{what} of the unknown type `{kind}`, {bytes} bytes, skipped; first here"
             );
-            let first = records.first().copied().unwrap_or_default();
             warnings.push(Warning::new("unknown-type", place(first), detail));
         }
         let whole = size(source.records.iter().filter_map(text));
-        let unknown: usize = self.0.values().map(|records| bytes(records)).sum();
-        let largest = self.0.values().max_by_key(|records| bytes(records));
-        if let Some(first) = largest.and_then(|records| records.first())
-            && unknown * MUCH > whole
-        {
+        if unknown * MUCH > whole {
             let percent = unknown * 100 / whole;
             let detail = format!(
                 "records of unknown types hold {percent} % of the file: a newer version may have written it, and what they \
                  say is missing"
             );
-            warnings.push(Warning::new("much-unknown", place(*first), detail));
+            warnings.push(Warning::new("much-unknown", place(largest.1), detail));
         }
         warnings
     }
