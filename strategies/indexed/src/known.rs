@@ -112,12 +112,10 @@ impl Known {
             let message = history.get(pos);
             let texts = message.map(|message| known.read(said(message)));
             known.texts.push(texts.unwrap_or_default());
-            match message.filter(|message| !message.is_entry()) {
-                Some(message) => known.add(pos, message),
-                None => {
-                    let calls = known.calls;
-                    known.at.push(calls);
-                }
+            let calls = known.calls;
+            known.at.push(calls);
+            if let Some(message) = message.filter(|message| !message.is_entry()) {
+                known.add(pos, message);
             }
         }
         known.upto = history.len();
@@ -141,7 +139,6 @@ impl Known {
     }
 
     fn add(&mut self, pos: usize, message: &Message) {
-        self.at.push(self.calls);
         self.calls += u32::from(said(message).answer);
         for (part, numbers) in message.parts.iter().zip(&self.texts[pos]) {
             if part.as_result().is_none() {
