@@ -17,7 +17,7 @@ use walkdir::{DirEntry, WalkDir};
 pub(crate) const ENDINGS: [&str; 5] = ["json", "jsonl", "ndjson", "traj", "eval"];
 
 /// Extensions that follow these if the file is packed.
-const PACKED: [&str; 2] = ["gz", "zst"];
+const PACKED: [&str; 3] = ["gz", "zst", "zstd"];
 
 /// The sources in a folder, by name. Links are followed.
 pub(crate) fn sources(folder: &Path) -> Vec<Source> {

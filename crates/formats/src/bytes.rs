@@ -27,10 +27,20 @@ fn gzip(bytes: &[u8]) -> io::Result<Vec<u8>> {
     within(MultiGzDecoder::new(bytes), largest)?.ok_or_else(|| limit::too_large(largest))
 }
 
+/// Frame by frame: a recorder that appends writes one each time. The last may be torn; what was whole before it counts.
 fn zstd(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let largest = limit::largest()?;
-    let unpacked = StreamingDecoder::new(bytes).map_err(io::Error::other)?;
-    within(unpacked, largest)?.ok_or_else(|| limit::too_large(largest))
+    let (mut rest, mut out) = (bytes, Vec::new());
+    while !rest.is_empty() {
+        let left = largest.saturating_sub(out.len() as u64);
+        let frame = StreamingDecoder::new(&mut rest).map_err(io::Error::other);
+        match frame.and_then(|frame| within(frame, left)) {
+            Ok(frame) => out.extend(frame.ok_or_else(|| limit::too_large(largest))?),
+            Err(_) if rest.is_empty() && !out.is_empty() => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(out)
 }
 
 /// The text: UTF-8, or the UTF-16 that PowerShell redirects to a file.
@@ -53,4 +63,30 @@ pub(crate) fn decoded(bytes: &[u8]) -> Result<Cow<'_, str>, ReadError> {
     let text = std::str::from_utf8(bytes)
         .map_err(|error| ReadError::Binary { offset: error.valid_up_to() })?;
     Ok(Cow::Borrowed(text.strip_prefix('\u{feff}').unwrap_or(text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+
+    #[test]
+    fn frames_one_behind_the_other_are_one_text() {
+        let frame = |text: &str| compress_to_vec(text.as_bytes(), CompressionLevel::Fastest);
+        let (a, b) = (frame("one\n"), frame("two\n"));
+        let torn = &b[..b.len() - 3];
+        let mut wrong = b.clone();
+        wrong[0] = 0;
+        let table = [
+            ("one", a.clone(), Some("one\n")),
+            ("two", [&a[..], &b].concat(), Some("one\ntwo\n")),
+            ("the last is torn", [&a[..], torn].concat(), Some("one\n")),
+            ("nothing but a torn one", torn.to_vec(), None),
+            ("damage in between", [&a[..], &wrong, &b].concat(), None),
+        ];
+        for (name, bytes, expected) in table {
+            let found = unpacked(&bytes).ok();
+            assert_eq!(found.as_deref(), expected.map(str::as_bytes), "{name}");
+        }
+    }
 }

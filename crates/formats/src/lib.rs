@@ -22,6 +22,7 @@ mod cluster;
 mod codex;
 pub mod convert;
 mod copilot_cli;
+mod dsh;
 mod error;
 mod fit;
 mod foldback;

@@ -35,6 +35,9 @@ pub fn lineage(opening: &[u8]) -> Option<Lineage> {
                 Some(found) if found.id != id && found.from.is_none() => found.from = Some(id),
                 Some(_) => {}
             }
+        } else if opening.is("/type", "session") && opening.has("/createdAt") {
+            let from = value("/parentSession");
+            return value("/id").map(|id| Lineage { id, from });
         } else if codex.is_none() && !opening.is("/type", "session") {
             let id = value("/uuid").or_else(|| value("/id").filter(|_| opening.has("/type")));
             if let Some(id) = id {
@@ -77,6 +80,10 @@ mod tests {
 {"type":"message","id":"e1"}"#
                     .to_owned(),
                 Some(("e1", None)),
+            ),
+            (
+                r#"{"type":"session","id":"s","createdAt":1,"parentSession":"r"}"#.to_owned(),
+                Some(("s", Some("r"))),
             ),
             (r#"{"messages":[]}"#.to_owned(), None),
             (String::new(), None),

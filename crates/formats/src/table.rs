@@ -10,6 +10,8 @@ pub const FORMATS: &[Format] = &[
     crate::foldback::FORMAT,
     crate::claude_code::FORMAT,
     crate::codex::FORMAT,
+    // Its header is one of pi's, too.
+    crate::dsh::FORMAT,
     crate::pi::FORMAT,
     crate::gemini_cli::FORMAT,
     crate::copilot_cli::FORMAT,

@@ -24,6 +24,7 @@ const ROWS: &[(&str, &str, Grows)] = &[
         Lines(Some(r#"{"timestamp":"2026-01-01T00:00:00Z","type":"owl","payload":{}}"#)),
     ),
     ("pi", "plain.jsonl", Lines(Some(r#"{"type":"owl","id":"owl-1"}"#))),
+    ("dsh", "session.jsonl", Lines(Some(r#"{"type":"owl/seen","seq":99,"data":{}}"#))),
     ("gemini-cli", "lines.jsonl", Lines(Some(r#"{"id":"owl-1","type":"owl","content":"?"}"#))),
     ("copilot-cli", "events.jsonl", Lines(Some(r#"{"type":"owl","id":"owl-1","data":{}}"#))),
     (
@@ -56,6 +57,7 @@ const ROWS: &[(&str, &str, Grows)] = &[
 const ONE_STREAM: &[(&str, bool)] = &[
     ("claude-code", true),
     ("codex", true),
+    ("dsh", false),
     ("pi", false),
     ("copilot-cli", false),
     ("openhands", true),

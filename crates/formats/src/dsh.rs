@@ -1,0 +1,239 @@
+//! `dsh`: the event log of DeepSeek Harness, `session.jsonl` or, in Zstandard frames, `session.jsonl.zstd`.
+//!
+//! A header, then an event a line: `{type, seq, time, data}`. Three kinds of events are messages; the rest tells how they
+//! came about. What a compaction replaces stays in the log. The format is only read. `docs/dsh.md` has the mapping.
+
+use crate::prelude::*;
+
+pub(crate) const FORMAT: Format =
+    Format::new("dsh", "DeepSeek Harness session (session.jsonl)", detect, read);
+
+/// Types of events, and families of them, that hold nothing which the model saw beyond the messages.
+const SILENT: &[&str] = &[
+    "agent-preset/",
+    "agent/",
+    "approval/",
+    "assistant/chunk",
+    "command/",
+    "compaction/",
+    "feedback/",
+    "goal/",
+    "hook/",
+    "llm/",
+    "permission/",
+    "plan/",
+    "reasoning-chunks",
+    "sandbox/",
+    "schedule/",
+    "session/",
+    "step/",
+    "subagent/",
+    "team/",
+    "text-chunks",
+    "todo/",
+    "tool-call-chunks",
+    "tool-workflow/",
+    "tool/call",
+    "tool/code-dispatch",
+    "turn/end",
+    "web/",
+];
+
+fn detect(text: &str) -> u8 {
+    const MESSAGES: [&str; 3] = ["user/message", "assistant/message", "tool/result"];
+    jsonl::surest(text, 20, |line| {
+        let opening = peek(line);
+        let message = MESSAGES.iter().any(|kind| opening.is("/type", kind));
+        match () {
+            () if opening.is("/type", "session") && opening.has("/createdAt") => 100,
+            () if message && opening.has("/data") && opening.has("/surfaceOp") => 90,
+            () => 0,
+        }
+    })
+}
+
+fn read(text: &str) -> Result<Vec<Session>, ReadError> {
+    let source = Source::lines(text);
+    let session = Session::new(value::content_id(text), FORMAT.id, source.clone());
+    let mut reader =
+        Reader { out: session.into(), started: false, manual: false, header: Value::Null };
+    for (record, line) in jsonl::values_once(&source, |line| peek(line).is("/type", "session")) {
+        match line {
+            Ok(event) => reader.event(record, &event),
+            Err(warning) => reader.out.session.warnings.push(warning),
+        }
+    }
+    only(reader.finish())
+}
+
+struct Reader {
+    out: SessionBuilder,
+    /// Whether something was said in this turn.
+    started: bool,
+    /// Whether a person asked for the compaction that is being made.
+    manual: bool,
+    /// The latest header of a request.
+    header: Value,
+}
+
+impl Reader {
+    fn event(&mut self, record: u32, event: &Value) {
+        let data = &event["data"];
+        match value::text(event, "type").unwrap_or_default() {
+            "session" => self.session(event),
+            "turn/start" => self.started = false,
+            "request/header" => self.header = data["header"].clone(),
+            "request/context" => {
+                if let Some(window) = data["contextWindow"].as_u64() {
+                    self.out.session.limits.context = window;
+                }
+            }
+            // One between two turns belongs to none.
+            "compaction/start" => self.manual = data["turn"].is_null(),
+            "user/message" => self.user(record, event),
+            "assistant/message" => self.answer(record, event),
+            "tool/result" => self.result(record, event),
+            kind if SILENT.iter().any(|prefix| kind.starts_with(prefix)) => {}
+            // Its writer says that nothing depends on it.
+            _ if value::flag(event, "ignorable") => {}
+            kind => self.out.note_unknown(kind, record),
+        }
+    }
+
+    fn session(&mut self, header: &Value) {
+        let session = &mut self.out.session;
+        if let Some(id) = value::filled(header, "id") {
+            session.id = id.to_owned();
+        }
+        session.worked_in(None, value::text(header, "cwd").and_then(cluster::folder));
+    }
+
+    fn push(
+        &mut self,
+        record: u32,
+        event: &Value,
+        message: &Value,
+        role: Role,
+        parts: Vec<Part>,
+    ) -> &mut Message {
+        let id = value::filled(message, "id").map_or_else(|| format!("m{record}"), str::to_owned);
+        let message = self.out.push(record, &id, role, parts);
+        message.at = value::millis(event, "/time");
+        message
+    }
+
+    /// What a person says, what a plugin puts in, and the checkpoint of a compaction.
+    fn user(&mut self, record: u32, event: &Value) {
+        let data = &event["data"];
+        let mut parts = self.parts(record, data, "/data/content");
+        let by_person = value::text_at(data, "/source/kind").is_none_or(|kind| kind == "user");
+        if !by_person {
+            mark_synthetic(&mut parts);
+        }
+        if replaces(event) {
+            let before = self.out.latest_tokens();
+            let trigger = if self.manual { "manual" } else { "auto" };
+            self.out.boundary("summary", trigger).tokens_before = before;
+            let message = self.push(record, event, data, Role::User, parts);
+            message.origin = Origin::Entry(EntryKind::Summary);
+            message.mid_turn = true;
+            return;
+        }
+        let mid_turn = std::mem::replace(&mut self.started, true);
+        self.push(record, event, data, Role::User, parts).mid_turn = mid_turn;
+    }
+
+    fn answer(&mut self, record: u32, event: &Value) {
+        let data = &event["data"];
+        let message = &data["message"];
+        let parts = self.parts(record, message, "/data/message/content");
+        let model = value::text_at(message, "/source/model")
+            .or_else(|| value::text_at(&self.header, "/config/model"));
+        let model = model.map(str::to_owned);
+        let usage = COUNTS.of_object(&data["usage"]);
+        let finish = value::flag(data, "interrupted").then_some(Finish::Error);
+        let message = self.push(record, event, message, Role::Assistant, parts);
+        let ended = message.at;
+        message.answer = Some(Answer { model, usage, finish, ended, ..Answer::default() });
+    }
+
+    fn result(&mut self, record: u32, event: &Value) {
+        let message = &event["data"]["message"];
+        // A result that replaces one is shorter than what it replaces, which the log keeps.
+        if replaces(event) {
+            let last = self.out.session.boundaries.last();
+            let same = last
+                .is_some_and(|last| last.kind == "clear" && last.before == self.out.messages.len());
+            if !same {
+                let before = self.out.latest_tokens();
+                self.out.boundary("clear", "auto").tokens_before = before;
+            }
+            return;
+        }
+        let parts = self.parts(record, message, "/data/message/content");
+        self.push(record, event, message, Role::Tool, parts);
+    }
+
+    /// The blocks of a message.
+    fn parts(&mut self, record: u32, message: &Value, at: &str) -> Vec<Part> {
+        let blocks = value::list(message, "content").iter().enumerate();
+        blocks.map(|(index, block)| self.part(record, block, &format!("{at}/{index}"))).collect()
+    }
+
+    fn part(&mut self, record: u32, block: &Value, at: &str) -> Part {
+        let text = |key| value::text(block, key).unwrap_or_default();
+        match text("type") {
+            "text" => Part::text(text("text")).at(format!("{at}/text")),
+            "reasoning" => reasoning(text("text"), None).at(format!("{at}/text")),
+            "image" => image(&block["attachment"]).at(at),
+            "tool-call" => {
+                let arguments = value::shown_of(block, "arguments");
+                self.out.call(text("id"), text("name"), arguments).at(format!("{at}/arguments"))
+            }
+            "tool-result" => {
+                let content = self.parts(record, block, &format!("{at}/content"));
+                let (shown, media, place) = flattened(content, format!("{at}/content"));
+                let failed = value::flag(block, "isError");
+                self.out.result(text("toolCallId"), "", failed, shown, media).at(place)
+            }
+            kind => {
+                let place = format!("{}{at}", self.out.session.source.place(record));
+                self.out.unknown_part(place, "content block", kind, block)
+            }
+        }
+    }
+
+    fn finish(mut self) -> Session {
+        if let Some(system) = value::filled(&self.header, "system") {
+            self.out.system(system);
+        }
+        self.out.tools(self.header.get("tools"));
+        self.out.warn_unknown(" event(s)", Source::place);
+        self.out.finish_run()
+    }
+}
+
+/// Whether an event takes the place of earlier ones.
+fn replaces(event: &Value) -> bool {
+    value::text_at(event, "/surfaceOp/op") == Some("replace")
+}
+
+/// An image that the log only refers to.
+fn image(attachment: &Value) -> Part {
+    file(Media {
+        mime: value::string(attachment, "mediaType").unwrap_or_else(|| "image/png".to_owned()),
+        name: value::string(attachment, "name"),
+        url: value::string(attachment, "attachmentId").unwrap_or_default(),
+    })
+}
+
+/// Disjoint counts, but for the reasoning, which the output holds.
+const COUNTS: Counts = Counts {
+    input: &["/inputTokens"],
+    cache_read: &["/cacheReadTokens"],
+    cache_write: &["/cacheWriteTokens"],
+    output: &["/outputTokens"],
+    reasoning: &["/reasoningTokens"],
+    cache_in_input: false,
+    ..Counts::NONE
+};
