@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use table::{External, TESTS};
 
-/// Runs all tests whose name holds `only`.
-pub(crate) fn run(only: &str) -> Result<(), String> {
+/// Runs all tests whose name holds `only`, with the versions that the table names or with the newest ones.
+pub(crate) fn run(only: &str, newest: bool) -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut failed = Vec::new();
     for test in TESTS.iter().filter(|test| test.name.contains(only)) {
@@ -19,7 +19,7 @@ pub(crate) fn run(only: &str) -> Result<(), String> {
             println!("ignored: {}: {} is not installed", test.name, names[0]);
         } else if !test.finds.is_empty() && !finds(test.finds, &root) {
             println!("ignored: {}: `{}` fails", test.name, test.finds.join(" "));
-        } else if let Some(why) = not_installed(test, &root) {
+        } else if let Some(why) = not_installed(test, newest, &root) {
             println!("ignored: {}: could not be installed: {why}", test.name);
         } else if let Some(command) = test.runs.iter().find(|command| !works(command, &root, &home))
         {
@@ -45,9 +45,37 @@ fn finds(command: &[&str], root: &Path) -> bool {
 }
 
 /// Installs what a test needs, if it needs anything. Gives the command that failed.
-fn not_installed(test: &External, root: &Path) -> Option<String> {
+fn not_installed(test: &External, newest: bool, root: &Path) -> Option<String> {
     let (name, how) = test.installs?;
-    install(name, test.python, how, root)
+    let of = |arg: &&str| if newest { unpinned(arg, latest) } else { (*arg).to_owned() };
+    let how: Vec<Vec<String>> =
+        how.iter().map(|command| command.iter().map(of).collect()).collect();
+    let how: Vec<Vec<&str>> =
+        how.iter().map(|command| command.iter().map(String::as_str).collect()).collect();
+    let how: Vec<&[&str]> = how.iter().map(Vec::as_slice).collect();
+    install(name, test.python, &how, root)
+}
+
+/// The newest version of a package in place of a certain one, as npm and pip write them. npm is asked for its number: by a
+/// name alone it installs an older one where this machine's Node is too old.
+fn unpinned(arg: &str, latest: impl Fn(&str) -> Option<String>) -> String {
+    if let Some((name, _)) = arg.split_once("==") {
+        return name.to_owned();
+    }
+    let pinned = arg.rsplit_once('@').filter(|(name, version)| {
+        !name.is_empty() && version.starts_with(|c: char| c.is_ascii_digit())
+    });
+    match pinned {
+        Some((name, _)) => format!("{name}@{}", latest(name).as_deref().unwrap_or("latest")),
+        None => arg.to_owned(),
+    }
+}
+
+/// The number of a package's newest version by npm's registry.
+fn latest(name: &str) -> Option<String> {
+    let output = Command::new("npm").args(["view", name, "dist-tags.latest"]).output().ok()?;
+    let version = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+    Some(version).filter(|version| output.status.success() && !version.is_empty())
 }
 
 /// Makes a folder in `target/external`, a virtual environment where one is needed, and installs into it, if that was not done before. Gives the
@@ -102,4 +130,24 @@ fn works(command: &[&str], root: &Path, home: &str) -> bool {
     }
     let status = process.args(args).current_dir(root).status();
     status.is_ok_and(|status| status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_taken_off() {
+        let table = [
+            ("langchain==1.4.2", "langchain"),
+            ("moto[server]==5.2.5", "moto[server]"),
+            ("@openai/codex@0.169.0", "@openai/codex@7.0.0"),
+            ("esbuild@0.25.12", "esbuild@7.0.0"),
+            ("--prefix", "--prefix"),
+            ("https://github.com/SWE-agent/SWE-agent", "https://github.com/SWE-agent/SWE-agent"),
+        ];
+        for (arg, expected) in table {
+            assert_eq!(unpinned(arg, |_| Some("7.0.0".to_owned())), expected);
+        }
+    }
 }

@@ -14,7 +14,11 @@
 //!
 //! `cargo xtask mutations [PRESET]` changes every value of the presets, one at a time, and runs the rows of their crates, which must see it.
 //!
-//! `cargo xtask test-external [WORD]` runs the tests that need a program which not every machine has, such as a browser.
+//! `cargo xtask test-external [WORD] [--newest]` runs the tests that need a program which not every machine has, such as a browser;
+//! with `--newest` beside the newest release of what they install.
+//!
+//! `cargo xtask drift [PACKAGE] [--write docs/systems.md]` shows which of the packages that presets reproduce have a newer release, and whether
+//! the functions with their rules changed.
 
 mod book;
 mod clients;
@@ -38,11 +42,13 @@ fn main() -> ExitCode {
         ["package"] => package::check(),
         ["mutations"] => mutations::run(""),
         ["mutations", only] => mutations::run(only),
-        ["test-external"] => external::run(""),
-        ["test-external", only] => external::run(only),
+        ["test-external"] => external::run("", false),
+        ["test-external", only] => external::run(only, false),
+        ["test-external", only, "--newest"] => external::run(only, true),
+        ["drift", rest @ ..] => drift(rest),
         _ => Err(
             "usage: cargo xtask new-strategy NAME, cargo xtask fuzz --minutes N, cargo xtask book, cargo xtask rust-clients, \
-                  cargo xtask package, cargo xtask mutations [PRESET], or cargo xtask test-external [WORD]"
+                  cargo xtask package, cargo xtask mutations [PRESET], cargo xtask test-external [WORD] [--newest], or cargo xtask drift [PACKAGE]"
                 .to_owned(),
         ),
     };
@@ -53,6 +59,14 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+fn drift(args: &[&str]) -> Result<(), String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut python = Command::new("python3");
+    let status = python.arg("tests/drift/drift.py").args(args).current_dir(root).status();
+    let status = status.map_err(|error| format!("python3: {error}"))?;
+    status.success().then_some(()).ok_or_else(|| "not every package was reached".to_owned())
 }
 
 /// The targets are built for themselves: this program needs none of what they need.

@@ -166,7 +166,7 @@ pub(crate) fn corpus(args: &CorpusArgs) -> Result<Corpus, Error> {
     let sources = selection::of(sources, args);
     if sources.is_empty() && found > 0 {
         return Err(Error::Usage(format!(
-            "none of {found} files is left: --exclude, --project and --since leave all of them out"
+            "none of {found} files is left: --exclude, --agent, --project and --since leave all of them out"
         )));
     }
     Ok(Corpus { sources: copies::told_apart(sources) })

@@ -1,4 +1,4 @@
-//! Selects among the sessions that were found: by path, by project, by day.
+//! Selects among the sessions that were found: by path, by agent, by project, by day.
 
 use crate::args::CorpusArgs;
 use foldback_formats::Session;
@@ -9,7 +9,7 @@ use rayon::prelude::*;
 pub(crate) fn of(sources: Vec<Source>, args: &CorpusArgs) -> Vec<Source> {
     let excluded = |path: &str| args.exclude.iter().any(|text| is_like(path, text));
     let sources = sources.into_iter().filter(|source| !excluded(&source.name()));
-    if args.project.is_none() && args.since.is_none() {
+    if args.agent.is_empty() && args.project.is_none() && args.since.is_none() {
         return sources.collect();
     }
     sources.collect::<Vec<_>>().into_par_iter().filter_map(|source| meant(source, args)).collect()
@@ -51,5 +51,6 @@ fn is_meant(path: &str, session: &Session, args: &CorpusArgs) -> bool {
         let mut times = answers.filter_map(|answer| answer.ended.or(answer.started));
         times.any(|time| time >= since)
     });
-    of_project && late_enough
+    let of_agent = args.agent.is_empty() || args.agent.contains(&session.format);
+    of_agent && of_project && late_enough
 }

@@ -32,6 +32,7 @@ pub mod retention;
 pub mod scale;
 pub mod scores;
 pub mod setup;
+pub mod spent;
 pub mod split;
 pub mod state;
 pub mod stats;

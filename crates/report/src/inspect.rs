@@ -9,6 +9,8 @@ use foldback_core::stage::Estimator;
 use foldback_formats::Session;
 use foldback_formats::session::{Boundary, Warning};
 use foldback_replay::corpus::Skipped;
+use foldback_replay::spent::Prices;
+use jiff::Timestamp;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -37,6 +39,10 @@ pub struct Inspected {
     turns: usize,
     tool_calls: usize,
     usage: Option<Usage>,
+    /// Dollars for what was used, at the models' own prices.
+    usd: Option<f64>,
+    /// When the last message was recorded (UTC).
+    last: Option<String>,
     /// The estimator that counted the tokens.
     estimator: String,
     tokens: u64,
@@ -57,7 +63,8 @@ struct Usage {
 
 impl Inspected {
     /// For a session that is listed under `path`; tokens by `estimator`.
-    pub fn of(path: String, session: &Session, estimator: &dyn Estimator) -> Self {
+    pub fn of(path: String, session: &Session, estimator: &dyn Estimator, prices: &Prices) -> Self {
+        let last = session.log().filter_map(|message| message.at).max();
         let tokens_by_kind = tokens_by_kind(session, estimator);
         Self {
             path,
@@ -73,6 +80,10 @@ impl Inspected {
             turns: session.turns(),
             tool_calls: session.recorded_tool_calls(),
             usage: usage(session),
+            usd: prices.spent(session),
+            last: last
+                .and_then(|at| Timestamp::from_millisecond(at).ok())
+                .map(|at| format!("{at:.0}")),
             estimator: estimator.id().to_string(),
             tokens: tokens_by_kind.values().sum(),
             tokens_by_kind,
@@ -107,25 +118,31 @@ pub fn list(sessions: &[Inspected], skipped: &[Skipped], all: bool, width: Width
     let heads = [
         Head::names("session"),
         Head::words("format", 4),
-        Head::words("model", 2),
+        Head::words("project", 3),
+        Head::words("model", 1),
+        Head::words("last", 5),
         Head::number("calls", ALWAYS),
-        Head::number("turns", 3),
         Head::number("tokens", ALWAYS),
-        Head::number("largest", 1),
-        Head::number("compacted", 5),
-        Head::number("warnings", 6),
+        Head::number("$", ALWAYS),
+        Head::number("compacted", 6),
+        Head::number("warnings", 2),
     ];
     let number = |number: usize| grouped(number as u64);
+    let dash = || "–".to_owned();
     let folder = common_folder(sessions);
     let row = |one: &Inspected| {
         vec![
             one.path[folder.len()..].to_owned(),
             one.format.to_owned(),
-            one.model.clone().unwrap_or_else(|| "–".to_owned()),
+            one.project.as_deref().map_or_else(dash, |project| last_name(project).to_owned()),
+            one.model.clone().unwrap_or_else(dash),
+            one.last
+                .as_deref()
+                .and_then(|at| at.split('T').next())
+                .map_or_else(dash, str::to_owned),
             number(one.calls),
-            number(one.turns),
             short(one.tokens),
-            one.usage.map_or_else(|| "–".to_owned(), |usage| short(usage.largest)),
+            one.usd.map_or_else(dash, |usd| format!("{usd:.2}")),
             number(one.boundaries.len()),
             number(one.warnings.len()),
         ]
@@ -136,11 +153,12 @@ pub fn list(sessions: &[Inspected], skipped: &[Skipped], all: bool, width: Width
     let tokens: u64 = sessions.iter().map(|one| one.tokens).sum();
     let by = sessions.first().map_or("", |one| one.estimator.as_str());
     let legend = format!(
-        "{} with {} and {} tokens by {by}; largest: input tokens of the largest request, as recorded; `foldback \
-         inspect FILE` shows all of one",
+        "{} with {} and {} tokens by {by}; $: recorded usage at the models' list prices, {:.2} in all; last: day of the \
+         last message (UTC); `foldback inspect FILE` shows all of one",
         count(sessions.len() as u64, "session"),
         count(calls as u64, "call"),
         short(tokens),
+        sessions.iter().filter_map(|one| one.usd).sum::<f64>(),
     );
     wrap(&mut out, "", "  ", &legend, width);
     if !folder.is_empty() {
@@ -196,6 +214,11 @@ fn common_folder(sessions: &[Inspected]) -> &str {
     &first[..end.map_or(0, |end| end + 1)]
 }
 
+/// The last part of the name of a project: of a folder, or of a repository.
+fn last_name(project: &str) -> &str {
+    project.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or(project)
+}
+
 /// A session in words and numbers.
 pub fn session(one: &Inspected, width: Width) -> String {
     let mut out = String::new();
@@ -234,6 +257,12 @@ pub fn session(one: &Inspected, width: Width) -> String {
             ),
         },
     );
+    if let Some(usd) = one.usd {
+        line("cost", format!("${usd:.2}, the usage at the models' list prices"));
+    }
+    if let Some(last) = &one.last {
+        line("last message", last.clone());
+    }
     line("tokens", format!("{} by {}", grouped(one.tokens), one.estimator));
     for kind in KINDS {
         if let Some(tokens) = one.tokens_by_kind.get(kind) {

@@ -2,6 +2,7 @@
 
 use clap::Args as ClapArgs;
 use foldback_core::Limits;
+use foldback_formats::FormatId;
 use foldback_replay::number;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +14,11 @@ fn day(text: &str) -> Result<i64, String> {
         Ok(start) => Ok(start.timestamp().as_millisecond()),
         Err(_) => Err("takes a day, such as 2026-01-31".to_owned()),
     }
+}
+
+/// The id of a format.
+fn a_format(id: &str) -> Result<FormatId, String> {
+    foldback_formats::format(id).map(|format| format.id).map_err(|error| error.to_string())
 }
 
 /// A session file.
@@ -52,6 +58,9 @@ pub(crate) struct CorpusArgs {
     /// Leave out files whose path contains this; `*` matches anything. Can be repeated.
     #[arg(long, value_name = "TEXT")]
     pub(crate) exclude: Vec<String>,
+    /// Only sessions in this format, such as claude-code or codex. Can be repeated.
+    #[arg(long, value_name = "FORMAT", value_parser = a_format)]
+    pub(crate) agent: Vec<FormatId>,
     /// Only sessions whose repository, folder, task or path contains this.
     #[arg(long, value_name = "NAME")]
     pub(crate) project: Option<String>,

@@ -162,7 +162,9 @@ pub(crate) enum Command {
     Convert(Convert),
     /// Explain what presets did with one session: when they fired, and the worst of what they forgot.
     Explain(Explain),
-    /// Show the contents of a session file (`-` is standard input), or list the sessions of files and folders.
+    /// Show the contents of a session file (`-` is standard input), or list the sessions of files and folders; without
+    /// any, those that agents keep in this user's home.
+    #[command(visible_alias = "sessions")]
     Inspect(Inspect),
     /// Let an agent look into its own and other sessions: a server of the Model Context Protocol on standard input and output.
     Mcp(Mcp),
@@ -220,7 +222,7 @@ pub(crate) struct Compare {
         long,
         value_name = "FILE",
         num_args = 1..,
-        conflicts_with_all = ["paths", "discover", "exclude", "project", "since"]
+        conflicts_with_all = ["paths", "discover", "agent", "exclude", "project", "since"]
     )]
     pub(crate) scores: Vec<PathBuf>,
     #[command(flatten)]

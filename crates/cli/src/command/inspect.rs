@@ -8,13 +8,15 @@ use foldback_core::stage::Estimator;
 use foldback_formats::Session;
 use foldback_replay::Source;
 use foldback_replay::corpus::Skipped;
+use foldback_replay::spent::Prices;
 use foldback_report::Width;
 use foldback_report::inspect::{self, Inspected};
 use rayon::prelude::*;
 use std::path::Path;
 
-pub(crate) fn run(args: &Inspect) -> Result<(), Error> {
-    let found = Found::of(args)?;
+pub(crate) fn run(mut args: Inspect) -> Result<(), Error> {
+    args.corpus.discover |= args.corpus.paths.is_empty();
+    let found = Found::of(&args)?;
     if let Some(path) = &args.json {
         let json = inspect::json(found.files, &found.sessions, &found.skipped)?;
         output::write(Some(path), &json)?;
@@ -64,7 +66,9 @@ fn file(args: &Inspect, path: &Path, estimator: &dyn Estimator) -> Result<Vec<In
     for session in &sessions {
         input::strict(&name, &session.warnings, args.corpus.strict)?;
     }
-    Ok(sessions.iter().map(|session| Inspected::of(name.clone(), session, estimator)).collect())
+    let prices = Prices::embedded();
+    let inspected = |session| Inspected::of(name.clone(), session, estimator, &prices);
+    Ok(sessions.iter().map(inspected).collect())
 }
 
 /// The contents of many files, each read when its turn comes.
@@ -73,6 +77,7 @@ fn folders(args: &Inspect, estimator: &dyn Estimator) -> Result<Found, Error> {
         return Err(Error::Usage("--from is the format of one file; name that one".to_owned()));
     }
     let corpus = input::corpus(&args.corpus)?;
+    let prices = Prices::embedded();
     let files = corpus.sources.len();
     let progress = Progress::new(files, "files", "what is in them".to_owned());
     let look = |source: &Source| -> Result<Result<Vec<Inspected>, Skipped>, Error> {
@@ -89,7 +94,7 @@ fn folders(args: &Inspect, estimator: &dyn Estimator) -> Result<Found, Error> {
         let many = found.len() > 1;
         let inspected = |session: &Session| {
             input::strict(&path, &session.warnings, args.corpus.strict)?;
-            Ok(Inspected::of(source.path_of(&session.id, many), session, estimator))
+            Ok(Inspected::of(source.path_of(&session.id, many), session, estimator, &prices))
         };
         Ok(Ok(found.iter().map(inspected).collect::<Result<_, Error>>()?))
     };

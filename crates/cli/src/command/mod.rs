@@ -33,7 +33,7 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
         Command::Compact(args) => compact::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Explain(args) => explain::run(&args),
-        Command::Inspect(args) => inspect::run(&args),
+        Command::Inspect(args) => inspect::run(args),
         #[cfg(feature = "mcp")]
         Command::Mcp(args) => mcp::run(&args),
         #[cfg(not(feature = "mcp"))]

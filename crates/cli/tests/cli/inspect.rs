@@ -42,7 +42,7 @@ fn what_holds_no_session_is_an_error() {
     for (args, says) in [
         ("inspect docs", "no session to look at"),
         ("inspect tests/four-sessions --from codex", "--from is the format of one file"),
-        ("inspect", "no session given"),
+        ("inspect docs --agent cat", "there is no format `cat`"),
     ] {
         let ran = line(args);
         assert_eq!(ran.code, 2, "{args}: {}", ran.stdout);

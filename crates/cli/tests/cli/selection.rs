@@ -86,6 +86,7 @@ fn sessions_are_discovered_where_agents_keep_them() {
         ("claude-code/plain.jsonl", ".claude/projects/-home-me-app/a.jsonl"),
         ("codex/plain.jsonl", ".codex/sessions/2026/11/26/rollout-a.jsonl"),
         ("pi/plain.jsonl", ".pi/agent/sessions/--home-me-app--/a.jsonl"),
+        ("dsh/session.jsonl", ".dsh/sessions/--home-me-app--/a/session.jsonl"),
         ("gemini-cli/plain.json", ".gemini/tmp/app/chats/session-a.json"),
         ("gemini-cli/lines.jsonl", ".gemini/tmp/app/chats/session-b.jsonl"),
         ("copilot-cli/events.jsonl", ".copilot/session-state/a/events.jsonl"),
@@ -108,6 +109,7 @@ fn sessions_are_discovered_where_agents_keep_them() {
     let unset = [
         "CLAUDE_CONFIG_DIR",
         "CODEX_HOME",
+        "DSH_HOME",
         "XDG_DATA_HOME",
         "XDG_CONFIG_HOME",
         "PI_CODING_AGENT_DIR",
@@ -119,7 +121,7 @@ fn sessions_are_discovered_where_agents_keep_them() {
     ];
     let env: Vec<(&str, &str)> =
         [("HOME", path)].into_iter().chain(unset.map(|name| (name, ""))).collect();
-    let ran = run(&["inspect", "--discover", "--json", "-"], "", &env).done();
+    let ran = run(&["sessions", "--json", "-"], "", &env).done();
     let found: Value = serde_json::from_str(&ran.stdout).unwrap();
     let sessions = found["sessions"].as_array().unwrap().iter();
     let mut read: Vec<&str> = sessions.map(|session| session["format"].as_str().unwrap()).collect();
@@ -130,4 +132,8 @@ fn sessions_are_discovered_where_agents_keep_them() {
     assert_eq!(read, formats, "{}", ran.stdout);
     assert_eq!(found["files"], fixtures.len(), "{}", ran.stdout);
     assert_eq!(found["skipped"].as_array().map_or(0, Vec::len), 0, "{}", ran.stdout);
+    let listed = run(&["sessions", "--agent", "dsh", "--agent", "pi"], "", &env).done().stdout;
+    for (text, expected) in [("dsh ", 1), ("pi ", 1), ("codex", 0), ("2026-07-25", 1)] {
+        assert_eq!(listed.matches(text).count(), expected, "{text}: {listed}");
+    }
 }

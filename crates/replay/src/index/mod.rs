@@ -27,6 +27,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::collections::{BTreeSet, HashMap};
 use std::hash::BuildHasher as _;
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use text::text_of;
 
@@ -135,11 +136,16 @@ impl Index {
     pub fn of(session: &Session) -> Self {
         let mut index = Self { log: session.log().cloned().collect(), ..Self::default() };
         let log = std::mem::take(&mut index.log);
-        index.verbatim = Verbatim::of(&log);
-        let edits = index.collect_needles(&log);
-        let asked = index.read(&log, edits.last().map_or(0, |edit| edit.answer));
-        index.read_syntax(&log);
-        let head = index.head(session, &log);
+        // The two judges know nothing of each other.
+        let (edits, asked, head) = std::thread::scope(|scope| {
+            let verbatim = scope.spawn(|| Verbatim::of(&log));
+            let edits = index.collect_needles(&log);
+            let asked = index.read(&log, edits.last().map_or(0, |edit| edit.answer));
+            index.read_syntax(&log);
+            let head = index.head(session, &log);
+            index.verbatim = verbatim.join().unwrap_or_else(|panic| resume_unwind(panic));
+            (edits, asked, head)
+        });
         index.log = log;
         index.place(&asked, &head);
         index.place_edits(&edits);

@@ -1,0 +1,89 @@
+//! What a session cost its recorder, by the usage that it wrote down: each answer at its model's own prices.
+
+use foldback_core::log::Answer;
+use foldback_formats::Session;
+use foldback_providers::prices::{CacheUse, ModelTable, RegimeTable};
+
+/// Models and the rules by which their providers cache.
+#[derive(Debug)]
+pub struct Prices {
+    models: ModelTable,
+    regimes: RegimeTable,
+}
+
+impl Prices {
+    /// The tables that ship.
+    pub fn embedded() -> Self {
+        Self { models: ModelTable::embedded(), regimes: RegimeTable::embedded() }
+    }
+
+    /// Dollars for all answers with usage. `None` if none has any, or if a model of theirs has no price: a sum that
+    /// leaves some out would look like the whole.
+    pub fn spent(&self, session: &Session) -> Option<f64> {
+        let hour = session.caches_for_an_hour();
+        let answers = session.log().filter_map(|message| message.answer.as_ref());
+        let used = answers.filter(|answer| answer.usage.is_some_and(|usage| !usage.is_zero()));
+        let mut sum = None;
+        for answer in used {
+            sum = Some(sum.unwrap_or(0.0) + self.of(answer, session, hour)?);
+        }
+        sum
+    }
+
+    fn of(&self, answer: &Answer, session: &Session, hour: bool) -> Option<f64> {
+        let usage = answer.usage?;
+        let model = answer.model.as_deref().or(session.model.as_deref())?;
+        let terms = self.regimes.own(self.models.find(model)?, hour)?;
+        let rates = terms.rates.at(usage.input_total());
+        let cache = CacheUse {
+            read: usage.cache_read,
+            write: usage.cache_write,
+            uncached: usage.uncached,
+            ..CacheUse::default()
+        };
+        let output = usage.output + usage.reasoning;
+        Some(rates.input_usd(&cache) + rates.output_usd(output, answer.web_searches))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use foldback_core::log::{Message, Role, Usage};
+    use foldback_formats::session::Source;
+    use std::sync::Arc;
+
+    #[test]
+    fn each_answer_is_priced_by_its_model() {
+        let usage = |uncached, cache_read, output| Usage {
+            uncached,
+            cache_read,
+            output,
+            ..Usage::default()
+        };
+        let sonnet = "claude-sonnet-4-5";
+        let table: [(&str, &[(&str, Usage)], Option<f64>); 4] = [
+            ("input, cache and output", &[(sonnet, usage(100_000, 50_000, 10_000))], Some(0.465)),
+            ("two", &[(sonnet, usage(1_000, 0, 0)), (sonnet, usage(0, 0, 1_000))], Some(0.018)),
+            (
+                "a model without a price",
+                &[(sonnet, usage(1, 0, 0)), ("owl-1", usage(1, 0, 0))],
+                None,
+            ),
+            ("no usage", &[(sonnet, Usage::default())], None),
+        ];
+        for (name, answers, expected) in table {
+            let mut session = Session::new("s", "codex", Source::lines(""));
+            for (number, (model, usage)) in answers.iter().enumerate() {
+                let mut message = Message::new(format!("m{number}"), Role::Assistant, Vec::new());
+                let (model, usage) = (Some((*model).to_owned()), Some(*usage));
+                message.answer = Some(Answer { model, usage, ..Answer::default() });
+                session.messages.push(Arc::new(message));
+            }
+            let spent = Prices::embedded().spent(&session);
+            let close = |a: f64, b: f64| (a - b).abs() < 1e-9;
+            assert!(spent.is_some() == expected.is_some(), "{name}: {spent:?}");
+            assert!(spent.zip(expected).is_none_or(|(a, b)| close(a, b)), "{name}: {spent:?}");
+        }
+    }
+}
