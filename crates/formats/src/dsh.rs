@@ -145,10 +145,11 @@ impl Reader {
 
     fn answer(&mut self, record: u32, event: &Value) {
         let data = &event["data"];
-        let message = &data["message"];
-        let parts = self.parts(record, message, "/data/message/content");
-        let model = value::text_at(message, "/source/model")
-            .or_else(|| value::text_at(&self.header, "/config/model"));
+        let (message, at) = message_of(data);
+        let parts = self.parts(record, message, &format!("{at}/content"));
+        let named = ["/source/model", "/provenance/model"];
+        let model = named.iter().find_map(|place| value::text_at(message, place));
+        let model = model.or_else(|| value::text_at(&self.header, "/config/model"));
         let model = model.map(str::to_owned);
         let usage = COUNTS.of_object(&data["usage"]);
         let finish = value::flag(data, "interrupted").then_some(Finish::Error);
@@ -158,7 +159,7 @@ impl Reader {
     }
 
     fn result(&mut self, record: u32, event: &Value) {
-        let message = &event["data"]["message"];
+        let (message, at) = message_of(&event["data"]);
         // A result that replaces one is shorter than what it replaces, which the log keeps.
         if replaces(event) {
             let last = self.out.session.boundaries.last();
@@ -170,7 +171,10 @@ impl Reader {
             }
             return;
         }
-        let parts = self.parts(record, message, "/data/message/content");
+        let parts = match value::text(message, "callId") {
+            Some(call) => vec![self.tool_result(record, message, call, at)],
+            None => self.parts(record, message, &format!("{at}/content")),
+        };
         self.push(record, event, message, Role::Tool, parts);
     }
 
@@ -190,17 +194,19 @@ impl Reader {
                 let arguments = value::shown_of(block, "arguments");
                 self.out.call(text("id"), text("name"), arguments).at(format!("{at}/arguments"))
             }
-            "tool-result" => {
-                let content = self.parts(record, block, &format!("{at}/content"));
-                let (shown, media, place) = flattened(content, format!("{at}/content"));
-                let failed = value::flag(block, "isError");
-                self.out.result(text("toolCallId"), "", failed, shown, media).at(place)
-            }
+            "tool-result" => self.tool_result(record, block, text("toolCallId"), at),
             kind => {
                 let place = format!("{}{at}", self.out.session.source.place(record));
                 self.out.unknown_part(place, "content block", kind, block)
             }
         }
+    }
+
+    /// What a block, or an event of an older version, says of the result of a call.
+    fn tool_result(&mut self, record: u32, raw: &Value, call: &str, at: &str) -> Part {
+        let at = format!("{at}/content");
+        let (text, media, place) = flattened(self.parts(record, raw, &at), at);
+        self.out.result(call, "", value::flag(raw, "isError"), text, media).at(place)
     }
 
     fn finish(mut self) -> Session {
@@ -210,6 +216,14 @@ impl Reader {
         self.out.tools(self.header.get("tools"));
         self.out.warn_unknown(" event(s)", Source::place);
         self.out.finish_run()
+    }
+}
+
+/// The message of an answer or a result, and its place. Before August 2026 the data was the message, without an id.
+fn message_of(data: &Value) -> (&Value, &'static str) {
+    match &data["message"] {
+        message @ Value::Object(_) => (message, "/data/message"),
+        _ => (data, "/data"),
     }
 }
 
