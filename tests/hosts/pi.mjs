@@ -6,13 +6,12 @@ import { join } from 'node:path';
 import { TASK, folder, proves, provider, run, sorted, work, write } from './host.mjs';
 
 const [installed, foldback, fake] = process.argv.slice(2);
-const preset = 'tiered';
 const cwd = work();
 
 /** What the provider takes beyond the window that pi is told of: it counts the spelling of a request, too. */
 const MORE = 20_000;
 
-async function task({ window, maxOutput }, extension) {
+async function task({ window, maxOutput }, preset, extension) {
   const home = folder();
   const { url, requests } = await provider(fake, window + MORE);
   const models = [{ id: 'm', contextWindow: window, maxTokens: maxOutput }];
@@ -28,4 +27,4 @@ async function task({ window, maxOutput }, extension) {
 }
 
 const fails = (text) => text.replace('export function toModel(message) {', "let calls = 0;\n$&\n  if ((calls += 1) > 9_000) throw new Error('planted');");
-await proves({ name: 'pi', foldback, preset, limits: { window: 28_000, maxOutput: 2_000 }, task, planted: { 'messages.js': fails } });
+await proves({ name: 'pi', foldback, limits: { window: 28_000, maxOutput: 2_000 }, task, planted: { 'messages.js': fails } });
