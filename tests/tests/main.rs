@@ -21,6 +21,7 @@ mod known_groups;
 mod late_results;
 mod moments;
 mod one_turn;
+mod refusals;
 mod scaling;
 mod self_checks;
 mod snapshots;

@@ -144,6 +144,11 @@ export class Conversation {
     return this.#engine.explain();
   }
 
+  /** What `foldback snapshot` writes; for `foldback/testing`. */
+  review(title) {
+    return this.#engine.review(title);
+  }
+
   get sizes() {
     return this.#engine.sizes();
   }

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 
 /** Arrays and plain objects are copied, with the texts in them shared; `undefined` for what has other objects in it. */
-function copy(value) {
+export function copy(value) {
   if (typeof value !== 'object' || value === null) return typeof value === 'function' ? undefined : { value };
   const list = Array.isArray(value);
   if (!list && ![Object.prototype, null].includes(Object.getPrototypeOf(value))) return undefined;

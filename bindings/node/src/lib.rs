@@ -5,11 +5,13 @@
 //! error has the place of a message, a JSON pointer, as its `code`.
 
 use foldback::CompactError;
+use foldback::engine::testing;
 use foldback_report::rows::{self, Format};
 use foldback_report::{Width, json, table};
 use napi::bindgen_prelude::AsyncTask;
 use napi::{Env, Error, Result, Task};
 use napi_derive::napi;
+use similar::TextDiff;
 use std::ffi::OsString;
 
 /// An error with a place.
@@ -142,6 +144,11 @@ impl Engine {
     }
 
     #[napi]
+    pub fn review(&self, title: String) -> String {
+        self.engine.review(&title)
+    }
+
+    #[napi]
     pub fn sizes(&self) -> Sizes {
         let (received, sent, folds) = self.engine.sizes();
         Sizes { received: number(received), sent: number(sent), folds: number(folds) }
@@ -156,6 +163,30 @@ impl Engine {
     pub fn recall_tool(&self) -> String {
         self.engine.recall_tool()
     }
+}
+
+/// What of one list of messages is shown in another. Lists are bodies of requests.
+#[napi]
+pub fn review(
+    protocol: String,
+    title: String,
+    before: String,
+    after: String,
+) -> Result<String, String> {
+    testing::review(&protocol, &title, &before, &after).map_err(placed)
+}
+
+/// The rules of its provider that a list of messages breaks.
+#[napi]
+pub fn violations(protocol: String, body: String) -> Result<Vec<String>, String> {
+    testing::violations(&protocol, &body).map_err(placed)
+}
+
+/// The lines in which two texts differ; empty if they are the same.
+#[napi]
+pub fn diff(before: String, after: String, named: String) -> String {
+    let lines = TextDiff::from_lines(&before, &after);
+    lines.unified_diff().header(&named, "now").to_string()
 }
 
 /// What a comparison gives: its rows as JSON lines, what `--json` writes, and the tables of `--full`.

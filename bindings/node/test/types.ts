@@ -2,6 +2,11 @@
 import { generateText, streamText, stepCountIs, type LanguageModel, type ModelMessage, type ToolSet } from 'ai';
 import { Conversation, FoldbackError, Preset, compact, compare, presets, type Options, type Row } from 'foldback';
 import { compaction } from 'foldback/ai';
+import { assertValid, matchCompaction, render } from 'foldback/testing';
+import 'foldback/testing/jest';
+import 'foldback/testing/vitest';
+import { expect as jest } from '@jest/globals';
+import { expect as vitest } from 'vitest';
 
 interface Message {
   role: 'user' | 'assistant';
@@ -28,6 +33,17 @@ streamText({ model, tools, prompt: 'a', prepareStep });
 const rows: Row[] = (await compare('sessions', { presets: ['window'], window: 60_000 })).rows;
 const path = (error: unknown): string | undefined => (error instanceof FoldbackError ? error.path : undefined);
 
+const text: string = render(view, 'window', { window: 60_000, title: 'a' });
+const later: Promise<string> = render(view, async (messages) => messages);
+matchCompaction(view, (messages) => messages, { file: new URL('a.txt', import.meta.url) });
+assertValid(view, 'ai-sdk');
+vitest(view).toMatchCompaction('window', { window: 60_000, name: 'a' });
+jest(view).toMatchCompaction(async (messages) => messages);
+
+// @ts-expect-error a file is needed
+matchCompaction(view, 'window', {});
+// @ts-expect-error there is no such dialect
+assertValid(view, 'smtp');
 // @ts-expect-error there is no such protocol
 compact([], { protocol: 'smtp' });
 // @ts-expect-error a window is a number
@@ -35,4 +51,4 @@ new Conversation({ window: '200k' });
 // @ts-expect-error a string is no list of messages
 compact('text');
 
-export { sent, folds, names, rows, path };
+export { sent, folds, text, later, names, rows, path };

@@ -2,7 +2,7 @@
 
 use crate::error::raised;
 use crate::preset::Preset;
-use foldback::engine::Message;
+use foldback::engine::{Message, testing};
 use pyo3::prelude::*;
 
 /// A conversation that is followed from request to request.
@@ -55,6 +55,10 @@ impl Engine {
         py.detach(|| self.0.explain())
     }
 
+    fn review(&self, py: Python<'_>, title: &str) -> String {
+        py.detach(|| self.0.review(title))
+    }
+
     fn sizes(&self, py: Python<'_>) -> (u64, u64, u64) {
         py.detach(|| self.0.sizes())
     }
@@ -71,4 +75,22 @@ impl Engine {
     fn window(&self) -> (u64, u64) {
         self.0.window()
     }
+}
+
+/// What of one list of messages is shown in another. Lists are bodies of requests.
+#[pyfunction]
+pub(crate) fn review(
+    py: Python<'_>,
+    protocol: &str,
+    title: &str,
+    before: &str,
+    after: &str,
+) -> PyResult<String> {
+    py.detach(|| testing::review(protocol, title, before, after)).map_err(raised)
+}
+
+/// The rules of its provider that a list of messages breaks.
+#[pyfunction]
+pub(crate) fn violations(py: Python<'_>, protocol: &str, body: &str) -> PyResult<Vec<String>> {
+    py.detach(|| testing::violations(protocol, body)).map_err(raised)
 }

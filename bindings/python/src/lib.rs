@@ -20,7 +20,7 @@ mod _foldback {
     #[pymodule_export]
     use super::comparison::{Comparison, compare, score};
     #[pymodule_export]
-    use super::engine::Engine;
+    use super::engine::{Engine, review, violations};
     #[pymodule_export]
     use super::error::Error;
     #[pymodule_export]

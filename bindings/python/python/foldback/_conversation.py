@@ -171,6 +171,10 @@ class Conversation:
         """Every fold in force: what it did to which message, and why."""
         return self._engine.explain()
 
+    def _review(self, title: str) -> str:
+        """What `foldback snapshot` writes."""
+        return self._engine.review(title)
+
     @property
     def sizes(self) -> Sizes:
         """Tokens of the latest view."""

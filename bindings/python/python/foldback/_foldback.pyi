@@ -1,7 +1,7 @@
 import os
 from typing import Any, Callable, List, Optional, Sequence, Tuple, Union, final
 
-__all__ = ["Comparison", "command", "compare", "Engine", "Error", "Preset", "presets", "register", "score", "__version__"]
+__all__ = ["Comparison", "command", "compare", "Engine", "Error", "Preset", "presets", "register", "review", "score", "violations", "__version__"]
 
 __version__: str
 
@@ -59,6 +59,12 @@ def score(arguments: Sequence[str]) -> None:
 def register(section: str, name: str, function: Callable[[str], Any]) -> None:
     """Registers a stage written in Python. Use `foldback.summarizer` or `foldback.pruner`."""
 
+def review(protocol: str, title: str, before: str, after: str) -> str:
+    """What of one list of messages is shown in another. Use `foldback.testing.render`."""
+
+def violations(protocol: str, body: str) -> List[str]:
+    """The rules of its provider that a list of messages breaks. Use `foldback.testing.assert_valid`."""
+
 @final
 class Engine:
     """A conversation in the engine. Use `foldback.Conversation`."""
@@ -79,6 +85,7 @@ class Engine:
     def overflow(self) -> bool: ...
     def undo(self) -> bool: ...
     def explain(self) -> str: ...
+    def review(self, title: str) -> str: ...
     def sizes(self) -> Tuple[int, int, int]: ...
     def recall(self, arguments: str) -> str: ...
     def recall_tool(self) -> str: ...

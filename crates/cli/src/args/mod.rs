@@ -5,6 +5,7 @@ mod inputs;
 mod mcp;
 mod search;
 mod serve;
+mod setup;
 mod summaries;
 
 pub(crate) use command_line::quoted;
@@ -12,6 +13,7 @@ pub(crate) use inputs::{CorpusArgs, EstimatorArgs, ModelArgs, OutArgs, SessionAr
 pub(crate) use mcp::Mcp;
 pub(crate) use search::{Recommend, SearchArgs, Tune};
 pub(crate) use serve::Serve;
+pub(crate) use setup::Setup;
 pub(crate) use summaries::SummaryArgs;
 
 use clap::{Args as ClapArgs, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
@@ -178,6 +180,8 @@ pub(crate) enum Command {
     Schema(Schema),
     /// Run a proxy between an agent and its provider that folds the conversations that go through it.
     Serve(Serve),
+    /// Print what the agents on this machine need to go through the proxy; --write writes it, --remove takes it out.
+    Setup(Setup),
     /// Keep what a strategy makes of recorded sessions in files for review, and check that it still does.
     Snapshot(Snapshot),
     /// List the stages, or show one with all its fields.

@@ -17,6 +17,7 @@ mod schema;
 pub(crate) mod score;
 #[cfg(feature = "serve")]
 mod serve;
+mod setup;
 mod snapshot;
 mod stages;
 mod tune;
@@ -46,6 +47,7 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
         Command::Serve(args) => serve::run(&args),
         #[cfg(not(feature = "serve"))]
         Command::Serve(_) => Err(Error::left_out("`foldback serve`", "serve")),
+        Command::Setup(args) => setup::run(&args),
         Command::Snapshot(args) => snapshot::run(&args),
         Command::Stages(args) => stages::run(&args),
         Command::Tune(args) => tune::run(&args),

@@ -30,6 +30,7 @@ mod serve;
 mod serve_killed;
 #[cfg(all(feature = "serve", unix))]
 mod serve_load;
+mod setup;
 mod snapshot;
 mod store;
 mod summaries;

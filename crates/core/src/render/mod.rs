@@ -3,11 +3,13 @@
 //! One line per part, titled sections, long texts cut in the middle with their length, so that a
 //! reviewer can read a whole context in a minute and a change shows up as a changed line.
 
+mod lists;
 mod names;
 mod plans;
 mod redact;
 mod review;
 
+pub use lists::lists;
 pub use plans::{plans, reports};
 pub use review::review;
 
@@ -15,7 +17,7 @@ use crate::conversation::Conversation;
 use crate::log::{Origin, PartKind};
 use crate::meter::MeterId;
 use crate::plain;
-use crate::view::{EditKind, Shown};
+use crate::view::{EditKind, Pos, Shown};
 use names::Names;
 use std::fmt::Write as _;
 
@@ -54,20 +56,31 @@ pub fn view(title: &str, conversation: &Conversation) -> String {
 fn sections(out: &mut String, conversation: &Conversation, names: &Names) {
     out.push_str("\n## View\n");
     for (index, shown) in conversation.sent().iter().enumerate() {
-        message(out, index + 1, shown, names);
+        message(out, index + 1, shown, names, |part| {
+            match shown.edit(part).map(|edit| edit.kind) {
+                None => "",
+                Some(EditKind::Clear) => " (cleared)",
+                Some(EditKind::Truncate) => " (cut)",
+            }
+        });
     }
-    let hidden: Vec<Shown<'_>> = conversation
-        .stored()
-        .into_iter()
-        .filter(|stored| !stored.visible)
-        .map(|stored| stored.shown)
-        .collect();
+    let stored = conversation.stored();
+    let hidden = stored.iter().filter(|stored| !stored.visible);
+    let hidden: Vec<Pos> = hidden.filter_map(|stored| stored.shown.pos).collect();
     if !hidden.is_empty() {
-        let _ = writeln!(out, "\n## Hidden\n{}", ranges(&hidden));
+        let (ranges, count) = (ranges(&hidden, Pos::to_string), hidden.len());
+        let _ = writeln!(out, "\n## Hidden\nmessages {ranges} of the history ({count} messages)");
     }
 }
 
-fn message(out: &mut String, number: usize, shown: &Shown<'_>, names: &Names) {
+/// A message, with a mark for each part that is not as it was.
+fn message(
+    out: &mut String,
+    number: usize,
+    shown: &Shown<'_>,
+    names: &Names,
+    mark: impl Fn(usize) -> &'static str,
+) {
     let message = shown.message;
     let origin = match message.origin {
         Origin::Log => String::new(),
@@ -76,11 +89,7 @@ fn message(out: &mut String, number: usize, shown: &Shown<'_>, names: &Names) {
     let id = plain::line(names.of(&message.id));
     let _ = writeln!(out, "{number:03} {}{origin} {id}", message.role.as_str());
     for (index, part) in message.parts.iter().enumerate() {
-        let mark = match shown.edit(index).map(|edit| edit.kind) {
-            None => "",
-            Some(EditKind::Clear) => " (cleared)",
-            Some(EditKind::Truncate) => " (cut)",
-        };
+        let mark = mark(index);
         let head = match &part.kind {
             PartKind::Call(call) => format!("call {} {}", call.tool, names.of(&call.call_id)),
             PartKind::Result(result) => {
@@ -114,10 +123,10 @@ pub fn brief(text: &str) -> String {
     format!("{head} … {tail} ({} characters)", flat.len())
 }
 
-/// Positions of messages as ranges: `0-12, 15, 17-20 (18 messages)`.
-fn ranges(hidden: &[Shown<'_>]) -> String {
-    let mut runs: Vec<(usize, usize)> = Vec::new();
-    for pos in hidden.iter().filter_map(|shown| shown.pos) {
+/// Positions of messages as ranges: `0-12, 15, 17-20`.
+fn ranges(hidden: &[Pos], name: impl Fn(&Pos) -> String) -> String {
+    let mut runs: Vec<(Pos, Pos)> = Vec::new();
+    for pos in hidden.iter().copied() {
         match runs.last_mut() {
             Some((_, end)) if *end + 1 == pos => *end = pos,
             _ => runs.push((pos, pos)),
@@ -125,7 +134,10 @@ fn ranges(hidden: &[Shown<'_>]) -> String {
     }
     let runs: Vec<String> = runs
         .iter()
-        .map(|(from, to)| if from == to { from.to_string() } else { format!("{from}-{to}") })
+        .map(|(from, to)| match from == to {
+            true => name(from),
+            false => format!("{}-{}", name(from), name(to)),
+        })
         .collect();
-    format!("messages {} of the history ({} messages)", runs.join(", "), hidden.len())
+    runs.join(", ")
 }

@@ -7,6 +7,7 @@
 mod error;
 mod preset;
 mod source;
+pub mod testing;
 
 pub use error::CompactError;
 pub use preset::{Preset, from_file, from_toml, preset, presets};
@@ -188,6 +189,11 @@ impl Engine {
     /// Every fold in force and why, as `foldback compact --plan` prints them.
     pub fn explain(&self) -> String {
         self.with(|followed| render::plans(followed.conversation())).unwrap_or_default()
+    }
+
+    /// Every fold and what is shown in the end, as `foldback snapshot` writes them.
+    pub fn review(&self, title: &str) -> String {
+        self.with(|followed| render::review(title, followed.conversation())).unwrap_or_default()
     }
 
     /// Tokens of all messages and of those to send, by the strategy's estimator, and the folds in force.

@@ -1,0 +1,91 @@
+//! What a host needs for its conversations to go through the proxy: lines in its settings, which can be taken out again so
+//! that the file is byte for byte what it was.
+//!
+//! Nothing is remembered. What is written stands at a place and in a spelling that follow from the file, so that it is found
+//! again, and whatever else was changed since stays.
+
+mod block;
+mod hosts;
+mod members;
+
+pub(crate) use hosts::{HOSTS, Host, Needs};
+
+use crate::error::Error;
+use std::path::{Path, PathBuf};
+
+/// What setting up or undoing makes of a file.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// It is as it should be.
+    None,
+    /// Its text before (`None`: there is no file) and after.
+    Text { path: PathBuf, before: Option<String>, after: Option<String> },
+}
+
+/// Why a file is left alone.
+pub(crate) type Refusal = String;
+
+/// A kind of settings file.
+trait Settings {
+    /// What a new file has besides what is set. No program writes a file like that, so removing knows that it was new.
+    const NEW: &'static str;
+
+    /// The text with everything set; `None` if it is already.
+    fn set(&self, text: &str) -> Result<Option<String>, Refusal>;
+
+    /// The text without what `set` writes; `None` if nothing of it is there.
+    fn unset(&self, text: &str) -> Result<Option<String>, Refusal>;
+}
+
+/// What is to be done to the file of a host in a folder.
+pub(crate) fn change(host: &Host, folder: &Path, url: &str, remove: bool) -> Result<Change, Error> {
+    let names = host.files();
+    let existing = names.iter().map(|name| folder.join(name)).find(|path| path.exists());
+    let path = match existing {
+        Some(path) => path,
+        None => match names.last() {
+            Some(name) => folder.join(name),
+            None => return Ok(Change::None),
+        },
+    };
+    match &host.needs {
+        Needs::Members(_, members) => {
+            let members =
+                members.iter().map(|(place, value)| (*place, value.replace("{url}", url)));
+            with(&members::Members(members.collect()), path, remove)
+        }
+        Needs::Block(_, block) => with(&block::Block(block.replace("{url}", url)), path, remove),
+        Needs::Variables(_) | Needs::Nothing(_) => Ok(Change::None),
+    }
+}
+
+fn with<S: Settings>(settings: &S, path: PathBuf, remove: bool) -> Result<Change, Error> {
+    let fail = |error| Error::File { path: path.clone(), error };
+    let before = match std::fs::read(&path) {
+        Ok(bytes) => Some(String::from_utf8(bytes).map_err(|_| refused(&path, "it is not UTF-8"))?),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => return Err(fail(error)),
+    };
+    let text = before.as_deref();
+    let done = match (remove, text) {
+        (true, None) => None,
+        (true, Some(text)) => settings.unset(text).map_err(|why| refused(&path, &why))?,
+        (false, text) => {
+            settings.set(text.unwrap_or(S::NEW)).map_err(|why| refused(&path, &why))?
+        }
+    };
+    Ok(match done {
+        None => Change::None,
+        Some(after) => {
+            let after = (!remove || after != S::NEW).then_some(after);
+            Change::Text { path, before, after }
+        }
+    })
+}
+
+fn refused(path: &Path, why: &str) -> Error {
+    Error::Usage(format!("{}: {why}", path.display()))
+}
+
+#[cfg(test)]
+mod tests;

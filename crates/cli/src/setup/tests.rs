@@ -1,0 +1,271 @@
+//! Hosts in homes of their own: what is written, and that taking it out leaves what was there.
+
+use super::*;
+use proptest::prelude::*;
+
+const URL: &str = "http://127.0.0.1:8787";
+
+fn host(name: &str) -> &'static Host {
+    Host::of(name).unwrap()
+}
+
+/// Does what a change says.
+fn done(change: &Change) {
+    if let Change::Text { path, after, .. } = change {
+        match after {
+            Some(after) => std::fs::write(path, after).unwrap(),
+            None => std::fs::remove_file(path).unwrap(),
+        }
+    }
+}
+
+/// Sets a host up in a folder with a file of this text, and undoes it: the text in between.
+fn there_and_back(name: &str, file: &str, before: Option<&str>) -> Result<String, String> {
+    let (folder, host) = (tempfile::tempdir().unwrap(), host(name));
+    let path = folder.path().join(file);
+    if let Some(before) = before {
+        std::fs::write(&path, before).unwrap();
+    }
+    let read = || std::fs::read_to_string(&path).ok();
+    let change = |remove| {
+        let short =
+            |error: Error| error.to_string().rsplit('/').next().unwrap_or_default().to_owned();
+        super::change(host, folder.path(), URL, remove).map_err(short)
+    };
+    assert_eq!(change(true)?, Change::None, "nothing is there to be removed");
+    done(&change(false)?);
+    let set = read().unwrap();
+    assert_ne!(Some(&*set), before);
+    assert_eq!(change(false)?, Change::None, "it is set up");
+    done(&change(true)?);
+    assert_eq!(read().as_deref(), before, "byte for byte");
+    assert_eq!(change(true)?, Change::None);
+    Ok(set)
+}
+
+#[test]
+fn what_is_written_for_every_host() {
+    let files = HOSTS.iter().filter_map(|host| Some((host.name, *host.files().last()?)));
+    let texts = files.map(|(name, file)| {
+        format!("{name} {file}:\n{}", there_and_back(name, file, None).unwrap().trim_end())
+    });
+    insta::assert_snapshot!(texts.collect::<Vec<_>>().join("\n\n"));
+}
+
+#[test]
+fn what_was_there_stays() {
+    let rows = [
+        ("claude-code", "settings.json", "{}"),
+        ("claude-code", "settings.json", "{}\n"),
+        ("claude-code", "settings.json", "{ }"),
+        ("claude-code", "settings.json", "{\r\n  \"model\": \"opus\",\r\n  \"env\": {}\r\n}\r\n"),
+        ("claude-code", "settings.json", "{\"env\":{\"A\":\"1\"}}"),
+        (
+            "claude-code",
+            "settings.json",
+            "{\"env\": { \"A\": \"ANTHROPIC_BASE_URL\" }, \"b\": [1, {\"c\": null}]}",
+        ),
+        (
+            "opencode",
+            "opencode.jsonc",
+            "// mine\n{\n  /* } */ \"provider\": { \"openai\": { \"options\": {}, }, },\n}\n",
+        ),
+        (
+            "opencode",
+            "opencode.json",
+            "{\"provider\": {\"anthropic\": {\"options\": {\"apiKey\": \"{env:K}\"}}}}",
+        ),
+        ("pi", "models.json", "{\"providers\": {\"here\": {\"baseUrl\": \"http://x\"}}}\n"),
+        ("codex", "config.toml", ""),
+        (
+            "codex",
+            "config.toml",
+            "model = \"gpt-5.4\"\n\n[model_providers.mine]\nname = \"mine\"\n",
+        ),
+        ("codex", "config.toml", "# no line end at the end\n[a]\nb = 1"),
+    ];
+    for (name, file, before) in rows {
+        let set = there_and_back(name, file, Some(before))
+            .unwrap_or_else(|why| panic!("{before}: {why}"));
+        match file.rsplit_once('.').unwrap().1 {
+            "json" => {
+                let set: serde_json::Value =
+                    serde_json::from_str(&set).unwrap_or_else(|why| panic!("{why}: {set}"));
+                assert!(set.to_string().contains(URL));
+            }
+            "toml" => {
+                let set: toml::Table = set.parse().unwrap();
+                assert_eq!(
+                    set["model_providers"]["foldback"]["base_url"].as_str(),
+                    Some("http://127.0.0.1:8787/v1")
+                );
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_not_what_it_should_be_is_left_alone() {
+    let rows = [
+        (
+            "claude-code",
+            "settings.json",
+            "",
+            "settings.json: line 1: it is no JSON: a value is missing here",
+        ),
+        (
+            "claude-code",
+            "settings.json",
+            "{\n  \"env\": {\n}",
+            "settings.json: line 3: it is no JSON: , or } is missing here",
+        ),
+        (
+            "claude-code",
+            "settings.json",
+            "{\"a\": 1 \"b\": 2}",
+            "settings.json: line 1: it is no JSON: , or } is missing here",
+        ),
+        (
+            "claude-code",
+            "settings.json",
+            "{} {}",
+            "settings.json: line 1: it is no JSON: the end is missing here",
+        ),
+        ("claude-code", "settings.json", "[]", "settings.json: line 1: it is no object"),
+        (
+            "claude-code",
+            "settings.json",
+            "{\n\"env\": \"A=1\"}",
+            "settings.json: line 2: env is no object",
+        ),
+        (
+            "claude-code",
+            "settings.json",
+            "{\"env\": {\"ANTHROPIC_BASE_URL\": \"https://gateway.example\"}}",
+            "gateway.example\" already; foldback would hide that",
+        ),
+        ("codex", "config.toml", "model = \n", "config.toml: line 1: it is no TOML: "),
+        (
+            "codex",
+            "config.toml",
+            "model_provider = \"mine\"",
+            "config.toml: it sets model_provider to \"mine\" already; foldback would hide that",
+        ),
+        ("codex", "config.toml", "model_providers = \"mine\"", "with the lines of foldback, line "),
+    ];
+    for (name, file, text, why) in rows {
+        let refused = there_and_back(name, file, Some(text)).unwrap_err();
+        assert!(refused.contains(why), "{text}: {refused}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("settings.json"), b"{\"a\": \"\xe9\"}").unwrap();
+    let refused = change(host("claude-code"), folder.path(), URL, false).unwrap_err().to_string();
+    assert!(refused.ends_with("settings.json: it is not UTF-8"), "{refused}");
+}
+
+#[test]
+fn what_was_changed_since_stays_or_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("settings.json");
+    let claude = host("claude-code");
+    let write = |text: &str| std::fs::write(&path, text).unwrap();
+    let set = |url: &str| change(claude, folder.path(), url, false).map(|change| done(&change));
+    let unset = |url: &str| change(claude, folder.path(), url, true).map(|change| done(&change));
+    let read = || std::fs::read_to_string(&path).unwrap();
+
+    // Something else was set since.
+    write("{\"model\": \"opus\"}\n");
+    set(URL).unwrap();
+    write(&read().replace("opus", "sonnet"));
+    unset(URL).unwrap();
+    assert_eq!(read(), "{\"model\": \"sonnet\"}\n");
+
+    // A program wrote the file in its own way.
+    write("{\"env\":{\"ANTHROPIC_BASE_URL\":\"http://127.0.0.1:8787\"}}");
+    let why = unset(URL).unwrap_err().to_string();
+    assert!(
+        why.ends_with(
+            "env.ANTHROPIC_BASE_URL stands elsewhere than it was written; take it out by hand"
+        ),
+        "{why}"
+    );
+    assert_eq!(read(), "{\"env\":{\"ANTHROPIC_BASE_URL\":\"http://127.0.0.1:8787\"}}");
+
+    // Another address.
+    write("{}\n");
+    set(URL).unwrap();
+    let before = read();
+    unset("http://127.0.0.1:9999").unwrap();
+    assert_eq!(read(), before, "that is not what was written");
+    unset(URL).unwrap();
+    assert_eq!(read(), "{}\n");
+}
+
+#[test]
+fn hosts_are_found_by_their_folder_or_their_program() {
+    let root = tempfile::tempdir().unwrap();
+    let home = root.path().join("home");
+    let bin = root.path().join("bin");
+    for folder in [
+        home.join(".claude"),
+        home.join(".gemini"),
+        bin.clone(),
+        root.path().join("elsewhere/opencode"),
+    ] {
+        std::fs::create_dir_all(folder).unwrap();
+    }
+    std::fs::write(bin.join("pi"), "").unwrap();
+    let found = |moved: &[(&str, PathBuf)]| -> Vec<&str> {
+        let variable = |name: &str| {
+            let moved =
+                moved.iter().find(|(moved, _)| *moved == name).map(|(_, path)| path.clone());
+            moved.or_else(|| (name == "HOME").then(|| home.clone()))
+        };
+        let programs = [bin.clone()];
+        let all = HOSTS.iter().filter(|host| host.is_installed(&variable, &programs));
+        all.map(|host| host.name).collect()
+    };
+    assert_eq!(found(&[]), ["claude-code", "pi", "gemini-cli"]);
+    let moved = [
+        ("CLAUDE_CONFIG_DIR", root.path().join("none")),
+        ("XDG_CONFIG_HOME", root.path().join("elsewhere")),
+    ];
+    assert_eq!(found(&moved), ["opencode", "pi", "gemini-cli"]);
+}
+
+/// JSON in any spelling, with names that setup looks for among others.
+fn json() -> impl Strategy<Value = String> {
+    let blank = || prop::sample::select(vec!["", " ", "\n  ", "\r\n\t", " // x {\n", "/* \" */"]);
+    let leaf =
+        prop::sample::select(vec!["1", "null", "\"}\"", "\"\\\"{\"", "[]", "[{}, 2]", "{}", "{ }"])
+            .prop_map(str::to_owned);
+    let object = leaf.prop_recursive(4, 24, 3, move |inner| {
+        let name =
+            prop::sample::select(vec!["env", "a", "provider", "anthropic", "openai", "options"]);
+        let member = (blank(), name, blank(), inner);
+        prop::collection::vec(member, 0..4).prop_map(|members| {
+            let members: Vec<String> = members
+                .into_iter()
+                .map(|(before, name, between, value)| {
+                    format!("{before}\"{name}\":{between}{value}")
+                })
+                .collect();
+            format!("{{{}}}", members.join(","))
+        })
+    });
+    (blank(), object, blank())
+        .prop_map(|(before, object, after)| format!("{before}{object}{after}"))
+}
+
+proptest! {
+    #[test]
+    fn any_file_is_byte_for_byte_what_it_was(text in json(), name in prop::sample::select(vec!["claude-code", "opencode"])) {
+        let Needs::Members(_, members) = &host(name).needs else { unreachable!() };
+        let members = members::Members(members.iter().map(|(place, value)| (*place, value.replace("{url}", URL))).collect());
+        if let Ok(Some(set)) = members.set(&text) {
+            prop_assert_eq!(members.set(&set), Ok(None));
+            prop_assert_eq!(members.unset(&set), Ok(Some(text)));
+        }
+    }
+}
