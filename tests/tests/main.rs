@@ -21,6 +21,7 @@ mod known_groups;
 mod late_results;
 mod moments;
 mod one_turn;
+mod repeated;
 mod scaling;
 mod self_checks;
 mod snapshots;
