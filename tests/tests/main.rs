@@ -22,6 +22,7 @@ mod late_results;
 mod moments;
 mod one_turn;
 mod refusals;
+mod repeated;
 mod scaling;
 mod self_checks;
 mod snapshots;

@@ -214,13 +214,15 @@ impl Page<'_> {
         if !self.answer.shown.is_empty() {
             self.say(&mut out, &self.legend(fits, commands));
         }
+        let outcomes = verdict::outcomes(self.comparison);
+        outcomes.iter().take(2 + MOST_PAIRS).for_each(|text| self.say(&mut out, text));
         let cautions = count(self.comparison.cautions.len() as u64, "caution");
         let more = commands.others.map(|others| format!("; more systems: {others}"));
-        let summaries =
-            verdict::summarizer(self.comparison).map(|by| match by.starts_with("llm") {
-                true => format!("summaries by {by}; "),
-                false => format!("summaries {by}, not by a model; "),
-            });
+        let summaries = verdict::summarizer(self.comparison).map(|by| match by {
+            "recorded" => "summaries of the recorders where they cut alike; ".to_owned(),
+            _ if by.starts_with("llm") => format!("summaries by {by}; "),
+            _ => format!("summaries {by}, not by a model; "),
+        });
         let model = self.comparison.prices.split(',').next().filter(|model| !model.is_empty());
         let prices = model.map(|model| format!("prices of {model}; "));
         let (summaries, prices) = (summaries.unwrap_or_default(), prices.unwrap_or_default());

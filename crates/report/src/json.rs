@@ -2,7 +2,7 @@
 
 use foldback_replay::Comparison;
 use foldback_replay::compare::{
-    Base, Contrast, CorpusSummary, Idle, PresetLine, Provenance, Reporting,
+    Base, Contrast, CorpusSummary, Idle, Outcomes, PresetLine, Provenance, Reporting,
 };
 use foldback_replay::cost::Agreement;
 use schemars::JsonSchema;
@@ -46,6 +46,8 @@ pub(crate) struct Document<'a> {
     contrasts: &'a [Contrast],
     /// One entry per strategy and control but no compaction: exploratory, not adjusted for.
     against_controls: &'a [Contrast],
+    /// What the sessions came to, by the file of `--outcomes`; `null` without one.
+    outcomes: &'a Option<Outcomes>,
 }
 
 /// One preset over all sessions. Token counts are by the measuring estimator, those of the counters by the
@@ -110,6 +112,7 @@ fn whole(comparison: &Comparison) -> Document<'_> {
             .collect(),
         contrasts: &comparison.contrasts,
         against_controls: &comparison.against_controls,
+        outcomes: &comparison.outcomes,
     }
 }
 

@@ -4,6 +4,7 @@ use crate::columns::{Column, Line, PLACE, Value, activity, headline, lines};
 use crate::facts;
 use crate::number::{grouped, percent, short};
 use crate::terminal::{ALWAYS, Head, Width, table, wrap};
+use crate::verdict;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{Metric, Place, Standing, ToldApart};
 
@@ -58,6 +59,11 @@ pub fn comparison(comparison: &Comparison, width: Width) -> String {
         say(&mut out, "", &text, width);
     }
     ranking(&mut out, comparison, width);
+    let outcomes = verdict::outcomes(comparison);
+    if !outcomes.is_empty() {
+        out.push_str("\nOutcomes\n");
+        outcomes.iter().for_each(|text| say(&mut out, "  ", text, width));
+    }
     if !comparison.cautions.is_empty() {
         out.push_str("\nCautions\n");
         for caution in &comparison.cautions {

@@ -5,7 +5,8 @@ use crate::number::{change, count, decimals, dollars, grouped};
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{
-    Base, Contrast, Difference, Metric, PresetLine, Primary, Remark, Standing, Verdict,
+    Base, Contrast, Difference, McNemar, Metric, Outcomes, PresetLine, Primary, Remark, Standing,
+    Verdict,
 };
 use foldback_replay::setup::AS_RECORDED;
 
@@ -228,6 +229,80 @@ pub(crate) fn pairs(comparison: &Comparison) -> Vec<String> {
     };
     comparison.contrasts.iter().map(pair).collect()
 }
+
+/// What the sessions came to, and how the arms that they were recorded under differ: how many have an outcome, the
+/// arms, then a sentence a pair.
+pub(crate) fn outcomes(comparison: &Comparison) -> Vec<String> {
+    let Some(outcomes) = &comparison.outcomes else { return Vec::new() };
+    let Outcomes { rows, found, unknown, missing, sessions, binary, arms, pairs } = outcomes;
+    let named = |names: &[&str]| {
+        let first = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+        let more = names.len().saturating_sub(NAMED);
+        if more > 0 { format!("{first} and {more} more") } else { first }
+    };
+    let by = [(found.path, "path"), (found.id, "id"), (found.name, "file name")];
+    let by: Vec<String> = by
+        .iter()
+        .filter(|(found, _)| *found > 0)
+        .map(|(found, by)| format!("{} by {by}", grouped(*found as u64)))
+        .collect();
+    let mut head = format!(
+        "Outcomes of {} of {}: {}",
+        grouped(sessions.len() as u64),
+        count(comparison.corpus.imported as u64, "session"),
+        by.join(", ")
+    );
+    if !missing.is_empty() {
+        let names: Vec<&str> = missing.iter().map(|path| &**path).collect();
+        head += &format!("; none of {}", named(&names));
+    }
+    if !unknown.is_empty() {
+        let names: Vec<&str> = unknown.iter().map(String::as_str).collect();
+        head +=
+            &format!("; {} of {rows} rows are of no session here: {}", names.len(), named(&names));
+    }
+    let share = |value: Option<f64>| match (value, binary) {
+        (Some(value), true) => format!("{:.1}%", value * 100.0),
+        (Some(value), false) => format!("{value:.3}").replace('-', "−"),
+        (None, _) => "–".to_owned(),
+    };
+    let signed = |value: Option<f64>| match (value, binary) {
+        (Some(value), true) => format!("{:+.1}", value * 100.0).replace('-', "−"),
+        (Some(value), false) => format!("{value:+.3}").replace('-', "−"),
+        (None, _) => "–".to_owned(),
+    };
+    let mut out = vec![head + "."];
+    if !arms.is_empty() {
+        let arms = arms.iter().map(|arm| format!("{} {} of {}", arm.arm, share(arm.mean), arm.n));
+        out.push(format!("By arm: {}.", arms.collect::<Vec<_>>().join(", ")));
+    }
+    for pair in pairs {
+        let (arm, against) = (&pair.arm, &pair.against);
+        if pair.tasks == 0 {
+            out.push(format!(
+                "{arm} against {against}: no task in common; give the rows a `task`."
+            ));
+            continue;
+        }
+        let unit = if *binary { " points" } else { "" };
+        let mut text = format!("{arm} against {against}: {}{unit}", signed(pair.value));
+        if pair.lo.is_some() {
+            text += &format!(" ({} to {})", signed(pair.lo), signed(pair.hi));
+        }
+        text += &format!(" over {}", count(pair.tasks as u64, "task"));
+        if let Some(McNemar { gained, lost, p, p_holm }) = pair.mcnemar {
+            text += &format!("; it alone solves {gained}, the other {lost}, McNemar p {p:.3}");
+            if pairs.len() > 1 {
+                text += &format!(", by Holm {p_holm:.3}");
+            }
+        }
+        out.push(text + ".");
+    }
+    out
+}
+
+/// Sessions that are named.
+const NAMED: usize = 3;
 
 /// `12% lower (−18 to −5, p = 0.003)`: how large a difference is, in hundredths, and in which direction.
 fn difference(

@@ -72,6 +72,25 @@ impl Filter for Orphans {
     }
 }
 
+/// Asks for less than what it keeps: every fold frees something, and the next is due at once.
+const OUT_OF_REACH: &str = "
+name = \"out-of-reach\"
+extends = \"drop-oldest\"
+[overflow]
+trigger = 0.001
+cold_trigger = 0.001
+target = 0.001
+[filter]
+target = 0.001
+";
+
+/// Clears nothing that comes late in a session.
+fn tires(context: &StageContext<'_>) -> Vec<Edit> {
+    let large =
+        context.meter.standing().filter(|result| result.tokens > 20 && result.at.item < 3_000);
+    context.clear(large.map(|result| result.at), &Arc::from("[gone]"), "test")
+}
+
 /// Shows more than was there.
 fn grows(context: &StageContext<'_>) -> Vec<Edit> {
     let large = context.meter.standing().filter(|result| result.tokens > 100);
@@ -137,7 +156,7 @@ fn looks_ahead() -> Subject {
 #[test]
 fn a_planted_defect_is_found_and_the_law_is_named() {
     use Law::*;
-    let table: [(&str, Subject, &[Law]); 9] = [
+    let table: [(&str, Subject, &[Law]); 11] = [
         ("sound", pruner(sound), &[]),
         ("idle", pruner(|_| Vec::new()), &[Acts]),
         ("orphans a result", Subject::filter(|| Orphans), &[ValidInEveryDialect]),
@@ -147,6 +166,8 @@ fn a_planted_defect_is_found_and_the_law_is_named() {
         ("remembers", remembers(), &[Deterministic]),
         ("quadratic", pruner(quadratic), &[CostPerCallFlat]),
         ("looks ahead", looks_ahead(), &[BlindToTheFuture]),
+        ("tires", pruner(tires), &[KeepsFreeing]),
+        ("out of reach", Subject::toml(OUT_OF_REACH), &[KeepsFreeing]),
     ];
     for (name, subject, expected) in table {
         let broken = Law::ALL.map(|law| check(law, &subject).err());

@@ -7,7 +7,7 @@ mod rows;
 use foldback_core::config::{Options, compile_preset};
 use foldback_testkit::{Subject, laws, talk};
 
-laws!(pi: Subject::preset("pi").windows([(17_000, 0), (18_000, 0), (24_000, 4_000)]));
+laws!(pi: Subject::preset("pi").windows([(17_000, 0), (18_000, 0), (24_000, 4_000), (64_000, 8_000)]));
 laws!(small: Subject::toml(rows::preset(1_000, 300)).windows([(1_600, 0), (3_000, 0), (8_000, 1_000)]));
 
 /// The page of the preset and its table must not drift apart.

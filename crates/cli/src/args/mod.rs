@@ -91,7 +91,7 @@ const EXIT_CODES: &str = "Exit codes:
   2  the input or the arguments can't be used; nothing is written";
 
 /// Options that `--help` explains and `-h` leaves out.
-const RARE: [&str; 27] = [
+const RARE: [&str; 28] = [
     "budget_usd",
     "cassette",
     "color",
@@ -109,6 +109,7 @@ const RARE: [&str; 27] = [
     "max_output",
     "models",
     "no_store",
+    "outcomes",
     "reader",
     "reader_all",
     "record",
@@ -236,6 +237,12 @@ pub(crate) struct Compare {
     /// One of anthropic-5m, anthropic-1h, openai, gemini, deepseek, no-cache, or own for each session's own model.
     #[arg(long, value_name = "REGIME", conflicts_with = "experiment")]
     pub(crate) prices: Option<String>,
+    /// What the sessions came to: JSON lines, each {"session": ID, "arm": ARM, "task": TASK, "resolved": true}.
+    ///
+    /// `session` is a path, the recorder's id or the name of a file without its ending; `resolved` is true, false or any
+    /// number. Arms, such as strategies that an agent ran under, are compared task by task. Both may be left out.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) outcomes: Option<PathBuf>,
     /// Print everything: every column and preset, pairs, controls, cautions in words, assumptions.
     #[arg(long)]
     pub(crate) full: bool,

@@ -6,10 +6,12 @@ use crate::details::Compared;
 use crate::error::Error;
 use crate::progress::Progress;
 use crate::{input, next, output, page, results};
+use foldback_replay::compare::{OutcomeError, read_outcomes};
 use foldback_replay::scores::Reader;
 use foldback_replay::{Comparison, Corpus, Preset, Reporting, Run, Store};
 use foldback_report::number::grouped;
 use foldback_report::{first, json, rows, table};
+use std::path::Path;
 
 /// A comparison and its inputs.
 pub(crate) struct Computed {
@@ -24,6 +26,13 @@ pub(crate) fn compute(args: &Compare) -> Result<Computed, Error> {
     let files = match args.scores.is_empty() {
         true => Some(input::corpus(&args.corpus)?),
         false => None,
+    };
+    let outcomes = match &args.outcomes {
+        Some(path) => {
+            let text = input::text(path)?;
+            Some((path, read_outcomes(&text).map_err(|error| outcome(path, error))?))
+        }
+        None => None,
     };
     let registry = foldback::registry()?;
     let planned = design::plan(&registry, &args.design, args.prices.as_deref(), &args.summaries)?;
@@ -41,12 +50,19 @@ pub(crate) fn compute(args: &Compare) -> Result<Computed, Error> {
     }
     let run = Run { store: &store, progress: &|| progress.step(), strict: args.corpus.strict };
     let mut comparison = foldback_replay::compare(&corpus, presets, setup, reporting, run)?;
+    if let Some((path, rows)) = outcomes {
+        comparison.join_outcomes(&store, &rows).map_err(|error| outcome(path, error))?;
+    }
     comparison.provenance.command = Some(args.command_line.clone());
     if args.redact {
         comparison.redact();
     }
     drop(progress);
     Ok(Computed { comparison, store, corpus, planned })
+}
+
+fn outcome(path: &Path, error: OutcomeError) -> Error {
+    Error::Usage(format!("{}:{error}", path.display()))
 }
 
 pub(crate) fn run(args: &Compare) -> Result<(), Error> {

@@ -17,6 +17,7 @@ mod judge;
 mod killed;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod outcomes;
 mod output;
 mod page;
 mod presets;

@@ -3,6 +3,7 @@
 use super::contrast::Contrast;
 use super::judges::Judges;
 use super::line::PresetLine;
+use super::outcomes::Outcomes;
 use super::provenance::Provenance;
 use super::redact;
 use super::saving::Base;
@@ -44,6 +45,8 @@ pub struct Comparison {
     pub contrasts: Vec<Contrast>,
     /// Every strategy against every control but no compaction.
     pub against_controls: Vec<Contrast>,
+    /// What the sessions came to, where a file says so.
+    pub outcomes: Option<Outcomes>,
     /// By session, one per preset in their order.
     pub scores: Vec<Box<[Score]>>,
     /// Index of the preset that never changes anything.
@@ -165,6 +168,9 @@ impl Comparison {
                 }
             };
             session.path = path;
+        }
+        if let Some(outcomes) = &mut self.outcomes {
+            outcomes.redact(&self.corpus.sessions);
         }
         for (number, skipped) in self.corpus.skipped.iter_mut().enumerate() {
             *skipped = redact::without_names(skipped, number);

@@ -12,6 +12,7 @@ mod gate;
 mod idle;
 mod judges;
 mod line;
+mod outcomes;
 mod prices;
 mod provenance;
 mod redact;
@@ -36,6 +37,10 @@ pub use gate::Gate;
 pub use idle::Idle;
 pub use judges::Judges;
 pub use line::PresetLine;
+pub use outcomes::{
+    Arm, ArmPair, Found, McNemar, OutcomeError, OutcomeRow, Outcomes, SessionOutcome,
+    read as read_outcomes,
+};
 pub use provenance::Provenance;
 pub(crate) use provenance::short;
 pub use saving::Base;

@@ -13,11 +13,13 @@
 mod firings;
 mod log;
 mod needs;
+mod repeated;
 #[cfg(test)]
 mod tests;
 mod tracer;
 mod worst;
 
+pub use repeated::{GENERATIONS, Repeated};
 pub use tracer::Tracer;
 pub use worst::{Missed, worst};
 
@@ -128,6 +130,9 @@ pub struct Need {
     pub seen: usize,
     /// The latest tool result that had it: what would have to be read again.
     pub source: Option<NeedSource>,
+    /// Whether *kept* counts it: a reference that only tools and users had said, and not in the last calls.
+    #[serde(default)]
+    pub headline: bool,
 }
 
 /// A tool result that something needed came from.
@@ -154,6 +159,9 @@ pub struct Track {
     pub tokens: Vec<u64>,
     /// Calls whose request the provider would have refused as it stood.
     pub overflows: Vec<usize>,
+    /// The first call before which so many automatic folds in a row had no effect that the breaker stops them.
+    #[serde(default)]
+    pub stuck: Option<usize>,
     /// Provider rules that the preset broke, with the number of the first call that did.
     #[serde(default)]
     pub broken: Vec<(usize, BrokenRule)>,

@@ -6,6 +6,7 @@
 use super::log::one_line;
 use super::{Call, Need, NeedKind, NeedSource};
 use crate::index::{Index, LogPart};
+use crate::retention::FAR;
 use foldback_core::stage::Estimator;
 
 /// Characters of the first line of an old text.
@@ -29,6 +30,7 @@ pub(super) fn needs(index: &Index, calls: &[Call], measure: &dyn Estimator) -> V
                 distance: need.distance,
                 seen: need.last_seen,
                 source: need.source.as_ref().map(source),
+                headline: need.obs && need.distance > FAR,
             });
         }
         for edit in &needs.edits {
@@ -43,6 +45,7 @@ pub(super) fn needs(index: &Index, calls: &[Call], measure: &dyn Estimator) -> V
                 distance: (call + 1).saturating_sub(answers),
                 seen,
                 source: edit.source.as_ref().map(source),
+                headline: false,
             });
         }
     }

@@ -110,6 +110,7 @@ fn edits_come_first_then_what_is_dear_to_read_again() {
         distance: 4,
         seen: 3,
         source: source.map(|(message, tokens)| NeedSource { message, tokens }),
+        headline: false,
     };
     let path = NeedKind::Reference(Class::Path);
     let mut walk = follow(&forgetful(), &["tunacode-local"], &setup(40_000));
@@ -132,6 +133,49 @@ fn edits_come_first_then_what_is_dear_to_read_again() {
     let all = all.map(|(text, more)| (text.to_owned(), more));
     assert_eq!(told(10), all);
     assert_eq!(told(2), all[..2]);
+}
+
+#[test]
+fn what_fold_after_fold_does_is_counted() {
+    let mut walk = follow(&forgetful(), &["pi", "none"], &setup(17_000));
+    assert_eq!(walk.tracks.iter().map(|track| track.stuck).collect::<Vec<_>>(), [None, None]);
+
+    let firing = |call: usize, fold, own_before, own_after| TrackFiring {
+        call,
+        moment: Moment::CallStart,
+        stage: String::new(),
+        fold,
+        reason: String::new(),
+        degraded: None,
+        own_before,
+        own_after,
+    };
+    let prunings = [firing(3, false, 100, 90), firing(7, false, 95, 99)];
+    let folds = [firing(4, true, 120, 40), firing(8, true, 110, 60)];
+    let need = |call, distance, headline| Need {
+        call,
+        kind: NeedKind::Reference(Class::Path),
+        text: String::new(),
+        file: None,
+        distance,
+        seen: 0,
+        source: None,
+        headline,
+    };
+    // By call and distance: behind no fold, one, one, two, and one that is not counted.
+    walk.needs = [(3, 2, true), (4, 4, true), (8, 4, true), (9, 6, true), (9, 9, false)]
+        .map(|(call, distance, headline)| need(call, distance, headline))
+        .to_vec();
+    let track = &mut walk.tracks[0];
+    track.forgotten = [2, 3, 4].map(|need| Forgotten { need, left_view_at: 4 }).to_vec();
+    track.firings = prunings.to_vec();
+    let Repeated { folds: of_folds, freed, left } = track.repeated();
+    assert_eq!((of_folds, freed, left), (false, vec![10, 0], vec![90, 99]));
+    track.firings.extend(folds);
+    let Repeated { folds: of_folds, freed, left } = track.repeated();
+    assert_eq!((of_folds, freed, left), (true, vec![80, 50], vec![40, 60]));
+    let kept = walk.by_generation(&walk.tracks[0]).map(|share| (share.kept, share.needed));
+    assert_eq!(kept, [(1, 2), (0, 1), (0, 0), (0, 0)]);
 }
 
 #[test]

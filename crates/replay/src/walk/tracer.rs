@@ -6,7 +6,10 @@ use crate::availability::Findings;
 use crate::drive::{Probe, Replay, Request};
 use crate::idle;
 use crate::index::{Index, LogPart, Tracker};
+use foldback_core::conversation::Conversation;
+use foldback_core::guard::Guards;
 use foldback_core::log::{EntryKind, Origin};
+use foldback_core::moment::Moment;
 use foldback_core::plan::{Plan, Slot};
 use foldback_core::view::{EditKind, Place, Pos};
 use std::collections::HashMap;
@@ -41,6 +44,7 @@ pub struct Tracer {
     steps: Vec<ViewStep>,
     written: Vec<Written>,
     shown: Vec<String>,
+    stuck: Option<usize>,
 }
 
 impl Tracer {
@@ -58,6 +62,7 @@ impl Tracer {
             steps: Vec::new(),
             written: Vec::new(),
             shown: Vec::new(),
+            stuck: None,
         }
     }
 
@@ -77,6 +82,7 @@ impl Tracer {
             estimator: strategy.estimator().id().to_string(),
             tokens: rows.iter().map(|row| row.input_tokens).collect(),
             overflows: rows.iter().filter(|row| row.overflow).map(|row| row.call).collect(),
+            stuck: self.stuck,
             broken: rows
                 .iter()
                 .flat_map(|row| row.broken.iter().map(|rule| (row.call, rule.clone())))
@@ -227,6 +233,9 @@ impl Tracer {
 impl Probe for Tracer {
     fn call(&mut self, request: &Request<'_>) {
         let Request { call, conversation, delta, tracker, .. } = *request;
+        if self.stuck.is_none() && is_stuck(conversation) {
+            self.stuck = Some(call);
+        }
         self.append(request);
         if delta.is_folded() {
             let folds = &conversation.folds()[delta.folds.clone()];
@@ -242,6 +251,13 @@ impl Probe for Tracer {
         let edits = index.calls.get(call).map_or(&[][..], |needs| &needs.edits);
         self.edits.push(edits.iter().map(|edit| left(tracker, index.places(edit))).collect());
     }
+}
+
+/// Whether as many folds in a row had no effect as the breaker allows, or would if this strategy had one.
+fn is_stuck(conversation: &Conversation) -> bool {
+    let (breaker, limit) = (conversation.breaker(), Guards::default().breaker);
+    let kinds = [Moment::CallStart, Moment::ProviderOverflow];
+    kinds.into_iter().any(|moment| breaker.fruitless(moment) >= limit)
 }
 
 /// When the last of these parts had left the view.

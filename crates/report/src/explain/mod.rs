@@ -6,6 +6,7 @@ mod saw;
 pub(crate) mod tests;
 pub(crate) mod words;
 
+use crate::facts::whole_percent;
 use crate::number::{count, grouped, percent};
 use crate::terminal::{Width, wrap};
 use foldback_replay::walk::{NeedKind, Track, TrackFiring, Walk, worst};
@@ -34,6 +35,7 @@ fn preset(out: &mut String, walk: &Walk, track: &Track, width: Width, top: usize
     saw::draw(out, walk, track, width);
     out.push('\n');
     firings(out, track, width);
+    repeated(out, walk, track, width);
     for failure in &track.failures {
         wrap(out, "", "  ", failure, width);
     }
@@ -112,6 +114,38 @@ fn firing(out: &mut String, fired: &TrackFiring, width: Width) {
         let _ = write!(text, "; degraded: {why}");
     }
     wrap(out, "  ", "    ", &text, width);
+}
+
+/// What fold after fold freed and left, whether they go on helping, and what of what was needed outlived them.
+fn repeated(out: &mut String, walk: &Walk, track: &Track, width: Width) {
+    let told = track.repeated();
+    let ([first, .., last], [floor, .., end]) = (&*told.freed, &*told.left) else {
+        return;
+    };
+    let mut sorted = told.freed.clone();
+    sorted.sort_unstable();
+    let what = if told.folds { "fold" } else { "pruning" };
+    let mut text = format!("The first {what} freed {} tokens", grouped(*first));
+    if sorted.len() > 2 {
+        let _ = write!(text, ", the median one {}", grouped(sorted[sorted.len() / 2]));
+    }
+    let [last, floor, end] = [*last, *floor, *end].map(grouped);
+    let _ = write!(text, ", the last {last}; the view had {floor} at first and {end} at last");
+    match track.stuck {
+        Some(call) => {
+            let _ = write!(text, ": it sticks, folds had no effect from call {call} on");
+        }
+        None if told.folds => text.push_str(": it does not stick"),
+        None => {}
+    }
+    let counts = ["one", "two", "three", "more"].iter().zip(walk.by_generation(track));
+    let kept: Vec<String> = counts
+        .filter_map(|(times, kept)| Some(format!("{} after {times}", whole_percent(kept.value()?))))
+        .collect();
+    if !kept.is_empty() {
+        let _ = write!(text, ". Of what was needed it kept {}", kept.join(", "));
+    }
+    wrap(out, "", "  ", &text, width);
 }
 
 /// Rules that are told one by one.

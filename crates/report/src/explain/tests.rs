@@ -40,3 +40,43 @@ fn a_session_without_calls_has_no_plot() {
     let text = explain(&walk, Width::terminal(100), 10);
     assert!(text.contains("0 calls in 0 turns") && !text.contains('┤'), "{text}");
 }
+
+#[test]
+fn what_fold_after_fold_did_is_one_line() {
+    let mut walk = walk();
+    let fold = |call, own_before, own_after| TrackFiring {
+        call,
+        fold: true,
+        own_before,
+        own_after,
+        ..walk.tracks[0].firings[0].clone()
+    };
+    let folds = [fold(4, 9_000, 4_000), fold(8, 9_500, 4_500), fold(11, 9_000, 6_000)];
+    for (which, headline) in [(0, true), (2, true), (3, false)] {
+        walk.needs[which].headline = headline;
+    }
+    let cases = [
+        (1, None, None),
+        (
+            2,
+            None,
+            Some(
+                "The first fold freed 5,000 tokens, the last 5,000; the view had 4,000 at first and 4,500 at last: it does not stick. Of what was needed it kept 0% after two",
+            ),
+        ),
+        (
+            3,
+            Some(11),
+            Some(
+                "The first fold freed 5,000 tokens, the median one 5,000, the last 3,000; the view had 4,000 at first and 6,000 at last: it sticks, folds had no effect from call 11 on. Of what was needed it kept 0% after two",
+            ),
+        ),
+    ];
+    for (folded, stuck, expected) in cases {
+        walk.tracks[0].firings = folds[..folded].to_vec();
+        walk.tracks[0].stuck = stuck;
+        let told = explain(&walk, Width::terminal(1_000), 10);
+        let line = told.lines().find(|line| line.starts_with("The first"));
+        assert_eq!(line, expected, "{folded}");
+    }
+}

@@ -5,7 +5,7 @@
 
 use super::Row;
 use super::cell::{Cell, cells};
-use arrow_array::builder::{BooleanBuilder, Int64Builder, StringBuilder};
+use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use std::io::{Error, Result};
@@ -19,6 +19,7 @@ enum Column {
     Text(StringBuilder),
     Number(Int64Builder),
     Optional(Int64Builder),
+    Real(Float64Builder),
     Flag(BooleanBuilder),
 }
 
@@ -28,6 +29,7 @@ impl Column {
             Cell::Text(_) => Self::Text(StringBuilder::new()),
             Cell::Number(_) => Self::Number(Int64Builder::new()),
             Cell::Optional(_) => Self::Optional(Int64Builder::new()),
+            Cell::Real(_) => Self::Real(Float64Builder::new()),
             Cell::Flag(_) => Self::Flag(BooleanBuilder::new()),
         }
     }
@@ -37,6 +39,7 @@ impl Column {
             Self::Text(_) => (DataType::Utf8, false),
             Self::Number(_) => (DataType::Int64, false),
             Self::Optional(_) => (DataType::Int64, true),
+            Self::Real(_) => (DataType::Float64, true),
             Self::Flag(_) => (DataType::Boolean, false),
         };
         Field::new(name, kind, nullable)
@@ -47,6 +50,7 @@ impl Column {
             (Self::Text(values), Cell::Text(text)) => values.append_value(text),
             (Self::Number(values), Cell::Number(number)) => values.append_value(*number),
             (Self::Optional(values), Cell::Optional(number)) => values.append_option(*number),
+            (Self::Real(values), Cell::Real(number)) => values.append_option(*number),
             (Self::Flag(values), Cell::Flag(flag)) => values.append_value(*flag),
             _ => unreachable!("a column has one kind of value"),
         }
@@ -56,6 +60,7 @@ impl Column {
         match self {
             Self::Text(values) => Arc::new(values.finish()),
             Self::Number(values) | Self::Optional(values) => Arc::new(values.finish()),
+            Self::Real(values) => Arc::new(values.finish()),
             Self::Flag(values) => Arc::new(values.finish()),
         }
     }

@@ -9,13 +9,14 @@ use std::borrow::Cow;
 #[cfg(any(feature = "arrow", feature = "parquet"))]
 pub(super) const ROW: &str = "foldback/row/1";
 
-/// One value. Which of the four it is depends on the column alone, never on the row.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One value. Which of the five it is depends on the column alone, never on the row.
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Cell<'a> {
     Text(Cow<'a, str>),
     /// Columns of counts are signed: tables elsewhere have no other integers.
     Number(i64),
     Optional(Option<i64>),
+    Real(Option<f64>),
     Flag(bool),
 }
 
@@ -35,7 +36,7 @@ pub(super) fn cells<'a>(row: &Row<'a>) -> Vec<(&'static str, Cell<'a>)> {
         cache_read churn ceiling overflow excess fired recorder_compacted broken exam frr_needed frr_kept
         frr_rescued frr_obs_needed frr_obs_kept frr_far_needed frr_far_kept frr_obs_far_needed
         frr_obs_far_kept epr_needed epr_kept verbatim_needed verbatim_kept verbatim_far_needed
-        verbatim_far_kept rereads reread_tokens overflow_detections tokens_pruned summary_requests summary_input summary_output experiment
+        verbatim_far_kept rereads reread_tokens overflow_detections tokens_pruned summary_requests summary_input summary_output outcome arm experiment
         content configuration version command)
 }
 
@@ -92,6 +93,12 @@ impl From<Option<i64>> for Cell<'_> {
 impl From<Option<u64>> for Cell<'_> {
     fn from(number: Option<u64>) -> Self {
         Self::Optional(number.map(signed))
+    }
+}
+
+impl From<Option<f64>> for Cell<'_> {
+    fn from(number: Option<f64>) -> Self {
+        Self::Real(number)
     }
 }
 

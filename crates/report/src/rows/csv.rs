@@ -25,7 +25,8 @@ impl<'w> Table<'w> {
                 Cell::Text(text) if is_formula(&text) => format!("'{text}").into(),
                 Cell::Text(text) => text,
                 Cell::Number(number) | Cell::Optional(Some(number)) => number.to_string().into(),
-                Cell::Optional(None) => Cow::Borrowed(""),
+                Cell::Real(Some(number)) => number.to_string().into(),
+                Cell::Optional(None) | Cell::Real(None) => Cow::Borrowed(""),
                 Cell::Flag(flag) => Cow::Borrowed(if flag { "true" } else { "false" }),
             };
             self.writer.write_field(text.as_bytes())?;

@@ -30,7 +30,7 @@ use thiserror::Error;
 ///
 /// Tokens are by the reporting estimator (`--estimator`) unless they are stated to be the provider's.
 /// `session`, `preset` and `call` together identify a row. `null` is an empty cell in CSV and Parquet.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Row<'a> {
     /// Path of the file, followed by `#id` if the file holds several sessions.
     pub session: &'a str,
@@ -147,6 +147,11 @@ pub struct Row<'a> {
     pub summary_input: u64,
     /// Their answers in tokens.
     pub summary_output: u64,
+    /// What the session came to, by the file of `--outcomes`: 1 for solved, 0 for not, or any number; `null` if the file
+    /// does not say.
+    pub outcome: Option<f64>,
+    /// What the session was recorded under, by the same file; empty if it does not say.
+    pub arm: &'a str,
     /// Hash of the experiment file that fixed the comparison beforehand; empty without one.
     pub experiment: &'a str,
     /// Hash of the bytes of the session's file.
@@ -247,11 +252,14 @@ fn each(
             .collect::<Result<_>>()?;
         let start = Record::exam_start(&records);
         let scale = facts.session.scale;
+        let outcome = comparison.outcomes.as_ref().and_then(|outcomes| outcomes.of(number));
         for (preset, record) in comparison.presets.iter().zip(&records) {
             for (call, facts) in record.rows.iter().zip(&facts.calls) {
                 take(&Row {
                     calibrated_input: scale.map(|scale| scale.request(call.input_tokens)),
                     exam: start.is_some_and(|start| call.call >= start),
+                    outcome: outcome.map(|one| one.outcome),
+                    arm: outcome.and_then(|one| one.arm.as_deref()).unwrap_or_default(),
                     experiment,
                     configuration: &provenance.configuration,
                     version: &provenance.version,
@@ -327,6 +335,8 @@ fn row<'a>(
         summary_requests: call.summary_requests,
         summary_input: call.summary_input,
         summary_output: call.summary_output,
+        outcome: None,
+        arm: "",
         experiment: "",
         content: &session.content,
         configuration: "",

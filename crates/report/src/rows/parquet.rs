@@ -6,7 +6,7 @@
 use super::Row;
 use super::cell::{Cell, ROW, cells};
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int64Type};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
@@ -24,6 +24,7 @@ enum Column {
     Number(Vec<i64>),
     /// What is known, and for every row 1 where it is and 0 where not.
     Optional(Vec<i64>, Vec<i16>),
+    Real(Vec<f64>, Vec<i16>),
     Flag(Vec<bool>),
 }
 
@@ -33,6 +34,7 @@ impl Column {
             Cell::Text(_) => Self::Text(Vec::new()),
             Cell::Number(_) => Self::Number(Vec::new()),
             Cell::Optional(_) => Self::Optional(Vec::new(), Vec::new()),
+            Cell::Real(_) => Self::Real(Vec::new(), Vec::new()),
             Cell::Flag(_) => Self::Flag(Vec::new()),
         }
     }
@@ -44,6 +46,7 @@ impl Column {
             }
             Self::Number(_) => (Physical::INT64, None, Repetition::REQUIRED),
             Self::Optional(..) => (Physical::INT64, None, Repetition::OPTIONAL),
+            Self::Real(..) => (Physical::DOUBLE, None, Repetition::OPTIONAL),
             Self::Flag(_) => (Physical::BOOLEAN, None, Repetition::REQUIRED),
         };
         let column = Type::primitive_type_builder(name, physical)
@@ -58,6 +61,10 @@ impl Column {
             (Self::Text(values), Cell::Text(text)) => values.push(text.as_bytes().to_vec().into()),
             (Self::Number(values), Cell::Number(number)) => values.push(number),
             (Self::Optional(values, levels), Cell::Optional(number)) => {
+                levels.push(i16::from(number.is_some()));
+                values.extend(number);
+            }
+            (Self::Real(values, levels), Cell::Real(number)) => {
                 levels.push(i16::from(number.is_some()));
                 values.extend(number);
             }
@@ -81,6 +88,9 @@ impl Column {
             Self::Optional(values, levels) => {
                 column.typed::<Int64Type>().write_batch(values, Some(levels), None)?
             }
+            Self::Real(values, levels) => {
+                column.typed::<DoubleType>().write_batch(values, Some(levels), None)?
+            }
             Self::Flag(values) => column.typed::<BoolType>().write_batch(values, None, None)?,
         };
         column.close()
@@ -91,6 +101,10 @@ impl Column {
             Self::Text(values) => values.clear(),
             Self::Number(values) => values.clear(),
             Self::Optional(values, levels) => {
+                values.clear();
+                levels.clear();
+            }
+            Self::Real(values, levels) => {
                 values.clear();
                 levels.clear();
             }

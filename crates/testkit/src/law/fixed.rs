@@ -1,9 +1,10 @@
-//! The laws that compare sessions: a long one with its own beginning, and one with others that begin like it.
+//! The laws of one fixed long session, and the one that compares a session with others that begin like it.
 
 use super::session::{begins_group, requests};
 use crate::drive::{Seen, drive};
 use crate::session::{Session, lines};
 use crate::subject::Subject;
+use foldback_core::guard::Guards;
 use foldback_core::log::{Message, Part};
 use foldback_core::work;
 use std::ops::Range;
@@ -37,8 +38,7 @@ pub(super) fn flat(subject: &Subject) -> Result<(), String> {
     // A small window is filled often; where the view has hardly room for a message, every call folds.
     let windows = subject.usable_windows();
     let roomy = windows.iter().find(|limits| limits.context >= ROOMY).or(windows.last());
-    let (context, output) = roomy.map_or((0, 0), |limits| (limits.context, limits.output));
-    let session = long_session(CALLS).window(context, output);
+    let session = long_session(CALLS).with_limits(roomy.copied().unwrap_or_default());
     let begun = work::counted();
     let mut done = Vec::with_capacity(CALLS);
     drive(&session, &strategy, &mut |talk, seen| {
@@ -58,6 +58,73 @@ pub(super) fn flat(subject: &Subject) -> Result<(), String> {
         "a call takes {early:.1} steps around call {} and {late:.1} around call {}",
         SPANS[0].start, SPANS[1].start
     ))
+}
+
+/// Turns of the session in which folds must go on freeing room, in three parts: in the first they begin.
+const TURNS: usize = 150;
+
+/// What the last part may free of what the one before it did; less is the way to nothing. Few folds fall unevenly.
+const LEAST: f64 = 0.25;
+
+/// A session of so many turns, each of twenty calls and an answer.
+fn endless(turns: usize) -> Session {
+    let mut session = Session::new(format!("{turns} turns"));
+    for turn in 0..turns {
+        session = session.user(format!("Please look at part {turn} as well"));
+        for call in 0..20 {
+            let name = format!("src/m{}.rs", (turn * 20 + call) % 200);
+            session = session.call("read", &format!("{{\"path\":\"{name}\"}}"), lines(&name, 200));
+        }
+        session = session.answer(format!("Part {turn} is as it should be."));
+    }
+    session
+}
+
+pub(super) fn keeps_freeing(subject: &Subject) -> Result<(), String> {
+    let strategy = subject.strategy(&Session::default());
+    // What some strategies leave free is most of a small window.
+    let window = subject.usable_windows().into_iter().max_by_key(|limits| limits.context);
+    let session = endless(TURNS).with_limits(window.unwrap_or_default());
+    let all = session.messages().iter().filter(|message| message.is_answer()).count();
+    let (mut calls, mut freed, mut last, mut left) = (0, [0; 3], Vec::new(), None);
+    let talk = drive(&session, &strategy, &mut |talk, seen| {
+        match seen {
+            Seen::Call => calls += 1,
+            Seen::Answered(moment, _, reports) => {
+                let part = (calls * 3 / all).min(2);
+                for report in reports.iter().filter(|report| report.outcome.changed()) {
+                    let tokens = report.tokens_before.saturating_sub(report.tokens_after);
+                    freed[part] += tokens;
+                    last.push(tokens);
+                    left = (part == 2).then(|| talk.tokens());
+                }
+                let fruitless = talk.breaker().fruitless(moment);
+                if fruitless >= Guards::default().breaker {
+                    let last = &last[last.len().saturating_sub(3)..];
+                    return Err(format!(
+                        "{fruitless} folds in a row had no effect before call {calls}; the last that changed the view \
+                         freed {last:?} tokens"
+                    ));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    })?;
+    let [_, early, late] = freed;
+    if (late as f64) < LEAST * early as f64 {
+        return Err(format!(
+            "{early} tokens are freed in the second third of {calls} calls, and {late} in the last"
+        ));
+    }
+    // Pruners alone leave the calls, which fill every window in time. A policy may ask for a fold between turns only.
+    let (view, window) = (left.unwrap_or(talk.tokens()), talk.limits().context);
+    match strategy.filter.is_none() || view <= window {
+        true => Ok(()),
+        false => Err(format!(
+            "after {calls} calls the last fold leaves {view} tokens, and the window has {window}"
+        )),
+    }
 }
 
 /// Puts another future behind the first so many messages.

@@ -28,11 +28,15 @@ pub enum Law {
     CostPerCallFlat,
     /// Later messages change nothing that was sent before them.
     BlindToTheFuture,
+    /// In a session that does not end, what changes the view goes on freeing room: never so many folds in a row are
+    /// without effect that the breaker stops them, what is freed does not dwindle, and folds keep the view within the
+    /// window.
+    KeepsFreeing,
 }
 
 impl Law {
     /// Every law.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Acts,
         Self::ValidInEveryDialect,
         Self::LogUntouched,
@@ -42,6 +46,7 @@ impl Law {
         Self::Deterministic,
         Self::CostPerCallFlat,
         Self::BlindToTheFuture,
+        Self::KeepsFreeing,
     ];
 
     /// The name of its test.

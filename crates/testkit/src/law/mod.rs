@@ -72,6 +72,9 @@ pub fn check(law: Law, subject: &Subject) -> Result<(), Box<Breach>> {
     match (law, of_session(law)) {
         (_, Some(check)) => drawn(law, subject, check),
         (Law::Acts, None) => acts(subject),
+        (Law::KeepsFreeing, None) => {
+            fixed::keeps_freeing(subject).map_err(|what| breach(law, subject, what, None))
+        }
         (_, None) => fixed::flat(subject).map_err(|what| breach(law, subject, what, None)),
     }
 }
@@ -92,7 +95,8 @@ pub fn assert(law: Law, subject: impl Into<Subject>) {
     }
 }
 
-/// Tries laws on one session. [`Law::Acts`] and [`Law::CostPerCallFlat`] are laws of many sessions, and hold here.
+/// Tries laws on one session. [`Law::Acts`], [`Law::CostPerCallFlat`] and [`Law::KeepsFreeing`] are laws of other sessions,
+/// and hold here.
 ///
 /// # Errors
 ///
@@ -120,7 +124,7 @@ fn of_session(law: Law) -> Option<Check> {
         Law::UndoRestores => session::undo_restores,
         Law::Deterministic => session::deterministic,
         Law::BlindToTheFuture => fixed::blind,
-        Law::Acts | Law::CostPerCallFlat => return None,
+        Law::Acts | Law::CostPerCallFlat | Law::KeepsFreeing => return None,
     })
 }
 
@@ -230,6 +234,7 @@ macro_rules! laws {
                 deterministic Deterministic,
                 cost_per_call_flat CostPerCallFlat,
                 blind_to_the_future BlindToTheFuture,
+                keeps_freeing KeepsFreeing,
             }
         }
     };

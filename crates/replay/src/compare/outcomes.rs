@@ -1,0 +1,406 @@
+//! Outcomes of sessions: what a file says was solved, joined to the sessions of a comparison, and the arms that they were
+//! recorded under compared task by task.
+//!
+//! A replay can't tell whether a task would have been solved. Whoever ran an agent under several strategies knows, and
+//! has a recording of each run: its strategy is the *arm*. With d the outcome of a task under one arm less that under
+//! another, a pair is the mean of d, its interval from the cluster bootstrap, and for outcomes of 0 and 1 McNemar's exact
+//! test (1947; two-sided, binomial).
+
+use super::comparison::Comparison;
+use super::sessions::SessionLine;
+use crate::stats::{self, Bootstrap, Estimate, Pair};
+use crate::store::Store;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use statrs::distribution::{Binomial, DiscreteCDF};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// A row of the file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutcomeRow {
+    /// Line of the file, from 1.
+    pub line: usize,
+    /// Path, id or file name of the session.
+    pub session: String,
+    /// What the session was recorded under.
+    pub arm: Option<String>,
+    /// What sessions of other arms are paired by.
+    pub task: Option<String>,
+    /// 1 for solved, 0 for not; or any number.
+    pub value: f64,
+}
+
+/// What is wrong with a file, and where.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{line}: {what}")]
+pub struct OutcomeError {
+    /// Line, from 1.
+    pub line: usize,
+    /// What is wrong, and the way out.
+    pub what: String,
+}
+
+/// What was joined.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Outcomes {
+    /// Rows of the file.
+    pub rows: usize,
+    /// Sessions found by their path, by the recorder's id, and by the name of their file without its ending.
+    pub found: Found,
+    /// Sessions of the file that are not compared.
+    pub unknown: Vec<String>,
+    /// Sessions that are compared and that the file has no outcome of.
+    pub missing: Vec<Arc<str>>,
+    /// Sessions with an outcome.
+    pub sessions: Vec<SessionOutcome>,
+    /// Every outcome is 0 or 1.
+    pub binary: bool,
+    /// The arms, in the order of the file.
+    pub arms: Vec<Arm>,
+    /// Every arm against every one before it.
+    pub pairs: Vec<ArmPair>,
+}
+
+/// How sessions were found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Found {
+    /// By path, as rows spell it.
+    pub path: usize,
+    /// By the recorder's id.
+    pub id: usize,
+    /// By the name of the file.
+    pub name: usize,
+}
+
+/// The outcome of a session.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct SessionOutcome {
+    /// Path of the session.
+    pub session: Arc<str>,
+    /// Its place among the sessions of the comparison.
+    #[serde(skip)]
+    pub at: usize,
+    /// What it was recorded under.
+    pub arm: Option<Arc<str>>,
+    /// What it is paired by; `null` if neither file nor recording says.
+    pub task: Option<Arc<str>>,
+    /// 1 for solved, 0 for not; or any number.
+    pub outcome: f64,
+}
+
+/// An arm.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Arm {
+    /// Its name in the file.
+    pub arm: Arc<str>,
+    /// Mean outcome; 0.4 where four of ten sessions were solved.
+    pub mean: Option<f64>,
+    /// Lower end of its interval.
+    pub lo: Option<f64>,
+    /// Upper end of its interval.
+    pub hi: Option<f64>,
+    /// Sessions.
+    pub n: usize,
+}
+
+/// Two arms on the tasks that both have.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ArmPair {
+    /// The arm.
+    pub arm: Arc<str>,
+    /// The one that it is compared with.
+    pub against: Arc<str>,
+    /// Mean difference.
+    pub value: Option<f64>,
+    /// Lower end of its interval.
+    pub lo: Option<f64>,
+    /// Upper end of its interval.
+    pub hi: Option<f64>,
+    /// Two-sided p-value of the bootstrap.
+    pub p: Option<f64>,
+    /// Tasks.
+    pub tasks: usize,
+    /// Tasks or repositories that were drawn.
+    pub clusters: usize,
+    /// McNemar's exact test, where all outcomes are 0 or 1.
+    pub mcnemar: Option<McNemar>,
+}
+
+/// The tasks that one of two arms solved.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct McNemar {
+    /// Those that the arm alone solved.
+    pub gained: u64,
+    /// Those that the other alone solved.
+    pub lost: u64,
+    /// Two-sided exact p-value, adjusted for nothing.
+    pub p: f64,
+    /// The same with Holm's adjustment over all pairs.
+    pub p_holm: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Given {
+    session: String,
+    #[serde(default)]
+    arm: Option<String>,
+    #[serde(default)]
+    task: Option<String>,
+    resolved: Value,
+}
+
+/// Reads the rows of a file: a JSON object a line.
+///
+/// # Errors
+///
+/// The first line that is no row.
+pub fn read(text: &str) -> Result<Vec<OutcomeRow>, OutcomeError> {
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let rows: Vec<OutcomeRow> =
+        lines.map(|(at, line)| row(at + 1, line)).collect::<Result<_, _>>()?;
+    match rows.is_empty() {
+        false => Ok(rows),
+        true => Err(wrong(
+            1,
+            r#"no outcome; a line is {"session": "ID", "arm": "ARM", "resolved": true}"#,
+        )),
+    }
+}
+
+fn row(line: usize, text: &str) -> Result<OutcomeRow, OutcomeError> {
+    let given: Given = serde_json::from_str(text).map_err(|error| {
+        let (at, what) = (error.column(), error.to_string());
+        let what = what.split(" at line ").next().unwrap_or_default().to_owned();
+        wrong(line, format!("column {at}: {what}"))
+    })?;
+    let value = match &given.resolved {
+        Value::Bool(solved) => Some(f64::from(u8::from(*solved))),
+        Value::Number(number) => number.as_f64(),
+        _ => None,
+    };
+    let value = value.filter(|value| value.is_finite());
+    let Given { session, arm, task, resolved } = given;
+    let value = value.ok_or_else(|| {
+        wrong(line, format!("`resolved` is {resolved}, and must be true, false or a number"))
+    })?;
+    Ok(OutcomeRow { line, session, arm, task, value })
+}
+
+fn wrong(line: usize, what: impl Into<String>) -> OutcomeError {
+    OutcomeError { line, what: what.into() }
+}
+
+/// The sessions by what a file may call them.
+struct Names<'a> {
+    sessions: &'a [SessionLine],
+    paths: BTreeMap<&'a str, Vec<usize>>,
+    ids: BTreeMap<String, Vec<usize>>,
+    files: BTreeMap<String, Vec<usize>>,
+}
+
+impl<'a> Names<'a> {
+    fn of(comparison: &'a Comparison, store: &Store) -> Self {
+        let sessions = &comparison.corpus.sessions;
+        let (mut paths, mut ids, mut files) =
+            <(BTreeMap<_, Vec<_>>, BTreeMap<_, Vec<_>>, _)>::default();
+        for (at, session) in sessions.iter().enumerate() {
+            paths.entry(&*session.path).or_default().push(at);
+            if let Some(facts) = comparison.facts(store, at) {
+                ids.entry(facts.session.id).or_default().push(at);
+            }
+            if let Some(name) = Path::new(&*session.path).file_stem() {
+                let of: &mut BTreeMap<String, Vec<usize>> = &mut files;
+                of.entry(name.to_string_lossy().into_owned()).or_default().push(at);
+            }
+        }
+        Self { sessions, paths, ids, files }
+    }
+
+    /// The session that a row means, and which of the names it was found by.
+    fn find(&self, row: &OutcomeRow) -> Result<Option<(usize, usize)>, OutcomeError> {
+        let name = row.session.as_str();
+        let found = [self.paths.get(name), self.ids.get(name), self.files.get(name)];
+        match found.iter().enumerate().find_map(|(by, found)| Some((by, (*found)?.as_slice()))) {
+            None => Ok(None),
+            Some((by, [one])) => Ok(Some((*one, by))),
+            Some((_, several)) => {
+                let paths = several.iter().map(|at| &*self.sessions[*at].path).collect::<Vec<_>>();
+                Err(wrong(
+                    row.line,
+                    format!("session `{name}` may be each of {}; write the path", paths.join(", ")),
+                ))
+            }
+        }
+    }
+}
+
+impl Comparison {
+    /// Joins outcomes to the sessions, and compares the arms that they were recorded under.
+    ///
+    /// # Errors
+    ///
+    /// A row that can't be told from another, or no row with a session that is compared.
+    pub fn join_outcomes(
+        &mut self,
+        store: &Store,
+        rows: &[OutcomeRow],
+    ) -> Result<(), OutcomeError> {
+        let mut out = Outcomes { rows: rows.len(), ..Outcomes::default() };
+        // By session, the line of its outcome.
+        let mut lines: BTreeMap<usize, usize> = BTreeMap::new();
+        let names = Names::of(self, store);
+        for row in rows {
+            let Some((at, by)) = names.find(row)? else {
+                out.unknown.push(row.session.clone());
+                continue;
+            };
+            let line = &self.corpus.sessions[at];
+            if let Some(before) = lines.insert(at, row.line) {
+                let what = format!("{} has an outcome in line {before} already", line.path);
+                return Err(wrong(row.line, what));
+            }
+            let found = &mut out.found;
+            *[&mut found.path, &mut found.id, &mut found.name][by] += 1;
+            let recorded = (line.cluster != line.path).then(|| Arc::clone(&line.cluster));
+            out.sessions.push(SessionOutcome {
+                session: Arc::clone(&line.path),
+                at,
+                arm: row.arm.as_deref().map(Into::into),
+                task: row.task.as_deref().map(Into::into).or(recorded),
+                outcome: row.value,
+            });
+        }
+        if out.sessions.is_empty() {
+            let known = self.corpus.sessions.first().map_or("", |session| &session.path);
+            return Err(wrong(
+                rows.first().map_or(1, |row| row.line),
+                format!(
+                    "no session of the file is compared; `session` is a path such as {known}, the recorder's id, or the \
+                     name of the file without its ending"
+                ),
+            ));
+        }
+        let sessions = self.corpus.sessions.iter().enumerate();
+        let missing = sessions.filter(|(at, _)| !lines.contains_key(at));
+        out.missing = missing.map(|(_, session)| Arc::clone(&session.path)).collect();
+        out.binary = out.sessions.iter().all(|one| one.outcome == 0.0 || one.outcome == 1.0);
+        out.compare(&self.corpus.sessions, &lines, &self.reporting)?;
+        self.outcomes = Some(out);
+        Ok(())
+    }
+}
+
+impl Outcomes {
+    /// The outcome of a session, by its place.
+    pub fn of(&self, session: usize) -> Option<&SessionOutcome> {
+        self.sessions.iter().find(|one| one.at == session)
+    }
+
+    fn compare(
+        &mut self,
+        sessions: &[SessionLine],
+        lines: &BTreeMap<usize, usize>,
+        reporting: &super::Reporting,
+    ) -> Result<(), OutcomeError> {
+        let mut arms: Vec<Arc<str>> = Vec::new();
+        for arm in self.sessions.iter().filter_map(|one| one.arm.as_ref()) {
+            if !arms.contains(arm) {
+                arms.push(Arc::clone(arm));
+            }
+        }
+        let bootstrap = Bootstrap::new(reporting.draws, reporting.seed);
+        let estimated = |values: &[(&SessionOutcome, f64)]| {
+            // A repository where one is recorded, else the task: sessions of one are drawn together.
+            let label = |one: &SessionOutcome| {
+                let session = &sessions[one.at];
+                let recorded = session.cluster != session.path;
+                let task = one.task.as_ref().filter(|_| !recorded).unwrap_or(&session.cluster);
+                Arc::clone(task)
+            };
+            let labels: Vec<Arc<str>> = values.iter().map(|(one, _)| label(one)).collect();
+            let (clusters, _) = stats::clusters(&labels);
+            let pairs = clusters.iter().zip(values);
+            let pairs = pairs.map(|(cluster, (_, value))| Pair {
+                cluster: *cluster,
+                value: *value,
+                base: 0.0,
+            });
+            stats::mean_difference(&bootstrap, pairs)
+        };
+        // By arm, its sessions by task.
+        let mut tasks: Vec<BTreeMap<&str, &SessionOutcome>> = vec![BTreeMap::new(); arms.len()];
+        for (tasks, arm) in tasks.iter_mut().zip(&arms) {
+            let of_arm = self.sessions.iter().filter(|one| one.arm.as_ref() == Some(arm));
+            for one in of_arm.clone() {
+                let Some(task) = &one.task else { continue };
+                if let Some(other) = tasks.insert(task, one).filter(|_| arms.len() > 1) {
+                    let what = format!(
+                        "arm `{arm}` has task `{task}` in line {} already; give the sessions a `task` each, or each run of \
+                         a task an `arm`",
+                        lines[&other.at]
+                    );
+                    return Err(wrong(lines[&one.at], what));
+                }
+            }
+            let Estimate { value: mean, lo, hi, n, .. } =
+                estimated(&of_arm.map(|one| (one, one.outcome)).collect::<Vec<_>>());
+            self.arms.push(Arm { arm: Arc::clone(arm), mean, lo, hi, n });
+        }
+        for (second, arm) in arms.iter().enumerate() {
+            for (first, against) in arms[..second].iter().enumerate() {
+                let both = tasks[second].iter().filter_map(|(task, one)| {
+                    Some((*one, one.outcome - tasks[first].get(task)?.outcome))
+                });
+                let both: Vec<(&SessionOutcome, f64)> = both.collect();
+                let estimate = estimated(&both);
+                let Estimate { value, lo, hi, n, clusters, .. } = estimate;
+                let count = |sign: f64| both.iter().filter(|(_, d)| *d == sign).count() as u64;
+                self.pairs.push(ArmPair {
+                    arm: Arc::clone(arm),
+                    against: Arc::clone(against),
+                    value,
+                    lo,
+                    hi,
+                    p: estimate.p(),
+                    tasks: n,
+                    clusters,
+                    mcnemar: self.binary.then(|| McNemar::of(count(1.0), count(-1.0))),
+                });
+            }
+        }
+        let mut tests: Vec<&mut McNemar> =
+            self.pairs.iter_mut().filter_map(|pair| pair.mcnemar.as_mut()).collect();
+        let p: Vec<f64> = tests.iter().map(|test| test.p).collect();
+        for (test, adjusted) in tests.iter_mut().zip(stats::holm(&p)) {
+            test.p_holm = adjusted;
+        }
+        Ok(())
+    }
+
+    /// Takes over the pseudonyms of the sessions, and leaves out all else that names one.
+    pub(super) fn redact(&mut self, sessions: &[SessionLine]) {
+        for one in &mut self.sessions {
+            one.session = Arc::clone(&sessions[one.at].path);
+            one.task = None;
+        }
+        let known = |at: &usize| !self.sessions.iter().any(|one| one.at == *at);
+        let missing = (0..sessions.len()).filter(known).map(|at| Arc::clone(&sessions[at].path));
+        self.missing = missing.collect();
+        for (number, name) in self.unknown.iter_mut().enumerate() {
+            *name = format!("unknown-{}", number + 1);
+        }
+    }
+}
+
+impl McNemar {
+    fn of(gained: u64, lost: u64) -> Self {
+        let tail = Binomial::new(0.5, gained + lost).map(|both| both.cdf(gained.min(lost)));
+        let p = tail.map_or(1.0, |tail| (2.0 * tail).min(1.0));
+        Self { gained, lost, p, p_holm: p }
+    }
+}
