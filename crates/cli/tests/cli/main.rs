@@ -20,6 +20,8 @@ mod mcp;
 mod output;
 mod page;
 mod presets;
+#[cfg(feature = "llm")]
+mod probe;
 mod provenance;
 mod real_sessions;
 mod scores;
