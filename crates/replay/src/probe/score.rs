@@ -110,7 +110,11 @@ fn chosen<'q>(question: &'q Question, answer: &str) -> Option<&'q str> {
     // A letter alone, not the beginning of a word.
     let ends = bare.chars().nth(1).is_none_or(|next| !next.is_alphanumeric());
     let at = usize::try_from(u32::from(letter).checked_sub(u32::from('A'))?).ok()?;
-    options.get(at).copied().filter(|_| ends)
+    // A letter before the words of another option names neither.
+    let words =
+        bare.get(1..).map_or("", |rest| rest.trim_start_matches(['.', ')', ']', ':', ' ', '*']));
+    let named = options.iter().position(|option| plain(option) == plain(words));
+    options.get(at).copied().filter(|_| ends && named.is_none_or(|named| named == at))
 }
 
 /// Whether an answer is the expected one.
@@ -141,6 +145,6 @@ pub fn stands_in(text: &str, string: &str) -> bool {
     text.match_indices(string).any(|(at, _)| {
         let before = text[..at].chars().next_back().is_some_and(in_word);
         let after = text[at + string.len()..].chars().next().is_some_and(in_word);
-        !(first && before) && !(last && after)
+        !(first && before || last && after)
     })
 }

@@ -282,6 +282,7 @@ fn answers_as_a_table() {
         (format!("ANSWER: {wrong}"), Wrong),
         ("ANSWER: D".to_owned(), Outcome::Form),
         ("Bananas".to_owned(), Outcome::Form),
+        (format!("{right}. {}", asked.options()[(at + 1) % 3]), Outcome::Form),
         ("UNKNOWN".to_owned(), Unknown),
     ];
     for (text, expected) in choice {
