@@ -60,7 +60,7 @@ impl Answers {
     pub(crate) fn open(
         args: &SummaryArgs,
         contenders: &[Contender],
-        choice: Option<&Choice>,
+        choices: &[Choice],
         setup: &Setup,
     ) -> Result<Option<Self>, Error> {
         let asked: Vec<&Asks> = contenders.iter().flat_map(|contender| &contender.asked).collect();
@@ -77,7 +77,7 @@ impl Answers {
                 ))),
             };
         }
-        let prices = prices(choice.and_then(|choice| choice.price), &setup.models);
+        let prices = prices(choices, &setup.models);
         let folder = args.cassette.as_deref();
         let (mut counts, mut budget) = (BTreeMap::new(), None);
         let teller = Teller::default();
@@ -355,11 +355,13 @@ fn asking(args: &SummaryArgs, asked: &[&Asks], prices: &Prices) -> Result<Arc<Bu
     Ok(Arc::new(budget))
 }
 
-/// The chosen price for every model, else the one of the table. Models on a local Ollama are free.
-fn prices(chosen: Option<ChosenPrice>, models: &ModelTable) -> Prices {
+/// The chosen price of a model, else the one of the table. Models on a local Ollama are free.
+fn prices(choices: &[Choice], models: &ModelTable) -> Prices {
     let models = models.clone();
+    let priced = choices.iter().filter_map(|choice| Some((choice.model(), choice.price?)));
+    let priced: BTreeMap<String, ChosenPrice> = priced.collect();
     Prices::new(move |endpoint| {
-        if let Some(chosen) = chosen {
+        if let Some(chosen) = priced.get(&endpoint.model) {
             return Some(Price {
                 input: chosen.input,
                 output: chosen.output,

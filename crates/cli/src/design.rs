@@ -39,7 +39,7 @@ pub(crate) fn plan(
     let contenders = strategies::presets(registry, &listed, names, choice.as_ref())?;
     let setup = strategies::setup(registry, &model(&experiment, &args.model))?;
     let contenders = able(contenders, &listed, names, &setup)?;
-    let answers = Answers::open(summaries, &contenders, choice.as_ref(), &setup)?;
+    let answers = Answers::open(summaries, &contenders, choice.as_slice(), &setup)?;
     let presets = with_answers(contenders, answers.as_ref());
     Ok(Planned { experiment, listed, presets, setup, answers })
 }

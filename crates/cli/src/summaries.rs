@@ -14,6 +14,10 @@ const FORM: &str = "a file for --summarizer has a [summarizer] section as in str
 /// The summarizer that asks a model.
 const MODEL: &str = "llm";
 
+/// Most tokens of an answer of a model that is named without a file, its reasoning included.
+#[cfg(feature = "llm")]
+const ANSWER: u64 = 1_024;
+
 /// A summarizer other than the strategies' own.
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
@@ -34,6 +38,47 @@ pub(crate) struct ChosenPrice {
 }
 
 impl Choice {
+    /// The model that it asks.
+    #[cfg(feature = "llm")]
+    pub(crate) fn model(&self) -> String {
+        let named = self.section.get("model").map(|name| name.to_value());
+        let named = named.as_ref().and_then(Value::as_str).map(str::to_owned);
+        named.unwrap_or_else(|| foldback::llm::LlmConfig::default().model)
+    }
+
+    /// Reads the value of `--model`: the name of a model with its window, or a file as for `--summarizer`.
+    #[cfg(feature = "llm")]
+    pub(crate) fn of_model(name: &str, window: Option<u64>) -> Result<Self, Error> {
+        if name.ends_with(".toml") {
+            let read = Self::read(name)?;
+            let asks = read.section.get("use").is_some_and(|used| used.to_value() == json!(MODEL));
+            return match asks {
+                true => Ok(read),
+                false => Err(Error::Usage(format!(
+                    "{name}: [summarizer] asks no model; set use = \"llm\" and its model"
+                ))),
+            };
+        }
+        let mut chosen = Self::read(MODEL)?;
+        let mut set = |field: &str, value: Value| {
+            chosen.section.set(field, Node::leaf("--model", value));
+        };
+        set("model", json!(name));
+        set("max_output_tokens", json!(ANSWER));
+        if let Some(window) = window.filter(|window| *window > ANSWER) {
+            set("context_tokens", json!(window));
+        }
+        Ok(chosen)
+    }
+
+    /// The settings of a model for questions. `alone` has checked them.
+    #[cfg(feature = "llm")]
+    pub(crate) fn config(&self) -> Result<foldback::llm::LlmConfig, Error> {
+        let mut section = self.section.clone();
+        let _ = (section.take("use"), section.take("on_failure"));
+        Ok(serde_json::from_value(section.to_value())?)
+    }
+
     /// Reads the value of `--summarizer`: a summarizer, or a file.
     pub(crate) fn read(name: &str) -> Result<Self, Error> {
         if name == MODEL && cfg!(not(feature = "llm")) {

@@ -17,7 +17,7 @@ impl Answers {
     pub(crate) fn open(
         args: &SummaryArgs,
         contenders: &[Contender],
-        _: Option<&Choice>,
+        _: &[Choice],
         _: &Setup,
     ) -> Result<Option<Self>, Error> {
         let wanted = contenders.iter().any(|contender| !contender.asked.is_empty());

@@ -93,7 +93,7 @@ fn usable(answer: Completion) -> Result<Completion, ProviderError> {
     let error = |kind, message| Err(ProviderError::new(kind, message));
     match answer.finish {
         Finish::ContentFilter => {
-            error(ErrorKind::ContentRefused, "the provider filtered the summary out")
+            error(ErrorKind::ContentRefused, "the provider filtered the answer out")
         }
         Finish::Error => error(ErrorKind::Transport, "the answer broke off with an error"),
         Finish::Stop | Finish::ToolCalls | Finish::Length | Finish::Other => Ok(answer),

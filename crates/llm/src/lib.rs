@@ -8,6 +8,7 @@
 //! requests that one summary can cost.
 
 mod asking;
+pub mod batch;
 pub mod budget;
 pub mod cassette;
 pub mod check;
@@ -18,6 +19,7 @@ pub mod keys;
 mod ladder;
 mod memo;
 pub mod prompt;
+pub mod questions;
 pub mod quote;
 mod retry;
 mod room;
@@ -35,6 +37,7 @@ pub use config::LlmConfig;
 pub use dry_run::DryRun;
 pub use foldback_core::log::Price;
 pub use keys::{Key, Keys};
+pub use questions::Questioner;
 pub use summarizer::LlmSummarizer;
 pub use told::{Telling, Told};
 pub use watch::Watch;

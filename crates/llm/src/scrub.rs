@@ -131,7 +131,7 @@ pub(crate) fn request(request: &SummaryRequest) -> SummaryRequest {
     clean
 }
 
-fn message(message: &Arc<Message>) -> Arc<Message> {
+pub(crate) fn message(message: &Arc<Message>) -> Arc<Message> {
     let mut parts = message.parts.clone();
     parts.iter_mut().for_each(part);
     if parts == message.parts {

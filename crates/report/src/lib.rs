@@ -10,6 +10,7 @@ pub mod html;
 pub mod inspect;
 pub mod json;
 pub mod plan;
+pub mod probe;
 pub mod recommend;
 pub mod rows;
 pub mod schema;

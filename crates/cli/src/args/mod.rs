@@ -3,6 +3,7 @@
 mod command_line;
 mod inputs;
 mod mcp;
+mod probe;
 mod search;
 mod serve;
 mod setup;
@@ -11,6 +12,7 @@ mod summaries;
 pub(crate) use command_line::quoted;
 pub(crate) use inputs::{CorpusArgs, EstimatorArgs, ModelArgs, OutArgs, SessionArgs, StoreArgs};
 pub(crate) use mcp::Mcp;
+pub(crate) use probe::Probe;
 pub(crate) use search::{Recommend, SearchArgs, Tune};
 pub(crate) use serve::Serve;
 pub(crate) use setup::Setup;
@@ -173,6 +175,8 @@ pub(crate) enum Command {
     Mcp(Mcp),
     /// List the presets, or show one with all its values and their sources.
     Presets(Presets),
+    /// Ask a model about what presets left in view: questions whose answers are exact strings of the log.
+    Probe(Probe),
     /// Find the preset and the parameters that meet a budget on recorded sessions, as one strategy file.
     Recommend(Recommend),
     /// Score a part of a corpus, on one machine of many; `compare --scores` puts the parts together.
@@ -206,6 +210,7 @@ impl Command {
         let (paths, out): (Vec<&Option<PathBuf>>, Option<&Path>) = match self {
             Self::Compare(args) => (vec![&args.json, &args.html, &args.rows], None),
             Self::Inspect(args) => (vec![&args.json], None),
+            Self::Probe(args) => (vec![&args.json, &args.rows, &args.export], None),
             Self::Tune(args) => (vec![&args.json, &args.toml], None),
             Self::Compact(args) => (Vec::new(), args.out.path()),
             Self::Convert(args) => (Vec::new(), Some(&args.output)),

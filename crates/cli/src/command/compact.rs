@@ -54,8 +54,12 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
     // Asked for before any work is done: a format that can't be written.
     let format = foldback_formats::format(args.to.as_deref().unwrap_or(own))
         .map_err(|error| Error::Read { path: "--to".to_owned(), error })?;
-    let answers =
-        Answers::open(&args.summaries, std::slice::from_ref(&contender), choice.as_ref(), &setup)?;
+    let answers = Answers::open(
+        &args.summaries,
+        std::slice::from_ref(&contender),
+        choice.as_slice(),
+        &setup,
+    )?;
     let mut options = setup.options(&session, &strategy);
     options.validate = false;
     options.completions = answers.as_ref().map(|answers| answers.model(0));

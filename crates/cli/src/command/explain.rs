@@ -37,7 +37,7 @@ pub(crate) fn text(args: &Explain, width: Width) -> Result<String, Error> {
             "{path}: no model call is recorded in this session, so there is nothing to replay"
         )));
     }
-    let answers = Answers::open(&args.summaries, &contenders, choice.as_ref(), &setup)?;
+    let answers = Answers::open(&args.summaries, &contenders, choice.as_slice(), &setup)?;
     let presets = crate::design::with_answers(contenders, answers.as_ref());
     let progress = answers.as_ref().map(|answers| {
         let progress = Progress::of_requests();

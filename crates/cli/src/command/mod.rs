@@ -12,6 +12,8 @@ mod man;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod presets;
+#[cfg(feature = "llm")]
+mod probe;
 mod recommend;
 mod schema;
 pub(crate) mod score;
@@ -40,6 +42,10 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
         #[cfg(not(feature = "mcp"))]
         Command::Mcp(_) => Err(Error::left_out("`foldback mcp`", "mcp")),
         Command::Presets(args) => presets::run(&args),
+        #[cfg(feature = "llm")]
+        Command::Probe(args) => probe::run(&args),
+        #[cfg(not(feature = "llm"))]
+        Command::Probe(_) => Err(Error::left_out("`foldback probe`", "llm")),
         Command::Recommend(args) => recommend::run(&args),
         Command::Score(args) => score::run(&args),
         Command::Schema(args) => schema::run(&args),

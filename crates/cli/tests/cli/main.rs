@@ -21,6 +21,8 @@ mod outcomes;
 mod output;
 mod page;
 mod presets;
+#[cfg(feature = "llm")]
+mod probe;
 mod provenance;
 mod real_sessions;
 mod scores;

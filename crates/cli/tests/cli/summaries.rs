@@ -28,7 +28,7 @@ impl Folder {
         Self(tempfile::tempdir().unwrap())
     }
 
-    fn path(&self, name: &str) -> String {
+    pub(crate) fn path(&self, name: &str) -> String {
         self.0.path().join(name).to_str().unwrap().to_owned()
     }
 
@@ -45,7 +45,7 @@ impl Folder {
     }
 }
 
-fn files(folder: &str) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     files.sort();

@@ -4,10 +4,10 @@
 //! the terms of the core, and keys kept out of everything that leaves. What a server sends is not trusted: no more
 //! than a limit is read of it, and nothing is unpacked.
 
-mod answer;
+pub(crate) mod answer;
 mod failure;
-mod provider;
-mod speech;
+pub(crate) mod provider;
+pub(crate) mod speech;
 mod tls;
 
 use crate::keys::Keys;

@@ -47,6 +47,13 @@ const PROTOCOLS: [Protocol; 5] = [
     Protocol { name: "openai-compatible", speech: Speech::OpenAi, base: None, variable: None },
 ];
 
+impl Protocol {
+    /// The protocol of this name.
+    pub(crate) fn named(name: &str) -> Result<&'static Self, ProviderError> {
+        PROTOCOLS.iter().find(|protocol| protocol.name == name).ok_or_else(|| unknown(name))
+    }
+}
+
 /// An endpoint that a request can be sent to.
 #[derive(Debug)]
 pub(crate) struct Target {
@@ -59,10 +66,7 @@ pub(crate) struct Target {
 impl Target {
     /// Looks everything up that a request to `endpoint` needs.
     pub(crate) fn of(endpoint: &Endpoint, keys: &Keys) -> Result<Self, ProviderError> {
-        let protocol = PROTOCOLS
-            .iter()
-            .find(|protocol| protocol.name == endpoint.provider)
-            .ok_or_else(|| unknown(&endpoint.provider))?;
+        let protocol = Protocol::named(&endpoint.provider)?;
         if endpoint.model.trim().is_empty() {
             return Err(invalid(format!(
                 "no model for provider `{}`: set `model` in [summarizer] to the model's id as the provider spells it",

@@ -106,9 +106,29 @@ const FAILURES: [&str; 10] = [
 pub(crate) fn is_failure(message: &Message) -> bool {
     message.parts.iter().filter_map(|part| part.as_result()).any(|result| {
         matches!(result.status, ResultStatus::Error | ResultStatus::Retry)
-            || result.text.lines().any(|line| {
-                let line = line.trim_start();
-                FAILURES.iter().any(|start| line.starts_with(start))
-            })
+            || result.text.lines().any(tells_failure)
+    })
+}
+
+fn tells_failure(line: &str) -> bool {
+    let line = line.trim_start();
+    FAILURES.iter().any(|start| line.starts_with(start))
+}
+
+/// The part and the line of a failure that say what went wrong: the first line that tells it, of a traceback the one that
+/// it ends with, else the first line.
+pub(crate) fn failure_line(message: &Message) -> Option<(usize, &str)> {
+    let results = message.parts.iter().enumerate();
+    let mut results = results.filter_map(|(at, part)| Some((at, part.as_result()?)));
+    results.find_map(|(at, result)| {
+        let mut lines = result.text.lines().skip_while(|line| !tells_failure(line));
+        let line = match lines.next() {
+            Some(line) if line.trim_start().starts_with("Traceback") => {
+                lines.find(|line| !line.trim().is_empty() && !line.starts_with(char::is_whitespace))
+            }
+            Some(line) => Some(line),
+            None => result.text.lines().find(|line| !line.trim().is_empty()),
+        };
+        Some((at, line?))
     })
 }

@@ -12,7 +12,7 @@ mod tracker;
 
 pub use tracker::{Change, Presence, Tracker};
 
-pub(crate) use acts::Action;
+pub(crate) use acts::{Action, failure_line};
 use acts::{actions, is_failure};
 pub(crate) use needles::NeedleId;
 

@@ -1,0 +1,93 @@
+//! Arguments of `foldback probe`.
+
+use super::inputs::{CorpusArgs, EstimatorArgs, ModelArgs, a_count, a_window, tokens};
+use super::summaries::SummaryArgs;
+use clap::Args as ClapArgs;
+use foldback_replay::probe::score::Form;
+use std::path::PathBuf;
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Questions are made from the log without a model, the same every time; their answers are exact strings of it. \
+                  Two controls are asked as well: full, the whole log where it fits the model, and nothing.\n\n\
+                  Try:\n  foldback probe examples/sessions --preset indexed,window --window 32k --model claude-haiku-4-5 --dry-run"
+)]
+pub(crate) struct Probe {
+    #[command(flatten)]
+    pub(crate) corpus: CorpusArgs,
+    /// Presets by name or group, or TOML files; differences are to the first.
+    #[arg(long, value_name = "A,B,FILE.toml", value_delimiter = ',', required = true)]
+    pub(crate) preset: Vec<String>,
+    /// Model that answers: its name, or a TOML file as --summarizer takes it.
+    #[arg(long, value_name = "NAME|FILE.toml")]
+    pub(crate) model: String,
+    /// Ask in the place of this call, which counts from 0; at the end of each session by default.
+    #[arg(long, value_name = "CALL", value_parser = a_count)]
+    pub(crate) at: Option<usize>,
+    /// Most questions per session, spread over kinds and ages.
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = a_count)]
+    pub(crate) count: usize,
+    /// How an answer is asked for: as a string (exact), as the letter of an option (choice), or both ways.
+    #[arg(long, value_enum, value_name = "FORM", default_value = "both")]
+    pub(crate) form: Forms,
+    /// Also ask questions of one's own: JSON lines with question, answer, and, if you like, distractors, also (other right answers),
+    /// path (true if an ending of it will do) and session (an id or a path). `--count 0` asks them alone.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) questions: Option<PathBuf>,
+    /// Write the requests as lines for the provider's batch service instead of sending them.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["answers", "rows", "json", "dry_run", "budget_usd"])]
+    pub(crate) export: Option<PathBuf>,
+    /// Take the answers from the lines that a batch service gave back; with the options of --export.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["dry_run", "budget_usd"])]
+    pub(crate) answers: Option<PathBuf>,
+    /// Window in tokens, for every session and preset.
+    #[arg(long, value_name = "N", value_parser = a_window)]
+    pub(crate) window: Option<u64>,
+    /// Output limit in tokens.
+    #[arg(long, value_name = "N", value_parser = tokens)]
+    pub(crate) max_output: Option<u64>,
+    /// Table of models instead of the embedded one (TOML).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) models: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) estimator: EstimatorArgs,
+    /// Write one row per session, preset, question and form: CSV if the file ends in .csv, else JSON lines.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rows: Option<PathBuf>,
+    /// Write the figures as JSON (`-` is standard output).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) summaries: SummaryArgs,
+}
+
+/// The forms of a question.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum Forms {
+    Exact,
+    Choice,
+    Both,
+}
+
+impl Forms {
+    pub(crate) fn list(self) -> &'static [Form] {
+        match self {
+            Self::Exact => &[Form::Exact],
+            Self::Choice => &[Form::Choice],
+            Self::Both => &[Form::Exact, Form::Choice],
+        }
+    }
+}
+
+impl Probe {
+    /// What the presets go by. The model that answers is another one than that of the sessions.
+    pub(crate) fn limits(&self) -> ModelArgs {
+        ModelArgs {
+            window: self.window,
+            max_output: self.max_output,
+            model: None,
+            models: self.models.clone(),
+            estimator: self.estimator.clone(),
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! `foldback probe`
+
+mod ask;
+mod models;
+
+use crate::args::Probe;
+use crate::error::Error;
+use crate::groups::Listed;
+use crate::progress::Progress;
+use crate::summaries::Choice;
+use crate::{input, output, strategies};
+use ask::{Arm, Sitting};
+use foldback::llm::Questioner;
+use foldback_formats::Session;
+use foldback_replay::Source;
+use foldback_replay::corpus::Skipped;
+use foldback_replay::probe::figures::Row;
+use foldback_replay::probe::{Moment, Own, Question, questions};
+use foldback_report::probe::{self, Probed};
+use foldback_report::rows::Format;
+use models::Models;
+use rayon::prelude::*;
+
+/// The controls.
+const FULL: &str = "full";
+const NOTHING: &str = "nothing";
+
+pub(crate) fn run(args: &Probe) -> Result<(), Error> {
+    let rows = match &args.rows {
+        Some(path) => match Format::of(path).map_err(Error::Parquet)? {
+            #[cfg(feature = "parquet")]
+            Format::Parquet => {
+                let why = "these rows are JSON lines or CSV; name a file in .jsonl or .csv";
+                return Err(Error::Usage(why.to_owned()));
+            }
+            format => Some((path, format)),
+        },
+        None => None,
+    };
+    let own = match &args.questions {
+        Some(path) => Own::read(&input::text(path)?)
+            .map_err(|error| Error::Usage(format!("{}:{error}", path.display())))?,
+        None => Own::default(),
+    };
+    let registry = foldback::registry()?;
+    let setup = strategies::setup(&registry, &args.limits())?;
+    let window = setup.models.find(&args.model).map(|model| model.context);
+    let model = Choice::of_model(&args.model, window)?;
+    // It says of each mistake where it is.
+    model.alone(&registry, "questions")?;
+    let questioner = Questioner::new(model.config()?)
+        .map_err(|invalid| Error::Usage(format!("{}: {}", args.model, invalid.message)))?;
+    let summaries = args.summaries.summarizer.as_deref().map(Choice::read).transpose()?;
+    let names = Listed::of(&registry)?.expand(&args.preset);
+    let contender = |name: &String| strategies::contender(&registry, name, summaries.as_ref());
+    let contenders = strategies::all(names.iter().map(contender))?;
+    for contender in &contenders {
+        strategies::check_window(&contender.preset.strategy, setup.limits)?;
+    }
+    let corpus = input::corpus(&args.corpus)?;
+    let presets = contenders.len();
+    let mut labels: Vec<String> =
+        contenders.iter().map(|contender| contender.preset.strategy.label()).collect();
+    labels.extend([FULL, NOTHING].map(str::to_owned));
+    let choices: Vec<Choice> = summaries.into_iter().chain([model.clone()]).collect();
+    let (models, asked) =
+        Models::open(args, contenders, &labels, questioner.asks(), &choices, &setup)?;
+    let arm = |(at, label): (usize, &String)| Arm {
+        label: label.clone(),
+        preset: asked.get(at).filter(|_| at < presets),
+        full: at == presets,
+        model: models.of(presets + at),
+    };
+    let arms: Vec<Arm<'_>> = labels.iter().enumerate().map(arm).collect();
+
+    let what = format!("under {} views", arms.len());
+    let progress = Progress::new(corpus.sources.len(), "files", what);
+    models.show(&progress);
+    let sitting = Sitting { args, setup: &setup, questioner: &questioner, arms: &arms };
+    let of_source = |source: &Source| {
+        let found = of(source, args, &own, &sitting);
+        progress.step();
+        found
+    };
+    let found: Vec<Result<Found, Error>> = corpus.sources.par_iter().map(of_source).collect();
+    drop(progress);
+    let mut all = Found::default();
+    for one in found {
+        all.add(one?);
+    }
+    if let Some(counted) = models.finish()? {
+        return output::print(&counted);
+    }
+    all.tell();
+    if let Some(path) = &args.export {
+        let lines = models.exported();
+        if lines.is_empty() {
+            return Err(nothing_asked(args));
+        }
+        output::note(format_args!("{} requests were written and none was sent", lines.len()));
+        return output::write(Some(path), &(lines.join("\n") + "\n"));
+    }
+    if all.rows.is_empty() {
+        return Err(nothing_asked(args));
+    }
+    all.rows.sort_by_key(|row| labels.iter().position(|label| *label == row.preset));
+    let probed = Probed::of(&all.rows, model.model(), setup.measure.id().to_string());
+    if let Some((path, format)) = rows {
+        output::write_with(Some(path), |out| probe::write(&all.rows, format, out))?;
+    }
+    if let Some(path) = &args.json {
+        output::write(Some(path), &probed.json()?)?;
+    }
+    let mut named = [&args.json, &args.rows].into_iter().flatten();
+    match named.any(|path| output::is_stdout(path)) {
+        true => Ok(()),
+        false => output::print(&probed.text(output::width())),
+    }
+}
+
+fn nothing_asked(args: &Probe) -> Error {
+    Error::Usage(format!(
+        "nothing could be asked: the sessions have too little that has a single answer and others like it{}",
+        if args.at.is_some() { ", or no such call as --at names" } else { "" }
+    ))
+}
+
+/// What came of some files.
+#[derive(Default)]
+struct Found {
+    rows: Vec<Row>,
+    skipped: Vec<Skipped>,
+    /// Sessions that nothing could be asked of.
+    without: usize,
+}
+
+impl Found {
+    fn add(&mut self, more: Self) {
+        self.rows.extend(more.rows);
+        self.skipped.extend(more.skipped);
+        self.without += more.without;
+    }
+
+    /// Reports what is left out.
+    fn tell(&self) {
+        for Skipped { path, reason } in &self.skipped {
+            output::note(format_args!("note: {path} is left out: {reason}"));
+        }
+        if self.without > 0 {
+            let without = self.without;
+            output::note(format_args!("note: sessions without a question or that call: {without}"));
+        }
+    }
+}
+
+/// Asks about the sessions of a file.
+fn of(source: &Source, args: &Probe, own: &Own, sitting: &Sitting<'_>) -> Result<Found, Error> {
+    let mut found = Found::default();
+    let sessions = match source.sessions() {
+        Ok(sessions) => sessions,
+        Err(failure) => {
+            let path = source.name();
+            let reason = failure.skips(|| path.clone())?;
+            found.skipped.push(Skipped { path, reason });
+            return Ok(found);
+        }
+    };
+    let many = sessions.len() > 1;
+    for session in &sessions {
+        let path = source.path_of(&session.id, many);
+        input::strict(&path, &session.warnings, args.corpus.strict)?;
+        let asked = moment(session, args.at).map(|moment| {
+            let mut asked: Vec<Question> = questions(&moment, args.count);
+            asked.extend(own.about(&path, &moment));
+            (moment, asked)
+        });
+        match asked.filter(|(_, asked)| !asked.is_empty()) {
+            Some((moment, asked)) => {
+                let cluster = session.cluster.as_deref().unwrap_or(&path);
+                found.rows.extend(sitting.rows(&path, cluster, &moment, &asked)?);
+            }
+            None => found.without += 1,
+        }
+    }
+    Ok(found)
+}
+
+fn moment(session: &Session, at: Option<usize>) -> Option<Moment> {
+    match at {
+        Some(call) => Moment::before(session, call),
+        None => (session.calls() > 0).then(|| Moment::end(session)),
+    }
+}

@@ -1,0 +1,99 @@
+//! Who answers: the model itself through its cassette and budget, a file with answers that came back, or nobody, where
+//! requests are written to a file.
+
+use crate::args::Probe;
+use crate::asking::Answers;
+use crate::error::Error;
+use crate::input;
+use crate::progress::Progress;
+use crate::strategies::Contender;
+use crate::summaries::Choice;
+use foldback::llm::Watch;
+use foldback::llm::batch::{Export, Import};
+use foldback_core::provider::{Asks, Model};
+use foldback_replay::{Preset, Setup};
+use std::sync::Arc;
+
+/// Who answers questions, and who writes summaries.
+pub(super) struct Models {
+    /// Of strategies, and of questions that are really asked.
+    answers: Option<Answers>,
+    /// Of questions whose answers came back, or whose requests are written.
+    given: Option<Arc<Watch>>,
+    export: Arc<Export>,
+}
+
+impl Models {
+    /// Opens what the flags select. Gives the presets as well, each with its model, if it asks one; behind them is one for
+    /// the questions under each label.
+    pub(super) fn open(
+        args: &Probe,
+        mut contenders: Vec<Contender>,
+        labels: &[String],
+        asks: Asks,
+        choices: &[Choice],
+        setup: &Setup,
+    ) -> Result<(Self, Vec<Preset>), Error> {
+        let export = Arc::new(Export::default());
+        let given: Option<Arc<dyn Model>> = match (&args.answers, &args.export) {
+            (Some(path), _) => {
+                let read = Import::read(&input::text(path)?);
+                let read =
+                    read.map_err(|error| Error::Usage(format!("{}:{error}", path.display())))?;
+                Some(Arc::new(read))
+            }
+            (None, Some(_)) => Some(Arc::clone(&export) as _),
+            (None, None) => None,
+        };
+        if given.is_none() {
+            for label in labels {
+                contenders.push(questions(label, &asks)?);
+            }
+        }
+        let answers = Answers::open(&args.summaries, &contenders, choices, setup)?;
+        let presets = crate::design::with_answers(contenders, answers.as_ref());
+        let given = given.map(|model| Arc::new(Watch::new(model)));
+        Ok((Self { answers, given, export }, presets))
+    }
+
+    /// Who answers, by the place among presets and labels.
+    pub(super) fn of(&self, at: usize) -> Arc<dyn Model> {
+        match (&self.given, &self.answers) {
+            (Some(given), _) => Arc::clone(given) as _,
+            (None, Some(answers)) => answers.model(at),
+            // Nothing is asked of it: questions are asked of one of the others.
+            (None, None) => Arc::clone(&self.export) as _,
+        }
+    }
+
+    pub(super) fn show(&self, progress: &Progress) {
+        if let Some(answers) = &self.answers {
+            answers.show(progress);
+        }
+    }
+
+    /// What to print instead of a result after a dry run; an error if something was not answered.
+    pub(super) fn finish(&self) -> Result<Option<String>, Error> {
+        let unanswered = self.given.as_ref().and_then(|given| given.unanswered());
+        if let Some((error, unanswered)) = unanswered {
+            return Err(Error::Model { error, unanswered });
+        }
+        let idle = |_| "it had nothing to ask".to_owned();
+        self.answers.as_ref().map_or(Ok(None), |answers| answers.finish(None, &idle))
+    }
+
+    /// The requests that were not sent.
+    pub(super) fn exported(&self) -> Vec<String> {
+        self.export.lines()
+    }
+}
+
+/// The questions under a label, as one who asks a model: for the key, the price and the count.
+fn questions(label: &str, asks: &Asks) -> Result<Contender, Error> {
+    let name = format!("questions: {label}");
+    let mut document = foldback::Document::parse("questions", "[estimator]\nuse = \"chars\"\n")?;
+    document.root.set("name", foldback::config::Node::leaf("questions", name.clone().into()));
+    let options = foldback::Options { read_file: None, env: None };
+    let compiled = foldback::config::compile(&foldback::registry()?, document, options)?;
+    Ok(Contender { preset: Preset::new(compiled.strategy, name), asked: vec![asks.clone()] })
+}

@@ -1,0 +1,166 @@
+//! What a model answered to questions about views: a table, a document, and a row for each answer.
+
+use crate::json::document;
+use crate::number::count;
+use crate::rows::Format;
+use crate::terminal::{ALWAYS, Head, Width, measured, table, wrap};
+use foldback_replay::probe::figures::{Line, Row};
+use foldback_replay::probe::score::Outcome;
+use foldback_replay::stats::Estimate;
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::io::{Result, Write};
+
+/// The result of a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Probed {
+    /// The model that answered.
+    pub model: String,
+    /// The estimator that counted the tokens.
+    pub estimator: String,
+    /// Sessions that questions were asked of.
+    pub sessions: usize,
+    /// Questions, however many presets and forms each was asked under.
+    pub questions: usize,
+    /// A line per preset.
+    pub presets: Vec<Line>,
+    /// Version of the program.
+    pub version: &'static str,
+}
+
+impl Probed {
+    /// Of these rows.
+    pub fn of(rows: &[Row], model: String, estimator: String) -> Self {
+        let sessions: BTreeSet<&str> = rows.iter().map(|row| &*row.session).collect();
+        let questions: BTreeSet<(&str, &str)> =
+            rows.iter().map(|row| (&*row.session, &*row.id)).collect();
+        Self {
+            model,
+            estimator,
+            sessions: sessions.len(),
+            questions: questions.len(),
+            presets: foldback_replay::probe::figures::lines(rows),
+            version: env!("CARGO_PKG_VERSION"),
+        }
+    }
+
+    /// The tables, with what they mean.
+    pub fn text(&self, width: Width) -> String {
+        let mut out = format!(
+            "{} of {}, answered by {}\n",
+            count(self.questions as u64, "question"),
+            count(self.sessions as u64, "session"),
+            self.model
+        );
+        let first = self.presets.first().map_or("", |line| &line.preset);
+        let heads = [
+            Head::names("preset"),
+            Head::number("asked", 3),
+            Head::number("right, exact", ALWAYS),
+            Head::number("right, choice", ALWAYS),
+            Head::number("difference", 6),
+            Head::number("in view", 7),
+            Head::number("literal agrees", 5),
+            Head::number("kept agrees", 4),
+            Head::number("tokens", 2),
+        ];
+        let row = |(at, line): (usize, &Line)| {
+            vec![
+                line.preset.clone(),
+                line.asked.to_string(),
+                share(&line.exact),
+                share(&line.choice),
+                if at == 0 { String::new() } else { points(&line.difference) },
+                share(&line.in_view),
+                share(&line.agreement),
+                share(&line.kept_agreement),
+                line.tokens.to_string(),
+            ]
+        };
+        table(&mut out, width, &heads, self.presets.iter().enumerate().map(row).collect());
+        out.push_str("\nright, by calls since the answer was last in the log\n");
+        let bands = self.presets.first().map_or(&[][..], |line| &line.ages);
+        let mut heads = vec![Head::names("preset")];
+        heads.extend(bands.iter().map(|(band, _)| Head::number(band.as_str(), 1)));
+        let row = |line: &Line| {
+            let cell = |share: &foldback_replay::retention::Share| match share.needed {
+                0 => "–".to_owned(),
+                needed => format!("{} of {needed}", share.kept),
+            };
+            let cells = line.ages.iter().map(|(_, share)| cell(share));
+            [line.preset.clone()].into_iter().chain(cells).collect()
+        };
+        table(&mut out, width, &heads, self.presets.iter().map(row).collect());
+        out.push('\n');
+        let meaning = format!(
+            "asked: each form by itself · right: exact as a string, choice as the letter of 3 or 4, where a guess is right in one of 3 or 4 · difference: \
+             points against {first}, on the questions that both were asked · in view: the answer stands in the view, letter by \
+             letter · literal agrees: exact answers that are right just where that is so · kept agrees: the same by whether what the question \
+             was made from is shown as it was recorded · tokens: of a request. Intervals are 95 %, over sessions."
+        );
+        wrap(&mut out, "", "  ", &meaning, width);
+        for line in &self.presets {
+            if let Some(text) = cautions(line) {
+                wrap(&mut out, "", "  ", &format!("{}: {text}", line.preset), width);
+            }
+        }
+        out
+    }
+
+    /// The document.
+    pub fn json(&self) -> serde_json::Result<String> {
+        document(self)
+    }
+}
+
+/// What of a preset's answers is neither right nor wrong.
+fn cautions(line: &Line) -> Option<String> {
+    let mut parts: Vec<String> = Vec::new();
+    if line.too_large > 0 {
+        parts.push(format!("{} did not fit the model and count nowhere", line.too_large));
+    }
+    for (outcome, times) in &line.unusable {
+        let what = match outcome {
+            Outcome::Unknown => "said that it can't tell",
+            Outcome::Form => "in another form than was asked for",
+            Outcome::Empty => "empty",
+            Outcome::Refused => "refused",
+            Outcome::Late => "not in time",
+            Outcome::Right | Outcome::Wrong | Outcome::TooLarge => continue,
+        };
+        parts.push(format!("{times} {what}"));
+    }
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+fn share(estimate: &Estimate) -> String {
+    measured(estimate.value, estimate.lo.zip(estimate.hi))
+}
+
+/// A difference of shares in points, with its interval.
+fn points(estimate: &Estimate) -> String {
+    let whole = |value: f64| format!("{:+.0}", value * 100.0).replace('-', "−");
+    let Some(value) = estimate.value else { return "–".to_owned() };
+    let interval = estimate.lo.zip(estimate.hi);
+    let interval = interval.map(|(lo, hi)| format!(" ({} to {})", whole(lo), whole(hi)));
+    whole(value) + &interval.unwrap_or_default()
+}
+
+/// Writes the rows as JSON lines or CSV.
+///
+/// # Errors
+///
+/// They can't be written.
+pub fn write(rows: &[Row], format: Format, out: &mut dyn Write) -> Result<()> {
+    match format {
+        Format::Csv => {
+            let mut table = csv::Writer::from_writer(out);
+            rows.iter().try_for_each(|row| table.serialize(row))?;
+            table.flush()
+        }
+        _ => rows.iter().try_for_each(|row| {
+            serde_json::to_writer(&mut *out, row)?;
+            out.write_all(b"\n")
+        }),
+    }
+}
