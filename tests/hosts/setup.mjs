@@ -30,7 +30,8 @@ const HOSTS = {
   },
   opencode: {
     file: '.config/opencode/opencode.json',
-    text: JSON.stringify({ autoupdate: false, share: 'disabled', snapshot: false, permission: 'allow', small_model: 'openai/gpt-5.4' }),
+    // Without the first member, OpenCode writes it in front of all others.
+    text: JSON.stringify({ $schema: 'https://opencode.ai/config.json', autoupdate: false, share: 'disabled', snapshot: false, permission: 'allow', small_model: 'openai/gpt-5.4' }),
     window: 40_000,
     run: [packages('opencode-linux-x64/bin/opencode'), 'run', '--model', 'openai/gpt-5.4', TASK],
     env: {
