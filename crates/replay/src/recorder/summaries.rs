@@ -209,8 +209,8 @@ mod tests {
             sent.iter().any(|one| one.to_message().shown_text().contains("They said hello."))
         };
         assert!(!shown(&done));
-        let folds = done.reports.iter().filter(|(_, report)| report.role == StageRole::Fold);
-        let call = folds.last().map(|(call, _)| *call).unwrap();
+        let mut folds = done.reports.iter().filter(|(_, report)| report.role == StageRole::Fold);
+        let call = folds.next_back().map(|(call, _)| *call).unwrap();
 
         // The recorder had compacted at the same place.
         let before = 1 + 2 * call;
