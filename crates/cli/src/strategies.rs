@@ -14,6 +14,7 @@ use foldback_core::stage::Estimator;
 use foldback_core::strategy::{Kind, Strategy};
 use foldback_replay::cost::{OWN, RegimeTable};
 use foldback_replay::images::WithImages;
+use foldback_replay::recorder::Recorded;
 use foldback_replay::setup::Made;
 use foldback_replay::{ModelTable, Preset, Setup};
 use foldback_stages::pruner::EvictConfig;
@@ -98,8 +99,15 @@ pub(crate) fn contender(
     name: &str,
     choice: Option<&Choice>,
 ) -> Result<Contender, Error> {
-    let compiled = compile_with(registry, name, choice)?;
-    let fingerprint = compiled.root.to_value().to_string();
+    let mut compiled = compile_with(registry, name, choice)?;
+    let mut fingerprint = compiled.root.to_value().to_string();
+    if choice.is_some_and(|choice| choice.recorded)
+        && compiled.strategy.summarises()
+        && let Some(summarizer) = compiled.strategy.summarizer.take()
+    {
+        compiled.strategy.summarizer = Some(Arc::new(Recorded(summarizer)));
+        fingerprint.push_str(Recorded::ID);
+    }
     Ok(Contender {
         asked: compiled.strategy.asks(),
         preset: Preset::new(compiled.strategy, fingerprint),

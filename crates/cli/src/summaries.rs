@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::input;
 use foldback::config::{Node, NodeKind, in_words};
 use foldback::{Compiled, Document, Options, Registry};
+use foldback_replay::recorder::Recorded;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -22,6 +23,8 @@ const ANSWER: u64 = 1_024;
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
     section: Node,
+    /// The recorders' own summaries come first, where a strategy cuts at the same message.
+    pub(crate) recorded: bool,
     /// Price of its model.
     #[cfg_attr(not(feature = "llm"), expect(dead_code, reason = "no model is asked"))]
     pub(crate) price: Option<ChosenPrice>,
@@ -86,12 +89,15 @@ impl Choice {
         }
         if !name.ends_with(".toml") {
             let source = "--summarizer";
+            let recorded = name == Recorded::ID;
+            let name = if recorded { "extractive" } else { name };
             let chosen = Node::leaf(source, json!(name));
             return Ok(Self {
                 section: Node {
                     kind: NodeKind::Table(vec![("use".to_owned(), chosen)]),
                     ..Node::leaf(source, Value::Null)
                 },
+                recorded,
                 price: None,
             });
         }
@@ -116,7 +122,7 @@ impl Choice {
         if let Some((key, node)) = root.entries().first() {
             return Err(wrong(node.key_place.line, &format!("unknown key `{key}`")));
         }
-        Ok(Self { section, price })
+        Ok(Self { section, recorded: false, price })
     }
 
     /// The section for a strategy. Without a model, the strategy's own `on_failure` holds. A model may be too small or too

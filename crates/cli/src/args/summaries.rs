@@ -6,8 +6,9 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Default, ClapArgs)]
 #[command(next_help_heading = "Summaries")]
 pub(crate) struct SummaryArgs {
-    /// Summarizer for every preset that uses one: `llm`, `extractive`, or a TOML file.
+    /// Summarizer for every preset that uses one: `llm`, `extractive`, `recorded`, or a TOML file.
     ///
+    /// `recorded` takes the recorder's own summary where both cut at the same message, the extractive one elsewhere.
     /// The file has the [summarizer] section to use, and [price] if no table lists the model. Where a model gives no
     /// usable summary, the extractive one stands in, unless the section sets `on_failure`.
     #[arg(long, value_name = "NAME|FILE.toml")]

@@ -15,6 +15,11 @@ use tokio::sync::oneshot;
 pub(crate) fn run(args: &Serve) -> Result<(), Error> {
     let registry = foldback::registry()?;
     let choice = args.summarizer.as_deref().map(Choice::read).transpose()?;
+    if choice.as_ref().is_some_and(|choice| choice.recorded) {
+        return Err(Error::Usage(
+            "--summarizer recorded takes summaries of a recording, and a proxy has none; use extractive".to_owned(),
+        ));
+    }
     let contender = strategies::contender(&registry, &args.preset, choice.as_ref())?;
     let strategy = contender.preset.strategy;
     let setup = strategies::setup(&registry, &args.model)?;

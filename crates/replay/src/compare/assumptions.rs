@@ -8,6 +8,7 @@ use super::{prices, windows};
 use crate::copies;
 use crate::corpus::Corpus;
 use crate::number::grouped;
+use crate::recorder::Recorded;
 use crate::recorder::{Policy, RecorderPolicy, by_totals};
 use crate::setup::{Made, Preset, Setup};
 use crate::study::{Known, Recording, Score, Summaries};
@@ -62,7 +63,8 @@ pub(super) fn assumptions(
         lines.push(
             "Summaries are written by the summarizer at the end of the preset's name, not by a model \
              of the original; the bill charges them as if a model had written them, with a prompt of its own. At 18 recorded compactions \
-             the extractive one kept 0.5 points (0 to 2) less of what calls needed than the recorders' own did."
+             the extractive one kept 0.5 points (0 to 2) less of what calls needed than the recorders' own did, and 16 points (9 to 22) less of what had \
+             gone with the cut."
                 .to_owned(),
         );
     }
@@ -201,6 +203,33 @@ fn cache(setup: &Setup, sessions: &[Recording], reporting: &Reporting) -> String
     )
 }
 
+/// How many summaries are the recorders' own, of presets that take those where they cut alike.
+fn by_recorders<'a>(
+    presets: &'a [Preset],
+    lines: &'a [PresetLine],
+    scores: &'a [Box<[Score]>],
+) -> impl Iterator<Item = String> + 'a {
+    let takes = |preset: &Preset| {
+        let summarizer =
+            preset.strategy.summarizer.as_ref().filter(|_| preset.strategy.filter.is_some());
+        summarizer.is_some_and(|summarizer| summarizer.id() == Recorded::ID)
+    };
+    presets.iter().zip(lines).enumerate().filter(move |(_, (preset, _))| takes(preset)).map(
+        |(at, (_, line))| {
+            let mut summaries = Summaries::default();
+            let own = scores.iter().filter_map(|scores| scores.get(at));
+            own.for_each(|score| summaries.add(&score.summaries));
+            let Summaries { asked, stand_ins, .. } = summaries;
+            format!(
+                "{}: {} of {asked} summaries are the recorder's own, where both cut at the same message; the others \
+                 are of the stand-in.",
+                line.preset,
+                asked.saturating_sub(stand_ins)
+            )
+        },
+    )
+}
+
 /// Presets named after a model whose summaries are missing in part, or not in the requested form.
 fn without_model<'a>(
     presets: &'a [Preset],
@@ -320,6 +349,7 @@ pub(super) fn cautions(
         ));
     }
     lines.extend(without_model(contenders, presets, scores));
+    lines.extend(by_recorders(contenders, presets, scores));
     lines.extend(coincidence(presets, scores));
     lines
 }

@@ -6,11 +6,13 @@
 //!
 //! - [`policy`]: which context policy fits the recorded usage (all of it, the last k observations, …);
 //! - [`drops`]: compactions that only show in the usage, for recordings without markers;
+//! - [`RecordedSummaries`]: what its own compactions wrote;
 //! - [`by_totals`]: the policy over several sessions of a model, where a recording has only a total.
 
 mod drops;
 mod fit;
 mod policy;
+mod summaries;
 mod totals;
 
 #[cfg(test)]
@@ -21,4 +23,5 @@ mod tests;
 pub use drops::{Drop, drops};
 pub use fit::{Basis, Candidate, Policy, RecorderPolicy, Total};
 pub use policy::policy;
+pub use summaries::{Recorded, RecordedSummaries};
 pub use totals::{GroupPolicy, by_totals};

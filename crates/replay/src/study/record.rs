@@ -56,6 +56,8 @@ pub struct Record {
 pub struct Summaries {
     /// Identifiers in them, and how many of those are in what was summarized.
     pub faithful: Share,
+    /// Summaries that a summarizer was asked for.
+    pub asked: u64,
     /// Folds that had to do with a stand-in for a summary, or without.
     pub stand_ins: u64,
     /// Folds with a summary that the model wrote in another form than was asked for.
@@ -69,6 +71,7 @@ impl Summaries {
         let sum = |of: fn(&Firing) -> u64| measures.firings.iter().map(of).sum();
         Self {
             faithful,
+            asked: sum(|firing| firing.summaries),
             stand_ins: sum(|firing| firing.stand_ins),
             formless: sum(|firing| firing.formless),
         }
@@ -77,6 +80,7 @@ impl Summaries {
     /// Adds those of another session.
     pub(crate) fn add(&mut self, other: &Self) {
         self.faithful.add(other.faithful);
+        self.asked += other.asked;
         self.stand_ins += other.stand_ins;
         self.formless += other.formless;
     }

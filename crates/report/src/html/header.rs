@@ -38,6 +38,9 @@ fn corpus(out: &mut String, comparison: &Comparison) {
     if let Some(by) = verdict::summarizer(comparison) {
         let _ = match by.starts_with("llm") {
             true => write!(out, " Summaries by {}.", text(by)),
+            false if by == "recorded" => {
+                out.write_str(" Summaries of the recorders where they cut alike.")
+            }
             false => write!(out, " Summaries {}, not by a model.", text(by)),
         };
     }

@@ -1,0 +1,225 @@
+//! The summaries that the recorder wrote, for a replay that cuts where it did.
+
+use async_trait::async_trait;
+use foldback_core::log::EntryKind;
+use foldback_core::services::Services;
+use foldback_core::stage::{Summarizer, Summary, SummaryError, SummaryRequest};
+use foldback_formats::Session;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Messages between a compaction's mark and its summary, at most.
+const NEAR: usize = 3;
+
+/// The formats whose recorders leave messages behind their cut as they were, and mark another place.
+const LEAVING: [&str; 1] = ["pi"];
+
+/// The summaries of a recording by the last message that each stands for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecordedSummaries(BTreeMap<String, String>);
+
+impl RecordedSummaries {
+    /// Those that can be read, of compactions whose messages are still there.
+    pub fn of(session: &Session) -> Self {
+        let messages = &session.messages;
+        let written = |at: &usize| messages[*at].is_entry_of(EntryKind::Summary);
+        let of_summaries = session.boundaries.iter().filter(|one| {
+            one.kind == "summary" && one.original_kept && !LEAVING.contains(&session.format)
+        });
+        let found = of_summaries.filter_map(|boundary| {
+            let before = boundary.before.min(messages.len());
+            let near = before.saturating_sub(NEAR)..(before + NEAR + 1).min(messages.len());
+            let summary = near.filter(written).min_by_key(|at| at.abs_diff(before))?;
+            let last = messages[..before].iter().rfind(|message| !message.is_entry())?;
+            Some((last.id.clone(), messages[summary].shown_text()))
+        });
+        Self(found.filter(|(_, text)| !text.trim().is_empty()).collect())
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// Gives the recorder's own summary where a fold ends at the same message as the recorder's did, and has another
+/// summarizer write it elsewhere.
+#[derive(Clone, Debug)]
+pub struct Recorded(pub Arc<dyn Summarizer>);
+
+impl Recorded {
+    /// Its id.
+    pub const ID: &str = "recorded";
+}
+
+#[async_trait]
+impl Summarizer for Recorded {
+    fn id(&self) -> &str {
+        Self::ID
+    }
+
+    async fn summarize(
+        &self,
+        request: &SummaryRequest,
+        services: &Services,
+    ) -> Result<Summary, SummaryError> {
+        let recorded = services.extensions.get::<RecordedSummaries>();
+        let text =
+            recorded.zip(request.messages.last()).and_then(|(all, last)| all.0.get(&last.id));
+        let Some(text) = text else {
+            return self.0.summarize(request, services).await;
+        };
+        Ok(Summary {
+            tokens: request.estimator.text(text),
+            text: text.clone(),
+            by: Self::ID.to_owned(),
+            usage: None,
+            lacks: None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Replay, ReplayOptions, replay};
+    use foldback_core::Limits;
+    use foldback_core::conversation::StageRole;
+    use foldback_core::log::{Message, Origin, Part};
+    use foldback_formats::session::Boundary;
+    use foldback_stages::estimator::{Rounding, Unit, chars};
+
+    #[derive(Debug)]
+    struct StandIn;
+
+    #[async_trait]
+    impl Summarizer for StandIn {
+        fn id(&self) -> &str {
+            "stand-in"
+        }
+
+        async fn summarize(
+            &self,
+            _: &SummaryRequest,
+            _: &Services,
+        ) -> Result<Summary, SummaryError> {
+            let (text, by) = (String::new(), self.id().to_owned());
+            Ok(Summary { text, tokens: 0, by, usage: None, lacks: None })
+        }
+    }
+
+    /// Three messages, the recorder's summary of the first two, and one more.
+    fn recording(format: &'static str, kind: &str, original_kept: bool) -> Session {
+        let mut summary = Message::user("s", "They said hello.");
+        summary.origin = Origin::Entry(EntryKind::Summary);
+        let said = |id: &str| Message::user(id, id);
+        let messages = [said("a"), said("b"), summary, said("c")];
+        let mut session = Session::of_messages("one", messages.map(Arc::new).to_vec());
+        session.format = format;
+        session.boundaries = vec![Boundary {
+            before: 2,
+            trigger: "auto".to_owned(),
+            kind: kind.to_owned(),
+            tokens_before: None,
+            tokens_after: None,
+            original_kept,
+        }];
+        session
+    }
+
+    #[test]
+    fn a_summary_is_that_of_the_last_message_before_it() {
+        let table = [
+            ("claude-code", "summary", true, 1),
+            ("claude-code", "clear", true, 0),
+            ("claude-code", "summary", false, 0),
+            ("pi", "summary", true, 0),
+        ];
+        for (format, kind, kept, expected) in table {
+            let found = RecordedSummaries::of(&recording(format, kind, kept));
+            assert_eq!(found.len(), expected, "{format} {kind} {kept}");
+            assert_eq!(found.is_empty(), expected == 0);
+        }
+    }
+
+    #[test]
+    fn it_is_given_where_the_cut_is_the_same_and_nowhere_else() {
+        let session = recording("claude-code", "summary", true);
+        let mut services = Services::fixed();
+        services.extensions.insert(RecordedSummaries::of(&session));
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let by = |until: usize, services: &Services| {
+            let messages = session.log().take(until).cloned().collect();
+            let request = SummaryRequest {
+                name: "one".to_owned(),
+                style: String::new(),
+                messages,
+                previous: None,
+                instructions: Vec::new(),
+                budget: 1_000,
+                estimator: Arc::new(chars(Unit::Utf16, Rounding::Ceil)),
+                ready: None,
+            };
+            let recorded = Recorded(Arc::new(StandIn));
+            runtime.block_on(recorded.summarize(&request, services)).unwrap()
+        };
+        let own = by(2, &services);
+        assert_eq!(
+            (own.text.as_str(), own.by.as_str(), own.tokens),
+            ("They said hello.", "recorded", 4)
+        );
+        for until in [0, 1, 3] {
+            assert_eq!(by(until, &services).by, "stand-in", "{until}");
+        }
+        assert_eq!(by(2, &Services::fixed()).by, "stand-in");
+    }
+
+    #[test]
+    fn a_replay_that_cuts_alike_shows_it() {
+        let registry = foldback::registry().unwrap();
+        let mut strategy = foldback::preset(&registry, "claude-code").unwrap();
+        let inner = strategy.summarizer.take().unwrap();
+        strategy.summarizer = Some(Arc::new(Recorded(inner)));
+        let strategy = Arc::new(strategy);
+        let options = ReplayOptions {
+            limits: Limits::new(40_000, 4_000),
+            ceiling: None,
+            model: None,
+            measure: Arc::new(chars(Unit::Utf16, Rounding::Ceil)),
+            validate: true,
+            completions: None,
+        };
+        let mut messages = vec![Message::user("u", "Read it all")];
+        for call in 0..12 {
+            let id = format!("c{call}");
+            let asked = vec![Part::call(&id, "read", format!("{{\"path\":\"{call}.rs\"}}"))];
+            messages.push(Message::assistant(format!("a{call}"), asked));
+            let text = "a line of some file that is read\n".repeat(300);
+            messages.push(Message::tool(format!("t{call}"), id, "read", text));
+        }
+        let mut session = Session::of_messages("one", messages.into_iter().map(Arc::new).collect());
+        let done = replay(&session, &strategy, &options);
+        let shown = |done: &Replay| {
+            let sent = done.conversation.sent();
+            sent.iter().any(|one| one.to_message().shown_text().contains("They said hello."))
+        };
+        assert!(!shown(&done));
+        let mut folds = done.reports.iter().filter(|(_, report)| report.role == StageRole::Fold);
+        let call = folds.next_back().map(|(call, _)| *call).unwrap();
+
+        // The recorder had compacted at the same place.
+        let before = 1 + 2 * call;
+        let recorded = recording("claude-code", "summary", true);
+        session.messages.insert(before, Arc::clone(&recorded.messages[2]));
+        session.boundaries = recorded.boundaries;
+        session.boundaries[0].before = before;
+        assert!(shown(&replay(&session, &strategy, &options)));
+        session.boundaries[0].kind = "clear".to_owned();
+        assert!(!shown(&replay(&session, &strategy, &options)));
+    }
+}
