@@ -190,6 +190,7 @@ pub(crate) fn scores(paths: &[PathBuf], mut reader: Reader<'_>) -> Result<Corpus
 }
 
 /// The folders and files with this user's sessions.
+#[cfg(feature = "mcp")]
 pub(crate) fn discovered() -> Result<Vec<PathBuf>, Error> {
     some_discovered(existing_places().map(|place| place.path).chain(store()).collect())
 }

@@ -62,15 +62,19 @@ mod tests {
             ..Usage::default()
         };
         let sonnet = "claude-sonnet-4-5";
-        let table: [(&str, &[(&str, Usage)], Option<f64>); 4] = [
-            ("input, cache and output", &[(sonnet, usage(100_000, 50_000, 10_000))], Some(0.465)),
-            ("two", &[(sonnet, usage(1_000, 0, 0)), (sonnet, usage(0, 0, 1_000))], Some(0.018)),
+        let table = [
+            (
+                "input, cache and output",
+                vec![(sonnet, usage(100_000, 50_000, 10_000))],
+                Some(0.465),
+            ),
+            ("two", vec![(sonnet, usage(1_000, 0, 0)), (sonnet, usage(0, 0, 1_000))], Some(0.018)),
             (
                 "a model without a price",
-                &[(sonnet, usage(1, 0, 0)), ("owl-1", usage(1, 0, 0))],
+                vec![(sonnet, usage(1, 0, 0)), ("owl-1", usage(1, 0, 0))],
                 None,
             ),
-            ("no usage", &[(sonnet, Usage::default())], None),
+            ("no usage", vec![(sonnet, Usage::default())], None),
         ];
         for (name, answers, expected) in table {
             let mut session = Session::new("s", "codex", Source::lines(""));
