@@ -12,6 +12,8 @@ mod summaries;
 pub(crate) use command_line::quoted;
 pub(crate) use inputs::{CorpusArgs, EstimatorArgs, ModelArgs, OutArgs, SessionArgs, StoreArgs};
 pub(crate) use mcp::Mcp;
+#[cfg(feature = "llm")]
+pub(crate) use probe::Forms;
 pub(crate) use probe::Probe;
 pub(crate) use search::{Recommend, SearchArgs, Tune};
 pub(crate) use serve::Serve;

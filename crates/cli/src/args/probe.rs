@@ -1,9 +1,8 @@
 //! Arguments of `foldback probe`.
 
-use super::inputs::{CorpusArgs, EstimatorArgs, ModelArgs, a_count, a_window, tokens};
+use super::inputs::{CorpusArgs, EstimatorArgs, a_count, a_window, tokens};
 use super::summaries::SummaryArgs;
 use clap::Args as ClapArgs;
-use foldback_replay::probe::score::Form;
 use std::path::PathBuf;
 
 #[derive(Debug, ClapArgs)]
@@ -67,27 +66,4 @@ pub(crate) enum Forms {
     Exact,
     Choice,
     Both,
-}
-
-impl Forms {
-    pub(crate) fn list(self) -> &'static [Form] {
-        match self {
-            Self::Exact => &[Form::Exact],
-            Self::Choice => &[Form::Choice],
-            Self::Both => &[Form::Exact, Form::Choice],
-        }
-    }
-}
-
-impl Probe {
-    /// What the presets go by. The model that answers is another one than that of the sessions.
-    pub(crate) fn limits(&self) -> ModelArgs {
-        ModelArgs {
-            window: self.window,
-            max_output: self.max_output,
-            model: None,
-            models: self.models.clone(),
-            estimator: self.estimator.clone(),
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! Asks the questions of a session under every view of it.
 
-use crate::args::Probe;
+use crate::args::{Forms, Probe};
 use crate::error::Error;
 use foldback::llm::Questioner;
 use foldback_core::provider::{Completion, ErrorKind, Model, ProviderError};
@@ -52,7 +52,7 @@ impl Sitting<'_> {
             let record = self.questioner.record(&view.messages);
             let size = self.setup.measure.text(&record);
             for question in questions {
-                for form in self.args.form.list() {
+                for form in forms(self.args.form) {
                     // Of one's own question without other answers there is nothing to choose.
                     if *form == Form::Choice && question.distractors.is_empty() {
                         continue;
@@ -121,5 +121,13 @@ fn without(error: &ProviderError) -> Option<Outcome> {
         ErrorKind::OutputLimit => Some(Outcome::Form),
         ErrorKind::Timeout => Some(Outcome::Late),
         _ => None,
+    }
+}
+
+fn forms(asked: Forms) -> &'static [Form] {
+    match asked {
+        Forms::Exact => &[Form::Exact],
+        Forms::Choice => &[Form::Choice],
+        Forms::Both => &[Form::Exact, Form::Choice],
     }
 }

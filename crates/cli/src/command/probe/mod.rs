@@ -3,7 +3,7 @@
 mod ask;
 mod models;
 
-use crate::args::Probe;
+use crate::args::{ModelArgs, Probe};
 use crate::error::Error;
 use crate::groups::Listed;
 use crate::progress::Progress;
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Probe) -> Result<(), Error> {
         None => Own::default(),
     };
     let registry = foldback::registry()?;
-    let setup = strategies::setup(&registry, &args.limits())?;
+    let setup = strategies::setup(&registry, &limits(args))?;
     let window = setup.models.find(&args.model).map(|model| model.context);
     let model = Choice::of_model(&args.model, window)?;
     // It says of each mistake where it is.
@@ -115,6 +115,17 @@ pub(crate) fn run(args: &Probe) -> Result<(), Error> {
     match named.any(|path| output::is_stdout(path)) {
         true => Ok(()),
         false => output::print(&probed.text(output::width())),
+    }
+}
+
+/// What the presets go by. The model that answers is another one than that of the sessions.
+fn limits(args: &Probe) -> ModelArgs {
+    ModelArgs {
+        window: args.window,
+        max_output: args.max_output,
+        model: None,
+        models: args.models.clone(),
+        estimator: args.estimator.clone(),
     }
 }
 
