@@ -4,7 +4,7 @@ use crate::asked::Asked;
 use crate::calibrate::{Running, faithful_until, unrecorded};
 use crate::cost::{RequestLog, call_of};
 use crate::index::{Change, Index, Tracker};
-use crate::recorder::RecordedSummaries;
+use crate::recorder::{Recorded, RecordedSummaries};
 use crate::totals::{BrokenRule, CallRow, Fired, SessionMetrics};
 use foldback_core::conversation::{Conversation, Report, Signals, StageRole};
 use foldback_core::counters::Counters;
@@ -74,7 +74,9 @@ pub fn conversation_for(
     let mut services = Services::with_clock(Arc::clone(&clock) as _);
     services.model = options.completions.clone();
     services.observers = observers;
-    services.extensions.insert(RecordedSummaries::of(session));
+    if strategy.summarizer.as_ref().is_some_and(|summarizer| summarizer.id() == Recorded::ID) {
+        services.extensions.insert(RecordedSummaries::of(session));
+    }
     let frame = frame_for(session, &*options.measure);
     (
         Conversation::new(strategy, options.limits, frame, services)
