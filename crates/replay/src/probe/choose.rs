@@ -2,7 +2,7 @@
 
 use super::gaps::GAP;
 use super::score::{plain, stands_in};
-use super::{AGES, Holder, Kind, LEAST, MOST, Moment, Place, Question, facts, gaps};
+use super::{AGES, Holder, Kind, LEAST, MOST, Moment, Place, Question, facts, gaps, hash};
 use crate::identifiers::same_path;
 use crate::index::LogPart;
 use crate::index::text::text_of;
@@ -77,9 +77,7 @@ pub fn questions(moment: &Moment, most: usize) -> Vec<Question> {
     }
     // By a hash, so that no place of a log is favored.
     let in_turn = |list: &mut Vec<Candidate>| -> VecDeque<Candidate> {
-        list.sort_by_cached_key(|one| {
-            *blake3::hash(format!("{}\n{}", one.text, one.expected).as_bytes()).as_bytes()
-        });
+        list.sort_by_cached_key(|one| *hash(&one.text, &one.expected).as_bytes());
         std::mem::take(list).into()
     };
     let mut kinds: Vec<Vec<VecDeque<Candidate>>> = strata
@@ -180,12 +178,12 @@ impl<'m> Log<'m> {
 
     /// Whether a line of the log has something else in the gap.
     fn has_another(&self, (before, behind): &(String, String), candidate: &Candidate) -> bool {
-        let other = |line: &str| {
-            let inner = line.trim().strip_prefix(before.as_str())?.strip_suffix(behind.as_str())?;
-            (inner != candidate.expected).then_some(())
-        };
-        let lines = self.texts.iter().flat_map(|text| text.lines());
-        lines.into_iter().any(|line| other(line).is_some())
+        let mut lines = self.texts.iter().flat_map(|text| text.lines());
+        lines.any(|line| {
+            let rest = line.trim().strip_prefix(before.as_str());
+            let inner = rest.and_then(|rest| rest.strip_suffix(behind.as_str()));
+            inner.is_some_and(|inner| inner != candidate.expected)
+        })
     }
 }
 
@@ -206,8 +204,7 @@ fn distractors(candidate: &Candidate) -> Vec<String> {
         })
         .collect();
     pool.sort_by_cached_key(|one| {
-        let hash = blake3::hash(format!("{}\n{one}", candidate.text).as_bytes());
-        (one.chars().count().abs_diff(length), *hash.as_bytes())
+        (one.chars().count().abs_diff(length), *hash(&candidate.text, one).as_bytes())
     });
     pool.into_iter().take(MOST).cloned().collect()
 }

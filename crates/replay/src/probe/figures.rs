@@ -7,12 +7,11 @@ use super::score::{Form, Outcome};
 use super::{AGES, Holder, Kind, age_band};
 use crate::retention::Share;
 use crate::stats::{Bootstrap, Estimate, clusters, proportion, proportion_difference};
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// One answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
     /// Path of the file, followed by `#id` if the file holds several sessions.
     pub session: String,

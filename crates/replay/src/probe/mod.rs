@@ -35,8 +35,7 @@ pub use choose::questions;
 pub use own::Own;
 pub use view::{Moment, View};
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Distractors that a question has at least.
 pub const LEAST: usize = 2;
@@ -48,9 +47,7 @@ pub const MOST: usize = 3;
 pub const AGES: [usize; 3] = [crate::retention::FAR, 10, 50];
 
 /// What is asked for.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// A file that was edited.
@@ -72,9 +69,7 @@ pub enum Kind {
 }
 
 /// What of the log holds the answer.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Holder {
     /// The user's words.
@@ -86,7 +81,7 @@ pub enum Holder {
 }
 
 /// A part of the log that a question was made from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Id of the message.
     pub message: String,
@@ -95,7 +90,7 @@ pub struct Place {
 }
 
 /// A question.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
     /// What is asked for.
     pub kind: Kind,
@@ -120,19 +115,21 @@ pub struct Question {
 impl Question {
     /// Names it by what it asks, the same in every run: the first 12 hexadecimal digits of a hash.
     pub fn id(&self) -> String {
-        let hash = blake3::hash(format!("{}\n{}", self.text, self.expected).as_bytes());
-        hash.to_hex().as_str().chars().take(12).collect()
+        hash(&self.text, &self.expected).to_hex().as_str().chars().take(12).collect()
     }
 
     /// The answer among its distractors, in an order that tells nothing.
     pub fn options(&self) -> Vec<&str> {
         let mut options: Vec<&str> =
             self.distractors.iter().map(String::as_str).chain([self.expected.as_str()]).collect();
-        options.sort_by_cached_key(|option| {
-            *blake3::hash(format!("{}\n{option}", self.text).as_bytes()).as_bytes()
-        });
+        options.sort_by_cached_key(|option| *hash(&self.text, option).as_bytes());
         options
     }
+}
+
+/// Of a question and an answer to it: names the one, and orders the other without a meaning.
+fn hash(question: &str, answer: &str) -> blake3::Hash {
+    blake3::hash(format!("{question}\n{answer}").as_bytes())
 }
 
 /// The stratum of an age, `1–3`.

@@ -54,11 +54,15 @@ impl Own {
 
     /// Those about a session, which has this path.
     pub fn about(&self, path: &str, moment: &Moment) -> Vec<Question> {
-        let log = Log::of(moment.log(), moment.call());
         let meant = |line: &&Line| {
             let session = line.session.as_deref();
             session.is_none_or(|session| session == path || session == moment.id())
         };
+        let meant: Vec<&Line> = self.0.iter().filter(meant).collect();
+        if meant.is_empty() {
+            return Vec::new();
+        }
+        let log = Log::of(moment.log(), moment.call());
         let question = |line: &Line| {
             let Line { question, answer, also, distractors, path, .. } = line.clone();
             Question {
@@ -73,6 +77,6 @@ impl Own {
                 place: None,
             }
         };
-        self.0.iter().filter(meant).map(question).collect()
+        meant.into_iter().map(question).collect()
     }
 }

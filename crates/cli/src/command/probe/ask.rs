@@ -13,12 +13,17 @@ use std::sync::Arc;
 /// Something whose views are asked about.
 pub(super) struct Arm<'p> {
     pub(super) label: String,
-    /// `None` for a control.
-    pub(super) preset: Option<&'p Preset>,
-    /// The control that shows the whole log; the other shows nothing.
-    pub(super) full: bool,
+    pub(super) shows: Shows<'p>,
     /// Who is asked.
     pub(super) model: Arc<dyn Model>,
+}
+
+/// What its views show.
+pub(super) enum Shows<'p> {
+    Preset(&'p Preset),
+    /// The whole log.
+    Full,
+    Nothing,
 }
 
 /// What is the same for all sessions.
@@ -44,10 +49,10 @@ impl Sitting<'_> {
             .map_err(|error| Error::Usage(format!("can't create a runtime: {error}")))?;
         let mut rows = Vec::new();
         for arm in self.arms {
-            let view = match arm.preset {
-                Some(preset) => moment.view(preset, self.setup),
-                None if arm.full => moment.full(),
-                None => View::default(),
+            let view = match arm.shows {
+                Shows::Preset(preset) => moment.view(preset, self.setup),
+                Shows::Full => moment.full(),
+                Shows::Nothing => View::default(),
             };
             let record = self.questioner.record(&view.messages);
             let size = self.setup.measure.text(&record);

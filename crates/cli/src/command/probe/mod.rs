@@ -9,7 +9,7 @@ use crate::groups::Listed;
 use crate::progress::Progress;
 use crate::summaries::Choice;
 use crate::{input, output, strategies};
-use ask::{Arm, Sitting};
+use ask::{Arm, Shows, Sitting};
 use foldback::llm::Questioner;
 use foldback_formats::Session;
 use foldback_replay::Source;
@@ -65,13 +65,13 @@ pub(crate) fn run(args: &Probe) -> Result<(), Error> {
     let choices: Vec<Choice> = summaries.into_iter().chain([model.clone()]).collect();
     let (models, asked) =
         Models::open(args, contenders, &labels, questioner.asks(), &choices, &setup)?;
-    let arm = |(at, label): (usize, &String)| Arm {
+    let shows = asked.iter().take(presets).map(Shows::Preset).chain([Shows::Full, Shows::Nothing]);
+    let arm = |(at, (label, shows)): (usize, (&String, _))| Arm {
         label: label.clone(),
-        preset: asked.get(at).filter(|_| at < presets),
-        full: at == presets,
+        shows,
         model: models.of(presets + at),
     };
-    let arms: Vec<Arm<'_>> = labels.iter().enumerate().map(arm).collect();
+    let arms: Vec<Arm<'_>> = labels.iter().zip(shows).enumerate().map(arm).collect();
 
     let what = format!("under {} views", arms.len());
     let progress = Progress::new(corpus.sources.len(), "files", what);
