@@ -4,7 +4,7 @@ use clap::Args as ClapArgs;
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Hosts: claude-code, codex, opencode, pi, mini-swe-agent, aider, gemini-cli"
+    after_help = format!("Hosts: {}", crate::setup::names())
 )]
 pub(crate) struct Setup {
     /// Hosts by name; by default those that are installed here.

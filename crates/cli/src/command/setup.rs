@@ -2,7 +2,7 @@
 
 use crate::args::Setup;
 use crate::error::Error;
-use crate::setup::{Change, HOSTS, Host, Needs, change};
+use crate::setup::{Change, HOSTS, Host, Needs, change, names};
 use crate::{input, output};
 use similar::TextDiff;
 use std::fmt::Write as _;
@@ -64,14 +64,12 @@ pub(crate) fn run(args: &Setup) -> Result<(), Error> {
     })
 }
 
-fn named(names: &[String]) -> Result<Vec<&'static Host>, Error> {
+fn named(given: &[String]) -> Result<Vec<&'static Host>, Error> {
     let host = |name: &String| {
-        let known: Vec<&str> = HOSTS.iter().map(|host| host.name).collect();
-        let unknown =
-            || Error::Usage(format!("no host is called {name}; known are {}", known.join(", ")));
+        let unknown = || Error::Usage(format!("no host is called {name}; known are {}", names()));
         Host::of(name).ok_or_else(unknown)
     };
-    names.iter().map(host).collect()
+    given.iter().map(host).collect()
 }
 
 /// What a host needs, or what is done to its file.

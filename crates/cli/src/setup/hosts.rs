@@ -102,6 +102,11 @@ model_providers.foldback = { name = "OpenAI through foldback", base_url = "{url}
     },
 ];
 
+/// What all hosts are called on the command line.
+pub(crate) fn names() -> String {
+    HOSTS.iter().map(|host| host.name).collect::<Vec<_>>().join(", ")
+}
+
 impl Host {
     /// By its name.
     pub(crate) fn of(name: &str) -> Option<&'static Self> {

@@ -8,7 +8,7 @@ mod block;
 mod hosts;
 mod members;
 
-pub(crate) use hosts::{HOSTS, Host, Needs};
+pub(crate) use hosts::{HOSTS, Host, Needs, names};
 
 use crate::error::Error;
 use std::path::{Path, PathBuf};
