@@ -48,12 +48,8 @@ fn finds(command: &[&str], root: &Path) -> bool {
 fn not_installed(test: &External, newest: bool, root: &Path) -> Option<String> {
     let (name, how) = test.installs?;
     let of = |arg: &&str| if newest { unpinned(arg, latest) } else { (*arg).to_owned() };
-    let how: Vec<Vec<String>> =
-        how.iter().map(|command| command.iter().map(of).collect()).collect();
-    let how: Vec<Vec<&str>> =
-        how.iter().map(|command| command.iter().map(String::as_str).collect()).collect();
-    let how: Vec<&[&str]> = how.iter().map(Vec::as_slice).collect();
-    install(name, test.python, &how, root)
+    let how = how.iter().map(|command| command.iter().map(of).collect()).collect();
+    install(name, test.python, how, root)
 }
 
 /// The newest version of a package in place of a certain one, as npm and pip write them. npm is asked for its number: by a
@@ -80,7 +76,7 @@ fn latest(name: &str) -> Option<String> {
 
 /// Makes a folder in `target/external`, a virtual environment where one is needed, and installs into it, if that was not done before. Gives the
 /// command that failed.
-fn install(name: &str, python: &str, how: &[&[&str]], root: &Path) -> Option<String> {
+fn install(name: &str, python: &str, how: Vec<Vec<String>>, root: &Path) -> Option<String> {
     let home = home_of(name, root);
     let done = home.join("installed");
     let stamp = format!("{how:?}");
@@ -90,10 +86,10 @@ fn install(name: &str, python: &str, how: &[&[&str]], root: &Path) -> Option<Str
     // What was left half is begun anew.
     let _ = std::fs::remove_dir_all(&home);
     let at = home.display().to_string();
-    let make: &[&str] = &[python, "-m", "venv", "{home}"];
+    let make = [python, "-m", "venv", "{home}"].map(str::to_owned).to_vec();
     // Only what is installed by Python needs an environment.
     let in_python = how.iter().any(|command| command[0].starts_with("{home}/bin"));
-    let mut all = in_python.then_some(&make).into_iter().chain(how);
+    let mut all = in_python.then_some(make).into_iter().chain(how);
     let failed = all.find(|command| !works(command, root, &at));
     match failed {
         Some(command) => Some(command.join(" ")),
@@ -110,7 +106,7 @@ fn target(root: &Path) -> PathBuf {
     root.join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
 }
 
-fn works(command: &[&str], root: &Path, home: &str) -> bool {
+fn works<S: AsRef<str>>(command: &[S], root: &Path, home: &str) -> bool {
     let built = target(root).join("debug");
     let (foldback, agent) = (built.join("foldback"), built.join("examples/agent"));
     let release = target(root).join("release");
@@ -121,11 +117,11 @@ fn works(command: &[&str], root: &Path, home: &str) -> bool {
         "{release}" => release.clone().into_os_string(),
         arg => arg.replace("{home}", home).into(),
     };
-    let args = command[1..].iter().map(|arg| named(arg));
-    let mut process = Command::new(named(command[0]));
+    let args = command[1..].iter().map(|arg| named(arg.as_ref()));
+    let mut process = Command::new(named(command[0].as_ref()));
     process.env("PACKAGE_HOME", home);
     // Where `pyenv` chooses, the name alone does not choose the version.
-    if let Some(version) = command[0].strip_prefix("python3.") {
+    if let Some(version) = command[0].as_ref().strip_prefix("python3.") {
         process.env("PYENV_VERSION", format!("3.{version}"));
     }
     let status = process.args(args).current_dir(root).status();

@@ -2,19 +2,7 @@
 
 use super::*;
 use crate::log::{Message, Part};
-
-#[derive(Debug)]
-struct Letters(Arc<str>);
-
-impl Estimator for Letters {
-    fn id(&self) -> &Arc<str> {
-        &self.0
-    }
-
-    fn text(&self, text: &str) -> u64 {
-        text.chars().count() as u64
-    }
-}
+use crate::stage::Letters;
 
 fn letters() -> Arc<dyn Estimator> {
     Arc::new(Letters("letters".into()))

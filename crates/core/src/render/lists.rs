@@ -120,19 +120,7 @@ fn has_the_same_calls(a: &Message, b: &Message) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[derive(Debug)]
-    struct Letters(Arc<str>);
-
-    impl Estimator for Letters {
-        fn id(&self) -> &Arc<str> {
-            &self.0
-        }
-
-        fn text(&self, text: &str) -> u64 {
-            text.chars().count() as u64
-        }
-    }
+    use crate::stage::Letters;
 
     /// Two calls of `read`, by the ids of a recording.
     fn log(ids: [&str; 2]) -> Vec<Arc<Message>> {

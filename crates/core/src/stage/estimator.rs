@@ -57,3 +57,19 @@ pub trait Estimator: Send + Sync + fmt::Debug {
         message.counts.get_or_count(self.id(), || self.count(message))
     }
 }
+
+/// Counts letters, for the tests of other modules.
+#[cfg(test)]
+#[derive(Debug)]
+pub(crate) struct Letters(pub(crate) Arc<str>);
+
+#[cfg(test)]
+impl Estimator for Letters {
+    fn id(&self) -> &Arc<str> {
+        &self.0
+    }
+
+    fn text(&self, text: &str) -> u64 {
+        text.chars().count() as u64
+    }
+}

@@ -20,6 +20,8 @@ mod summarizer;
 
 pub use context::StageContext;
 pub use estimator::Estimator;
+#[cfg(test)]
+pub(crate) use estimator::Letters;
 pub use filter::{Arrangement, Filter, Proposal};
 pub use overflow::{Decision, OverflowPolicy, Pressure, UsageReading, UsageSource};
 pub use pruner::{Pruner, Pruning};
