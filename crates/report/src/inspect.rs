@@ -258,7 +258,7 @@ pub fn session(one: &Inspected, width: Width) -> String {
         },
     );
     if let Some(usd) = one.usd {
-        line("cost", format!("${usd:.2}, the usage at the models' list prices"));
+        line("cost", format!("{}, the usage at the models' list prices", number::dollars(usd, 2)));
     }
     if let Some(last) = &one.last {
         line("last message", last.clone());
