@@ -4,7 +4,7 @@ use crate::args::{DesignArgs, EstimatorArgs, ModelArgs, SummaryArgs};
 use crate::asking::Answers;
 use crate::error::Error;
 use crate::groups::Listed;
-use crate::strategies::Contender;
+use crate::strategies::{Contender, Controls};
 use crate::summaries::Choice;
 use crate::{input, output, strategies};
 use foldback::Registry;
@@ -28,6 +28,7 @@ pub(crate) fn plan(
     args: &DesignArgs,
     prices: Option<&str>,
     summaries: &SummaryArgs,
+    controls: Controls,
 ) -> Result<Planned, Error> {
     let experiment = match &args.experiment {
         Some(path) => read(path)?,
@@ -36,7 +37,7 @@ pub(crate) fn plan(
     let choice = experiment.summarizer.as_deref().map(Choice::read).transpose()?;
     let listed = Listed::of(registry)?;
     let names = &experiment.strategies;
-    let contenders = strategies::presets(registry, &listed, names, choice.as_ref())?;
+    let contenders = strategies::presets(registry, &listed, names, controls, choice.as_ref())?;
     let setup = strategies::setup(registry, &model(&experiment, &args.model))?;
     let contenders = able(contenders, &listed, names, &setup)?;
     let answers = Answers::open(summaries, &contenders, choice.as_slice(), &setup)?;

@@ -108,7 +108,8 @@ pub fn compare(arguments: impl IntoIterator<Item = OsString>) -> Result<Compared
     let args::Command::Compare(compare) = embedded("compare", arguments)? else {
         return Err("these are no arguments of compare".to_owned());
     };
-    let computed = command::compare::compute(&compare).map_err(|error| error.to_string())?;
+    let computed = command::compare::compute(&compare, strategies::Controls::All)
+        .map_err(|error| error.to_string())?;
     Ok(Compared { comparison: computed.comparison, store: computed.store })
 }
 

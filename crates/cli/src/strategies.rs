@@ -114,15 +114,26 @@ pub(crate) fn contender(
     })
 }
 
-/// The given presets and groups, or those compared by default, and every control: without a reference, a
-/// number says little. No compaction comes first, the other controls last.
+/// Which controls go with the presets that were asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Controls {
+    /// Every one: without a reference, a number says little.
+    All,
+    /// Those without foresight, which takes the longest. Foresight acts first where chance does, so what all presets are
+    /// measured on is the same.
+    Blind,
+}
+
+/// The given presets and groups, or those compared by default, and controls. No compaction comes first, the other
+/// controls last.
 pub(crate) fn presets(
     registry: &Registry,
     listed: &Listed,
     names: &[String],
+    controls: Controls,
     choice: Option<&Choice>,
 ) -> Result<Vec<Contender>, Error> {
-    let unseen = unseen_controls()?;
+    let mut unseen = unseen_controls()?;
     let is_unseen =
         |name: &&String| unseen.iter().any(|control| control.strategy.name == name.as_str());
     let names = listed.expand(names);
@@ -135,6 +146,10 @@ pub(crate) fn presets(
             contenders.push(more);
         }
     }
+    let is_named = |preset: &Preset| names.iter().any(|name| *name == preset.strategy.name);
+    unseen.retain(|preset| {
+        controls == Controls::All || !matches!(preset.made, Made::Seeing(_)) || is_named(preset)
+    });
     contenders.extend(unseen.into_iter().map(|preset| Contender { preset, asked: Vec::new() }));
     contenders.sort_by_key(|contender| {
         let strategy = &contender.preset.strategy;

@@ -3,6 +3,7 @@
 use crate::args::Check;
 use crate::error::Error;
 use crate::groups::Listed;
+use crate::strategies::Controls;
 use crate::summaries::Choice;
 use crate::{design, input, output, strategies};
 use foldback::Document;
@@ -26,7 +27,8 @@ pub(crate) fn run(args: &Check) -> Result<(), Error> {
         let experiment = design::parse(&args.file, &text)?;
         let choice = experiment.summarizer.as_deref().map(Choice::read).transpose()?;
         let (listed, names) = (Listed::of(&registry)?, &experiment.strategies);
-        let contenders = strategies::presets(&registry, &listed, names, choice.as_ref())?;
+        let contenders =
+            strategies::presets(&registry, &listed, names, Controls::All, choice.as_ref())?;
         return output::print(&format!(
             "{path}: valid experiment with {} presets and controls; run it with `foldback compare PATH --experiment {path}`\n",
             contenders.len()

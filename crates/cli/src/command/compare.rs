@@ -5,6 +5,7 @@ use crate::design::{self, Planned};
 use crate::details::Compared;
 use crate::error::Error;
 use crate::progress::Progress;
+use crate::strategies::Controls;
 use crate::{input, next, output, page, results};
 use foldback_replay::compare::{OutcomeError, read_outcomes};
 use foldback_replay::scores::Reader;
@@ -22,7 +23,7 @@ pub(crate) struct Computed {
 }
 
 /// Compares, and writes nothing.
-pub(crate) fn compute(args: &Compare) -> Result<Computed, Error> {
+pub(crate) fn compute(args: &Compare, controls: Controls) -> Result<Computed, Error> {
     let files = match args.scores.is_empty() {
         true => Some(input::corpus(&args.corpus)?),
         false => None,
@@ -35,7 +36,8 @@ pub(crate) fn compute(args: &Compare) -> Result<Computed, Error> {
         None => None,
     };
     let registry = foldback::registry()?;
-    let planned = design::plan(&registry, &args.design, args.prices.as_deref(), &args.summaries)?;
+    let planned =
+        design::plan(&registry, &args.design, args.prices.as_deref(), &args.summaries, controls)?;
     let Planned { experiment, presets, setup, answers, .. } = &planned;
     let reporting = Reporting { keep: args.keep, ..design::reporting(experiment, setup)? };
     // What is in parts is there already.
@@ -73,7 +75,7 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     if args.reader_all {
         args.html.as_deref().map_or(Ok(()), page::has_folder)?;
     }
-    let Computed { comparison, store, corpus, planned } = compute(args)?;
+    let Computed { comparison, store, corpus, planned } = compute(args, controls(args))?;
     let Planned { experiment, listed, presets, setup, answers } = planned;
     if let Some(answers) = &answers
         && let Some(counted) = answers.finish(None, &|at| idle(&comparison, at))?
@@ -110,6 +112,15 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     tell_statistics(&presets);
     results::tell(&store);
     Ok(())
+}
+
+/// The first screen shows no control. All else that is written has every one, and so do parts that were scored.
+fn controls(args: &Compare) -> Controls {
+    let written = [&args.json, &args.html, &args.rows].iter().any(|path| path.is_some());
+    match written || args.full || !args.scores.is_empty() {
+        true => Controls::All,
+        false => Controls::Blind,
+    }
 }
 
 /// Why a preset had nothing to ask a model.

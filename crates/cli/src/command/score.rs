@@ -4,6 +4,7 @@ use crate::args::Score;
 use crate::design::{self, Planned};
 use crate::error::Error;
 use crate::progress::Progress;
+use crate::strategies::Controls;
 use crate::{input, output, results};
 use foldback_replay::{Run, scores};
 
@@ -17,7 +18,7 @@ pub(crate) fn run(args: &Score) -> Result<(), Error> {
     let corpus = input::corpus(&args.corpus)?;
     let registry = foldback::registry()?;
     let Planned { experiment, presets, setup, answers, .. } =
-        design::plan(&registry, &args.design, None, &args.summaries)?;
+        design::plan(&registry, &args.design, None, &args.summaries, Controls::All)?;
     let store = results::store(&args.store, answers.is_some())?;
     let progress = Progress::of(corpus.sources.len(), presets.len());
     if let Some(answers) = &answers {

@@ -4,6 +4,7 @@ use crate::args::{SearchArgs, Tune};
 use crate::error::Error;
 use crate::groups::Listed;
 use crate::progress::Progress;
+use crate::strategies::Controls;
 use crate::{input, output, results, strategies};
 use foldback::{Compiled, Options, Registry};
 use foldback_core::strategy::Kind;
@@ -160,7 +161,7 @@ pub(super) fn prepare(registry: &Registry, args: &SearchArgs) -> Result<Prepared
     strategies::check_regime(&setup, &regime)?;
     let none = ["none".to_owned()];
     let mut controls: Vec<Preset> =
-        strategies::presets(registry, &Listed::of(registry)?, &none, None)?
+        strategies::presets(registry, &Listed::of(registry)?, &none, Controls::All, None)?
             .into_iter()
             .map(|contender| contender.preset)
             .collect();

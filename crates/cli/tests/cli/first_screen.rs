@@ -293,6 +293,22 @@ fn outputs_are_checked_first() {
     }
 }
 
+/// Controls with foresight are replayed only where they are shown. What presets are measured on is the same without them.
+#[test]
+fn the_screen_is_the_same_whatever_else_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = folder.path().join("comparison.json");
+    for options in ["--preset all --window 20000", "--preset codex,indexed --window 60000", ""] {
+        let args = format!("compare examples/sessions --no-store {options}");
+        let more = format!("{args} --json {}", json.display());
+        assert_eq!(line(&args).done().stdout, line(&more).done().stdout, "{options}");
+    }
+    let text = std::fs::read_to_string(&json).unwrap();
+    let told: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let presets = told["presets"].as_array().unwrap();
+    assert!(presets.iter().any(|line| line["preset"] == "clairvoyant"), "{text}");
+}
+
 /// Without a preset there is no table, and what matters of the bills is said all the same.
 #[test]
 fn without_a_strategy_the_bills_are_told() {

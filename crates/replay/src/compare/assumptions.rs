@@ -350,7 +350,6 @@ pub(super) fn cautions(
     }
     lines.extend(without_model(contenders, presets, scores));
     lines.extend(by_recorders(contenders, presets, scores));
-    lines.extend(coincidence(presets, scores));
     lines
 }
 
@@ -384,7 +383,7 @@ fn impossible(contenders: &[Preset], presets: &[PresetLine]) -> Option<String> {
 
 /// If chance and foresight send the same requests, eviction had no choice: all that can be
 /// cleared is cleared, and the two controls say nothing about who chooses well.
-fn coincidence(presets: &[PresetLine], scores: &[Box<[Score]>]) -> Option<String> {
+pub(super) fn coincidence(presets: &[PresetLine], scores: &[Box<[Score]>]) -> Option<String> {
     let at = |name: &str| presets.iter().position(|line| line.preset == name);
     let (random, clairvoyant) = (at("random")?, at("clairvoyant")?);
     let of = |preset: usize| scores.iter().filter_map(move |scores| scores.get(preset));

@@ -8,6 +8,7 @@
 use super::figures::LEAST_GAP;
 use super::line::PresetLine;
 use crate::stats::kendall_tau_b;
+use foldback_core::strategy::Kind;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -42,6 +43,7 @@ impl Judges {
 pub(super) fn caution(lines: &[PresetLine]) -> Option<String> {
     let flagged: Vec<String> = lines
         .iter()
+        .filter(|line| line.kind == Kind::Strategy)
         .filter_map(|line| {
             let (references, verbatim) = line.metrics.judged()?;
             line.good_by_one?;

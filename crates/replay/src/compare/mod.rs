@@ -151,6 +151,7 @@ fn assemble(
     let mut assumptions =
         assumptions::assumptions(presets, setup, &summary, &recordings, &scores, &reporting);
     assumptions.extend(judges.sentence());
+    assumptions.extend(assumptions::coincidence(&preset_lines, &scores));
     let mut cautions = assumptions::cautions(presets, &preset_lines, &summary, &scores);
     cautions.extend(assumptions::copied(corpus, &summary));
     cautions.extend(judges::caution(&preset_lines));
