@@ -111,7 +111,7 @@ fn tiered(c: &mut Criterion) {
 }
 
 /// What a fold of `indexed` takes within a session, in a window of 100,000 tokens: the mean of all its folds, each with
-/// the messages that came since the one before still unread.
+/// the messages that came since the one before still unread. The slowest of them is printed, by its median over the runs.
 fn within_a_session(c: &mut Criterion) {
     let mut group = c.benchmark_group("fold-within-a-session");
     let strategy = Arc::new(preset("indexed"));
@@ -120,30 +120,39 @@ fn within_a_session(c: &mut Criterion) {
     let generated = ("generated", shape::session(shape::messages(1_000)));
     group.sample_size(10);
     for (name, session) in recorded.into_iter().chain([generated]) {
+        let mut slowest: Vec<Duration> = Vec::new();
         group.bench_function(BenchmarkId::new("indexed", name), |b| {
             b.iter_custom(|times| {
-                let (mut taken, mut folds) = (Duration::ZERO, 0);
+                let mut folds = Vec::new();
                 for _ in 0..times {
-                    let (one, of) = folds_of(&strategy, &session);
-                    taken += one;
-                    folds += of;
+                    let one = folds_of(&strategy, &session);
+                    slowest.extend(one.iter().max().copied());
+                    folds.extend(one);
                 }
-                assert!(folds > 0, "{name}: nothing was folded");
-                taken.mul_f64(times as f64 / folds as f64)
+                assert!(!folds.is_empty(), "{name}: nothing was folded");
+                let taken: Duration = folds.iter().sum();
+                taken.mul_f64(times as f64 / folds.len() as f64)
             });
         });
+        slowest.sort();
+        if let Some(median) = slowest.get(slowest.len() / 2) {
+            println!(
+                "{name}: the slowest fold takes {median:.1?}, by the median of {} runs",
+                slowest.len()
+            );
+        }
     }
     group.finish();
 }
 
-/// The time that all folds of a session take together, and their number.
-fn folds_of(strategy: &Arc<Strategy>, session: &Session) -> (Duration, u64) {
+/// The time that each fold of a session takes.
+fn folds_of(strategy: &Arc<Strategy>, session: &Session) -> Vec<Duration> {
     let clock = Arc::new(FixedClock::at(0));
     let services = Services::with_clock(Arc::clone(&clock) as _);
     let limits = Limits::new(100_000, 0);
     let mut conversation =
         Conversation::new(Arc::clone(strategy), limits, Frame::default(), services);
-    let (mut taken, mut folds) = (Duration::ZERO, 0);
+    let mut folds = Vec::new();
     for step in steps(session.log()) {
         match step {
             Step::Append(message) => {
@@ -156,15 +165,15 @@ fn folds_of(strategy: &Arc<Strategy>, session: &Session) -> (Duration, u64) {
             Step::At(moment) => {
                 let begun = Instant::now();
                 let reports = at(&mut conversation, moment);
+                let taken = begun.elapsed();
                 if reports.iter().any(|report| report.outcome.changed()) {
-                    taken += begun.elapsed();
-                    folds += 1;
+                    folds.push(taken);
                 }
             }
             Step::Call { .. } | Step::StepEnd { .. } => {}
         }
     }
-    (taken, folds)
+    folds
 }
 
 criterion_group!(benches, plan_and_commit, growth, tiered, within_a_session);

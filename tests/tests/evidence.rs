@@ -307,8 +307,19 @@ fn the_arms_of_the_study_act_when_its_processors_do() {
 #[foldback_needs::judge]
 #[test]
 fn the_tables_are_what_the_extracts_give() {
+    unittest("tests/evidence", "test_evidence");
+}
+
+/// What beats `indexed`, and the sums of rows that its page compares (`tests/indexed`).
+#[foldback_needs::judge]
+#[test]
+fn what_beats_another_preset_is_told() {
+    unittest("tests/indexed", "test_indexed");
+}
+
+fn unittest(folder: &str, module: &str) {
     let mut python = std::process::Command::new("python3");
-    python.args(["-B", "-m", "unittest", "test_evidence"]);
-    let output = python.current_dir(lab::root().join("tests/evidence")).output().unwrap();
+    python.args(["-B", "-m", "unittest", module]);
+    let output = python.current_dir(lab::root().join(folder)).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }

@@ -93,3 +93,16 @@ fn a_refused_request_that_was_mended_is_not_sent_over_the_window() {
     let said = recommend::nothing(&failing);
     assert!(said.contains("breaks comes closest, it broke provider rules once;"), "{said}");
 }
+
+/// By `kept` alone, what was fitted to it looks better than it is.
+#[test]
+fn a_configuration_is_named_with_both_judges() {
+    let metric = |value| Metric { value: Some(value), n: 9, ..Metric::default() };
+    let measured = Measured {
+        saving_ratio: metric(0.9),
+        frr_obs_far: metric(0.5),
+        verbatim_far: metric(0.25),
+        ..Measured::default()
+    };
+    assert_eq!(tune::point(&measured, tune::value), "bill 90.0%, kept 50.0%, verbatim 25.0%");
+}

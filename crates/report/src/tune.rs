@@ -224,9 +224,14 @@ fn over(gate: &Gate) -> String {
     format!("{}{broken}", short(gate.sent_over))
 }
 
-/// Where a configuration lies between cost and retention.
+/// Where a configuration lies between cost and retention, by both judges.
 pub(crate) fn point(measured: &Measured, write: fn(&Metric) -> String) -> String {
-    format!("bill {}, kept {}", write(&measured.saving_ratio), write(&measured.frr_obs_far))
+    format!(
+        "bill {}, kept {}, verbatim {}",
+        write(&measured.saving_ratio),
+        write(&measured.frr_obs_far),
+        write(&measured.verbatim_far)
+    )
 }
 
 /// A share in percent with a decimal, as fine as a front needs.

@@ -297,11 +297,12 @@ fn shape(dot: &Dot<'_>, x: u64, y: u64) -> String {
 fn marker(out: &mut String, dot: &Dot<'_>) {
     let _ = writeln!(
         out,
-        "<path class=\"marker {}\" d=\"{}\"><title>{}: bill {}, kept {}</title></path>",
+        "<path class=\"marker {}\" d=\"{}\"><title>{}: bill {}, kept {}, verbatim {}</title></path>",
         dot.sort.0,
         shape(dot, dot.x, dot.y),
         text(dot.name),
         or_dash(dot.bill.value, change),
-        or_dash(dot.line.metrics.frr_obs_far.value, share)
+        or_dash(dot.line.metrics.frr_obs_far.value, share),
+        or_dash(dot.line.metrics.verbatim_far.value, share)
     );
 }
