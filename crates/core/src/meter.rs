@@ -5,7 +5,7 @@
 
 use crate::frame::Frame;
 use crate::history::History;
-use crate::log::{Message, PartKind, ResultStatus};
+use crate::log::{Message, Origin, PartKind, ResultStatus, Role};
 use crate::stage::Estimator;
 use crate::view::{EditKind, PartPos, Place, Pos, View};
 use std::ops::Range;
@@ -84,6 +84,10 @@ pub struct Meter {
     tools: Vec<String>,
     inserts: Vec<u64>,
     view: u64,
+    /// The same when the step of the newest answer began, and that answer.
+    view_at_step: u64,
+    /// The same when the messages of the user came that begin the next step, where some did.
+    step: Option<u64>,
     /// What edits save, over all parts.
     saved: u64,
     frame: u64,
@@ -102,6 +106,8 @@ impl Meter {
             tools: Vec::new(),
             inserts: Vec::new(),
             view: 0,
+            view_at_step: 0,
+            step: None,
             saved: 0,
             frame: 0,
         }
@@ -115,6 +121,12 @@ impl Meter {
     /// Tokens of everything that is shown.
     pub fn view_tokens(&self) -> u64 {
         self.view
+    }
+
+    /// Tokens of everything that was shown when the step of the newest answer began, before what the user said at its beginning, and
+    /// of that answer; 0 before the first.
+    pub fn view_at_step(&self) -> u64 {
+        self.view_at_step
     }
 
     /// Tokens that the edits in force save, whether the view shows the messages or not. An edit that adds tokens saves none.
@@ -214,6 +226,15 @@ impl Meter {
         let counts = self.estimator.counts(message);
         let shown = counts.total();
         let item = self.items.len();
+        if message.origin == Origin::Log {
+            match message.role {
+                Role::User => _ = self.step.get_or_insert(self.view),
+                Role::Assistant => {
+                    self.view_at_step = self.step.take().unwrap_or(self.view) + shown;
+                }
+                _ => self.step = None,
+            }
+        }
         self.view += shown;
         self.items.push(Metered { part: self.parts.len(), result: self.results.len(), shown });
         for (part, (content, tokens)) in message.parts.iter().zip(&counts.parts).enumerate() {

@@ -74,6 +74,7 @@ mod tests {
                 units: 0,
                 usage,
                 since_answer: since,
+                view_at_step: 0,
                 limits: Limits::new(100_000, 0),
                 model: None,
                 idle_ms: None,

@@ -97,6 +97,7 @@ pub fn pressure(moment: Moment, limits: Limits) -> Pressure<'static> {
         units: 0,
         usage: None,
         since_answer: 0,
+        view_at_step: 0,
         limits,
         model: None,
         idle_ms: None,

@@ -7,6 +7,7 @@
 #![allow(clippy::print_stdout, reason = "a test tells its counts")]
 
 mod corpus;
+mod dsh;
 mod gemini_cli;
 mod langchain_context_editing;
 mod langchain_counts;

@@ -443,6 +443,20 @@ pub(super) const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
+        name: "dsh: @deepseek-ai/dsh-compaction-basic 0.1.0-rc.8 beside dsh",
+        needs: &[&["node"], &["npm"]],
+        installs: Some((
+            "dsh",
+            &[npm!(
+                "@deepseek-ai/dsh-compaction-basic@0.1.0-rc.8",
+                "@deepseek-ai/dsh-compaction-tool-result-pruner@0.1.0-rc.8",
+                "@deepseek-ai/dsh-token-meter@0.1.0-rc.8"
+            )],
+        )),
+        runs: &[beside!("dsh::")],
+        ..PLAIN
+    },
+    External {
         name: "pi: @earendil-works/pi-coding-agent 0.87.1 beside pi, and the sessions that it records",
         needs: &[&["node"], &["npm"]],
         installs: Some(("pi", &[npm!("@earendil-works/pi-coding-agent@0.87.1")])),

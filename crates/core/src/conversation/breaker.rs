@@ -115,7 +115,12 @@ impl Conversation {
         let usage = UsageReading { usage, source: UsageSource::Synthesised };
         let context = self.context(Moment::CallStart, policy.meter);
         // Nothing has come since the answer that is assumed, though a fold may have hidden all answers.
-        let assumed = Pressure { usage: Some(usage), since_answer: 0, ..context.pressure() };
+        let assumed = Pressure {
+            usage: Some(usage),
+            since_answer: 0,
+            view_at_step: context.view_tokens(),
+            ..context.pressure()
+        };
         policy.stage.decide(&assumed).fold
     }
 

@@ -154,6 +154,7 @@ impl Conversation {
             usage: self.usage,
             fold_stats: &self.fold_stats,
             decision: None,
+            cleared: 0,
             summarised: self.strategy.summarizer.is_some()
                 || self.strategy.on_failure == OnFailure::Extractive,
             refused: self.refused.as_ref(),
@@ -223,6 +224,17 @@ impl Conversation {
     }
 }
 
+/// What a fold is asked for with.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    moment: Moment,
+    trigger: Trigger,
+    decision: Option<&'a Decision>,
+    /// Tokens that the prunings which prepare it took off the view.
+    cleared: u64,
+    instructions: &'a [String],
+}
+
 // One fold.
 impl Conversation {
     /// What hooks say, prunings that prepare it, the plan, and the commit. Gives the boundary where it
@@ -255,8 +267,14 @@ impl Conversation {
                 let conversation = &mut *prepared.conversation;
                 conversation.prepare(reports);
                 tokens_before = conversation.meters[0].view_tokens();
-                let (decision, given) = (decision.as_ref(), &instructions);
-                let ended = conversation.attempt(filter, moment, trigger, decision, given).await;
+                let asked = Asked {
+                    moment,
+                    trigger,
+                    decision: decision.as_ref(),
+                    cleared: tokens.saturating_sub(tokens_before),
+                    instructions: &instructions,
+                };
+                let ended = conversation.attempt(filter, asked).await;
                 prepared.committed = ended.is_ok() || !prepared.conversation.strategy.guards.atomic;
                 if !prepared.committed {
                     reports[first..].iter_mut().for_each(Report::take_back);
@@ -329,12 +347,10 @@ impl Conversation {
     async fn attempt(
         &mut self,
         filter: &Bound<dyn Filter>,
-        moment: Moment,
-        trigger: Trigger,
-        decision: Option<&Decision>,
-        instructions: &[String],
+        asked: Asked<'_>,
     ) -> Result<(Outcome, FoldId), Outcome> {
-        let planned = self.plan_fold(filter, moment, trigger, decision, instructions).await;
+        let trigger = asked.trigger;
+        let planned = self.plan_fold(filter, asked).await;
         let (ended, summarised) = match planned {
             Err((outcome, summarised)) => (Err(outcome), summarised),
             Ok(plan) => {
@@ -385,13 +401,16 @@ impl Conversation {
     async fn plan_fold(
         &self,
         filter: &Bound<dyn Filter>,
-        moment: Moment,
-        trigger: Trigger,
-        decision: Option<&Decision>,
-        instructions: &[String],
+        asked: Asked<'_>,
     ) -> Result<Plan, (Outcome, bool)> {
-        let context =
-            StageContext { trigger, decision, instructions, ..self.context(moment, filter.meter) };
+        let Asked { moment, trigger, decision, cleared, instructions } = asked;
+        let context = StageContext {
+            trigger,
+            decision,
+            cleared,
+            instructions,
+            ..self.context(moment, filter.meter)
+        };
         let mut proposal =
             filter.stage.propose(&context).map_err(|why| (Outcome::Unchanged(why), false))?;
         for request in &mut proposal.requests {

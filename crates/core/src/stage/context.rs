@@ -41,6 +41,8 @@ pub struct StageContext<'a> {
     pub fold_stats: &'a [FoldStats],
     /// What the policy decided, for stages that run because of it.
     pub decision: Option<&'a Decision>,
+    /// Tokens that the prunings which prepare this fold have taken off the view since, by the strategy's estimator.
+    pub cleared: u64,
     /// Whether the summaries that a filter requests are written.
     pub summarised: bool,
     /// Why the newest automatic fold with a summary was not committed, if none with one was since: for filters that
@@ -108,6 +110,7 @@ impl<'a> StageContext<'a> {
             units: 0,
             usage: self.usage,
             since_answer: self.since_answer(),
+            view_at_step: self.meter.view_at_step(),
             limits: self.limits,
             model: self.model,
             idle_ms: self.idle_ms(),

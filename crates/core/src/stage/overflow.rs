@@ -45,6 +45,9 @@ pub struct Pressure<'a> {
     pub usage: Option<UsageReading>,
     /// Tokens of what the view shows after the last answer, by the policy's estimator: what `usage` does not hold yet.
     pub since_answer: u64,
+    /// Tokens of the view when the step of the last answer began, before what the user said at its beginning, and of that
+    /// answer, by the policy's estimator.
+    pub view_at_step: u64,
     /// Limits of the model.
     pub limits: Limits,
     /// Id of the model, where known.

@@ -16,6 +16,7 @@ const STYLES: &[&str] = &[
     include_str!("../../prompts/tiered-3.toml"),
     include_str!("../../prompts/claude-code-summary.toml"),
     include_str!("../../prompts/codex-handoff.toml"),
+    include_str!("../../prompts/dsh-checkpoint.toml"),
     include_str!("../../prompts/gemini-snapshot.toml"),
     include_str!("../../prompts/gemini-verify.toml"),
     include_str!("../../prompts/mxf-history.toml"),

@@ -65,6 +65,7 @@ fn window_to_act(
             units: 0,
             usage: Some(usage),
             since_answer: 0,
+            view_at_step: nearest.count,
             limits: limits(thousands),
             model: options.model.as_deref(),
             idle_ms: None,

@@ -91,6 +91,7 @@ impl Bpe {
     pub fn new(vocabulary: Vocabulary, config: &BpeConfig) -> Self {
         let scope = Scope {
             per_message: config.per_message,
+            per_part: 0,
             per_file: config.per_file,
             calls: config.calls,
             reasoning: config.reasoning,

@@ -15,6 +15,7 @@
 //! | MXF `TokenEstimator` | `utf16`, `ceil`, `minimum = 1`, `whitespace_discount = 0.5`, `bracket_surcharge = 0.2`, `per_message = 4`, `calls = "json"`, `metadata_per_token = 6` |
 //! | MXF's older engine | `utf16`, `ceil` |
 //! | pi | `utf16`, `ceil`, `rounds = "message"`, `per_file = 1200` |
+//! | DeepSeek Harness | `utf16`, `ceil`, `per_message = 4`, `per_part = 4`, `per_file = 60` |
 //!
 //! MXF's estimator caches under the model's name and the first 100 characters of a text, so two long
 //! texts with one opening share a count, and it stores the count before raising it to the minimum, so
@@ -92,6 +93,8 @@ pub struct CharsConfig {
     pub bracket_surcharge: f64,
     /// Tokens that every message costs besides its content.
     pub per_message: u64,
+    /// Tokens that every part costs besides its content; a result costs them twice, for itself and for its text.
+    pub per_part: u64,
     /// Tokens that every file or image costs.
     pub per_file: u64,
     /// How much of a tool call counts.
@@ -108,7 +111,8 @@ pub struct CharsConfig {
 
 impl Default for CharsConfig {
     fn default() -> Self {
-        let Scope { per_message, per_file, calls, reasoning, structured } = Scope::default();
+        let Scope { per_message, per_part, per_file, calls, reasoning, structured } =
+            Scope::default();
         Self {
             unit: Unit::Utf16,
             per_token: 4,
@@ -118,6 +122,7 @@ impl Default for CharsConfig {
             whitespace_discount: 0.0,
             bracket_surcharge: 0.0,
             per_message,
+            per_part,
             per_file,
             calls,
             reasoning,
@@ -132,6 +137,7 @@ impl CharsConfig {
     fn scope(&self) -> Scope {
         Scope {
             per_message: self.per_message,
+            per_part: self.per_part,
             per_file: self.per_file,
             calls: self.calls,
             reasoning: self.reasoning,
@@ -240,7 +246,11 @@ impl Chars {
     fn shares<'p, C: FromIterator<u64>>(&self, parts: impl Iterator<Item = &'p Part>) -> C {
         let CharsConfig { unit, per_token, rounding, .. } = self.config;
         let scope = self.config.scope();
-        let in_characters = Scope { per_file: scope.per_file * per_token, ..scope };
+        let in_characters = Scope {
+            per_part: scope.per_part * per_token,
+            per_file: scope.per_file * per_token,
+            ..scope
+        };
         let (mut characters, mut tokens) = (0, 0);
         let share = |part: &Part| {
             characters += in_characters.part(part, &part.shown(), |text| unit.len(text));
@@ -272,7 +282,7 @@ impl Estimator for Chars {
     }
 
     fn result(&self, shown: &str) -> Option<u64> {
-        Some(self.text(shown))
+        Some(2 * self.config.per_part + self.text(shown))
     }
 
     fn overhead(&self, message: &Message) -> u64 {

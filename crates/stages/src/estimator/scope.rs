@@ -43,6 +43,8 @@ impl Calls {
 pub struct Scope {
     /// Tokens that every message costs besides its parts.
     pub per_message: u64,
+    /// Tokens that every part costs besides its content; a result costs them twice, for itself and for its text.
+    pub per_part: u64,
     /// Tokens that every file or image costs.
     pub per_file: u64,
     /// How much of a tool call counts.
@@ -57,6 +59,7 @@ impl Default for Scope {
     fn default() -> Self {
         Self {
             per_message: 0,
+            per_part: 0,
             per_file: 0,
             calls: Calls::default(),
             reasoning: true,
@@ -72,6 +75,9 @@ impl Scope {
         let mut out = String::new();
         if self.per_message != default.per_message {
             out += &format!(" +{}/message", self.per_message);
+        }
+        if self.per_part != default.per_part {
+            out += &format!(" +{}/part", self.per_part);
         }
         if self.per_file != default.per_file {
             out += &format!(" +{}/file", self.per_file);
@@ -90,6 +96,19 @@ impl Scope {
 
     /// Tokens of a part that shows `shown`, with `text` counting a bare text.
     pub(crate) fn part(self, part: &Part, shown: &str, text: impl Fn(&str) -> u64) -> u64 {
+        self.around(part) + self.content(part, shown, text)
+    }
+
+    /// Tokens of a part besides its content.
+    pub(crate) fn around(self, part: &Part) -> u64 {
+        match &part.kind {
+            PartKind::Reasoning { .. } if !self.reasoning => 0,
+            PartKind::Result(_) => 2 * self.per_part,
+            _ => self.per_part,
+        }
+    }
+
+    fn content(self, part: &Part, shown: &str, text: impl Fn(&str) -> u64) -> u64 {
         match &part.kind {
             PartKind::Text { .. } | PartKind::Marker(_) => text(shown),
             PartKind::Reasoning { .. } if !self.reasoning => 0,

@@ -97,6 +97,10 @@ pub struct AnswerUsageConfig {
     pub provider_total: bool,
     /// Whether an estimate of what came after the answer is added.
     pub add_since: bool,
+    /// Whether the count is an anchor and what the view has gained or lost since. The anchor is the usage, or an estimate of what the
+    /// step of the answer began with and of that answer, where this is larger. What the user said at the beginning of the step counts
+    /// as gained since.
+    pub anchored: bool,
     /// Whether the whole request is estimated where no usage is known; without it the policy waits for one.
     pub estimate_without_usage: bool,
     /// Whether the limit of the input counts as the window, where the model has one.
@@ -118,6 +122,7 @@ impl Default for AnswerUsageConfig {
             counts: TokenClass::ALL.to_vec(),
             provider_total: false,
             add_since: true,
+            anchored: false,
             estimate_without_usage: true,
             of_input: false,
             share: 1.0,
@@ -175,6 +180,15 @@ impl AnswerUsage {
             return self.config.estimate_without_usage.then(|| (estimate, "estimated".to_owned()));
         };
         let used = TokenClass::sum(&self.config.counts, &reading.usage, self.config.provider_total);
+        if self.config.anchored {
+            let (at_step, view) = (pressure.view_at_step, pressure.view_tokens);
+            let anchor = used.max(pressure.frame_tokens + at_step);
+            let count = anchor.saturating_add(view).saturating_sub(at_step);
+            return Some((
+                count,
+                format!("{anchor} of the last step, the view from {at_step} to {view}"),
+            ));
+        }
         Some((used.saturating_add(since), format!("usage {used} + {since} since")))
     }
 }

@@ -53,6 +53,7 @@ pub(crate) fn prune(conversation: &Conversation) -> Pruning {
         usage: None,
         fold_stats: &[],
         decision: None,
+        cleared: 0,
         summarised: false,
         refused: None,
         instructions: &[],

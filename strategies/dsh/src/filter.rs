@@ -1,0 +1,132 @@
+//! `dsh.checkpoint`: a summary of everything before the newest messages, unless the clearing before it was enough.
+
+use foldback_core::Role;
+use foldback_core::fraction::Fraction;
+use foldback_core::log::EntryKind;
+use foldback_core::outcome::Why;
+use foldback_core::registry::{Invalid, StageConfig};
+use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
+use foldback_core::view::Place;
+use foldback_stages::filter::{Spoken, arranged, entry, summary_of};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What stands around a summary in the view.
+const BEFORE: &str = "This checkpoint was written automatically in place of the earlier conversation. Take what it says as \
+                      known, and go on with the task from the messages below.\n\n<compacted-summary>\n";
+const AFTER: &str = "\n</compacted-summary>";
+
+/// Configuration of [`Checkpoint`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CheckpointConfig {
+    /// Share of the window that the newest messages have, which are kept; the message that reaches it is kept whole.
+    pub retain_share: f64,
+    /// Largest acceptable summary in tokens.
+    pub summary_tokens: u64,
+}
+
+impl Default for CheckpointConfig {
+    fn default() -> Self {
+        Self { retain_share: 0.16, summary_tokens: 8_192 }
+    }
+}
+
+impl StageConfig<dyn Filter> for CheckpointConfig {
+    fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
+        if !(0.0..1.0).contains(&self.retain_share) {
+            return Err(Invalid::new("retain_share", "must be a share of the window, e.g. 0.16"));
+        }
+        if self.summary_tokens == 0 {
+            return Err(Invalid::new("summary_tokens", "must be at least 1: no summary would fit"));
+        }
+        Ok(Arc::new(Checkpoint(self)))
+    }
+}
+
+/// A summary of everything before the newest messages.
+#[derive(Clone, Debug)]
+pub struct Checkpoint(CheckpointConfig);
+
+/// What a fold does.
+struct Selection {
+    spoken: Spoken,
+    /// How many messages are summarized.
+    cut: usize,
+    /// The earlier summary, which is the first of them.
+    previous: Option<String>,
+}
+
+/// Why nothing is summarized, where clearing has brought what the policy counted below its limit.
+fn relieved(context: &StageContext<'_>) -> Option<Why> {
+    let decision = context.decision.filter(|_| !context.moment.is_reactive())?;
+    let left = decision.count.saturating_sub(context.cleared);
+    (left < decision.trigger).then(|| {
+        let why =
+            format!("{} - {} cleared < {}", decision.count, context.cleared, decision.trigger);
+        Why::new("cleared-enough", why)
+    })
+}
+
+impl Checkpoint {
+    /// Tokens of the newest messages that are kept. After a refusal nothing but the newest is.
+    fn retained(&self, context: &StageContext<'_>) -> u64 {
+        match context.moment.is_reactive() {
+            true => 0,
+            false => Fraction::of(self.0.retain_share).floor_of(context.limits.context),
+        }
+    }
+
+    fn select(&self, context: &StageContext<'_>) -> Result<Selection, Why> {
+        let spoken = Spoken::of(context);
+        let retain = self.retained(context);
+        let mut sum = 0;
+        let reached = spoken.messages.iter().rposition(|pos| {
+            sum += context.tokens(Place::Item(*pos));
+            sum >= retain
+        });
+        let cut = spoken.whole(context, reached.unwrap_or(0));
+        if cut == 0 {
+            let why = format!("everything is among the newest {retain} tokens");
+            return Err(Why::new("all-fits", why));
+        }
+        let first = spoken.messages.first().map(|pos| context.history.message(*pos));
+        let previous = first.and_then(|message| summary_of(message, BEFORE, AFTER));
+        Ok(Selection { spoken, cut, previous })
+    }
+}
+
+impl Filter for Checkpoint {
+    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+        if let Some(why) = relieved(context) {
+            return Err(why);
+        }
+        let Selection { spoken, cut, previous } = self.select(context)?;
+        let first = usize::from(previous.is_some());
+        let messages = || spoken.shown(context, first, cut);
+        let request = SummaryRequest {
+            previous,
+            ..context.summary("checkpoint", "dsh.checkpoint", messages, self.0.summary_tokens)
+        };
+        let (kept, all) = (spoken.messages.len() - cut, spoken.messages.len());
+        let reason =
+            format!("keeps the last {kept} of {all} messages, {} tokens", self.retained(context));
+        Ok(Proposal { requests: vec![request], reasons: vec![reason] })
+    }
+
+    fn arrange(
+        &self,
+        context: &StageContext<'_>,
+        _proposal: &Proposal,
+        summaries: &[Option<Summary>],
+    ) -> Result<Arrangement, Why> {
+        let Selection { spoken, cut, .. } = self.select(context)?;
+        let text = summaries.iter().flatten().next().map_or("", |summary| &summary.text);
+        let text = format!("{BEFORE}{text}{AFTER}");
+        let summary = entry(context, Role::User, EntryKind::Summary, text);
+        let order = spoken.system.into_iter().chain([context.history.len()]);
+        let order = order.chain(spoken.messages[cut..].iter().copied());
+        Ok(arranged(context, vec![summary], order))
+    }
+}
