@@ -138,6 +138,15 @@ pub(super) const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
+        name: "summaries: a day of requests through the proxy, with summaries of which half fail",
+        needs: &[&["python3"]],
+        runs: &[
+            &["cargo", "build", "--release", "--quiet", "--package", "foldback-cli"],
+            &["python3", "tests/attack/summaries.py", "{released}"],
+        ],
+        ..PLAIN
+    },
+    External {
         name: "packages: a crate outside of the workspace, from the packed archives",
         needs: &[&["tar"]],
         runs: &[&["cargo", "xtask", "package"]],
