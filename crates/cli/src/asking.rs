@@ -356,7 +356,7 @@ fn asking(args: &SummaryArgs, asked: &[&Asks], prices: &Prices) -> Result<Arc<Bu
 }
 
 /// The chosen price of a model, else the one of the table. Models on a local Ollama are free.
-fn prices(choices: &[Choice], models: &ModelTable) -> Prices {
+pub(crate) fn prices(choices: &[Choice], models: &ModelTable) -> Prices {
     let models = models.clone();
     let priced = choices.iter().filter_map(|choice| Some((choice.model(), choice.price?)));
     let priced: BTreeMap<String, ChosenPrice> = priced.collect();

@@ -39,6 +39,8 @@ pub(crate) enum Error {
     Usage(String),
     #[error("{0}")]
     NotMet(String),
+    #[error("{0}")]
+    Hook(String),
     #[error("{}", lines(.0))]
     Several(Vec<Error>),
     #[error("{}", asked(.error, *.unanswered))]
@@ -59,9 +61,9 @@ impl Error {
         ))
     }
 
-    /// The exit code: 1 if the command did its work and the budget does not hold, else 2.
+    /// The exit code: 1 if the command did its work and the budget does not hold, or a host is to go on, else 2.
     pub(crate) fn code(&self) -> u8 {
-        if matches!(self, Self::NotMet(_)) { 1 } else { 2 }
+        if matches!(self, Self::NotMet(_) | Self::Hook(_)) { 1 } else { 2 }
     }
 }
 

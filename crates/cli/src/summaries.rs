@@ -74,6 +74,17 @@ impl Choice {
         Ok(chosen)
     }
 
+    /// A model of the provider of a proxy's client, which is asked as the client asks it. Without a summary nothing is folded.
+    #[cfg(feature = "serve")]
+    pub(crate) fn of_client(model: &str) -> Result<Self, Error> {
+        let mut chosen = Self::read(MODEL)?;
+        let fields = [("provider", "client"), ("model", model), ("on_failure", "keep")];
+        for (field, value) in fields {
+            chosen.section.set(field, Node::leaf("--summaries", json!(value)));
+        }
+        Ok(chosen)
+    }
+
     /// The settings of a model for questions. `alone` has checked them.
     #[cfg(feature = "llm")]
     pub(crate) fn config(&self) -> Result<foldback::llm::LlmConfig, Error> {

@@ -67,6 +67,12 @@ pub struct Bill {
 #[derive(Debug)]
 pub struct Budget {
     model: Arc<dyn Model>,
+    purse: Purse,
+}
+
+/// What models together may cost, and did.
+#[derive(Clone, Debug)]
+pub struct Purse {
     prices: Prices,
     /// US dollars.
     limit: Option<f64>,
@@ -84,7 +90,24 @@ impl Budget {
     /// Lets `model` cost up to `limit` US dollars; without a limit only the bill is kept, and a price may be
     /// unknown.
     pub fn new(model: Arc<dyn Model>, limit: Option<f64>, prices: Prices) -> Self {
-        Self { model, prices, limit, account: Arc::default() }
+        Purse::new(limit, prices).of(model)
+    }
+
+    /// The charges so far.
+    pub fn bill(&self) -> Bill {
+        self.purse.bill()
+    }
+}
+
+impl Purse {
+    /// A limit in US dollars, or none, for models with these prices.
+    pub fn new(limit: Option<f64>, prices: Prices) -> Self {
+        Self { prices, limit, account: Arc::default() }
+    }
+
+    /// A model that is paid from it.
+    pub fn of(&self, model: Arc<dyn Model>) -> Budget {
+        Budget { model, purse: self.clone() }
     }
 
     /// The charges so far.
@@ -170,7 +193,7 @@ impl Drop for Hold {
 #[async_trait]
 impl Model for Budget {
     async fn complete(&self, request: &CompletionRequest) -> Result<Completion, ProviderError> {
-        let mut hold = self.hold(request)?;
+        let mut hold = self.purse.hold(request)?;
         let answer = self.model.complete(request).await;
         hold.charge = match &answer {
             Ok(completion) => completion.usage.map_or(Charge::AtMost, Charge::Counted),

@@ -30,7 +30,7 @@ pub mod watch;
 
 use foldback_core::registry::{Registration, StageDescriptor};
 
-pub use budget::{Bill, Budget, Prices};
+pub use budget::{Bill, Budget, Prices, Purse};
 pub use cassette::Cassette;
 pub use client::Client;
 pub use config::LlmConfig;

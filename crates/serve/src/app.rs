@@ -16,6 +16,7 @@ use crate::provider::{Stray, dialect, provider};
 use crate::refusal::refusal;
 use crate::server::ServeError;
 use crate::settings::Settings;
+use crate::summaries::{Summaries, Wish};
 use crate::upstream::Upstream;
 use crate::watch::Watch;
 use axum::body::Bytes;
@@ -37,7 +38,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) struct App {
     settings: Settings,
     access: Access,
-    upstream: Upstream,
+    upstream: Arc<Upstream>,
+    /// Where a model of the clients' providers writes summaries.
+    summaries: Option<Summaries>,
     pub(crate) numbers: Arc<Numbers>,
     conversations: Arc<Conversations>,
     /// Addresses of providers that could not be reached, until they answer again.
@@ -66,11 +69,16 @@ fn is_overflow(dialect: Dialect, status: StatusCode, words: &[u8]) -> bool {
 impl App {
     pub(crate) fn new(settings: Settings, folding: Folding) -> Result<Self, ServeError> {
         let say = Arc::clone(&settings.say);
+        let (upstream, numbers) = (Arc::new(Upstream::new(&settings)?), Arc::<Numbers>::default());
+        let summaries = folding.summaries.as_ref().map(|purse| {
+            Summaries::new(purse.clone(), Arc::clone(&upstream), Arc::clone(&numbers))
+        });
         Ok(Self {
             conversations: Arc::new(Conversations::new(folding, say)?),
             access: Access::new(&settings),
-            upstream: Upstream::new(&settings)?,
-            numbers: Arc::default(),
+            upstream,
+            summaries,
+            numbers,
             unreached: Mutex::default(),
             settings,
         })
@@ -111,7 +119,7 @@ impl App {
         }
         if path == "/metrics" && request.method() == Method::GET {
             let kind = HeaderValue::from_static("text/plain; version=0.0.4");
-            let text = self.numbers.prometheus(&self.conversations);
+            let text = self.numbers.prometheus(&self.conversations, self.summaries.as_ref());
             return ([(CONTENT_TYPE, kind)], text).into_response();
         }
         if path == "/" && [Method::GET, Method::HEAD].contains(request.method()) {
@@ -206,14 +214,34 @@ impl App {
             Ok(answer) => refusal(dialect, answer).await,
             sent => return self.end(&ask, Some(dialect), sent, made.outcome, made.turn),
         };
-        if words.is_some_and(|words| is_overflow(dialect, first.status(), &words))
-            && let Some((body, turn)) = turn.again().await
-            && let Some(second) = self.accepted(&ask, dialect, body).await
-        {
-            let outcome = Outcome::Recovered(turn.sizes);
-            return self.end(&ask, Some(dialect), Ok(second), outcome, Some(turn));
+        match words {
+            None if first.status().is_success() => self.summarize(made.wish, &ask, turn),
+            Some(words) if is_overflow(dialect, first.status(), &words) => {
+                let again = turn.again().await;
+                self.summarize(made.wish.or(again.wish), &ask, turn);
+                if let Some((body, turn)) = again.sent
+                    && let Some(second) = self.accepted(&ask, dialect, body).await
+                {
+                    let outcome = Outcome::Recovered(turn.sizes);
+                    return self.end(&ask, Some(dialect), Ok(second), outcome, Some(turn));
+                }
+            }
+            _ => {}
         }
         self.end(&ask, Some(dialect), Ok(first), made.outcome, made.turn)
+    }
+
+    /// Has a fold made for which a model is to be asked.
+    fn summarize(&self, wish: Option<Wish>, ask: &Ask, turn: &Turn) {
+        if let (Some(summaries), Some(wish)) = (&self.summaries, wish) {
+            let dialect = turn.request.dialect();
+            summaries.begin(wish, ask, dialect, turn.streams(), &self.settings.say);
+        }
+    }
+
+    /// Gives up what is asked for behind the requests of clients.
+    pub(crate) fn end_summaries(&self) {
+        self.summaries.iter().for_each(Summaries::end);
     }
 
     /// The answer to a request that is sent once more. `None` if it fails again in any way: then the client is told

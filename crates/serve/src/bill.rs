@@ -68,6 +68,8 @@ struct OfModel {
     /// Tokens of the largest request that the provider takes.
     window: u64,
     view: RequestLog,
+    /// Requests that are not in it any more.
+    earlier: usize,
     cache: Cache,
     cursor: Cursor,
     /// Tokens of the frame of the first request: a change of it shows in what the provider reports.
@@ -96,14 +98,25 @@ impl Requests {
         let (terms, received) = (of_model.terms, of_model.take_received(followed, now));
         let view = of_model.take_view(followed, now);
         let outgrown = received.total > of_model.window;
-        Some(Pair { terms, number: of_model.view.requests().len(), received, view, outgrown })
+        Some(Pair { terms, number: of_model.number(), received, view, outgrown })
     }
 
     /// The pair of a request after one more fold.
     pub(crate) fn again(&mut self, pair: Pair, followed: &Followed, now: i64) -> Pair {
         let Some(of_model) = &mut self.of_model else { return pair };
         let view = of_model.take_view(followed, now);
-        Pair { view, number: of_model.view.requests().len(), ..pair }
+        Pair { view, number: of_model.number(), ..pair }
+    }
+
+    /// Another conversation took the place of theirs, with a fold that the last request did not have. Nothing of its next request
+    /// is taken to be in the cache.
+    pub(crate) fn begin_again(&mut self) {
+        if let Some(of_model) = &mut self.of_model {
+            of_model.earlier += of_model.view.requests().len();
+            of_model.view = RequestLog::default();
+            of_model.cache = Cache::new(of_model.terms.rules);
+            of_model.cursor = Cursor::default();
+        }
     }
 
     /// Bytes that they take in memory.
@@ -120,11 +133,17 @@ impl OfModel {
             terms,
             window,
             view: RequestLog::default(),
+            earlier: 0,
             cache: Cache::new(terms.rules),
             cursor: Cursor::default(),
             frame: followed.conversation().meter(MeterId::OWN).frame_tokens(),
             received: None,
         }
+    }
+
+    /// Number of the latest request.
+    fn number(&self) -> usize {
+        self.earlier + self.view.requests().len()
     }
 
     /// The request as it came: it goes on from the one before.

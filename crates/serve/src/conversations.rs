@@ -19,6 +19,7 @@ use crate::seen::{self, Begun, Seen};
 use crate::server::ServeError;
 use crate::settings::Say;
 use crate::shelf::Shelf;
+use crate::summaries::Wish;
 use crate::threads::Threads;
 use crate::told::Told;
 use foldback_core::conversation::Conversation;
@@ -28,7 +29,8 @@ use foldback_core::services::Services;
 use foldback_core::{Frame, Limits};
 use foldback_live::Metrics;
 use foldback_live::follow::identity::{self, Key};
-use foldback_live::follow::{Followed, base_of, frame_of};
+use foldback_live::follow::{Ahead, Followed, base_of, frame_of};
+use foldback_live::journal::JournalError;
 use foldback_providers::wire::Request;
 use lru::LruCache;
 use std::collections::{BTreeMap, HashMap};
@@ -37,6 +39,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::oneshot::{self, error::TryRecvError};
 
 /// Number of a conversation, from 1.
 pub(crate) type Id = u64;
@@ -50,11 +53,42 @@ pub(crate) struct Held {
     pub(crate) followed: Followed,
     /// What its requests cost.
     pub(crate) requests: Requests,
+    /// Where a copy that folds is awaited.
+    pub(crate) ahead: Option<oneshot::Receiver<Ahead>>,
 }
 
 impl Held {
     fn new(followed: Followed) -> Shared {
-        Arc::new(tokio::sync::Mutex::new(Self { followed, requests: Requests::default() }))
+        let requests = Requests::default();
+        Arc::new(tokio::sync::Mutex::new(Self { followed, requests, ahead: None }))
+    }
+
+    /// Takes the copy that has folded since the last request, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// The journal can't be written. Then there is no fold.
+    pub(crate) fn catch_up(&mut self) -> Result<(), JournalError> {
+        let Some(ahead) = &mut self.ahead else { return Ok(()) };
+        match ahead.try_recv() {
+            Err(TryRecvError::Empty) => return Ok(()),
+            Err(TryRecvError::Closed) => self.followed.ahead_is_lost(),
+            Ok(ahead) => {
+                self.ahead = None;
+                self.followed.adopt(ahead)?;
+                self.requests.begin_again();
+            }
+        }
+        self.ahead = None;
+        Ok(())
+    }
+
+    /// The fold for which a model is to be asked, if there is a new one.
+    pub(crate) fn wish(&mut self, id: Id) -> Option<Wish> {
+        let ahead = self.followed.take_ahead()?;
+        let (done, awaited) = oneshot::channel();
+        self.ahead = Some(awaited);
+        Some(Wish { id, ahead, done })
     }
 }
 
@@ -164,8 +198,8 @@ impl Conversations {
             kept.next += 1;
             let named = Named { dialect: request.dialect(), base, key: keys[base], id };
             let path = self.folding.journal.as_ref().map(|folder| named.path(folder));
-            let followed = Followed::new(self.empty(id, frame, limits), base, keys[base])
-                .written_to(path.clone());
+            let followed = Followed::new(self.empty(id, frame, limits), base, keys[base]);
+            let followed = self.asking(followed.written_to(path.clone()));
             kept.insert(id, Held::new(followed), base, path);
             id
         });
@@ -211,6 +245,14 @@ impl Conversations {
         Conversation::new(Arc::clone(&self.folding.strategy), limits, frame, services)
     }
 
+    /// A conversation whose summaries nobody waits for, if a model writes them.
+    fn asking(&self, followed: Followed) -> Followed {
+        match self.folding.summaries {
+            Some(_) => followed.asking_later(),
+            None => followed,
+        }
+    }
+
     /// Forgets a conversation that can't be trusted any more, with its journal.
     pub(crate) fn forget(&self, id: Id) {
         let gone = lock(&self.kept).remove(id);
@@ -222,7 +264,7 @@ impl Conversations {
     /// Adds a request to the course of its conversation, which now takes so many bytes in memory. If all conversations
     /// take too many, the oldest are forgotten.
     pub(crate) fn note(&self, id: Id, request: &Request, held: &mut Held) {
-        let Held { followed, requests } = held;
+        let Held { followed, requests, .. } = held;
         let mut kept = lock(&self.kept);
         if let Some(entry) = kept.entries.peek_mut(&id) {
             entry.course.add(request, followed.sizes());

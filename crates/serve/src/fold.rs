@@ -8,12 +8,15 @@ use crate::breakpoints;
 use crate::conversations::{Conversations, Held, Id, Shared};
 use crate::outcome::Outcome;
 use crate::seen::{self, Read};
+use crate::summaries::Wish;
 use axum::body::Bytes;
 use foldback_core::Limits;
 use foldback_core::log::Message;
 use foldback_live::follow::identity::Key;
 use foldback_live::follow::{Followed, Received, Sizes, Unsendable};
 use foldback_providers::wire::{Dialect, Request, Text, WireError};
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 
@@ -26,6 +29,17 @@ pub(crate) struct Made {
     pub(crate) body: Bytes,
     /// The conversation, if it is followed.
     pub(crate) turn: Option<Turn>,
+    /// A fold for which a model is to be asked.
+    pub(crate) wish: Option<Wish>,
+}
+
+/// What becomes of a request that was refused for its size.
+#[derive(Debug)]
+pub(crate) struct Again {
+    /// The request after one more fold, with its sizes; `None` if nothing was folded.
+    pub(crate) sent: Option<(Bytes, Turn)>,
+    /// A fold for which a model is to be asked.
+    pub(crate) wish: Option<Wish>,
 }
 
 /// A request of a conversation that is followed, until its answer is there.
@@ -50,7 +64,7 @@ pub(crate) async fn make(
     dialect: Dialect,
     body: Vec<u8>,
 ) -> Made {
-    let passed = |why, body| Made { outcome: Outcome::Passed(why), body, turn: None };
+    let passed = |why, body| Made { outcome: Outcome::Passed(why), body, turn: None, wish: None };
     let text = match String::from_utf8(body) {
         Ok(text) => Text::from(text),
         Err(error) => return passed("not-text", error.into_bytes().into()),
@@ -63,7 +77,7 @@ pub(crate) async fn make(
         Err(why) => passed(why, bytes),
     };
     let made = conversations.threads.work(body.len(), work).await;
-    made.unwrap_or(Made { outcome: Outcome::Fault("panic"), body, turn: None })
+    made.unwrap_or(Made { outcome: Outcome::Fault("panic"), body, turn: None, wish: None })
 }
 
 /// The request and its conversation, or why it goes through.
@@ -116,12 +130,15 @@ impl Turn {
         let mut guard = Guarded { conversations: &conversations, id: self.id, good: false };
         let shared = Arc::clone(&self.shared);
         let mut held = Handle::current().block_on(shared.lock());
-        let Held { followed, requests } = &mut *held;
-        if !followed.is_repeated(&self.keys) {
+        if !held.followed.is_repeated(&self.keys) {
             // A longer request of the same conversation was faster.
             guard.good = true;
-            return Made { outcome: Outcome::Passed("overtaken"), body, turn: None };
+            return Made { outcome: Outcome::Passed("overtaken"), body, turn: None, wish: None };
         }
+        if held.catch_up().is_err() {
+            conversations.unwritten();
+        }
+        let Held { followed, requests, .. } = &mut *held;
         let answer = |key: &Key, echo: &_| conversations.answers.answer(key, echo);
         let taken = followed.take(Received::of(&self.request, &self.keys, limits), answer);
         if Handle::current().block_on(taken).is_err() {
@@ -131,6 +148,7 @@ impl Turn {
         self.pair = requests.take(&conversations.folding, &self.request, followed);
         let folded = self.written(followed);
         conversations.note(self.id, &self.request, &mut held);
+        let wish = held.wish(self.id);
         guard.good = true;
         drop(held);
         let sizes = self.sizes;
@@ -143,7 +161,7 @@ impl Turn {
                 (Outcome::Fault(why), body)
             }
         };
-        Made { outcome, body, turn: Some(self) }
+        Made { outcome, body, turn: Some(self), wish }
     }
 
     /// The request as the view shows it; `None` if nothing changed.
@@ -168,9 +186,16 @@ impl Turn {
         self.conversations.answered(self, answer);
     }
 
-    /// The provider refused the request for its size: the request after one more fold, with its sizes; `None` if
-    /// nothing was folded.
-    pub(crate) async fn again(&self) -> Option<(Bytes, Turn)> {
+    /// Whether the client has the answer streamed.
+    pub(crate) fn streams(&self) -> bool {
+        // Only its members are looked at.
+        let members: Option<BTreeMap<&str, &RawValue>> =
+            serde_json::from_str(self.request.body()).ok();
+        members.is_some_and(|members| members.get("stream").is_some_and(|it| it.get() == "true"))
+    }
+
+    /// The provider refused the request for its size, so it is folded once more.
+    pub(crate) async fn again(&self) -> Again {
         let mut turn = self.clone();
         let bytes = turn.request.body().len();
         let again = move || {
@@ -178,7 +203,7 @@ impl Turn {
             let mut guard = Guarded { conversations: &conversations, id: turn.id, good: false };
             let shared = Arc::clone(&turn.shared);
             let mut held = Handle::current().block_on(shared.lock());
-            let Held { followed, requests } = &mut *held;
+            let Held { followed, requests, .. } = &mut *held;
             let current = followed.is_at(&turn.keys);
             let folded = current && Handle::current().block_on(followed.overflow());
             if followed.record().is_err() {
@@ -187,13 +212,17 @@ impl Turn {
             let body = if folded { turn.written(followed) } else { Ok(None) };
             turn.sizes = followed.sizes();
             guard.good = true;
-            let body = body.ok().flatten()?;
             let now = conversations.folding.clock.now();
-            turn.pair = turn.pair.map(|pair| requests.again(pair, followed, now));
-            conversations.note(turn.id, &turn.request, &mut held);
+            let body = body.ok().flatten();
+            if body.is_some() {
+                turn.pair = turn.pair.map(|pair| requests.again(pair, followed, now));
+                conversations.note(turn.id, &turn.request, &mut held);
+            }
+            let wish = held.wish(turn.id);
             drop(held);
-            Some((body, turn))
+            Again { sent: body.map(|body| (body, turn)), wish }
         };
-        self.conversations.threads.work(bytes, again).await.flatten()
+        let again = self.conversations.threads.work(bytes, again).await;
+        again.unwrap_or(Again { sent: None, wish: None })
     }
 }

@@ -4,6 +4,7 @@ use foldback_core::Limits;
 use foldback_core::services::Clock;
 use foldback_core::strategy::Strategy;
 use foldback_live::SystemClock;
+use foldback_llm::Purse;
 use foldback_providers::prices::{ModelTable, RegimeTable, Terms};
 use foldback_providers::wire::Dialect;
 use std::fmt;
@@ -22,8 +23,10 @@ pub type TermsOf = Arc<dyn Fn(Dialect, Option<&str>, bool) -> Option<(Terms, u64
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Folding {
-    /// The strategy. It asks no model.
+    /// The strategy. It asks no model unless there are [`summaries`](Self::summaries).
     pub strategy: Arc<Strategy>,
+    /// What summaries by a model may cost, if the clients' own providers write them.
+    pub summaries: Option<Purse>,
     /// The limits of models.
     pub limits: LimitsOf,
     /// The prices of models.
@@ -47,8 +50,8 @@ pub struct Folding {
 /// A strategy that the proxy can't run.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "a model would write the summaries of {strategy}, and the proxy sends no requests but those of its clients; choose \
-     --summarizer extractive, or another preset"
+    "a model would write the summaries of {strategy}, and the proxy asks only the clients' own providers; choose \
+     --summaries MODEL, --summarizer extractive, or another preset"
 )]
 pub struct AsksModel {
     /// Name of the strategy.
@@ -65,8 +68,18 @@ impl Folding {
         if !strategy.asks().is_empty() {
             return Err(AsksModel { strategy: strategy.name.clone() });
         }
-        Ok(Self {
+        Ok(Self::by(strategy, limits))
+    }
+
+    /// Folding with a strategy whose summaries a model of the clients' providers writes, within a budget.
+    pub fn summarized(strategy: Arc<Strategy>, limits: LimitsOf, purse: Purse) -> Self {
+        Self { summaries: Some(purse), ..Self::by(strategy, limits) }
+    }
+
+    fn by(strategy: Arc<Strategy>, limits: LimitsOf) -> Self {
+        Self {
             strategy,
+            summaries: None,
             limits,
             terms: terms_of(ModelTable::embedded(), RegimeTable::embedded()),
             shadow: false,
@@ -75,7 +88,7 @@ impl Folding {
             journal: None,
             max_journals: 10_000,
             clock: Arc::new(SystemClock),
-        })
+        }
     }
 }
 

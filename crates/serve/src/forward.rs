@@ -5,7 +5,7 @@ use crate::outcome::Outcome;
 use crate::upstream::{Target, Upstream};
 use crate::watch::{Watch, Watched};
 use axum::body::{Body, Bytes, HttpBody as _};
-use axum::http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use axum::response::Response;
@@ -111,6 +111,15 @@ impl Ask {
     pub(crate) fn unpacked(mut self) -> Self {
         self.headers.remove(ACCEPT_ENCODING);
         self
+    }
+
+    /// Asks for a summary in its place. A key for repeats would give the answer of the first request.
+    pub(crate) fn for_summary(self) -> Self {
+        let mut ask = self.unpacked();
+        ask.headers.remove("idempotency-key");
+        ask.headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
+        ask.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        ask
     }
 
     /// The provider's address.

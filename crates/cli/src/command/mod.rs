@@ -7,6 +7,7 @@ pub(crate) mod compare;
 mod completions;
 mod convert;
 mod explain;
+mod hook;
 mod inspect;
 mod man;
 #[cfg(feature = "mcp")]
@@ -36,6 +37,7 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
         Command::Compact(args) => compact::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Hook => hook::run(),
         Command::Inspect(args) => inspect::run(args),
         #[cfg(feature = "mcp")]
         Command::Mcp(args) => mcp::run(&args),

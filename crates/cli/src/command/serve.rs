@@ -1,9 +1,11 @@
 //! `foldback serve`
 
 use crate::args::Serve;
+use crate::asking::prices;
 use crate::error::Error;
 use crate::summaries::Choice;
 use crate::{output, strategies};
+use foldback::llm::Purse;
 use foldback_core::Limits;
 use foldback_core::strategy::Strategy;
 use foldback_replay::Setup;
@@ -14,7 +16,10 @@ use tokio::sync::oneshot;
 
 pub(crate) fn run(args: &Serve) -> Result<(), Error> {
     let registry = foldback::registry()?;
-    let choice = args.summarizer.as_deref().map(Choice::read).transpose()?;
+    let choice = match &args.summaries {
+        Some(model) => Some(Choice::of_client(model)?),
+        None => args.summarizer.as_deref().map(Choice::read).transpose()?,
+    };
     if choice.as_ref().is_some_and(|choice| choice.recorded) {
         return Err(Error::Usage(
             "--summarizer recorded takes summaries of a recording, and a proxy has none; use extractive".to_owned(),
@@ -26,9 +31,13 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
     strategies::check_window(&strategy, setup.limits)?;
     let label = strategy.label();
     let usage = |error: &dyn std::fmt::Display| Error::Usage(error.to_string());
-    let terms = prices(&setup);
-    let mut folding = Folding::new(Arc::clone(&strategy), limits_of(setup, Arc::clone(&strategy)))
-        .map_err(|error| usage(&error))?;
+    let terms = terms(&setup);
+    let purse = args.summaries.as_deref().map(|model| purse(args, &strategy, model, &setup));
+    let limits = limits_of(setup, Arc::clone(&strategy));
+    let mut folding = match purse.transpose()? {
+        Some(purse) => Folding::summarized(Arc::clone(&strategy), limits, purse),
+        None => Folding::new(Arc::clone(&strategy), limits).map_err(|error| usage(&error))?,
+    };
     folding.terms = terms;
     folding.shadow = args.shadow;
     folding.journal.clone_from(&args.journal);
@@ -58,8 +67,12 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
     }));
     let served = runtime.block_on(async {
         let server = Server::bind(settings, folding).await?;
-        let written = match &strategy.summarizer {
-            Some(summarizer) if strategy.summarises() => {
+        let written = match (&strategy.summarizer, &args.summaries) {
+            (Some(_), Some(model)) => {
+                let most = args.summaries_usd.0.map(|usd| format!(" up to ${usd}")).unwrap_or_default();
+                format!("{model} of each client's provider writes its summaries{most}; ")
+            }
+            (Some(summarizer), None) if strategy.summarises() => {
                 format!("`{}` writes its summaries, no model; ", summarizer.id())
             }
             _ => String::new(),
@@ -95,6 +108,24 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
     served.map_err(|error: ServeError| usage(&error))
 }
 
+/// What summaries may cost.
+fn purse(args: &Serve, strategy: &Strategy, model: &str, setup: &Setup) -> Result<Purse, Error> {
+    let prices = prices(&[], &setup.models);
+    let asks = strategy.asks();
+    let Some(asks) = asks.first() else {
+        let label = strategy.label();
+        return Err(Error::Usage(format!("--summaries {model}: {label} uses no summaries")));
+    };
+    let limit = args.summaries_usd.0;
+    if limit.is_some() && prices.get(&asks.endpoint).is_none() {
+        return Err(Error::Usage(format!(
+            "--summaries {model}: its price is in no table, so no budget can be kept; give a table with it (--models FILE), \
+             or --summaries-usd none"
+        )));
+    }
+    Ok(Purse::new(limit, prices))
+}
+
 /// The limits of a model, found as in a comparison.
 fn limits_of(setup: Setup, strategy: Arc<Strategy>) -> LimitsOf {
     Arc::new(move |model| {
@@ -104,7 +135,7 @@ fn limits_of(setup: Setup, strategy: Arc<Strategy>) -> LimitsOf {
 }
 
 /// The prices of a model, or of the model of the command line, found as in a comparison.
-fn prices(setup: &Setup) -> TermsOf {
+fn terms(setup: &Setup) -> TermsOf {
     let terms = terms_of(setup.models.clone(), setup.regimes.clone());
     let given = setup.model.clone();
     Arc::new(move |dialect, model, hour| terms(dialect, given.as_deref().or(model), hour))

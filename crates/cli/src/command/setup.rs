@@ -39,6 +39,16 @@ pub(crate) fn run(args: &Setup) -> Result<(), Error> {
                 )));
             }
         };
+        if let Change::Text { path, .. } = &change
+            && changes
+                .iter()
+                .any(|other| matches!(other, Change::Text { path: its, .. } if its == path))
+        {
+            return Err(Error::Usage(format!(
+                "{}: another of these hosts has the same file; name one at a time",
+                host.name
+            )));
+        }
         changes.push(change);
     }
     let mut said = String::new();
@@ -51,16 +61,17 @@ pub(crate) fn run(args: &Setup) -> Result<(), Error> {
     if args.write || args.remove {
         changes.iter().try_for_each(make)?;
     }
-    let proxy = "foldback serve --preset indexed";
+    let needs_proxy = hosts.iter().any(|host| host.needs_proxy());
+    let proxy = |before: &str| match needs_proxy {
+        true => format!("{before} start the proxy: foldback serve --preset indexed"),
+        false => String::new(),
+    };
     output::print(&match (count, args.write, args.remove) {
+        (1, _, true) => "1 file as before\n".to_owned(),
         (_, _, true) => format!("{count} files as before\n"),
-        (0, _, _) => format!("\nnothing to write; start the proxy: {proxy}\n"),
-        (_, true, _) => {
-            format!("\nwritten, and taken out with --remove; start the proxy: {proxy}\n")
-        }
-        (_, false, _) => {
-            format!("\nnothing is written yet: add --write, and start the proxy: {proxy}\n")
-        }
+        (0, _, _) => format!("\nnothing to write{}\n", proxy(";")),
+        (_, true, _) => format!("\nwritten, and taken out with --remove{}\n", proxy(";")),
+        (_, false, _) => format!("\nnothing is written yet: add --write{}\n", proxy(", and")),
     })
 }
 

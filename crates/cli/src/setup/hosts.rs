@@ -1,5 +1,6 @@
 //! The hosts, as data.
 
+use serde_json::{Value, json};
 use std::path::PathBuf;
 
 /// An agent that people run.
@@ -11,8 +12,8 @@ pub(crate) struct Host {
     pub(crate) title: &'static str,
     /// The folder of its settings below the home, and the variable that moves it.
     folder: (&'static str, Option<&'static str>),
-    /// Its program.
-    program: &'static str,
+    /// Its program; `None` where people ask for it by name.
+    program: Option<&'static str>,
     pub(crate) needs: Needs,
 }
 
@@ -20,8 +21,8 @@ pub(crate) struct Host {
 #[derive(Debug)]
 pub(crate) enum Needs {
     /// Members of a settings file of JSON, the first of these names that exists or else the last; each with the place and the
-    /// text.
-    Members(&'static [&'static str], &'static [(&'static [&'static str], &'static str)]),
+    /// value.
+    Members(&'static [&'static str], &'static [(&'static [&'static str], Member)]),
     /// Lines at the beginning of a settings file of TOML.
     Block(&'static [&'static str], &'static str),
     /// No file: variables of its environment.
@@ -30,19 +31,57 @@ pub(crate) enum Needs {
     Nothing(&'static str),
 }
 
+/// The value of a member.
+#[derive(Debug)]
+pub(crate) enum Member {
+    Text(&'static str),
+    /// Its hooks of Claude Code: the matcher of their event. Code 2 of a hook would block a compaction, also where a program that
+    /// knows no hooks gives it.
+    Hook(&'static str),
+}
+
+impl Member {
+    pub(super) fn of(&self, url: &str) -> Value {
+        match self {
+            Self::Text(text) => Value::from(text.replace("{url}", url)),
+            Self::Hook(matcher) => {
+                let hook =
+                    json!({"type": "command", "command": "foldback hook || exit 1", "timeout": 60});
+                json!([{"matcher": matcher, "hooks": [hook]}])
+            }
+        }
+    }
+}
+
 pub(crate) const HOSTS: &[Host] = &[
     Host {
         name: "claude-code",
         title: "Claude Code",
         folder: (".claude", Some("CLAUDE_CONFIG_DIR")),
-        program: "claude",
-        needs: Needs::Members(&["settings.json"], &[(&["env", "ANTHROPIC_BASE_URL"], "{url}")]),
+        program: Some("claude"),
+        needs: Needs::Members(
+            &["settings.json"],
+            &[(&["env", "ANTHROPIC_BASE_URL"], Member::Text("{url}"))],
+        ),
+    },
+    Host {
+        name: "claude-code-hooks",
+        title: "Claude Code, its hooks",
+        folder: (".claude", Some("CLAUDE_CONFIG_DIR")),
+        program: None,
+        needs: Needs::Members(
+            &["settings.json"],
+            &[
+                (&["hooks", "PreCompact"], Member::Hook("manual|auto")),
+                (&["hooks", "SessionStart"], Member::Hook("compact")),
+            ],
+        ),
     },
     Host {
         name: "codex",
         title: "Codex",
         folder: (".codex", Some("CODEX_HOME")),
-        program: "codex",
+        program: Some("codex"),
         // Its login with ChatGPT asks another server.
         needs: Needs::Block(
             &["config.toml"],
@@ -55,12 +94,12 @@ model_providers.foldback = { name = "OpenAI through foldback", base_url = "{url}
         name: "opencode",
         title: "OpenCode",
         folder: (".config/opencode", Some("OPENCODE_CONFIG_DIR")),
-        program: "opencode",
+        program: Some("opencode"),
         needs: Needs::Members(
             &["opencode.jsonc", "opencode.json"],
             &[
-                (&["provider", "anthropic", "options", "baseURL"], "{url}/v1"),
-                (&["provider", "openai", "options", "baseURL"], "{url}/v1"),
+                (&["provider", "anthropic", "options", "baseURL"], Member::Text("{url}/v1")),
+                (&["provider", "openai", "options", "baseURL"], Member::Text("{url}/v1")),
             ],
         ),
     },
@@ -68,12 +107,12 @@ model_providers.foldback = { name = "OpenAI through foldback", base_url = "{url}
         name: "pi",
         title: "pi",
         folder: (".pi/agent", Some("PI_CODING_AGENT_DIR")),
-        program: "pi",
+        program: Some("pi"),
         needs: Needs::Members(
             &["models.json"],
             &[
-                (&["providers", "anthropic", "baseUrl"], "{url}"),
-                (&["providers", "openai", "baseUrl"], "{url}/v1"),
+                (&["providers", "anthropic", "baseUrl"], Member::Text("{url}")),
+                (&["providers", "openai", "baseUrl"], Member::Text("{url}/v1")),
             ],
         ),
     },
@@ -81,21 +120,21 @@ model_providers.foldback = { name = "OpenAI through foldback", base_url = "{url}
         name: "mini-swe-agent",
         title: "mini-swe-agent",
         folder: (".config/mini-swe-agent", None),
-        program: "mini",
+        program: Some("mini"),
         needs: Needs::Variables(&["ANTHROPIC_API_BASE={url}", "OPENAI_API_BASE={url}/v1"]),
     },
     Host {
         name: "aider",
         title: "aider",
         folder: (".aider", None),
-        program: "aider",
+        program: Some("aider"),
         needs: Needs::Variables(&["ANTHROPIC_API_BASE={url}", "OPENAI_API_BASE={url}/v1"]),
     },
     Host {
         name: "gemini-cli",
         title: "Gemini CLI",
         folder: (".gemini", None),
-        program: "gemini",
+        program: Some("gemini"),
         needs: Needs::Nothing(
             "the proxy passes Gemini's protocol on unread, so nothing would be folded",
         ),
@@ -131,17 +170,19 @@ impl Host {
         moved.and_then(variable).or(xdg).or_else(usual)
     }
 
+    /// Whether it needs the proxy.
+    pub(crate) fn needs_proxy(&self) -> bool {
+        self.program.is_some()
+    }
+
     /// Whether it is there: the folder of its settings, or its program in one of these folders.
     pub(crate) fn is_installed(
         &self,
         variable: &dyn Fn(&str) -> Option<PathBuf>,
         programs: &[PathBuf],
     ) -> bool {
-        let names = [
-            self.program.to_owned(),
-            format!("{}.exe", self.program),
-            format!("{}.cmd", self.program),
-        ];
+        let Some(program) = self.program else { return false };
+        let names = [program.to_owned(), format!("{program}.exe"), format!("{program}.cmd")];
         self.folder(variable).is_some_and(|folder| folder.is_dir())
             || programs.iter().any(|folder| names.iter().any(|name| folder.join(name).is_file()))
     }

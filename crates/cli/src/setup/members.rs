@@ -5,7 +5,7 @@ use super::{Refusal, Settings};
 use serde_json::Value;
 
 /// Members: the place of each, and its value.
-pub(super) struct Members(pub(super) Vec<(&'static [&'static str], String)>);
+pub(super) struct Members(pub(super) Vec<(&'static [&'static str], Value)>);
 
 impl Members {
     /// All of them in one object.
@@ -13,7 +13,7 @@ impl Members {
         let mut tree = Value::Object(serde_json::Map::new());
         for (place, value) in &self.0 {
             let at = place.iter().fold(&mut tree, |object, name| &mut object[*name]);
-            *at = Value::String(value.clone());
+            *at = value.clone();
         }
         tree
     }
@@ -29,9 +29,9 @@ impl Members {
     }
 }
 
-/// Whether JSON is this text.
-fn says(found: &str, text: &str) -> bool {
-    serde_json::from_str::<String>(found).is_ok_and(|found| found == text)
+/// Whether JSON is this value.
+fn says(found: &str, value: &Value) -> bool {
+    serde_json::from_str::<Value>(found).is_ok_and(|found| found == *value)
 }
 
 /// A value on one line.

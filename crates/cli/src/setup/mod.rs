@@ -50,8 +50,7 @@ pub(crate) fn change(host: &Host, folder: &Path, url: &str, remove: bool) -> Res
     };
     match &host.needs {
         Needs::Members(_, members) => {
-            let members =
-                members.iter().map(|(place, value)| (*place, value.replace("{url}", url)));
+            let members = members.iter().map(|(place, value)| (*place, value.of(url)));
             with(&members::Members(members.collect()), path, remove)
         }
         Needs::Block(_, block) => with(&block::Block(block.replace("{url}", url)), path, remove),

@@ -75,6 +75,8 @@ fn what_was_there_stays() {
             "opencode.json",
             "{\"provider\": {\"anthropic\": {\"options\": {\"apiKey\": \"{env:K}\"}}}}",
         ),
+        ("claude-code-hooks", "settings.json", "{}\n"),
+        ("claude-code-hooks", "settings.json", "{\"hooks\": {\"Stop\": []}, \"env\": {}}"),
         ("pi", "models.json", "{\"providers\": {\"here\": {\"baseUrl\": \"http://x\"}}}\n"),
         ("codex", "config.toml", ""),
         (
@@ -91,7 +93,13 @@ fn what_was_there_stays() {
             "json" => {
                 let set: serde_json::Value =
                     serde_json::from_str(&set).unwrap_or_else(|why| panic!("{why}: {set}"));
-                assert!(set.to_string().contains(URL));
+                match name {
+                    "claude-code-hooks" => {
+                        let command = &set["hooks"]["SessionStart"][0]["hooks"][0]["command"];
+                        assert_eq!(command, "foldback hook || exit 1");
+                    }
+                    _ => assert!(set.to_string().contains(URL)),
+                }
             }
             "toml" => {
                 let set: toml::Table = set.parse().unwrap();
@@ -144,6 +152,12 @@ fn a_file_that_is_not_what_it_should_be_is_left_alone() {
             "settings.json",
             "{\"env\": {\"ANTHROPIC_BASE_URL\": \"https://gateway.example\"}}",
             "gateway.example\" already; foldback would hide that",
+        ),
+        (
+            "claude-code-hooks",
+            "settings.json",
+            "{\"hooks\": {\"PreCompact\": []}}",
+            "settings.json: it sets hooks.PreCompact to [] already; foldback would hide that",
         ),
         ("codex", "config.toml", "model = \n", "config.toml: line 1: it is no TOML: "),
         (
@@ -262,7 +276,7 @@ proptest! {
     #[test]
     fn any_file_is_byte_for_byte_what_it_was(text in json(), name in prop::sample::select(vec!["claude-code", "opencode"])) {
         let Needs::Members(_, members) = &host(name).needs else { unreachable!() };
-        let members = members::Members(members.iter().map(|(place, value)| (*place, value.replace("{url}", URL))).collect());
+        let members = members::Members(members.iter().map(|(place, value)| (*place, value.of(URL))).collect());
         if let Ok(Some(set)) = members.set(&text) {
             prop_assert_eq!(members.set(&set), Ok(None));
             prop_assert_eq!(members.unset(&set), Ok(Some(text)));

@@ -12,6 +12,7 @@ mod explain;
 mod exports;
 mod first_screen;
 mod folders;
+mod hook;
 mod inspect;
 mod judge;
 mod killed;

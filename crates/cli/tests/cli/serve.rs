@@ -107,7 +107,11 @@ fn what_it_cannot_serve_is_said_before_it_listens() {
         #[cfg(feature = "llm")]
         ("--preset window --summarizer llm", "--summarizer extractive"),
         #[cfg(feature = "llm")]
-        ("--preset opencode-1.17 --summarizer llm", "no requests but those of its clients"),
+        ("--preset opencode-1.17 --summarizer llm", "choose --summaries MODEL"),
+        ("--preset window --summaries nonesuch", "--summaries-usd none"),
+        ("--preset indexed --summaries claude-haiku-4-5", "uses no summaries"),
+        ("--preset window --summaries claude-haiku-4-5 --shadow", "cannot be used with"),
+        ("--preset window --summaries claude-haiku-4-5 --summaries-usd much", "US dollars"),
     ];
     for (args, expected) in rows {
         let mut command = Command::new(env!("CARGO_BIN_EXE_foldback"));

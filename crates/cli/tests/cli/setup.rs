@@ -47,6 +47,21 @@ fn hosts_are_set_up_and_left_as_they_were() {
     assert_eq!(std::fs::read_to_string(&settings).unwrap(), before);
     assert!(!models.exists());
     assert!(setup(home, &["--remove"]).done().stdout.ends_with("\n0 files as before\n"));
+
+    // Hooks are set up where they are named, and need no proxy.
+    let hooks = setup(home, &["claude-code-hooks", "--write"]).done().stdout;
+    assert!(hooks.ends_with("\nwritten, and taken out with --remove\n"), "{hooks}");
+    let both = setup(home, &["claude-code", "claude-code-hooks", "--write"]);
+    assert_eq!(both.code, 0, "one of them is set up already: {}", both.stderr);
+    let removed = setup(home, &["claude-code-hooks", "--remove"]);
+    assert_eq!(removed.code, 2, "{}", removed.stdout);
+    setup(home, &["claude-code", "--remove"]).done();
+    let removed = setup(home, &["claude-code-hooks", "--remove"]).done().stdout;
+    assert!(removed.ends_with("\n1 file as before\n"), "{removed}");
+    assert_eq!(std::fs::read_to_string(&settings).unwrap(), before);
+    let both = setup(home, &["claude-code", "claude-code-hooks", "--write"]);
+    assert!(both.stderr.contains("name one at a time"), "{}", both.stderr);
+    assert_eq!(std::fs::read_to_string(&settings).unwrap(), before);
 }
 
 #[test]

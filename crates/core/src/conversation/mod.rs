@@ -33,6 +33,7 @@ use crate::log::{EntryKind, Message, Role, ToolCall};
 use crate::meter::{LastText, Meter, MeterId};
 use crate::outcome::Why;
 use crate::plan::Revision;
+use crate::provider::Model;
 use crate::services::Services;
 use crate::stage::{Estimator, UsageReading};
 use crate::strategy::Strategy;
@@ -238,6 +239,11 @@ impl Conversation {
     /// Another model, for an agent that changes it. Its limits are set [apart](Self::set_limits).
     pub fn set_model(&mut self, model: Option<String>) {
         self.model = model;
+    }
+
+    /// Another model that stages may ask for summaries, or none.
+    pub fn set_asked(&mut self, model: Option<Arc<dyn Model>>) {
+        self.services.model = model;
     }
 
     /// Another frame, for an agent whose system prompt or tools change.

@@ -8,12 +8,14 @@
 //! An item in which the provider itself compacted the conversation is opaque. It and all before it are not the engine's:
 //! they are sent as they came, and nothing is folded across them.
 
+mod ahead;
 pub mod identity;
 mod received;
 mod size;
 
 use crate::Journal;
 use crate::journal::JournalError;
+use ahead::Later;
 use foldback_core::conversation::{Conversation, FoldId, Report, Signals};
 use foldback_core::log::{Answer, Message, PartKind, Role, Usage};
 use foldback_core::meter::MeterId;
@@ -28,6 +30,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use thiserror::Error;
 
+pub use ahead::Ahead;
 pub use received::{Received, Sizes, base_of, frame_of};
 
 /// A conversation that is followed from request to request.
@@ -59,6 +62,8 @@ pub struct Followed {
     /// Where it is to be written, until it is.
     path: Option<PathBuf>,
     journal: Option<Journal>,
+    /// Where summaries are asked for by a copy: how far that is.
+    later: Option<Later>,
 }
 
 /// Why a request can't be sent as its view shows it.
@@ -100,6 +105,7 @@ impl Followed {
             model: None,
             path: None,
             journal: None,
+            later: None,
         }
     }
 
@@ -189,7 +195,9 @@ impl Followed {
         let history = self.conversation.history();
         let derived = history.iter().map(|(_, message)| message.derived.bytes()).sum::<usize>();
         let derived = derived + history.derived().bytes();
-        size::CONVERSATION + self.bytes + self.folds.1 + frame + model + derived
+        // What a copy has in common with it are the messages.
+        let copy = self.is_ahead().then(|| size::CONVERSATION + self.log.len() * size::COPIED);
+        size::CONVERSATION + self.bytes + self.folds.1 + frame + model + derived + copy.unwrap_or(0)
     }
 
     /// The key after the last of them.
@@ -254,7 +262,8 @@ impl Followed {
         let log = self.log[self.mark.messages..].to_vec();
         let before = self.mark.steps;
         let (steps, mark) = taken(self.mark, &log);
-        for step in steps.iter().skip(self.done.saturating_sub(before)) {
+        for (index, step) in steps.iter().enumerate().skip(self.done.saturating_sub(before)) {
+            self.done = before + index;
             match step {
                 Step::Append(message) => {
                     let pos = self.conversation.append(Arc::clone(message));
@@ -262,20 +271,21 @@ impl Followed {
                     self.received += self.conversation.meter(MeterId::OWN).appended(pos);
                 }
                 Step::At(moment) => {
-                    self.conversation.at(*moment, Signals::default()).await;
+                    self.at(*moment, Signals::default()).await;
                 }
                 Step::Call { .. } => self.note_request(),
                 Step::StepEnd { answer } => {
                     let usage = Some(self.usage(answer));
                     let signals = Signals { usage, instructions: None };
-                    self.conversation.at(Moment::StepEnd, signals).await;
+                    self.at(Moment::StepEnd, signals).await;
                 }
             }
         }
         // The next request has the moment before this call at this place, whatever the answer is.
         let all = before + steps.len();
         if self.done <= all {
-            self.conversation.at(Moment::CallStart, Signals::default()).await;
+            self.done = all;
+            self.at(Moment::CallStart, Signals::default()).await;
             self.done = all + 1;
         }
         self.mark = mark;
@@ -305,7 +315,7 @@ impl Followed {
     /// Few strategies react to a refusal by themselves. The others fold as they do when a person asks, which is what a
     /// person would have to do now; but not so that the model would have to go on from its own words.
     pub async fn overflow(&mut self) -> bool {
-        let refused = self.conversation.at(Moment::ProviderOverflow, Signals::default()).await;
+        let refused = self.at(Moment::ProviderOverflow, Signals::default()).await;
         if changed(&refused) {
             return true;
         }
@@ -317,7 +327,7 @@ impl Followed {
     pub async fn compact(&mut self, instructions: Option<String>) -> bool {
         let folds = self.conversation.folds().len();
         let signals = Signals { instructions, ..Signals::default() };
-        let asked = self.conversation.at(Moment::Manual, signals).await;
+        let asked = self.at(Moment::Manual, signals).await;
         let last = self.conversation.sent().last().map(|shown| shown.message.role);
         if last.is_none_or(|role| role == Role::Assistant) {
             while self.conversation.folds().len() > folds && self.conversation.undo().is_some() {}

@@ -108,6 +108,14 @@ pub struct Journal {
     known: Known,
 }
 
+/// How far a journal was.
+#[derive(Clone, Debug)]
+pub struct Point {
+    written: u64,
+    lines: Lines,
+    known: Known,
+}
+
 impl Journal {
     /// Opens a journal, or begins one. What it holds is replayed into the conversation, which must be
     /// empty then; what the conversation holds is written into a new one.
@@ -174,6 +182,46 @@ impl Journal {
         self.write(&happened, durable)?;
         self.known = known;
         Ok(())
+    }
+
+    /// How far it is, to [go back](Self::go_back) to.
+    pub fn point(&self) -> Point {
+        let Self { written, lines, known, .. } = self;
+        Point { written: *written, lines: lines.clone(), known: known.clone() }
+    }
+
+    /// Forgets what was written since, for a conversation that went on otherwise. The file is another one then: whenever
+    /// the process dies, there is the one or the other.
+    ///
+    /// # Errors
+    ///
+    /// The other file can't be written. The journal is as it was.
+    pub fn go_back(&mut self, point: Point) -> Result<(), JournalError> {
+        if point.written == self.written {
+            return Ok(());
+        }
+        let mut beside = self.path.clone().into_os_string();
+        beside.push(".back");
+        let beside = PathBuf::from(beside);
+        let copied = self.copied(&beside, point.written);
+        let file = copied.map_err(|error| JournalError::Io { path: beside, error })?;
+        let Point { written, lines, known } = point;
+        (self.file, self.written, self.lines, self.known) = (file, written, lines, known);
+        Ok(())
+    }
+
+    /// Puts a copy of the file's beginning in its place.
+    fn copied(&self, beside: &Path, bytes: u64) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(beside)?;
+        file.lock()?;
+        io::copy(&mut File::open(&self.path)?.take(bytes), &mut file)?;
+        file.sync_data()?;
+        std::fs::rename(beside, &self.path)?;
+        Ok(file)
     }
 
     /// Where it is.

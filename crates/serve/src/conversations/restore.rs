@@ -45,7 +45,7 @@ impl Conversations {
         let empty = self.empty(named.id, Frame::default(), Limits::default());
         let followed = Followed::restored(empty, named.base, named.key, path)?;
         self.answers.restore(path);
-        Ok(followed)
+        Ok(self.asking(followed))
     }
 }
 
