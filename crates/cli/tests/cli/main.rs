@@ -8,6 +8,7 @@ mod compact;
 mod compare;
 mod convert;
 mod documents;
+mod evidence;
 mod explain;
 mod exports;
 mod first_screen;
