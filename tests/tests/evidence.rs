@@ -133,7 +133,8 @@ fn found(questions: &[&Question]) -> Vec<(bool, Retention)> {
     // Before the first question says its literal.
     let moment = Moment::before(&session, calls).unwrap();
     let view = moment.view(&preset, &lab::setup(1_000_000, 1_000));
-    let line = |literal: &str| serde_json::json!({ "question": "?", "answer": literal }).to_string();
+    let line =
+        |literal: &str| serde_json::json!({ "question": "?", "answer": literal }).to_string();
     let lines: Vec<String> = questions.iter().map(|question| line(&question.literal)).collect();
     let asked = Own::read(&lines.join("\n")).unwrap().about("", &moment);
     asked.iter().map(|question| view.has(question)).zip(judged).collect()
@@ -300,6 +301,19 @@ fn the_arms_of_the_study_act_when_its_processors_do() {
     let arms = table.lines().skip(1).filter_map(|line| line.split('\t').next());
     let known = |arm: &str| ["none", "masking-10"].contains(&arm) || names.contains(arm);
     assert_eq!(arms.filter(|arm| known(arm)).count(), names.len() + 2);
+}
+
+/// What the first screen says of the stand-in is what the table has.
+#[test]
+fn the_stand_in_keeps_less_by_what_the_table_says() {
+    let page = read("docs/evidence.md");
+    let row = page.lines().skip_while(|line| !line.starts_with("## Real summaries"));
+    let row = row.skip_while(|line| !line.starts_with("| all |")).next().unwrap();
+    let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+    let more = foldback_replay::recorder::RECORDED_KEEP_MORE;
+    let cell = |[value, lo, hi]: [f64; 3]| format!("{value:+.1} ({lo:+.1} to {hi:+.1})");
+    let expected = [more.compactions.to_string(), cell(more.kept), cell(more.gone)];
+    assert_eq!([cells[1], cells[cells.len() - 2], cells[cells.len() - 1]], expected);
 }
 
 /// Rank correlations, pairs, areas and summaries are what the extracts give.

@@ -57,6 +57,7 @@ pub fn comparison(comparison: &Comparison, details: &Details) -> String {
     distance::section(&mut out, comparison);
     regimes::section(&mut out, comparison);
     contrasts::section(&mut out, comparison);
+    header::outcomes(&mut out, comparison);
     header::notes(&mut out, comparison);
     header::cautions(&mut out, comparison);
     out.push_str("</main>\n");
