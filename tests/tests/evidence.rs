@@ -307,8 +307,8 @@ fn the_arms_of_the_study_act_when_its_processors_do() {
 #[test]
 fn the_stand_in_keeps_less_by_what_the_table_says() {
     let page = read("docs/evidence.md");
-    let row = page.lines().skip_while(|line| !line.starts_with("## Real summaries"));
-    let row = row.skip_while(|line| !line.starts_with("| all |")).next().unwrap();
+    let mut rows = page.lines().skip_while(|line| !line.starts_with("## Real summaries"));
+    let row = rows.find(|line| line.starts_with("| all |")).unwrap();
     let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
     let more = foldback_replay::recorder::RECORDED_KEEP_MORE;
     let cell = |[value, lo, hi]: [f64; 3]| format!("{value:+.1} ({lo:+.1} to {hi:+.1})");

@@ -520,10 +520,7 @@ fn likely(got: &Recorded) -> Reply {
     let tokens: Vec<Value> = prompt.split_inclusive([' ', '\n', '/']).map(token).collect();
     let choice =
         serde_json::json!({"text": "x", "prompt_logprobs": tokens, "finish_reason": "length"});
-    Reply::status(
-        200,
-        &serde_json::json!({"choices": [choice], "model": "small-model"}).to_string(),
-    )
+    Reply::status(200, serde_json::json!({"choices": [choice], "model": "small-model"}).to_string())
 }
 
 #[test]
