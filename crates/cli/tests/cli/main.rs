@@ -16,6 +16,8 @@ mod folders;
 mod inspect;
 mod judge;
 mod killed;
+#[cfg(feature = "llm")]
+mod likelihood;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod outcomes;
@@ -26,6 +28,8 @@ mod presets;
 mod probe;
 mod provenance;
 mod real_sessions;
+#[cfg(feature = "llm")]
+mod recall;
 mod scores;
 mod selection;
 #[cfg(feature = "serve")]

@@ -20,7 +20,7 @@ fn reader(got: &Recorded) -> Reply {
     Reply::text(answered(&asked(got)))
 }
 
-fn answered(text: &str) -> String {
+pub(crate) fn answered(text: &str) -> String {
     let (record, question) = text.rsplit_once("-----\n\n").unwrap_or(("", text));
     let gap = question
         .lines()
@@ -44,7 +44,7 @@ fn answered(text: &str) -> String {
     }
 }
 
-fn probe(file: &str, more: &[&str]) -> Ran {
+pub(crate) fn probe(file: &str, more: &[&str]) -> Ran {
     let mut args = vec!["probe", SESSION, "--preset", "window,none", "--model", file];
     args.extend(["--window", "32000", "--max-output", "4000"]);
     if !more.contains(&"--count") {
@@ -54,12 +54,12 @@ fn probe(file: &str, more: &[&str]) -> Ran {
     foldback(&args)
 }
 
-fn rows(path: &str) -> Vec<Value> {
+pub(crate) fn rows(path: &str) -> Vec<Value> {
     let text = std::fs::read_to_string(path).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn of<'r>(rows: &'r [Value], preset: &str) -> Vec<&'r Value> {
+pub(crate) fn of<'r>(rows: &'r [Value], preset: &str) -> Vec<&'r Value> {
     let is_it = |row: &&Value| row["preset"].as_str().is_some_and(|name| name.starts_with(preset));
     rows.iter().filter(is_it).collect()
 }
@@ -220,146 +220,6 @@ fn the_whole_log_is_left_out_where_it_does_not_fit() {
     assert_eq!(sent.len(), 32);
 }
 
-/// A model that looks up what the record lacks: it searches for the line with the gap, reads the first passage, and answers.
-fn looks_up(got: &Recorded) -> Reply {
-    let said: Vec<&str> = got.messages().iter().filter_map(|one| one["content"].as_str()).collect();
-    let turns: Vec<&str> =
-        said.iter().copied().filter(|text| !text.starts_with("RECALL:")).collect();
-    // The instructions stand before the question.
-    let (question, last) = (turns[1], turns[turns.len() - 1]);
-    let offered = question.contains("RECALL:");
-    let gap = question.rsplit_once("-----\n\n").map_or(question, |(_, question)| question);
-    let line = gap.lines().find(|line| line.contains("____") && !line.contains("marked"));
-    let recall = |name: &str, what: &str| {
-        Reply::text(format!("RECALL: {}", serde_json::json!({ name: what })))
-    };
-    match (turns.len(), line) {
-        (2, Some(line)) if offered && answered(question).contains("UNKNOWN") => {
-            recall("query", &line.replace("____", " "))
-        }
-        (3, Some(_)) if last.contains("passages match") => {
-            let hit = last.lines().find_map(|line| line.strip_prefix("1. ")).unwrap();
-            recall("reference", hit.split(" (").next().unwrap())
-        }
-        (2, _) => Reply::text(answered(question)),
-        _ => Reply::text(answered(&format!("{last}\n-----\n\n{gap}"))),
-    }
-}
-
-#[test]
-fn what_a_view_lacks_may_be_looked_up() {
-    let folder = Folder::new();
-    let server = Background::start(looks_up).unwrap();
-    let file = folder.summarizer(&server.url());
-    let [cassette, first, second, page] =
-        ["cassette", "a.jsonl", "b.jsonl", "page.html"].map(|name| folder.path(name));
-    let with = |more: &[&str]| probe(&file, &[&["--cassette", &cassette], more].concat());
-    let ran = with(&["--record", "--recall", "--rows", &first, "--html", &page]).done();
-    server.end();
-    let all = rows(&first);
-    let of_preset = |name: &str| {
-        let rows = all.iter().filter(|row| row["preset"] == name);
-        rows.collect::<Vec<&Value>>()
-    };
-    let (without, looked) = (of_preset("window+extractive"), of_preset("window+extractive+recall"));
-    assert!(!without.is_empty());
-    assert_eq!((all.len(), looked.len()), (6 * without.len(), without.len()));
-    let mut found = 0;
-    for (one, other) in without.iter().zip(&looked) {
-        assert_eq!(
-            [&one["id"], &one["form"], &one["kept"]],
-            [&other["id"], &other["form"], &other["kept"]]
-        );
-        assert_eq!(one["recalls"], 0);
-        assert!(other["recalls"].as_u64().unwrap() <= 2, "{other}");
-        if other["recalls"] == 2 {
-            assert!(other["tokens"].as_u64() > one["tokens"].as_u64());
-            found += u64::from(one["right"] == false && other["right"] == true);
-        }
-    }
-    assert!(found > 0, "nothing was found: {looked:?}");
-    for told in
-        ["of +recall against the same without it", "window+extractive+recall: looked something up"]
-    {
-        assert!(ran.stdout.replace("\n  ", " ").contains(told), "no {told}: {}", ran.stdout);
-    }
-    let page = std::fs::read_to_string(page).unwrap();
-    for part in [
-        "<th scope=\"row\">window+<wbr>extractive+<wbr>recall</th>",
-        "answered by small-model",
-        "looked something up",
-    ] {
-        assert!(page.contains(part), "no {part}: {page}");
-    }
-
-    // Who does not ask for it asks for nothing else.
-    with(&["--rows", &second]).done();
-    let mut plain = all.clone();
-    plain.retain(|row| !row["preset"].as_str().unwrap().ends_with("+recall"));
-    assert!(rows(&second) == plain);
-}
-
-/// What a model looks up is bounded, and what is wrong with it is for the model to read.
-#[test]
-fn looking_things_up_has_an_end() {
-    type Reads = fn(&Recorded) -> Reply;
-    let table: [(&str, Reads, usize, &str, &str); 3] = [
-        (
-            "never stops",
-            |_| Reply::text("RECALL: {\"query\": \"def\"}"),
-            2,
-            "form",
-            "Nothing more can be looked up.",
-        ),
-        (
-            "is not there",
-            |got| match got.messages().len() {
-                2 => Reply::text(
-                    "Let me see.\n**RECALL: {\"reference\": \"nowhere\"}**\nIt says: 7.\nANSWER: 7",
-                ),
-                _ => Reply::text("ANSWER: UNKNOWN"),
-            },
-            1,
-            "unknown",
-            "Nothing is stored under `nowhere`",
-        ),
-        (
-            "no arguments",
-            |got| match got.messages().len() {
-                2 => Reply::text("RECALL: the port"),
-                _ => Reply::text("ANSWER: UNKNOWN"),
-            },
-            1,
-            "unknown",
-            "The arguments are not understood",
-        ),
-    ];
-    for (name, answer, recalls, outcome, told) in table {
-        let folder = Folder::new();
-        let server = Background::start(answer).unwrap();
-        let file = folder.summarizer(&server.url());
-        let path = folder.path("rows.jsonl");
-        probe(&file, &["--form", "exact", "--count", "2", "--recall", "2", "--rows", &path]).done();
-        let sent = server.end();
-        assert!(sent.iter().any(|body| body.contains(told)), "{name}: no {told}");
-        assert!(
-            !sent.iter().any(|body| body.contains("It says: 7")),
-            "{name}: a made-up result was kept"
-        );
-        let all = rows(&path);
-        let looked: Vec<&Value> =
-            all.iter().filter(|row| row["preset"].as_str().unwrap().ends_with("+recall")).collect();
-        assert_eq!(looked.len(), 4, "{name}");
-        for row in looked {
-            assert_eq!(
-                (&row["recalls"], &row["outcome"]),
-                (&recalls.into(), &outcome.into()),
-                "{name}: {row}"
-            );
-        }
-    }
-}
-
 /// Budgets and providers that fail end the command, with nothing on standard output.
 #[test]
 fn a_run_that_could_not_ask_everything_is_no_result() {
@@ -498,111 +358,6 @@ fn a_batch_gives_what_the_model_gives() {
         "{}",
         missing.stderr
     );
-}
-
-/// A server that says how likely a prompt is: each word is as unlikely as it is seldom in what stands before it.
-fn likely(got: &Recorded) -> Reply {
-    // Whether somebody is there is looked up first.
-    let Some(prompt) = got.body["prompt"].as_str() else { return Reply::status(404, "") };
-    assert_eq!(
-        (&got.body["prompt_logprobs"], &got.body["max_tokens"]),
-        (&0.into(), &1.into()),
-        "{}",
-        got.body
-    );
-    let mut times: BTreeMap<&str, u32> = BTreeMap::new();
-    let token = |word| {
-        let before = times.entry(word).or_default();
-        *before += 1;
-        let logprob = -1.0 - 8.0 / f64::from(*before);
-        serde_json::json!({"7": {"logprob": logprob, "rank": 1, "decoded_token": word}})
-    };
-    let tokens: Vec<Value> = prompt.split_inclusive([' ', '\n', '/']).map(token).collect();
-    let choice =
-        serde_json::json!({"text": "x", "prompt_logprobs": tokens, "finish_reason": "length"});
-    Reply::status(200, serde_json::json!({"choices": [choice], "model": "small-model"}).to_string())
-}
-
-#[test]
-fn what_the_agent_did_is_less_likely_where_its_view_lacks_the_cause() {
-    let folder = Folder::new();
-    let server = Background::everywhere(likely).unwrap();
-    let file = folder.summarizer(&server.url());
-    let [cassette, first, second] =
-        ["cassette", "a.jsonl", "b.jsonl"].map(|name| folder.path(name));
-    let with = |more: &[&str]| {
-        let flags = ["--likelihood", "--count", "6", "--cassette", &cassette, "--json", "-"];
-        probe(&file, &[&flags[..], more].concat())
-    };
-    let dry = with(&["--dry-run"]).done().stdout;
-    let recorded = with(&["--record", "--rows", &first]).done();
-    let sent = server.end();
-    let together = dry.lines().find(|line| line.starts_with("together")).unwrap_or_default();
-    assert_eq!(together.split_whitespace().nth(1), Some(&*sent.len().to_string()), "{dry}");
-    assert!(
-        recorded.stderr.contains("text of the sessions is sent to small-model"),
-        "{}",
-        recorded.stderr
-    );
-
-    let all = rows(&first);
-    assert_eq!(all.len(), 4 * 6);
-    for (row, none) in of(&all, "full").iter().zip(of(&all, "none")) {
-        // No compaction shows the whole log.
-        assert_eq!((&row["rise"], &none["rise"]), (&0.0.into(), &0.0.into()));
-        assert_eq!((&row["nats"], &row["call"]), (&none["nats"], &none["call"]));
-    }
-    let rise = |preset: &str| {
-        let rises = of(&all, preset).into_iter().map(|row| row["rise"].as_f64().unwrap());
-        rises.sum::<f64>() / 6.0
-    };
-    assert!(rise("nothing") > rise("window") && rise("window") > 0.0, "{all:?}");
-    assert!(of(&all, "window").iter().any(|row| row["kept"].as_u64() < row["needed"].as_u64()));
-    let document: Value = serde_json::from_str(&recorded.stdout).unwrap();
-    let line = &document["presets"][0];
-    assert_eq!((&line["preset"], &line["actions"]), (&"window+extractive".into(), &6.into()));
-    assert!((line["rise"]["value"].as_f64().unwrap() - rise("window")).abs() < 1e-9);
-
-    // The server is gone.
-    assert_eq!(with(&["--rows", &second]).done().stdout, recorded.stdout);
-    assert!(rows(&second) == all);
-    let flags = ["--likelihood", "--count", "6", "--cassette", &cassette];
-    let shown = probe(&file, &flags).done().stdout;
-    assert!(
-        shown.contains("6 recorded actions of 1 session, by log-probabilities of small-model"),
-        "{shown}"
-    );
-}
-
-/// A server without log-probabilities is refused in one sentence.
-#[test]
-fn a_server_has_to_say_how_likely_a_prompt_is() {
-    type Reads = fn(&Recorded) -> Reply;
-    let none: Reads =
-        |_| Reply::status(200, r#"{"choices":[{"text":"x","finish_reason":"length"}]}"#);
-    let table: [(&str, Reads, &str); 3] = [
-        ("none in the answer", none, "the answer has none"),
-        ("no such address", |_| Reply::status(404, "Not Found"), "HTTP 404"),
-        (
-            "a model of chats",
-            |_| Reply::status(404, r#"{"error":{"message":"This is a chat model"}}"#),
-            "HTTP 404",
-        ),
-    ];
-    for (name, answer, why) in table {
-        let folder = Folder::new();
-        let server = Background::everywhere(answer).unwrap();
-        let file = folder.summarizer(&server.url());
-        let ran = probe(&file, &["--likelihood", "--count", "2"]);
-        server.end();
-        assert_eq!((ran.code, &*ran.stdout), (2, ""), "{name}: {}", ran.stderr);
-        assert!(
-            ran.stderr.contains(why)
-                && ran.stderr.contains("needs a server that answers `prompt_logprobs`"),
-            "{name}: {}",
-            ran.stderr
-        );
-    }
 }
 
 #[test]
