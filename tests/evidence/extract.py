@@ -2,7 +2,7 @@
 
     python3 tests/evidence/extract.py answers   CLONE
     python3 tests/evidence/extract.py outcomes  CLONE
-    python3 tests/evidence/extract.py figures   ROWS.csv COMPARISON.json
+    python3 tests/evidence/extract.py figures   ROWS.csv COMPARISON.json [FILE]
     python3 tests/evidence/extract.py sessions  CLONE ROWS.csv
 
 CLONE is a clone of algal/pi-openai-server-compaction, Recursive-Safeguarding/the-complexity-trap
@@ -39,7 +39,7 @@ def listed(clone: str, under: str) -> list[str]:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
-def write(name: str, rows: Iterable[Iterable[object]]) -> None:
+def write(name: str | Path, rows: Iterable[Iterable[object]]) -> None:
     text = "".join("\t".join(map(str, row)) + "\n" for row in rows)
     (HERE / name).write_text(text, encoding="utf-8")
 
@@ -229,7 +229,7 @@ def ratio(of: Counter[str], name: str) -> float:
     return of[f"{name}_kept"] / of[f"{name}_needed"] if of[f"{name}_needed"] else 1.0
 
 
-def figures(rows: str, comparison: str) -> None:
+def figures(rows: str, comparison: str, file: str = "figures.tsv") -> None:
     presets = json.loads(Path(comparison).read_text(encoding="utf-8"))["presets"]
     told = {line["preset"].removesuffix("+extractive"): line for line in presets}
     total: dict[str, Counter[str]] = defaultdict(Counter)
@@ -248,7 +248,7 @@ def figures(rows: str, comparison: str) -> None:
         values += [sum_[it] / sum_["calls"] for it in ("rereads", "reread_tokens")]
         values.append(sum_["input_tokens"] / sum_["uncompacted_tokens"])
         table.append([name, *(f"{value:.6f}" for value in values)])
-    write("figures.tsv", table)
+    write(file, table)
 
 
 def sessions(clone: str, rows: str) -> None:

@@ -61,9 +61,13 @@ def check(foldback, folder, url, server):
 
     table, rows = run("first.jsonl", "--record")
     print(table)
+    likely, actions = run("likely.jsonl", "--record", "--likelihood")
+    print(likely)
     server.kill()
     again = run("second.jsonl")
     assert again == (table, rows), "the recorded answers give another result"
+    again = run("again.jsonl", "--likelihood")
+    assert again == (likely, actions), "the recorded likelihoods give another result"
 
     def of(preset):
         return [row for row in rows if row["preset"].split("+")[0] == preset]
@@ -78,7 +82,11 @@ def check(foldback, folder, url, server):
     assert not any(row["in_view"] for row in of("nothing"))
     answers = {name: [row["answer"] for row in of(name)] for name in names}
     assert answers["full"] != answers["nothing"], "the model answers without looking"
-    print(f"{len(rows)} answers, the same again from the cassette")
+    nats = {name: [row["nats"] for row in actions if row["preset"] == name] for name in names[-2:]}
+    assert None not in nats["full"] and len(nats["full"]) == len(SESSIONS), nats
+    assert all(row["rise"] == 0 for row in actions if row["preset"] == "full")
+    assert sum(nats["nothing"]) > sum(nats["full"]), "the log makes what follows no likelier"
+    print(f"{len(rows)} answers and {len(actions)} likelihoods, the same again from the cassette")
 
 
 if __name__ == "__main__":

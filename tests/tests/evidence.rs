@@ -9,8 +9,9 @@ use foldback_core::services::Services;
 use foldback_core::stage::{Summarizer, Summary, SummaryError, SummaryRequest};
 use foldback_replay::availability::Availability;
 use foldback_replay::index::Index;
+use foldback_replay::probe::{Moment, Own};
 use foldback_replay::retention::{Retention, Share};
-use foldback_replay::{replay, replay_with};
+use foldback_replay::{Preset, replay, replay_with};
 use foldback_tests::{Script, lab, options};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,16 +28,6 @@ struct Question {
     cut: usize,
     in_summary: bool,
     right: bool,
-}
-
-impl Question {
-    fn stays(&self) -> bool {
-        self.message >= self.cut
-    }
-
-    fn in_view(&self) -> bool {
-        self.in_summary || self.stays()
-    }
 }
 
 fn read(name: &str) -> String {
@@ -92,8 +83,8 @@ const BEFORE: usize = 300;
 /// Calls between the facts and the questions, so that all facts are far.
 const AFTER: usize = 4;
 
-/// What each question finds in the view, by both judges.
-fn found(questions: &[&Question]) -> Vec<Retention> {
+/// What each question finds in the view: whether the literal is there as `probe` looks for it, and what both judges say.
+fn found(questions: &[&Question]) -> Vec<(bool, Retention)> {
     let mut script = Script::default();
     script.user("Keep what is found.");
     let idle = |script: &mut Script, calls: usize| {
@@ -132,12 +123,21 @@ fn found(questions: &[&Question]) -> Vec<Retention> {
     let said = questions.iter().filter(|question| question.in_summary);
     let told: Vec<&str> = said.map(|question| question.literal.as_str()).collect();
     strategy.summarizer = Some(Arc::new(Told(format!("Noted:\n{}", told.join("\n")))));
+    let preset = Preset::new(strategy, "cut".to_owned());
     let (index, options) = (Arc::new(Index::of(&session)), options(1_000_000, 1_000));
     let mut availability = Availability::new(Arc::clone(&index), Arc::clone(&options.measure));
     let replayed =
-        replay_with(&session, &index, &Arc::new(strategy), &options, &mut [&mut availability]);
+        replay_with(&session, &index, &preset.strategy, &options, &mut [&mut availability]);
     assert_eq!(replayed.metrics.compactions, 1, "{}", questions[0].fixture);
-    availability.finish().calls.split_off(calls)
+    let judged = availability.finish().calls.split_off(calls);
+    // Before the first question says its literal.
+    let moment = Moment::before(&session, calls).unwrap();
+    let view = moment.view(&preset, &lab::setup(1_000_000, 1_000));
+    let line =
+        |literal: &str| serde_json::json!({ "question": "?", "answer": literal }).to_string();
+    let lines: Vec<String> = questions.iter().map(|question| line(&question.literal)).collect();
+    let asked = Own::read(&lines.join("\n")).unwrap().about("", &moment);
+    asked.iter().map(|question| view.has(question)).zip(judged).collect()
 }
 
 /// How often something says the same as the answers, of how many questions that it says something of.
@@ -178,11 +178,11 @@ struct Line {
 }
 
 impl Line {
-    fn count(&mut self, question: &Question, found: &Retention) {
+    fn count(&mut self, question: &Question, (in_view, found): (bool, &Retention)) {
         self.questions += 1;
         self.right += u64::from(question.right);
-        self.in_view += u64::from(question.in_view());
-        self.literal.count(question.in_view(), question.right);
+        self.in_view += u64::from(in_view);
+        self.literal.count(in_view, question.right);
         let judged = |agreement: &mut Agreement, share: Share| {
             if share.needed > 0 {
                 agreement.count(share.kept == share.needed, question.right);
@@ -218,7 +218,7 @@ fn what_is_kept_agrees_with_what_a_model_answered() {
     let mut by_arm: BTreeMap<&str, Line> = BTreeMap::new();
     let mut by_age: BTreeMap<(&str, usize), Line> = BTreeMap::new();
     for ((arm, _), asked) in &fixtures {
-        for (question, found) in asked.iter().copied().zip(found(asked)) {
+        for (question, (in_view, judged)) in asked.iter().copied().zip(found(asked)) {
             // Ten ages in the first set, five in the other: 0 to 4, 5, 6 to 9; each by itself.
             let age = match (*arm, question.age) {
                 ("pi", 0..=4) => 0,
@@ -229,7 +229,7 @@ fn what_is_kept_agrees_with_what_a_model_answered() {
             for line in
                 [&mut all, by_arm.entry(arm).or_default(), by_age.entry((arm, age)).or_default()]
             {
-                line.count(question, &found);
+                line.count(question, (in_view, &judged));
             }
         }
     }
@@ -301,6 +301,19 @@ fn the_arms_of_the_study_act_when_its_processors_do() {
     let arms = table.lines().skip(1).filter_map(|line| line.split('\t').next());
     let known = |arm: &str| ["none", "masking-10"].contains(&arm) || names.contains(arm);
     assert_eq!(arms.filter(|arm| known(arm)).count(), names.len() + 2);
+}
+
+/// What the first screen says of the stand-in is what the table has.
+#[test]
+fn the_stand_in_keeps_less_by_what_the_table_says() {
+    let page = read("docs/evidence.md");
+    let mut rows = page.lines().skip_while(|line| !line.starts_with("## Real summaries"));
+    let row = rows.find(|line| line.starts_with("| all |")).unwrap();
+    let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+    let more = foldback_replay::recorder::RECORDED_KEEP_MORE;
+    let cell = |[value, lo, hi]: [f64; 3]| format!("{value:+.1} ({lo:+.1} to {hi:+.1})");
+    let expected = [more.compactions.to_string(), cell(more.kept), cell(more.gone)];
+    assert_eq!([cells[1], cells[cells.len() - 2], cells[cells.len() - 1]], expected);
 }
 
 /// Rank correlations, pairs, areas and summaries are what the extracts give.

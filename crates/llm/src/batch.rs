@@ -52,7 +52,7 @@ impl Model for Export {
         let line = match speech {
             Speech::Anthropic => json!({ "custom_id": id, "params": body }),
             Speech::Gemini => json!({ "key": id, "request": body }),
-            Speech::OpenAi | Speech::Ollama => json!({
+            Speech::OpenAi | Speech::Ollama | Speech::Likelihood => json!({
                 "custom_id": id, "method": "POST", "url": "/v1/chat/completions", "body": body,
             }),
         };

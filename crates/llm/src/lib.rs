@@ -17,6 +17,7 @@ pub mod config;
 pub mod dry_run;
 pub mod keys;
 mod ladder;
+pub mod likelihood;
 mod memo;
 pub mod prompt;
 pub mod questions;

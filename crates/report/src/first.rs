@@ -218,11 +218,8 @@ impl Page<'_> {
         outcomes.iter().take(2 + MOST_PAIRS).for_each(|text| self.say(&mut out, text));
         let cautions = count(self.comparison.cautions.len() as u64, "caution");
         let more = commands.others.map(|others| format!("; more systems: {others}"));
-        let summaries = verdict::summarizer(self.comparison).map(|by| match by {
-            "recorded" => "summaries of the recorders where they cut alike; ".to_owned(),
-            _ if by.starts_with("llm") => format!("summaries by {by}; "),
-            _ => format!("summaries {by}, not by a model; "),
-        });
+        let summaries =
+            verdict::summaries(self.comparison).map(|text| format!("summaries {text}; "));
         let model = self.comparison.prices.split(',').next().filter(|model| !model.is_empty());
         let prices = model.map(|model| format!("prices of {model}; "));
         let (summaries, prices) = (summaries.unwrap_or_default(), prices.unwrap_or_default());

@@ -8,6 +8,7 @@ use foldback_replay::compare::{
     Base, Contrast, Difference, McNemar, Metric, Outcomes, PresetLine, Primary, Remark, Standing,
     Verdict,
 };
+use foldback_replay::recorder::{More, RECORDED_KEEP_MORE, Recorded};
 use foldback_replay::setup::AS_RECORDED;
 
 /// The answer in a sentence or two.
@@ -130,10 +131,22 @@ pub(crate) fn name<'l>(comparison: &Comparison, line: &'l PresetLine) -> &'l str
 }
 
 /// The summarizer, if it is the same for all.
-pub(crate) fn summarizer(comparison: &Comparison) -> Option<&str> {
+fn summarizer(comparison: &Comparison) -> Option<&str> {
     let mut all = comparison.presets.iter().filter_map(|line| line.summarizer.as_deref());
     let first = all.next()?;
     all.all(|other| other == first).then_some(first)
+}
+
+/// Who wrote the summaries, behind this word; what is known of the stand-in among it.
+pub(crate) fn summaries(comparison: &Comparison) -> Option<String> {
+    Some(match summarizer(comparison)? {
+        Recorded::ID => "of the recorders where they cut alike".to_owned(),
+        "extractive" => {
+            format!("extractive: kept low by {}", More::told(RECORDED_KEEP_MORE.kept, ""))
+        }
+        by if by.starts_with("llm") => format!("by {by}"),
+        by => format!("{by}, not by a model"),
+    })
 }
 
 /// `−40% (−47 to −38)`; without an interval that is narrower than a percent.

@@ -22,13 +22,26 @@ impl Background {
     ///
     /// No thread or no port is to be had.
     pub fn start(answer: impl FnMut(&Recorded) -> Reply + Send + 'static) -> io::Result<Self> {
+        Self::of(FakeProvider::builder(Script::answer(answer)))
+    }
+
+    /// The same at every path, those of no protocol among them.
+    ///
+    /// # Errors
+    ///
+    /// No thread or no port is to be had.
+    pub fn everywhere(answer: impl FnMut(&Recorded) -> Reply + Send + 'static) -> io::Result<Self> {
+        Self::of(FakeProvider::builder(Script::answer(answer)).everywhere())
+    }
+
+    fn of(server: crate::Builder) -> io::Result<Self> {
         let (stop, stopped) = oneshot::channel::<()>();
         let (tell, told) = mpsc::channel();
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let thread = std::thread::spawn(move || {
             runtime.block_on(async {
                 // Whoever waits for it has gone away where it can't be told.
-                let _ = tell.send(FakeProvider::start(Script::answer(answer)).await.map(Arc::new));
+                let _ = tell.send(server.start().await.map(Arc::new));
                 let _ = stopped.await;
             });
         });

@@ -215,7 +215,7 @@ impl Command {
         let (paths, out): (Vec<&Option<PathBuf>>, Option<&Path>) = match self {
             Self::Compare(args) => (vec![&args.json, &args.html, &args.rows], None),
             Self::Inspect(args) => (vec![&args.json], None),
-            Self::Probe(args) => (vec![&args.json, &args.rows, &args.export], None),
+            Self::Probe(args) => (vec![&args.json, &args.html, &args.rows, &args.export], None),
             Self::Tune(args) => (vec![&args.json, &args.toml], None),
             Self::Compact(args) => (Vec::new(), args.out.path()),
             Self::Convert(args) => (Vec::new(), Some(&args.output)),

@@ -23,18 +23,26 @@ pub(crate) struct Probe {
     /// Ask in the place of this call, which counts from 0; at the end of each session by default.
     #[arg(long, value_name = "CALL", value_parser = a_count)]
     pub(crate) at: Option<usize>,
-    /// Most questions per session, spread over kinds and ages.
+    /// Most questions per session, spread over kinds and ages; calls with --likelihood.
     #[arg(long, value_name = "N", default_value_t = 12, value_parser = a_count)]
     pub(crate) count: usize,
     /// How an answer is asked for: as a string (exact), as the letter of an option (choice), or both ways.
     #[arg(long, value_enum, value_name = "FORM", default_value = "both")]
     pub(crate) form: Forms,
+    /// Ask under each preset a second time, and let the model look up what the view leaves out, at most N times a question (4
+    /// if left out), as the tool `recall` of agents does. Each time is one more request, which a dry run does not count.
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "4", value_parser = a_count, conflicts_with_all = ["export", "answers"])]
+    pub(crate) recall: Option<usize>,
+    /// Instead of asking, have a server say how likely the recorded actions are under each view: at N calls of each session (see
+    /// --count), by the log-probabilities of the prompt that a server such as vLLM gives.
+    #[arg(long, conflicts_with_all = ["recall", "form", "questions", "export", "answers", "html"])]
+    pub(crate) likelihood: bool,
     /// Also ask questions of one's own: JSON lines with question, answer, and, if you like, distractors, also (other right answers),
     /// path (true if an ending of it will do) and session (an id or a path). `--count 0` asks them alone.
     #[arg(long, value_name = "FILE")]
     pub(crate) questions: Option<PathBuf>,
     /// Write the requests as lines for the provider's batch service instead of sending them.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["answers", "rows", "json", "dry_run", "budget_usd"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["answers", "rows", "json", "html", "dry_run", "budget_usd"])]
     pub(crate) export: Option<PathBuf>,
     /// Take the answers from the lines that a batch service gave back; with the options of --export.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["dry_run", "budget_usd"])]
@@ -56,6 +64,9 @@ pub(crate) struct Probe {
     /// Write the figures as JSON (`-` is standard output).
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+    /// Write the figures as one HTML file that needs no network.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) summaries: SummaryArgs,
 }

@@ -8,6 +8,7 @@ mod compact;
 mod compare;
 mod convert;
 mod documents;
+mod evidence;
 mod explain;
 mod exports;
 mod first_screen;
@@ -16,6 +17,8 @@ mod hook;
 mod inspect;
 mod judge;
 mod killed;
+#[cfg(feature = "llm")]
+mod likelihood;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod outcomes;
@@ -26,6 +29,8 @@ mod presets;
 mod probe;
 mod provenance;
 mod real_sessions;
+#[cfg(feature = "llm")]
+mod recall;
 mod scores;
 mod selection;
 #[cfg(feature = "serve")]

@@ -63,6 +63,12 @@ fn sessions_are_found_by_path_id_or_name() {
     );
     assert!(screen.contains("1 of 4 rows are of no session here: gone."), "{screen}");
     assert!(screen.contains("two against one: −1.000 over 1 task."), "{screen}");
+    let page = folder.path().join("page.html");
+    let with_page = [&["compare"], &options[..], &["--html", page.to_str().unwrap()]].concat();
+    foldback(&with_page).done();
+    let page = std::fs::read_to_string(page).unwrap();
+    let (_, section) = page.split_once("<section id=\"outcomes\">").unwrap();
+    assert!(section.contains("<li>two against one: −1.000 over 1 task.</li>"), "{section}");
     let redacted = compared(folder.path(), &[&options[..], &["--redact"]].concat());
     let text = redacted["outcomes"].to_string();
     assert!(

@@ -20,7 +20,7 @@ fn reader(got: &Recorded) -> Reply {
     Reply::text(answered(&asked(got)))
 }
 
-fn answered(text: &str) -> String {
+pub(crate) fn answered(text: &str) -> String {
     let (record, question) = text.rsplit_once("-----\n\n").unwrap_or(("", text));
     let gap = question
         .lines()
@@ -44,7 +44,7 @@ fn answered(text: &str) -> String {
     }
 }
 
-fn probe(file: &str, more: &[&str]) -> Ran {
+pub(crate) fn probe(file: &str, more: &[&str]) -> Ran {
     let mut args = vec!["probe", SESSION, "--preset", "window,none", "--model", file];
     args.extend(["--window", "32000", "--max-output", "4000"]);
     if !more.contains(&"--count") {
@@ -54,12 +54,12 @@ fn probe(file: &str, more: &[&str]) -> Ran {
     foldback(&args)
 }
 
-fn rows(path: &str) -> Vec<Value> {
+pub(crate) fn rows(path: &str) -> Vec<Value> {
     let text = std::fs::read_to_string(path).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn of<'r>(rows: &'r [Value], preset: &str) -> Vec<&'r Value> {
+pub(crate) fn of<'r>(rows: &'r [Value], preset: &str) -> Vec<&'r Value> {
     let is_it = |row: &&Value| row["preset"].as_str().is_some_and(|name| name.starts_with(preset));
     rows.iter().filter(is_it).collect()
 }

@@ -38,6 +38,8 @@ fn text(speech: Speech, place: &Value) -> (String, bool) {
             let called = parts.iter().any(|part| part.get("functionCall").is_some());
             (texts(&parts, |part| part["thought"] != true), called)
         }
+        // What is generated says nothing; the figures are read apart.
+        Speech::Likelihood => (String::new(), false),
         Speech::OpenAi | Speech::Ollama => {
             let called = !items(&place["tool_calls"]).is_empty();
             let text = match &place["content"] {

@@ -22,6 +22,7 @@ use provider::Target;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::{Request, Response};
+use speech::Speech;
 use std::time::Duration;
 
 /// How long an endpoint may take to say that it is there.
@@ -142,6 +143,12 @@ impl Client {
         let (response, bytes) = tokio::time::timeout(request.timeout, answer)
             .await
             .map_err(|_| failures.late(request.timeout))??;
+        let likelihood = target.protocol.speech == Speech::Likelihood;
+        if let Some(error) =
+            crate::likelihood::unknown(response.status().as_u16()).filter(|_| likelihood)
+        {
+            return Err(error);
+        }
         if !response.status().is_success() {
             return Err(failures.refused(response.status().as_u16(), &bytes, response.headers()));
         }
@@ -158,6 +165,9 @@ impl Client {
             return Err(error);
         }
         let mut completion = completion(target.protocol.speech, &body);
+        if likelihood {
+            completion.text = crate::likelihood::text(request, &body)?;
+        }
         completion.text = target.scrub(&completion.text);
         completion.model = completion.model.map(|model| target.scrub(&model));
         Ok(completion)

@@ -47,10 +47,15 @@ const PROTOCOLS: [Protocol; 5] = [
     Protocol { name: "openai-compatible", speech: Speech::OpenAi, base: None, variable: None },
 ];
 
+/// How likely a text is, from servers that say so; asked for by nobody's settings.
+pub(crate) const LIKELIHOOD: Protocol =
+    Protocol { name: "prompt-logprobs", speech: Speech::Likelihood, base: None, variable: None };
+
 impl Protocol {
     /// The protocol of this name.
     pub(crate) fn named(name: &str) -> Result<&'static Self, ProviderError> {
-        PROTOCOLS.iter().find(|protocol| protocol.name == name).ok_or_else(|| unknown(name))
+        let mut all = PROTOCOLS.iter().chain([&LIKELIHOOD]);
+        all.find(|protocol| protocol.name == name).ok_or_else(|| unknown(name))
     }
 }
 

@@ -18,6 +18,8 @@ pub(crate) enum Speech {
     Gemini,
     /// <https://github.com/ollama/ollama/blob/main/docs/api.md>.
     Ollama,
+    /// <https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html>, the log-probabilities of a prompt.
+    Likelihood,
 }
 
 impl Speech {
@@ -32,6 +34,7 @@ impl Speech {
         path.pop_if_empty();
         match self {
             Self::OpenAi => path.extend(["chat", "completions"]),
+            Self::Likelihood => path.push("completions"),
             Self::Anthropic => path.push("messages"),
             Self::Gemini => path.extend(["models", &format!("{model}:generateContent")]),
             Self::Ollama => path.extend(["api", "chat"]),
@@ -43,7 +46,9 @@ impl Speech {
     /// The header with the key. Ollama takes none itself, but may stand behind a proxy that does.
     pub(crate) fn key(self, key: &str) -> (&'static str, String) {
         match self {
-            Self::OpenAi | Self::Ollama => ("authorization", format!("Bearer {key}")),
+            Self::OpenAi | Self::Ollama | Self::Likelihood => {
+                ("authorization", format!("Bearer {key}"))
+            }
             Self::Anthropic => ("x-api-key", key.to_owned()),
             Self::Gemini => ("x-goog-api-key", key.to_owned()),
         }
@@ -53,7 +58,7 @@ impl Speech {
     pub(crate) fn headers(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Anthropic => &[("anthropic-version", "2023-06-01")],
-            Self::OpenAi | Self::Gemini | Self::Ollama => &[],
+            Self::OpenAi | Self::Gemini | Self::Ollama | Self::Likelihood => &[],
         }
     }
 
@@ -83,6 +88,11 @@ impl Speech {
                 "stream": false,
                 "options": {"num_predict": output},
             }),
+            Self::Likelihood => {
+                let prompt: String = request.turns.iter().map(|turn| turn.text.as_str()).collect();
+                // A server has to generate something.
+                json!({"model": model, "prompt": prompt, "max_tokens": output, "temperature": 0, "prompt_logprobs": 0})
+            }
         };
         match self {
             Self::Anthropic if !request.system.is_empty() => body["system"] = json!(request.system),
@@ -93,7 +103,7 @@ impl Speech {
         }
         if let Some(temperature) = request.temperature {
             let place = match self {
-                Self::OpenAi | Self::Anthropic => &mut body,
+                Self::OpenAi | Self::Anthropic | Self::Likelihood => &mut body,
                 Self::Gemini => &mut body["generationConfig"],
                 Self::Ollama => &mut body["options"],
             };
@@ -106,6 +116,7 @@ impl Speech {
     pub(crate) fn place(self) -> &'static str {
         match self {
             Self::OpenAi => "/choices/0/message",
+            Self::Likelihood => "/choices/0",
             Self::Anthropic => "/content",
             Self::Gemini => "/candidates/0",
             Self::Ollama => "/message",
@@ -115,7 +126,7 @@ impl Speech {
     /// Why the model stopped.
     pub(crate) fn reason(self) -> &'static str {
         match self {
-            Self::OpenAi => "/choices/0/finish_reason",
+            Self::OpenAi | Self::Likelihood => "/choices/0/finish_reason",
             Self::Anthropic => "/stop_reason",
             Self::Gemini => "/candidates/0/finishReason",
             Self::Ollama => "/done_reason",
@@ -126,14 +137,14 @@ impl Speech {
     pub(crate) fn model(self) -> &'static str {
         match self {
             Self::Gemini => "/modelVersion",
-            Self::OpenAi | Self::Anthropic | Self::Ollama => "/model",
+            Self::OpenAi | Self::Anthropic | Self::Ollama | Self::Likelihood => "/model",
         }
     }
 
     /// The object that says what the request cost.
     pub(crate) fn usage(self) -> &'static str {
         match self {
-            Self::OpenAi | Self::Anthropic => "/usage",
+            Self::OpenAi | Self::Anthropic | Self::Likelihood => "/usage",
             Self::Gemini => "/usageMetadata",
             Self::Ollama => "",
         }
@@ -142,7 +153,7 @@ impl Speech {
     /// Where the figures stand in it.
     pub(crate) fn counts(self) -> &'static Counts {
         match self {
-            Self::OpenAi => &openai::COUNTS,
+            Self::OpenAi | Self::Likelihood => &openai::COUNTS,
             Self::Anthropic => &anthropic::COUNTS,
             Self::Gemini => &gemini::COUNTS,
             Self::Ollama => &OLLAMA,

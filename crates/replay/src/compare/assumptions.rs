@@ -8,8 +8,7 @@ use super::{prices, windows};
 use crate::copies;
 use crate::corpus::Corpus;
 use crate::number::grouped;
-use crate::recorder::Recorded;
-use crate::recorder::{Policy, RecorderPolicy, by_totals};
+use crate::recorder::{More, Policy, RECORDED_KEEP_MORE, Recorded, RecorderPolicy, by_totals};
 use crate::setup::{Made, Preset, Setup};
 use crate::study::{Known, Recording, Score, Summaries};
 use foldback_core::strategy::Kind;
@@ -60,13 +59,15 @@ pub(super) fn assumptions(
         ));
     }
     if presets.iter().any(|preset| preset.strategy.filter.is_some()) {
-        lines.push(
+        let More { compactions, kept, gone } = RECORDED_KEEP_MORE;
+        lines.push(format!(
             "Summaries are written by the summarizer at the end of the preset's name, not by a model \
-             of the original; the bill charges them as if a model had written them, with a prompt of its own. At 18 recorded compactions \
-             the extractive one kept 0.5 points (0 to 2) less of what calls needed than the recorders' own did, and 16 points (9 to 22) less of what had \
-             gone with the cut."
-                .to_owned(),
-        );
+             of the original; the bill charges them as if a model had written them, with a prompt of its own. At {compactions} recorded compactions \
+             the extractive one kept {} less of what calls needed than the recorders' own did, and {} less of what had \
+             gone with the cut.",
+            More::told(kept, " points"),
+            More::told(gone, " points")
+        ));
     }
     if presets.iter().any(|preset| preset.completions.is_some()) {
         lines.push(
@@ -219,12 +220,11 @@ fn by_recorders<'a>(
             let mut summaries = Summaries::default();
             let own = scores.iter().filter_map(|scores| scores.get(at));
             own.for_each(|score| summaries.add(&score.summaries));
-            let Summaries { asked, stand_ins, .. } = summaries;
+            let Summaries { asked, recorded, .. } = summaries;
             format!(
-                "{}: {} of {asked} summaries are the recorder's own, where both cut at the same message; the others \
+                "{}: {recorded} of {asked} summaries are the recorder's own, where both cut at the same message; the others \
                  are of the stand-in.",
-                line.preset,
-                asked.saturating_sub(stand_ins)
+                line.preset
             )
         },
     )

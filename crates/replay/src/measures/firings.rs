@@ -10,6 +10,7 @@
 //! their `call` is the number of calls.
 
 use crate::drive::Request;
+use crate::recorder::Recorded;
 use foldback_core::conversation::{Conversation, Fold};
 use foldback_core::log::{EntryKind, Message};
 use foldback_core::outcome::SUMMARY_FORM;
@@ -29,6 +30,8 @@ pub struct Firing {
     pub frame: u64,
     /// Summaries that a summarizer was asked for.
     pub summaries: u64,
+    /// Those of them that are the recorder's own.
+    pub recorded: u64,
     /// Folds that had to do with a stand-in for one, or without.
     pub stand_ins: u64,
     /// Folds with a summary that the model wrote in another form than was asked for.
@@ -120,6 +123,11 @@ impl Firings {
             after: self.view,
             frame: meter.frame_tokens(),
             summaries: folds.iter().map(|fold| fold.plan.summaries.len() as u64).sum(),
+            recorded: folds
+                .iter()
+                .flat_map(|fold| &fold.plan.summaries)
+                .filter(|by| *by == Recorded::ID)
+                .count() as u64,
             stand_ins,
             formless,
             summary_tokens: written.iter().map(|summary| summary.tokens).sum(),

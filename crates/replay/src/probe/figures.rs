@@ -17,7 +17,8 @@ pub struct Row {
     pub session: String,
     /// Task or repository: sessions of one are not independent. The path if not recorded.
     pub cluster: String,
-    /// Name of the preset, with the summarizer that stood in; `full` and `nothing` are controls.
+    /// Name of the preset, with the summarizer that stood in, and with [`RECALL`] where the model could look things up; `full`
+    /// and `nothing` are controls.
     pub preset: String,
     /// Number of the call that the question takes the place of.
     pub call: usize,
@@ -46,9 +47,14 @@ pub struct Row {
     /// Whether what the question was made from is in the view as it was recorded; `null` for a question that somebody
     /// brought.
     pub kept: Option<bool>,
-    /// Size of the request in tokens, by the reporting estimator.
+    /// How often the model looked something up.
+    pub recalls: usize,
+    /// Size of the last request in tokens, by the reporting estimator.
     pub tokens: u64,
 }
+
+/// What the name of a preset ends with where the model could look up what its view leaves out.
+pub const RECALL: &str = "+recall";
 
 /// What a preset came to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -63,7 +69,8 @@ pub struct Line {
     pub exact: Estimate,
     /// The same where a letter was.
     pub choice: Estimate,
-    /// Right answers of both forms, less those of the first preset to the same questions.
+    /// Right answers of both forms, less those to the same questions of the first preset; where things could be looked up, of
+    /// the same preset without that.
     pub difference: Estimate,
     /// Share of the questions whose answer stands in the view.
     pub in_view: Estimate,
@@ -75,6 +82,8 @@ pub struct Line {
     pub ages: Vec<(String, Share)>,
     /// How often an answer was of no use, by why.
     pub unusable: BTreeMap<Outcome, usize>,
+    /// How often the model looked something up.
+    pub recalls: usize,
     /// Mean size of a request in tokens.
     pub tokens: u64,
 }
@@ -108,13 +117,18 @@ pub fn lines(rows: &[Row]) -> Vec<Line> {
                 .count(),
             exact: own.share(&bootstrap, |row| exact(row).then_some(row.right)),
             choice: own.share(&bootstrap, |row| (!exact(row)).then_some(row.right)),
-            difference: difference(&bootstrap, rows, [preset, first]),
+            difference: difference(
+                &bootstrap,
+                rows,
+                [preset, preset.strip_suffix(RECALL).unwrap_or(first)],
+            ),
             in_view: own.share(&bootstrap, |row| Some(row.in_view)),
             agreement: own.share(&bootstrap, |row| exact(row).then_some(row.in_view == row.right)),
             kept_agreement: own
                 .share(&bootstrap, |row| Some(row.kept.filter(|_| exact(row))? == row.right)),
             ages: own.ages(),
             unusable,
+            recalls: own.rows.iter().map(|row| row.recalls).sum(),
             tokens: size.checked_div(own.rows.len() as u64).unwrap_or(0),
         }
     };

@@ -19,12 +19,13 @@
 //! ones.
 //!
 //! A [`View`] is what a request would show at the moment of the questions, and what it has of an answer. [`score`] compares
-//! answers without a model; [`figures`] sums them up.
+//! answers without a model; [`figures`] sums them up. [`likelihood`] asks nothing: how likely is what the agent did next?
 
 mod choose;
 mod facts;
 pub mod figures;
 mod gaps;
+pub mod likelihood;
 mod own;
 pub mod score;
 #[cfg(test)]

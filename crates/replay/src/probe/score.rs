@@ -53,6 +53,26 @@ pub const UNKNOWN: &str = "UNKNOWN";
 /// Before the answer, on its line.
 pub const ANSWER: &str = "ANSWER:";
 
+/// Before the arguments of the tool that looks things up, on its line.
+pub const RECALL: &str = "RECALL:";
+
+/// Where a model looks something up instead of answering: what it wrote up to there, and the arguments. A line behind it is
+/// what the model made up of the result.
+pub fn recalled(text: &str) -> Option<(&str, &str)> {
+    let mut end = 0;
+    for line in text.split_inclusive('\n') {
+        end += line.len();
+        if behind(line.trim(), ANSWER).is_some() {
+            return None;
+        }
+        if let Some(arguments) = behind(line.trim(), RECALL) {
+            let arguments = arguments.trim_end_matches(['*', '`', ' ']);
+            return Some((text[..end].trim_end(), arguments));
+        }
+    }
+    None
+}
+
 /// What comes of a text that a model gave, and the answer in it.
 pub fn score(question: &Question, form: Form, text: &str) -> (Outcome, String) {
     if text.trim().is_empty() {
@@ -77,7 +97,8 @@ pub fn score(question: &Question, form: Form, text: &str) -> (Outcome, String) {
 /// The answer in a text: behind the last [`ANSWER`] or on the line after it, else the only line.
 fn answer_in(text: &str) -> Option<&str> {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let marked = lines.iter().enumerate().rev().find_map(|(at, line)| Some((at, behind(line)?)));
+    let marked =
+        lines.iter().enumerate().rev().find_map(|(at, line)| Some((at, behind(line, ANSWER)?)));
     match (marked, lines.as_slice()) {
         (Some((at, "")), _) => lines.get(at + 1).copied(),
         (Some((_, answer)), _) => Some(answer),
@@ -86,11 +107,11 @@ fn answer_in(text: &str) -> Option<&str> {
     }
 }
 
-/// What stands behind [`ANSWER`] on a line, however it is emphasized.
-fn behind(line: &str) -> Option<&str> {
+/// What stands behind a word at the beginning of a line, however it is emphasized.
+fn behind<'l>(line: &'l str, word: &str) -> Option<&'l str> {
     let bare = line.trim_start_matches(['*', '#', '>', ' ', '`']);
-    let (start, rest) = bare.split_at_checked(ANSWER.len())?;
-    start.eq_ignore_ascii_case(ANSWER).then(|| rest.trim_start_matches(['*', ' ']))
+    let (start, rest) = bare.split_at_checked(word.len())?;
+    start.eq_ignore_ascii_case(word).then(|| rest.trim_start_matches(['*', ' ']))
 }
 
 /// The option that an answer names, by its letter or in its words.

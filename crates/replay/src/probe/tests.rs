@@ -325,6 +325,7 @@ fn row(session: usize, preset: &str, id: usize, right: bool, in_view: bool) -> R
         right,
         in_view,
         kept: Some(in_view),
+        recalls: 0,
         tokens: 100,
     }
 }
@@ -384,5 +385,21 @@ proptest! {
                 prop_assert!(score(one, Form::Exact, wrong).0 != Outcome::Right, "{:?}", one);
             }
         }
+    }
+}
+
+#[test]
+fn a_model_may_look_something_up_instead_of_answering() {
+    let table = [
+        ("RECALL: {\"query\": \"a\"}", Some(("RECALL: {\"query\": \"a\"}", "{\"query\": \"a\"}"))),
+        ("Hm.\n **recall: {}**\nANSWER: made up", Some(("Hm.\n **recall: {}**", "{}"))),
+        ("RECALL:\n", Some(("RECALL:", ""))),
+        ("ANSWER: RECALL: {}", None),
+        ("ANSWER: 7\nRECALL: {}", None),
+        ("I recall: nothing", None),
+        ("", None),
+    ];
+    for (text, expected) in table {
+        assert_eq!(score::recalled(text), expected, "{text}");
     }
 }

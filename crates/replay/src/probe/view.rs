@@ -2,10 +2,13 @@
 
 use super::Question;
 use super::score::stands_in;
+use crate::availability::Availability;
 use crate::drive::{Probe, Request, replay_with};
 use crate::index::Index;
 use crate::index::text::text_of;
+use crate::retention::Share;
 use crate::setup::{Preset, Setup};
+use foldback_core::conversation::Conversation;
 use foldback_core::log::{Message, Part};
 use foldback_formats::Session;
 use std::collections::BTreeMap;
@@ -80,12 +83,37 @@ impl Moment {
 
     /// What a preset's request shows. A model may be asked for summaries on the way.
     pub fn view(&self, preset: &Preset, setup: &Setup) -> View {
+        self.seen(preset, setup, &mut [])
+    }
+
+    /// The same, and what it had of what the call needed of older results.
+    pub fn view_and_kept(&self, preset: &Preset, setup: &Setup) -> (View, Share) {
+        let mut availability =
+            Availability::new(Arc::clone(&self.index), Arc::clone(&setup.measure));
+        let view = self.seen(preset, setup, &mut [&mut availability]);
+        let needs = availability.finish().calls;
+        (view, needs.get(self.call).map_or_else(Share::default, |call| call.obs_far))
+    }
+
+    fn seen<'p>(
+        &self,
+        preset: &Preset,
+        setup: &Setup,
+        more: &mut [&'p mut (dyn Probe + 'p)],
+    ) -> View {
         let mut options = setup.options(&self.session, &preset.strategy);
         options.validate = false;
         options.completions.clone_from(&preset.completions);
         let mut capture = Capture { call: self.call, view: View::default() };
-        replay_with(&self.session, &self.index, &preset.strategy, &options, &mut [&mut capture]);
+        let mut probes: Vec<&mut dyn Probe> = vec![&mut capture];
+        probes.extend(more.iter_mut().map(|probe| &mut **probe as &mut dyn Probe));
+        replay_with(&self.session, &self.index, &preset.strategy, &options, &mut probes);
         capture.view
+    }
+
+    /// What the recorded model did there.
+    pub fn action(&self) -> Vec<Arc<Message>> {
+        self.index.log.last().filter(|last| last.is_answer()).cloned().into_iter().collect()
     }
 
     /// The whole log.
@@ -107,6 +135,8 @@ pub struct View {
     whole: BTreeMap<String, Vec<usize>>,
     /// What is shown, as answers are looked for in it.
     text: String,
+    /// The conversation that it is of: what it leaves out can be looked up there. None of a control.
+    pub conversation: Option<Conversation>,
 }
 
 impl View {
@@ -146,6 +176,7 @@ impl Probe for Capture {
         if request.call != self.call {
             return;
         }
+        self.view.conversation = Some(request.conversation.clone());
         for shown in request.conversation.sent() {
             if shown.message.id == ASKED {
                 continue;

@@ -23,5 +23,5 @@ mod tests;
 pub use drops::{Drop, drops};
 pub use fit::{Basis, Candidate, Policy, RecorderPolicy, Total};
 pub use policy::policy;
-pub use summaries::{Recorded, RecordedSummaries};
+pub use summaries::{More, RECORDED_KEEP_MORE, Recorded, RecordedSummaries};
 pub use totals::{GroupPolicy, by_totals};

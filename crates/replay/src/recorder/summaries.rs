@@ -1,7 +1,7 @@
 //! The summaries that the recorder wrote, for a replay that cuts where it did.
 
 use async_trait::async_trait;
-use foldback_core::log::EntryKind;
+use foldback_core::log::{EntryKind, Message, PartKind, Role};
 use foldback_core::services::Services;
 use foldback_core::stage::{Summarizer, Summary, SummaryError, SummaryRequest};
 use foldback_formats::Session;
@@ -11,40 +11,89 @@ use std::sync::Arc;
 /// Messages between a compaction's mark and its summary, at most.
 const NEAR: usize = 3;
 
-/// The formats whose recorders leave messages behind their cut as they were, and mark another place.
-const LEAVING: [&str; 1] = ["pi"];
+/// How much more than the extractive stand-in recorded summaries kept at the same cuts, in points: value and interval of the
+/// table in `docs/evidence.md`.
+#[derive(Clone, Copy, Debug)]
+pub struct More {
+    /// Recorded compactions.
+    pub compactions: usize,
+    /// Of what later calls needed, as `kept` counts it.
+    pub kept: [f64; 3],
+    /// Of the references that had gone with the cut.
+    pub gone: [f64; 3],
+}
 
-/// The summaries of a recording by the last message that each stands for.
+/// As the table has it, which a test compares.
+pub const RECORDED_KEEP_MORE: More =
+    More { compactions: 18, kept: [0.5, 0.0, 2.2], gone: [16.4, 8.8, 21.5] };
+
+impl More {
+    /// `0.5 points (0 to 2)`.
+    pub fn told([value, lo, hi]: [f64; 3], unit: &str) -> String {
+        let digits = usize::from(value.abs() < 10.0);
+        format!("{value:.digits$}{unit} ({lo:.0} to {hi:.0})")
+    }
+}
+
+/// The summaries of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RecordedSummaries(BTreeMap<String, String>);
+pub struct RecordedSummaries {
+    /// By the last message that each stands for.
+    texts: BTreeMap<String, String>,
+    /// The first message of the user: each stands for it as well.
+    first: Option<String>,
+}
 
 impl RecordedSummaries {
     /// Those that can be read, of compactions whose messages are still there.
     pub fn of(session: &Session) -> Self {
         let messages = &session.messages;
         let written = |at: &usize| messages[*at].is_entry_of(EntryKind::Summary);
-        let of_summaries = session.boundaries.iter().filter(|one| {
-            one.kind == "summary" && one.original_kept && !LEAVING.contains(&session.format)
-        });
+        let of_summaries =
+            session.boundaries.iter().filter(|one| one.kind == "summary" && one.original_kept);
         let found = of_summaries.filter_map(|boundary| {
             let before = boundary.before.min(messages.len());
             let near = before.saturating_sub(NEAR)..(before + NEAR + 1).min(messages.len());
-            let summary = near.filter(written).min_by_key(|at| at.abs_diff(before))?;
-            let last = messages[..before].iter().rfind(|message| !message.is_entry())?;
+            let summary = near.clone().filter(written).min_by_key(|at| at.abs_diff(before))?;
+            // Some recorders leave messages in front of it as they were, and say which is the first of them.
+            let cut = match near.clone().find_map(|at| tail(&messages[at])) {
+                Some(first) => messages[..before].iter().position(|one| one.id == first)?,
+                None => before,
+            };
+            let last = messages[..cut].iter().rfind(|message| !message.is_entry())?;
             Some((last.id.clone(), messages[summary].shown_text()))
         });
-        Self(found.filter(|(_, text)| !text.trim().is_empty()).collect())
+        let texts = found.filter(|(_, text)| !text.trim().is_empty()).collect();
+        let first = session.log().find(|message| message.role == Role::User);
+        Self { texts, first: first.map(|message| message.id.clone()) }
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.texts.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.texts.is_empty()
     }
+
+    /// The one that stands for the same as a request: for all up to its last message. A request for a part of it alone, such as
+    /// the beginning of a turn, has none.
+    fn of_request(&self, request: &SummaryRequest) -> Option<&String> {
+        let begins =
+            |message: &Arc<Message>| message.is_entry() || Some(&message.id) == self.first.as_ref();
+        let whole = request.previous.is_some() || request.messages.iter().any(begins);
+        self.texts.get(&request.messages.last()?.id).filter(|_| whole)
+    }
+}
+
+/// Id of the first message that a compaction left as it was, where this one says so.
+fn tail(message: &Message) -> Option<&str> {
+    message.parts.iter().find_map(|part| match &part.kind {
+        PartKind::Marker(marker) => marker.tail_start.as_deref(),
+        _ => None,
+    })
 }
 
 /// Gives the recorder's own summary where a fold ends at the same message as the recorder's did, and has another
@@ -69,9 +118,7 @@ impl Summarizer for Recorded {
         services: &Services,
     ) -> Result<Summary, SummaryError> {
         let recorded = services.extensions.get::<RecordedSummaries>();
-        let text =
-            recorded.zip(request.messages.last()).and_then(|(all, last)| all.0.get(&last.id));
-        let Some(text) = text else {
+        let Some(text) = recorded.and_then(|all| all.of_request(request)) else {
             return self.0.summarize(request, services).await;
         };
         Ok(Summary {
@@ -90,7 +137,7 @@ mod tests {
     use crate::{Replay, ReplayOptions, replay};
     use foldback_core::Limits;
     use foldback_core::conversation::StageRole;
-    use foldback_core::log::{Message, Origin, Part};
+    use foldback_core::log::{Marker, Origin, Part};
     use foldback_formats::session::Boundary;
     use foldback_stages::estimator::{Rounding, Unit, chars};
 
@@ -138,7 +185,6 @@ mod tests {
             ("claude-code", "summary", true, 1),
             ("claude-code", "clear", true, 0),
             ("claude-code", "summary", false, 0),
-            ("pi", "summary", true, 0),
         ];
         for (format, kind, kept, expected) in table {
             let found = RecordedSummaries::of(&recording(format, kind, kept));
@@ -148,13 +194,25 @@ mod tests {
     }
 
     #[test]
+    fn a_recorder_may_leave_messages_in_front_of_its_summary() {
+        for (first, expected) in [("b", Some("a")), ("a", None), ("unknown", None)] {
+            let mut session = recording("pi", "summary", true);
+            let tail_start = Some(first.to_owned());
+            let marker = PartKind::Marker(Marker { tail_start, ..Marker::default() });
+            Arc::make_mut(&mut session.messages[2]).parts.push(Part::new(marker));
+            let found = RecordedSummaries::of(&session);
+            assert_eq!(found.texts.keys().next().map(String::as_str), expected, "{first}");
+        }
+    }
+
+    #[test]
     fn it_is_given_where_the_cut_is_the_same_and_nowhere_else() {
         let session = recording("claude-code", "summary", true);
         let mut services = Services::fixed();
         services.extensions.insert(RecordedSummaries::of(&session));
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let by = |until: usize, services: &Services| {
-            let messages = session.log().take(until).cloned().collect();
+        let by = |from: usize, until: usize, services: &Services| {
+            let messages = session.log().skip(from).take(until - from).cloned().collect();
             let request = SummaryRequest {
                 name: "one".to_owned(),
                 style: String::new(),
@@ -168,15 +226,15 @@ mod tests {
             let recorded = Recorded(Arc::new(StandIn));
             runtime.block_on(recorded.summarize(&request, services)).unwrap()
         };
-        let own = by(2, &services);
+        let own = by(0, 2, &services);
         assert_eq!(
             (own.text.as_str(), own.by.as_str(), own.tokens),
             ("They said hello.", "recorded", 4)
         );
-        for until in [0, 1, 3] {
-            assert_eq!(by(until, &services).by, "stand-in", "{until}");
+        for (from, until) in [(0, 0), (0, 1), (0, 3), (1, 2)] {
+            assert_eq!(by(from, until, &services).by, "stand-in", "{from} {until}");
         }
-        assert_eq!(by(2, &Services::fixed()).by, "stand-in");
+        assert_eq!(by(0, 2, &Services::fixed()).by, "stand-in");
     }
 
     #[test]

@@ -58,6 +58,8 @@ pub struct Summaries {
     pub faithful: Share,
     /// Summaries that a summarizer was asked for.
     pub asked: u64,
+    /// Those of them that are the recorder's own.
+    pub recorded: u64,
     /// Folds that had to do with a stand-in for a summary, or without.
     pub stand_ins: u64,
     /// Folds with a summary that the model wrote in another form than was asked for.
@@ -72,6 +74,7 @@ impl Summaries {
         Self {
             faithful,
             asked: sum(|firing| firing.summaries),
+            recorded: sum(|firing| firing.recorded),
             stand_ins: sum(|firing| firing.stand_ins),
             formless: sum(|firing| firing.formless),
         }
@@ -81,6 +84,7 @@ impl Summaries {
     pub(crate) fn add(&mut self, other: &Self) {
         self.faithful.add(other.faithful);
         self.asked += other.asked;
+        self.recorded += other.recorded;
         self.stand_ins += other.stand_ins;
         self.formless += other.formless;
     }

@@ -35,14 +35,8 @@ fn corpus(out: &mut String, comparison: &Comparison) {
     if let Some(model) = comparison.prices.split(',').next().filter(|model| !model.is_empty()) {
         let _ = write!(out, " Prices of {}.", text(model));
     }
-    if let Some(by) = verdict::summarizer(comparison) {
-        let _ = match by.starts_with("llm") {
-            true => write!(out, " Summaries by {}.", text(by)),
-            false if by == "recorded" => {
-                out.write_str(" Summaries of the recorders where they cut alike.")
-            }
-            false => write!(out, " Summaries {}, not by a model.", text(by)),
-        };
+    if let Some(summaries) = verdict::summaries(comparison) {
+        let _ = write!(out, " Summaries {}.", text(&summaries));
     }
     if !comparison.cautions.is_empty() {
         let cautions = count(comparison.cautions.len() as u64, "caution");
@@ -71,6 +65,16 @@ pub(super) fn notes(out: &mut String, comparison: &Comparison) {
     out.push_str("<h3>Provenance</h3>\n");
     list(out, &facts::provenance(comparison));
     out.push_str(END_FOLD);
+}
+
+/// What the sessions came to, by the file that was joined.
+pub(super) fn outcomes(out: &mut String, comparison: &Comparison) {
+    let told = verdict::outcomes(comparison);
+    if !told.is_empty() {
+        open_fold(out, "outcomes", "What the sessions came to");
+        list(out, &told);
+        out.push_str(END_FOLD);
+    }
 }
 
 pub(super) fn cautions(out: &mut String, comparison: &Comparison) {

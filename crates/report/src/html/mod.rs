@@ -14,6 +14,7 @@ mod header;
 mod labels;
 mod markup;
 mod presets;
+mod probed;
 pub mod reader;
 mod regimes;
 mod sawtooth;
@@ -25,6 +26,7 @@ mod trade;
 pub(crate) mod tests;
 
 pub use details::{Details, Drawn, Most, Walked, to_draw, to_walk};
+pub use probed::probed;
 
 use foldback_replay::Comparison;
 
@@ -57,6 +59,7 @@ pub fn comparison(comparison: &Comparison, details: &Details) -> String {
     distance::section(&mut out, comparison);
     regimes::section(&mut out, comparison);
     contrasts::section(&mut out, comparison);
+    header::outcomes(&mut out, comparison);
     header::notes(&mut out, comparison);
     header::cautions(&mut out, comparison);
     out.push_str("</main>\n");

@@ -2,10 +2,11 @@
 
 use crate::args::{Forms, Probe};
 use crate::error::Error;
+use foldback::live::{recall::Recall, tools};
 use foldback::llm::Questioner;
-use foldback_core::provider::{Completion, ErrorKind, Model, ProviderError};
+use foldback_core::provider::{Completion, CompletionRequest, ErrorKind, Model, ProviderError};
 use foldback_replay::probe::figures::Row;
-use foldback_replay::probe::score::{Form, Outcome, score};
+use foldback_replay::probe::score::{Form, Outcome, recalled, score};
 use foldback_replay::probe::{Moment, Question, View};
 use foldback_replay::{Preset, Setup};
 use std::sync::Arc;
@@ -16,6 +17,8 @@ pub(super) struct Arm<'p> {
     pub(super) shows: Shows<'p>,
     /// Who is asked.
     pub(super) model: Arc<dyn Model>,
+    /// How often a question may look up what the view leaves out. An arm with this stands behind the same one without.
+    pub(super) recall: Option<usize>,
 }
 
 /// What its views show.
@@ -43,17 +46,16 @@ impl Sitting<'_> {
         moment: &Moment,
         questions: &[Question],
     ) -> Result<Vec<Row>, Error> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| Error::Usage(format!("can't create a runtime: {error}")))?;
-        let mut rows = Vec::new();
+        let runtime = runtime()?;
+        let (mut rows, mut view) = (Vec::new(), View::default());
         for arm in self.arms {
-            let view = match arm.shows {
-                Shows::Preset(preset) => moment.view(preset, self.setup),
-                Shows::Full => moment.full(),
-                Shows::Nothing => View::default(),
-            };
+            match arm.shows {
+                // Of the arm before.
+                Shows::Preset(_) if arm.recall.is_some() => {}
+                Shows::Preset(preset) => view = moment.view(preset, self.setup),
+                Shows::Full => view = moment.full(),
+                Shows::Nothing => view = View::default(),
+            }
             let record = self.questioner.record(&view.messages);
             let size = self.setup.measure.text(&record);
             for question in questions {
@@ -79,9 +81,10 @@ impl Sitting<'_> {
                         right: false,
                         in_view: view.has(question),
                         kept: view.keeps(question),
+                        recalls: 0,
                         tokens: size,
                     };
-                    let asked = self.asked(arm, &record, question, row);
+                    let asked = self.asked(arm, &view, &record, question, row);
                     rows.extend(runtime.block_on(asked));
                 }
             }
@@ -93,33 +96,76 @@ impl Sitting<'_> {
     async fn asked(
         &self,
         arm: &Arm<'_>,
+        view: &View,
         record: &str,
         question: &Question,
-        row: Row,
+        mut row: Row,
     ) -> Option<Row> {
         let options = match row.form {
             Form::Exact => Vec::new(),
             Form::Choice => question.options(),
         };
+        let request = |record: &str| {
+            let request = self.questioner.request(record, &question.text, &options);
+            match arm.recall {
+                Some(times) => self.questioner.offering(request, tools::DESCRIPTION, times),
+                None => request,
+            }
+        };
         // All but the record is small, and so counted anew for each.
-        let around = self.questioner.request("", &question.text, &options);
-        let around = self.setup.measure.text(&around.system)
-            + around.turns.iter().map(|turn| self.setup.measure.text(&turn.text)).sum::<u64>();
-        let row = Row { tokens: row.tokens + around, ..row };
+        let around = request("");
+        row.tokens += self.setup.measure.text(&around.system) + self.size(&around, 0);
         if row.tokens > self.questioner.room() {
             return Some(row);
         }
-        let request = self.questioner.request(record, &question.text, &options);
-        let (outcome, answer) = match self.questioner.ask(&*arm.model, &request).await {
-            Ok(Completion { text, .. }) => score(question, row.form, &text),
-            Err(error) => (without(&error)?, String::new()),
-        };
-        Some(Row { right: outcome == Outcome::Right, outcome, answer, ..row })
+        let mut request = request(record);
+        let mut recall = Recall::new();
+        let mut left = arm.recall.unwrap_or(0);
+        loop {
+            let text = match self.questioner.ask(&*arm.model, &request).await {
+                Ok(Completion { text, .. }) => text,
+                Err(error) => return Some(Row { outcome: without(&error)?, ..row }),
+            };
+            let Some((wrote, arguments)) = recalled(&text).filter(|_| arm.recall.is_some()) else {
+                (row.outcome, row.answer) = score(question, row.form, &text);
+                break;
+            };
+            // It was told to answer.
+            if left == 0 {
+                (row.outcome, row.answer) = (Outcome::Form, wrote.to_owned());
+                break;
+            }
+            (left, row.recalls) = (left - 1, row.recalls + 1);
+            let found = view.conversation.as_ref();
+            let found = found.map(|found| tools::handle(&mut recall, found, arguments));
+            let next = |found: Option<&str>, last: bool| {
+                let next = self.questioner.looked_up(request.clone(), wrote, found, last);
+                (row.tokens + self.size(&next, request.turns.len()), next)
+            };
+            let (mut size, mut longer) = next(found.as_deref(), left == 0);
+            if size > self.questioner.room() {
+                (size, longer) = next(None, true);
+                left = 0;
+            }
+            (row.tokens, request) = (size, longer);
+        }
+        Some(Row { right: row.outcome == Outcome::Right, ..row })
+    }
+
+    /// Tokens of the turns of a request from a number on.
+    pub(super) fn size(&self, request: &CompletionRequest, from: usize) -> u64 {
+        request.turns[from..].iter().map(|turn| self.setup.measure.text(&turn.text)).sum()
     }
 }
 
+/// What requests are sent on.
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Error> {
+    let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    built.map_err(|error| Error::Usage(format!("can't create a runtime: {error}")))
+}
+
 /// What an error says of a question; `None` where it says nothing of it.
-fn without(error: &ProviderError) -> Option<Outcome> {
+pub(super) fn without(error: &ProviderError) -> Option<Outcome> {
     match error.kind {
         kind if kind.is_overflow() => Some(Outcome::TooLarge),
         ErrorKind::ContentRefused => Some(Outcome::Refused),

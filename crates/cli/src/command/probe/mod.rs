@@ -1,6 +1,7 @@
 //! `foldback probe`
 
 mod ask;
+mod likelihood;
 mod models;
 
 use crate::args::{ModelArgs, Probe};
@@ -14,12 +15,16 @@ use foldback::llm::Questioner;
 use foldback_formats::Session;
 use foldback_replay::Source;
 use foldback_replay::corpus::Skipped;
-use foldback_replay::probe::figures::Row;
-use foldback_replay::probe::{Moment, Own, Question, questions};
+use foldback_replay::probe::figures::{RECALL, Row};
+use foldback_replay::probe::{Moment, Own, Question, likelihood as likely, questions};
+use foldback_report::html;
+use foldback_report::probe::likelihood::Likely;
 use foldback_report::probe::{self, Probed};
 use foldback_report::rows::Format;
 use models::Models;
 use rayon::prelude::*;
+use serde::Serialize;
+use std::path::PathBuf;
 
 /// The controls.
 const FULL: &str = "full";
@@ -50,6 +55,12 @@ pub(crate) fn run(args: &Probe) -> Result<(), Error> {
     model.alone(&registry, "questions")?;
     let questioner = Questioner::new(model.config()?)
         .map_err(|invalid| Error::Usage(format!("{}: {}", args.model, invalid.message)))?;
+    let questioner = match args.likelihood {
+        true => questioner
+            .of_likelihoods()
+            .map_err(|invalid| Error::Usage(format!("{}: {}", args.model, invalid.message)))?,
+        false => questioner,
+    };
     let summaries = args.summaries.summarizer.as_deref().map(Choice::read).transpose()?;
     let names = Listed::of(&registry)?.expand(&args.preset);
     let contender = |name: &String| strategies::contender(&registry, name, summaries.as_ref());
@@ -59,17 +70,27 @@ pub(crate) fn run(args: &Probe) -> Result<(), Error> {
     }
     let corpus = input::corpus(&args.corpus)?;
     let presets = contenders.len();
-    let mut labels: Vec<String> =
-        contenders.iter().map(|contender| contender.preset.strategy.label()).collect();
+    let mut labels: Vec<String> = Vec::new();
+    for contender in &contenders {
+        let label = contender.preset.strategy.label();
+        let with_recall = args.recall.map(|_| format!("{label}{RECALL}"));
+        labels.extend([label].into_iter().chain(with_recall));
+    }
     labels.extend([FULL, NOTHING].map(str::to_owned));
     let choices: Vec<Choice> = summaries.into_iter().chain([model.clone()]).collect();
     let (models, asked) =
         Models::open(args, contenders, &labels, questioner.asks(), &choices, &setup)?;
-    let shows = asked.iter().take(presets).map(Shows::Preset).chain([Shows::Full, Shows::Nothing]);
-    let arm = |(at, (label, shows)): (usize, (&String, _))| Arm {
+    let of_preset = |preset| {
+        let without = (Shows::Preset(preset), None);
+        [without].into_iter().chain(args.recall.map(|times| (Shows::Preset(preset), Some(times))))
+    };
+    let shows = asked.iter().take(presets).flat_map(of_preset);
+    let shows = shows.chain([(Shows::Full, None), (Shows::Nothing, None)]);
+    let arm = |(at, (label, (shows, recall))): (usize, (&String, _))| Arm {
         label: label.clone(),
         shows,
         model: models.of(presets + at),
+        recall,
     };
     let arms: Vec<Arm<'_>> = labels.iter().zip(shows).enumerate().map(arm).collect();
 
@@ -100,21 +121,40 @@ pub(crate) fn run(args: &Probe) -> Result<(), Error> {
         output::note(format_args!("{} requests were written and none was sent", lines.len()));
         return output::write(Some(path), &(lines.join("\n") + "\n"));
     }
-    if all.rows.is_empty() {
+    if all.rows.is_empty() && all.likely.is_empty() {
         return Err(nothing_asked(args));
+    }
+    if args.likelihood {
+        all.likely.sort_by_key(|row| labels.iter().position(|label| *label == row.preset));
+        let told = Likely::of(&all.likely, model.model(), setup.measure.id().to_string());
+        return give(args, rows, &all.likely, told.json()?, told.text(output::width()));
     }
     all.rows.sort_by_key(|row| labels.iter().position(|label| *label == row.preset));
     let probed = Probed::of(&all.rows, model.model(), setup.measure.id().to_string());
-    if let Some((path, format)) = rows {
-        output::write_with(Some(path), |out| probe::write(&all.rows, format, out))?;
+    if let Some(path) = &args.html {
+        output::write(Some(path), &html::probed(&probed))?;
+    }
+    give(args, rows, &all.rows, probed.json()?, probed.text(output::width()))
+}
+
+/// Writes rows and figures where they are asked for, and prints the table unless one of them is printed.
+fn give(
+    args: &Probe,
+    wanted: Option<(&PathBuf, Format)>,
+    rows: &[impl Serialize],
+    json: String,
+    table: String,
+) -> Result<(), Error> {
+    if let Some((path, format)) = wanted {
+        output::write_with(Some(path), |out| probe::write(rows, format, out))?;
     }
     if let Some(path) = &args.json {
-        output::write(Some(path), &probed.json()?)?;
+        output::write(Some(path), &json)?;
     }
-    let mut named = [&args.json, &args.rows].into_iter().flatten();
+    let mut named = [&args.json, &args.html, &args.rows].into_iter().flatten();
     match named.any(|path| output::is_stdout(path)) {
         true => Ok(()),
-        false => output::print(&probed.text(output::width())),
+        false => output::print(&table),
     }
 }
 
@@ -140,6 +180,7 @@ fn nothing_asked(args: &Probe) -> Error {
 #[derive(Default)]
 struct Found {
     rows: Vec<Row>,
+    likely: Vec<likely::Row>,
     skipped: Vec<Skipped>,
     /// Sessions that nothing could be asked of.
     without: usize,
@@ -148,6 +189,7 @@ struct Found {
 impl Found {
     fn add(&mut self, more: Self) {
         self.rows.extend(more.rows);
+        self.likely.extend(more.likely);
         self.skipped.extend(more.skipped);
         self.without += more.without;
     }
@@ -180,6 +222,13 @@ fn of(source: &Source, args: &Probe, own: &Own, sitting: &Sitting<'_>) -> Result
     for session in &sessions {
         let path = source.path_of(&session.id, many);
         input::strict(&path, &session.warnings, args.corpus.strict)?;
+        let cluster = session.cluster.as_deref().unwrap_or(&path);
+        if args.likelihood {
+            let rows = sitting.likely(&path, cluster, session)?;
+            found.without += usize::from(rows.is_empty());
+            found.likely.extend(rows);
+            continue;
+        }
         let asked = moment(session, args.at).map(|moment| {
             let mut asked: Vec<Question> = questions(&moment, args.count);
             asked.extend(own.about(&path, &moment));
@@ -187,7 +236,6 @@ fn of(source: &Source, args: &Probe, own: &Own, sitting: &Sitting<'_>) -> Result
         });
         match asked.filter(|(_, asked)| !asked.is_empty()) {
             Some((moment, asked)) => {
-                let cluster = session.cluster.as_deref().unwrap_or(&path);
                 found.rows.extend(sitting.rows(&path, cluster, &moment, &asked)?);
             }
             None => found.without += 1,

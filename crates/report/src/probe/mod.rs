@@ -1,10 +1,12 @@
 //! What a model answered to questions about views: a table, a document, and a row for each answer.
 
+pub mod likelihood;
+
 use crate::json::document;
 use crate::number::count;
 use crate::rows::Format;
 use crate::terminal::{ALWAYS, Head, Width, measured, table, wrap};
-use foldback_replay::probe::figures::{Line, Row};
+use foldback_replay::probe::figures::{Line, RECALL, Row};
 use foldback_replay::probe::score::Outcome;
 use foldback_replay::stats::Estimate;
 use serde::Serialize;
@@ -44,15 +46,35 @@ impl Probed {
         }
     }
 
-    /// The tables, with what they mean.
-    pub fn text(&self, width: Width) -> String {
-        let mut out = format!(
-            "{} of {}, answered by {}\n",
+    /// Who was asked what.
+    pub(crate) fn title(&self) -> String {
+        format!(
+            "{} of {}, answered by {}",
             count(self.questions as u64, "question"),
             count(self.sessions as u64, "session"),
             self.model
-        );
+        )
+    }
+
+    /// What a difference is of.
+    pub(crate) fn compared(&self) -> String {
         let first = self.presets.first().map_or("", |line| &line.preset);
+        let recall = match self.presets.iter().any(|line| line.preset.ends_with(RECALL)) {
+            true => format!("; of {RECALL} against the same without it"),
+            false => String::new(),
+        };
+        format!("points against {first}, on the questions that both were asked{recall}")
+    }
+
+    /// What of each preset's answers is neither right nor wrong.
+    pub(crate) fn cautions(&self) -> impl Iterator<Item = String> {
+        let told = |line: &Line| Some(format!("{}: {}", line.preset, cautions(line)?));
+        self.presets.iter().filter_map(told)
+    }
+
+    /// The tables, with what they mean.
+    pub fn text(&self, width: Width) -> String {
+        let mut out = self.title() + "\n";
         let heads = [
             Head::names("preset"),
             Head::number("asked", 3),
@@ -94,15 +116,14 @@ impl Probed {
         out.push('\n');
         let meaning = format!(
             "asked: each form by itself · right: exact as a string, choice as the letter of 3 or 4, where a guess is right in one of 3 or 4 · difference: \
-             points against {first}, on the questions that both were asked · in view: the answer stands in the view, letter by \
+             {} · in view: the answer stands in the view, letter by \
              letter · literal agrees: exact answers that are right just where that is so · kept agrees: the same by whether what the question \
-             was made from is shown as it was recorded · tokens: of a request. Intervals are 95 %, over sessions."
+             was made from is shown as it was recorded · tokens: of a request. Intervals are 95 %, over sessions.",
+            self.compared()
         );
         wrap(&mut out, "", "  ", &meaning, width);
-        for line in &self.presets {
-            if let Some(text) = cautions(line) {
-                wrap(&mut out, "", "  ", &format!("{}: {text}", line.preset), width);
-            }
+        for text in self.cautions() {
+            wrap(&mut out, "", "  ", &text, width);
         }
         out
     }
@@ -118,6 +139,9 @@ fn cautions(line: &Line) -> Option<String> {
     let mut parts: Vec<String> = Vec::new();
     if line.too_large > 0 {
         parts.push(format!("{} did not fit the model and count nowhere", line.too_large));
+    }
+    if line.recalls > 0 {
+        parts.push(format!("looked something up {}", count(line.recalls as u64, "time")));
     }
     for (outcome, times) in &line.unusable {
         let what = match outcome {
@@ -138,7 +162,7 @@ fn share(estimate: &Estimate) -> String {
 }
 
 /// A difference of shares in points, with its interval.
-fn points(estimate: &Estimate) -> String {
+pub(crate) fn points(estimate: &Estimate) -> String {
     let whole = |value: f64| format!("{:+.0}", value * 100.0).replace('-', "−");
     let Some(value) = estimate.value else { return "–".to_owned() };
     let interval = estimate.lo.zip(estimate.hi);
@@ -151,7 +175,7 @@ fn points(estimate: &Estimate) -> String {
 /// # Errors
 ///
 /// They can't be written.
-pub fn write(rows: &[Row], format: Format, out: &mut dyn Write) -> Result<()> {
+pub fn write(rows: &[impl Serialize], format: Format, out: &mut dyn Write) -> Result<()> {
     match format {
         Format::Csv => {
             let mut table = csv::Writer::from_writer(out);
