@@ -389,6 +389,7 @@ mod tests {
                     source: UsageSource::Provider,
                 }),
                 since_answer: 10_000,
+                view_at_step: 0,
                 limits: Limits::new(100_000, 0),
                 model: None,
                 idle_ms: None,
