@@ -5,7 +5,7 @@ use foldback_core::meter::MeterId;
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
 use foldback_core::stage::{Pruner, Pruning, StageContext};
-use foldback_core::strategy::Bound;
+use foldback_core::strategy::{Bound, Kind};
 use foldback_core::view::EditKind;
 use foldback_replay::compare::Judge;
 use foldback_replay::identifiers::identifiers;
@@ -52,6 +52,7 @@ impl Pruner for Lister {
 fn gamer() -> Preset {
     let mut strategy = owned("keep-last-1");
     strategy.name = "gamer".to_owned();
+    strategy.kind = Kind::Strategy;
     let stage: Arc<dyn Pruner> = Arc::new(Lister);
     let when = vec![stage.moment()];
     strategy.pruners = vec![Bound { name: "lister".to_owned(), when, stage, meter: MeterId::OWN }];

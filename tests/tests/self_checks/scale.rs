@@ -73,6 +73,7 @@ const ABSOLUTE: &[(&str, &str, Shown)] = &[
     ("codex", "keep_tokens, summary_tokens, limit of a result", Shown::Nowhere),
     ("codex-remote", "keep_tokens, summary_tokens, limit of a result", Shown::Nowhere),
     ("deepagents", "summary_tokens", Shown::Nowhere),
+    ("dsh", "summary_tokens, tokens of a message and a part", Shown::Nowhere),
     ("indexed", "user_tokens, window_at_most, bytes per token of a note", Shown::Small),
     ("indexed-large", "user_tokens, window_at_most, bytes per token of a note", Shown::Small),
     ("indexed-small", "user_tokens, window_at_most, bytes per token of a note", Shown::Small),
