@@ -62,6 +62,7 @@ pub(crate) struct Serve {
 }
 
 /// A limit in US dollars, or none.
+#[cfg_attr(not(feature = "serve"), expect(dead_code, reason = "only the proxy reads it"))]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget(pub(crate) Option<f64>);
 
