@@ -258,7 +258,7 @@ const MARKER: &str = "[... tool result middle pruned ...]";
 #[derive(Debug, Default)]
 struct Found {
     asked: usize,
-    /// Times that results were cut and that was enough.
+    /// Times that results were cut and nothing was summarized.
     cut: usize,
     folds: usize,
     differences: BTreeMap<&'static str, usize>,
