@@ -72,9 +72,13 @@ class Comparison:
         args = ["--preset", ",".join(presets), "--window", str(window), *more]
         found = compared(binary, [*group.args, *args])
         calls = sum(session["calls"] for session in found["corpus"]["sessions"])
-        # A preset of a stand-in for a model is called NAME+STAND-IN.
-        lines = {line["preset"].split("+")[0]: Line.of(line) for line in found["presets"]}
+        lines = {name(line["preset"]): Line.of(line) for line in found["presets"]}
         return cls(calls, lines)
+
+
+def name(preset: str) -> str:
+    """Without the stand-in for a model, which follows it as in NAME+STAND-IN."""
+    return preset.split("+")[0]
 
 
 def compared(binary: str, args: list[str]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from corpus import JUDGES, Comparison, Group, groups
+from corpus import JUDGES, Comparison, Group, groups, name
 
 OURS = ("indexed", "indexed-small", "indexed-large")
 # The control that is timed as well as anybody would time it.
@@ -53,8 +53,7 @@ def over(rows: Path, rivals: set[str]) -> dict[str, Over]:
     under: set[tuple[str, str]] = set()
     with rows.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
-            # A preset of a stand-in for a model is called NAME+STAND-IN.
-            preset = row["preset"].split("+")[0]
+            preset = name(row["preset"])
             size, ceiling = row["calibrated_input"], row["ceiling"]
             if not size or not ceiling:
                 continue

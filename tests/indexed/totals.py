@@ -13,9 +13,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "judge"))
 
-from bill import Bill, Terms, regimes
+from bill import Bill, Terms, alive, regimes
 
-from corpus import JUDGES, compared
+from corpus import JUDGES, compared, name
 
 TERMS = next(terms for terms in regimes() if terms.name == "anthropic-5m")
 DRAWS = 1_000
@@ -79,11 +79,6 @@ def check(line: dict[str, Any], out: dict[str, Sessions]) -> None:
             raise RuntimeError(f"{line['preset']}: {totals.share(judge)} {judge}, {100 * value}")
 
 
-def name(preset: str) -> str:
-    """Without the stand-in for a model."""
-    return preset.split("+")[0]
-
-
 def read(rows: Iterable[dict[str, str]]) -> dict[str, Sessions]:
     out: dict[str, Sessions] = {}
     calls: list[dict[str, str]] = []
@@ -118,9 +113,9 @@ def usd(calls: list[dict[str, str]], terms: Terms) -> float:
         last = now
         if timed:
             now = max(int(row["start_ms"]), now or 0)
-        dead = last is not None and now is not None and now - last > (terms.ttl_ms or 0)
         total = int(row["input_tokens"])
-        read = 0 if dead else terms.cacheable(int(row["cache_read"]))
+        living = alive(last, now, terms.ttl_ms)
+        read = terms.cacheable(int(row["cache_read"])) if living else 0
         bill.add_request(total, read, int(row["output_tokens"]), terms)
         bill.output_usd += int(row["web_searches"]) * terms.web_search / 1000
         if int(row["summary_requests"]):

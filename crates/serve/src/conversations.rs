@@ -69,17 +69,15 @@ impl Held {
     ///
     /// The journal can't be written. Then there is no fold.
     pub(crate) fn catch_up(&mut self) -> Result<(), JournalError> {
-        let Some(ahead) = &mut self.ahead else { return Ok(()) };
-        match ahead.try_recv() {
-            Err(TryRecvError::Empty) => return Ok(()),
+        let Some(mut awaited) = self.ahead.take() else { return Ok(()) };
+        match awaited.try_recv() {
+            Err(TryRecvError::Empty) => self.ahead = Some(awaited),
             Err(TryRecvError::Closed) => self.followed.ahead_is_lost(),
             Ok(ahead) => {
-                self.ahead = None;
                 self.followed.adopt(ahead)?;
                 self.requests.begin_again();
             }
         }
-        self.ahead = None;
         Ok(())
     }
 

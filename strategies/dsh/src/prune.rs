@@ -5,7 +5,7 @@ use foldback_core::outcome::Why;
 use foldback_core::plan::Edit;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Pruner, Pruning, StageContext};
-use foldback_core::view::{EditKind, PartPos, Place};
+use foldback_core::view::{EditKind, PartPos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -80,15 +80,9 @@ impl Pruner for Prune {
     }
 
     fn prune(&self, context: &StageContext<'_>) -> Pruning {
-        let items = context.places().iter().filter_map(|place| match place {
-            Place::Item(pos) => Some(*pos),
-            Place::Insert(_) => None,
-        });
-        let parts = items.flat_map(|item| {
-            let parts = context.history.message(item).parts.len();
-            (0..parts).map(move |part| PartPos { item, part })
-        });
-        let edits: Vec<Edit> = parts.filter_map(|at| self.edit(context, at)).collect();
+        let results = context.meter.standing().map(|result| result.at);
+        let visible = results.filter(|at| context.view.is_visible(at.item));
+        let edits: Vec<Edit> = visible.filter_map(|at| self.edit(context, at)).collect();
         let limit = self.0.threshold_chars;
         if edits.is_empty() {
             let why = format!("no result has more than {limit} characters");

@@ -1,7 +1,9 @@
 //! `dsh` beside @deepseek-ai/dsh-compaction-basic and dsh-compaction-tool-result-pruner 0.1.0-rc.8: before each step both decide, and
 //! where they compact, both go on with what they made of it.
 
-use crate::differential::{Happens, ask, drawn_sessions, happens, recorded_sessions, strategy};
+use crate::differential::{
+    Happens, ask, drawn_sessions, happens, numbered, recorded_sessions, strategy,
+};
 use foldback_core::Limits;
 use foldback_core::conversation::Conversation;
 use foldback_core::guard::Guards;
@@ -38,11 +40,7 @@ impl Case {
 
     /// Runs the case beside the answers of the package. What differs as the preset says it does is counted, and ends the case.
     fn compare(&self, answers: &Value, found: &mut Found) {
-        let mut written = 0_usize;
-        let summaries = Scripted::by(move |_| {
-            written += 1;
-            Ok(format!("summary {written} {}", "x".repeat(written * 37 % 900)))
-        });
+        let summaries = numbered();
         let mut strategy = (*strategy("name = \"here\"\nextends = \"dsh\"\n")).clone();
         strategy.guards = Guards { repeat: false, breaker: 0, ..strategy.guards };
         strategy.summarizer = Some(Arc::clone(&summaries) as _);

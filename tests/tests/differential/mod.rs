@@ -38,6 +38,7 @@ use foldback_core::moment::Moment;
 use foldback_core::step::{Step, steps};
 use foldback_core::strategy::Strategy;
 use foldback_core::{Limits, Message};
+use foldback_testkit::stand_in::Scripted;
 use foldback_testkit::talk;
 use std::sync::Arc;
 
@@ -97,6 +98,15 @@ pub(crate) fn before_calls(
             Step::Call { .. } => look(appended, &talk),
         }
     }
+}
+
+/// Numbered summaries, of a length that follows from the number: the scripts write the same.
+pub(crate) fn numbered() -> Arc<Scripted> {
+    let mut written = 0_usize;
+    Scripted::by(move |_| {
+        written += 1;
+        Ok(format!("summary {written} {}", "x".repeat(written * 37 % 900)))
+    })
 }
 
 /// What happens in the loop of an agent.

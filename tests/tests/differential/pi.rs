@@ -2,7 +2,7 @@
 //! what they made of it.
 
 use crate::differential::{
-    Happens, ask, drawn_sessions, happens, record, recorded_sessions, stored_as, strategy,
+    Happens, ask, drawn_sessions, happens, numbered, record, recorded_sessions, stored_as, strategy,
 };
 use foldback_core::Limits;
 use foldback_core::conversation::Conversation;
@@ -70,11 +70,7 @@ impl Case {
 
     /// Runs the case beside the answers of the package. What differs as the preset says it does is counted, and ends the case.
     fn compare(&self, answers: &Value, found: &mut Found) {
-        let mut written = 0_usize;
-        let summaries = Scripted::by(move |_| {
-            written += 1;
-            Ok(format!("summary {written} {}", "x".repeat(written * 37 % 900)))
-        });
+        let summaries = numbered();
         let mut talk = self.conversation(&summaries);
         let mut answers = answers.as_array().unwrap().iter();
         for what in happens(self.session.log()) {

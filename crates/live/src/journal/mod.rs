@@ -108,6 +108,15 @@ pub struct Journal {
     known: Known,
 }
 
+/// How a journal's file is opened. It holds a conversation, so it is its owner's alone.
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
 /// How far a journal was.
 #[derive(Clone, Debug)]
 pub struct Point {
@@ -130,12 +139,7 @@ impl Journal {
     ) -> Result<Self, JournalError> {
         let path = path.as_ref().to_owned();
         let io = |error| JournalError::Io { path: path.clone(), error };
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        // It holds a conversation, so it is its owner's alone.
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(&path).map_err(io)?;
+        let mut file = private().truncate(false).open(&path).map_err(io)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(JournalError::Locked { path }),
@@ -212,11 +216,7 @@ impl Journal {
 
     /// Puts a copy of the file's beginning in its place.
     fn copied(&self, beside: &Path, bytes: u64) -> io::Result<File> {
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(beside)?;
+        let mut file = private().truncate(true).open(beside)?;
         file.lock()?;
         io::copy(&mut File::open(&self.path)?.take(bytes), &mut file)?;
         file.sync_data()?;

@@ -91,12 +91,7 @@ pub struct Line {
 /// A line per preset, in the order of the rows.
 pub fn lines(rows: &[Row]) -> Vec<Line> {
     let bootstrap = Bootstrap::default();
-    let mut presets: Vec<&str> = Vec::new();
-    for row in rows {
-        if !presets.contains(&&*row.preset) {
-            presets.push(&row.preset);
-        }
-    }
+    let presets = in_order(rows.iter().map(|row| &*row.preset));
     let first = presets.first().copied().unwrap_or_default();
     let line = |preset: &&str| {
         let own = Asked::of(rows, |row| row.preset == *preset);
@@ -133,6 +128,17 @@ pub fn lines(rows: &[Row]) -> Vec<Line> {
         }
     };
     presets.iter().map(line).collect()
+}
+
+/// Each name once, in the order in which they come first.
+pub(super) fn in_order<'r>(names: impl Iterator<Item = &'r str>) -> Vec<&'r str> {
+    let mut once = Vec::new();
+    for name in names {
+        if !once.contains(&name) {
+            once.push(name);
+        }
+    }
+    once
 }
 
 /// Rows of questions that were asked.

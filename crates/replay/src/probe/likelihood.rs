@@ -3,6 +3,7 @@
 //! `nats` is the negative log-probability of an action, the sum over its tokens; `rise` is how much larger it is than under
 //! the whole log. Means are over actions, their intervals over sessions, those of one repository or task drawn together.
 
+use super::figures::in_order;
 use crate::retention::Share;
 use crate::stats::{Bootstrap, Estimate, Pair, clusters, mean_difference, proportion};
 use serde::Serialize;
@@ -68,12 +69,7 @@ pub fn calls(of: usize, most: usize) -> Vec<usize> {
 /// A line per preset, in the order of the rows.
 pub fn lines(rows: &[Row]) -> Vec<Line> {
     let bootstrap = Bootstrap::default();
-    let mut presets: Vec<&str> = Vec::new();
-    for row in rows {
-        if !presets.contains(&&*row.preset) {
-            presets.push(&row.preset);
-        }
-    }
+    let presets = in_order(rows.iter().map(|row| &*row.preset));
     let line = |preset: &&str| {
         let all: Vec<&Row> = rows.iter().filter(|row| row.preset == *preset).collect();
         let told: Vec<&Row> = all.iter().copied().filter(|row| row.nats.is_some()).collect();

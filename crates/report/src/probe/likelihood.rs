@@ -1,5 +1,6 @@
 //! How likely recorded actions are under each view: a table and a document.
 
+use super::{difference, signed};
 use crate::json::document;
 use crate::number::count;
 use crate::terminal::{ALWAYS, Head, Width, measured, table, wrap};
@@ -95,14 +96,6 @@ impl Likely {
     }
 }
 
-/// `+3.1 (−0.2 to +6.0)`.
 fn nats(estimate: &Estimate) -> String {
-    let Some(value) = estimate.value else { return "–".to_owned() };
-    let interval = estimate.lo.zip(estimate.hi);
-    let interval = interval.map(|(lo, hi)| format!(" ({} to {})", signed(lo, 1), signed(hi, 1)));
-    signed(value, 1) + &interval.unwrap_or_default()
-}
-
-fn signed(value: f64, digits: usize) -> String {
-    format!("{value:+.digits$}").replace('-', "−")
+    difference(estimate, |value| signed(value, 1))
 }

@@ -163,11 +163,19 @@ fn share(estimate: &Estimate) -> String {
 
 /// A difference of shares in points, with its interval.
 pub(crate) fn points(estimate: &Estimate) -> String {
-    let whole = |value: f64| format!("{:+.0}", value * 100.0).replace('-', "−");
+    difference(estimate, |value| signed(value * 100.0, 0))
+}
+
+/// `+3.1 (−0.2 to +6.0)`, each number as `shown`.
+fn difference(estimate: &Estimate, shown: impl Fn(f64) -> String) -> String {
     let Some(value) = estimate.value else { return "–".to_owned() };
     let interval = estimate.lo.zip(estimate.hi);
-    let interval = interval.map(|(lo, hi)| format!(" ({} to {})", whole(lo), whole(hi)));
-    whole(value) + &interval.unwrap_or_default()
+    let interval = interval.map(|(lo, hi)| format!(" ({} to {})", shown(lo), shown(hi)));
+    shown(value) + &interval.unwrap_or_default()
+}
+
+fn signed(value: f64, digits: usize) -> String {
+    format!("{value:+.digits$}").replace('-', "−")
 }
 
 /// Writes the rows as JSON lines or CSV.

@@ -282,7 +282,7 @@ impl Estimator for Chars {
     }
 
     fn result(&self, shown: &str) -> Option<u64> {
-        Some(2 * self.config.per_part + self.text(shown))
+        Some(self.config.scope().around_result() + self.text(shown))
     }
 
     fn overhead(&self, message: &Message) -> u64 {

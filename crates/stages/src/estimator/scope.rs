@@ -100,12 +100,17 @@ impl Scope {
     }
 
     /// Tokens of a part besides its content.
-    pub(crate) fn around(self, part: &Part) -> u64 {
+    fn around(self, part: &Part) -> u64 {
         match &part.kind {
             PartKind::Reasoning { .. } if !self.reasoning => 0,
-            PartKind::Result(_) => 2 * self.per_part,
+            PartKind::Result(_) => self.around_result(),
             _ => self.per_part,
         }
+    }
+
+    /// Tokens of a result besides its text: its own, and those of the part that the text would be.
+    pub(crate) fn around_result(self) -> u64 {
+        2 * self.per_part
     }
 
     fn content(self, part: &Part, shown: &str, text: impl Fn(&str) -> u64) -> u64 {

@@ -53,14 +53,13 @@ pub(crate) fn run(args: &Probe) -> Result<(), Error> {
     let model = Choice::of_model(&args.model, window)?;
     // It says of each mistake where it is.
     model.alone(&registry, "questions")?;
-    let questioner = Questioner::new(model.config()?)
-        .map_err(|invalid| Error::Usage(format!("{}: {}", args.model, invalid.message)))?;
+    let questioner = Questioner::new(model.config()?);
     let questioner = match args.likelihood {
-        true => questioner
-            .of_likelihoods()
-            .map_err(|invalid| Error::Usage(format!("{}: {}", args.model, invalid.message)))?,
+        true => questioner.and_then(Questioner::of_likelihoods),
         false => questioner,
     };
+    let questioner = questioner
+        .map_err(|invalid| Error::Usage(format!("{}: {}", args.model, invalid.message)))?;
     let summaries = args.summaries.summarizer.as_deref().map(Choice::read).transpose()?;
     let names = Listed::of(&registry)?.expand(&args.preset);
     let contender = |name: &String| strategies::contender(&registry, name, summaries.as_ref());
