@@ -2,9 +2,9 @@
 
 use crate::known::{Known, call_of};
 use crate::message::{Call, Kind, said};
-use crate::note::Worth;
 use crate::shown::Shown;
 use crate::text::{Line, Lines, Word, offset, telling};
+use crate::worth::Worth;
 use foldback_core::history::History;
 use foldback_core::log::Message;
 use foldback_core::view::Pos;

@@ -7,7 +7,8 @@
 //! before took lines from.
 
 use crate::candidates::Candidates;
-use crate::note::{self, Worth};
+use crate::note;
+use crate::worth::Worth;
 use foldback_core::history::GroupId;
 use foldback_core::log::{EntryKind, Role};
 use foldback_core::moment::{Moment, Trigger};

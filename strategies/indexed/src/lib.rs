@@ -21,6 +21,7 @@ pub mod message;
 pub mod note;
 mod shown;
 pub mod text;
+pub mod worth;
 
 use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
 

@@ -1,12 +1,8 @@
 //! The note: which lines stay, and how it reads.
 
 use crate::candidates::{Block, Candidates};
-use crate::known::WordSeen;
 use crate::text::{offset, telling};
-use foldback_core::registry::Invalid;
 use foldback_core::view::Pos;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::collections::BinaryHeap;
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -26,59 +22,6 @@ pub fn sources(text: &str) -> Vec<(Pos, usize)> {
         at.split_once('.').and_then(|(pos, part)| Some((pos.parse().ok()?, part.parse().ok()?)))
     };
     named.filter_map(at).collect()
-}
-
-/// What words and blocks are worth.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Worth {
-    /// How much more a word is worth with each doubling of the lines of results that have it, as an exponent of e.
-    pub results: f32,
-    /// How much more a word or a block is worth if a result brings it now than if one did long ago, as an exponent of e.
-    pub recency: f32,
-    /// How much less a word is worth with each doubling of the words of the last result that has it, as an exponent of e.
-    pub crowd: f32,
-    /// Worth of a block of lines of a file beside its words. A word that one old and short result had is worth about 1.
-    pub block: f32,
-}
-
-impl Default for Worth {
-    fn default() -> Self {
-        Self { results: 0.5, recency: 1.5, crowd: 0.18, block: 2.0 }
-    }
-}
-
-impl Worth {
-    /// What is wrong with it, if something is.
-    pub(crate) fn check(&self) -> Result<(), Invalid> {
-        let Self { results, recency, crowd, block } = *self;
-        for (name, value) in
-            [("results", results), ("recency", recency), ("crowd", crowd), ("block", block)]
-        {
-            // Beyond that, sums of worths are no longer numbers.
-            if !(0.0..=10.0).contains(&value) {
-                return Err(Invalid::new(format!("worth.{name}"), "must lie between 0 and 10"));
-            }
-        }
-        Ok(())
-    }
-
-    /// The worth of a word after so many answers.
-    pub(crate) fn word(&self, seen: &WordSeen, now: u32) -> f32 {
-        let doublings = |count: u32| (1.0 + count as f32).log2();
-        let recent = self.recency * recency(now, seen.last_result);
-        (self.results * doublings(seen.results) + recent - self.crowd * doublings(seen.crowd)).exp()
-    }
-
-    /// The worth of a block that came with an answer.
-    pub(crate) fn block(&self, then: u32, now: u32) -> f32 {
-        self.block * (self.recency * recency(now, then)).exp()
-    }
-}
-
-/// 1 for now, a half for ten answers ago.
-fn recency(now: u32, then: u32) -> f32 {
-    1.0 / (1.0 + now.saturating_sub(then) as f32 / 10.0)
 }
 
 /// An item by its worth for its size, the densest first, and of equal ones the first: lines before blocks. One number

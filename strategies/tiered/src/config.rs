@@ -1,17 +1,14 @@
 //! Configuration of the filter, with the checks that the original's validator makes.
 
 use crate::budget::Shares;
-use crate::filter::TieredResidual;
 use crate::reference::Eviction;
 use crate::score::Weights;
 use crate::tiers::Edges;
-use foldback_core::registry::{Invalid, StageConfig};
-use foldback_core::stage::Filter;
+use foldback_core::registry::Invalid;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 
 /// What a message's age is measured from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -35,7 +32,7 @@ pub enum Together {
     Message,
 }
 
-/// Configuration of [`TieredResidual`].
+/// Configuration of `tiered.residual`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TieredConfig {
@@ -192,29 +189,11 @@ impl TieredConfig {
         }
         Ok(())
     }
-
-    /// Checks the values and makes the filter.
-    ///
-    /// # Errors
-    ///
-    /// The first value that can't be used.
-    pub fn filter(self) -> Result<TieredResidual, Invalid> {
-        self.check()?;
-        let cache = entries("cache_entries", self.cache_entries)?;
-        let references = entries("reference_entries", self.reference_entries)?;
-        Ok(TieredResidual::new(self, cache, references))
-    }
 }
 
-fn entries(field: &str, count: usize) -> Result<NonZeroUsize, Invalid> {
+pub(crate) fn entries(field: &str, count: usize) -> Result<NonZeroUsize, Invalid> {
     NonZeroUsize::new(count)
         .ok_or_else(|| Invalid::new(field, "is 0; it must hold at least one entry"))
-}
-
-impl StageConfig<dyn Filter> for TieredConfig {
-    fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
-        Ok(Arc::new(self.filter()?))
-    }
 }
 
 /// The original's flags come from the environment, where only the text `true` counts.

@@ -2,8 +2,8 @@
 
 use crate::budget::TokenBudget;
 use crate::cut::{Budget, Cut};
-use crate::filter::{Allowance, TieredResidual};
 use crate::render::{self, Section};
+use crate::scheme::{Allowance, TieredResidual};
 use crate::tiers::TIERS;
 use foldback_core::log::{EntryKind, Message, Role};
 use foldback_core::outcome::Why;

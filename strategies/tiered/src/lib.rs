@@ -28,13 +28,14 @@ mod pattern;
 pub mod reference;
 mod render;
 pub mod residual;
+mod scheme;
 pub mod score;
 pub mod segments;
 pub mod tiers;
 pub mod truncate;
 
 pub use config::TieredConfig;
-pub use filter::TieredResidual;
+pub use scheme::TieredResidual;
 
 use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
 

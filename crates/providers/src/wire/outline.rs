@@ -8,14 +8,13 @@
 //! Clients move their cache breakpoints (`cache_control`) from request to request. The last records that have one don't
 //! count as known and are read again.
 
-use crate::wire::request::{Request, list_of};
 use crate::wire::shared::messages::{Messages, Problem};
 use crate::wire::shared::raw;
-use crate::wire::shared::source::{Records, Shape, Source, Text};
-use crate::wire::shared::value;
+use crate::wire::shared::source::{Records, Shape, Source, Text, list_of};
 use foldback_core::log::{Message, Role};
 use foldback_core::validity::Dialect;
 use foldback_core::work;
+use serde_json::Value;
 use std::sync::Arc;
 
 /// The placeholder for the known records.
@@ -94,14 +93,14 @@ impl Outline {
         self.count
     }
 
-    /// Reads a body that begins with these records. `None` if the list does not continue behind them, or if an error is
-    /// found: its place would be one in the shortened text.
-    pub(crate) fn read(
+    /// A body that begins with these records: what is known of it, its source, what has to be read, and where in that the
+    /// list of records is, the first of which stands for all known ones. It is the whole if the pointer is empty: then
+    /// nothing outside the records changed. `None` if the list does not continue behind them.
+    pub(crate) fn continued(
         mut self,
         dialect: Dialect,
         text: &Text,
-        at: i64,
-    ) -> Option<(Request, Option<Self>)> {
+    ) -> Option<(Self, Source, Value, &'static str)> {
         if dialect != self.dialect {
             return None;
         }
@@ -128,9 +127,7 @@ impl Outline {
         let records = std::mem::take(&mut self.records).replaced(self.known as usize, ranges);
         Arc::make_mut(&mut self.messages).truncate(self.count);
         let source = Source { text: text.clone(), shape: Shape::Document, records };
-        let around = (!list.is_empty()).then_some(&root);
-        let unread = value::list_at(&root, list).get(1..)?;
-        Request::behind(self, source, around, unread, Some(at)).ok()
+        Some((self, source, root, list))
     }
 }
 

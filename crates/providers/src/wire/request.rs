@@ -4,7 +4,7 @@ use crate::wire::outline::{Outline, settled};
 use crate::wire::shared::messages::{Problem, ProblemKind};
 use crate::wire::shared::raw::{self, Change, Item, rebuild};
 use crate::wire::shared::rewrite::{Own, Stale, items};
-use crate::wire::shared::source::{Parsed, Shape, Source, Text};
+use crate::wire::shared::source::{Parsed, Shape, Source, Text, list_of};
 use crate::wire::shared::value;
 use crate::wire::{WireError, anthropic, gemini, openai, responses};
 use foldback_core::Frame;
@@ -91,7 +91,14 @@ impl Request {
     ) -> Result<Reading, WireError> {
         let text = body.into();
         let known = before.as_ref().map_or(0, Outline::count);
-        match before.and_then(|before| before.read(dialect, &text, at)) {
+        let continued = before.and_then(|before| {
+            let (before, source, root, list) = before.continued(dialect, &text)?;
+            let around = (!list.is_empty()).then_some(&root);
+            let unread = value::list_at(&root, list).get(1..)?;
+            // The place of an error would be one in the shortened text, so the whole is read again.
+            Self::behind(before, source, around, unread, Some(at)).ok()
+        });
+        match continued {
             Some((request, outline)) => Ok(Reading { request, outline, known }),
             None => {
                 let (request, outline) = Self::read(dialect, text, Some(at))?;
@@ -127,7 +134,7 @@ impl Request {
 
     /// A request that begins with the records of `before`: reads the records behind them, `unread`. `around` is the body
     /// without those records; `None` if nothing outside the records changed.
-    pub(crate) fn behind(
+    fn behind(
         before: Outline,
         source: Source,
         around: Option<&Value>,
@@ -303,15 +310,6 @@ impl Request {
             }
         };
         Ok((Cow::Borrowed(own.source), items?))
-    }
-}
-
-/// The JSON pointer to the messages of a request.
-pub(crate) fn list_of(dialect: Dialect) -> &'static str {
-    match dialect {
-        Dialect::OpenAiChat | Dialect::Anthropic => "/messages",
-        Dialect::Gemini => "/contents",
-        Dialect::OpenAiResponses => "/input",
     }
 }
 

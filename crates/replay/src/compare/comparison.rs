@@ -3,7 +3,7 @@
 use super::contrast::Contrast;
 use super::judges::Judges;
 use super::line::PresetLine;
-use super::outcomes::Outcomes;
+use super::outcomes::{OutcomeError, OutcomeRow, Outcomes};
 use super::provenance::Provenance;
 use super::redact;
 use super::saving::Base;
@@ -82,6 +82,21 @@ impl Comparison {
     /// The facts of a session; `None` when the store has lost them.
     pub fn facts(&self, store: &Store, session: usize) -> Option<Facts> {
         self.keys.get(session)?.facts(store)
+    }
+
+    /// Joins outcomes to the sessions, and compares the arms that they were recorded under.
+    ///
+    /// # Errors
+    ///
+    /// A row that can't be told from another, or no row with a session that is compared.
+    pub fn join_outcomes(
+        &mut self,
+        store: &Store,
+        rows: &[OutcomeRow],
+    ) -> Result<(), OutcomeError> {
+        let id = |at| Some(self.facts(store, at)?.session.id);
+        self.outcomes = Some(Outcomes::join(&self.corpus.sessions, id, rows, &self.reporting)?);
+        Ok(())
     }
 
     /// Everything that was measured on a session under a preset.

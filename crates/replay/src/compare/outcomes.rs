@@ -6,10 +6,9 @@
 //! another, a pair is the mean of d, its interval from the cluster bootstrap, and for outcomes of 0 and 1 McNemar's exact
 //! test (1947; two-sided, binomial).
 
-use super::comparison::Comparison;
 use super::sessions::SessionLine;
+use super::table::Reporting;
 use crate::stats::{self, Bootstrap, Estimate, Pair};
-use crate::store::Store;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -204,14 +203,13 @@ struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    fn of(comparison: &'a Comparison, store: &Store) -> Self {
-        let sessions = &comparison.corpus.sessions;
+    fn of(sessions: &'a [SessionLine], id: impl Fn(usize) -> Option<String>) -> Self {
         let (mut paths, mut ids, mut files) =
             <(BTreeMap<_, Vec<_>>, BTreeMap<_, Vec<_>>, _)>::default();
         for (at, session) in sessions.iter().enumerate() {
             paths.entry(&*session.path).or_default().push(at);
-            if let Some(facts) = comparison.facts(store, at) {
-                ids.entry(facts.session.id).or_default().push(at);
+            if let Some(id) = id(at) {
+                ids.entry(id).or_default().push(at);
             }
             if let Some(name) = Path::new(&*session.path).file_stem() {
                 let of: &mut BTreeMap<String, Vec<usize>> = &mut files;
@@ -239,27 +237,25 @@ impl<'a> Names<'a> {
     }
 }
 
-impl Comparison {
-    /// Joins outcomes to the sessions, and compares the arms that they were recorded under.
-    ///
-    /// # Errors
-    ///
-    /// A row that can't be told from another, or no row with a session that is compared.
-    pub fn join_outcomes(
-        &mut self,
-        store: &Store,
+impl Outcomes {
+    /// Joins outcomes to the sessions, the recorder's id of each given by its place, and compares the arms that they were
+    /// recorded under.
+    pub(super) fn join(
+        sessions: &[SessionLine],
+        id: impl Fn(usize) -> Option<String>,
         rows: &[OutcomeRow],
-    ) -> Result<(), OutcomeError> {
-        let mut out = Outcomes { rows: rows.len(), ..Outcomes::default() };
+        reporting: &Reporting,
+    ) -> Result<Self, OutcomeError> {
+        let mut out = Self { rows: rows.len(), ..Self::default() };
         // By session, the line of its outcome.
         let mut lines: BTreeMap<usize, usize> = BTreeMap::new();
-        let names = Names::of(self, store);
+        let names = Names::of(sessions, id);
         for row in rows {
             let Some((at, by)) = names.find(row)? else {
                 out.unknown.push(row.session.clone());
                 continue;
             };
-            let line = &self.corpus.sessions[at];
+            let line = &sessions[at];
             if let Some(before) = lines.insert(at, row.line) {
                 let what = format!("{} has an outcome in line {before} already", line.path);
                 return Err(wrong(row.line, what));
@@ -276,7 +272,7 @@ impl Comparison {
             });
         }
         if out.sessions.is_empty() {
-            let known = self.corpus.sessions.first().map_or("", |session| &session.path);
+            let known = sessions.first().map_or("", |session| &session.path);
             return Err(wrong(
                 rows.first().map_or(1, |row| row.line),
                 format!(
@@ -285,17 +281,13 @@ impl Comparison {
                 ),
             ));
         }
-        let sessions = self.corpus.sessions.iter().enumerate();
-        let missing = sessions.filter(|(at, _)| !lines.contains_key(at));
+        let missing = sessions.iter().enumerate().filter(|(at, _)| !lines.contains_key(at));
         out.missing = missing.map(|(_, session)| Arc::clone(&session.path)).collect();
         out.binary = out.sessions.iter().all(|one| one.outcome == 0.0 || one.outcome == 1.0);
-        out.compare(&self.corpus.sessions, &lines, &self.reporting)?;
-        self.outcomes = Some(out);
-        Ok(())
+        out.compare(sessions, &lines, reporting)?;
+        Ok(out)
     }
-}
 
-impl Outcomes {
     /// The outcome of a session, by its place.
     pub fn of(&self, session: usize) -> Option<&SessionOutcome> {
         self.sessions.iter().find(|one| one.at == session)
@@ -305,7 +297,7 @@ impl Outcomes {
         &mut self,
         sessions: &[SessionLine],
         lines: &BTreeMap<usize, usize>,
-        reporting: &super::Reporting,
+        reporting: &Reporting,
     ) -> Result<(), OutcomeError> {
         let mut arms: Vec<Arc<str>> = Vec::new();
         for arm in self.sessions.iter().filter_map(|one| one.arm.as_ref()) {

@@ -1,6 +1,6 @@
 //! Facts that are found by what calls did and what results report: files, failures, tests, the task list.
 
-use super::choose::{Candidate, Pool};
+use super::candidate::{Candidate, Pool};
 use super::{Holder, Kind};
 use crate::index::{Action, Index, LogPart, failure_line};
 use foldback_core::log::{Message, PartKind, open_items};

@@ -1,6 +1,6 @@
 //! Gaps: lines of the log with one piece left out.
 
-use super::choose::{Candidate, Pool};
+use super::candidate::{Candidate, GAP, Pool};
 use super::{Holder, Kind};
 use crate::identifiers::evidence::telling;
 use crate::identifiers::{Class, identifiers};
@@ -10,9 +10,6 @@ use foldback_core::log::{Message, PartKind, Role};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-
-/// What stands in the place of the piece.
-pub(super) const GAP: &str = "____";
 
 /// Characters of a line.
 const LINE: std::ops::RangeInclusive<usize> = 20..=200;

@@ -21,6 +21,7 @@
 //! A [`View`] is what a request would show at the moment of the questions, and what it has of an answer. [`score`] compares
 //! answers without a model; [`figures`] sums them up. [`likelihood`] asks nothing: how likely is what the agent did next?
 
+mod candidate;
 mod choose;
 mod facts;
 pub mod figures;

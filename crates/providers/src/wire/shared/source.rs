@@ -2,6 +2,7 @@
 
 use super::raw::{self, RawError};
 use foldback_core::log::Message;
+use foldback_core::validity::Dialect;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::cell::RefCell;
@@ -16,6 +17,15 @@ pub enum Shape {
     Lines,
     /// One JSON document; a record is an element of its message array.
     Document,
+}
+
+/// The JSON pointer to the messages of a request.
+pub(crate) fn list_of(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::OpenAiChat | Dialect::Anthropic => "/messages",
+        Dialect::Gemini => "/contents",
+        Dialect::OpenAiResponses => "/input",
+    }
 }
 
 /// The text of a file or of a request, shared by everything that was read from it.
