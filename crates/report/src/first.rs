@@ -7,7 +7,9 @@ use crate::number::{count, grouped};
 use crate::terminal::{ALWAYS, Head, Rules, Width, lay_out, shortened, wrap};
 use crate::{facts, verdict};
 use foldback_replay::Comparison;
-use foldback_replay::compare::{Answer, MUCH_FORGOTTEN, PresetLine, Remark, Standing};
+use foldback_replay::compare::{
+    Answer, MUCH_FORGOTTEN, Metric, PresetLine, Remark, Standing,
+};
 use unicode_width::UnicodeWidthStr as _;
 
 /// Columns of the screen at most.
@@ -161,7 +163,9 @@ impl Page<'_> {
         };
         let base = self.comparison.base.as_ref().map_or("the bill as recorded", verdict::paid);
         let unknown = lines().any(|line| {
-            line.metrics.saving_usd.value.is_none() || line.metrics.frr_obs_far.value.is_none()
+            let PresetLine { metrics, .. } = line;
+            let shown = [&metrics.saving_usd, &metrics.frr_obs_far, &metrics.verbatim_far];
+            shown.iter().any(|metric| metric.value.is_none())
         });
         let interval = match lines().any(|line| verdict::bill(line).contains('(')) {
             true => ", with its 95% interval",
@@ -170,7 +174,10 @@ impl Page<'_> {
         let items = [
             (true, format!("bill: change against {base}{interval}")),
             (is_shown(SAVED), "saved: a session".to_owned()),
-            (is_shown(KEPT), "kept: % of what later calls needed of older results".to_owned()),
+            (
+                is_shown(KEPT),
+                "kept: % of older results needed later, by name/verbatim".to_owned(),
+            ),
             (starred, "★ nothing is cheaper and keeps as much".to_owned()),
             (lines().any(|line| !line.gate.passed), "✗ a provider refuses it".to_owned()),
             (
@@ -181,10 +188,6 @@ impl Page<'_> {
             (
                 remarks(|remark| *remark == Remark::ForgetsMuch),
                 format!("forgets much: keeps under {}", facts::whole_percent(MUCH_FORGOTTEN)),
-            ),
-            (
-                is_shown(KEPT) && lines().any(|line| line.good_by_one.is_some()),
-                "! word for word it keeps another share".to_owned(),
             ),
             (
                 self.says_pairs(commands) && self.comparison.ranks(),
@@ -274,10 +277,11 @@ impl Page<'_> {
     }
 }
 
+/// By references, and by the second judge: a strategy that was chosen by one of them looks better by it than it is.
 fn kept(line: &PresetLine) -> String {
-    let Some(kept) = line.metrics.frr_obs_far.value else {
-        return "–".to_owned();
+    let percent = |metric: &Metric| {
+        metric.value.map_or_else(|| "–".to_owned(), |share| format!("{:.0}", share * 100.0))
     };
-    let doubt = if line.good_by_one.is_some() { " !" } else { "" };
-    format!("{:.0}{doubt}", kept * 100.0)
+    let PresetLine { metrics, .. } = line;
+    format!("{}/{}", percent(&metrics.frr_obs_far), percent(&metrics.verbatim_far))
 }

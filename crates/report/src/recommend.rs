@@ -181,15 +181,13 @@ fn chosen(advice: &Advice<'_>, trial: &Trial) -> String {
     };
     format!(
         "of {} configurations of the shipped presets, {} pass the gates (no request sent over the window, no rule of the \
-         provider broken), {} of them meet the budget on {}, and {} {best}: there its bill is {} of {}, and it kept {}",
+         provider broken), {} of them meet the budget on {}, and {} {best}: {}",
         tuned.trials.len(),
         tuned.passing().count(),
         tuned.meeting(advice.budget).len(),
         part(&tuned.tune),
         trial.name,
-        value(&trial.tune.saving_ratio),
-        paid(&tuned.tune),
-        value(&trial.tune.frr_obs_far),
+        point(&trial.tune, value)
     )
 }
 
@@ -302,8 +300,7 @@ pub fn note(advice: &Advice<'_>) -> String {
         return String::new();
     };
     let on = |part: &PartSummary, at: &Measured, text: &str| {
-        let (bill, kept) = (value(&at.saving_ratio), value(&at.frr_obs_far));
-        format!("{bill} of {} and {kept} kept on {}{text}", paid(part), self::part(part))
+        format!("{} on {}{text}", point(at, value), self::part(part))
     };
     let tuned = advice.tuned;
     let mut line = format!(

@@ -44,9 +44,12 @@ pub(crate) fn verdict(comparison: &Comparison) -> Option<String> {
     })
 }
 
-/// The share that a preset kept, in percent.
+/// The share that a preset kept, in percent, by both judges.
 fn kept(line: &PresetLine) -> String {
-    line.metrics.frr_obs_far.value.map_or_else(|| "–".to_owned(), facts::whole_percent)
+    let percent = |metric: &Metric| metric.value.map(facts::whole_percent);
+    let kept = percent(&line.metrics.frr_obs_far).unwrap_or_else(|| "–".to_owned());
+    let verbatim = percent(&line.metrics.verbatim_far);
+    verbatim.map_or_else(|| kept.clone(), |verbatim| format!("{kept} ({verbatim} word for word)"))
 }
 
 fn saves(comparison: &Comparison, line: &PresetLine) -> String {
@@ -329,7 +332,10 @@ fn difference(
     let Some(value) = difference.value.map(hundredths) else { return "not known".to_owned() };
     let size = match value {
         0.0 => "the same".to_owned(),
-        value => format!("{:.0}{unit} {}", value.abs(), if value < 0.0 { less } else { more }),
+        value => {
+            let one = if value.abs() == 1.0 { unit.trim_end_matches('s') } else { unit };
+            format!("{:.0}{one} {}", value.abs(), if value < 0.0 { less } else { more })
+        }
     };
     let signed = |value: f64| match hundredths(value) {
         0.0 => "0".to_owned(),

@@ -50,7 +50,7 @@ async fn run(
     // README
     use foldback::{Message, live::Next};
 
-    let mut agent = foldback::agent("opencode-1.17")
+    let mut agent = foldback::agent("indexed")
         .window(200_000)
         .max_output(32_000)
         .system(system_prompt) // both are counted with every request;
