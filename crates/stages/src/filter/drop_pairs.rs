@@ -4,8 +4,8 @@
 //! may be signed, and reasoning is bound to its calls. The text of such an answer stays in its place, as an entry. What a
 //! [`Scorer`] finds worth the least goes first.
 //!
-//! Whatever stands before the first message of the user stays, and so do the newest messages, calls that wait for a result,
-//! and answers with parts that are neither text nor reasoning nor calls.
+//! Whatever stands before the first message of the user stays, and so do the newest messages, the newest two answers while tools run,
+//! calls that wait for a result, and answers with parts that are neither text nor reasoning nor calls.
 
 use super::arranged;
 use super::first_units;
@@ -206,8 +206,14 @@ impl DropPairs {
         });
         let visible: Vec<Pos> = items.collect();
         let index: BTreeMap<Pos, usize> = visible.iter().copied().zip(0..).collect();
-        let newest = visible.len().saturating_sub(self.config.keep.max(1));
         let kind = |pos: &Pos| history.kind(*pos);
+        let mut newest = visible.len().saturating_sub(self.config.keep.max(1));
+        // While tools run, reasoning must begin the newest turn of the model: no text may come to stand in front of it.
+        if visible.last().is_some_and(|last| kind(last).role == Role::Tool) {
+            let answers =
+                (0..visible.len()).rev().filter(|at| kind(&visible[*at]).role == Role::Assistant);
+            newest = newest.min(answers.take(2).last().unwrap_or(0));
+        }
         let first = visible.iter().position(|pos| kind(pos).role == Role::User);
         let old = visible[..newest].iter().skip(first.map_or(newest, |at| at + 1));
         old.filter(|pos| kind(pos).role == Role::Assistant && kind(pos).calls)
