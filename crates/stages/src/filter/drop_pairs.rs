@@ -165,6 +165,13 @@ impl DropPairs {
             return Err(Why::new("nothing-to-drop", "no call is left that may go"));
         }
         let worth = self.scorer.worth(context, &pairs)?;
+        if worth.len() != pairs.len() {
+            let (given, asked) = (worth.len(), pairs.len());
+            return Err(Why::new(
+                "failed",
+                format!("the scorer gave {given} numbers for {asked} calls"),
+            ));
+        }
         let mut order: Vec<usize> = (0..pairs.len()).collect();
         // The sort is stable: of equals the oldest stays first.
         order.sort_by(|a, b| worth[*a].total_cmp(&worth[*b]));
