@@ -153,5 +153,5 @@ fn twice_the_window_and_twice_the_tokens_decide_the_same() {
             }
         }
     }
-    assert_eq!((relative, absolute), (13, ABSOLUTE.len()));
+    assert_eq!((relative, absolute), (14, ABSOLUTE.len()));
 }
