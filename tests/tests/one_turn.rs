@@ -59,7 +59,7 @@ fn how_often_each_preset_acts_in_one_turn() {
 }
 
 /// Of the presets that reproduce no system, those that are made for agents shorten a first message that is too long by itself. The
-/// controls are what their descriptions say: they take away whole messages or results, or nothing, and leave it as it is.
+/// controls and verbatim pruning are what their descriptions say: they take away whole messages or results, or nothing, and leave it as it is.
 #[test]
 fn a_first_message_that_fills_the_window_is_shortened_or_the_preset_says_that_it_touches_none() {
     let mut script = Script::default();
@@ -70,15 +70,17 @@ fn a_first_message_that_fills_the_window_is_shortened_or_the_preset_says_that_it
     }
     let session = script.session();
     let own: Vec<_> = presets().into_iter().filter(|own| own.reproduces.is_empty()).collect();
-    let controls = ["drop-oldest", "keep-last-1", "none", "random"];
+    let leaves = ["drop-oldest", "drop-pairs", "indexed-pairs", "keep-last-1", "none", "random"];
     let mut names: Vec<&str> = own.iter().map(|strategy| &*strategy.name).collect();
     names.sort_unstable();
     assert_eq!(
         names,
         [
             "drop-oldest",
+            "drop-pairs",
             "indexed",
             "indexed-large",
+            "indexed-pairs",
             "indexed-small",
             "keep-last-1",
             "none",
@@ -93,7 +95,7 @@ fn a_first_message_that_fills_the_window_is_shortened_or_the_preset_says_that_it
         let over = is_over(&talk, 27_000);
         let name = &*strategy.name;
         assert!(calls > 3, "{name}");
-        assert_eq!((whole, over), (controls.contains(&name), controls.contains(&name)), "{name}");
+        assert_eq!((whole, over), (leaves.contains(&name), leaves.contains(&name)), "{name}");
     }
 }
 

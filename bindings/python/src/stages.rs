@@ -5,9 +5,10 @@ use foldback::Registration;
 use foldback::core::registry::{Invalid, StageConfig, StageDescriptor};
 use foldback::core::services::Services;
 use foldback::core::stage::{
-    Pruner, Pruning, StageContext, Summarizer, Summary, SummaryError, SummaryRequest,
+    Filter, Pruner, Pruning, StageContext, Summarizer, Summary, SummaryError, SummaryRequest,
 };
 use foldback::core::view::EditKind;
+use foldback::stages::filter::{DropPairs, Pair, PairsConfig, Scorer};
 use foldback::wire::{self, Dialect};
 use foldback::{Message, Moment, Why};
 use pyo3::prelude::*;
@@ -95,6 +96,22 @@ impl StageConfig<dyn Pruner> for Config {
     }
 }
 
+/// `drop-pairs` with a function that says what pairs are worth.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct ScorerConfig {
+    /// The name under which it was registered.
+    function: String,
+    /// Which pairs may go, and how many do.
+    pairs: PairsConfig,
+}
+
+impl StageConfig<dyn Filter> for ScorerConfig {
+    fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
+        Ok(Arc::new(DropPairs::new(self.pairs, Function::of("filter", self.function)?)?))
+    }
+}
+
 #[async_trait::async_trait]
 impl Summarizer for Function {
     fn id(&self) -> &str {
@@ -160,11 +177,31 @@ impl Pruner for Function {
     }
 }
 
+impl Scorer for Function {
+    fn worth(&self, context: &StageContext<'_>, pairs: &[Pair]) -> Result<Vec<f64>, Why> {
+        let given = pairs.iter().enumerate().map(|(number, pair)| {
+            let messages = pair
+                .positions
+                .iter()
+                .map(|pos| context.view.show_item(context.history, *pos).to_message());
+            let messages: Vec<Message> = messages.collect();
+            let messages = wire::messages(Dialect::OpenAiChat, &messages, &mut Vec::new());
+            json!({ "number": number, "messages": messages, "tokens": pair.tokens })
+        });
+        let given = serde_json::Value::from_iter(given).to_string();
+        self.call(&given).map_err(|raised| Why::new("failed", raised))
+    }
+}
+
 const REGISTRATION: Registration = Registration {
     package: env!("CARGO_PKG_NAME"),
     version: env!("CARGO_PKG_VERSION"),
     stages: &[
         StageDescriptor::pruner::<Config>("python", "A function written in Python"),
+        StageDescriptor::filter::<ScorerConfig>(
+            "python",
+            "drop-pairs, by a function written in Python",
+        ),
         StageDescriptor::summarizer::<Config>("python", "A function written in Python"),
     ],
     presets: &[],

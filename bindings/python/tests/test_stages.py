@@ -11,6 +11,7 @@ SESSION = Path(__file__).resolve().parents[3] / "examples" / "sessions" / "refun
 
 PRUNED = 'extends = "none"\nname = "pruned"\n[[pruner]]\nuse = "python"\nfunction = "{}"\n'
 SUMMARIZED = 'extends = "opencode-1.17"\nname = "summarized"\n[summarizer]\nuse = "python"\nfunction = "{}"\n'
+DROPPED = 'extends = "drop-pairs"\nname = "dropped"\n[filter]\nuse = "python"\nfunction = "{}"\npairs = {{ keep = 2, target = 0.4 }}\n'
 
 
 @pytest.fixture
@@ -52,6 +53,28 @@ def test_a_pruner(heads):
     assert sent[-1] is messages[-1] and "python heads" in conversation.explain()
 
 
+def test_a_scorer():
+    @foldback.scorer("newest")
+    def newest(pairs):
+        assert all([message["role"] for message in pair.messages] == ["assistant", "tool"] and pair.tokens > 0 for pair in pairs)
+        return [-pair.number for pair in pairs]
+
+    messages = anthropic(150)
+    conversation = foldback.Conversation(foldback.Preset.from_toml(DROPPED.format("newest")), **LIMITS)
+    conversation.fold(messages)
+    conversation.compact()
+    sent = conversation.view()
+    assert len(sent) < len(messages) and sent[:20] == messages[:20] and sent[-1] == messages[-1]
+
+
+@pytest.mark.parametrize("given", [[1.0], None])
+def test_a_scorer_that_fails_drops_nothing(given, told):
+    foldback.scorer("wrong")(lambda pairs: given)
+    messages = anthropic(150)
+    assert foldback.compact(messages, foldback.Preset.from_toml(DROPPED.format("wrong")), **LIMITS) == messages
+    assert told if given is None else not told
+
+
 def test_in_a_comparison(heads, asked, tmp_path):
     (tmp_path / "pruned.toml").write_text(PRUNED.format("heads"))
     (tmp_path / "summarized.toml").write_text(SUMMARIZED.format("count"))
@@ -64,7 +87,7 @@ def test_a_function_that_is_not_known_is_an_error(heads):
     with pytest.raises(foldback.Error, match="(?s)`other`.*heads"):
         foldback.Preset.from_toml(PRUNED.format("other"))
     with pytest.raises(foldback.Error, match="no functions for"):
-        foldback._foldback.register("filter", "a", print)
+        foldback._foldback.register("overflow", "a", print)
 
 
 @pytest.fixture

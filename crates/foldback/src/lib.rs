@@ -68,6 +68,7 @@ strategies! {
     foldback_tiered as tiered,
     foldback_tunacode as tunacode,
     foldback_dsh as dsh,
+    foldback_pairs as pairs,
     foldback_window as window,
 }
 

@@ -15,7 +15,7 @@ mod usable;
 
 use estimator::{BpeConfig, CalibratedConfig, CharsConfig, Cl100k};
 use extractive::ExtractiveConfig;
-use filter::DropOldestConfig;
+use filter::{DropOldestConfig, DropPairsConfig};
 use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
 use policy::{AnswerUsageConfig, WindowFractionConfig};
 use pruner::{ClearToolUsesConfig, EvictConfig, KeepLastConfig};
@@ -55,6 +55,10 @@ pub const REGISTRATION: Registration = Registration {
         StageDescriptor::filter::<DropOldestConfig>(
             "drop-oldest",
             "Drops the oldest messages without a replacement",
+        ),
+        StageDescriptor::filter::<DropPairsConfig>(
+            "drop-pairs",
+            "Drops old calls with their results; what was said stays word for word",
         ),
         StageDescriptor::summarizer::<ExtractiveConfig>(
             "extractive",

@@ -12,6 +12,7 @@
 //! candidates  what a fold may keep
 //! note        the best of it, written down
 //! filter      what goes
+//! pairs       the same weights as a scorer of `drop-pairs`
 //! ```
 
 mod candidates;
@@ -19,6 +20,7 @@ pub mod filter;
 mod known;
 pub mod message;
 pub mod note;
+pub mod pairs;
 mod shown;
 pub mod text;
 pub mod worth;
@@ -29,15 +31,25 @@ use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
 pub const REGISTRATION: Registration = Registration {
     package: env!("CARGO_PKG_NAME"),
     version: env!("CARGO_PKG_VERSION"),
-    stages: &[StageDescriptor::filter::<filter::NoteConfig>(
-        "indexed.note",
-        "Leaves out the oldest messages; a note keeps the lines that are likely to be needed again",
-    )],
+    stages: &[
+        StageDescriptor::filter::<filter::NoteConfig>(
+            "indexed.note",
+            "Leaves out the oldest messages; a note keeps the lines that are likely to be needed again",
+        ),
+        StageDescriptor::filter::<pairs::PairsConfig>(
+            "indexed.pairs",
+            "Drops calls with their results whose words are the least likely to be needed again",
+        ),
+    ],
     presets: &[
         PresetDescriptor { name: "indexed", toml: include_str!("../presets/indexed.toml") },
         PresetDescriptor {
             name: "indexed-large",
             toml: include_str!("../presets/indexed-large.toml"),
+        },
+        PresetDescriptor {
+            name: "indexed-pairs",
+            toml: include_str!("../presets/indexed-pairs.toml"),
         },
         PresetDescriptor {
             name: "indexed-small",

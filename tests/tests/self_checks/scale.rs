@@ -73,10 +73,13 @@ const ABSOLUTE: &[(&str, &str, Shown)] = &[
     ("codex", "keep_tokens, summary_tokens, limit of a result", Shown::Nowhere),
     ("codex-remote", "keep_tokens, summary_tokens, limit of a result", Shown::Nowhere),
     ("deepagents", "summary_tokens", Shown::Nowhere),
+    ("drop-pairs", "window_at_most", Shown::Nowhere),
     ("dsh", "summary_tokens, tokens of a message and a part", Shown::Nowhere),
+    ("fast-jev", "reserve, a line for each call", Shown::Nowhere),
     ("indexed", "user_tokens, window_at_most, bytes per token of a note", Shown::Small),
     ("indexed-large", "user_tokens, window_at_most, bytes per token of a note", Shown::Small),
     ("indexed-small", "user_tokens, window_at_most, bytes per token of a note", Shown::Small),
+    ("indexed-pairs", "window_at_most", Shown::Nowhere),
     ("langchain-context-editing", "trigger, tokens of a message", Shown::Nowhere),
     ("langchain-summarization", "trim_tokens, summary_tokens", Shown::Small),
     ("mxf", "threshold", Shown::Nowhere),
@@ -150,5 +153,5 @@ fn twice_the_window_and_twice_the_tokens_decide_the_same() {
             }
         }
     }
-    assert_eq!((relative, absolute), (13, ABSOLUTE.len()));
+    assert_eq!((relative, absolute), (14, ABSOLUTE.len()));
 }

@@ -10,7 +10,7 @@
 from ._comparison import compare, score
 from ._conversation import Conversation, Sizes, compact
 from ._foldback import Comparison, Error, Preset, __version__, presets
-from ._stages import SummaryRequest, ToolResult, pruner, summarizer
+from ._stages import SummaryRequest, ToolPair, ToolResult, pruner, scorer, summarizer
 
 __all__ = [
     "Comparison",
@@ -19,6 +19,7 @@ __all__ = [
     "Preset",
     "Sizes",
     "SummaryRequest",
+    "ToolPair",
     "ToolResult",
     "__version__",
     "compact",
@@ -26,5 +27,6 @@ __all__ = [
     "presets",
     "pruner",
     "score",
+    "scorer",
     "summarizer",
 ]

@@ -32,8 +32,20 @@ class ToolResult(NamedTuple):
     tokens: int
 
 
+class ToolPair(NamedTuple):
+    """An answer that calls tools, with the results."""
+
+    #: Its place among those that may go now, oldest first.
+    number: int
+    #: The answer and its results, in the form of Chat Completions.
+    messages: List[Dict[str, Any]]
+    #: What the view loses with it, by the strategy's estimator.
+    tokens: int
+
+
 Summarize = TypeVar("Summarize", bound=Callable[[SummaryRequest], str])
 Prune = TypeVar("Prune", bound=Callable[[List[ToolResult]], Dict[int, str]])
+Score = TypeVar("Score", bound=Callable[[List[ToolPair]], List[float]])
 
 
 def summarizer(name: str) -> Callable[[Summarize], Summarize]:
@@ -51,6 +63,16 @@ def pruner(name: str) -> Callable[[Prune], Prune]:
 
     def register(function: Prune) -> Prune:
         _foldback.register("pruner", name, lambda given: function([ToolResult(**result) for result in json.loads(given)]))
+        return function
+
+    return register
+
+
+def scorer(name: str) -> Callable[[Score], Score]:
+    """Registers a function that gives the worth of each pair, under a name for `[filter]`. Those of least worth go first."""
+
+    def register(function: Score) -> Score:
+        _foldback.register("filter", name, lambda given: function([ToolPair(**pair) for pair in json.loads(given)]))
         return function
 
     return register

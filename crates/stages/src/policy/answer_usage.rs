@@ -109,6 +109,8 @@ pub struct AnswerUsageConfig {
     pub share: f64,
     /// Tokens that are kept free below it.
     pub reserve: u64,
+    /// Share of the window that is the limit where a turn ends, with nothing kept free (above 0, at most 1).
+    pub turn_end_share: Option<f64>,
     /// A limit in tokens that holds where it is lower.
     pub limit: Option<u64>,
     /// How the count is compared with the limit.
@@ -127,6 +129,7 @@ impl Default for AnswerUsageConfig {
             of_input: false,
             share: 1.0,
             reserve: 0,
+            turn_end_share: None,
             limit: None,
             comparison: Comparison::Above,
         }
@@ -135,11 +138,15 @@ impl Default for AnswerUsageConfig {
 
 impl StageConfig<dyn OverflowPolicy> for AnswerUsageConfig {
     fn build(self) -> Result<Arc<dyn OverflowPolicy>, Invalid> {
-        if !(1.0..=1e6).contains(&(self.share * 1e6).round()) {
-            return Err(Invalid::new(
-                "share",
-                "must be a share of the window above 0 and up to 1, e.g. 0.9",
-            ));
+        let shares =
+            [("share", self.share), ("turn_end_share", self.turn_end_share.unwrap_or(1.0))];
+        for (name, share) in shares {
+            if !(1.0..=1e6).contains(&(share * 1e6).round()) {
+                return Err(Invalid::new(
+                    name,
+                    "must be a share of the window above 0 and up to 1, e.g. 0.9",
+                ));
+            }
         }
         if self.counts.is_empty() {
             return Err(Invalid::new(
@@ -147,7 +154,11 @@ impl StageConfig<dyn OverflowPolicy> for AnswerUsageConfig {
                 "names no class of tokens, so nothing would ever be counted",
             ));
         }
-        Ok(Arc::new(AnswerUsage { share: Fraction::of(self.share), config: self }))
+        Ok(Arc::new(AnswerUsage {
+            share: Fraction::of(self.share),
+            turn_end_share: self.turn_end_share.map(Fraction::of),
+            config: self,
+        }))
     }
 }
 
@@ -155,21 +166,23 @@ impl StageConfig<dyn OverflowPolicy> for AnswerUsageConfig {
 #[derive(Clone, Debug)]
 pub struct AnswerUsage {
     share: Fraction,
+    turn_end_share: Option<Fraction>,
     config: AnswerUsageConfig,
 }
 
 impl AnswerUsage {
     /// What the count is compared with, and how it comes about.
-    fn limit(&self, limits: Limits) -> (u64, String) {
+    fn limit(&self, limits: Limits, moment: Moment) -> (u64, String) {
         let input = limits.request_ceiling().filter(|_| self.config.of_input);
         let context = input.unwrap_or(limits.context);
-        let share = self.share.floor_of(context);
-        let limit = share.saturating_sub(self.config.reserve);
+        let (share, reserve) = match &self.turn_end_share {
+            Some(share) if moment == Moment::TurnEnd => (share, 0),
+            _ => (&self.share, self.config.reserve),
+        };
+        let limit = share.floor_of(context).saturating_sub(reserve);
         match self.config.limit.filter(|set| *set < limit) {
             Some(set) => (set, "as configured".to_owned()),
-            None => {
-                (limit, format!("{} of {context} - {}", self.share.number(), self.config.reserve))
-            }
+            None => (limit, format!("{} of {context} - {reserve}", share.number())),
         }
     }
 
@@ -212,7 +225,7 @@ impl OverflowPolicy for AnswerUsage {
         let Some((count, counted)) = self.count(pressure) else {
             return Decision::off("no usage of a last answer is known");
         };
-        let (trigger, arithmetic) = self.limit(pressure.limits);
+        let (trigger, arithmetic) = self.limit(pressure.limits, pressure.moment);
         let fold = self.config.comparison.holds(count, trigger);
         let sign = self.config.comparison.sign(fold);
         let reason = format!("{count} {sign} {trigger} ({counted}; {arithmetic})");
@@ -220,7 +233,7 @@ impl OverflowPolicy for AnswerUsage {
     }
 
     fn refuses(&self, limits: Limits) -> Option<String> {
-        let (limit, arithmetic) = self.limit(limits);
+        let (limit, arithmetic) = self.limit(limits, Moment::CallStart);
         (self.config.auto && limits.context > 0 && limit == 0).then(|| {
             format!("leaves no room ({arithmetic}), so every answer would overflow; set a larger window or a smaller `reserve`")
         })

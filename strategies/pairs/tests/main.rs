@@ -1,0 +1,53 @@
+//! The presets keep the laws of every strategy with every scorer, and do what the rows say.
+
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
+
+mod rows;
+
+use foldback_core::outcome::Why;
+use foldback_core::stage::StageContext;
+use foldback_stages::filter::{DropPairs, Pair, PairsConfig, Scorer};
+use foldback_testkit::law::Law;
+use foldback_testkit::{Subject, laws};
+use std::sync::Arc;
+
+laws!(drop_pairs: "drop-pairs");
+laws!(by_size: Subject::toml("name = \"size\"\nextends = \"drop-pairs\"\n[filter]\nuse = \"drop-pairs\"\nby = \"size\"\n"));
+laws!(by_a_function: Subject::filter(|| DropPairs::new(PairsConfig::default(), Arc::new(Newest)).unwrap()));
+laws!(fast_jev: small());
+
+/// Finds the newest pairs worth the least.
+#[derive(Debug)]
+struct Newest;
+
+impl Scorer for Newest {
+    fn worth(&self, _: &StageContext<'_>, pairs: &[Pair]) -> Result<Vec<f64>, Why> {
+        Ok((0..pairs.len()).map(|at| -(at as f64)).collect())
+    }
+}
+
+/// Windows that a few messages fill.
+const WINDOWS: [(u64, u64); 2] = [(6_000, 0), (9_000, 0)];
+
+/// Less kept free, for such windows.
+const SMALL: &str = "name = \"small\"\nextends = \"fast-jev\"\n[overflow]\nuse = \"answer-usage\"\nreserve = 1_000\n";
+
+fn small() -> Subject {
+    Subject::toml(SMALL)
+        .windows(WINDOWS)
+        .breaks(Law::KeepsFreeing, "a line stays for every call, and fills the window in the end")
+        .breaks(
+            Law::CostPerCallFlat,
+            "a line stays for every call, so a fold walks a view that grows",
+        )
+}
+
+/// The page and the preset must not drift apart.
+#[test]
+fn the_page_has_every_deviation() {
+    let page = include_str!("../README.md").replace('\n', " ");
+    for deviation in rows::strategy(rows::PRESET).deviations {
+        assert!(page.contains(&deviation.original), "{}", deviation.original);
+        assert!(page.contains(&deviation.foldback), "{}", deviation.foldback);
+    }
+}
