@@ -33,6 +33,7 @@ mod gemini_cli;
 mod ids;
 mod inspect;
 mod jsonl;
+mod kimi_code;
 mod langchain;
 pub mod limit;
 mod lineage;

@@ -12,6 +12,7 @@ pub const FORMATS: &[Format] = &[
     crate::codex::FORMAT,
     // Its header is one of pi's, too.
     crate::dsh::FORMAT,
+    crate::kimi_code::FORMAT,
     crate::pi::FORMAT,
     crate::gemini_cli::FORMAT,
     crate::copilot_cli::FORMAT,

@@ -25,6 +25,7 @@ const ROWS: &[(&str, &str, Grows)] = &[
     ),
     ("pi", "plain.jsonl", Lines(Some(r#"{"type":"owl","id":"owl-1"}"#))),
     ("dsh", "session.jsonl", Lines(Some(r#"{"type":"owl/seen","seq":99,"data":{}}"#))),
+    ("kimi-code", "wire.jsonl", Lines(Some(r#"{"type":"owl.seen","agentId":"main","time":1}"#))),
     ("gemini-cli", "lines.jsonl", Lines(Some(r#"{"id":"owl-1","type":"owl","content":"?"}"#))),
     ("copilot-cli", "events.jsonl", Lines(Some(r#"{"type":"owl","id":"owl-1","data":{}}"#))),
     (
@@ -58,6 +59,7 @@ const ONE_STREAM: &[(&str, bool)] = &[
     ("claude-code", true),
     ("codex", true),
     ("dsh", false),
+    ("kimi-code", false),
     ("pi", false),
     ("copilot-cli", false),
     ("openhands", true),
