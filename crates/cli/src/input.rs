@@ -212,9 +212,9 @@ fn some_discovered<T>(found: Vec<T>) -> Result<Vec<T>, Error> {
 /// OpenCode's store, in which all sessions are one file, where there is one that can be read.
 fn store() -> Option<PathBuf> {
     let store = opencode_store().filter(|store| store.is_file())?;
-    if cfg!(not(feature = "opencode-db")) {
+    if cfg!(not(feature = "sqlite")) {
         let what = format!("{}: what reads it", store.display());
-        output::note(format_args!("note: {}", Error::left_out(&what, "opencode-db")));
+        output::note(format_args!("note: {}", Error::left_out(&what, "sqlite")));
         return None;
     }
     Some(store)
@@ -222,7 +222,7 @@ fn store() -> Option<PathBuf> {
 
 /// The error that `--discover` found nothing, with the places that it searched.
 fn nothing_discovered() -> Error {
-    let store = opencode_store().filter(|_| cfg!(feature = "opencode-db"));
+    let store = opencode_store().filter(|_| cfg!(feature = "sqlite"));
     let folders = places::here().into_iter().map(|place| (place.agent, place.path));
     let folders: Vec<(&str, PathBuf)> =
         folders.chain(store.map(|store| ("OpenCode", store))).collect();

@@ -26,6 +26,7 @@ const ROWS: &[(&str, &str, Grows)] = &[
     ("pi", "plain.jsonl", Lines(Some(r#"{"type":"owl","id":"owl-1"}"#))),
     ("dsh", "session.jsonl", Lines(Some(r#"{"type":"owl/seen","seq":99,"data":{}}"#))),
     ("kimi-code", "wire.jsonl", Lines(Some(r#"{"type":"owl.seen","agentId":"main","time":1}"#))),
+    ("goose", "lines.jsonl", Lines(Some(r#"{"type":"owl"}"#))),
     ("gemini-cli", "lines.jsonl", Lines(Some(r#"{"id":"owl-1","type":"owl","content":"?"}"#))),
     ("copilot-cli", "events.jsonl", Lines(Some(r#"{"type":"owl","id":"owl-1","data":{}}"#))),
     (
@@ -60,6 +61,7 @@ const ONE_STREAM: &[(&str, bool)] = &[
     ("codex", true),
     ("dsh", false),
     ("kimi-code", false),
+    ("goose", false),
     ("pi", false),
     ("copilot-cli", false),
     ("openhands", true),
