@@ -220,7 +220,8 @@ impl Reader {
                 kind if SILENT.contains(&kind) => {}
                 kind => {
                     let place = format!("{}{at}", self.out.session.source.place(record));
-                    parts.push(self.out.unknown_part(place, "content part", kind, part));
+                    let unknown = self.out.unknown_part(place, "content part", kind, part);
+                    parts.push(unknown.at(at));
                 }
             }
         }

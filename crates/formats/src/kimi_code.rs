@@ -363,7 +363,7 @@ impl Reader {
             }
             kind => {
                 let place = format!("{}{at}", self.out.session.source.place(record));
-                self.out.unknown_part(place, "content part", kind, block)
+                self.out.unknown_part(place, "content part", kind, block).at(at)
             }
         }
     }

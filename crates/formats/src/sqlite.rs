@@ -51,7 +51,12 @@ pub(crate) mod store {
         pub(crate) read: fn(&str) -> Result<Vec<Session>, ReadError>,
     }
 
-    const STORES: &[Store] = &[crate::opencode_db::STORE, crate::goose::store::STORE];
+    const STORES: &[Store] = &[
+        crate::opencode_db::STORE,
+        crate::goose::store::STORE,
+        crate::crush::store::STORE,
+        crate::hermes::store::STORE,
+    ];
 
     /// Reads a store; `None` where the database is another program's.
     pub(super) fn read(bytes: &[u8]) -> Attempt {

@@ -14,6 +14,8 @@ pub const FORMATS: &[Format] = &[
     crate::dsh::FORMAT,
     crate::kimi_code::FORMAT,
     crate::goose::FORMAT,
+    crate::crush::FORMAT,
+    crate::hermes::FORMAT,
     crate::pi::FORMAT,
     crate::gemini_cli::FORMAT,
     crate::copilot_cli::FORMAT,

@@ -118,6 +118,9 @@ fn sessions_are_discovered_where_agents_keep_them() {
         "GEMINI_CLI_HOME",
         "COPILOT_HOME",
         "OPENCLAW_STATE_DIR",
+        "GOOSE_PATH_ROOT",
+        "CRUSH_GLOBAL_DATA",
+        "HERMES_HOME",
         "USERPROFILE",
         "APPDATA",
     ];

@@ -37,6 +37,8 @@ const ROWS: &[(&str, &str, Grows)] = &[
         )),
     ),
     ("foldback", "", Lines(Some(r#"{"owl":{}}"#))),
+    ("crush", "store.json", Whole),
+    ("hermes", "store.jsonl", Lines(Some(r#"{"owl":[]}"#))),
     ("roo-code", "native.json", Whole),
     ("gemini", "bare.json", Whole),
     ("openhands-llm", "tools.json", Whole),

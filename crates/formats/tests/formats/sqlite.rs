@@ -196,6 +196,81 @@ mod store {
         assert_eq!(warnings(&same(&store, "goose", "export.json")[0]), ["stray-usage"]);
     }
 
+    /// The tables of Crush, with its migrations up to that of January 2026.
+    const CRUSH: &str = "
+        CREATE TABLE sessions (id TEXT PRIMARY KEY, parent_session_id TEXT, title TEXT NOT NULL, message_count INTEGER,
+            prompt_tokens INTEGER, completion_tokens INTEGER, cost REAL, updated_at INTEGER, created_at INTEGER,
+            summary_message_id TEXT, todos TEXT);
+        CREATE TABLE messages (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, role TEXT NOT NULL, parts TEXT NOT NULL, model TEXT,
+            created_at INTEGER NOT NULL, updated_at INTEGER, finished_at INTEGER, provider TEXT,
+            is_summary_message INTEGER DEFAULT 0 NOT NULL);";
+
+    #[test]
+    fn the_store_of_crush_holds_what_its_command_prints_and_more() {
+        let shown: Value = serde_json::from_str(&fixture("crush", "store.json")).unwrap();
+        let meta = &shown["meta"];
+        let session = |id: &Value, at: u64| {
+            json!({"id": id, "title": "Gauge", "prompt_tokens": 1200, "completion_tokens": 12, "cost": 0.01,
+                "created_at": at, "summary_message_id": "s1"})
+        };
+        let mut rows = vec![
+            ("sessions", session(&meta["uuid"], 1)),
+            ("sessions", session(&json!("unused"), 2)),
+        ];
+        for message in shown["messages"].as_array().unwrap() {
+            let parts = message["parts"].as_array().unwrap().iter().map(|part| {
+                let mut data = part.clone();
+                let kind = data.as_object_mut().unwrap().remove("type");
+                json!({"type": kind, "data": data})
+            });
+            rows.push((
+                "messages",
+                json!({"id": message["id"], "session_id": meta["uuid"], "role": message["role"],
+                    "parts": parts.collect::<Vec<_>>(), "model": message["model"], "provider": message["provider"],
+                    "created_at": message["created"], "is_summary_message": i64::from(message["is_summary"] == true)}),
+            ));
+        }
+        same(&filled(CRUSH, &rows), "crush", "store.json");
+    }
+
+    /// The tables of Hermes 0.19 (schema 22), with the columns that are read.
+    const HERMES: &str = "
+        CREATE TABLE sessions (id TEXT PRIMARY KEY, source TEXT NOT NULL, model TEXT, system_prompt TEXT, parent_session_id TEXT,
+            started_at REAL NOT NULL, end_reason TEXT, cwd TEXT, git_repo_root TEXT);
+        CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL, role TEXT NOT NULL, content TEXT,
+            tool_call_id TEXT, tool_calls TEXT, tool_name TEXT, timestamp REAL NOT NULL, finish_reason TEXT, reasoning TEXT,
+            reasoning_content TEXT, observed INTEGER, active INTEGER NOT NULL DEFAULT 1, compacted INTEGER NOT NULL DEFAULT 0,
+            api_content TEXT);";
+
+    #[test]
+    fn the_store_of_hermes_holds_what_compactions_took_out_and_joins_what_they_ended() {
+        let text = fixture("hermes", "store.jsonl");
+        let read =
+            ["id", "source", "model", "system_prompt", "parent_session_id", "started_at", "cwd"];
+        let mut rows = Vec::new();
+        for line in text.lines() {
+            let mut session: Value = serde_json::from_str(line).unwrap();
+            let messages = session["messages"].take();
+            session.as_object_mut().unwrap().retain(|column, _| read.contains(&column.as_str()));
+            if let Some(parent) = session.get("parent_session_id") {
+                let ended = json!({"id": parent, "source": "cli", "started_at": 1, "end_reason": "compression"});
+                rows.push(("sessions", ended));
+            }
+            rows.push(("sessions", session));
+            for mut row in messages.as_array().unwrap().clone() {
+                if row["content"].is_array() {
+                    row["content"] = format!("\0json:{}", row["content"]).into();
+                }
+                if row["active"] == 1 {
+                    row["compacted"] = 0.into();
+                }
+                rows.push(("messages", row));
+            }
+        }
+        rows.push(("sessions", json!({"id": "unused", "source": "cli", "started_at": 9})));
+        same(&filled(HERMES, &rows), "hermes", "store.jsonl");
+    }
+
     #[test]
     fn other_databases_and_damaged_ones_are_refused() {
         let bytes = store(&fixture("opencode", "plain.json"));
