@@ -128,8 +128,7 @@ pub(crate) mod store {
     ) -> Result<Vec<Value>, ReadError> {
         let read = || {
             let mut statement = connection.prepare(query)?;
-            let names: Vec<String> =
-                statement.column_names().into_iter().map(str::to_owned).collect();
+            let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
             let parameters = [of];
             let parameters = &parameters[..statement.parameter_count().min(1)];
             let rows = statement
