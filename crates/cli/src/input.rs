@@ -192,13 +192,13 @@ pub(crate) fn scores(paths: &[PathBuf], mut reader: Reader<'_>) -> Result<Corpus
 /// The folders and files with this user's sessions.
 #[cfg(feature = "mcp")]
 pub(crate) fn discovered() -> Result<Vec<PathBuf>, Error> {
-    some_discovered(existing_places().map(|place| place.path).chain(store()).collect())
+    some_discovered(existing_places().map(|place| place.path).chain(stores()).collect())
 }
 
 /// The sources in them.
 fn discovered_sources(only_below: &[PathBuf]) -> Result<Vec<Source>, Error> {
     let found = existing_places().flat_map(|place| folder::sources_of(&place, only_below));
-    some_discovered(found.chain(store().map(Source::File)).collect())
+    some_discovered(found.chain(stores().into_iter().map(Source::File)).collect())
 }
 
 fn existing_places() -> impl Iterator<Item = Place> {
@@ -209,23 +209,26 @@ fn some_discovered<T>(found: Vec<T>) -> Result<Vec<T>, Error> {
     if found.is_empty() { Err(nothing_discovered()) } else { Ok(found) }
 }
 
-/// OpenCode's store, in which all sessions are one file, where there is one that can be read.
-fn store() -> Option<PathBuf> {
-    let store = opencode_store().filter(|store| store.is_file())?;
-    if cfg!(not(feature = "opencode-db")) {
-        let what = format!("{}: what reads it", store.display());
-        output::note(format_args!("note: {}", Error::left_out(&what, "opencode-db")));
-        return None;
+/// The stores of agents, in which all sessions are one file, where there are any that can be read.
+fn stores() -> Vec<PathBuf> {
+    let mut stores: Vec<PathBuf> =
+        places::stores_here().into_iter().map(|(_, store)| store).collect();
+    stores.retain(|store| store.is_file());
+    if cfg!(not(feature = "sqlite")) {
+        for store in stores.drain(..) {
+            let what = format!("{}: what reads it", store.display());
+            output::note(format_args!("note: {}", Error::left_out(&what, "sqlite")));
+        }
     }
-    Some(store)
+    stores
 }
 
 /// The error that `--discover` found nothing, with the places that it searched.
 fn nothing_discovered() -> Error {
-    let store = opencode_store().filter(|_| cfg!(feature = "opencode-db"));
     let folders = places::here().into_iter().map(|place| (place.agent, place.path));
-    let folders: Vec<(&str, PathBuf)> =
-        folders.chain(store.map(|store| ("OpenCode", store))).collect();
+    let folders: Vec<(&str, PathBuf)> = folders
+        .chain(places::stores_here().into_iter().filter(|_| cfg!(feature = "sqlite")))
+        .collect();
     let (there, missing): (Vec<_>, Vec<_>) = folders.iter().partition(|(_, path)| path.exists());
     let mut looked: Vec<String> = there
         .iter()
@@ -243,12 +246,6 @@ fn nothing_discovered() -> Error {
     }
     let places = looked.join("\n");
     Error::Usage(format!("no session found:\n{places}\nname session files or folders instead"))
-}
-
-/// Where OpenCode keeps a user's sessions, all in one file.
-fn opencode_store() -> Option<PathBuf> {
-    let data = absolute("XDG_DATA_HOME").or_else(|| Some(home()?.join(".local/share")))?;
-    Some(data.join("opencode").join("opencode.db"))
 }
 
 /// The user's home.

@@ -63,6 +63,12 @@ const ROWS: &[Row] = &[
         &["sessions/*.jsonl"],
     ),
     ("DeepSeek Harness", Base::Home(".dsh", Some("DSH_HOME")), "sessions", &["session.jsonl"]),
+    (
+        "Kimi Code",
+        Base::Home(".kimi-code", Some("KIMI_CODE_HOME")),
+        "sessions",
+        &["agents/*/wire.jsonl"],
+    ),
     ("Gemini CLI", Base::Moved("GEMINI_CLI_HOME"), ".gemini/tmp", CHATS),
     ("Qwen Code", Base::Home(".qwen", None), "tmp", CHATS),
     (
@@ -113,6 +119,59 @@ pub(crate) fn here() -> Vec<Place> {
     all(System::HERE, &crate::input::absolute)
 }
 
+/// The files in which agents on this machine keep all their sessions, whether they exist or not.
+pub(crate) fn stores_here() -> Vec<(&'static str, PathBuf)> {
+    stores(System::HERE, &crate::input::absolute)
+}
+
+/// The stores under these variables. Crush has one for each folder that it was used in, and a list of those.
+fn stores(
+    system: System,
+    variable: &dyn Fn(&str) -> Option<PathBuf>,
+) -> Vec<(&'static str, PathBuf)> {
+    let below = |usual: &str| Some(home(variable)?.join(usual));
+    let data = || variable("XDG_DATA_HOME").or_else(|| below(".local/share"));
+    let local = || variable("LOCALAPPDATA").or_else(|| below("AppData/Local"));
+    let windows = system == System::Windows;
+    let goose = match (variable("GOOSE_PATH_ROOT"), windows) {
+        (Some(root), _) => Some(root.join("data")),
+        (None, false) => data().map(|data| data.join("goose")),
+        (None, true) => variable("APPDATA")
+            .or_else(|| below("AppData/Roaming"))
+            .map(|data| data.join("Block/goose/data")),
+    };
+    let crush = variable("CRUSH_GLOBAL_DATA")
+        .or_else(|| variable("XDG_DATA_HOME").map(|data| data.join("crush")))
+        .or_else(
+            || if windows { Some(local()?.join("crush")) } else { below(".local/share/crush") },
+        );
+    let hermes = variable("HERMES_HOME")
+        .or_else(|| if windows { Some(local()?.join("hermes")) } else { below(".hermes") });
+    let mut stores = Vec::new();
+    let mut add = |agent, folder: Option<PathBuf>, file: &str| {
+        stores.extend(folder.map(|folder| (agent, folder.join(file))));
+    };
+    add("OpenCode", data(), "opencode/opencode.db");
+    add("Goose", goose, "sessions/sessions.db");
+    add("Hermes", hermes, "state.db");
+    for folder in crush.map(|folder| crush_folders(&folder)).unwrap_or_default() {
+        add("Crush", Some(folder), "crush.db");
+    }
+    stores
+}
+
+/// The folders with a store of Crush.
+fn crush_folders(data: &Path) -> Vec<PathBuf> {
+    let list = std::fs::read_to_string(data.join("projects.json")).unwrap_or_default();
+    let list: serde_json::Value = serde_json::from_str(&list).unwrap_or_default();
+    let projects = list["projects"].as_array().map_or(&[][..], Vec::as_slice).iter();
+    let folders = projects.filter_map(|project| {
+        let folder = Path::new(project["path"].as_str()?).join(project["data_dir"].as_str()?);
+        folder.is_absolute().then_some(folder)
+    });
+    folders.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
 /// The user's home under these variables.
 pub(crate) fn home(variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
     variable("HOME").or_else(|| variable("USERPROFILE"))
@@ -155,6 +214,7 @@ fn all(system: System, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Vec<Place>
 mod tests {
     use super::*;
     use crate::folder;
+    use serde_json::json;
 
     /// Files in a home, and which of them are sessions.
     const EVERYWHERE: &[(&str, bool)] = &[
@@ -176,6 +236,9 @@ mod tests {
         (".dsh/sessions/--home-me-app--/1b/session.jsonl.zstd", true),
         (".dsh/sessions/--home-me-app--/2c/session.jsonl", true),
         (".dsh/sessions/--home-me-app--/2c/notes.jsonl", false),
+        (".kimi-code/sessions/wd_app_1f/session_3d/agents/main/wire.jsonl", true),
+        (".kimi-code/sessions/wd_app_1f/session_3d/agents/agent-0/wire.jsonl", true),
+        (".kimi-code/sessions/wd_app_1f/session_3d/upcoming-goals.json", false),
         (".gemini/tmp/abc/chats/session-2026-11-26T10-00-d.json", true),
         (".gemini/tmp/abc/chats/session-2026-11-26T10-00-e.jsonl", true),
         (".gemini/tmp/abc/logs.json", false),
@@ -252,6 +315,7 @@ mod tests {
             ("CODEX_HOME", "sessions/rollout-a.jsonl"),
             ("PI_CODING_AGENT_DIR", "sessions/p/a.jsonl"),
             ("DSH_HOME", "sessions/p/a/session.jsonl"),
+            ("KIMI_CODE_HOME", "sessions/wd/s/agents/main/wire.jsonl"),
             ("OPENCLAW_STATE_DIR", "agents/main/sessions/a.jsonl"),
             ("GEMINI_CLI_HOME", ".gemini/tmp/p/chats/session-a.json"),
             ("COPILOT_HOME", "session-state/a/events.jsonl"),
@@ -270,6 +334,70 @@ mod tests {
         let variable = |name: &str| known(name).then(|| root.path().join(name));
         let found = found(&all(System::Linux, &variable));
         assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), sessions);
+    }
+
+    #[test]
+    fn stores_are_where_agents_and_variables_say() {
+        let root = tempfile::tempdir().unwrap();
+        let home = root.path().join("home");
+        let list = json!({"projects": [
+            {"path": root.path().join("app"), "data_dir": ".crush"},
+            {"path": root.path().join("app"), "data_dir": root.path().join("app/.crush")},
+            {"path": "app", "data_dir": ".crush"},
+        ]});
+        for folder in ["home/.local/share/crush", "home/AppData/Local/crush", "moved/crush"] {
+            let folder = root.path().join(folder);
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join("projects.json"), list.to_string()).unwrap();
+        }
+        let usual = |name: &str| (name == "HOME").then(|| home.clone());
+        let all = |name: &str| {
+            let moved = ["XDG_DATA_HOME", "GOOSE_PATH_ROOT", "HERMES_HOME"].contains(&name);
+            moved.then(|| root.path().join("moved"))
+        };
+        let rows: [(System, &dyn Fn(&str) -> Option<PathBuf>, [&str; 3]); 4] = [
+            (
+                System::Linux,
+                &usual,
+                [
+                    "home/.local/share/opencode/opencode.db",
+                    "home/.local/share/goose/sessions/sessions.db",
+                    "home/.hermes/state.db",
+                ],
+            ),
+            (
+                System::Mac,
+                &usual,
+                [
+                    "home/.local/share/opencode/opencode.db",
+                    "home/.local/share/goose/sessions/sessions.db",
+                    "home/.hermes/state.db",
+                ],
+            ),
+            (
+                System::Windows,
+                &usual,
+                [
+                    "home/.local/share/opencode/opencode.db",
+                    "home/AppData/Roaming/Block/goose/data/sessions/sessions.db",
+                    "home/AppData/Local/hermes/state.db",
+                ],
+            ),
+            (
+                System::Linux,
+                &all,
+                ["moved/opencode/opencode.db", "moved/data/sessions/sessions.db", "moved/state.db"],
+            ),
+        ];
+        for (system, variable, expected) in rows {
+            let found: Vec<PathBuf> =
+                stores(system, variable).into_iter().map(|(_, path)| path).collect();
+            let crush = std::iter::once("app/.crush/crush.db");
+            let expected: Vec<PathBuf> =
+                expected.into_iter().chain(crush).map(|path| root.path().join(path)).collect();
+            assert_eq!(found, expected, "{system:?}");
+        }
+        assert_eq!(stores(System::Linux, &|_| None), []);
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub(crate) fn parts(raw: &Value) -> Vec<Part> {
         parts.push(Part::text(content.text).at(content.pointer));
     }
     let files = content.files.into_iter();
-    parts.extend(files.map(file));
+    parts.extend(files.map(|media| file(media).at("/content")));
     parts
 }
 

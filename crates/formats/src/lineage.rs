@@ -38,6 +38,9 @@ pub fn lineage(opening: &[u8]) -> Option<Lineage> {
         } else if opening.is("/type", "session") && opening.has("/createdAt") {
             let from = value("/parentSession");
             return value("/id").map(|id| Lineage { id, from });
+        } else if opening.is("/type", "metadata") && opening.has("/protocol_version") {
+            // A fork of Kimi Code is the whole file, and more.
+            return value("/created_at").map(|id| Lineage { id, from: None });
         } else if codex.is_none() && !opening.is("/type", "session") {
             let id = value("/uuid").or_else(|| value("/id").filter(|_| opening.has("/type")));
             if let Some(id) = id {
@@ -84,6 +87,10 @@ mod tests {
             (
                 r#"{"type":"session","id":"s","createdAt":1,"parentSession":"r"}"#.to_owned(),
                 Some(("s", Some("r"))),
+            ),
+            (
+                r#"{"type":"metadata","protocol_version":"1.5","created_at":17}"#.to_owned(),
+                Some(("17", None)),
             ),
             (r#"{"messages":[]}"#.to_owned(), None),
             (String::new(), None),

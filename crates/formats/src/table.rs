@@ -3,7 +3,7 @@
 use crate::format::{Binary, Format};
 
 /// The binary files of all formats.
-pub(crate) const BINARIES: &[Binary] = &[crate::inspect::ARCHIVE, crate::opencode_db::STORE];
+pub(crate) const BINARIES: &[Binary] = &[crate::inspect::ARCHIVE, crate::sqlite::STORE];
 
 /// Every format, in the order in which ties of detection are decided.
 pub const FORMATS: &[Format] = &[
@@ -12,6 +12,10 @@ pub const FORMATS: &[Format] = &[
     crate::codex::FORMAT,
     // Its header is one of pi's, too.
     crate::dsh::FORMAT,
+    crate::kimi_code::FORMAT,
+    crate::goose::FORMAT,
+    crate::crush::FORMAT,
+    crate::hermes::FORMAT,
     crate::pi::FORMAT,
     crate::gemini_cli::FORMAT,
     crate::copilot_cli::FORMAT,

@@ -51,6 +51,12 @@ pub(crate) fn millis(value: &Value, pointer: &str) -> Option<i64> {
     found.as_i64().or_else(|| found.as_f64().map(|float| float as i64))
 }
 
+/// A time in seconds at a JSON pointer, in milliseconds. One that would be thousands of years off is in milliseconds.
+pub(crate) fn seconds(value: &Value, pointer: &str) -> Option<i64> {
+    let time = value.pointer(pointer)?.as_f64()?;
+    Some(if time.abs() < 1e11 { time * 1000.0 } else { time } as i64)
+}
+
 /// The model named most often; of equal ones the earliest.
 pub(crate) fn most_common<'a>(names: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut counts: Vec<(&str, usize)> = Vec::new();
@@ -73,6 +79,19 @@ pub(crate) fn content_id(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn seconds_are_told_from_milliseconds() {
+        for (time, expected) in [
+            (json!(1764243060), Some(1764243060000)),
+            (json!(1764243060.5), Some(1764243060500)),
+            (json!(1764243060500i64), Some(1764243060500)),
+            (json!("soon"), None),
+        ] {
+            assert_eq!(seconds(&json!({"at": time}), "/at"), expected);
+        }
+    }
 
     #[test]
     fn the_model_named_most_often_wins() {

@@ -2,13 +2,14 @@
 //! one after the other as the console exporter prints them.
 //!
 //! Every span repeats the whole request. `span` finds the spans, `message` reads what they hold, and `chain`
-//! puts those together that continue each other: a conversation is a chain, and where a request does not
+//! puts those together that continue each other, `tracers` has the words of products that export calls otherwise: a conversation is a chain, and where a request does not
 //! continue it, the context was changed. `docs/otel.md` has the mapping.
 
 mod chain;
 mod message;
 mod read;
 mod span;
+mod tracers;
 
 use crate::prelude::*;
 
@@ -36,5 +37,9 @@ fn detect(text: &str) -> u8 {
         let keys = format!("{span}/attributes/*/key");
         named || opening.values(&keys).any(|key| key.starts_with("gen_ai."))
     });
-    if spans.iter().any(|path| opening.has(path)) || flat { 90 } else { 0 }
+    if spans.iter().any(|path| opening.has(path)) || flat || tracers::detects(&opening) {
+        90
+    } else {
+        0
+    }
 }

@@ -1,5 +1,6 @@
 //! Finding the spans of a file, whatever they are wrapped in.
 
+use super::tracers;
 use crate::prelude::*;
 use crate::time::parse_rfc3339;
 use std::ops::Range;
@@ -7,6 +8,19 @@ use std::ops::Range;
 /// Operations whose spans hold what those of the calls inside them hold.
 const AROUND_CALLS: [&str; 5] =
     ["invoke_agent", "create_agent", "invoke_workflow", "execute_tool", "embeddings"];
+
+/// How the span that another is in is named.
+const PARENTS: [&str; 6] = [
+    "parentSpanId",
+    "parent_span_id",
+    "parent_id",
+    "parentObservationId",
+    "parent_observation_id",
+    "parent_run_id",
+];
+
+/// Members that are lists of spans.
+const LISTS: [&str; 5] = ["spans", "observations", "runs", "data", "child_runs"];
 
 /// One span.
 pub(super) struct Span {
@@ -118,8 +132,10 @@ fn collect(text: &str, range: Range<usize>, root: &Value, out: &mut Vec<Span>) {
     let mut lists = Vec::new();
     if root.is_array() {
         lists.push(String::new());
-    } else if root.get("spans").is_some_and(Value::is_array) {
-        lists.push("/spans".to_owned());
+    } else if let Some(list) = LISTS.iter().find(|list| root[**list].is_array()) {
+        lists.push(format!("/{list}"));
+        // A run has those inside it, too.
+        out.extend(span(root, range.clone()));
     } else {
         for (outer, inner) in [("resourceSpans", "scopeSpans"), ("resource_spans", "scope_spans")] {
             for (number, resource) in value::list(root, outer).iter().enumerate() {
@@ -138,7 +154,7 @@ fn collect(text: &str, range: Range<usize>, root: &Value, out: &mut Vec<Span>) {
         for (value, inside) in value::list_at(root, &list).iter().zip(ranges) {
             let place = range.start + inside.start..range.start + inside.end;
             // A list of exports, each with resources of its own.
-            if value.get("resourceSpans").is_some() {
+            if value.get("resourceSpans").is_some() || value["child_runs"].is_array() {
                 collect(text, place, value, out);
             } else {
                 out.extend(span(value, place));
@@ -148,7 +164,11 @@ fn collect(text: &str, range: Range<usize>, root: &Value, out: &mut Vec<Span>) {
 }
 
 fn span(raw: &Value, range: Range<usize>) -> Option<Span> {
-    let mut attributes = attributes(raw.get("attributes")?);
+    let mut attributes = match tracers::attributes(raw) {
+        Some(attributes) => attributes,
+        None => attributes(raw.get("attributes")?),
+    };
+    tracers::open_inference(&mut attributes);
     // The newest instrumentations put the content into an event of the span.
     for event in value::list(raw, "events") {
         for (name, value) in event.get("attributes").map(self::attributes).unwrap_or_default() {
@@ -171,12 +191,13 @@ fn span(raw: &Value, range: Range<usize>) -> Option<Span> {
     }
     let context = raw.get("context").unwrap_or(raw);
     let text = |from, names: &[&str]| value::first_string(from, names).unwrap_or_default();
-    let (start, started) = time(raw, &["startTimeUnixNano", "start_time_unix_nano", "start_time"]);
-    let (_, ended) = time(raw, &["endTimeUnixNano", "end_time_unix_nano", "end_time"]);
+    let (start, started) =
+        time(raw, &["startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime"]);
+    let (_, ended) = time(raw, &["endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime"]);
     Some(Span {
         range,
         trace: text(context, &["traceId", "trace_id"]),
-        parent: text(raw, &["parentSpanId", "parent_span_id", "parent_id"]),
+        parent: text(raw, &PARENTS),
         start,
         started,
         ended,

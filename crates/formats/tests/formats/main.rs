@@ -14,10 +14,11 @@ mod foldback;
 mod generated;
 mod inspect;
 mod numbers;
-mod opencode_db;
+
 mod recorded;
 mod recorders;
 mod refused;
+mod sqlite;
 mod taken;
 mod wire;
 mod wrapped;

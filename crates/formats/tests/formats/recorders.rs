@@ -234,6 +234,71 @@ const GEMINI: &[Row] = &[
     },
 ];
 
+/// Kimi Code 2.1.0, and what its older versions wrote.
+const KIMI: &[Row] = &[
+    Row {
+        name: "what is said while a call runs comes behind its result; a step that failed says nothing",
+        lines: r#"{"type":"turn.prompt","input":[],"origin":{"kind":"user"}}
+{"type":"context.append_message","message":{"role":"user","content":[{"type":"text","text":"go"}],"toolCalls":[]}}
+{"type":"context.append_loop_event","event":{"type":"step.begin","uuid":"a"}}
+{"type":"context.append_loop_event","event":{"type":"tool.call","stepUuid":"a","toolCallId":"c","name":"f","args":{}}}
+{"type":"turn.steer","input":[],"origin":{"kind":"user"}}
+{"type":"context.append_message","message":{"role":"user","content":[{"type":"text","text":"stop"}],"toolCalls":[]}}
+{"type":"context.append_loop_event","event":{"type":"tool.result","toolCallId":"c","result":{"output":[{"type":"text","text":"r"},{"type":"image_url","imageUrl":{"url":"blobref:image/png;ab"}}]}}}
+{"type":"context.append_loop_event","event":{"type":"step.end","uuid":"a","finishReason":"tool_use","usage":{"inputOther":9,"output":1}}}
+{"type":"context.append_loop_event","event":{"type":"step.begin","uuid":"b"}}
+{"type":"context.append_loop_event","event":{"type":"step.end","uuid":"b","finishReason":"error"}}"#,
+        expected: &[
+            "useru text:go",
+            "assistant tool-call:{}",
+            "tool tool-result:r",
+            "user+ text:stop",
+        ],
+        calls: 1,
+        boundaries: &[],
+        warnings: &[],
+    },
+    Row {
+        name: "whole messages of the first version, and a summary that is one",
+        lines: r#"{"type":"context.append_message","message":{"role":"user","content":[{"type":"text","text":"go"}],"toolCalls":[]}}
+{"type":"context.append_message","message":{"role":"assistant","content":[{"type":"think","think":"Hm."}],"toolCalls":[{"type":"function","id":"c","function":{"name":"f","arguments":"{}"}}]}}
+{"type":"context.append_message","message":{"role":"tool","content":[{"type":"text","text":"r"}],"toolCallId":"c","toolCalls":[]}}
+{"type":"full_compaction.begin","source":"manual"}
+{"type":"context.apply_compaction","summary":{"role":"user","content":[{"type":"text","text":"Notes."}]},"count":3}
+{"type":"context.append_message","message":{"role":"user","content":[{"type":"text","text":"note"}],"toolCalls":[],"origin":{"kind":"injection","variant":"x"}}}
+{"type":"context.undo","count":1}
+{"type":"context.append_message","message":{"role":"assistant","content":[{"type":"text","text":"Done."}],"toolCalls":[]}}
+{"type":"context.clear"}"#,
+        expected: &[
+            "useru text:go",
+            "assistant reasoning:Hm. tool-call:{}",
+            "tool tool-result:r",
+            "user+E text:Notes.",
+            "user+ text:note",
+            "assistant text:Done.",
+        ],
+        calls: 2,
+        boundaries: &["summary", "drop"],
+        warnings: &[],
+    },
+    Row {
+        name: "turns that were taken back, and what the user ran",
+        lines: r#"{"type":"context.append_message","message":{"role":"user","content":[{"type":"text","text":"go"}],"toolCalls":[]}}
+{"type":"context.append_message","message":{"role":"assistant","content":[{"type":"text","text":"Done."}],"toolCalls":[]}}
+{"type":"turn.prompt","input":[],"origin":{"kind":"user"}}
+{"type":"context.append_message","message":{"role":"user","content":[{"type":"text","text":"more"}],"toolCalls":[]}}
+{"type":"context.undo","count":2}
+{"type":"context.append_message","message":{"role":"user","content":[{"type":"text","text":"$ ls"}],"toolCalls":[],"origin":{"kind":"shell_command","phase":"input"}}}
+{"type":"turn.prompt","input":[],"origin":{"kind":"user"}}
+{"type":"context.append_message","message":{"role":"user","content":[{"type":"text","text":"again"}],"toolCalls":[]}}
+{"type":"context.undo","count":2}"#,
+        expected: &["user+ text:$ ls", "useru text:again"],
+        calls: 0,
+        boundaries: &[],
+        warnings: &["abandoned-branch"],
+    },
+];
+
 /// pi 0.87.1.
 const PI: &[Row] = &[
     Row {
@@ -325,6 +390,11 @@ fn check(format: &str, header: &str, rows: &[Row]) {
         assert_eq!(warnings(&found), row.warnings, "{}", row.name);
         crate::common::check(&found);
     }
+}
+
+#[test]
+fn what_kimi_code_records() {
+    check("kimi-code", r#"{"type":"metadata","protocol_version":"1.5","created_at":1}"#, KIMI);
 }
 
 #[test]

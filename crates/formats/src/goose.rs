@@ -1,0 +1,350 @@
+//! `goose`: a session of Goose: what `goose session export --format json` prints, the lines of versions before 1.10, or,
+//! as [`store`] makes of it, a session of `sessions.db`.
+//!
+//! A compaction hides messages from the model, and others from the user; none is taken out. The format is only read.
+//! `docs/goose.md` has the mapping.
+
+use crate::prelude::*;
+
+pub(crate) const FORMAT: Format =
+    Format::new("goose", "Goose session (export, or session lines)", detect, read);
+
+/// Parts of a message that the model is not sent.
+const SILENT: &[&str] =
+    &["actionRequired", "conversationCompacted", "systemNotification", "toolConfirmationRequest"];
+
+fn detect(text: &str) -> u8 {
+    let opening = peek(text);
+    if opening.has("/working_dir") && opening.has("/conversation") {
+        return 100;
+    }
+    jsonl::surest(text, 5, |line| {
+        let opening = peek(line);
+        match () {
+            () if is_header(line) => 100,
+            () if opening.has("/created") && opening.has("/metadata/agentVisible") => 95,
+            () => 0,
+        }
+    })
+}
+
+/// Whether a line is the header of a file of lines.
+fn is_header(line: &str) -> bool {
+    let opening = peek(line);
+    opening.has("/working_dir") && opening.has("/message_count")
+}
+
+fn read(text: &str) -> Result<Vec<Session>, ReadError> {
+    let (mut header, mut messages) = (Value::Null, Vec::new());
+    let (mut unknown, mut warnings) = (Vec::new(), Vec::new());
+    let source = match value::document(text) {
+        Ok(mut root) if root.get("conversation").is_some() => {
+            let list = std::mem::take(&mut root["conversation"]);
+            messages.extend((0u32..).zip(value::items(&list).iter().cloned()));
+            header = root;
+            value::source(text, "/conversation")?
+        }
+        Err(error) if text.trim_start().starts_with("{\n") => return Err(error),
+        _ => {
+            let source = Source::lines(text);
+            for (record, line) in jsonl::values_once(&source, is_header) {
+                match line {
+                    Ok(line) if line.get("role").is_some() => messages.push((record, line)),
+                    Ok(line) if line.get("working_dir").is_some() => header = line,
+                    Ok(line) => unknown.push((record, value::string(&line, "type"))),
+                    Err(warning) => warnings.push(warning),
+                }
+            }
+            source
+        }
+    };
+    let id = value::string(&header, "id").unwrap_or_else(|| value::content_id(text));
+    let mut out = SessionBuilder::new(id, FORMAT.id, source);
+    out.session.warnings = warnings;
+    out.session.worked_in(None, value::text(&header, "working_dir").and_then(cluster::folder));
+    for (record, kind) in unknown {
+        out.note_unknown(kind.as_deref().unwrap_or_default(), record);
+    }
+    out.warn_unknown(" line(s)", Source::place);
+    let model = value::text_at(&header, "/model_config/model_name").map(str::to_owned);
+    let mut reader = Reader { out, model, answer: None, running: false };
+    reader.messages(&messages);
+    reader.usage(value::list(&header, "usage_ledger"));
+    only(reader.out.finish_run())
+}
+
+/// Whether the user is not shown a message.
+fn is_hidden(message: &Value) -> bool {
+    message["metadata"]["userVisible"] == false
+}
+
+/// The texts of a message.
+fn said(message: &Value) -> Vec<&str> {
+    value::list(message, "content").iter().filter_map(|part| value::text(part, "text")).collect()
+}
+
+struct Reader {
+    out: SessionBuilder,
+    model: Option<String>,
+    /// The answer that goes on: its id and place. Each of its calls is a message, with the result behind it.
+    answer: Option<(String, usize)>,
+    /// Whether the turn was begun.
+    running: bool,
+}
+
+impl Reader {
+    fn messages(&mut self, messages: &[(u32, Value)]) {
+        let is = |at: usize, role: &str, hidden: bool| {
+            let message = messages.get(at).map(|(_, message)| message);
+            message.is_some_and(|m| value::text(m, "role") == Some(role) && is_hidden(m) == hidden)
+        };
+        let mut at = 0;
+        while let Some((record, message)) = messages.get(at) {
+            // What a compaction writes: a summary and the word to go on, and the user's last word once more.
+            if is(at, "user", true) && is(at + 1, "assistant", true) {
+                let earlier = messages[..at].iter().rev().map(|(_, message)| message);
+                let last = earlier
+                    .filter(|m| value::text(m, "role") == Some("user") && !said(m).is_empty())
+                    .map(said)
+                    .next();
+                let next = messages.get(at + 2).map(|(_, message)| said(message).join("\n"));
+                let again = is(at + 2, "user", false) && next == last.map(|texts| texts.join("\n"));
+                self.compaction(&messages[at..at + 2], !again);
+                at += if again { 3 } else { 2 };
+                continue;
+            }
+            self.message(*record, message);
+            at += 1;
+        }
+    }
+
+    fn compaction(&mut self, written: &[(u32, Value)], by_hand: bool) {
+        let kept = self.out.holds_log();
+        let boundary = self.out.boundary("summary", if by_hand { "manual" } else { "auto" });
+        boundary.original_kept = kept;
+        let kinds = [(Role::User, EntryKind::Summary), (Role::Assistant, EntryKind::Continue)];
+        for ((record, message), (role, kind)) in written.iter().zip(kinds) {
+            let mut parts = self.parts(*record, message);
+            mark_synthetic(&mut parts);
+            let message = self.push(*record, message, role, parts);
+            message.mid_turn = true;
+            message.origin = Origin::Entry(kind);
+        }
+        self.answer = None;
+    }
+
+    fn push(&mut self, record: u32, raw: &Value, role: Role, parts: Vec<Part>) -> &mut Message {
+        let id = value::filled(raw, "id").map_or_else(|| format!("m{record}"), str::to_owned);
+        let message = self.out.push(record, &id, role, parts);
+        message.at = value::seconds(raw, "/created");
+        message
+    }
+
+    fn message(&mut self, record: u32, raw: &Value) {
+        let mut parts = self.parts(record, raw);
+        if parts.is_empty() {
+            return;
+        }
+        match value::text(raw, "role") {
+            Some("assistant") => self.answer(record, raw, parts),
+            Some("user") if parts.iter().any(|part| part.as_result().is_some()) => {
+                for part in parts {
+                    let role = if part.as_result().is_some() { Role::Tool } else { Role::User };
+                    self.push(record, raw, role, vec![part]).mid_turn = role == Role::User;
+                }
+            }
+            // One that was said again behind a summary is hidden, too.
+            Some("user") if is_hidden(raw) && raw["metadata"]["agentVisible"] != false => {
+                mark_synthetic(&mut parts);
+                self.push(record, raw, Role::User, parts).mid_turn = true;
+            }
+            Some("user") => {
+                self.answer = None;
+                let mid_turn = std::mem::replace(&mut self.running, true);
+                self.push(record, raw, Role::User, parts).mid_turn = mid_turn;
+            }
+            other => {
+                let place = self.out.session.source.place(record);
+                self.out.unknown_role(place, other);
+            }
+        }
+    }
+
+    fn answer(&mut self, record: u32, raw: &Value, parts: Vec<Part>) {
+        let id = value::filled(raw, "id").unwrap_or_default();
+        self.running = parts.iter().any(|part| part.as_call().is_some());
+        if let Some((_, at)) = self.answer.as_ref().filter(|(open, _)| open == id) {
+            let at = *at;
+            let thought = |part: &Part| matches!(part.kind, PartKind::Reasoning { .. });
+            let known = &self.out.messages[at].parts;
+            // Each of its calls comes with the thoughts.
+            let is_new =
+                |part: &Part| !thought(part) || known.iter().all(|known| known.kind != part.kind);
+            let parts: Vec<Part> = parts.into_iter().filter(is_new).collect();
+            return self.out.extend(at, record, parts);
+        }
+        let model = self.model.clone();
+        let message = self.push(record, raw, Role::Assistant, parts);
+        message.answer = Some(Answer { model, ended: message.at, ..Answer::default() });
+        let at = self.out.messages.len() - 1;
+        self.answer = (!id.is_empty()).then(|| (id.to_owned(), at));
+    }
+
+    fn parts(&mut self, record: u32, raw: &Value) -> Vec<Part> {
+        let mut parts = Vec::new();
+        for (index, part) in value::list(raw, "content").iter().enumerate() {
+            let at = format!("/content/{index}");
+            let text = |key| value::text(part, key).unwrap_or_default();
+            match text("type") {
+                // Some is for the user alone.
+                _ if !is_for_model(part) => {}
+                "text" => parts.push(Part::text(text("text")).at(format!("{at}/text"))),
+                "image" => parts.push(image(part).at(at)),
+                "thinking" => {
+                    let signature = value::filled(part, "signature").map(str::to_owned);
+                    parts.push(reasoning(text("thinking"), signature).at(format!("{at}/thinking")));
+                }
+                "reasoning" => parts.push(reasoning(text("text"), None).at(format!("{at}/text"))),
+                "redactedThinking" => parts.push(redacted(value::string(part, "data")).at(at)),
+                "toolRequest" | "frontendToolRequest" => {
+                    let call = &part["toolCall"]["value"];
+                    let name = value::text(call, "name").unwrap_or_default();
+                    // A call that the provider could not read is an error here, and the result says it.
+                    let (text_of, place) = match call.get("arguments") {
+                        Some(arguments) => (value::shown(arguments), "/toolCall/value/arguments"),
+                        None => ("{}".to_owned(), "/toolCall"),
+                    };
+                    parts.push(self.out.call(text("id"), name, text_of).at(format!("{at}{place}")));
+                }
+                "toolResponse" => parts.push(self.result(part, &at)),
+                kind if SILENT.contains(&kind) => {}
+                kind => {
+                    let place = format!("{}{at}", self.out.session.source.place(record));
+                    let unknown = self.out.unknown_part(place, "content part", kind, part);
+                    parts.push(unknown.at(at));
+                }
+            }
+        }
+        parts
+    }
+
+    fn result(&mut self, raw: &Value, at: &str) -> Part {
+        let (id, result) = (value::text(raw, "id").unwrap_or_default(), &raw["toolResult"]);
+        if let Some(error) = value::text(result, "error") {
+            let part = self.out.result(id, "", true, error, Vec::new());
+            return part.at(format!("{at}/toolResult/error"));
+        }
+        // Before 1.17 the value was the content.
+        let (content, place) = match &result["value"] {
+            list @ Value::Array(_) => (list, format!("{at}/toolResult/value")),
+            value => (&value["content"], format!("{at}/toolResult/value/content")),
+        };
+        let items = value::items(content).iter().enumerate().filter(|(_, item)| is_for_model(item));
+        let parts = items.map(|(index, item)| {
+            let at = format!("{place}/{index}");
+            match value::text(item, "type") {
+                Some("image") => image(item).at(at),
+                Some("resource") => {
+                    let text = value::text_at(item, "/resource/text").unwrap_or_default();
+                    Part::text(text).at(format!("{at}/resource/text"))
+                }
+                _ => Part::text(value::text(item, "text").unwrap_or_default())
+                    .at(format!("{at}/text")),
+            }
+        });
+        let (text, media, place) = flattened(parts.collect(), place.clone());
+        let failed = value::flag(&result["value"], "isError");
+        self.out.result(id, "", failed, text, media).at(place)
+    }
+
+    /// The calls of a store, where they are as many as the answers; it does not say which is whose.
+    fn usage(&mut self, calls: &[Value]) {
+        let calls: Vec<&Value> =
+            calls.iter().filter(|call| value::count(call, "/is_compaction") == 0).collect();
+        let mut answers: Vec<&mut Answer> =
+            self.out.messages.iter_mut().filter_map(|message| message.answer.as_mut()).collect();
+        if answers.len() == calls.len() {
+            for (answer, call) in answers.iter_mut().zip(calls) {
+                answer.usage = COUNTS.any(call);
+                answer.model = value::string(call, "model").or(answer.model.take());
+            }
+        } else if !calls.is_empty() {
+            let detail = format!(
+                "{} call(s) were counted and {} answer(s) recorded: which is whose is not known; the counts are left out",
+                calls.len(),
+                answers.len()
+            );
+            self.out.warn("stray-usage", "usage_ledger", detail);
+        }
+    }
+}
+
+/// Whether a part is not said to be for the user alone.
+fn is_for_model(part: &Value) -> bool {
+    let audience = value::list_at(part, "/annotations/audience");
+    audience.is_empty() || audience.iter().any(|role| role == "assistant")
+}
+
+fn image(raw: &Value) -> Part {
+    file(Media {
+        mime: value::string(raw, "mimeType").unwrap_or_else(|| "image/*".to_owned()),
+        url: value::string(raw, "data").unwrap_or_default(),
+        ..Media::default()
+    })
+}
+
+/// As the provider counted: whether the input holds what the cache did goes by provider, and most say so.
+const COUNTS: Counts = Counts {
+    input: &["/input_tokens"],
+    cache_read: &["/cache_read_tokens"],
+    cache_write: &["/cache_write_tokens"],
+    output: &["/output_tokens"],
+    total: "/total_tokens",
+    ..Counts::NONE
+};
+
+/// `sessions.db`.
+#[cfg(feature = "sqlite")]
+pub(crate) mod store {
+    use crate::prelude::*;
+    use crate::sqlite::store::{Store, parsed, rows};
+    use rusqlite::Connection;
+
+    pub(crate) const STORE: Store = Store {
+        agent: "Goose",
+        columns: &["sessions.working_dir", "messages.content_json"],
+        documents,
+        read: super::read,
+    };
+
+    fn documents(connection: &Connection) -> Result<Vec<String>, ReadError> {
+        let sessions = rows(connection, "SELECT * FROM sessions ORDER BY created_at, id", "")?;
+        sessions.iter().map(|session| export(connection, session)).collect()
+    }
+
+    fn export(connection: &Connection, session: &Value) -> Result<String, ReadError> {
+        let id = value::text(session, "id").unwrap_or_default();
+        let of = |table: &str| {
+            rows(
+                connection,
+                &format!("SELECT * FROM {table} WHERE session_id = ?1 ORDER BY id"),
+                id,
+            )
+        };
+        let messages = of("messages")?.into_iter().map(|row| {
+            json!({
+                "id": row["message_id"],
+                "role": row["role"],
+                "created": row["created_timestamp"],
+                "content": parsed(&row, "content_json"),
+                "metadata": parsed(&row, "metadata_json"),
+            })
+        });
+        let mut out = session.clone();
+        out["model_config"] = parsed(session, "model_config_json");
+        out["conversation"] = messages.collect();
+        // Newer versions have it.
+        out["usage_ledger"] = of("usage_ledger").unwrap_or_default().into();
+        Ok(out.to_string())
+    }
+}

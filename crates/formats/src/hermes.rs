@@ -1,0 +1,252 @@
+//! `hermes`: a session of Hermes Agent, as a line of `hermes sessions export` or, as [`store`] makes of it, in `state.db`.
+//!
+//! An export has what the model sees; the store has what a compaction took out, too, and what the user took back. The
+//! format is only read. `docs/hermes.md` has the mapping.
+
+use crate::chat;
+use crate::prelude::*;
+
+pub(crate) const FORMAT: Format =
+    Format::new("hermes", "Hermes Agent sessions (`hermes sessions export`)", detect, read);
+
+/// How a summary begins, or what it stands behind in a message that was said before.
+const SUMMARIES: &[&str] = &[
+    "[CONTEXT COMPACTION",
+    "[CONTEXT SUMMARY]:",
+    "[END OF PRIOR CONTEXT — COMPACTION SUMMARY BELOW]",
+];
+
+fn detect(text: &str) -> u8 {
+    let opening = peek(text);
+    let row = ["/source", "/started_at", "/end_reason", "/messages"];
+    if row.iter().all(|member| opening.has(member)) { 100 } else { 0 }
+}
+
+fn read(text: &str) -> Result<Vec<Session>, ReadError> {
+    let mut sessions = document_or_lines(text, session, ToString::to_string)?;
+    let mut seen = HashSet::new();
+    sessions.retain(|session| seen.insert((session.id.clone(), session.source.text.to_string())));
+    threads_of(sessions, Vec::new())
+}
+
+fn session(text: &str, root: &Value) -> Result<Session, ReadError> {
+    let source = value::source(text, "/messages")?;
+    let id = value::string(root, "id").unwrap_or_else(|| value::content_id(text));
+    let mut out = SessionBuilder::new(id, FORMAT.id, source);
+    let folder = value::first(root, &["git_repo_root", "cwd"]).and_then(cluster::folder);
+    out.session.worked_in(None, folder);
+    if let Some(system) = value::filled(root, "system_prompt") {
+        out.system(system);
+    }
+    let model = value::string(root, "model");
+    let mut reader = Reader { out, model, running: false };
+    reader.messages(value::list(root, "messages"));
+    Ok(reader.out.finish_run())
+}
+
+struct Reader {
+    out: SessionBuilder,
+    model: Option<String>,
+    /// Whether the turn was begun.
+    running: bool,
+}
+
+/// A message that the user did not take back.
+struct Row<'a> {
+    record: u32,
+    raw: &'a Value,
+}
+
+impl Row<'_> {
+    fn is_summary(&self) -> bool {
+        let text = chat::content(&self.raw["content"]).text;
+        let text = text.trim_start();
+        let [begins @ .., within] = SUMMARIES else { return false };
+        begins.iter().any(|begin| text.starts_with(begin)) || text.contains(within)
+    }
+
+    /// Whether it says what another does. A copy has a number and a time of its own.
+    fn repeats(&self, other: &Self) -> bool {
+        let told = ["role", "content", "tool_call_id", "tool_calls"];
+        told.iter().all(|member| self.raw[*member] == other.raw[*member])
+    }
+}
+
+/// How many rows of two lists are the same, pair by pair from the first.
+fn same<'a, 'b: 'a>(
+    a: impl Iterator<Item = &'a Row<'b>>,
+    b: impl Iterator<Item = &'a Row<'b>>,
+) -> usize {
+    a.zip(b).take_while(|(a, b)| a.repeats(b)).count()
+}
+
+impl Reader {
+    fn messages(&mut self, messages: &[Value]) {
+        let told = (0u32..).zip(messages).map(|(record, raw)| Row { record, raw });
+        let is_taken_back =
+            |row: &Row<'_>| row.raw["active"] == 0 && value::count(row.raw, "/compacted") == 0;
+        let (gone, rows): (Vec<Row<'_>>, Vec<Row<'_>>) = told.partition(is_taken_back);
+        if let Some(first) = gone.first() {
+            let detail = format!("the user went back: {} message(s) skipped", gone.len());
+            self.out.warn_at("abandoned-branch", first.record, detail);
+        }
+        let copies = copies(&rows);
+        for (at, row) in rows.iter().enumerate().filter(|(at, _)| !copies.contains(at)) {
+            if row.is_summary() {
+                // An export has lost what it stands for.
+                let kept = copies.contains(&(at + 1))
+                    || rows[..at].iter().any(|row| value::count(row.raw, "/compacted") > 0);
+                self.summary(row, kept);
+            } else {
+                self.message(row);
+            }
+        }
+    }
+
+    fn push(&mut self, row: &Row<'_>, role: Role, parts: Vec<Part>) -> &mut Message {
+        let id = value::shown_of(row.raw, "id");
+        let message = self.out.push(row.record, &id, role, parts);
+        message.at = value::seconds(row.raw, "/timestamp");
+        message
+    }
+
+    /// What a compaction wrote, as the user's or as the model's, whichever fits what is around it.
+    fn summary(&mut self, row: &Row<'_>, kept: bool) {
+        self.out.boundary("summary", "auto").original_kept = kept;
+        let mut parts = chat::parts(&row.raw["content"]);
+        mark_synthetic(&mut parts);
+        let message = self.push(row, Role::User, parts);
+        message.mid_turn = true;
+        message.origin = Origin::Entry(EntryKind::Summary);
+        self.running = false;
+    }
+
+    fn message(&mut self, row: &Row<'_>) {
+        let raw = row.raw;
+        // What was sent, where that is not what was said.
+        let mut parts = match value::filled(raw, "api_content") {
+            Some(text) => vec![Part::text(text).at("/api_content")],
+            None => chat::parts(&raw["content"]),
+        };
+        match value::text(raw, "role") {
+            Some("user") => {
+                let mid_turn = std::mem::replace(&mut self.running, true);
+                self.push(row, Role::User, parts).mid_turn = mid_turn;
+            }
+            Some("assistant") => {
+                let thought = ["reasoning_content", "reasoning"];
+                let thought = thought.iter().find_map(|key| reasoning_member(raw, key, ""));
+                parts.splice(0..0, thought);
+                for (index, call) in value::list(raw, "tool_calls").iter().enumerate() {
+                    let part = chat::call(call, index);
+                    let Some(named) = part.as_call() else { continue };
+                    let (id, tool) = (named.call_id.clone(), named.tool.clone());
+                    let arguments = named.arguments.clone();
+                    let call = self.out.call(&id, &tool, arguments);
+                    parts.push(Part { pointer: part.pointer, ..call });
+                }
+                self.running = parts.iter().any(|part| part.as_call().is_some());
+                let answer = Answer {
+                    model: self.model.clone(),
+                    finish: value::filled(raw, "finish_reason").map(finish),
+                    ended: value::seconds(raw, "/timestamp"),
+                    ..Answer::default()
+                };
+                self.push(row, Role::Assistant, parts).answer = Some(answer);
+            }
+            Some("tool") => {
+                let (text, media, at) = flattened(parts, "/content".to_owned());
+                let call = value::text(raw, "tool_call_id").unwrap_or_default();
+                let tool = value::text(raw, "tool_name").unwrap_or_default();
+                let part = self.out.result(call, tool, false, text, media).at(at);
+                self.push(row, Role::Tool, vec![part]);
+            }
+            Some("system") => {
+                self.push(row, Role::System, parts);
+            }
+            other => {
+                let place = self.out.session.source.place(row.record);
+                self.out.unknown_role(place, other);
+            }
+        }
+    }
+}
+
+/// Places of what a compaction wrote once more around its summary: the first messages in front of it, and behind it the
+/// last ones. What was not stored before follows those.
+fn copies(rows: &[Row<'_>]) -> HashSet<usize> {
+    let mut copies = HashSet::new();
+    for at in (1..rows.len()).filter(|at| rows[*at].is_summary()) {
+        let heads = (1..=at / 2).rev();
+        let head = heads
+            .into_iter()
+            .find(|&size| same(rows[at - size..at].iter(), rows[..size].iter()) == size);
+        let begin = at - head.unwrap_or(0);
+        let behind = &rows[at + 1..];
+        let tail = (1..=begin.min(behind.len()))
+            .rev()
+            .find(|&size| same(behind.iter(), rows[begin - size..begin].iter()) == size);
+        copies.extend(begin..at);
+        copies.extend(at + 1..=at + tail.unwrap_or(0));
+    }
+    copies
+}
+
+/// `state.db`.
+#[cfg(feature = "sqlite")]
+pub(crate) mod store {
+    use crate::prelude::*;
+    use crate::raw;
+    use crate::sqlite::store::{Store, parsed, rows};
+    use rusqlite::Connection;
+
+    pub(crate) const STORE: Store = Store {
+        agent: "Hermes",
+        columns: &["sessions.end_reason", "messages.tool_calls"],
+        documents,
+        read: super::read,
+    };
+
+    /// What stands before a content that is no text.
+    const JSON: &str = "\0json:";
+
+    /// A compaction may end a session, which another goes on with: both are one.
+    fn documents(connection: &Connection) -> Result<Vec<String>, ReadError> {
+        let sessions = rows(connection, "SELECT * FROM sessions ORDER BY started_at, id", "")?;
+        let text =
+            |session: &Value, column: &str| value::string(session, column).unwrap_or_default();
+        let mut messages: HashMap<String, Vec<Value>> = HashMap::new();
+        for session in &sessions {
+            let id = text(session, "id");
+            let query = "SELECT * FROM messages WHERE session_id = ?1 ORDER BY id";
+            let mut own: Vec<Value> =
+                rows(connection, query, &id)?.into_iter().map(stored).collect();
+            let parent = text(session, "parent_session_id");
+            let ended = sessions.iter().find(|other| text(other, "id") == parent);
+            if ended.is_some_and(|other| text(other, "end_reason") == "compression")
+                && let Some(mut before) = messages.remove(&parent)
+            {
+                before.iter_mut().filter(|row| row["active"] != 0).for_each(|row| {
+                    row["compacted"] = 1.into();
+                });
+                before.append(&mut own);
+                own = before;
+            }
+            messages.insert(id, own);
+        }
+        let joined = sessions.into_iter().filter_map(|mut session| {
+            session["messages"] = messages.remove(&text(&session, "id"))?.into();
+            Some(session.to_string())
+        });
+        Ok(joined.collect())
+    }
+
+    fn stored(mut row: Value) -> Value {
+        let content = value::text(&row, "content").and_then(|text| text.strip_prefix(JSON));
+        if let Some(content) = content.and_then(|text| raw::parse(text).ok()) {
+            row["content"] = content;
+        }
+        row["tool_calls"] = parsed(&row, "tool_calls");
+        row
+    }
+}

@@ -1,0 +1,353 @@
+//! Calls as tracing products export them, in the words of the conventions: observations of Langfuse, runs of LangSmith,
+//! spans of OpenInference, which Phoenix exports. Each holds the whole request, as a span does.
+
+use crate::prelude::*;
+
+type Attributes = Map<String, Value>;
+
+/// Whether the opening of a file is one of an export.
+pub(super) fn detects(opening: &crate::peek::Peek) -> bool {
+    let any =
+        |at: &str, names: &[&str]| names.iter().any(|name| opening.has(&format!("{at}/{name}")));
+    ["", "/*", "/data/*", "/observations/*", "/runs/*", "/spans/*"].iter().any(|at| {
+        let observation = any(at, &["traceId", "trace_id"])
+            && any(at, &["type"])
+            && any(at, &["parentObservationId", "parent_observation_id"]);
+        let run = any(at, &["run_type"]) && any(at, &["inputs"]);
+        let at = format!("{at}/attributes");
+        let span = any(
+            &at,
+            &[
+                "openinference.span.kind",
+                "openinference/span/kind",
+                "llm.model_name",
+                "llm/model_name",
+            ],
+        );
+        let keys = format!("{at}/*/key");
+        observation
+            || run
+            || span
+            || opening.values(&keys).any(|key| key == "openinference.span.kind")
+    })
+}
+
+/// The attributes that the conventions have for a call that an export tells in words of its own.
+pub(super) fn attributes(raw: &Value) -> Option<Attributes> {
+    let mut out = Attributes::new();
+    if value::text(raw, "type") == Some("GENERATION") {
+        observation(raw, &mut out);
+    } else if value::text(raw, "run_type") == Some("llm") {
+        run(raw, &mut out);
+    } else {
+        return None;
+    }
+    Some(out)
+}
+
+/// What OpenInference calls otherwise. Its lists are flattened, `llm.input_messages.0.message.role`, or not.
+pub(super) fn open_inference(attributes: &mut Attributes) {
+    let own = |key: &String| key == "llm" || key.starts_with("llm.");
+    if !attributes.keys().any(own) || attributes.contains_key("gen_ai.input.messages") {
+        return;
+    }
+    let mut root = Value::Object(Map::new());
+    for (key, value) in attributes.iter().filter(|(key, _)| own(key)) {
+        let mut place = &mut root;
+        for name in key.split('.') {
+            let Value::Object(map) = place else { break };
+            place = map.entry(name).or_insert_with(|| Value::Object(Map::new()));
+        }
+        *place = value.clone();
+    }
+    let llm = listed(&root["llm"]);
+    let mut put = |name: &str, value: Value| put(attributes, name, value);
+    put("gen_ai.input.messages", messages(&llm["input_messages"], "user"));
+    put("gen_ai.output.messages", messages(&llm["output_messages"], "assistant"));
+    put("gen_ai.request.model", llm["model_name"].clone());
+    put("gen_ai.provider.name", llm["provider"].clone());
+    let tools = value::list(&llm, "tools").iter().map(|tool| parsed(&tool["tool"]["json_schema"]));
+    put("gen_ai.tool.definitions", tools.collect());
+    usage(&llm["token_count"], &OPEN_INFERENCE, &mut put);
+}
+
+/// An object whose members are numbered, as a list.
+fn listed(raw: &Value) -> Value {
+    match raw {
+        Value::Object(map) => {
+            let numbered: Option<BTreeMap<usize, Value>> =
+                map.iter().map(|(key, value)| Some((key.parse().ok()?, listed(value)))).collect();
+            match numbered.filter(|list| !list.is_empty()) {
+                Some(list) => list.into_values().collect(),
+                None => map.iter().map(|(key, value)| (key.clone(), listed(value))).collect(),
+            }
+        }
+        Value::Array(list) => list.iter().map(listed).collect(),
+        other => other.clone(),
+    }
+}
+
+/// An observation of Langfuse, as its interface and its exports name things.
+fn observation(raw: &Value, out: &mut Attributes) {
+    let first = |names: &[&str]| names.iter().find_map(|name| raw.get(*name)).cloned();
+    let mut put = |name: &str, value: Value| put(out, name, value);
+    let input = first(&["input"]).map(|input| parsed(&input)).unwrap_or_default();
+    put("gen_ai.input.messages", messages(&input, "user"));
+    put("gen_ai.tool.definitions", input["tools"].clone());
+    let output = first(&["output"]).map(|output| parsed(&output)).unwrap_or_default();
+    put("gen_ai.output.messages", messages(&output, "assistant"));
+    let models = ["model", "providedModelName", "provided_model_name"];
+    put("gen_ai.request.model", first(&models).unwrap_or_default());
+    put("gen_ai.conversation.id", first(&["sessionId", "session_id"]).unwrap_or_default());
+    let counts = first(&["usageDetails", "usage_details", "usage"]).unwrap_or_default();
+    usage(&parsed(&counts), &LANGFUSE, &mut put);
+}
+
+/// A run of LangSmith.
+fn run(raw: &Value, out: &mut Attributes) {
+    let (inputs, outputs) = (&raw["inputs"], &raw["outputs"]);
+    let (asked, metadata) = (&raw["extra"]["invocation_params"], &raw["extra"]["metadata"]);
+    let mut put = |name: &str, value: Value| put(out, name, value);
+    put("gen_ai.input.messages", messages(inputs, "user"));
+    put("gen_ai.output.messages", messages(outputs, "assistant"));
+    let tools = [&inputs["tools"], &asked["tools"]].into_iter().find(|tools| tools.is_array());
+    put("gen_ai.tool.definitions", tools.cloned().unwrap_or_default());
+    let models =
+        [&metadata["ls_model_name"], &asked["model"], &asked["model_name"], &inputs["model"]];
+    let model = models.into_iter().find(|model| model.is_string());
+    put("gen_ai.request.model", model.cloned().unwrap_or_default());
+    put("gen_ai.provider.name", metadata["ls_provider"].clone());
+    let threads = ["thread_id", "session_id", "conversation_id"];
+    let thread = threads.iter().find_map(|name| metadata.get(*name));
+    put("gen_ai.conversation.id", thread.cloned().unwrap_or_default());
+    let places = [
+        "/outputs/usage_metadata",
+        "/outputs/generations/0/0/message/kwargs/usage_metadata",
+        "/extra/metadata/usage_metadata",
+    ];
+    let counts =
+        places.iter().find_map(|place| raw.pointer(place).filter(|counts| counts.is_object()));
+    usage(counts.unwrap_or(raw), &LANGSMITH, &mut put);
+}
+
+fn put(out: &mut Attributes, name: &str, value: Value) {
+    let empty = match &value {
+        Value::Null => true,
+        Value::Array(list) => list.is_empty(),
+        _ => false,
+    };
+    if !empty {
+        out.insert(name.to_owned(), value);
+    }
+}
+
+/// The conventions count what the cache holds with the input.
+fn usage(raw: &Value, counts: &Counts, put: &mut impl FnMut(&str, Value)) {
+    let Some(usage) = counts.any(raw) else { return };
+    put("gen_ai.usage.input_tokens", usage.input_total().into());
+    put("gen_ai.usage.output_tokens", usage.output_total().into());
+    put("gen_ai.usage.cache_read.input_tokens", usage.cache_read.into());
+    put("gen_ai.usage.cache_creation.input_tokens", usage.cache_write.into());
+    put("gen_ai.usage.reasoning.output_tokens", usage.reasoning.into());
+}
+
+/// Langfuse takes the parts of a count off it.
+const LANGFUSE: Counts = Counts {
+    input: &["/input", "/input_tokens", "/prompt_tokens"],
+    cache_read: &["/input_cached_tokens", "/input_cache_read", "/cache_read_input_tokens"],
+    cache_write: &["/input_cache_creation", "/cache_creation_input_tokens"],
+    output: &["/output", "/output_tokens", "/completion_tokens"],
+    reasoning: &["/output_reasoning_tokens", "/output_reasoning"],
+    cache_in_input: false,
+    reasoning_in_output: false,
+    ..Counts::NONE
+};
+
+const LANGSMITH: Counts = Counts {
+    input: &["/input_tokens", "/prompt_tokens"],
+    cache_read: &["/input_token_details/cache_read"],
+    cache_write: &["/input_token_details/cache_creation"],
+    output: &["/output_tokens", "/completion_tokens"],
+    reasoning: &["/output_token_details/reasoning"],
+    ..Counts::NONE
+};
+
+const OPEN_INFERENCE: Counts = Counts {
+    input: &["/prompt"],
+    cache_read: &["/prompt_details/cache_read"],
+    cache_write: &["/prompt_details/cache_write"],
+    output: &["/completion"],
+    reasoning: &["/completion_details/reasoning"],
+    ..Counts::NONE
+};
+
+fn parsed(raw: &Value) -> Value {
+    match raw {
+        Value::String(text) if text.starts_with(['[', '{']) => {
+            raw::parse(text).unwrap_or_else(|_| raw.clone())
+        }
+        other => other.clone(),
+    }
+}
+
+/// The messages of a request or an answer, whatever holds them; a text alone is said by `role`.
+fn messages(raw: &Value, role: &str) -> Value {
+    match raw {
+        Value::Null => Value::Null,
+        // LangChain sends several requests at once.
+        Value::Array(list) if list.first().is_some_and(Value::is_array) => messages(&list[0], role),
+        Value::Array(list) => list.iter().map(|raw| message(raw, role)).collect(),
+        Value::Object(_) => {
+            let inner = ["/messages", "/choices/0/message", "/generations/0/0/message", "/output"];
+            match inner.iter().find_map(|place| raw.pointer(place)) {
+                Some(inner) => {
+                    let mut list = match messages(inner, role) {
+                        Value::Array(list) => list,
+                        _ => Vec::new(),
+                    };
+                    // Anthropic has it beside the messages.
+                    let system = raw.get("system").filter(|system| !system.is_null());
+                    list.splice(0..0, system.map(|s| json!({"role": "system", "content": s})));
+                    list.into()
+                }
+                None => json!([message(raw, role)]),
+            }
+        }
+        other => json!([{"role": role, "content": value::shown(other)}]),
+    }
+}
+
+/// A message in the short form, with the parts of the conventions.
+fn message(raw: &Value, role: &str) -> Value {
+    let raw = &raw.get("message").filter(|inner| inner.is_object()).unwrap_or(raw);
+    // LangChain's: by class, with the fields inside.
+    let class =
+        value::items(&raw["id"]).last().and_then(Value::as_str).filter(|_| raw["lc"].is_number());
+    let fields = if class.is_some() { &raw["kwargs"] } else { raw };
+    let kind = value::text(raw, "role").or_else(|| value::text(fields, "type")).or(class);
+    let role = match kind {
+        Some("human" | "HumanMessage" | "HumanMessageChunk") => "user",
+        Some("ai" | "AIMessage" | "AIMessageChunk" | "message") => "assistant",
+        Some("ToolMessage") => "tool",
+        Some("SystemMessage") => "system",
+        Some("constructor") | None => role,
+        Some(kind) => kind,
+    };
+    let content = match fields.get("content").or_else(|| fields.get("contents")) {
+        Some(Value::Array(blocks)) => blocks.iter().map(part).collect(),
+        Some(content) => content.clone(),
+        // No message at all: what a chain was given.
+        None if kind.is_none() => raw.to_string().into(),
+        None => Value::Null,
+    };
+    let calls = value::list(fields, "tool_calls").iter().map(|call| {
+        let call = call.get("tool_call").unwrap_or(call);
+        let function = call.get("function").unwrap_or(call);
+        let arguments = function.get("arguments").or_else(|| function.get("args"));
+        json!({"id": call["id"], "name": function["name"], "arguments": arguments})
+    });
+    json!({
+        "role": role,
+        "content": content,
+        "tool_calls": calls.collect::<Value>(),
+        "tool_call_id": fields["tool_call_id"],
+    })
+}
+
+/// A block of a content as a part of the conventions.
+fn part(raw: &Value) -> Value {
+    let raw = raw.get("message_content").unwrap_or(raw);
+    match value::text(raw, "type").unwrap_or_default() {
+        "tool_use" => {
+            json!({"type": "tool_call", "id": raw["id"], "name": raw["name"], "arguments": raw["input"]})
+        }
+        "tool_result" => {
+            let texts =
+                value::list(raw, "content").iter().filter_map(|part| value::text(part, "text"));
+            let text = match &raw["content"] {
+                Value::Array(_) => texts.collect::<Vec<_>>().join("\n").into(),
+                other => other.clone(),
+            };
+            json!({"type": "tool_call_response", "id": raw["tool_use_id"], "response": text})
+        }
+        "thinking" => json!({"type": "reasoning", "content": raw["thinking"]}),
+        "image_url" => {
+            let url = raw["image_url"].get("url").unwrap_or(&raw["image_url"]);
+            json!({"type": "uri", "modality": "image", "uri": url})
+        }
+        "image" => {
+            let source = raw.get("source").or_else(|| raw["image"].get("image")).unwrap_or(raw);
+            let data = source.get("data").or_else(|| source.get("url")).unwrap_or(source);
+            json!({"type": "blob", "modality": "image", "mime_type": source["media_type"], "content": data})
+        }
+        "input_text" | "output_text" => json!({"type": "text", "content": raw["text"]}),
+        _ => raw.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_any_client_are_those_of_the_conventions() {
+        let lc = |class: &str, kwargs: Value| json!({"lc": 1, "type": "constructor", "id": ["langchain", class], "kwargs": kwargs});
+        let call = json!({"id": "c1", "name": "read", "arguments": {"path": "a"}});
+        let rows = [
+            ("a text", json!("Hello"), json!([{"role": "user", "content": "Hello"}])),
+            (
+                "LangChain",
+                json!({"messages": [[
+                    lc("HumanMessage", json!({"content": "Hello"})),
+                    lc("AIMessage", json!({"content": "", "tool_calls": [{"id": "c1", "name": "read", "args": {"path": "a"}}]})),
+                    lc("ToolMessage", json!({"content": "A", "tool_call_id": "c1"})),
+                ]]}),
+                json!([
+                    {"role": "user", "content": "Hello"},
+                    {"role": "assistant", "content": "", "tool_calls": [call]},
+                    {"role": "tool", "content": "A", "tool_call_id": "c1"},
+                ]),
+            ),
+            (
+                "an answer of LangChain",
+                json!({"generations": [[{"text": "Hi", "message": lc("AIMessage", json!({"content": "Hi"}))}]]}),
+                json!([{"role": "assistant", "content": "Hi"}]),
+            ),
+            (
+                "Anthropic",
+                json!({"system": "Be brief.", "messages": [
+                    {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "read", "input": {"path": "a"}}]},
+                    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": "A"}]}]},
+                ]}),
+                json!([
+                    {"role": "system", "content": "Be brief."},
+                    {"role": "assistant", "content": [{"type": "tool_call", "id": "c1", "name": "read", "arguments": {"path": "a"}}]},
+                    {"role": "user", "content": [{"type": "tool_call_response", "id": "c1", "response": "A"}]},
+                ]),
+            ),
+            ("nothing", Value::Null, Value::Null),
+        ];
+        for (what, raw, expected) in rows {
+            let mut found = messages(&raw, "user");
+            for message in found.as_array_mut().into_iter().flatten() {
+                let message = message.as_object_mut().unwrap();
+                message.retain(|_, value| !value.is_null() && *value != json!([]));
+            }
+            assert_eq!(found, expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn a_row_of_a_blob_export_is_an_observation() {
+        let row = json!({"id": "g", "trace_id": "t", "type": "GENERATION", "parent_observation_id": null, "session_id": "s",
+            "start_time": "2026-07-25 17:20:01.000000", "provided_model_name": "m", "input": "[{\"role\":\"user\",\"content\":\"Hello\"}]",
+            "output": "Hi", "usage_details": {"input": 10, "cache_read_input_tokens": 5, "output": 2}});
+        let found = attributes(&row).unwrap();
+        assert_eq!(found["gen_ai.input.messages"][0]["content"], "Hello");
+        assert_eq!(found["gen_ai.output.messages"][0]["role"], "assistant");
+        assert_eq!(found["gen_ai.usage.input_tokens"], 15);
+        assert_eq!(found["gen_ai.request.model"], "m");
+        assert!(detects(&peek(&row.to_string())));
+        assert!(attributes(&json!({"type": "SPAN", "traceId": "t", "input": "x"})).is_none());
+    }
+}

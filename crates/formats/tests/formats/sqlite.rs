@@ -1,0 +1,282 @@
+//! The stores of agents: what is read from them is what their exports give.
+use foldback_formats::read;
+
+/// A database without tables.
+const HEADER: &[u8] = b"SQLite format 3\0";
+
+#[cfg(not(feature = "sqlite"))]
+#[test]
+fn without_the_feature_it_is_said_what_to_do() {
+    let error = read(HEADER, None).unwrap_err().to_string();
+    assert!(error.contains("`sqlite`") && error.contains("`opencode export`"), "{error}");
+}
+
+#[cfg(feature = "sqlite")]
+mod store {
+    use super::{HEADER, read};
+    use crate::common::{check, fixture, outline, session, warnings};
+    use rusqlite::{Connection, params};
+    use serde_json::{Value, json};
+
+    /// The tables of OpenCode 1.2 and later, with the columns that are read.
+    const TABLES: &str = "
+        CREATE TABLE session (id TEXT PRIMARY KEY, project_id TEXT NOT NULL, parent_id TEXT, slug TEXT NOT NULL,
+            directory TEXT NOT NULL, title TEXT NOT NULL, version TEXT NOT NULL, time_created INTEGER, time_updated INTEGER);
+        CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, time_created INTEGER, time_updated INTEGER, data TEXT NOT NULL);
+        CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT NOT NULL, session_id TEXT NOT NULL, time_created INTEGER, time_updated INTEGER, data TEXT NOT NULL);";
+
+    /// A store that holds an export, and a session that was never used.
+    fn store(export: &str) -> Vec<u8> {
+        let mut connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(TABLES).unwrap();
+        let export: Value = serde_json::from_str(export).unwrap();
+        let text = |value: &Value, key: &str| value[key].as_str().unwrap_or("x").to_owned();
+        let without = |value: &Value, keys: &[&str]| {
+            let mut value = value.clone();
+            keys.iter().for_each(|key| drop(value.as_object_mut().unwrap().remove(*key)));
+            value.to_string()
+        };
+        let info = &export["info"];
+        let session = text(info, "id");
+        for (id, time) in [(session.as_str(), 2), ("ses_empty", 1)] {
+            connection
+                .execute(
+                    "INSERT INTO session VALUES (?1, 'p', NULL, 's', '/', ?2, ?3, ?4, ?4)",
+                    params![id, text(info, "title"), text(info, "version"), time],
+                )
+                .unwrap();
+        }
+        for message in export["messages"].as_array().unwrap() {
+            let info = &message["info"];
+            let id = text(info, "id");
+            connection
+                .execute(
+                    "INSERT INTO message VALUES (?1, ?2, ?3, 0, ?4)",
+                    params![
+                        id,
+                        session,
+                        info["time"]["created"].as_i64(),
+                        without(info, &["id", "sessionID"])
+                    ],
+                )
+                .unwrap();
+            for part in message["parts"].as_array().unwrap() {
+                connection
+                    .execute(
+                        "INSERT INTO part VALUES (?1, ?2, ?3, 0, 0, ?4)",
+                        params![
+                            text(part, "id"),
+                            id,
+                            session,
+                            without(part, &["id", "sessionID", "messageID"])
+                        ],
+                    )
+                    .unwrap();
+            }
+        }
+        connection.serialize("main").unwrap().to_vec()
+    }
+
+    /// A store of these tables, with rows as objects of their columns. What is no scalar is stored as JSON.
+    fn filled(tables: &str, rows: &[(&str, Value)]) -> Vec<u8> {
+        let mut connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(tables).unwrap();
+        for (table, row) in rows {
+            let row: Vec<_> = row.as_object().unwrap().iter().collect();
+            let columns: Vec<&str> = row.iter().map(|(column, _)| column.as_str()).collect();
+            let places = vec!["?"; row.len()].join(", ");
+            let values = row.iter().map(|(_, value)| -> Box<dyn rusqlite::ToSql> {
+                match value {
+                    Value::Null => Box::new(rusqlite::types::Null),
+                    Value::Number(number) => match number.as_i64() {
+                        Some(number) => Box::new(number),
+                        None => Box::new(number.as_f64()),
+                    },
+                    Value::String(text) => Box::new(text.clone()),
+                    other => Box::new(other.to_string()),
+                }
+            });
+            let query = format!("INSERT INTO {table} ({}) VALUES ({places})", columns.join(", "));
+            connection.execute(&query, rusqlite::params_from_iter(values)).unwrap();
+        }
+        connection.serialize("main").unwrap().to_vec()
+    }
+
+    /// The same as it is while the agent runs: the header says write-ahead.
+    fn write_ahead(mut store: Vec<u8>) -> Vec<u8> {
+        store[18..20].fill(2);
+        store
+    }
+
+    #[test]
+    fn the_store_holds_what_an_export_prints() {
+        for name in ["plain.json", "compaction.json"] {
+            let export = fixture("opencode", name);
+            let expected = session(&export, "opencode");
+            let closed = store(&export);
+            let running = write_ahead(closed.clone());
+            for (bytes, codes) in [(closed, &[][..]), (running, &["write-ahead"][..])] {
+                for from in [None, Some("sqlite"), Some("opencode")] {
+                    let found = read(&bytes, from).unwrap();
+                    assert_eq!(found.len(), 1, "{name}");
+                    check(&found[0]);
+                    assert_eq!(found[0].id, expected.id);
+                    assert_eq!(found[0].format, "opencode");
+                    assert_eq!(outline(&found[0], 60), outline(&expected, 60), "{name}");
+                    assert_eq!(found[0].cleared, expected.cleared, "{name}");
+                    assert_eq!(found[0].boundaries, expected.boundaries, "{name}");
+                    let new: Vec<_> = warnings(&found[0])
+                        .into_iter()
+                        .filter(|code| !warnings(&expected).contains(code))
+                        .collect();
+                    assert_eq!(new, codes, "{name}");
+                }
+            }
+        }
+    }
+
+    /// What `read` of a store gave is what the fixture of an export gives.
+    fn same(store: &[u8], format: &str, name: &str) -> Vec<foldback_formats::Session> {
+        let expected = crate::common::sessions(&fixture(format, name), format);
+        for from in [None, Some("sqlite"), Some(format)] {
+            let found = read(store, from).unwrap();
+            assert_eq!(found.len(), expected.len(), "{name}");
+            for (found, expected) in found.iter().zip(&expected) {
+                check(found);
+                assert_eq!(found.format, format);
+                assert_eq!(found.id, expected.id);
+                assert_eq!(found.cluster, expected.cluster);
+                assert_eq!(outline(found, 60), outline(expected, 60), "{name}");
+                assert_eq!(found.boundaries, expected.boundaries, "{name}");
+            }
+        }
+        read(store, None).unwrap()
+    }
+
+    /// The tables of schema 9 of Goose, and the one that counts calls since.
+    const GOOSE: &str = "
+        CREATE TABLE sessions (id TEXT PRIMARY KEY, name TEXT, working_dir TEXT NOT NULL, created_at TIMESTAMP, model_config_json TEXT);
+        CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, message_id TEXT, session_id TEXT NOT NULL, role TEXT NOT NULL,
+            content_json TEXT NOT NULL, created_timestamp INTEGER NOT NULL, timestamp TIMESTAMP, tokens INTEGER, metadata_json TEXT);
+        CREATE TABLE usage_ledger (id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL, created_timestamp INTEGER NOT NULL,
+            model TEXT, input_tokens INTEGER, output_tokens INTEGER, total_tokens INTEGER, cache_read_tokens INTEGER,
+            cache_write_tokens INTEGER, cost REAL, cost_source TEXT, is_compaction INTEGER DEFAULT 0);";
+
+    #[test]
+    fn the_store_of_goose_holds_what_its_export_prints_and_the_usage() {
+        let export: Value = serde_json::from_str(&fixture("goose", "export.json")).unwrap();
+        let of = |id: &str| {
+            json!({"id": id, "working_dir": export["working_dir"], "created_at": "2026-07-25 17:20:00",
+                "model_config_json": export["model_config"]})
+        };
+        let mut rows = vec![("sessions", of("20260725_1")), ("sessions", of("20260725_2"))];
+        for message in export["conversation"].as_array().unwrap() {
+            rows.push((
+                "messages",
+                json!({"message_id": message["id"], "session_id": "20260725_1", "role": message["role"],
+                    "content_json": message["content"], "created_timestamp": message["created"],
+                    "metadata_json": message["metadata"]}),
+            ));
+        }
+        let call = |input: u64, compaction: u64| {
+            json!({"session_id": "20260725_1", "created_timestamp": 1, "model": "claude-haiku-5", "input_tokens": input,
+                "output_tokens": 5, "cache_read_tokens": 100, "is_compaction": compaction})
+        };
+        let calls = [(900, 0), (1000, 0), (1100, 1), (300, 0), (400, 0)];
+        let ledger = calls.map(|(input, compaction)| ("usage_ledger", call(input, compaction)));
+        let store = filled(GOOSE, &[rows.clone(), ledger.to_vec()].concat());
+        let found = same(&store, "goose", "export.json");
+        let answers = found[0].messages.iter().filter_map(|message| message.answer.as_ref());
+        let usages: Vec<_> = answers
+            .map(|answer| (answer.usage.unwrap().uncached, answer.model.as_deref().unwrap()))
+            .collect();
+        assert_eq!(usages, [800, 900, 200, 300].map(|input| (input, "claude-haiku-5")));
+        // One call fewer: whose they are is not known.
+        let store = filled(GOOSE, &[rows, ledger[..4].to_vec()].concat());
+        assert_eq!(warnings(&same(&store, "goose", "export.json")[0]), ["stray-usage"]);
+    }
+
+    /// The tables of Crush, with its migrations up to that of January 2026.
+    const CRUSH: &str = "
+        CREATE TABLE sessions (id TEXT PRIMARY KEY, parent_session_id TEXT, title TEXT NOT NULL, message_count INTEGER,
+            prompt_tokens INTEGER, completion_tokens INTEGER, cost REAL, updated_at INTEGER, created_at INTEGER,
+            summary_message_id TEXT, todos TEXT);
+        CREATE TABLE messages (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, role TEXT NOT NULL, parts TEXT NOT NULL, model TEXT,
+            created_at INTEGER NOT NULL, updated_at INTEGER, finished_at INTEGER, provider TEXT,
+            is_summary_message INTEGER DEFAULT 0 NOT NULL);";
+
+    #[test]
+    fn the_store_of_crush_holds_what_its_command_prints_and_more() {
+        let shown: Value = serde_json::from_str(&fixture("crush", "store.json")).unwrap();
+        let meta = &shown["meta"];
+        let session = |id: &Value, at: u64| {
+            json!({"id": id, "title": "Gauge", "prompt_tokens": 1200, "completion_tokens": 12, "cost": 0.01,
+                "created_at": at, "summary_message_id": "s1"})
+        };
+        let mut rows = vec![
+            ("sessions", session(&meta["uuid"], 1)),
+            ("sessions", session(&json!("unused"), 2)),
+        ];
+        for message in shown["messages"].as_array().unwrap() {
+            let parts = message["parts"].as_array().unwrap().iter().map(|part| {
+                let mut data = part.clone();
+                let kind = data.as_object_mut().unwrap().remove("type");
+                json!({"type": kind, "data": data})
+            });
+            rows.push((
+                "messages",
+                json!({"id": message["id"], "session_id": meta["uuid"], "role": message["role"],
+                    "parts": parts.collect::<Vec<_>>(), "model": message["model"], "provider": message["provider"],
+                    "created_at": message["created"], "is_summary_message": i64::from(message["is_summary"] == true)}),
+            ));
+        }
+        same(&filled(CRUSH, &rows), "crush", "store.json");
+    }
+
+    /// The tables of Hermes 0.19 (schema 22), with the columns that are read.
+    const HERMES: &str = "
+        CREATE TABLE sessions (id TEXT PRIMARY KEY, source TEXT NOT NULL, model TEXT, system_prompt TEXT, parent_session_id TEXT,
+            started_at REAL NOT NULL, end_reason TEXT, cwd TEXT, git_repo_root TEXT);
+        CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL, role TEXT NOT NULL, content TEXT,
+            tool_call_id TEXT, tool_calls TEXT, tool_name TEXT, timestamp REAL NOT NULL, finish_reason TEXT, reasoning TEXT,
+            reasoning_content TEXT, observed INTEGER, active INTEGER NOT NULL DEFAULT 1, compacted INTEGER NOT NULL DEFAULT 0,
+            api_content TEXT);";
+
+    #[test]
+    fn the_store_of_hermes_holds_what_compactions_took_out_and_joins_what_they_ended() {
+        let text = fixture("hermes", "store.jsonl");
+        let read =
+            ["id", "source", "model", "system_prompt", "parent_session_id", "started_at", "cwd"];
+        let mut rows = Vec::new();
+        for line in text.lines() {
+            let mut session: Value = serde_json::from_str(line).unwrap();
+            let messages = session["messages"].take();
+            session.as_object_mut().unwrap().retain(|column, _| read.contains(&column.as_str()));
+            if let Some(parent) = session.get("parent_session_id") {
+                let ended = json!({"id": parent, "source": "cli", "started_at": 1, "end_reason": "compression"});
+                rows.push(("sessions", ended));
+            }
+            rows.push(("sessions", session));
+            for mut row in messages.as_array().unwrap().clone() {
+                if row["content"].is_array() {
+                    row["content"] = format!("\0json:{}", row["content"]).into();
+                }
+                if row["active"] == 1 {
+                    row["compacted"] = 0.into();
+                }
+                rows.push(("messages", row));
+            }
+        }
+        rows.push(("sessions", json!({"id": "unused", "source": "cli", "started_at": 9})));
+        same(&filled(HERMES, &rows), "hermes", "store.jsonl");
+    }
+
+    #[test]
+    fn other_databases_and_damaged_ones_are_refused() {
+        let bytes = store(&fixture("opencode", "plain.json"));
+        for end in [16, 100, 1000, bytes.len() / 2] {
+            assert!(read(&bytes[..end], None).is_err(), "{end}");
+        }
+        assert!(read(HEADER, None).is_err());
+    }
+}
