@@ -96,8 +96,7 @@ impl Notices {
         let most = trigger.map_or(u64::MAX, of_messages);
         let target = match trigger {
             Some(trigger) if !context.moment.is_reactive() => {
-                let target = self.target(context, turns, trigger);
-                of_messages(target.min(trigger.saturating_sub(1)))
+                of_messages(self.target(context, turns, trigger))
             }
             _ => share(self.0.manual_share, messages).min(most).max(1),
         };
