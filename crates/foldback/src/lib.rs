@@ -67,6 +67,7 @@ strategies! {
     foldback_pi as pi,
     foldback_tiered as tiered,
     foldback_tunacode as tunacode,
+    foldback_cline as cline,
     foldback_dsh as dsh,
     foldback_pairs as pairs,
     foldback_window as window,

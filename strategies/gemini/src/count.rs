@@ -6,6 +6,7 @@
 use foldback_core::log::{Counts, Media, Message, Part, PartKind, ResultStatus, ToolResult};
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::Estimator;
+use foldback_stages::estimator::{Unit, json_string};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -88,7 +89,7 @@ impl Estimator for Count {
         match self.what {
             What::Tokens | What::Results => Self::tokens(quarters(text)),
             What::Quarters => quarters(text),
-            What::Json => r#"{"text":},"#.len() as u64 + literal(text),
+            What::Json => r#"{"text":},"#.len() as u64 + json_string(text),
         }
     }
 
@@ -148,25 +149,9 @@ fn key(result: &ToolResult, shown: &str) -> &'static str {
     }
 }
 
-/// Units of UTF-16.
-fn units(text: &str) -> u64 {
-    let more = |byte: u8| u64::from(byte & 0xC0 != 0x80) + u64::from(byte >= 0xF0);
-    if text.is_ascii() { text.len() as u64 } else { text.bytes().map(more).sum() }
-}
-
-/// Units of a text as a string in JSON, with its quotes.
-fn literal(text: &str) -> u64 {
-    let escape = |byte: u8| match byte {
-        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0C => 1,
-        0..0x20 => 5,
-        _ => 0,
-    };
-    2 + units(text) + text.bytes().map(escape).sum::<u64>()
-}
-
 /// Quarters of a bare text.
 fn quarters(text: &str) -> u64 {
-    let units = units(text);
+    let units = Unit::Utf16.len(text);
     if text.is_ascii() || units > LONG_TEXT as u64 {
         return units;
     }
@@ -180,7 +165,7 @@ fn part_quarters(part: &Part, shown: &str) -> u64 {
         PartKind::Result(result) => {
             // The original rounds what is nested by itself.
             let nested = Count::tokens(result.media.iter().map(media_quarters).sum()) * QUARTERS;
-            units(&result.tool) + response(result, shown) + nested
+            Unit::Utf16.len(&result.tool) + response(result, shown) + nested
         }
         PartKind::File(media) => media_quarters(media),
         _ => part_json(part, shown),
@@ -191,13 +176,13 @@ fn media_quarters(media: &Media) -> u64 {
     match media.mime.as_str() {
         mime if mime.starts_with("image/") => IMAGE * QUARTERS,
         mime if mime.starts_with("application/pdf") => PDF * QUARTERS,
-        _ => units(&media_json(media).to_string()),
+        _ => Unit::Utf16.len(&media_json(media).to_string()),
     }
 }
 
 /// Units of the object that holds the text of a result.
 fn response(result: &ToolResult, shown: &str) -> u64 {
-    r#"{"":}"#.len() as u64 + key(result, shown).len() as u64 + literal(shown)
+    r#"{"":}"#.len() as u64 + key(result, shown).len() as u64 + json_string(shown)
 }
 
 /// Units of a part as JSON; 0 for one that is not in the history.
@@ -205,23 +190,27 @@ fn part_json(part: &Part, shown: &str) -> u64 {
     match &part.kind {
         PartKind::Reasoning { .. } => 0,
         PartKind::Text { .. } | PartKind::Marker(_) if shown.is_empty() => 0,
-        PartKind::Text { .. } | PartKind::Marker(_) => r#"{"text":}"#.len() as u64 + literal(shown),
+        PartKind::Text { .. } | PartKind::Marker(_) => {
+            r#"{"text":}"#.len() as u64 + json_string(shown)
+        }
         PartKind::Call(call) => {
             let around = r#"{"functionCall":{"id":,"name":,"args":}}"#.len() as u64;
-            around + literal(&call.call_id) + literal(&call.tool) + arguments(shown)
+            around + json_string(&call.call_id) + json_string(&call.tool) + arguments(shown)
         }
         PartKind::Result(result) => {
             let around = r#"{"functionResponse":{"id":,"name":,"response":}}"#.len() as u64;
             let media: Vec<Value> = result.media.iter().map(media_json).collect();
             let media = match media.is_empty() {
                 true => 0,
-                false => r#","parts":"#.len() as u64 + units(&Value::from(media).to_string()),
+                false => {
+                    r#","parts":"#.len() as u64 + Unit::Utf16.len(&Value::from(media).to_string())
+                }
             };
-            let names = literal(&result.call_id) + literal(&result.tool);
+            let names = json_string(&result.call_id) + json_string(&result.tool);
             around + names + response(result, shown) + media
         }
-        PartKind::File(media) => units(&media_json(media).to_string()),
-        PartKind::Unknown { raw, .. } => units(&raw.to_string()),
+        PartKind::File(media) => Unit::Utf16.len(&media_json(media).to_string()),
+        PartKind::Unknown { raw, .. } => Unit::Utf16.len(&raw.to_string()),
     }
 }
 
@@ -239,8 +228,8 @@ fn media_json(media: &Media) -> Value {
 /// Units of arguments as JSON without blanks. Other values are wrapped in an object.
 fn arguments(text: &str) -> u64 {
     match serde_json::from_str(text) {
-        Ok(Value::Object(object)) => units(&Value::Object(object).to_string()),
+        Ok(Value::Object(object)) => Unit::Utf16.len(&Value::Object(object).to_string()),
         _ if text.trim().is_empty() => 2,
-        _ => r#"{"input":}"#.len() as u64 + literal(text),
+        _ => r#"{"input":}"#.len() as u64 + json_string(text),
     }
 }

@@ -6,6 +6,7 @@
 
 #![allow(clippy::print_stdout, reason = "a test tells its counts")]
 
+mod cline;
 mod corpus;
 mod dsh;
 mod gemini_cli;

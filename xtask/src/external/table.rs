@@ -462,6 +462,13 @@ pub(super) const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
+        name: "cline: @cline/core 0.0.86 beside cline",
+        needs: &[&["node"], &["npm"]],
+        installs: Some(("cline", &[npm!("@cline/core@0.0.86")])),
+        runs: &[beside!("cline::")],
+        ..PLAIN
+    },
+    External {
         name: "dsh: @deepseek-ai/dsh-compaction-basic 0.1.0-rc.8 beside dsh",
         needs: &[&["node"], &["npm"]],
         installs: Some((

@@ -23,4 +23,4 @@ pub use calibrated::{Base, Calibrated, CalibratedConfig};
 pub use chars::{Chars, CharsConfig, Rounding, Rounds, chars};
 pub use fit::{Calibration, Fit, Observation, fit, mul_div};
 pub use scope::{Calls, Scope, chat_call};
-pub use unit::{Unit, is_js_whitespace};
+pub use unit::{Unit, is_js_whitespace, json_string};

@@ -46,6 +46,16 @@ fn sum(text: &str, counts: impl Fn(u8) -> u8) -> u64 {
     text.as_bytes().chunks(usize::from(u8::MAX / 2)).map(of).sum()
 }
 
+/// UTF-16 units of a text as a string in JSON, with its quotes, as JavaScript writes it.
+pub fn json_string(text: &str) -> u64 {
+    let escape = |byte: u8| match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0C => 1,
+        0..0x20 => 5,
+        _ => 0,
+    };
+    2 + Unit::Utf16.len(text) + text.bytes().map(escape).sum::<u64>()
+}
+
 /// Whether JavaScript's `\s` matches: Unicode white space with U+FEFF and without U+0085, the other
 /// way round from [`char::is_whitespace`].
 pub fn is_js_whitespace(c: char) -> bool {
@@ -62,6 +72,14 @@ mod tests {
             assert_eq!(Unit::Bytes.len(text), text.len() as u64, "{text:?}");
             assert_eq!(Unit::Utf16.len(text), text.encode_utf16().count() as u64, "{text:?}");
             assert_eq!(Unit::CodePoints.len(text), text.chars().count() as u64, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_string_in_json_has_its_quotes_and_escapes() {
+        for text in ["", "a b", "\"\\/", "\n\r\t\u{8}\u{c}", "\u{1}\u{7f}", "é😀\u{2028}"] {
+            let json = serde_json::to_string(text).unwrap();
+            assert_eq!(json_string(text), json.encode_utf16().count() as u64, "{text:?}");
         }
     }
 

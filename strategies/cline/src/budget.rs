@@ -1,0 +1,107 @@
+//! `cline.request`: folds when the next request reaches a share of what the model takes.
+
+use crate::json::{Json, tokens};
+use foldback_core::fraction::Fraction;
+use foldback_core::limits::Limits;
+use foldback_core::moment::Moment;
+use foldback_core::registry::{Invalid, StageConfig};
+use foldback_core::stage::{Decision, Estimator, OverflowPolicy, Pressure};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Percent of the window that a request may take, for a model without a limit of its own for the input.
+const OF_WINDOW: u32 = 90;
+
+/// What a model takes of which nothing is known.
+const UNKNOWN: u64 = 128_000;
+
+/// A share of what the model takes, as a fraction of one of its limits.
+fn of_limit(share: f64, limits: Limits) -> (Fraction, u64) {
+    let Limits { context, input, .. } = limits;
+    let (of_whole, whole) = match (input, context) {
+        (0, 0) => (Fraction::WHOLE, UNKNOWN),
+        (0, context) => (Fraction::percent(OF_WINDOW), context),
+        (input, 0) => (Fraction::WHOLE, input),
+        (input, context) => (Fraction::WHOLE, input.min(context)),
+    };
+    (Fraction::of(of_whole.number() * share), whole)
+}
+
+/// A share of what the model takes, rounded down.
+pub(crate) fn share_of_input(share: f64, limits: Limits) -> u64 {
+    let (share, whole) = of_limit(share, limits);
+    share.floor_of(whole)
+}
+
+/// Configuration of [`Request`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RequestConfig {
+    /// Share of what the model takes at which it folds (above 0, at most 1).
+    pub share: f64,
+}
+
+impl Default for RequestConfig {
+    fn default() -> Self {
+        Self { share: 0.9 }
+    }
+}
+
+/// Refuses what is no share.
+pub(crate) fn check_share(field: &'static str, share: f64) -> Result<(), Invalid> {
+    if share > 0.0 && share <= 1.0 {
+        return Ok(());
+    }
+    Err(Invalid::new(field, "must be a share above 0 and up to 1, e.g. 0.9"))
+}
+
+impl StageConfig<dyn OverflowPolicy> for RequestConfig {
+    fn build(self) -> Result<Arc<dyn OverflowPolicy>, Invalid> {
+        check_share("share", self.share)?;
+        Ok(Arc::new(Request { share: self.share, unit: Arc::new(Json::units()) }))
+    }
+}
+
+/// Folds when the next request reaches a share of what the model takes.
+#[derive(Clone, Debug)]
+pub struct Request {
+    share: f64,
+    unit: Arc<dyn Estimator>,
+}
+
+impl OverflowPolicy for Request {
+    fn moments(&self) -> &'static [Moment] {
+        &[Moment::CallStart, Moment::ProviderOverflow]
+    }
+
+    fn decide(&self, pressure: &Pressure<'_>) -> Decision {
+        let count = tokens(pressure.units) + pressure.frame_tokens;
+        let (share, whole) = of_limit(self.share, pressure.limits);
+        let trigger = share.ceil_of(whole);
+        let refused = pressure.moment.is_reactive();
+        let sign = if count >= trigger { ">=" } else { "<" };
+        let after = if refused { "; the provider refused it" } else { "" };
+        Decision {
+            fold: refused || count >= trigger,
+            count,
+            trigger,
+            target: None,
+            floor: None,
+            reason: format!(
+                "{count} {sign} {trigger} ({} of what the model takes){after}",
+                self.share
+            ),
+        }
+    }
+
+    fn unit(&self) -> Option<Arc<dyn Estimator>> {
+        Some(Arc::clone(&self.unit))
+    }
+
+    fn refuses(&self, limits: Limits) -> Option<String> {
+        (share_of_input(self.share, limits) == 0).then(|| {
+            format!("{} of what the model takes is nothing; set a larger window", self.share)
+        })
+    }
+}

@@ -1,0 +1,48 @@
+//! Cline's compaction without a model: what a person said stays, with a note of the files and commands behind it, and of the newest
+//! steps as many as fit.
+//!
+//! | stage | what it does |
+//! |---|---|
+//! | `cline.json` | counts a message as the JSON that Cline keeps |
+//! | `cline.request` | folds when the next request reaches a share of what the model takes |
+//! | `cline.notices` | keeps messages of the person, the newest steps and older answers; notes stand for the rest |
+//!
+//! The README of this crate is the page of the preset.
+
+mod activity;
+mod budget;
+mod filter;
+mod json;
+mod kept;
+mod project;
+mod turn;
+
+pub use activity::NOTICE;
+pub use budget::{Request, RequestConfig};
+pub use filter::{Notices, NoticesConfig};
+pub use json::{Json, JsonConfig};
+
+use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
+
+/// The stages and presets of this crate.
+pub const REGISTRATION: Registration = Registration {
+    package: env!("CARGO_PKG_NAME"),
+    version: env!("CARGO_PKG_VERSION"),
+    stages: &[
+        StageDescriptor::estimator::<JsonConfig>(
+            "cline.json",
+            "Cline's estimate: a message as JSON, three UTF-16 units a token",
+        ),
+        StageDescriptor::overflow::<RequestConfig>(
+            "cline.request",
+            "Folds when the next request reaches a share of what the model takes",
+        ),
+        StageDescriptor::filter::<NoticesConfig>(
+            "cline.notices",
+            "Keeps what the person said, the newest steps and older answers; notes name the files and commands of the rest",
+        ),
+    ],
+    presets: &[PresetDescriptor { name: "cline", toml: include_str!("../presets/cline.toml") }],
+};
+
+foldback_core::inventory::submit! { REGISTRATION }

@@ -1,0 +1,19 @@
+//! The preset keeps the laws of every strategy, and does what the rows say that Cline does.
+
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
+
+mod rows;
+
+use foldback_testkit::{Subject, laws};
+
+laws!(cline: Subject::preset("cline").windows([(3_000, 0), (8_000, 1_000), (24_000, 4_000)]));
+
+/// The page of the preset and its table must not drift apart.
+#[test]
+fn the_page_has_every_deviation() {
+    let page = include_str!("../README.md").replace('\n', " ");
+    for deviation in rows::strategy(rows::PRESET).deviations {
+        assert!(page.contains(&deviation.original), "{}", deviation.original);
+        assert!(page.contains(&deviation.foldback), "{}", deviation.foldback);
+    }
+}
