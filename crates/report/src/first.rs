@@ -7,9 +7,7 @@ use crate::number::{count, grouped};
 use crate::terminal::{ALWAYS, Head, Rules, Width, lay_out, shortened, wrap};
 use crate::{facts, verdict};
 use foldback_replay::Comparison;
-use foldback_replay::compare::{
-    Answer, MUCH_FORGOTTEN, Metric, PresetLine, Remark, Standing,
-};
+use foldback_replay::compare::{Answer, MUCH_FORGOTTEN, Metric, PresetLine, Remark, Standing};
 use unicode_width::UnicodeWidthStr as _;
 
 /// Columns of the screen at most.
@@ -174,10 +172,7 @@ impl Page<'_> {
         let items = [
             (true, format!("bill: change against {base}{interval}")),
             (is_shown(SAVED), "saved: a session".to_owned()),
-            (
-                is_shown(KEPT),
-                "kept: % of older results needed later, by name/verbatim".to_owned(),
-            ),
+            (is_shown(KEPT), "kept: % of older results needed later, by name/verbatim".to_owned()),
             (starred, "★ nothing is cheaper and keeps as much".to_owned()),
             (lines().any(|line| !line.gate.passed), "✗ a provider refuses it".to_owned()),
             (

@@ -4,8 +4,8 @@
 
 use crate::known::Known;
 use crate::message::said;
-use crate::note::Worth;
 use crate::shown::Shown;
+use crate::worth::Worth;
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Filter, StageContext};
