@@ -355,7 +355,8 @@ mod tests {
             let moved = ["XDG_DATA_HOME", "GOOSE_PATH_ROOT", "HERMES_HOME"].contains(&name);
             moved.then(|| root.path().join("moved"))
         };
-        let rows: [(System, &dyn Fn(&str) -> Option<PathBuf>, [&str; 3]); 4] = [
+        type Variables<'v> = &'v dyn Fn(&str) -> Option<PathBuf>;
+        let rows: [(System, Variables<'_>, [&str; 3]); 4] = [
             (
                 System::Linux,
                 &usual,

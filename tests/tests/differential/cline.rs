@@ -249,7 +249,9 @@ fn called(call: &ToolCall) -> Part {
         || touches(call, &arguments).into_iter().next().map_or(String::new(), |(path, _)| path);
     let tool = named(&call.tool);
     let arguments = match tool {
-        "read_files" if call.arguments.len() % 2 == 0 => json!({ "files": [{ "path": path() }] }),
+        "read_files" if call.arguments.len().is_multiple_of(2) => {
+            json!({ "files": [{ "path": path() }] })
+        }
         "read_files" => {
             json!({ "files": [{ "path": path(), "start_line": 3, "end_line": call.arguments.len() }] })
         }
@@ -265,7 +267,7 @@ fn called(call: &ToolCall) -> Part {
 fn edit(text: &str) -> String {
     let (first, last) = (text.len() % 90, text.len() % 70 + 1);
     let result = format!("{text}\n-{first}: \n+{last}: ");
-    if text.len() % 3 == 0 {
+    if text.len().is_multiple_of(3) {
         result
     } else {
         json!({ "result": result, "success": true }).to_string()
