@@ -21,12 +21,16 @@ const CALLS: usize = 20_000;
 const SPANS: [Range<usize>; 3] = [500..1_500, 4_500..5_500, 19_000..20_000];
 
 /// Presets that read more than what changed when they fold, and why.
-const EXCEPTIONS: [(&str, &str); 6] = [
+const EXCEPTIONS: [(&str, &str); 10] = [
     ("tiered", "the document cuts the tiers anew from the whole history at each fold"),
     ("tiered-doc-exact", "the same"),
     ("window", "its summary grows up to its limit"),
     ("codex", "what the person said stays, up to more than this window, and then every call folds"),
     ("codex-remote", "the same"),
+    ("cline", "what was said stays, up to more than this window, and then every call folds"),
+    ("drop-pairs", "the same"),
+    ("indexed-pairs", "the same"),
+    ("fast-jev", "a line stays for every call, so a fold walks a view that grows"),
     ("mxf", "the original estimates and summarizes its whole history at each refusal"),
 ];
 
