@@ -63,8 +63,8 @@ def test_a_scorer():
     conversation = foldback.Conversation(foldback.Preset.from_toml(DROPPED.format("newest")), **LIMITS)
     conversation.fold(messages)
     conversation.compact()
-    sent = conversation.view()
-    assert len(sent) < len(messages) and sent[:20] == messages[:20] and sent[-1] == messages[-1]
+    sent = conversation.fold(messages)
+    assert len(sent) < len(messages) and sent[:10] == messages[:10] and sent[-1] == messages[-1]
 
 
 @pytest.mark.parametrize("given", [[1.0], None])
