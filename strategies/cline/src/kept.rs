@@ -47,11 +47,7 @@ pub(crate) fn select<'a>(turns: &[Turn<'a>], target: u64) -> Option<Selection<'a
             .find(|at| turns[*at].is_frozen() || concludes(&turns[*at]));
         let Some(at) = answer.filter(|at| !turns[*at].is_frozen()) else { continue };
         let turn = turns[at].with(spoken(&turns[at].blocks));
-        let has_text = turn
-            .blocks
-            .iter()
-            .any(|block| block.is_text() && !crate::turn::trimmed(&block.shown).is_empty());
-        if has_text && tokens + turn.tokens() <= target {
+        if turn.said().is_some() && tokens + turn.tokens() <= target {
             tokens += turn.tokens();
             kept.insert(at, turn);
         }

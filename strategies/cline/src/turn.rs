@@ -4,7 +4,7 @@
 use crate::json::{block, envelope, tokens};
 use foldback_core::log::{Message, Part, PartKind, Role};
 use foldback_core::stage::StageContext;
-use foldback_core::view::{PartPos, Place, Pos};
+use foldback_core::view::{PartPos, Pos};
 use foldback_stages::estimator::is_js_whitespace;
 use std::borrow::Cow;
 
@@ -102,8 +102,7 @@ pub(crate) fn trimmed(text: &str) -> &str {
 pub(crate) fn turns<'a>(context: &StageContext<'a>) -> (Vec<Pos>, Vec<Turn<'a>>) {
     let folded = context.view.layout().tail_from;
     let (mut system, mut turns) = (Vec::new(), Vec::<Turn<'a>>::new());
-    for place in context.places() {
-        let Place::Item(pos) = *place else { continue };
+    for pos in context.items() {
         let shown = context.view.show_item(context.history, pos);
         let message: &'a Message = shown.message;
         if message.role == Role::System {

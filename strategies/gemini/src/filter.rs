@@ -308,11 +308,7 @@ impl Filter for Snapshot {
     ) -> Result<Arrangement, Why> {
         let Selection { spoken, history, cut, mut edits } = self.select(context)?;
         if cut == 0 {
-            let order = context.places().iter().filter_map(|place| match place {
-                Place::Item(pos) => Some(*pos),
-                Place::Insert(_) => None,
-            });
-            return Ok(Arrangement { edits, ..arranged(context, Vec::new(), order) });
+            return Ok(Arrangement { edits, ..arranged(context, Vec::new(), context.items()) });
         }
         let summary = summaries.iter().flatten().next().map_or("", |summary| &summary.text);
         let text = summary.to_owned();

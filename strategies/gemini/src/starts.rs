@@ -4,7 +4,7 @@ use foldback_core::Role;
 use foldback_core::history::History;
 use foldback_core::log::Origin;
 use foldback_core::stage::StageContext;
-use foldback_core::view::{Place, Pos};
+use foldback_core::view::Pos;
 use std::sync::{Mutex, PoisonError};
 
 /// Messages of the user behind one of the model's, oldest first.
@@ -18,8 +18,7 @@ pub(crate) struct Starts {
 /// The last answer of the view, and the first message behind it: from there on all is part of the next request.
 pub(crate) fn last_answer(context: &StageContext<'_>) -> Option<(Pos, Pos)> {
     let mut next = context.history.len();
-    for place in context.places().iter().rev() {
-        let Place::Item(pos) = *place else { continue };
+    for pos in context.items().rev() {
         match context.history.kind(pos).role {
             Role::Assistant => return Some((pos, next)),
             _ => next = pos,

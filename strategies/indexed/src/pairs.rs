@@ -9,7 +9,7 @@ use crate::worth::Worth;
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Filter, StageContext};
-use foldback_core::view::{Place, Pos};
+use foldback_core::view::Pos;
 use foldback_stages::filter::{DropPairs, Pair, Scorer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,11 +37,7 @@ impl Scorer for Worth {
     fn worth(&self, context: &StageContext<'_>, pairs: &[Pair]) -> Result<Vec<f64>, Why> {
         let may_go: BTreeSet<Pos> =
             pairs.iter().flat_map(|pair| &pair.positions).copied().collect();
-        let kept = context.places().iter().filter_map(|place| match place {
-            Place::Item(pos) if !may_go.contains(pos) => Some(*pos),
-            _ => None,
-        });
-        let kept: Vec<Pos> = kept.collect();
+        let kept: Vec<Pos> = context.items().filter(|pos| !may_go.contains(pos)).collect();
         Ok(Known::of(context.history, |known| {
             let mut told = Shown::of(context.history, &kept, known).words;
             // What several say, the newest says.

@@ -1,5 +1,6 @@
-//! Presets as files, beside each other.
+//! Presets as files, beside each other and beside their pages.
 
+use foldback_core::strategy::Strategy;
 use std::collections::BTreeSet;
 
 /// The values that the first of two files states and the second does not, each with its section, in order.
@@ -19,4 +20,18 @@ fn values(toml: &str) -> BTreeSet<(&str, &str)> {
         }
     }
     found
+}
+
+/// Holds a page against a preset, so that they do not drift apart.
+///
+/// # Panics
+///
+/// If a deviation of the preset does not stand on the page word for word.
+pub fn page_has_deviations(page: &str, strategy: &Strategy) {
+    let page = page.replace('\n', " ");
+    for deviation in &strategy.deviations {
+        for said in [&deviation.original, &deviation.foldback] {
+            assert!(page.contains(said), "{}: {said}", strategy.name);
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! `cline` beside @cline/core 0.0.86: before each request both decide, and where they compact, both go on with what they made of it.
 
-use crate::differential::{ask, drawn_sessions, recorded_sessions, strategy};
+use crate::differential::{compared, drawn_sessions, recorded_sessions, strategy};
 use foldback::cline::NOTICE;
 use foldback_core::Limits;
 use foldback_core::conversation::Conversation;
@@ -311,14 +311,7 @@ struct Found {
 }
 
 fn compare(cases: &[Case]) -> Found {
-    let asked: Vec<Value> = cases.iter().map(Case::json).collect();
-    let answers = ask("cline", &asked);
-    let mut found = Found::default();
-    for (case, answers) in cases.iter().zip(&answers) {
-        case.compare(answers, &mut found);
-    }
-    println!("{} sessions: {found:?}", cases.len());
-    found
+    compared("cline", cases, Case::json, Case::compare)
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! where they compact, both go on with what they made of it.
 
 use crate::differential::{
-    Happens, ask, drawn_sessions, happens, numbered, recorded_sessions, strategy,
+    Happens, compared, drawn_sessions, happens, numbered, recorded_sessions, strategy,
 };
 use foldback_core::Limits;
 use foldback_core::conversation::Conversation;
@@ -263,14 +263,7 @@ struct Found {
 }
 
 fn compare(cases: &[Case]) -> Found {
-    let asked: Vec<Value> = cases.iter().map(Case::json).collect();
-    let answers = ask("dsh", &asked);
-    let mut found = Found::default();
-    for (case, answers) in cases.iter().zip(&answers) {
-        case.compare(answers, &mut found);
-    }
-    println!("{} sessions: {found:?}", cases.len());
-    found
+    compared("dsh", cases, Case::json, Case::compare)
 }
 
 #[test]

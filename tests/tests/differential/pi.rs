@@ -2,7 +2,8 @@
 //! what they made of it.
 
 use crate::differential::{
-    Happens, ask, drawn_sessions, happens, numbered, record, recorded_sessions, stored_as, strategy,
+    Happens, compared, drawn_sessions, happens, numbered, record, recorded_sessions, stored_as,
+    strategy,
 };
 use foldback_core::Limits;
 use foldback_core::conversation::Conversation;
@@ -221,14 +222,7 @@ impl Found {
 }
 
 fn compare(cases: &[Case]) -> Found {
-    let asked: Vec<Value> = cases.iter().map(Case::json).collect();
-    let answers = ask("pi", &asked);
-    let mut found = Found::default();
-    for (case, answers) in cases.iter().zip(&answers) {
-        case.compare(answers, &mut found);
-    }
-    println!("{} sessions: {found:?}", cases.len());
-    found
+    compared("pi", cases, Case::json, Case::compare)
 }
 
 #[test]

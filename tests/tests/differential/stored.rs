@@ -8,6 +8,7 @@ use foldback_core::{Message, Role};
 use foldback_formats::{Session, View, format, read};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -25,7 +26,28 @@ pub(crate) fn ask(package: &str, cases: &[Value]) -> Vec<Value> {
     ask_script(package, package, cases)
 }
 
-/// The same of another script of a package.
+/// What is found where each case is compared with the answers of a package's script to it.
+///
+/// # Panics
+///
+/// As [`ask`], and where `compare` does.
+pub(crate) fn compared<C, F: Debug + Default>(
+    package: &str,
+    cases: &[C],
+    json: fn(&C) -> Value,
+    compare: fn(&C, &Value, &mut F),
+) -> F {
+    let asked: Vec<Value> = cases.iter().map(json).collect();
+    let answers = ask(package, &asked);
+    let mut found = F::default();
+    for (case, answers) in cases.iter().zip(&answers) {
+        compare(case, answers, &mut found);
+    }
+    println!("{} sessions: {found:?}", cases.len());
+    found
+}
+
+/// The answers of another script of a package.
 ///
 /// # Panics
 ///

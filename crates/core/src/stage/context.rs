@@ -81,6 +81,14 @@ impl<'a> StageContext<'a> {
         self.view.places()
     }
 
+    /// The messages of the history that the view shows, in its order; what folds inserted is not among them.
+    pub fn items(&self) -> impl DoubleEndedIterator<Item = Pos> + use<'a> {
+        self.places().iter().filter_map(|place| match place {
+            Place::Item(pos) => Some(*pos),
+            Place::Insert(_) => None,
+        })
+    }
+
     /// The message at a place.
     pub fn message(&self, place: Place) -> &'a Arc<Message> {
         self.view.message(self.history, place)

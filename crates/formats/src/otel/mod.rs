@@ -1,9 +1,9 @@
 //! `otel`: OpenTelemetry spans of generative AI calls, as OTLP/JSON or flat, in a document, one a line, or
 //! one after the other as the console exporter prints them.
 //!
-//! Every span repeats the whole request. `span` finds the spans, `message` reads what they hold, and `chain`
-//! puts those together that continue each other, `tracers` has the words of products that export calls otherwise: a conversation is a chain, and where a request does not
-//! continue it, the context was changed. `docs/otel.md` has the mapping.
+//! Every span repeats the whole request. `span` finds the spans, in the words of tracing products as well (`tracers`),
+//! `message` reads what they hold, and `chain` puts those together that continue each other: a conversation is a chain, and
+//! where a request does not continue it, the context was changed. `docs/otel.md` has the mapping.
 
 mod chain;
 mod message;

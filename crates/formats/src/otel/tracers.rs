@@ -91,11 +91,10 @@ fn listed(raw: &Value) -> Value {
 fn observation(raw: &Value, out: &mut Attributes) {
     let first = |names: &[&str]| names.iter().find_map(|name| raw.get(*name)).cloned();
     let mut put = |name: &str, value: Value| put(out, name, value);
-    let input = first(&["input"]).map(|input| parsed(&input)).unwrap_or_default();
+    let input = parsed(&raw["input"]);
     put("gen_ai.input.messages", messages(&input, "user"));
     put("gen_ai.tool.definitions", input["tools"].clone());
-    let output = first(&["output"]).map(|output| parsed(&output)).unwrap_or_default();
-    put("gen_ai.output.messages", messages(&output, "assistant"));
+    put("gen_ai.output.messages", messages(&parsed(&raw["output"]), "assistant"));
     let models = ["model", "providedModelName", "provided_model_name"];
     put("gen_ai.request.model", first(&models).unwrap_or_default());
     put("gen_ai.conversation.id", first(&["sessionId", "session_id"]).unwrap_or_default());

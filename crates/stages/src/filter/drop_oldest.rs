@@ -79,7 +79,7 @@ impl DropOldest {
 
     fn cut(&self, context: &StageContext<'_>) -> Result<Cut, Why> {
         let (request, target) = self.excess(context)?;
-        let visible: Vec<Pos> = context.places().iter().filter_map(position).collect();
+        let visible: Vec<Pos> = context.items().collect();
         let head = head(context, &visible);
         let mut units: BTreeMap<GroupId, Unit> = BTreeMap::new();
         for pos in visible.iter().filter(|pos| !head.contains(pos)) {
@@ -110,13 +110,6 @@ impl DropOldest {
         );
         let stays = |pos: &Pos| !dropped.contains(pos);
         Ok(Cut { kept: visible.into_iter().filter(stays).collect(), reason })
-    }
-}
-
-fn position(place: &Place) -> Option<Pos> {
-    match place {
-        Place::Item(pos) => Some(*pos),
-        Place::Insert(_) => None,
     }
 }
 

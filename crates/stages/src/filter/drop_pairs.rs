@@ -207,11 +207,7 @@ impl DropPairs {
     /// What may go, oldest first.
     fn pairs(&self, context: &StageContext<'_>) -> Vec<Pair> {
         let history = context.history;
-        let items = context.places().iter().filter_map(|place| match place {
-            Place::Item(pos) => Some(*pos),
-            Place::Insert(_) => None,
-        });
-        let visible: Vec<Pos> = items.collect();
+        let visible: Vec<Pos> = context.items().collect();
         let index: BTreeMap<Pos, usize> = visible.iter().copied().zip(0..).collect();
         let kind = |pos: &Pos| history.kind(*pos);
         let mut newest = visible.len().saturating_sub(self.config.keep.max(1));
@@ -266,12 +262,10 @@ impl DropPairs {
             return None;
         }
         let input = call.arguments_value().to_string();
-        let shown = match first_units(&input, INPUT_UNITS) {
-            None => Cow::Borrowed(&*input),
-            // The last unit is for the mark.
-            Some(_) => first_units(&input, INPUT_UNITS - 1)
-                .map_or(Cow::Borrowed(&*input), |(begin, _)| format!("{begin}…").into()),
-        };
+        // The last unit of a longer one is for the mark.
+        let cut =
+            first_units(&input, INPUT_UNITS).and_then(|_| first_units(&input, INPUT_UNITS - 1));
+        let shown = cut.map_or(Cow::Borrowed(&*input), |(begin, _)| format!("{begin}…").into());
         Some(self.config.note.replace(TOOL, &call.tool).replace(INPUT, &shown))
     }
 }
@@ -290,10 +284,9 @@ impl Filter for DropPairs {
     ) -> Result<Arrangement, Why> {
         let mut cut = self.cut(context)?;
         let (mut entries, mut order) = (Vec::new(), Vec::new());
-        for place in context.places() {
-            let Place::Item(pos) = place else { continue };
-            match cut.gone.get_mut(pos) {
-                None => order.push(*pos),
+        for pos in context.items() {
+            match cut.gone.get_mut(&pos) {
+                None => order.push(pos),
                 Some(stays) => {
                     if let Some(mut entry) = stays.take() {
                         entry.id = context.services.ids.next("said");

@@ -5,7 +5,7 @@ use foldback_core::log::{EntryKind, Message, Role};
 use foldback_core::plan::Layout;
 use foldback_core::registry::Invalid;
 use foldback_core::stage::{Arrangement, StageContext};
-use foldback_core::view::{Place, Pos};
+use foldback_core::view::Pos;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -22,12 +22,8 @@ pub struct Spoken {
 impl Spoken {
     /// What is spoken in the view.
     pub fn of(context: &StageContext<'_>) -> Self {
-        let items = context.places().iter().filter_map(|place| match place {
-            Place::Item(pos) => Some(*pos),
-            Place::Insert(_) => None,
-        });
         let is_system = |pos: &Pos| context.history.kind(*pos).role == Role::System;
-        let (system, messages) = items.partition(is_system);
+        let (system, messages) = context.items().partition(is_system);
         Self { system, messages }
     }
 
