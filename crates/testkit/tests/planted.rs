@@ -5,7 +5,7 @@ use foldback_core::log::{Counts, Role};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
 use foldback_core::plan::Edit;
-use foldback_core::stage::{Arrangement, Filter, Proposal, Pruner, Pruning, StageContext, Summary};
+use foldback_core::stage::{Arrangement, Filter, Proposal, Pruner, Pruning, StageContext};
 use foldback_core::view::{EditKind, PartPos};
 use foldback_testkit::Subject;
 use foldback_testkit::law::{Law, check};
@@ -54,21 +54,11 @@ fn sound(context: &StageContext<'_>) -> Vec<Edit> {
 struct Orphans;
 
 impl Filter for Orphans {
-    fn propose(&self, _: &StageContext<'_>) -> Result<Proposal, Why> {
-        Ok(Proposal::default())
-    }
-
-    fn arrange(
-        &self,
-        context: &StageContext<'_>,
-        _: &Proposal,
-        _: &[Option<Summary>],
-    ) -> Result<Arrangement, Why> {
+    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
         let mut results = context.history.iter().rev().filter(|(_, m)| m.role == Role::Tool);
         let (result, _) = results.next().ok_or_else(|| Why::new("nothing", "no result"))?;
         let layout = Layout { slots: vec![Slot::Keep(0..1)], tail_from: result };
-        let (entries, edits, reasons, tables) = Default::default();
-        Ok(Arrangement { entries, layout, edits, reasons, tables })
+        Ok(Proposal::Layout(Arrangement { layout, ..Arrangement::default() }))
     }
 }
 

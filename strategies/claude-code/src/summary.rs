@@ -60,13 +60,12 @@ impl Filter for Everything {
             ..context.summary("summary", "claude-code.summary", messages, self.0.summary_tokens)
         };
         let reason = format!("all {count} messages");
-        Ok(Proposal { requests: vec![request], reasons: vec![reason] })
+        Ok(Proposal::Summaries { requests: vec![request], reasons: vec![reason] })
     }
 
     fn arrange(
         &self,
         context: &StageContext<'_>,
-        _proposal: &Proposal,
         summaries: &[Option<Summary>],
     ) -> Result<Arrangement, Why> {
         let text = summaries.iter().flatten().next();

@@ -11,7 +11,7 @@ use foldback_core::fraction::Fraction;
 use foldback_core::log::{EntryKind, Message};
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
-use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary};
+use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext};
 use foldback_core::view::{EditKind, Pos};
 use foldback_stages::filter::{arranged, entry};
 use schemars::JsonSchema;
@@ -216,17 +216,7 @@ fn answers(turns: &[Turn<'_>]) -> usize {
 
 impl Filter for Notices {
     fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
-        let Folded { reason, .. } = self.fold(context)?;
-        Ok(Proposal { requests: Vec::new(), reasons: vec![reason] })
-    }
-
-    fn arrange(
-        &self,
-        context: &StageContext<'_>,
-        _proposal: &Proposal,
-        _summaries: &[Option<Summary>],
-    ) -> Result<Arrangement, Why> {
-        let Folded { system, kept, shown, .. } = self.fold(context)?;
+        let Folded { system, kept, shown, reason } = self.fold(context)?;
         let (mut entries, mut order) = (Vec::<Message>::new(), system);
         for shown in shown {
             match shown {
@@ -243,6 +233,7 @@ impl Filter for Notices {
             context.edit(at.item, at.part, EditKind::Truncate, text, "what stays is more than fits")
         });
         let edits = edits.collect();
-        Ok(Arrangement { edits, ..arranged(context, entries, order) })
+        let shown = arranged(context, entries, order);
+        Ok(Proposal::Layout(Arrangement { edits, reasons: vec![reason], ..shown }))
     }
 }

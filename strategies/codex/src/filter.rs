@@ -148,13 +148,12 @@ impl Filter for Users {
             previous: previous.map(|(_, text)| text),
             ..context.summary("summary", "codex.handoff", messages, self.0.summary_tokens)
         };
-        Ok(Proposal { requests: vec![request], reasons: vec![reason] })
+        Ok(Proposal::Summaries { requests: vec![request], reasons: vec![reason] })
     }
 
     fn arrange(
         &self,
         context: &StageContext<'_>,
-        _proposal: &Proposal,
         summaries: &[Option<Summary>],
     ) -> Result<Arrangement, Why> {
         let spoken = Spoken::of(context);

@@ -112,13 +112,12 @@ impl Filter for Checkpoint {
         let (kept, all) = (spoken.messages.len() - cut, spoken.messages.len());
         let reason =
             format!("keeps the last {kept} of {all} messages, {} tokens", self.retained(context));
-        Ok(Proposal { requests: vec![request], reasons: vec![reason] })
+        Ok(Proposal::Summaries { requests: vec![request], reasons: vec![reason] })
     }
 
     fn arrange(
         &self,
         context: &StageContext<'_>,
-        _proposal: &Proposal,
         summaries: &[Option<Summary>],
     ) -> Result<Arrangement, Why> {
         let Selection { spoken, cut, .. } = self.select(context)?;

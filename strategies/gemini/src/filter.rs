@@ -276,13 +276,15 @@ fn shorten(contents: &mut [Content], messages: &[Pos], edits: &[Edit]) {
 
 impl Filter for Snapshot {
     fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
-        let selection = self.select(context)?;
-        let Selection { spoken, cut, history, edits } = &selection;
-        if *cut == 0 {
+        let mut selection = self.select(context)?;
+        if selection.cut == 0 {
+            let edits = std::mem::take(&mut selection.edits);
             let reason =
                 format!("a summary was refused before: cuts {} results alone", edits.len());
-            return Ok(Proposal { requests: Vec::new(), reasons: vec![reason] });
+            let shown = arranged(context, Vec::new(), context.items());
+            return Ok(Proposal::Layout(Arrangement { edits, reasons: vec![reason], ..shown }));
         }
+        let Selection { spoken, cut, history, edits } = &selection;
         let earlier = spoken.messages[..*cut].iter().map(|pos| context.history.message(*pos));
         let earlier = earlier.into_iter().rfind(|message| message.is_entry_of(EntryKind::Summary));
         let messages = || self.given(context, &selection);
@@ -297,19 +299,15 @@ impl Filter for Snapshot {
             self.keep.number(),
             edits.len()
         );
-        Ok(Proposal { requests: vec![request], reasons: vec![reason] })
+        Ok(Proposal::Summaries { requests: vec![request], reasons: vec![reason] })
     }
 
     fn arrange(
         &self,
         context: &StageContext<'_>,
-        _proposal: &Proposal,
         summaries: &[Option<Summary>],
     ) -> Result<Arrangement, Why> {
         let Selection { spoken, history, cut, mut edits } = self.select(context)?;
-        if cut == 0 {
-            return Ok(Arrangement { edits, ..arranged(context, Vec::new(), context.items()) });
-        }
         let summary = summaries.iter().flatten().next().map_or("", |summary| &summary.text);
         let text = summary.to_owned();
         let kept = &spoken.messages[cut..];

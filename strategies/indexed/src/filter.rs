@@ -15,7 +15,7 @@ use foldback_core::moment::{Moment, Trigger};
 use foldback_core::outcome::Why;
 use foldback_core::plan::{Insert, Layout, Slot, push_kept};
 use foldback_core::registry::{Invalid, StageConfig};
-use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary};
+use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext};
 use foldback_core::view::{Place, Pos};
 use foldback_stages::rate::Rate;
 use schemars::JsonSchema;
@@ -275,16 +275,6 @@ fn newest(context: &StageContext<'_>, visible: &[Pos]) -> BTreeSet<GroupId> {
 impl Filter for NoteFilter {
     fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
         let cut = self.cut(context)?;
-        Ok(Proposal { requests: Vec::new(), reasons: vec![cut.reason] })
-    }
-
-    fn arrange(
-        &self,
-        context: &StageContext<'_>,
-        _proposal: &Proposal,
-        _summaries: &[Option<Summary>],
-    ) -> Result<Arrangement, Why> {
-        let cut = self.cut(context)?;
         let Cut { gone, noted, kept, .. } = &cut;
         let candidates = Candidates::of(context.history, gone, noted, kept, self.config.worth);
         let mut slots = Vec::new();
@@ -297,9 +287,10 @@ impl Filter for NoteFilter {
         for pos in &cut.kept {
             push_kept(&mut slots, *pos);
         }
-        Ok(Arrangement {
+        Ok(Proposal::Layout(Arrangement {
             layout: Layout { slots, tail_from: context.history.len() },
+            reasons: vec![cut.reason],
             ..Arrangement::default()
-        })
+        }))
     }
 }

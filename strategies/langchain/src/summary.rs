@@ -194,13 +194,12 @@ impl Filter for Recent {
         let request = SummaryRequest { ready, ..request };
         let count = context.places().len();
         let reason = format!("keeps the last {} of {count} messages", count - at);
-        Ok(Proposal { requests: vec![request], reasons: vec![reason] })
+        Ok(Proposal::Summaries { requests: vec![request], reasons: vec![reason] })
     }
 
     fn arrange(
         &self,
         context: &StageContext<'_>,
-        _: &Proposal,
         summaries: &[Option<Summary>],
     ) -> Result<Arrangement, Why> {
         let at = self.cut(context)?;

@@ -129,13 +129,12 @@ impl Filter for Recover {
         };
         let reason = format!("keeps the newest {} messages", kept.len());
         let request = context.summary("history", "mxf.history", messages, budget);
-        Ok(Proposal { requests: vec![request], reasons: vec![reason] })
+        Ok(Proposal::Summaries { requests: vec![request], reasons: vec![reason] })
     }
 
     fn arrange(
         &self,
         context: &StageContext<'_>,
-        _proposal: &Proposal,
         summaries: &[Option<Summary>],
     ) -> Result<Arrangement, Why> {
         let Spoken { system, messages } = self.kept(context)?;

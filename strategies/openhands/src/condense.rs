@@ -154,13 +154,12 @@ impl Filter for Condense {
         };
         let request =
             context.summary("summary", "openhands.condensation", messages, self.0.summary_tokens);
-        Ok(Proposal { requests: vec![request], reasons: vec![gone.reason] })
+        Ok(Proposal::Summaries { requests: vec![request], reasons: vec![gone.reason] })
     }
 
     fn arrange(
         &self,
         context: &StageContext<'_>,
-        _: &Proposal,
         summaries: &[Option<Summary>],
     ) -> Result<Arrangement, Why> {
         let events = Events::of(context);

@@ -174,13 +174,12 @@ impl Filter for Checkpoint {
             self.0.keep_recent_tokens
         );
         let requests = selection.parts().into_iter().map(request).collect();
-        Ok(Proposal { requests, reasons: vec![reason] })
+        Ok(Proposal::Summaries { requests, reasons: vec![reason] })
     }
 
     fn arrange(
         &self,
         context: &StageContext<'_>,
-        _proposal: &Proposal,
         summaries: &[Option<Summary>],
     ) -> Result<Arrangement, Why> {
         let selection = self.select(context)?;

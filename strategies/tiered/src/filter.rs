@@ -30,10 +30,6 @@ impl StageConfig<dyn Filter> for TieredConfig {
     }
 }
 
-fn request_name(tier: usize) -> String {
-    format!("tier-{tier}")
-}
-
 impl Filter for TieredResidual {
     fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
         if !self.config.tiered {
@@ -53,7 +49,7 @@ impl Filter for TieredResidual {
             .filter(|tier| !cut.tiers[*tier].is_empty())
             .filter_map(|tier| match self.allowance(&cut, tier) {
                 Allowance::Summary(budget) => Some(context.summary(
-                    &request_name(tier),
+                    &format!("tier-{tier}"),
                     &format!("tiered.{tier}"),
                     || cut.messages(tier),
                     budget,
@@ -61,27 +57,25 @@ impl Filter for TieredResidual {
                 Allowance::Sentences(_) | Allowance::Nothing => None,
             })
             .collect();
-        Ok(Proposal { requests, reasons: cut.reasons() })
+        Ok(Proposal::Summaries { requests, reasons: cut.reasons() })
     }
 
     fn arrange(
         &self,
         context: &StageContext<'_>,
-        proposal: &Proposal,
         summaries: &[Option<Summary>],
     ) -> Result<Arrangement, Why> {
         let cut = Cut::new(&self.config, context);
         let mut fold = Fold::new(self, context, &cut);
+        let mut answers = summaries.iter();
         for tier in SUMMARISED {
             if cut.tiers[tier].is_empty() {
                 continue;
             }
-            let name = request_name(tier);
-            let answer = proposal
-                .requests
-                .iter()
-                .position(|request| request.name == name)
-                .and_then(|index| summaries.get(index));
+            let answer = match self.allowance(&cut, tier) {
+                Allowance::Summary(_) => answers.next().and_then(Option::as_ref),
+                Allowance::Sentences(_) | Allowance::Nothing => None,
+            };
             fold.add_tier(tier, answer);
         }
         fold.finish()

@@ -46,13 +46,11 @@ impl<'a, 's> Fold<'a, 's> {
     }
 
     /// Adds the text that replaces a tier. `answer` is the answer to its request, if it had one.
-    pub(crate) fn add_tier(&mut self, tier: usize, answer: Option<&Option<Summary>>) {
+    pub(crate) fn add_tier(&mut self, tier: usize, answer: Option<&Summary>) {
         let config = &self.filter.config;
         let messages = self.cut.messages(tier);
         let (text, by) = match (self.filter.allowance(self.cut, tier), answer) {
-            (Allowance::Summary(budget), Some(Some(summary)))
-                if !summary.text.trim().is_empty() =>
-            {
+            (Allowance::Summary(budget), Some(summary)) if !summary.text.trim().is_empty() => {
                 // Only where the guard against long summaries is off can one come this far.
                 let text = if summary.tokens > budget {
                     self.reasons.push(format!(

@@ -157,7 +157,7 @@ impl Filter for Safe {
             true => "the latest safe boundary".to_owned(),
             false => format!("at least {keep_recent_tokens} tokens behind a safe boundary"),
         };
-        Ok(Proposal {
+        Ok(Proposal::Summaries {
             requests: vec![SummaryRequest { previous, ..summary }],
             reasons: vec![format!("keeps the last {kept} of {all} messages: {by}")],
         })
@@ -166,7 +166,6 @@ impl Filter for Safe {
     fn arrange(
         &self,
         context: &StageContext<'_>,
-        _: &Proposal,
         summaries: &[Option<Summary>],
     ) -> Result<Arrangement, Why> {
         let Selection { spoken, boundary, .. } = self.select(context)?;

@@ -298,13 +298,12 @@ impl Filter for Split {
         let budget = self.room(context).summary;
         let request = context.summary("summary", "window.compact", messages, budget);
         let request = SummaryRequest { previous, ready: self.notes(context), ..request };
-        Ok(Proposal { requests: vec![request], reasons: vec![reason] })
+        Ok(Proposal::Summaries { requests: vec![request], reasons: vec![reason] })
     }
 
     fn arrange(
         &self,
         context: &StageContext<'_>,
-        _: &Proposal,
         summaries: &[Option<Summary>],
     ) -> Result<Arrangement, Why> {
         let Cut { at, .. } = self.cut(context)?;

@@ -23,8 +23,8 @@ use crate::position::{Place, Pos};
 use crate::provider::ErrorKind;
 use crate::services::{BeforeCompaction, Verdict};
 use crate::stage::{
-    Arrangement, Checked, DRY_RUN, Decision, Filter, OverflowPolicy, Pressure, Pruner, Pruning,
-    StageContext, Summarizer, Summary, SummaryError, SummaryRequest,
+    Arrangement, Checked, DRY_RUN, Decision, Filter, OverflowPolicy, Pressure, Proposal, Pruner,
+    Pruning, StageContext, Summarizer, Summary, SummaryError, SummaryRequest,
 };
 use crate::strategy::{Bound, OnFailure};
 use std::collections::BTreeMap;
@@ -411,15 +411,19 @@ impl Conversation {
             instructions,
             ..self.context(moment, filter.meter)
         };
-        let mut proposal =
+        let proposal =
             filter.stage.propose(&context).map_err(|why| (Outcome::Unchanged(why), false))?;
-        for request in &mut proposal.requests {
+        let (ready, mut requests, proposed) = match proposal {
+            Proposal::Layout(arrangement) => (Some(arrangement), Vec::new(), Vec::new()),
+            Proposal::Summaries { requests, reasons } => (None, requests, reasons),
+        };
+        for request in &mut requests {
             // It stays as it is; a summary of it would be said twice.
             request.messages.retain(|message| !message.is_entry_of(EntryKind::Carried));
         }
-        let mut summaries = Vec::with_capacity(proposal.requests.len());
+        let mut summaries = Vec::with_capacity(requests.len());
         let mut degraded = None;
-        for request in &proposal.requests {
+        for request in &requests {
             let summarized = self.summarize(filter, request).await;
             let (summary, why) = summarized.map_err(|why| (Outcome::Failed(why), false))?;
             // That something else wrote a summary says more than that the model kept to no form.
@@ -432,9 +436,8 @@ impl Conversation {
         let usages = written().filter_map(|summary: &Summary| summary.usage);
         let summary_tokens: u64 =
             usages.fold(0, |sum, usage| sum.saturating_add(usage.total_tokens()));
-        let mut arrangement = filter
-            .stage
-            .arrange(&context, &proposal, &summaries)
+        let mut arrangement = ready
+            .map_or_else(|| filter.stage.arrange(&context, &summaries), Ok)
             // What was paid for and not taken is no idle run: paying again has to end some time.
             .map_err(|why| match summary_tokens {
                 0 => (Outcome::Unchanged(why), written().next().is_some()),
@@ -461,7 +464,7 @@ impl Conversation {
         carry::place(&mut layout, carried);
         let decided = decision.map(|decision| decision.reason.clone());
         Ok(self.counted(Plan {
-            reasons: decided.into_iter().chain(proposal.reasons).chain(reasons).collect(),
+            reasons: decided.into_iter().chain(proposed).chain(reasons).collect(),
             decision: decision.cloned(),
             edits,
             entries,

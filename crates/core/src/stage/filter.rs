@@ -10,12 +10,17 @@ use std::fmt;
 use std::sync::Arc;
 
 /// What a filter wants to do, before any summary exists.
-#[derive(Clone, Debug, Default)]
-pub struct Proposal {
-    /// The summaries it needs, in order. May be empty.
-    pub requests: Vec<SummaryRequest>,
-    /// The arithmetic in words.
-    pub reasons: Vec<String>,
+#[derive(Clone, Debug)]
+pub enum Proposal {
+    /// This layout. No summary is needed for it.
+    Layout(Arrangement),
+    /// First these summaries, then [`arrange`](Filter::arrange).
+    Summaries {
+        /// What is asked for, in order. May be empty.
+        requests: Vec<SummaryRequest>,
+        /// The arithmetic in words.
+        reasons: Vec<String>,
+    },
 }
 
 /// What a filter wants the view to be, with the summaries at hand.
@@ -36,8 +41,8 @@ pub struct Arrangement {
 
 /// Split points, checkpoints, kept tails in another order, residuals, tiers, prompt assembly.
 ///
-/// A filter is asked twice: first which summaries it needs, then, with them, for the layout. Between
-/// the two nothing changes, so the second answer may work everything out again.
+/// A filter without summaries is asked once. Any other is asked twice: first for the summaries it needs, then, with them, for
+/// the layout. Between the two nothing changes, so the second answer may work everything out again.
 pub trait Filter: Send + Sync + fmt::Debug {
     /// The layout of a history that was folded before it was loaded, where its messages say so
     /// themselves. `None` if everything is shown.
@@ -46,17 +51,19 @@ pub trait Filter: Send + Sync + fmt::Debug {
         None
     }
 
-    /// Which summaries are needed, or why there is nothing to fold.
+    /// The layout or the summaries that are needed for it, or why there is nothing to fold.
     fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why>;
 
-    /// The layout. `summaries` has one element per request, in order; an element is `None` if the
-    /// summary failed and the strategy goes on without it.
+    /// The layout with its summaries. `summaries` has one element per request, in order; an element is `None` if the
+    /// summary failed and the strategy goes on without it. A filter that never asks for one leaves this out.
     fn arrange(
         &self,
         context: &StageContext<'_>,
-        proposal: &Proposal,
         summaries: &[Option<Summary>],
-    ) -> Result<Arrangement, Why>;
+    ) -> Result<Arrangement, Why> {
+        let _ = (context, summaries);
+        Err(Why::new("no-layout", "the filter asks for summaries and makes no layout of them"))
+    }
 
     /// The summarizer that writes this filter's summaries: the strategy's own, or a wrapper around it with the
     /// same id. What `own` gives was accepted by the guards.

@@ -5,13 +5,13 @@
 //! messages in front, and the first user message. So does the newest unit, which the model is to
 //! answer to.
 
+use super::arranged;
 use crate::usable::{Usable, check_shares};
 use foldback_core::history::GroupId;
 use foldback_core::log::Role;
 use foldback_core::outcome::Why;
-use foldback_core::plan::Layout;
 use foldback_core::registry::{Invalid, StageConfig};
-use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary};
+use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext};
 use foldback_core::view::{Place, Pos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -123,20 +123,8 @@ fn head(context: &StageContext<'_>, visible: &[Pos]) -> BTreeSet<Pos> {
 
 impl Filter for DropOldest {
     fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
-        let cut = self.cut(context)?;
-        Ok(Proposal { requests: Vec::new(), reasons: vec![cut.reason] })
-    }
-
-    fn arrange(
-        &self,
-        context: &StageContext<'_>,
-        _proposal: &Proposal,
-        _summaries: &[Option<Summary>],
-    ) -> Result<Arrangement, Why> {
-        let cut = self.cut(context)?;
-        Ok(Arrangement {
-            layout: Layout::of_positions(cut.kept, context.history.len()),
-            ..Arrangement::default()
-        })
+        let Cut { kept, reason } = self.cut(context)?;
+        let shown = arranged(context, Vec::new(), kept);
+        Ok(Proposal::Layout(Arrangement { reasons: vec![reason], ..shown }))
     }
 }

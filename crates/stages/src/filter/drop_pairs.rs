@@ -14,7 +14,7 @@ use foldback_core::log::{EntryKind, Message, Part, PartKind, Role, ToolCall};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
-use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary};
+use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext};
 use foldback_core::view::{Place, Pos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -272,16 +272,6 @@ impl DropPairs {
 
 impl Filter for DropPairs {
     fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
-        let cut = self.cut(context)?;
-        Ok(Proposal { requests: Vec::new(), reasons: vec![cut.reason] })
-    }
-
-    fn arrange(
-        &self,
-        context: &StageContext<'_>,
-        _proposal: &Proposal,
-        _summaries: &[Option<Summary>],
-    ) -> Result<Arrangement, Why> {
         let mut cut = self.cut(context)?;
         let (mut entries, mut order) = (Vec::new(), Vec::new());
         for pos in context.items() {
@@ -296,6 +286,7 @@ impl Filter for DropPairs {
                 }
             }
         }
-        Ok(arranged(context, entries, order))
+        let shown = arranged(context, entries, order);
+        Ok(Proposal::Layout(Arrangement { reasons: vec![cut.reason], ..shown }))
     }
 }

@@ -106,7 +106,7 @@ impl Filter for Checkpoint {
                 context.history.message(replay).id
             ));
         }
-        Ok(Proposal {
+        Ok(Proposal::Summaries {
             requests: vec![SummaryRequest {
                 previous: selection.previous,
                 ..context.summary(
@@ -123,7 +123,6 @@ impl Filter for Checkpoint {
     fn arrange(
         &self,
         context: &StageContext<'_>,
-        _proposal: &Proposal,
         summaries: &[Option<Summary>],
     ) -> Result<Arrangement, Why> {
         let selection = self.select(context);

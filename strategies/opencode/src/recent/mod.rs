@@ -166,13 +166,12 @@ impl Filter for Recent {
                 self.0.summary_budget,
             )
         };
-        Ok(Proposal { requests: vec![request], reasons: vec![reason] })
+        Ok(Proposal::Summaries { requests: vec![request], reasons: vec![reason] })
     }
 
     fn arrange(
         &self,
         context: &StageContext<'_>,
-        _proposal: &Proposal,
         summaries: &[Option<Summary>],
     ) -> Result<Arrangement, Why> {
         let Selection { from, recent, .. } = self.select(context)?;
