@@ -1,4 +1,4 @@
-//! What a message says, read once: the lines of its results, and the words and lines of its calls.
+//! What a message says, read once: the lines that a note may take, and, of a message that stays, the words and lines that it repeats.
 
 use crate::text::{LineKey, Lines, Word, telling};
 use foldback_core::log::{Message, PartKind, Role, ToolCall, Weighed};
@@ -29,25 +29,19 @@ pub struct Call {
     pub kind: Kind,
     /// Tool and main argument on one line.
     pub label: String,
-    /// Telling words of its arguments.
-    pub terms: Vec<Word>,
-    /// Lines of its arguments.
-    pub keys: Vec<LineKey>,
     /// The text that the call writes into a file; empty if it writes none.
     pub written: String,
     /// Lines of this text.
     pub lines: Lines,
 }
 
-/// What a message says.
+/// What a note may take of a message.
 #[derive(Debug, Default)]
 pub struct Said {
     /// By part, the lines of a result; empty for other parts.
     pub results: Vec<Lines>,
     /// By part, the call.
     pub calls: Vec<Option<Box<Call>>>,
-    /// Telling words of text that the user or the model wrote.
-    pub prose: Vec<Word>,
     /// Whether it is an answer of the model.
     pub answer: bool,
 }
@@ -56,17 +50,62 @@ impl Weighed for Said {
     fn bytes(&self) -> usize {
         let call = |call: &Call| {
             let texts = call.id.len() + call.label.len() + call.written.len();
-            let hashes = size_of_val(&call.keys[..]) + size_of_val(&call.terms[..]);
-            size_of::<Call>() + texts + hashes + call.lines.bytes()
+            size_of::<Call>() + texts + call.lines.bytes()
         };
         self.results.capacity() * (size_of::<Lines>() + size_of::<Option<Box<Call>>>())
             + self.results.iter().map(Lines::bytes).sum::<usize>()
             + self.calls.iter().flatten().map(|made| call(made)).sum::<usize>()
-            + self.prose.capacity() * size_of::<Word>()
     }
 }
 
-/// Reads a message. The result is kept with it.
+/// What a message says beside its results: text that the user or the model wrote, and the arguments of calls.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// Telling words.
+    pub words: Vec<Word>,
+    /// Lines of arguments.
+    pub keys: Vec<LineKey>,
+}
+
+impl Weighed for Told {
+    fn bytes(&self) -> usize {
+        self.words.capacity() * size_of::<Word>() + self.keys.capacity() * size_of::<LineKey>()
+    }
+}
+
+/// Reads a message that stays. The result is kept with it.
+pub fn told(message: &Message) -> &Told {
+    message.derived.get_or_weighed(|| {
+        let mut out = Told::default();
+        for part in &message.parts {
+            match &part.kind {
+                PartKind::Call(made) => {
+                    strings(&arguments(made), "", &mut |_, text| out.add(text));
+                }
+                PartKind::Text { text, .. } | PartKind::Reasoning { text, .. } => {
+                    telling(text, |word| out.words.push(word))
+                }
+                _ => {}
+            }
+        }
+        out
+    })
+}
+
+impl Told {
+    /// Adds a string of the arguments.
+    fn add(&mut self, text: &str) {
+        telling(text, |word| self.words.push(word));
+        let patch = is_patch(text);
+        let bodies = text.lines().map(|line| match patch {
+            true => line.strip_prefix(['+', '-', ' ']).unwrap_or(line).trim(),
+            false => line.trim(),
+        });
+        self.keys.extend(bodies.filter(|body| !body.is_empty()).map(crate::text::key));
+    }
+}
+
+/// Reads what a note may take. The result is kept with the message.
 pub fn said(message: &Message) -> &Said {
     message.derived.get_or_weighed(|| {
         let mut out = Said { answer: message.role == Role::Assistant, ..Said::default() };
@@ -75,9 +114,6 @@ pub fn said(message: &Message) -> &Said {
             match &part.kind {
                 PartKind::Result(result) => lines = Lines::of(&result.text),
                 PartKind::Call(made) => call = Some(Box::new(read(made))),
-                PartKind::Text { text, .. } | PartKind::Reasoning { text, .. } => {
-                    telling(text, |term| out.prose.push(term))
-                }
                 _ => {}
             }
             out.results.push(lines);
@@ -102,14 +138,21 @@ const MAIN: [&str; 11] = [
     "description",
 ];
 
+fn arguments(call: &ToolCall) -> Value {
+    serde_json::from_str(&call.arguments).unwrap_or_else(|_| Value::String(call.arguments.clone()))
+}
+
+fn is_patch(text: &str) -> bool {
+    text.contains("*** Begin Patch")
+}
+
 fn read(call: &ToolCall) -> Call {
-    let value: Value = serde_json::from_str(&call.arguments)
-        .unwrap_or_else(|_| Value::String(call.arguments.clone()));
+    let value = arguments(call);
     let main = match &value {
         Value::String(text) => text.clone(),
         value => MAIN.iter().find_map(|name| value.get(*name)).map(flat).unwrap_or_default(),
     };
-    let patch = main.contains("*** Begin Patch");
+    let patch = is_patch(&main);
     let mut kind = if patch { Kind::Edit } else { kind_of(&call.tool) };
     if kind == Kind::Run {
         kind = kind_of_command(&main);
@@ -122,21 +165,17 @@ fn read(call: &ToolCall) -> Call {
             .join(" "),
         false => main.lines().next().unwrap_or_default().to_owned(),
     };
-    let mut out = Call {
+    let mut written = String::new();
+    if kind == Kind::Edit {
+        strings(&value, "", &mut |name, text| write(name, text, &mut written));
+    }
+    Call {
         id: call.call_id.clone(),
         kind,
         label: format!("{} {}", call.tool, shown.chars().take(120).collect::<String>()),
-        terms: Vec::new(),
-        keys: Vec::new(),
-        written: String::new(),
-        lines: Lines::default(),
-    };
-    gather(&value, "", &mut out);
-    if kind != Kind::Edit {
-        out.written.clear();
+        lines: Lines::of(&written),
+        written,
     }
-    out.lines = Lines::of(&out.written);
-    out
 }
 
 fn flat(value: &Value) -> String {
@@ -147,34 +186,26 @@ fn flat(value: &Value) -> String {
     }
 }
 
-/// Takes the strings of the arguments.
-fn gather(value: &Value, name: &str, out: &mut Call) {
-    match value {
-        Value::String(text) => {
-            telling(text, |term| out.terms.push(term));
-            let patch = text.contains("*** Begin Patch");
-            for line in text.lines() {
-                let bare = match patch {
-                    true => line.strip_prefix(['+', '-', ' ']).unwrap_or(line),
-                    false => line,
-                };
-                let body = bare.trim();
-                if body.is_empty() {
-                    continue;
-                }
-                out.keys.push(crate::text::key(body));
-                if patch && line.starts_with('+') {
-                    out.written.push_str(bare);
-                    out.written.push('\n');
-                }
-            }
-            if !patch && (name.starts_with("new") || name == "content" || name == "file_text") {
-                out.written.push_str(text);
-                out.written.push('\n');
-            }
+/// Takes what a string of the arguments writes into a file.
+fn write(name: &str, text: &str, written: &mut String) {
+    if is_patch(text) {
+        let added = text.lines().filter_map(|line| line.strip_prefix('+'));
+        for line in added.filter(|line| !line.trim().is_empty()) {
+            written.push_str(line);
+            written.push('\n');
         }
-        Value::Array(items) => items.iter().for_each(|item| gather(item, name, out)),
-        Value::Object(fields) => fields.iter().for_each(|(name, item)| gather(item, name, out)),
+    } else if name.starts_with("new") || name == "content" || name == "file_text" {
+        written.push_str(text);
+        written.push('\n');
+    }
+}
+
+/// Calls for every string of the arguments, with the name of its field.
+fn strings(value: &Value, name: &str, each: &mut impl FnMut(&str, &str)) {
+    match value {
+        Value::String(text) => each(name, text),
+        Value::Array(items) => items.iter().for_each(|item| strings(item, name, each)),
+        Value::Object(fields) => fields.iter().for_each(|(name, item)| strings(item, name, each)),
         _ => {}
     }
 }

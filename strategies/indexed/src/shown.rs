@@ -1,7 +1,7 @@
 //! What the view still shows when a fold is done: its lines are not kept a second time.
 
 use crate::known::Known;
-use crate::message::said;
+use crate::message::{said, told};
 use foldback_core::history::History;
 use foldback_core::view::Pos;
 
@@ -19,18 +19,16 @@ impl Shown {
         let mut out =
             Self { words: vec![false; known.words.len()], lines: vec![false; known.lines.len()] };
         for pos in kept {
-            let said = said(history.message(*pos));
-            let calls = || said.calls.iter().flatten();
-            let results = || said.results.iter();
-            let terms = said.prose.iter().chain(calls().flat_map(|call| &call.terms));
-            let words = terms.chain(results().flat_map(|found| &found.terms));
+            let message = history.message(*pos);
+            let (results, told) = (&said(message).results, told(message));
+            let words = told.words.iter().chain(results.iter().flat_map(|found| &found.terms));
             // One without a number is not among those that go.
             for number in words.filter_map(|word| known.words.number(*word)) {
                 out.words[number as usize] = true;
             }
-            let lines = results().flat_map(|found| found.lines.iter().map(|line| line.key));
-            let keys = calls().flat_map(|call| call.keys.iter().copied()).chain(lines);
-            for number in keys.filter_map(|key| known.lines.number(key)) {
+            let lines = results.iter().flat_map(|found| &found.lines).map(|line| &line.key);
+            let keys = told.keys.iter().chain(lines);
+            for number in keys.filter_map(|key| known.lines.number(*key)) {
                 out.lines[number as usize] = true;
             }
         }
