@@ -60,16 +60,15 @@ strategies! {
     foldback_gemini as gemini,
     foldback_indexed as indexed,
     foldback_langchain as langchain,
-    foldback_masking as masking,
     foldback_mxf as mxf,
     foldback_opencode as opencode,
     foldback_openhands as openhands,
     foldback_pi as pi,
+    foldback_pruning as pruning,
     foldback_tiered as tiered,
     foldback_tunacode as tunacode,
     foldback_cline as cline,
     foldback_dsh as dsh,
-    foldback_pairs as pairs,
     foldback_window as window,
 }
 

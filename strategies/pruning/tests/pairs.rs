@@ -1,4 +1,4 @@
-//! The rows, in `rows.toml`.
+//! The rows, in `pairs.toml`.
 
 use foldback_core::Limits;
 use foldback_core::conversation::Conversation;
@@ -14,11 +14,12 @@ use std::collections::VecDeque;
 pub(crate) const PRESET: &str = include_str!("../presets/fast-jev.toml");
 
 fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
-    table::rows(include_str!("rows.toml"), group)
+    table::rows(include_str!("pairs.toml"), group)
 }
 
 pub(crate) fn strategy(toml: &str) -> Strategy {
-    let registry = talk::registry([&foldback_stages::REGISTRATION, &foldback_pairs::REGISTRATION]);
+    let registry =
+        talk::registry([&foldback_stages::REGISTRATION, &foldback_pruning::REGISTRATION]);
     talk::compiled(&registry, toml)
 }
 

@@ -11,7 +11,7 @@ type Row = (String, String, String, Vec<usize>, Vec<usize>, bool);
 #[test]
 fn documented_options_do_what_they_say() {
     let registry =
-        talk::registry([&foldback_stages::REGISTRATION, &foldback_masking::REGISTRATION]);
+        talk::registry([&foldback_stages::REGISTRATION, &foldback_pruning::REGISTRATION]);
     let rows: Vec<Row> = table::rows(include_str!("tool_uses.toml"), "rows");
     for (id, fields, tool, sizes, expected, inputs) in rows {
         let toml = format!(

@@ -1,9 +1,6 @@
-//! The presets keep the laws of every strategy with every scorer, and do what the rows say.
+//! Whatever the history: the presets keep every law, those that drop pairs with every scorer.
 
-#![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
-
-mod rows;
-
+use crate::pairs;
 use foldback_core::outcome::Why;
 use foldback_core::stage::StageContext;
 use foldback_stages::filter::{DropPairs, Pair, PairsConfig, Scorer};
@@ -11,6 +8,16 @@ use foldback_test_support::presets::page_has_deviations;
 use foldback_testkit::law::Law;
 use foldback_testkit::{Subject, laws};
 use std::sync::Arc;
+
+laws!(masking_10: "masking-10");
+laws!(swe_agent_last_5: "swe-agent-last-5");
+laws!(clear_tool_uses: clearing());
+
+/// With a trigger that short sessions reach.
+fn clearing() -> Subject {
+    let low = "[[pruner]]\nuse = \"clear-tool-uses\"\ntrigger = 2_000\nclear_at_least = 500\nclear_tool_inputs = true\n";
+    Subject::toml(format!("name = \"low\"\nextends = \"anthropic-clear-tool-uses\"\n{low}"))
+}
 
 laws!(drop_pairs: "drop-pairs");
 laws!(by_size: Subject::toml("name = \"size\"\nextends = \"drop-pairs\"\n[filter]\nuse = \"drop-pairs\"\nby = \"size\"\n"));
@@ -47,5 +54,5 @@ fn small() -> Subject {
 #[test]
 fn the_page_has_every_deviation() {
     let page = include_str!("../README.md");
-    page_has_deviations(page, &rows::strategy(rows::PRESET));
+    page_has_deviations(page, &pairs::strategy(pairs::PRESET));
 }

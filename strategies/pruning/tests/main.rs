@@ -2,8 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use foldback_masking as _;
+use foldback_pruning as _;
 
 mod laws;
 mod observations;
+mod pairs;
 mod tool_uses;

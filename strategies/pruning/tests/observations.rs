@@ -11,7 +11,7 @@ const ROWS: &str = include_str!("observations.toml");
 
 fn conversation(toml: &str) -> Conversation {
     let registry =
-        talk::registry([&foldback_stages::REGISTRATION, &foldback_masking::REGISTRATION]);
+        talk::registry([&foldback_stages::REGISTRATION, &foldback_pruning::REGISTRATION]);
     let strategy = talk::compiled(&registry, &format!("name = \"t\"\n{toml}"));
     let mut talk = talk::conversation(strategy, Limits::default());
     talk.append(Message::user("task", "Mend the build."));

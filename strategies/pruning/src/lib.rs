@@ -12,6 +12,8 @@ pub const REGISTRATION: Registration = Registration {
             name: "anthropic-clear-tool-uses",
             toml: include_str!("../presets/anthropic-clear-tool-uses.toml"),
         },
+        PresetDescriptor { name: "drop-pairs", toml: include_str!("../presets/drop-pairs.toml") },
+        PresetDescriptor { name: "fast-jev", toml: include_str!("../presets/fast-jev.toml") },
         PresetDescriptor { name: "masking-10", toml: include_str!("../presets/masking-10.toml") },
         PresetDescriptor {
             name: "swe-agent-last-5",
