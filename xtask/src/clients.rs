@@ -1,4 +1,4 @@
-//! The examples of `docs/agents.md` with the types of other crates, in a crate of their own: those crates are no part of
+//! The examples of `crates/providers/README.md` with the types of other crates, in a crate of their own: those crates are no part of
 //! this workspace.
 
 use crate::files::read;
@@ -8,14 +8,15 @@ use std::path::Path;
 /// Compiles the examples and runs each on a conversation.
 pub(crate) fn check() -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let page = read(&root.join("docs/agents.md"))?;
-    let section = page.split_once("### With the types of another crate").map(|(_, rest)| rest);
+    let page = read(&root.join("crates/providers/README.md"))?;
+    let section = page.split_once("## With the types of another crate").map(|(_, rest)| rest);
     let blocks = section.unwrap_or_default().split("```rust").skip(1);
     let mut blocks =
         blocks.filter_map(|block| Some(block.split("```").next()?.split_once('\n')?.1));
     let mut code = HEAD.to_owned();
     for (module, test) in MODULES {
-        let block = blocks.next().ok_or("docs/agents.md: four Rust examples are expected")?;
+        let block =
+            blocks.next().ok_or("crates/providers/README.md: four Rust examples are expected")?;
         match module {
             "" => code += block,
             name => code += &format!("\nmod {name} {{\nuse super::*;\n\n{block}{test}}}\n"),

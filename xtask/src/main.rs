@@ -8,7 +8,7 @@
 //!
 //! `cargo xtask book` puts the documents together to a book in `target/book/html`.
 //!
-//! `cargo xtask rust-clients` compiles and runs the examples of `docs/agents.md` with the types of other crates.
+//! `cargo xtask rust-clients` compiles and runs the examples of `crates/providers/README.md` with the types of other crates.
 //!
 //! `cargo xtask package` packs every package and tests a crate outside of the workspace that uses them.
 //!
