@@ -14,11 +14,8 @@ use serde_json::json;
 use std::ops::Range;
 use std::sync::Arc;
 
-const CALLS: usize = 20_000;
-
-/// Calls around the thousandth, around the five-thousandth and up to the last: more than one period of
-/// whatever comes and goes.
-const SPANS: [Range<usize>; 3] = [500..1_500, 4_500..5_500, 19_000..20_000];
+/// Calls of the session, unless `FOLDBACK_TEST_CALLS` says otherwise: at night there are 20,000.
+const CALLS: usize = 8_000;
 
 /// Presets that read more than what changed when they fold, and why.
 const EXCEPTIONS: [(&str, &str); 10] = [
@@ -52,7 +49,12 @@ impl Probe for Work {
 
 #[test]
 fn a_call_costs_the_same_however_long_the_session_is() {
-    let mut session = Session::of_messages("long", long_session(CALLS).messages().to_vec());
+    let wanted = std::env::var("FOLDBACK_TEST_CALLS");
+    let calls = wanted.map_or(CALLS, |calls| calls.parse().unwrap());
+    // Calls around the thousandth, around the five-thousandth and up to the last: more than one period of whatever comes
+    // and goes.
+    let spans: [Range<usize>; 3] = [500..1_500, 4_500..5_500, calls - 1_000..calls];
+    let mut session = Session::of_messages("long", long_session(calls).messages().to_vec());
     // Sizes are counted, not recorded: what a strategy may do then depends on the view alone.
     for message in &mut session.messages {
         let message = Arc::make_mut(message);
@@ -72,7 +74,7 @@ fn a_call_costs_the_same_however_long_the_session_is() {
             let mut work = Work::default();
             let options = options(12_000, 1_000);
             replay_with(&session, &index, strategy, &options, &mut [&mut work]);
-            let per_call = SPANS.map(|span| {
+            let per_call = spans.clone().map(|span| {
                 let work = work.per_call[span.end - 1] - work.per_call[span.start];
                 work as f64 / span.len() as f64
             });

@@ -25,14 +25,9 @@ publish = false
 
 "#;
 
-/// Vocabularies take half a minute to put together without optimization.
 const PROFILE: &str = r#"
 [profile.dev]
 debug = false
-[profile.dev.package.bpe]
-opt-level = 3
-[profile.dev.package.bpe-openai]
-opt-level = 3
 "#;
 
 /// `cargo`, run in a folder.

@@ -4,10 +4,10 @@
 use crate::error::Error;
 use crate::progress::Progress;
 use foldback_core::strategy::Kind;
+use foldback_replay::parallel::{in_parallel, try_in_parallel};
 use foldback_replay::walk::{Detail, Walk};
 use foldback_replay::{Comparison, Corpus, Preset, Setup, Store};
 use foldback_report::html::{self, Details, Drawn, Most, Walked, reader};
-use rayon::prelude::*;
 
 /// The most sessions whose sawtooth curves a page draws.
 const DRAWN: usize = 12;
@@ -39,12 +39,12 @@ impl Compared<'_> {
         let room = walked.is_none().then_some(reader::ROOM);
         let (walked, mut others) = html::to_walk(self.comparison, most);
         let progress = Progress::new(walked.len(), "sessions", "walked for the page".to_owned());
-        let walk = |session: usize| {
-            let walk = self.walk(session, SEVERAL);
+        let walk = |session: &usize| {
+            let walk = self.walk(*session, SEVERAL);
             progress.step();
-            (session, walk)
+            (*session, walk)
         };
-        let walks: Vec<(usize, Option<Walk>)> = walked.into_par_iter().map(walk).collect();
+        let walks = in_parallel(&walked, walk);
         let lost = walks.iter().filter(|(_, walk)| walk.is_none());
         others.extend(lost.map(|(session, _)| *session));
         others.sort_unstable();
@@ -72,15 +72,14 @@ impl Compared<'_> {
     ) -> Result<Vec<usize>, Error> {
         let sessions = self.comparison.corpus.sessions.len();
         let progress = Progress::new(sessions, "sessions", "written as pages".to_owned());
-        let page = |session: usize| {
-            let walk = self.walk(session, ONE);
-            let written = walk.map(|walk| write(session, &reader::page(&walk, report)));
+        let page = |session: &usize| {
+            let walk = self.walk(*session, ONE);
+            let written = walk.map(|walk| write(*session, &reader::page(&walk, report)));
             progress.step();
-            written.transpose().map(|written| written.map(|()| session))
+            written.transpose().map(|written| written.map(|()| *session))
         };
-        let written: Result<Vec<Option<usize>>, Error> =
-            (0..sessions).into_par_iter().map(page).collect();
-        Ok(written?.into_iter().flatten().collect())
+        let sessions: Vec<usize> = (0..sessions).collect();
+        Ok(try_in_parallel(&sessions, page)?.into_iter().flatten().collect())
     }
 
     fn drawn(&self) -> Vec<Drawn> {

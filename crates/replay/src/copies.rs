@@ -5,9 +5,9 @@
 //! said before, and is no call.
 
 use crate::corpus::{Content, Copied, Source};
+use crate::parallel::in_parallel;
 use foldback_core::Message;
 use foldback_formats::{Lineage, Session, lineage};
-use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::io::Read as _;
@@ -19,18 +19,12 @@ const OPENING: u64 = 256 * 1024;
 
 /// Tells files apart that hold the same calls: those of the first of them count.
 pub fn told_apart(sources: Vec<Source>) -> Vec<Source> {
-    let lineages: Vec<Option<Lineage>> = sources
-        .par_iter()
-        .map(|source| match source {
-            Source::File(path) => opening(path),
-            _ => None,
-        })
-        .collect();
-    let copies: BTreeMap<usize, Copied> = families(&lineages)
-        .into_par_iter()
-        .map(|family| of(&sources, &lineages, &family))
-        .flatten()
-        .collect();
+    let lineages = in_parallel(&sources, |source| match source {
+        Source::File(path) => opening(path),
+        _ => None,
+    });
+    let copies = in_parallel(&families(&lineages), |family| of(&sources, &lineages, family));
+    let copies: BTreeMap<usize, Copied> = copies.into_iter().flatten().collect();
     let told = |(at, source): (usize, Source)| match (source, copies.get(&at)) {
         (Source::File(path), Some(copied)) => {
             Source::Copying { path, copied: Arc::new(copied.clone()) }

@@ -26,6 +26,7 @@ pub mod images;
 pub mod index;
 pub mod measures;
 pub mod number;
+pub mod parallel;
 pub mod probe;
 pub mod recorder;
 pub mod repositories;

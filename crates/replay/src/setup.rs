@@ -4,7 +4,8 @@ use crate::controls::{Foresight, Hindsight, Seer, control};
 use crate::cost::{NamedTerms, OWN, Regime, RegimeTable, named};
 use crate::drive::ReplayOptions;
 use crate::index::Index;
-use crate::walk::{Detail, Track, Walk};
+use crate::parallel::in_parallel;
+use crate::walk::{Detail, Walk};
 use foldback_core::Limits;
 use foldback_core::provider::Model as Completions;
 use foldback_core::registry::Invalid;
@@ -13,7 +14,6 @@ use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
 use foldback_providers::prices::{Model, ModelTable};
 use foldback_stages::pruner::EvictConfig;
-use rayon::prelude::*;
 use std::sync::Arc;
 
 /// Where the requests of a preset come from.
@@ -182,7 +182,7 @@ impl Setup {
             walk.follow(session, &index, &preset.strategy, &options, detail);
             walk.tracks
         };
-        let tracks: Vec<Vec<Track>> = presets.par_iter().map(track).collect();
+        let tracks = in_parallel(presets, track);
         Walk { tracks: tracks.into_iter().flatten().collect(), ..empty }
     }
 

@@ -21,7 +21,7 @@ async fn alone(log: &[Arc<Message>]) -> Vec<String> {
     for (before, _) in calls(log) {
         send(&proxy, CHAT, body(CHAT, before)).await;
     }
-    provider.requests().into_iter().map(|request| request.text).collect()
+    provider.requests().into_iter().map(|request| request.text.clone()).collect()
 }
 
 /// The same task, with other words from one of its messages on.

@@ -124,7 +124,7 @@ async fn the_bytes_of_the_shared_prefix_stay_between_folds() {
         let (mut changed, mut last) = (0, String::new());
         for (before, _) in calls(&log) {
             let (outcome, _) = send(&proxy, dialect, body(dialect, before)).await;
-            let text = provider.requests().pop().unwrap().text;
+            let text = provider.requests().pop().unwrap().text.clone();
             let now = outcome.split("folds=").last().unwrap().to_owned();
             let end = last.find("] , \"temperature\"").unwrap_or(0);
             // Without the blank in front of the end of the list.
@@ -151,7 +151,7 @@ async fn a_conversation_that_is_met_late_or_was_forgotten_is_the_same() {
     let all = calls(&log);
     for (before, _) in &all {
         send(&proxy, Dialect::Anthropic, body(Dialect::Anthropic, before)).await;
-        let expected = provider.requests().pop().unwrap().text;
+        let expected = provider.requests().pop().unwrap().text.clone();
         let other = spelt(Dialect::Anthropic, &[json!({"role": "user", "content": "Another."})]);
         send(&forgetful, Dialect::Anthropic, other).await;
         send(&forgetful, Dialect::Anthropic, body(Dialect::Anthropic, before)).await;

@@ -58,7 +58,7 @@ async fn a_restart_goes_on_with_the_same_bytes() {
             assert!(proxy.metrics().await.contains("foldback_proxy_conversations 1\n"));
         }
         send(&whole, CHAT, body(CHAT, before)).await;
-        let expected = provider.requests().pop().unwrap().text;
+        let expected = provider.requests().pop().unwrap().text.clone();
         send(&proxy, CHAT, body(CHAT, before)).await;
         assert_eq!(provider.requests().pop().unwrap().text, expected, "call {call}");
         if call % 9 == 5 {
@@ -67,7 +67,7 @@ async fn a_restart_goes_on_with_the_same_bytes() {
                 let left = killed(folder.path(), share);
                 let other = Proxy::folding(&provider, journaled(left.path())).await;
                 send(&other, CHAT, body(CHAT, before)).await;
-                let text = provider.requests().pop().unwrap().text;
+                let text = provider.requests().pop().unwrap().text.clone();
                 assert_eq!(text, expected, "call {call}, {share} %");
             }
         }
@@ -94,9 +94,9 @@ async fn strategies_that_go_by_usage_go_on_with_the_same_bytes() {
             }
             let (outcome, _) = send(&whole, CHAT, body(CHAT, before)).await;
             folded += usize::from(outcome.starts_with("folded"));
-            let expected = provider.requests().pop().unwrap().text;
+            let expected = provider.requests().pop().unwrap().text.clone();
             send(&proxy, CHAT, body(CHAT, before)).await;
-            let text = provider.requests().pop().unwrap().text;
+            let text = provider.requests().pop().unwrap().text.clone();
             assert_eq!(text, expected, "{preset}, call {call}");
         }
         assert!(folded > 10, "{preset} folded {folded} of 60");
@@ -154,7 +154,7 @@ async fn one_that_was_pushed_out_goes_on_with_the_same_bytes() {
         }
         let (outcome, _) = send(&whole, CHAT, body(CHAT, before)).await;
         folded += usize::from(outcome.starts_with("folded"));
-        let expected = provider.requests().pop().unwrap().text;
+        let expected = provider.requests().pop().unwrap().text.clone();
         send(&proxy, CHAT, body(CHAT, before)).await;
         assert_eq!(provider.requests().pop().unwrap().text, expected, "call {call}");
     }

@@ -70,7 +70,7 @@ async fn sent(provider: &FakeProvider, proxy: &Proxy, client: &Value) -> (Value,
     assert_eq!(response.status(), 200);
     let done = outcome(&response);
     assert!(!done.starts_with("fault"), "{done}");
-    (provider.requests().pop().unwrap().body, done.starts_with("folded"))
+    (provider.requests().pop().unwrap().body.clone(), done.starts_with("folded"))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

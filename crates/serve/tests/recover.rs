@@ -156,7 +156,7 @@ async fn answers_that_break_off_or_are_garbage_harm_nothing() {
             let response = http().post(url).body(text.clone()).send().await.unwrap();
             let _ = response.bytes().await;
             send(&direct, dialect, text).await;
-            let got = broken.requests().pop().unwrap().text;
+            let got = broken.requests().pop().unwrap().text.clone();
             assert_eq!(got, whole.requests().pop().unwrap().text, "{dialect}, call {index}");
         }
     }
@@ -241,7 +241,7 @@ async fn a_fault_of_the_proxy_sends_what_the_client_sent() {
         let broken = index % 10 == 7;
         clock.0.store(broken, Ordering::SeqCst);
         let answered = send(&faulty, Dialect::Anthropic, client.clone()).await;
-        let sent = provider.requests().pop().unwrap().text;
+        let sent = provider.requests().pop().unwrap().text.clone();
         if broken {
             assert_eq!(answered, ("fault; why=panic".to_owned(), 200), "call {index}");
             assert_eq!(sent, client, "call {index}");

@@ -101,8 +101,8 @@ async fn ask_only(
     (done, status, got.text.clone())
 }
 
-fn summaries(provider: &FakeProvider) -> Vec<Recorded> {
-    provider.requests().into_iter().filter(is_summary).collect()
+fn summaries(provider: &FakeProvider) -> Vec<Arc<Recorded>> {
+    provider.requests().into_iter().filter(|request| is_summary(request)).collect()
 }
 
 fn number(metrics: &str, name: &str) -> u64 {

@@ -82,7 +82,8 @@ async fn a_passing_failure_is_waited_out_and_leaves_no_trace() {
         agent.conversation().sent().iter().map(|shown| shown.message.said()).collect();
     assert_eq!(said, ["Look around.", "Done."]);
     assert_eq!(agent.calls(), 1);
-    let bodies: Vec<_> = provider.requests().into_iter().map(|request| request.body).collect();
+    let bodies: Vec<_> =
+        provider.requests().into_iter().map(|request| request.body.clone()).collect();
     assert!(bodies.windows(2).all(|pair| pair[0] == pair[1]), "sent again as it was");
     assert_eq!(
         transcript.waits(),

@@ -164,7 +164,7 @@ impl FakeProvider {
     }
 
     /// Every request so far, answered or not.
-    pub fn requests(&self) -> Vec<Recorded> {
+    pub fn requests(&self) -> Vec<Arc<Recorded>> {
         self.state.requests()
     }
 

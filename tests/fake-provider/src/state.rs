@@ -41,9 +41,8 @@ impl State {
         }
     }
 
-    pub(crate) fn requests(&self) -> Vec<Recorded> {
-        let requests = lock(&self.requests);
-        requests.iter().map(|request| Recorded::clone(request)).collect()
+    pub(crate) fn requests(&self) -> Vec<Arc<Recorded>> {
+        lock(&self.requests).clone()
     }
 
     pub(crate) fn count(&self) -> usize {

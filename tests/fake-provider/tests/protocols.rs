@@ -8,6 +8,7 @@ use genai::chat::{ChatMessage, ChatOptions, ChatRequest, StopReason, Usage};
 use genai::resolver::{AuthData, Endpoint};
 use genai::{Client, ModelIden, ServiceTarget};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 const KEY: &str = "sk-planted-key";
 
@@ -158,11 +159,11 @@ async fn every_protocol_says_the_same_whole_and_streamed() {
         }
         let requests = provider.requests();
         assert_eq!(requests.len(), 10, "{name}: one request each");
-        let mut sent = requests.iter().map(Recorded::messages);
+        let mut sent = requests.iter().map(|request| request.messages());
         assert!(sent.all(|messages| messages.len() == 1), "{name}");
-        let mut limits = requests.iter().map(Recorded::max_output);
+        let mut limits = requests.iter().map(|request| request.max_output());
         assert!(limits.all(|limit| limit == Some(100)), "{name}");
-        let keyed = |request: &Recorded| request.headers.iter().any(|(_, v)| v.contains(KEY));
+        let keyed = |request: &Arc<Recorded>| request.headers.iter().any(|(_, v)| v.contains(KEY));
         assert!(requests[..4].iter().all(keyed), "{name}: keys are recorded");
     }
 }

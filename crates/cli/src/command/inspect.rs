@@ -8,10 +8,10 @@ use foldback_core::stage::Estimator;
 use foldback_formats::Session;
 use foldback_replay::Source;
 use foldback_replay::corpus::Skipped;
+use foldback_replay::parallel::in_parallel;
 use foldback_replay::spent::Prices;
 use foldback_report::Width;
 use foldback_report::inspect::{self, Inspected};
-use rayon::prelude::*;
 use std::path::Path;
 
 pub(crate) fn run(mut args: Inspect) -> Result<(), Error> {
@@ -98,7 +98,7 @@ fn folders(args: &Inspect, estimator: &dyn Estimator) -> Result<Found, Error> {
         };
         Ok(Ok(found.iter().map(inspected).collect::<Result<_, Error>>()?))
     };
-    let looked: Vec<_> = corpus.sources.par_iter().map(look).collect();
+    let looked = in_parallel(&corpus.sources, look);
     drop(progress);
     let (mut sessions, mut skipped) = (Vec::new(), Vec::new());
     for found in looked {

@@ -3,11 +3,11 @@
 use super::line::PresetLine;
 use super::table::{Primary, Table};
 use crate::cost::{self, Bounds, Verdict};
+use crate::parallel::in_parallel;
 use crate::retention::Share;
 use crate::setup::Preset;
 use crate::stats::{self, Estimate, Pair, Tails};
 use foldback_core::strategy::Kind;
-use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -160,7 +160,7 @@ pub(super) fn contrasts(
     let behind = |at: usize| strategies[at + 1..].iter().map(move |second| (at, *second));
     let pairs: Vec<_> = (0..strategies.len()).flat_map(behind).collect();
     let contrast = |(at, second): &(usize, _)| contrast(table, lines, strategies[*at], *second);
-    let mut contrasts: Vec<Contrast> = pairs.par_iter().map(contrast).collect();
+    let mut contrasts = in_parallel(&pairs, contrast);
     let pairs: Vec<_> = pairs.into_iter().map(|(at, second)| (strategies[at], second)).collect();
     refine(table, &pairs, &mut contrasts);
     let pairs = contrasts.iter_mut();
@@ -170,21 +170,24 @@ pub(super) fn contrasts(
 
 /// Draws again where hardly any draw crossed the null, until the number of pairs can't hide a difference. In rounds:
 /// each keeps the sums of its draws for all pairs.
-fn refine(table: &Table<'_>, pairs: &[(usize, usize)], contrasts: &mut [Contrast]) {
+fn refine(table: &Table<'_>, pairs: &[(usize, usize)], contrasts: &mut Vec<Contrast>) {
     let draws = table.reporting.draws.max(1);
     let needed = DRAWS_FOR_A_PAIR * pairs.len();
     if needed > MOST_DRAWS {
         return;
     }
+    let numbers: Vec<usize> = (0..pairs.len()).collect();
     for round in 1..needed.div_ceil(draws) {
         let bootstrap = table.bootstrap.round(round);
-        contrasts.par_iter_mut().zip(pairs).for_each(|(contrast, (first, second))| {
+        *contrasts = in_parallel(&numbers, |at| {
+            let (mut contrast, (first, second)) = (contrasts[*at].clone(), pairs[*at]);
             contrast
                 .cost
-                .refine(|| stats::ratio_of_totals(&bootstrap, bills(table, *first, *second)));
+                .refine(|| stats::ratio_of_totals(&bootstrap, bills(table, first, second)));
             contrast
                 .frr_obs_far
-                .refine(|| stats::proportion_difference(&bootstrap, asked(table, *first, *second)));
+                .refine(|| stats::proportion_difference(&bootstrap, asked(table, first, second)));
+            contrast
         });
     }
 }
@@ -204,7 +207,7 @@ pub(super) fn against_controls(
         .flat_map(|strategy| controls.iter().map(move |control| (*strategy, *control)))
         .collect();
     let contrast = |(strategy, control): &(_, _)| contrast(table, lines, *strategy, *control);
-    pairs.par_iter().map(contrast).collect()
+    in_parallel(&pairs, contrast)
 }
 
 fn of_kind(presets: &[Preset], kind: Kind) -> Vec<usize> {

@@ -49,9 +49,9 @@ pub use sessions::{CorpusSummary, SessionLine};
 pub use table::{Primary, Reporting};
 pub use verdict::Verdict;
 
+use crate::parallel::in_parallel;
 use crate::stats::Bootstrap;
 use crate::study::{Context, Keys, study};
-use rayon::prelude::*;
 use std::collections::BTreeSet;
 
 /// Files that are studied before what is kept of them is taken over. What is dropped then makes room for the next ones.
@@ -71,12 +71,9 @@ pub fn compare(
     let context = Context::new(presets, setup, reporting.split, run);
     let mut kept = Kept::for_sessions(unique.len());
     for batch in unique.chunks(BATCH) {
-        let studied: Vec<(usize, Result<_, Failure>)> = batch
-            .par_iter()
-            .map(|(at, hash)| (*at, study(&context, &corpus.sources[*at], *hash)))
-            .collect();
-        for (at, outcome) in studied {
-            let path = || corpus.sources[at].name();
+        let studied = in_parallel(batch, |(at, hash)| study(&context, &corpus.sources[*at], *hash));
+        for ((at, _), outcome) in batch.iter().zip(studied) {
+            let (at, path) = (*at, || corpus.sources[*at].name());
             match outcome {
                 Ok(sessions) => {
                     sessions.into_iter().for_each(|one| kept.take(at, one, &context.common));
@@ -136,11 +133,9 @@ fn assemble(
         reporting: &reporting,
     };
     let paid = saving::Paid::of(&table, presets);
-    let mut preset_lines: Vec<PresetLine> = presets
-        .par_iter()
-        .enumerate()
-        .map(|(at, preset)| line::line(&preset.strategy, at, &table, paid))
-        .collect();
+    let numbers: Vec<usize> = (0..presets.len()).collect();
+    let mut preset_lines =
+        in_parallel(&numbers, |at| line::line(&presets[*at].strategy, *at, &table, paid));
     let contrasts = contrast::contrasts(&table, presets, &preset_lines);
     let against_controls = contrast::against_controls(&table, presets, &preset_lines);
     contrast::rank(&table, &mut preset_lines, &contrasts);

@@ -2,12 +2,12 @@
 
 use super::error::CompareError;
 use super::provenance::short;
-use crate::corpus::{ContentHash, Corpus, Failure, Skipped, Source};
+use crate::corpus::{ContentHash, Corpus, Skipped, Source};
 use crate::cost::Agreement;
+use crate::parallel::in_parallel;
 use crate::repositories::{self, Place};
 use crate::stats;
 use crate::study::{CHECKED, Common, Keys, Recording, Score, Studied};
-use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -170,8 +170,7 @@ type Unique = Vec<(usize, ContentHash)>;
 /// The positions of the sources in the corpus with the hashes of their content, and those that are left out:
 /// unreadable, or the same bytes as one before.
 pub(super) fn hashes(corpus: &Corpus) -> Result<(Unique, Vec<Skipped>), CompareError> {
-    let hashes: Vec<Result<ContentHash, Failure>> =
-        corpus.sources.par_iter().map(Source::hash).collect();
+    let hashes = in_parallel(&corpus.sources, Source::hash);
     let mut first: BTreeMap<[u8; 32], String> = BTreeMap::new();
     let (mut unique, mut skipped) = (Vec::new(), Vec::new());
     for (at, hash) in hashes.into_iter().enumerate() {

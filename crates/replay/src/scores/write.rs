@@ -3,11 +3,11 @@
 use super::{Entry, Head, Line, Of, hex};
 use crate::compare::{CompareError, Run};
 use crate::corpus::{Corpus, Failure, Source};
+use crate::parallel::{in_parallel, try_in_parallel};
 use crate::setup::{Preset, Setup};
 use crate::split::Split;
 use crate::store::{Key, Store};
 use crate::study::{Context, Keys, study};
-use rayon::prelude::*;
 use std::collections::HashSet;
 use std::io::{self, Write};
 
@@ -46,13 +46,17 @@ pub fn score(
     run: Run<'_>,
 ) -> Result<Scored, CompareError> {
     let context = Context::new(presets, setup, split, run);
-    let hashes: Vec<_> = corpus.sources.par_iter().map(Source::hash).collect();
     let mut seen = HashSet::new();
-    let first: Vec<bool> =
-        hashes.iter().map(|hash| hash.as_ref().is_ok_and(|hash| seen.insert(*hash))).collect();
-    let one = |((source, hash), first): ((&Source, Result<Key, Failure>), bool)| {
+    let with_hash = |(source, hash): (_, Result<Key, Failure>)| {
+        let first = hash.as_ref().is_ok_and(|hash| seen.insert(*hash));
+        (source, hash, first)
+    };
+    let hashes = in_parallel(&corpus.sources, Source::hash);
+    let inputs: Vec<(&Source, _, bool)> =
+        corpus.sources.iter().zip(hashes).map(with_hash).collect();
+    let sources = try_in_parallel(&inputs, |(source, hash, first)| {
         let path = source.name();
-        let found = match hash {
+        let found = match hash.clone() {
             Err(failure) => Found::Unreadable(failure.skips(|| path.clone())?),
             Ok(hash) if !first => Found::Read(hash, Ok(Vec::new())),
             Ok(hash) => match study(&context, source, hash) {
@@ -72,9 +76,7 @@ pub fn score(
             },
         };
         Ok((path, found))
-    };
-    let inputs = corpus.sources.par_iter().zip(hashes).zip(first);
-    let sources = inputs.map(one).collect::<Result<_, _>>()?;
+    })?;
     Ok(Scored { head: Head::of(presets, setup, split), sources })
 }
 

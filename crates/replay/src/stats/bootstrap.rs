@@ -144,7 +144,17 @@ impl Bootstrap {
         &self,
         rows: impl IntoIterator<Item = (usize, [f64; K])>,
         null: Option<f64>,
-        statistic: impl Fn(&[f64; K]) -> Option<f64>,
+        statistic: fn(&[f64; K]) -> Option<f64>,
+    ) -> Estimate {
+        self.of_rows(&mut rows.into_iter(), null, statistic)
+    }
+
+    /// Compiled once for each number of sums.
+    fn of_rows<const K: usize>(
+        &self,
+        rows: &mut dyn Iterator<Item = (usize, [f64; K])>,
+        null: Option<f64>,
+        statistic: fn(&[f64; K]) -> Option<f64>,
     ) -> Estimate {
         let (mut by_cluster, mut n): (Vec<Option<[f64; K]>>, usize) = (Vec::new(), 0);
         for (cluster, row) in rows {

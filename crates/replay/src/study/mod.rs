@@ -27,13 +27,13 @@ pub use score::{Outcome, Score};
 
 use crate::corpus::{Content, ContentHash, Failure, Source};
 use crate::cost::{Agreement, NamedTerms};
+use crate::parallel::try_in_parallel;
 use crate::setup::{Made, Preset, Setup};
 use crate::split::Split;
 use crate::store::{Key, Store, key};
 use crate::walk::{Detail, Walk};
 use foldback_formats::Session;
 use measured::{Shared, replay};
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
 
@@ -286,7 +286,9 @@ fn study_content(
     };
     let ids = &imported.ids;
     let wanted = |id: &str| context.split.is_none_or(|part| Split::of(id) == part);
-    let studied = ids.par_iter().enumerate().filter(|(_, id)| wanted(id)).map(|(number, id)| {
+    let wanted: Vec<usize> = (0..ids.len()).filter(|number| wanted(&ids[*number])).collect();
+    let studied = try_in_parallel(&wanted, |number| {
+        let (number, id) = (*number, &ids[*number]);
         let session = || {
             let session = sessions()?.get(number);
             let gone = || Failure::Source(format!("session {id} is not in the file"));
@@ -295,8 +297,7 @@ fn study_content(
         let path = lazy.source.path_of(id, ids.len() > 1);
         study_session(context, hash, number, path, &session)
     });
-    // Memory is for one session of most files, and not for as many as are collected at once.
-    Ok(studied.collect::<Result<Vec<_>, _>>()?.into())
+    studied.map(Vec::into)
 }
 
 fn keep<T: Serialize>(store: &Store, at: Key, value: &T) -> Result<(), Failure> {
@@ -320,7 +321,8 @@ fn study_session<'s>(
     // A preset that sees what comes takes longest. It is taken first, so that no thread waits for it at the end.
     let mut order: Vec<usize> = (0..context.presets.len()).collect();
     order.sort_by_key(|at| !matches!(context.presets[*at].made, Made::Seeing(_)));
-    let made = order.into_iter().par_bridge().map(|at| {
+    let mut made = try_in_parallel(&order, |at| {
+        let at = *at;
         let preset = &context.presets[at];
         if matches!(preset.made, Made::Recorded) {
             return Ok((at, Record::default()));
@@ -342,9 +344,8 @@ fn study_session<'s>(
             }
         };
         (context.progress)();
-        Ok((at, record))
-    });
-    let mut made = made.collect::<Result<Vec<_>, Failure>>()?;
+        Ok::<_, Failure>((at, record))
+    })?;
     made.sort_by_key(|(at, _)| *at);
     let mut records: Vec<Record> = made.into_iter().map(|(_, record)| record).collect();
     let facts =

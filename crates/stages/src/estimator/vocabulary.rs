@@ -1,7 +1,7 @@
 //! The vocabularies: how they cut a text into pieces, and how many tokens a piece has.
 //!
-//! `bpe-openai` counts with automata that take 47 MB in a program. The tokens alone take 2 MB; they come from that crate at
-//! build time (`build.rs`), are unpacked when something is first counted, and the counts are the same, as the tests check.
+//! `bpe-openai` counts with automata that take 47 MB in a program and half a minute to build. The tokens alone take 1.4 MB
+//! (`data`). They are unpacked when something is first counted; the tests compare tokens and counts with that crate.
 
 use flate2::read::ZlibDecoder;
 use regex_automata::meta::Regex;
@@ -27,7 +27,7 @@ static O200K: LazyLock<Tokenizer> = LazyLock::new(|| {
         r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
         r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+$"
     );
-    Tokenizer::new(include_bytes!(concat!(env!("OUT_DIR"), "/o200k.tokens")), pieces)
+    Tokenizer::new(include_bytes!("../../data/o200k.tokens"), pieces)
 });
 
 static CL100K: LazyLock<Tokenizer> = LazyLock::new(|| {
@@ -35,7 +35,7 @@ static CL100K: LazyLock<Tokenizer> = LazyLock::new(|| {
         r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|",
         r"\s*[\r\n]+|\s+$"
     );
-    Tokenizer::new(include_bytes!(concat!(env!("OUT_DIR"), "/cl100k.tokens")), pieces)
+    Tokenizer::new(include_bytes!("../../data/cl100k.tokens"), pieces)
 });
 
 impl Vocabulary {
@@ -180,7 +180,8 @@ impl Parts {
     }
 }
 
-/// What `build.rs` wrote.
+/// The tokens in a file of `data`: zlib over their count (32 bits, little-endian), their lengths, a byte each, and their
+/// bytes, in the order of their numbers.
 fn unpacked(packed: &[u8]) -> FxHashMap<&'static [u8], u32> {
     let mut bytes = Vec::new();
     ZlibDecoder::new(packed).read_to_end(&mut bytes).expect("what was packed can be unpacked");
@@ -194,4 +195,21 @@ fn unpacked(packed: &[u8]) -> FxHashMap<&'static [u8], u32> {
         (bytes, token)
     });
     tokens.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn has_the_tokens_of_the_library() {
+        let libraries = [(&O200K, bpe_openai::o200k_base()), (&CL100K, bpe_openai::cl100k_base())];
+        for (ours, library) in libraries {
+            let library = &library.bpe;
+            assert_eq!(ours.tokens.len(), library.num_tokens());
+            for token in 0..library.num_tokens() as u32 {
+                assert_eq!(ours.tokens.get(library.token_bytes(token)), Some(&token));
+            }
+        }
+    }
 }

@@ -85,11 +85,11 @@ impl Transcript {
         title: &str,
         agent: &Agent,
         end: &End,
-        requests: &[Recorded],
+        requests: &[Arc<Recorded>],
     ) -> String {
         let record = self.0.lock().unwrap();
         let own = requests.iter().filter(|request| request.body.get("tools").is_some());
-        let own: Vec<&Recorded> = own.collect();
+        let own: Vec<&Arc<Recorded>> = own.collect();
         assert_eq!(own.len(), record.asked.len(), "{title}: every request is the agent's");
         let mut page = format!("{title}\n\n");
         for line in record.listed() {

@@ -15,6 +15,7 @@ use foldback::llm::Questioner;
 use foldback_formats::Session;
 use foldback_replay::Source;
 use foldback_replay::corpus::Skipped;
+use foldback_replay::parallel::in_parallel;
 use foldback_replay::probe::figures::{RECALL, Row};
 use foldback_replay::probe::{Moment, Own, Question, likelihood as likely, questions};
 use foldback_report::html;
@@ -22,7 +23,6 @@ use foldback_report::probe::likelihood::Likely;
 use foldback_report::probe::{self, Probed};
 use foldback_report::rows::Format;
 use models::Models;
-use rayon::prelude::*;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -102,7 +102,7 @@ pub(crate) fn run(args: &Probe) -> Result<(), Error> {
         progress.step();
         found
     };
-    let found: Vec<Result<Found, Error>> = corpus.sources.par_iter().map(of_source).collect();
+    let found = in_parallel(&corpus.sources, of_source);
     drop(progress);
     let mut all = Found::default();
     for one in found {
