@@ -12,7 +12,7 @@ import { provide } from './provider.mjs';
 
 const [home, command, ...only] = process.argv.slice(2);
 const [installed, foldback] = [resolve(home), resolve(command)];
-const AGENTS = ['codex', 'claude-code', 'opencode', 'kimi-code'];
+const AGENTS = ['codex', 'claude-code', 'opencode', 'pi', 'kimi-code'];
 
 /** A picture of one pixel. */
 export const PICTURE = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -116,7 +116,7 @@ class Story {
         boundaries: session.boundaries,
         unknown: [],
       };
-      const found = read(file, this.agent.session?.(name));
+      const found = read(file, this.agent.session?.(name), this.agent.told);
       found.results = found.results.filter(([id]) => results.has(id)).sort();
       const lines = Object.keys(expected).flatMap((what) => differing(found[what], expected[what]).map((line) => `    ${what}${line}`));
       if (lines.length > 0) this.faults.push(`  session ${name ?? 'before turns were taken back'}, ${file}`, ...lines);
@@ -140,7 +140,7 @@ const answered = ({ text = '', thinking = '', calls = [], items = [], usage, mod
 });
 
 /** What foldback reads in a file, in the same words. */
-function read(file, session) {
+function read(file, session, told = []) {
   const to = join(installed, 'read.jsonl');
   const args = ['convert', file, to, '--to', 'foldback', '--quiet', ...(session ? ['--session', session] : [])];
   const { status, stderr } = spawnSync(foldback, args, { encoding: 'utf8' });
@@ -164,7 +164,7 @@ function read(file, session) {
     }),
     results: of('tool').flatMap((message) => parts(message, 'result').map(({ call_id, text }) => [call_id, text])),
     boundaries: lines.filter(({ boundary }) => boundary).length,
-    unknown: lines.flatMap(({ warning }) => (warning && warning.code !== 'abandoned-branch' ? [`${warning.code}: ${warning.detail}`] : [])),
+    unknown: lines.flatMap(({ warning }) => (warning && ![...told, 'abandoned-branch'].includes(warning.code) ? [`${warning.code}: ${warning.detail}`] : [])),
   };
 }
 

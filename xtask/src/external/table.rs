@@ -255,7 +255,7 @@ pub(super) const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
-        name: "recorders: what Codex 0.171.0, Claude Code 2.1.332, OpenCode 1.18.34 and Kimi Code 2.1.0 record of one story",
+        name: "recorders: what Codex 0.171.0, Claude Code 2.1.332, OpenCode 1.18.34, pi 1.6.0 and Kimi Code 2.1.0 record of one story",
         needs: &[&["npm"]],
         installs: Some(HOSTS),
         runs: &[
