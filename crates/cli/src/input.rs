@@ -36,7 +36,7 @@ pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Error> {
     if path.is_dir() {
         return Err(Error::Usage(format!("{} is a folder; name a session file", path.display())));
     }
-    limit::read_file(path).map_err(fail)
+    foldback_formats::read_file(path).map_err(fail)
 }
 
 /// The text of a file.

@@ -23,10 +23,53 @@ fn detect(text: &str) -> u8 {
 }
 
 fn read(text: &str) -> Result<Vec<Session>, ReadError> {
+    let joined = joined_lines(text);
+    let text = joined.as_deref().unwrap_or(text);
     let mut sessions = document_or_lines(text, session, ToString::to_string)?;
     let mut seen = HashSet::new();
     sessions.retain(|session| seen.insert((session.id.clone(), session.source.text.to_string())));
     threads_of(sessions, Vec::new())
+}
+
+/// The lines of an export in which a session goes on with another; what can't be read stays behind them.
+fn joined_lines(text: &str) -> Option<String> {
+    let (mut sessions, mut others) = (Vec::new(), Vec::new());
+    let source = Source::lines(text);
+    for line in source.records.iter().map(|range| &source.text[range.clone()]) {
+        match raw::parse(line) {
+            Ok(session) => sessions.push(session),
+            Err(_) => others.push(line.to_owned()),
+        }
+    }
+    let count = sessions.len();
+    let lines: Vec<String> = joined(sessions).iter().map(Value::to_string).collect();
+    (lines.len() < count).then(|| [lines, others].concat().join("\n"))
+}
+
+/// A compaction may end a session, which another goes on with: both are one.
+fn joined(sessions: Vec<Value>) -> Vec<Value> {
+    let text = |session: &Value, column: &str| value::string(session, column).unwrap_or_default();
+    let ended = sessions.iter().filter(|session| text(session, "end_reason") == "compression");
+    let ended: HashSet<String> = ended.map(|session| text(session, "id")).collect();
+    let mut messages: HashMap<String, Vec<Value>> = HashMap::new();
+    for session in &sessions {
+        let parent = text(session, "parent_session_id");
+        let before = ended.contains(&parent).then(|| messages.remove(&parent)).flatten();
+        let mut all = before.unwrap_or_default();
+        let summary = all.iter().rposition(|raw| Row { record: 0, raw }.is_summary());
+        for row in all.iter_mut().skip(summary.map_or(0, |at| at + 1)) {
+            if row["active"] != 0 {
+                row["compacted"] = 1.into();
+            }
+        }
+        all.extend_from_slice(value::list(session, "messages"));
+        messages.insert(text(session, "id"), all);
+    }
+    let joined = sessions.into_iter().filter_map(|mut session| {
+        session["messages"] = messages.remove(&text(&session, "id"))?.into();
+        Some(session)
+    });
+    joined.collect()
 }
 
 fn session(text: &str, root: &Value) -> Result<Session, ReadError> {
@@ -210,35 +253,15 @@ pub(crate) mod store {
     /// What stands before a content that is no text.
     const JSON: &str = "\0json:";
 
-    /// A compaction may end a session, which another goes on with: both are one.
     fn documents(connection: &Connection) -> Result<Vec<String>, ReadError> {
-        let sessions = rows(connection, "SELECT * FROM sessions ORDER BY started_at, id", "")?;
-        let text =
-            |session: &Value, column: &str| value::string(session, column).unwrap_or_default();
-        let mut messages: HashMap<String, Vec<Value>> = HashMap::new();
-        for session in &sessions {
-            let id = text(session, "id");
+        let mut sessions = rows(connection, "SELECT * FROM sessions ORDER BY started_at, id", "")?;
+        for session in &mut sessions {
+            let id = value::string(session, "id").unwrap_or_default();
             let query = "SELECT * FROM messages WHERE session_id = ?1 ORDER BY id";
-            let mut own: Vec<Value> =
-                rows(connection, query, &id)?.into_iter().map(stored).collect();
-            let parent = text(session, "parent_session_id");
-            let ended = sessions.iter().find(|other| text(other, "id") == parent);
-            if ended.is_some_and(|other| text(other, "end_reason") == "compression")
-                && let Some(mut before) = messages.remove(&parent)
-            {
-                before.iter_mut().filter(|row| row["active"] != 0).for_each(|row| {
-                    row["compacted"] = 1.into();
-                });
-                before.append(&mut own);
-                own = before;
-            }
-            messages.insert(id, own);
+            let own: Vec<Value> = rows(connection, query, &id)?.into_iter().map(stored).collect();
+            session["messages"] = own.into();
         }
-        let joined = sessions.into_iter().filter_map(|mut session| {
-            session["messages"] = messages.remove(&text(&session, "id"))?.into();
-            Some(session.to_string())
-        });
-        Ok(joined.collect())
+        Ok(super::joined(sessions).iter().map(Value::to_string).collect())
     }
 
     fn stored(mut row: Value) -> Value {

@@ -25,6 +25,7 @@ mod copilot_cli;
 mod crush;
 mod dsh;
 mod error;
+mod file;
 mod fit;
 mod foldback;
 mod folded;
@@ -71,6 +72,7 @@ mod write;
 use foldback_providers::wire::shared::raw;
 
 pub use error::{ReadError, WriteError};
+pub use file::read_file;
 pub use format::{Format, FormatId, Writer};
 pub use lineage::{Lineage, lineage};
 pub use read::{detect, detect_bytes, format, read};

@@ -2,7 +2,7 @@
 //!
 //! Every session is put into the document that the agent's own export prints for it and read as that, so that what comes
 //! out are sessions of that format. A store is read as bytes, never opened: no journal, lock or schema of a running agent
-//! is touched. Behind the feature `sqlite`.
+//! is touched. What stands beside it is put into a copy. Behind the feature `sqlite`.
 
 use crate::format::Binary;
 
@@ -28,12 +28,13 @@ use store::read;
 #[cfg(feature = "sqlite")]
 pub(crate) mod store {
     use crate::format::Attempt;
-    use crate::{ReadError, Session, raw, value};
+    use crate::{ReadError, Session, limit, raw, value};
     use rusqlite::types::ValueRef;
     use rusqlite::{Connection, MAIN_DB, Row};
     use serde_json::{Map, Value};
     use std::collections::HashSet;
-    use std::io::Cursor;
+    use std::io::{Cursor, ErrorKind};
+    use std::path::{Path, PathBuf};
 
     /// Where the header says whether the last changes are in a file beside the store.
     const JOURNAL_MODE: std::ops::Range<usize> = 18..20;
@@ -57,6 +58,42 @@ pub(crate) mod store {
         crate::crush::store::STORE,
         crate::hermes::store::STORE,
     ];
+
+    /// A store as it would be if its agent were closed: with the changes that stand beside it. `None` where there are none, or
+    /// they do not fit.
+    pub(crate) fn closed(path: &Path, bytes: &[u8]) -> Option<Vec<u8>> {
+        if !bytes.starts_with(super::STORE.magic) {
+            return None;
+        }
+        let beside = |path: &Path| {
+            let mut name = path.as_os_str().to_owned();
+            name.push("-wal");
+            PathBuf::from(name)
+        };
+        let changes = match limit::read_file(&beside(path)) {
+            Ok(changes) => changes,
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            Err(_) => return None,
+        };
+        let mut whole = bytes.to_vec();
+        if !changes.is_empty() {
+            let folder = tempfile::tempdir().ok()?;
+            let copy = folder.path().join("store");
+            std::fs::write(&copy, bytes).ok()?;
+            std::fs::write(beside(&copy), changes).ok()?;
+            let connection = Connection::open(&copy).ok()?;
+            let check: String =
+                connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).ok()?;
+            if check != "ok" {
+                return None;
+            }
+            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).ok()?;
+            drop(connection);
+            whole = limit::read_file(&copy).ok()?;
+        }
+        whole.get_mut(JOURNAL_MODE)?.fill(ROLLBACK);
+        Some(whole)
+    }
 
     /// Reads a store; `None` where the database is another program's.
     pub(super) fn read(bytes: &[u8]) -> Attempt {

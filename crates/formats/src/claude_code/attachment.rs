@@ -14,12 +14,14 @@ const CONTENT: &[(&str, &[&str])] = &[
     ("command_permissions", &[]),
     ("compact_file_reference", &["filename"]),
     ("critical_system_reminder", &["content"]),
+    ("date", &["date"]),
     ("date_change", &["newDate"]),
     ("deferred_tools_delta", &["addedLines", "addedNames"]),
     ("diagnostics", &["files"]),
     ("directory", &["content"]),
     ("edited_image_file", &[]),
     ("edited_text_file", &["snippet"]),
+    ("environment", &["snapshot"]),
     ("file", &["content/file/content", "content"]),
     ("hook_additional_context", &["content"]),
     ("hook_blocking_error", &["blockingError"]),
@@ -32,6 +34,7 @@ const CONTENT: &[(&str, &[&str])] = &[
     ("hook_system_message", &[]),
     ("invoked_skills", &["skills"]),
     ("mcp_instructions_delta", &["addedBlocks"]),
+    ("model", &["text"]),
     ("nested_memory", &["content/content", "content"]),
     ("opened_file_in_ide", &["filename"]),
     ("output_style", &["style"]),
@@ -39,14 +42,20 @@ const CONTENT: &[(&str, &[&str])] = &[
     ("plan_mode", &[]),
     ("queued_command", &["prompt"]),
     ("relevant_memories", &["memories"]),
+    ("remote_session_change", &["commit"]),
     ("selected_lines_in_ide", &["content"]),
+    ("session_context", &["context"]),
     ("skill_listing", &["content"]),
     ("structured_output", &[]),
     ("task_reminder", &["content"]),
     ("task_status", &["description"]),
     ("todo_reminder", &["content"]),
     ("token_usage", &[]),
+    ("total_tokens_reminder", &["text"]),
 ];
+
+/// The attachment that has what stands around the messages of a request, since 2.1.300 or so.
+pub(super) const PROMPT: &str = "prompt_snapshot";
 
 /// What an attachment says.
 pub(super) enum Attachment {

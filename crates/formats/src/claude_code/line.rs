@@ -10,11 +10,17 @@ const SCREEN_ONLY: &[&str] = &[
     "agent-name",
     "agent-setting",
     "ai-title",
+    // What was sent, once more.
+    "api-request",
+    "api-request-blob",
+    "api-request-shape",
+    "atis-latch",
     "attribution-snapshot",
     "auth_status",
     "content-replacement",
     "control_request",
     "control_response",
+    "cost-state",
     "custom-title",
     "file-history-snapshot",
     "last-prompt",
@@ -32,6 +38,7 @@ const SCREEN_ONLY: &[&str] = &[
     "task-summary",
     "tool_progress",
     "tool_use_summary",
+    "tools-used",
     "worktree-state",
 ];
 

@@ -380,6 +380,83 @@ const PI: &[Row] = &[
     },
 ];
 
+/// Codex 0.171.0.
+const CODEX: &[Row] = &[
+    Row {
+        name: "every response has a line for its usage; a turn that is broken off has no token count",
+        lines: r#"{"type":"event_msg","payload":{"type":"task_started","turn_id":"1"}}
+{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"go"}]}}
+{"type":"response_item","payload":{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}}
+{"type":"token_usage_record","payload":{"response_id":"r1","usage":{"input_tokens":9,"output_tokens":2},"thread_token_usage":{"input_tokens":9,"output_tokens":2}}}
+{"type":"response_item","payload":{"type":"function_call_output","call_id":"c","output":"x"}}
+{"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":9,"output_tokens":2},"last_token_usage":{"input_tokens":9,"output_tokens":2}}}}
+{"type":"response_item","payload":{"type":"function_call","call_id":"d","name":"f","arguments":"{}"}}
+{"type":"token_usage_record","payload":{"response_id":"r2","usage":{"input_tokens":20,"output_tokens":3},"thread_token_usage":{"input_tokens":29,"output_tokens":5}}}
+{"type":"event_msg","payload":{"type":"turn_aborted","reason":"interrupted"}}
+{"type":"response_item","payload":{"type":"function_call_output","call_id":"d","output":"aborted"}}"#,
+        expected: &[
+            "useru text:go",
+            "assistant tool-call:{}",
+            "tool tool-result:x",
+            "assistant tool-call:{}",
+            "tool tool-result:aborted",
+        ],
+        calls: 2,
+        boundaries: &[],
+        warnings: &[],
+    },
+    Row {
+        name: "the answer that is a summary is none of the conversation's",
+        lines: r#"{"type":"event_msg","payload":{"type":"task_started","turn_id":"1"}}
+{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"go"}]}}
+{"type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Done."}]}}
+{"type":"token_usage_record","payload":{"response_id":"r1","usage":{"input_tokens":9,"output_tokens":2},"thread_token_usage":{"input_tokens":9,"output_tokens":2}}}
+{"type":"event_msg","payload":{"type":"task_complete"}}
+{"type":"event_msg","payload":{"type":"task_started","turn_id":"2"}}
+{"type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"We did it."}]}}
+{"type":"token_usage_record","payload":{"response_id":"r2","usage":{"input_tokens":20,"output_tokens":3},"thread_token_usage":{"input_tokens":29,"output_tokens":5}}}
+{"type":"compacted","payload":{"message":"Another model says:\nWe did it.","replacement_history":[]}}
+{"type":"event_msg","payload":{"type":"task_complete"}}
+{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"more"}]}}
+{"type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Yes."}]}}"#,
+        expected: &[
+            "useru text:go",
+            "assistant text:Done.",
+            "assistantE text:We did it.",
+            "user+E text:Another model says:|",
+            "useru text:more",
+            "assistant text:Yes.",
+        ],
+        calls: 2,
+        boundaries: &["replace"],
+        warnings: &[],
+    },
+];
+
+/// Claude Code 2.1.332.
+const CLAUDE_CODE: &[Row] = &[Row {
+    name: "what stands around the messages, and what is put beside them",
+    lines: r#"{"type":"user","uuid":"u","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"go"}}
+{"type":"attachment","uuid":"1","parentUuid":"u","sessionId":"s","attachment":{"type":"total_tokens_reminder","text":"900 left"}}
+{"type":"attachment","uuid":"2","parentUuid":"1","sessionId":"s","attachment":{"type":"environment","snapshot":{"shell":"bash"}}}
+{"type":"attachment","uuid":"3","parentUuid":"2","sessionId":"s","attachment":{"type":"prompt_snapshot","systemPrompt":["You help.","Be brief."]}}
+{"type":"api-request-shape","sessionId":"s","shapeHash":"h","shape":{"system":[{"type":"text","text":"You help."}]}}
+{"type":"assistant","uuid":"a","parentUuid":"3","sessionId":"s","requestId":"r","message":{"id":"m","model":"x","role":"assistant","content":[{"type":"text","text":"Done."}],"stop_reason":"end_turn","usage":{"input_tokens":9,"output_tokens":2}}}
+{"type":"attachment","uuid":"4","parentUuid":"a","sessionId":"s","attachment":{"type":"prompt_snapshot","systemPrompt":["You help.","Be brief."],"tools":[{"name":"f","description":"d","schema":{"type":"object"}}]}}
+{"type":"cost-state","sessionId":"s","totalCostUSD":0.1}
+{"type":"tools-used","tools":[],"sessionId":"s"}
+{"type":"atis-latch","atis":"","sessionId":"s"}"#,
+    expected: &[
+        "useru text:go",
+        "user+ text:900 left",
+        "user+ text:{\"shell\":\"bash\"}",
+        "assistant text:Done.",
+    ],
+    calls: 1,
+    boundaries: &[],
+    warnings: &[],
+}];
+
 fn check(format: &str, header: &str, rows: &[Row]) {
     for row in rows {
         let found = session(&format!("{header}\n{}\n", row.lines), format);
@@ -400,6 +477,27 @@ fn what_kimi_code_records() {
 #[test]
 fn what_gemini_cli_records() {
     check("gemini-cli", r#"{"sessionId":"s","projectHash":"h"}"#, GEMINI);
+}
+
+#[test]
+fn what_codex_records() {
+    let header = r#"{"type":"session_meta","payload":{"id":"s"}}"#;
+    check("codex", header, CODEX);
+    let read = |lines: &str| session(&format!("{header}\n{lines}\n"), "codex");
+    assert_eq!(usage(&read(CODEX[0].lines)), [29, 0, 0, 5, 0]);
+    assert_eq!(read(CODEX[1].lines).boundaries[0].trigger, "manual");
+    let continued = r#"{"type":"session_meta","payload":{"id":"t","history_base":{"thread_id":"s","end_byte_offset":9}}}"#;
+    assert!(session(&format!("{continued}\n{}", CODEX[1].lines), "codex").begins_midway());
+}
+
+#[test]
+fn what_claude_code_records() {
+    let header = r#"{"type":"mode","mode":"normal","sessionId":"s"}"#;
+    check("claude-code", header, CLAUDE_CODE);
+    let frame = session(&format!("{header}\n{}\n", CLAUDE_CODE[0].lines), "claude-code").frame;
+    assert_eq!(frame.text_of(SegmentKind::System), Some("You help.\n\nBe brief."));
+    let tools = r#"[{"name":"f","description":"d","input_schema":{"type":"object"}}]"#;
+    assert_eq!(frame.text_of(SegmentKind::Tools), Some(tools));
 }
 
 #[test]

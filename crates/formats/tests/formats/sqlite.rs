@@ -135,6 +135,30 @@ mod store {
         }
     }
 
+    #[test]
+    fn what_stands_beside_a_running_store_is_read() {
+        let folder = std::env::temp_dir().join(format!("foldback-store-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("opencode.db");
+        std::fs::write(&path, store(&fixture("opencode", "plain.json"))).unwrap();
+        let running = Connection::open(&path).unwrap();
+        running.execute_batch("PRAGMA journal_mode = wal").unwrap();
+        running.execute("UPDATE session SET directory = '/new'", []).unwrap();
+        let directory = |bytes: &[u8]| {
+            let found = read(bytes, None).unwrap().remove(0);
+            (found.folder.clone(), warnings(&found).contains(&"write-ahead"))
+        };
+        assert_eq!(directory(&std::fs::read(&path).unwrap()), (None, true));
+        let before = std::fs::read(&path).unwrap();
+        let whole = foldback_formats::read_file(&path).unwrap();
+        assert_eq!(directory(&whole), (Some("/new".to_owned()), false));
+        assert_eq!(std::fs::read(&path).unwrap(), before, "the store is as it was");
+        drop(running);
+        let closed = foldback_formats::read_file(&path).unwrap();
+        assert_eq!(directory(&closed), (Some("/new".to_owned()), false));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
     /// What `read` of a store gave is what the fixture of an export gives.
     fn same(store: &[u8], format: &str, name: &str) -> Vec<foldback_formats::Session> {
         let expected = crate::common::sessions(&fixture(format, name), format);

@@ -334,8 +334,22 @@ impl<'a> Reader<'a> {
         (self.out.messages[index].record != Some(line.record)).then_some(line.record)
     }
 
+    /// The frame. The same is recorded again and again, the tools not always.
+    fn prompted(&mut self, raw: &Value) {
+        if self.out.frame.text_of(SegmentKind::System).is_none() {
+            let texts = value::list(raw, "systemPrompt").iter().filter_map(Value::as_str);
+            self.out.system(texts.collect::<Vec<_>>().join("\n\n"));
+        }
+        if self.out.frame.text_of(SegmentKind::Tools).is_none() {
+            self.out.tools(raw.get("tools").map(sent_tools).as_ref());
+        }
+    }
+
     fn attachment(&mut self, line: &'a Line) {
         let Some(raw) = &line.attachment else { return };
+        if raw["type"] == attachment::PROMPT {
+            return self.prompted(raw);
+        }
         match attachment::read(raw) {
             Attachment::Nothing => {}
             Attachment::Unknown(kind) => {
@@ -352,6 +366,17 @@ impl<'a> Reader<'a> {
             }
         }
     }
+}
+
+/// Tools of a snapshot, as they are sent.
+fn sent_tools(tools: &Value) -> Value {
+    let mut tools = tools.clone();
+    for tool in tools.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
+        if let Some(schema) = tool.remove("schema") {
+            tool.insert("input_schema".to_owned(), schema);
+        }
+    }
+    tools
 }
 
 /// Text that the client wrote in the user's name.

@@ -8,7 +8,7 @@ impl Reader {
         match event["type"].as_str().unwrap_or_default() {
             "token_count" => self.token_count(&event["info"]),
             "task_started" | "turn_started" => {
-                self.turn = Turn { has_events: true, running: true, worked: false };
+                self.turn = Turn { has_events: true, running: true, ..Turn::default() };
                 self.window(event);
             }
             "task_complete" | "turn_complete" => {
@@ -55,11 +55,21 @@ impl Reader {
         }
         self.total = Some(total.clone());
         self.open = None;
+        self.usage(&info["last_token_usage"]);
+    }
+
+    /// The usage of the response that just ended, which has a line of its own since 0.171. A token count repeats it, if the
+    /// turn gets that far.
+    pub(super) fn response(&mut self, payload: &Value) {
+        self.open = None;
+        self.total = Some(payload["thread_token_usage"].clone());
+        self.usage(&payload["usage"]);
+    }
+
+    fn usage(&mut self, usage: &Value) {
         let answer = self.last.and_then(|index| self.out.messages[index].answer.as_mut());
         match answer {
-            Some(answer) if answer.usage.is_none() => {
-                answer.usage = Some(COUNTS.usage(&info["last_token_usage"]));
-            }
+            Some(answer) if answer.usage.is_none() => answer.usage = Some(COUNTS.usage(usage)),
             _ => self.stray_usage += 1,
         }
     }

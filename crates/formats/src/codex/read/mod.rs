@@ -3,6 +3,7 @@
 mod event;
 
 use crate::prelude::*;
+use crate::session::BEGINS_MIDWAY;
 use foldback_providers::wire::responses::item::{self, Item};
 
 /// Types of lines that neither reach the model nor tell anything about it.
@@ -64,6 +65,8 @@ struct Turn {
     running: bool,
     /// Anything but a compaction happened since the task began.
     worked: bool,
+    /// The same before the last answer began.
+    worked_before: bool,
 }
 
 impl Reader {
@@ -85,6 +88,7 @@ impl Reader {
             }
             "event_msg" => self.event(payload),
             "compacted" => self.compacted(payload),
+            "token_usage_record" => self.response(payload),
             kind if SCREEN_ONLY.contains(&kind) => {}
             // Rollouts of early 2025: items without an envelope after a header without a type.
             "" if line["id"].is_string() => self.meta(line),
@@ -114,6 +118,10 @@ impl Reader {
         let repository = meta["git"]["repository_url"].as_str().and_then(cluster::repository);
         let folder = meta["cwd"].as_str().and_then(cluster::folder);
         self.out.session.worked_in(repository, folder);
+        if let Some(base) = meta["history_base"]["thread_id"].as_str() {
+            let detail = format!("continues the rollout {base}, which does not lie beside it");
+            self.out.warn_at(BEGINS_MIDWAY, self.record, detail);
+        }
         self.provider = meta["model_provider"].as_str().map(str::to_owned);
         let base = &meta["base_instructions"];
         let text = base["text"].as_str().or(base.as_str()).or(meta["instructions"].as_str());
@@ -151,10 +159,10 @@ impl Reader {
     /// it, whichever comes first.
     fn answer(&mut self, mut parts: Vec<Part>) {
         self.after_boundary = false;
-        self.turn.worked = true;
         let index = match self.open {
             Some(index) => index,
             None => {
+                self.turn.worked_before = self.turn.worked;
                 let index = self.push(Role::Assistant, Vec::new(), None);
                 self.out.messages[index].answer = Some(Answer {
                     model: self.model.clone(),
@@ -166,6 +174,7 @@ impl Reader {
                 index
             }
         };
+        self.turn.worked = true;
         let searches = parts.iter().filter(|part| item::is_search(part)).count() as u64;
         self.out.join(&mut parts);
         self.out.extend(index, self.record, parts);
@@ -231,6 +240,8 @@ impl Reader {
     fn compacted(&mut self, payload: &Value) {
         let kept = self.out.holds_log();
         let before = self.out.latest_tokens();
+        let summary = payload["message"].as_str().filter(|text| !text.is_empty());
+        self.summarized(summary.unwrap_or_default());
         self.open = None;
         let boundary = self.out.boundary("replace", "auto");
         boundary.tokens_before = before;
@@ -242,7 +253,6 @@ impl Reader {
         }
         self.after_boundary = kept;
         // Summaries made on this side are readable; those made by the provider are not recorded.
-        let summary = payload["message"].as_str().filter(|text| !text.is_empty());
         if let Some(text) = summary {
             let part = Part::synthetic(text).at("/payload/message");
             let index = self.push(Role::User, vec![part], None);
@@ -251,6 +261,19 @@ impl Reader {
             if kept {
                 message.origin = Origin::Entry(EntryKind::Summary);
             }
+        }
+    }
+
+    /// The answer that is the summary of a compaction, which the file holds since 0.171, belongs to no conversation.
+    fn summarized(&mut self, summary: &str) {
+        let Some(last) = self.last.filter(|last| last + 1 == self.out.messages.len()) else {
+            return;
+        };
+        let message = &mut self.out.messages[last];
+        let said: String = message.parts.iter().map(Part::shown).collect();
+        if !said.is_empty() && summary.ends_with(&said) {
+            message.origin = Origin::Entry(EntryKind::Boundary);
+            self.turn.worked = self.turn.worked_before;
         }
     }
 
