@@ -104,6 +104,56 @@ impl SessionBuilder {
         &mut self.session.boundaries[index]
     }
 
+    /// Compactions of the provider's own, which stand for all that came before. Where the answers before one are still there
+    /// it is an entry, else all that is left of them.
+    pub(crate) fn compactions(&mut self, kind: &str, trigger: &str) {
+        let (mut before, mut answered, mut index) = (None, false, 0);
+        while index < self.messages.len() {
+            let blocks = self.messages[index].parts.iter().filter(|part| part.is_compaction());
+            let blocks = blocks.count();
+            if blocks > 0 && answered {
+                index += self.as_entry(index);
+            }
+            let message = &self.messages[index];
+            let whole = message.parts.iter().all(Part::is_compaction);
+            let usage = message.answer.as_ref().and_then(|answer| answer.usage);
+            let after = usage.filter(|_| !whole).map(|usage| usage.input_total());
+            for _ in 0..blocks {
+                let boundary = self.boundary(kind, trigger);
+                boundary.before = index + usize::from(whole);
+                (boundary.tokens_before, boundary.tokens_after) = (before, after);
+                boundary.original_kept = answered;
+            }
+            if self.messages[index].is_answer() {
+                answered = true;
+                before = usage.map(|usage| usage.total_tokens()).or(before);
+            }
+            index += 1;
+        }
+    }
+
+    /// Takes what the provider compacted out of a message, as the entry in front of it, with what that used. How many messages
+    /// were added: none if there was nothing else in it.
+    fn as_entry(&mut self, index: usize) -> usize {
+        let message = &mut self.messages[index];
+        let used = message.answer.as_mut().and_then(|answer| answer.compaction.take());
+        let used = used.map(|usage| Answer {
+            usage: Some(usage),
+            model: message.answer.as_ref().and_then(|answer| answer.model.clone()),
+            ..Answer::default()
+        });
+        if message.parts.iter().all(Part::is_compaction) {
+            (message.origin, message.answer) = (Origin::Entry(EntryKind::Summary), used);
+            return 0;
+        }
+        let blocks = message.parts.extract_if(.., |part| part.is_compaction()).collect();
+        let mut entry = message.with_parts(blocks);
+        (entry.origin, entry.answer) = (Origin::Entry(EntryKind::Summary), used);
+        entry.id = self.unique(&entry.id);
+        self.messages.insert(index, entry);
+        1
+    }
+
     /// If the recorder wrote no reason, the content shows why the model stopped.
     pub(crate) fn infer_finish(&mut self) {
         for message in &mut self.messages {

@@ -78,6 +78,7 @@ struct Found {
     empty: usize,
     foreign: usize,
     unsigned: usize,
+    sealed: usize,
     loose: usize,
     orphans: usize,
     moved: usize,
@@ -86,6 +87,12 @@ struct Found {
 impl Found {
     /// Whether a part is taken; a signature that is not is taken off.
     fn takes(&mut self, part: &mut Part, dialect: Dialect, maker: Option<Dialect>) -> bool {
+        if part.is_compaction() && maker != Some(dialect) {
+            self.sealed += 1;
+            let PartKind::Unknown { raw, .. } = &part.kind else { return false };
+            let Some(readable) = value::text(raw, "content") else { return false };
+            part.kind = Part::synthetic(readable).kind;
+        }
         let Part { kind, redacted, .. } = part;
         match kind {
             PartKind::Text { text, .. } => {
@@ -134,6 +141,10 @@ impl Found {
                 "signature(s) of reasoning, which only the provider that made them takes",
             ),
             (self.unsigned, "text(s) of reasoning without a signature, which the provider refuses"),
+            (
+                self.sealed,
+                "compaction(s) of a provider's own, which no other takes; of one that is readable the text stays",
+            ),
             (self.loose, "item(s) of reasoning without the item that it produced"),
             (self.orphans, "result(s) without a call"),
             (self.moved, "message(s) between a call and its result now stand behind the result"),

@@ -184,6 +184,42 @@ fn an_answer_is_the_same_streamed_or_not() {
     }
 }
 
+/// What Anthropic compacted comes as a block, in one piece where it streams, and its iterations are in no other count.
+#[test]
+fn a_compaction_is_kept_with_what_it_used() {
+    let block = json!({"type": "compaction", "content": "So far.", "encrypted_content": "c2ln", "signature": "c2ln"});
+    let usage = json!({"input_tokens": 40, "cache_read_input_tokens": 60, "output_tokens": 30, "iterations": [
+        {"type": "compaction", "input_tokens": 180, "cache_read_input_tokens": 20, "output_tokens": 35},
+        {"type": "message", "input_tokens": 40, "cache_read_input_tokens": 60, "output_tokens": 20},
+        {"type": "compaction", "input_tokens": 200, "output_tokens": 5},
+        {"type": "message", "output_tokens": 10},
+    ]});
+    let whole = json!({
+        "type": "message", "role": "assistant", "model": "m-1", "stop_reason": "end_turn", "usage": usage,
+        "content": [block, {"type": "text", "text": "So."}],
+    });
+    let whole = answer(Dialect::Anthropic, "answer", &whole.to_string()).unwrap();
+    assert_eq!(whole.parts[0].kind, PartKind::Unknown { name: "compaction".into(), raw: block });
+    assert!(whole.parts[0].is_compaction());
+    assert_eq!(whole.parts[0].shown(), "So far.");
+    let told = whole.answer.as_ref().unwrap();
+    assert_eq!(told.usage.unwrap().input_total(), 100);
+    let compaction = Usage { uncached: 380, cache_read: 20, output: 40, ..Usage::default() };
+    assert_eq!(told.compaction, Some(compaction));
+    let events = [
+        json!({"type": "message_start", "message": {"type": "message", "role": "assistant", "model": "m-1", "content": [], "usage": {"input_tokens": 40, "cache_read_input_tokens": 60}}}),
+        json!({"type": "content_block_start", "index": 0, "content_block": {"type": "compaction", "content": null}}),
+        json!({"type": "content_block_delta", "index": 0, "delta": {"type": "compaction_delta", "content": "So far.", "encrypted_content": "c2ln"}}),
+        json!({"type": "content_block_delta", "index": 0, "delta": {"type": "signature_delta", "signature": "c2ln"}}),
+        json!({"type": "content_block_stop", "index": 0}),
+        json!({"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": "So."}}),
+        json!({"type": "content_block_stop", "index": 1}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": usage}),
+        json!({"type": "message_stop"}),
+    ];
+    assert_eq!(streamed(Dialect::Anthropic, &sse(&events), 7).unwrap(), whole);
+}
+
 #[test]
 fn a_stream_that_is_cut_gives_no_answer() {
     for row in rows() {

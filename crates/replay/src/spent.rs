@@ -1,8 +1,7 @@
 //! What a session cost its recorder, by the usage that it wrote down: each answer at its model's own prices.
 
-use foldback_core::log::Answer;
 use foldback_formats::Session;
-use foldback_providers::prices::{CacheUse, ModelTable, RegimeTable};
+use foldback_providers::prices::{ModelTable, RegimeTable};
 
 /// Models and the rules by which their providers cache.
 #[derive(Debug)]
@@ -17,39 +16,28 @@ impl Prices {
         Self { models: ModelTable::embedded(), regimes: RegimeTable::embedded() }
     }
 
-    /// Dollars for all answers with usage. `None` if none has any, or if a model of theirs has no price: a sum that
-    /// leaves some out would look like the whole.
+    /// Dollars for all answers with usage, the recorder's own summaries and the provider's compactions included. `None` if none
+    /// has any, or if a model of theirs has no price: a sum that leaves some out would look like the whole.
     pub fn spent(&self, session: &Session) -> Option<f64> {
         let hour = session.caches_for_an_hour();
-        let answers = session.log().filter_map(|message| message.answer.as_ref());
-        let used = answers.filter(|answer| answer.usage.is_some_and(|usage| !usage.is_zero()));
         let mut sum = None;
-        for answer in used {
-            sum = Some(sum.unwrap_or(0.0) + self.of(answer, session, hour)?);
+        for answer in session.messages.iter().filter_map(|message| message.answer.as_ref()) {
+            let used = [(answer.usage, answer.web_searches), (answer.compaction, 0)];
+            for (usage, searches) in used {
+                let Some(usage) = usage.filter(|usage| !usage.is_zero()) else { continue };
+                let model = answer.model.as_deref().or(session.model.as_deref())?;
+                let terms = self.regimes.own(self.models.find(model)?, hour)?;
+                sum = Some(sum.unwrap_or(0.0) + terms.rates.used_usd(&usage, searches));
+            }
         }
         sum
-    }
-
-    fn of(&self, answer: &Answer, session: &Session, hour: bool) -> Option<f64> {
-        let usage = answer.usage?;
-        let model = answer.model.as_deref().or(session.model.as_deref())?;
-        let terms = self.regimes.own(self.models.find(model)?, hour)?;
-        let rates = terms.rates.at(usage.input_total());
-        let cache = CacheUse {
-            read: usage.cache_read,
-            write: usage.cache_write,
-            uncached: usage.uncached,
-            ..CacheUse::default()
-        };
-        let output = usage.output + usage.reasoning;
-        Some(rates.input_usd(&cache) + rates.output_usd(output, answer.web_searches))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foldback_core::log::{Message, Role, Usage};
+    use foldback_core::log::{Answer, Message, Role, Usage};
     use foldback_formats::session::Source;
     use std::sync::Arc;
 

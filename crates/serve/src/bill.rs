@@ -7,7 +7,7 @@
 //! is taken to have kept the same share. Where the provider reports nothing, both are counted by the cache model of a
 //! comparison, in tokens of the strategy's estimator.
 //!
-//! Answers cost the same on both sides. What is added up never goes through the history again: a request costs what is
+//! Answers cost the same on both sides, and so do compactions of the provider's own. What is added up never goes through the history again: a request costs what is
 //! new in it.
 
 use crate::breakpoints;
@@ -268,6 +268,10 @@ impl Bill {
             Sent::Shadow => (received, view),
             Sent::Own => (received, received),
         };
+        let said = answer.answer.as_ref();
+        let compaction = said.and_then(|said| said.compaction);
+        // The provider compacted what it was sent. The other request would have come to the same.
+        let other = if compaction.is_some() { was_sent } else { other };
         let usage = usage_of(answer);
         let (actual, instead) = match &usage {
             Some(usage) => {
@@ -285,22 +289,25 @@ impl Bill {
                 };
                 (reported, instead)
             }
+            // It did nothing else.
+            None if compaction.is_some() => Default::default(),
             None => (was_sent.cache, other.cache),
         };
         if *outgrown && sent == Sent::View {
             return Sums { outgrown: 1, ..Sums::default() };
         }
-        let searches = answer.answer.as_ref().map_or(0, |said| said.web_searches);
+        let searches = said.map_or(0, |said| said.web_searches);
+        let compacted = compaction.map_or(0.0, |usage| terms.rates.used_usd(&usage, 0));
         let usd = |cache: &CacheUse| {
             let rates = terms.rates.at(total(cache));
-            rates.input_usd(cache) + rates.output_usd(output, searches)
+            rates.input_usd(cache) + rates.output_usd(output, searches) + compacted
         };
         let (actual, instead) = (usd(&actual), usd(&instead));
         let (received, sent) = match sent {
             Sent::View => (instead, actual),
             Sent::Shadow | Sent::Own => (actual, instead),
         };
-        let reported = u64::from(usage.is_some());
+        let reported = u64::from(usage.or(compaction).is_some());
         Sums { received, sent, reported, estimated: 1 - reported, ..Sums::default() }
     }
 

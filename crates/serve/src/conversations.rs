@@ -23,7 +23,7 @@ use crate::summaries::Wish;
 use crate::threads::Threads;
 use crate::told::Told;
 use foldback_core::conversation::Conversation;
-use foldback_core::log::{Message, Role};
+use foldback_core::log::{Message, Part, Role};
 use foldback_core::meter::Meter;
 use foldback_core::services::Services;
 use foldback_core::{Frame, Limits};
@@ -291,7 +291,13 @@ impl Conversations {
         let estimated =
             || Meter::new(Arc::clone(self.folding.strategy.estimator())).measure(answer);
         let usage = bill::usage_of(answer);
-        let output = usage.map_or_else(estimated, |usage| usage.output_total());
+        // An answer that is a compaction and nothing else has none.
+        let compacted = answer.parts.iter().all(Part::is_compaction);
+        let output = match usage {
+            Some(usage) => usage.output_total(),
+            None if compacted => 0,
+            None => estimated(),
+        };
         let mut kept = lock(&self.kept);
         // One that had to go is in the sums of all.
         let mut gone = Bill::default();

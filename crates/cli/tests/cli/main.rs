@@ -21,6 +21,8 @@ mod killed;
 mod likelihood;
 #[cfg(feature = "mcp")]
 mod mcp;
+#[cfg(feature = "serve")]
+mod native;
 mod outcomes;
 mod output;
 mod page;

@@ -131,6 +131,9 @@ pub struct Answer {
     /// Recorded usage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// What compactions of the provider's own used during the call. They are billed apart and are not in `usage`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compaction: Option<Usage>,
     /// Searches of the web that the provider made for the answer and bills apart, where recorded.
     #[serde(skip_serializing_if = "is_zero")]
     pub web_searches: u64,

@@ -161,6 +161,9 @@ pub struct Marker {
     pub tail_start: Option<String>,
 }
 
+/// Names of the parts in which providers keep what they compacted themselves: Anthropic's and OpenAI's, and OpenAI's older one.
+const COMPACTIONS: [&str; 2] = ["compaction", "compaction_summary"];
+
 impl Part {
     /// A part without a place in a record.
     pub fn new(kind: PartKind) -> Self {
@@ -229,6 +232,17 @@ impl Part {
         }
     }
 
+    /// Whether the provider itself wrote the part, as its protocol has it, in place of what stood before it, readable or sealed. A
+    /// block that says that this failed replaces nothing.
+    #[doc(hidden)]
+    pub fn is_compaction(&self) -> bool {
+        let PartKind::Unknown { name, raw } = &self.kind else { return false };
+        let says = |key: &str| raw.get(key).is_some_and(Value::is_string);
+        let sealed = raw.get("content").is_none() && says("encrypted_content");
+        let of_wire = raw.get("type").and_then(Value::as_str) == Some(name);
+        of_wire && COMPACTIONS.contains(&&**name) && (says("content") || sealed)
+    }
+
     /// The text that the part puts in front of the model: for a call its arguments, for a file nothing.
     /// Parts that are stored but never sent show nothing.
     pub fn shown(&self) -> Cow<'_, str> {
@@ -239,7 +253,11 @@ impl Part {
             PartKind::Result(result) => Cow::Borrowed(&result.text),
             PartKind::File(_) => Cow::Borrowed(""),
             PartKind::Marker(marker) => Cow::Borrowed(&marker.text),
-            PartKind::Unknown { raw, .. } => Cow::Owned(raw.to_string()),
+            // A compaction that can be read shows what it says.
+            PartKind::Unknown { raw, .. } => match raw.get("content").and_then(Value::as_str) {
+                Some(text) if self.is_compaction() => Cow::Borrowed(text),
+                _ => Cow::Owned(raw.to_string()),
+            },
         }
     }
 

@@ -4,7 +4,7 @@ use super::ledger::{Change, Ledger, Rank};
 use super::names::{Name, Named, Names};
 use super::pairing::Pairing;
 use super::{Dialect, Violation, rule};
-use crate::log::{Part, PartKind, Role};
+use crate::log::{Message, Part, PartKind, Role};
 use crate::view::Shown;
 use rustc_hash::FxHashMap;
 use serde_json::Value;
@@ -22,6 +22,8 @@ pub(super) struct Checker {
     content: FxHashMap<Name, Vec<Rank>>,
     /// Set when something was sent.
     started: bool,
+    /// The message with the provider's own compaction: nothing before it is read.
+    compacted: Option<Name>,
 }
 
 impl Checker {
@@ -33,6 +35,7 @@ impl Checker {
             found: Ledger::default(),
             content: FxHashMap::default(),
             started: false,
+            compacted: None,
         }
     }
 
@@ -57,13 +60,18 @@ impl Checker {
         if hoisted || !self.is_sent(shown) {
             return;
         }
+        let unread = self.unread(message);
+        if unread > 0 {
+            self.restart();
+            (self.started, self.compacted) = (true, Some(named.message));
+        }
         if !self.started {
             self.started = true;
             self.check_first(shown, named.message);
         }
         if message.role == Role::Assistant {
             self.pairing.model(&mut self.found);
-            for (part, call) in message.parts.iter().zip(&named.calls) {
+            for (part, call) in message.parts.iter().zip(&named.calls).skip(unread) {
                 if let (PartKind::Call(_), Some(call)) = (&part.kind, call) {
                     self.pairing.call(named.message, *call, &mut self.found);
                 }
@@ -84,7 +92,9 @@ impl Checker {
         for rank in self.content.remove(&named.message).unwrap_or_default() {
             self.found.remove(rank);
         }
-        if self.is_sent(shown) {
+        // Names are given in the order of the log.
+        let read = self.compacted.is_none_or(|compacted| compacted <= named.message);
+        if read && self.is_sent(shown) {
             self.check_content(shown, named);
         }
     }
@@ -92,6 +102,13 @@ impl Checker {
     /// What is wrong with the request if it ends here.
     pub(super) fn violations(&self, names: &Names) -> Vec<Violation> {
         self.found.standing().map(|broken| broken.violation(self.dialect, names)).collect()
+    }
+
+    /// How many parts of a message Anthropic does not read, because its own compaction stands behind them, that one included.
+    fn unread(&self, message: &Message) -> usize {
+        let compacts = self.dialect == Dialect::Anthropic && message.role == Role::Assistant;
+        let last = message.parts.iter().rposition(Part::is_compaction).filter(|_| compacts);
+        last.map_or(0, |last| last + 1)
     }
 
     /// Results and everything else of a message that is not the model's, in order.
@@ -176,6 +193,12 @@ impl Checker {
                 }
                 _ => {}
             }
+        }
+        if self.dialect == Dialect::Anthropic
+            && message.role != Role::Assistant
+            && message.parts.iter().any(Part::is_compaction)
+        {
+            self.report(rule::COMPACTION_MISPLACED, named, None);
         }
         if self.dialect == Dialect::OpenAiResponses && self.is_reasoning_alone(shown) {
             self.report(rule::REASONING_ALONE, named, None);

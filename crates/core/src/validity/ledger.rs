@@ -74,6 +74,9 @@ impl Broken {
             (rule::REASONING_ALONE, _) => {
                 "a reasoning item without the item that it produced".to_owned()
             }
+            (rule::COMPACTION_MISPLACED, _) => {
+                "a compaction of the provider's own stands outside an answer".to_owned()
+            }
             (rule::ARGUMENTS_BROKEN, _) => "the arguments are no longer JSON".to_owned(),
             (other, _) => other.to_owned(),
         };

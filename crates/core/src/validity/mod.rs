@@ -10,7 +10,7 @@
 //!
 //! | dialect | rendering that the rules assume |
 //! |---|---|
-//! | `anthropic` | neighbors of one role are one turn; results are blocks of the user turn; system text is hoisted |
+//! | `anthropic` | neighbors of one role are one turn; results are blocks of the user turn; system text is hoisted; nothing before a compaction of its own is read |
 //! | `openai-chat` | one message each; reasoning is not sent |
 //! | `openai-responses` | one item per part, joined by `call_id` |
 //! | `gemini` | neighbors of one role are one turn; results are a turn of their own; system text is hoisted |
@@ -101,6 +101,8 @@ pub mod rule {
     pub const REASONING_ALTERED: &str = "reasoning-altered";
     /// A reasoning item is sent without the item that it produced. OpenAI Responses.
     pub const REASONING_ALONE: &str = "reasoning-alone";
+    /// A compaction of the provider's own stands elsewhere than in an answer. Anthropic.
+    pub const COMPACTION_MISPLACED: &str = "compaction-misplaced";
     /// The arguments of a call were JSON and no longer are. All dialects.
     pub const ARGUMENTS_BROKEN: &str = "arguments-broken";
 }

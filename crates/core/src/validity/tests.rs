@@ -2,18 +2,29 @@
 //!
 //! `s` system, `u` user, `a` assistant; `a(x,y)` an assistant that calls x and y; `t(x)` the result of
 //! x; `-` a message with nothing to send, `-(x)` the result of x behind an empty text; `r` reasoning
-//! alone, `r(x)` reasoning with a call. The n-th message has the id `mn`, from 0.
+//! alone, `r(x)` reasoning with a call; `c(x)` a compaction of Anthropic's own with a call, `f` one that failed, `k` one of OpenAI's,
+//! `e(x)` one behind a call, `d` one in the user's name. The n-th message has the id `mn`, from 0.
 
 use super::ledger::Broken;
 use super::*;
 use crate::log::{Message, Part, PartKind, ResultStatus, Role};
 use crate::view::{EditKind, PartEdit};
 use proptest::prelude::*;
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 fn reasoning() -> Part {
     Part::new(PartKind::Reasoning { text: String::new(), opaque: Some("signature".into()) })
+}
+
+fn compaction(kind: &str) -> Part {
+    let raw = match kind {
+        "c" => json!({"type": "compaction", "content": "Before."}),
+        "f" => json!({"type": "compaction", "content": null}),
+        _ => json!({"type": "compaction", "encrypted_content": "c2ln"}),
+    };
+    Part::new(PartKind::Unknown { name: "compaction".to_owned(), raw })
 }
 
 fn message(index: usize, word: &str) -> Arc<Message> {
@@ -34,6 +45,11 @@ fn message(index: usize, word: &str) -> Arc<Message> {
         "a" if calls.is_empty() => Message::assistant(id, vec![Part::text("done")]),
         "a" => Message::assistant(id, made.collect()),
         "r" => Message::assistant(id, std::iter::once(reasoning()).chain(made).collect()),
+        "c" | "f" | "k" => {
+            Message::assistant(id, std::iter::once(compaction(kind)).chain(made).collect())
+        }
+        "e" => Message::assistant(id, made.chain([compaction("c")]).collect()),
+        "d" => Message::new(id, Role::User, vec![compaction("c")]),
         "t" => Message::tool(id, calls[0], "bash", "output"),
         other => panic!("no such word: {other}"),
     })
@@ -127,6 +143,22 @@ fn structure() {
         ("a u", GEMINI, &[]),
         ("a(x) t(x)", GEMINI, &["first-not-user@m0"]),
         ("a(x) t(x)", CHAT, &[]),
+        // A compaction of the provider's own: Anthropic reads nothing before it, so it may stand first.
+        ("c u", ANTHROPIC, &[]),
+        ("c(x) t(x)", ANTHROPIC, &[]),
+        ("c(x) u", ANTHROPIC, &["call-unanswered@m0/x"]),
+        ("c t(x)", ANTHROPIC, &["result-without-call@m1/x"]),
+        ("u e(x) u", ANTHROPIC, &[]),
+        ("u e(x) t(x)", ANTHROPIC, &["result-without-call@m2/x"]),
+        ("a u t(x) a(y) c u", ANTHROPIC, &[]),
+        ("a(x) t(x) c(x) t(x)", ANTHROPIC, &[]),
+        ("u d", ANTHROPIC, &["compaction-misplaced@m1"]),
+        ("f u", ANTHROPIC, &["first-not-user@m0"]),
+        ("u t(x) f u", ANTHROPIC, &["result-without-call@m1/x"]),
+        // An item of OpenAI's stands among the others, and they are sent.
+        ("k u a(x) t(x)", RESPONSES, &[]),
+        ("u t(x) k u", RESPONSES, &["result-without-call@m1/x"]),
+        ("u t(x) c u", CHAT, &["result-without-call@m1/x"]),
         // Reasoning by itself: Chat has no place for it, Responses wants what it produced.
         ("u r u", RESPONSES, &["reasoning-alone@m1"]),
         ("u r u", CHAT, &[]),
@@ -250,7 +282,7 @@ fn only_what_the_recording_lacked_counts() {
 /// Asking at every step gives what a check from the start gives.
 #[test]
 fn a_checker_can_be_asked_at_any_time() {
-    let log = request("u a(x) u a(y,z) t(z) a - t(y) u r a(x)");
+    let log = request("u a(x) u a(y,z) t(z) a - t(y) u r a(x) c(k) - u c(l)");
     for dialect in Dialect::ALL {
         let (mut checker, mut names) = (Checker::new(dialect), Names::default());
         for (index, message) in log.iter().enumerate() {
@@ -262,11 +294,29 @@ fn a_checker_can_be_asked_at_any_time() {
     }
 }
 
+/// What is edited before the provider's own compaction is not read.
+#[test]
+fn an_edit_before_a_compaction_breaks_nothing() {
+    let log = request("u a c a");
+    let edit = PartEdit { kind: EditKind::Clear, text: " ".into(), at: 0 };
+    for (index, broken) in [(1, 0), (3, 1)] {
+        let (mut checker, mut names) = (Checker::new(Dialect::Anthropic), Names::default());
+        for message in &log {
+            checker.push(&Shown::plain(message), &names.of(message));
+        }
+        let shown = Shown { edits: vec![(0, &edit)], ..Shown::plain(&log[index]) };
+        checker.recheck(&shown, &names.of(&log[index]));
+        assert_eq!(checker.violations(&names).len(), broken, "m{index}");
+    }
+}
+
 /// The changes since the last check, applied to what was broken then, give what is broken now, however
 /// many messages lie between two checks; what comes and goes between them is no change.
 #[test]
 fn changes_add_up() {
-    let log = request("a - t(v) u a(x) u a(y,z) t(z) a -(q) t(y) u r a(w,w) t(w) a(w) t(w)");
+    let log = request(
+        "a - t(v) u a(x) u a(y,z) t(z) a -(q) t(y) u r a(w,w) t(w) a(w) t(w) d c(k) - u t(w)",
+    );
     for dialect in Dialect::ALL {
         for step in [1, 2, 3, log.len()] {
             let (mut checker, mut names) = (Checker::new(dialect), Names::default());
@@ -323,6 +373,7 @@ fn every_rule_has_words() {
         (rule::TRAILING_SPACE, 1),
         (rule::REASONING_ALTERED, 1),
         (rule::REASONING_ALONE, 1),
+        (rule::COMPACTION_MISPLACED, 1),
         (rule::ARGUMENTS_BROKEN, 1),
     ] {
         let broken = Broken { rule, message, call: None };

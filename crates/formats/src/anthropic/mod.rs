@@ -21,7 +21,8 @@ pub(crate) const FORMAT: Format = Format::new(
 .request_to(Dialect::Anthropic);
 
 /// Types of content blocks that only this format has.
-const OWN_BLOCKS: &[&str] = &["tool_use", "tool_result", "thinking", "redacted_thinking"];
+const OWN_BLOCKS: &[&str] =
+    &["tool_use", "tool_result", "thinking", "redacted_thinking", "compaction"];
 
 fn detect(text: &str) -> u8 {
     let opening = peek(text);

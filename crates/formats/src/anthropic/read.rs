@@ -12,12 +12,6 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
 fn conversation(body: &Body<'_>) -> Result<Session, ReadError> {
     let read = anthropic::read(&body.root, body.list);
     let mut out = SessionBuilder::read(body.session(FORMAT.id)?, read);
-    // What the provider itself compacted: its block stands for all that came before.
-    let is_compaction = |part: &Part| matches!(&part.kind, PartKind::Unknown { name, .. } if name == anthropic::COMPACTION);
-    for index in 0..out.messages.len() {
-        for _ in 0..out.messages[index].parts.iter().filter(|part| is_compaction(part)).count() {
-            out.boundary("summary", "provider").before = index + 1;
-        }
-    }
+    out.compactions("summary", "provider");
     Ok(out.finish())
 }

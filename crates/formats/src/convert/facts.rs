@@ -87,12 +87,12 @@ pub(super) const KINDS: &[Kind] = &[
         })
     }),
     kind("file or image", "files and images", files),
-    kind("part of an unknown type", "parts of unknown types", |session| {
-        in_parts(session, |kind| match kind {
-            PartKind::Unknown { raw, .. } => Some(raw.to_string().into()),
-            _ => None,
-        })
-    }),
+    kind("part of an unknown type", "parts of unknown types", |session| unknown(session, false)),
+    kind(
+        "compaction that only its provider takes",
+        "compactions that only their provider takes",
+        |session| unknown(session, true),
+    ),
     joined(kind("system prompt around the history", "system prompts around the history", prompts)),
     kind("tool definition", "tool definitions", tools),
     kind("other segment around the history", "other segments around the history", |session| {
@@ -158,6 +158,11 @@ pub(super) const KINDS: &[Kind] = &[
         "count of tokens in a cache of one hour",
         "counts of tokens in a cache of one hour",
         |session| counts(session, |usage| usage.cache_write_1h),
+    ),
+    kind(
+        "usage of a compaction of the provider's own",
+        "usages of compactions of the provider's own",
+        |session| in_answers(session, |answer| Some(format!("{:?}", answer.compaction?).into())),
     ),
     kind("timestamp", "timestamps", |session| {
         session.log().filter_map(|message| Some(message.at?.to_string().into())).collect()
@@ -290,6 +295,16 @@ fn results(session: &Session) -> impl Iterator<Item = &ToolResult> {
 /// What `of` finds in the parts.
 fn in_parts(session: &Session, of: fn(&PartKind) -> Option<Cow<'_, str>>) -> Facts<'_> {
     parts(session).filter_map(|part| of(&part.kind)).collect()
+}
+
+/// Parts of unknown types: compactions of the provider's own, or all others.
+fn unknown(session: &Session, compacts: bool) -> Facts<'_> {
+    let wanted = parts(session).filter(|part| part.is_compaction() == compacts);
+    let raw = wanted.filter_map(|part| match &part.kind {
+        PartKind::Unknown { raw, .. } => Some(raw.to_string().into()),
+        _ => None,
+    });
+    raw.collect()
 }
 
 /// What `of` finds in the answers.

@@ -31,7 +31,8 @@ const OWN_CONTENT: &[&str] = &["input_text", "output_text", "input_image"];
 
 fn detect(text: &str) -> u8 {
     let opening = peek(text);
-    if opening.is("/object", "response") && opening.has("/output") {
+    let object = ["response", "response.compaction"].iter().any(|kind| opening.is("/object", kind));
+    if object && opening.has("/output") {
         return 95;
     }
     let items = |list: &str| {
@@ -41,7 +42,9 @@ fn detect(text: &str) -> u8 {
             .any(|kind| OWN_CONTENT.contains(&kind));
         let reasoning = opening.is(&format!("{list}/type"), "reasoning")
             && opening.has(&format!("{list}/summary"));
-        types || content || reasoning
+        let sealed = opening.is(&format!("{list}/type"), "compaction")
+            && opening.has(&format!("{list}/encrypted_content"));
+        types || content || reasoning || sealed
     };
     let found = LISTS.iter().any(|list| items(&format!("{list}/*")));
     // One item a line.

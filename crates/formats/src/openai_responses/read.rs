@@ -2,7 +2,7 @@
 
 use super::{FORMAT, LISTS};
 use crate::prelude::*;
-use foldback_providers::wire::responses::{self, COMPACTIONS};
+use foldback_providers::wire::responses;
 
 /// Reads a document, or the documents or items of a file with one a line.
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
@@ -102,26 +102,7 @@ fn session<'a>(
     session.recorded = Some(recorded);
     let placed = items.map(|(record, item)| (record, format!("item {record}"), item));
     let mut out = SessionBuilder::read(session, responses::read(root, placed));
-    compactions(&mut out);
+    out.compactions("replace", "auto");
     out.infer_finish();
     out.finish()
-}
-
-/// Compactions of the API's own: an opaque item in place of what it replaced. Where the list still holds the
-/// answers before it the item is an entry, otherwise all that is left of them.
-fn compactions(out: &mut SessionBuilder) {
-    let is_compaction = |part: &Part| matches!(&part.kind, PartKind::Unknown { name, .. } if COMPACTIONS.contains(&&**name));
-    let mut answered = false;
-    for index in 0..out.messages.len() {
-        let message = &mut out.messages[index];
-        answered |= message.is_answer();
-        if message.answer.is_none() && message.parts.iter().any(is_compaction) {
-            if answered {
-                message.origin = Origin::Entry(EntryKind::Summary);
-            }
-            let boundary = out.boundary("replace", "auto");
-            boundary.before = index + 1;
-            boundary.original_kept = answered;
-        }
-    }
 }

@@ -152,6 +152,7 @@ impl Reader {
             let mut message = self.message(record, info, Role::Assistant, out);
             message.origin = origin;
             message.answer = Some(Answer {
+                compaction: None,
                 web_searches: 0,
                 usage: usage(if many { step.finish } else { Some(info) }),
                 finish: step.reason(many).or_else(ends_with).map(finish),

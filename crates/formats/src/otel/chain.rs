@@ -224,6 +224,7 @@ impl Chain {
             .or_else(|| output.pointer("/0/finish_reason")?.as_str());
         let reported = Some(usage(span)).filter(|usage| !usage.is_zero());
         let answer = Answer {
+            compaction: None,
             web_searches: 0,
             usage: reported,
             finish: reason.map(finish),

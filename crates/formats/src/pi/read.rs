@@ -292,6 +292,7 @@ impl Reader {
         let failed = matches!(stop, Some("aborted" | "error"));
         let error = value::string(message, "errorMessage");
         let answer = Answer {
+            compaction: None,
             web_searches: 0,
             usage: COUNTS.any(&message["usage"]),
             finish: stop.map(finish),

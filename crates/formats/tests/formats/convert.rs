@@ -176,6 +176,7 @@ const WEIGHTY: &[&str] = &[
     "speaker of a text",
     "file or image",
     "part of an unknown type",
+    "compaction that only its provider takes",
     "system prompt around the history",
 ];
 
@@ -244,12 +245,37 @@ fn a_file_of_the_same_format_is_copied() {
     for (id, name) in [
         ("claude-code", "compaction.jsonl"),
         ("openai-responses", "compacted.json"),
+        ("openai-responses", "answer-compacted.json"),
+        ("openai-responses", "compact-endpoint.json"),
+        ("anthropic", "compacted.json"),
+        ("anthropic", "compacted-first.json"),
         ("opencode", "compaction.json"),
     ] {
         let text = fixture(id, name);
         let (converted, _) = written(&session(&text, id), id);
         assert_eq!(converted.text, text);
         assert_eq!(converted.losses, []);
+    }
+}
+
+/// No other provider takes it. What can be read of it stays.
+#[test]
+fn what_a_provider_compacted_goes_to_no_other() {
+    for (id, name, text, others) in [
+        ("anthropic", "compacted-first.json", true, ["openai-responses", "openai-chat", "gemini"]),
+        ("openai-responses", "compacted.json", false, ["anthropic", "openai-chat", "gemini"]),
+    ] {
+        let session = session(&fixture(id, name), id);
+        for to in others {
+            let (converted, _) = written(&session, to);
+            let lost: Vec<String> = converted.losses.iter().map(ToString::to_string).collect();
+            let said = "1 compaction that only its provider takes".to_owned();
+            assert!(lost.contains(&said), "{to}: {lost:?}");
+            assert_eq!(converted.text.contains("So far: a."), text, "{to}: {}", converted.text);
+            for word in ["compaction", "c2ln", "gBBB"] {
+                assert!(!converted.text.contains(word), "{to}: {word} in {}", converted.text);
+            }
+        }
     }
 }
 

@@ -102,7 +102,8 @@ fn shown(session: &Session) -> String {
             line(format!("    {}", described(part)));
         }
         if let Some(answer) = &message.answer {
-            line(format!("    = {answer:?}"));
+            // Nearly all have none.
+            line(format!("    = {answer:?}").replace(" compaction: None,", ""));
         }
     }
     for cleared in &session.cleared {

@@ -1,13 +1,10 @@
 //! What a client sends: all messages of its conversation, and which of them are not the engine's.
 
 use super::identity::Key;
-use foldback_core::log::{Message, PartKind, Role};
+use foldback_core::log::{Message, Part, Role};
 use foldback_core::{Frame, Limits, SegmentKind};
 use foldback_providers::wire::Request;
 use std::sync::Arc;
-
-/// Names of the items that stand for what a provider compacted itself.
-const COMPACTED: [&str; 2] = ["compaction", "compaction_summary"];
 
 /// All messages of a conversation, as a client sends them with its next request.
 #[derive(Clone, Copy, Debug)]
@@ -35,10 +32,7 @@ impl<'a> Received<'a> {
 /// How many leading messages of a request are not the engine's: up to the last item in which the provider compacted,
 /// and the results that follow it.
 pub fn base_of(messages: &[Arc<Message>]) -> usize {
-    let compacted = |message: &Arc<Message>| {
-        let mut parts = message.parts.iter();
-        parts.any(|part| matches!(&part.kind, PartKind::Unknown { name, .. } if COMPACTED.contains(&name.as_str())))
-    };
+    let compacted = |message: &Arc<Message>| message.parts.iter().any(Part::is_compaction);
     let Some(last) = messages.iter().rposition(compacted) else { return 0 };
     let behind = messages[last + 1..].iter().take_while(|message| message.role == Role::Tool);
     last + 1 + behind.count()

@@ -2,6 +2,7 @@
 
 use crate::prices::cache::{CacheRules, CacheUse};
 use crate::prices::models::{Model, ModelTable, Tier};
+use foldback_core::log::Usage;
 use serde::Deserialize;
 use thiserror::Error;
 
@@ -42,6 +43,14 @@ impl Rates {
             }
             _ => *self,
         }
+    }
+
+    /// Dollars for a request and its answer, as the provider counted them, and for its web searches.
+    pub fn used_usd(&self, usage: &Usage, web_searches: u64) -> f64 {
+        let Usage { cache_read: read, cache_write: write, uncached, .. } = *usage;
+        let cache = CacheUse { read, write, uncached, ..CacheUse::default() };
+        let rates = self.at(usage.input_total());
+        rates.input_usd(&cache) + rates.output_usd(usage.output_total(), web_searches)
     }
 
     /// Dollars for the input of a request.

@@ -6,8 +6,8 @@
 //! to the measuring estimator.
 //!
 //! The same share of a request counts as read from the cache as was recorded. What those requests held is not
-//! recorded: retention is unknown there. What the recorder paid for its summaries is estimated: a request as large as
-//! the one before with its answer, none of it cached, and the text of the summary.
+//! recorded: retention is unknown there. What the recorder paid for its summaries is estimated: a request as recorded, else as
+//! large as the one before with its answer, none of it cached, and the text of the summary.
 
 use super::bill::{Bill, Billed, Compaction, Pauses, count_summaries};
 use super::facts::{CallFacts, Facts, RecordedSummary};
@@ -82,9 +82,16 @@ fn inputs(facts: &Facts) -> Option<Vec<(u64, u64)>> {
     Some(calls.iter().map(size).collect())
 }
 
-/// The requests for the recorder's own summaries, estimated.
+/// The requests for the recorder's own summaries, estimated where their usage is not recorded.
 fn summaries(facts: &Facts, rows: &[CallRow]) -> Vec<SummaryCall> {
     let asked = |summary: &RecordedSummary| {
+        if let Some((usage, scale)) = summary.usage.zip(facts.session.scale) {
+            return Some(SummaryCall {
+                call: summary.call,
+                input_tokens: scale.measured(usage.input_total()),
+                output_tokens: usage.output_total(),
+            });
+        }
         let before = summary.call.checked_sub(1)?;
         Some(SummaryCall {
             call: summary.call,

@@ -8,7 +8,7 @@ use crate::recorder::RecorderPolicy;
 use crate::scale::Scale;
 use crate::totals::CallRow;
 use foldback_core::Limits;
-use foldback_core::log::EntryKind;
+use foldback_core::log::{EntryKind, Usage};
 use foldback_core::stage::Estimator;
 use foldback_formats::Session;
 use serde::{Deserialize, Serialize};
@@ -128,6 +128,9 @@ pub struct RecordedSummary {
     pub call: usize,
     /// Its size by the measuring estimator.
     pub tokens: u64,
+    /// What writing it used, where recorded.
+    #[serde(default)]
+    pub usage: Option<Usage>,
 }
 
 /// A session as the laboratory keeps it when the session itself is gone.
@@ -206,7 +209,9 @@ fn summaries(session: &Session, measure: &dyn Estimator) -> Vec<RecordedSummary>
     for message in &session.messages {
         call += usize::from(message.is_answer());
         if message.is_entry_of(EntryKind::Summary) {
-            out.push(RecordedSummary { call, tokens: measure.counts(message).total() });
+            let usage = message.answer.as_ref().and_then(|answer| answer.usage);
+            let usage = usage.filter(|usage| !usage.is_zero());
+            out.push(RecordedSummary { call, tokens: measure.counts(message).total(), usage });
         }
     }
     out

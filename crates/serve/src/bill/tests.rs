@@ -111,3 +111,29 @@ fn what_the_client_could_not_have_sent_is_counted_apart() {
         assert_eq!((added.outgrown, added.reported), (0, 1));
     }
 }
+
+/// A compaction of the provider's own is billed beside the answer, whichever request it was of; alone, it is all that is.
+#[test]
+fn a_compaction_of_the_providers_own_costs_the_same_on_both_sides() {
+    let used = Usage { uncached: 100_000, output: 1_000, ..Usage::default() };
+    let compacted = |usage: Option<Usage>| {
+        let mut message = answer(0, 3);
+        let said = message.answer.as_mut().unwrap();
+        said.usage = usage.and(said.usage);
+        said.compaction = Some(used);
+        message
+    };
+    let (whole, folded) = (weight(150, 0, true), weight(90, 0, false));
+    for sent in [Sent::View, Sent::Shadow, Sent::Own] {
+        for (usage, output, answered) in
+            [(Some(used), OUTPUT, 3.0 * 3.75 / 1e3 + 0.15), (None, 0, 0.0)]
+        {
+            let added =
+                Bill::default().add(Some(&pair(0, whole, folded)), sent, &compacted(usage), output);
+            let expected = 0.3 + 0.015 + answered;
+            assert!((added.received - expected).abs() < 1e-9, "{sent:?}: {added:?}");
+            assert!((added.sent - expected).abs() < 1e-9, "{sent:?}: {added:?}");
+            assert_eq!((added.reported, added.estimated), (1, 0));
+        }
+    }
+}

@@ -27,7 +27,7 @@ use crate::wire::shared::messages::Messages;
 use crate::wire::shared::usage::Counts;
 use crate::wire::shared::value;
 use crate::wire::{Request, Stream, Text, WireError};
-use foldback_core::log::Message;
+use foldback_core::log::{Message, Usage};
 use foldback_core::validity::Dialect;
 use serde_json::Value;
 
@@ -93,6 +93,13 @@ pub fn is_server_block(kind: &str) -> bool {
 #[doc(hidden)]
 pub fn web_searches(message: &Value) -> u64 {
     value::count(message, "/usage/server_tool_use/web_search_requests")
+}
+
+/// What compactions used during the call. Of the iterations of a usage, the counts around them leave these out.
+pub(crate) fn compaction(message: &Value) -> Option<Usage> {
+    let iterations = value::list_at(message, "/usage/iterations").iter();
+    let compactions = iterations.filter(|one| value::text(one, "type") == Some(COMPACTION));
+    compactions.map(|one| COUNTS.usage(one)).reduce(|sum, one| sum.plus(&one))
 }
 
 /// The three classes of input tokens are disjoint.

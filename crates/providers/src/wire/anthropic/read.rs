@@ -1,6 +1,6 @@
 //! Reads the protocol's messages.
 
-use super::{COMPACTION, COUNTS, is_server_block, web_searches};
+use super::{COMPACTION, COUNTS, compaction, is_server_block, web_searches};
 use crate::wire::shared::messages::Messages;
 use crate::wire::shared::parts::{file, reasoning, redacted, unknown};
 use crate::wire::shared::usage::finish;
@@ -142,6 +142,7 @@ impl Reader<'_> {
 fn noted(message: &Value) -> Answer {
     Answer {
         usage: message.get("usage").and_then(|usage| COUNTS.any(usage)),
+        compaction: compaction(message),
         web_searches: web_searches(message),
         finish: value::text(message, "stop_reason").map(finish),
         model: value::string(message, "model"),

@@ -72,7 +72,7 @@ impl Pieces {
             }
             // `text_delta`, `thinking_delta`, `signature_delta`, `compaction_delta`: texts under their own names.
             _ => {
-                for key in ["text", "thinking", "signature", "content"] {
+                for key in ["text", "thinking", "signature", "content", "encrypted_content"] {
                     append(&mut block.value, delta, key);
                 }
             }

@@ -128,7 +128,9 @@ pub fn block(part: &Part) -> Option<Value> {
         PartKind::Result(found) => result_block(found),
         PartKind::File(media) => file_block(media),
         // A block that this format named itself goes back as it came.
-        PartKind::Unknown { raw, name } if name == COMPACTION || is_server_block(name) => {
+        PartKind::Unknown { raw, name }
+            if is_server_block(name) || value::text(raw, "type") == Some(COMPACTION) =>
+        {
             raw.clone()
         }
         _ => text_block(&text_of(part))?,
