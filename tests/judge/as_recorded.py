@@ -41,13 +41,21 @@ def requests(session: Session, calls: list[Call]) -> list[Request] | None:
 
 
 def summaries(session: Session, calls: list[Call], sent: list[Request]) -> list[tuple[int, int]]:
-    """Input and output of the requests for the recorder's own summaries, estimated."""
+    """Input and output of the requests for the recorder's own summaries, estimated where no usage is recorded."""
     out: list[tuple[int, int]] = []
     number = 0
     for message in session.messages:
         if message.is_call:
             number += 1
         elif message.raw.get("origin") == {"entry": "summary"} and 0 < number <= len(sent):
+            usage = (message.raw.get("answer") or {}).get("usage") or {}
+            taken, made = (
+                sum(usage.get(name, 0) for name in names)
+                for names in (("uncached", "cache_read", "cache_write"), ("output", "reasoning"))
+            )
+            if session.scale is not None and taken + made > 0:
+                out.append((session.scale.under(taken), made))
+                continue
             asked = sent[number - 1].tokens + output_tokens(calls[number - 1])
             out.append((asked, message.tokens))
     return out

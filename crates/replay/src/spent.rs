@@ -37,7 +37,7 @@ impl Prices {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foldback_core::log::{Answer, Message, Role, Usage};
+    use foldback_core::log::{Answer, EntryKind, Message, Role, Usage};
     use foldback_formats::session::Source;
     use std::sync::Arc;
 
@@ -77,5 +77,20 @@ mod tests {
             assert!(spent.is_some() == expected.is_some(), "{name}: {spent:?}");
             assert!(spent.zip(expected).is_none_or(|(a, b)| close(a, b)), "{name}: {spent:?}");
         }
+    }
+
+    /// What the recorder's own summaries and the provider's compactions used is in it.
+    #[test]
+    fn what_compactions_used_is_in_it() {
+        let usage = Some(Usage { uncached: 100_000, output: 10_000, ..Usage::default() });
+        let mut session = Session::new("s", "anthropic", Source::lines(""));
+        session.model = Some("claude-sonnet-4-5".to_owned());
+        let summary = Message::new("m0", Role::Assistant, Vec::new()).as_entry(EntryKind::Summary);
+        let summary = summary.with_answer(Answer { usage, ..Answer::default() });
+        let answer = Message::assistant("m1", Vec::new());
+        let answer = answer.with_answer(Answer { compaction: usage, ..Answer::default() });
+        session.messages = vec![Arc::new(summary), Arc::new(answer)];
+        let spent = Prices::embedded().spent(&session).unwrap();
+        assert!((spent - 0.9).abs() < 1e-9, "{spent}");
     }
 }

@@ -85,19 +85,13 @@ fn inputs(facts: &Facts) -> Option<Vec<(u64, u64)>> {
 /// The requests for the recorder's own summaries, estimated where their usage is not recorded.
 fn summaries(facts: &Facts, rows: &[CallRow]) -> Vec<SummaryCall> {
     let asked = |summary: &RecordedSummary| {
-        if let Some((usage, scale)) = summary.usage.zip(facts.session.scale) {
-            return Some(SummaryCall {
-                call: summary.call,
-                input_tokens: scale.measured(usage.input_total()),
-                output_tokens: usage.output_total(),
-            });
-        }
         let before = summary.call.checked_sub(1)?;
-        Some(SummaryCall {
-            call: summary.call,
-            input_tokens: rows.get(before)?.input_tokens + facts.calls.get(before)?.output,
-            output_tokens: summary.tokens,
-        })
+        let size = rows.get(before)?.input_tokens + facts.calls.get(before)?.output;
+        let (input_tokens, output_tokens) = match summary.usage.zip(facts.session.scale) {
+            Some((usage, scale)) => (scale.measured(usage.input_total()), usage.output_total()),
+            None => (size, summary.tokens),
+        };
+        Some(SummaryCall { call: summary.call, input_tokens, output_tokens })
     };
     facts.summaries.iter().filter_map(asked).collect()
 }
@@ -148,6 +142,7 @@ mod tests {
     use crate::retention::Share;
     use crate::scale::Scale;
     use crate::study::SessionFacts;
+    use foldback_core::log::Usage;
     use foldback_stages::estimator::Observation;
 
     /// A call of a size without compaction, with the input and the cache reads that were recorded.
@@ -236,6 +231,18 @@ mod tests {
             assert_eq!(record.must_keep.instructions.kept, asked, "{name}: what its views held");
             let billed = usize::from(known == Known::Sizes);
             assert_eq!(record.bills.iter().count(), billed, "{name}: warm and cold alike");
+        }
+    }
+
+    /// By their own usage, else as large as the request before with its answer.
+    #[test]
+    fn summaries_are_as_large_as_recorded() {
+        let usage = Usage { uncached: 8_000, output: 70, ..Usage::default() };
+        for (usage, expected) in [(Some(usage), (7_000, 70)), (None, (5_100, 30))] {
+            let mut facts = facts(1, false, vec![call(5_000, None), call(9_000, None)]);
+            facts.summaries = vec![RecordedSummary { call: 1, tokens: 30, usage }];
+            let asked = summaries(&facts, &plain(&facts).rows);
+            assert_eq!((asked[0].input_tokens, asked[0].output_tokens), expected);
         }
     }
 
