@@ -274,8 +274,12 @@ impl Page<'_> {
 
 /// By references, and by the second judge: a strategy that was chosen by one of them looks better by it than it is.
 fn kept(line: &PresetLine) -> String {
-    let percent = |metric: &Metric| {
-        metric.value.map_or_else(|| "–".to_owned(), |share| format!("{:.0}", share * 100.0))
+    let whole = |share: f64| format!("{:.0}", share * 100.0);
+    let percent = |metric: &Metric| match (metric.value, metric.lo, metric.hi) {
+        (Some(share), ..) => whole(share),
+        // Of summaries that only their provider can read.
+        (None, Some(lo), Some(hi)) => format!("{}–{}", whole(lo), whole(hi)),
+        _ => "–".to_owned(),
     };
     let PresetLine { metrics, .. } = line;
     format!("{}/{}", percent(&metrics.frr_obs_far), percent(&metrics.verbatim_far))

@@ -158,6 +158,7 @@ fn interval(metric: &Metric) -> String {
             format!("{} ({}–{})", whole(value), whole(lo), whole(hi))
         }
         (Some(value), ..) => whole(value),
+        (None, Some(lo), Some(hi)) => format!("{}–{}", whole(lo), whole(hi)),
         (None, ..) => "–".to_owned(),
     }
 }

@@ -1,5 +1,5 @@
 //! Stages that no strategy owns: [estimators](estimator), generic [policies](policy),
-//! [pruners](pruner) and [filters](filter), the [extractive summarizer](extractive). And the presets
+//! [pruners](pruner) and [filters](filter), the [extractive summarizer](extractive) and what stands for a [sealed] summary. And the presets
 //! that are there to compare with: `none`, which never compacts, `random`, `keep-last-1` and
 //! `drop-oldest`, which any strategy worth its name should beat.
 
@@ -10,6 +10,7 @@ pub mod policy;
 pub mod pruner;
 pub mod python;
 pub mod rate;
+pub mod sealed;
 pub mod split;
 mod usable;
 
@@ -19,6 +20,7 @@ use filter::{DropOldestConfig, DropPairsConfig};
 use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
 use policy::{AnswerUsageConfig, WindowFractionConfig};
 use pruner::{ClearToolUsesConfig, EvictConfig, KeepLastConfig};
+use sealed::{Sealed, SealedConfig};
 
 /// The stages and presets of this crate.
 pub const REGISTRATION: Registration = Registration {
@@ -63,6 +65,10 @@ pub const REGISTRATION: Registration = Registration {
         StageDescriptor::summarizer::<ExtractiveConfig>(
             "extractive",
             "Extracts what was requested, decided, touched, failed and left open; no model",
+        ),
+        StageDescriptor::summarizer::<SealedConfig>(
+            Sealed::NAME,
+            "Stands for a summary that only its provider can read: a size, and no content",
         ),
     ],
     presets: &[

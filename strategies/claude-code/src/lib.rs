@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `claude-code` | 2.1.25 to 2.1.45 |
 //! | `claude-code-2.1.17` | 2.0.76 to 2.1.20 |
+//! | `anthropic-compact` | the compaction of Anthropic's API, with the same filter |
 //!
 //! The program is closed source. The rules were found in files that it recorded, and the README of this crate says how often they hit.
 //! The policy is the common stage `answer-usage`.
@@ -37,6 +38,10 @@ pub const REGISTRATION: Registration = Registration {
         ),
     ],
     presets: &[
+        PresetDescriptor {
+            name: "anthropic-compact",
+            toml: include_str!("../presets/anthropic-compact.toml"),
+        },
         PresetDescriptor { name: "claude-code", toml: include_str!("../presets/claude-code.toml") },
         PresetDescriptor {
             name: "claude-code-2.1.17",

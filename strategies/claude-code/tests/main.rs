@@ -10,6 +10,14 @@ use foldback_testkit::{Subject, laws, talk};
 
 laws!(claude_code: Subject::toml(small("claude-code")).windows(SMALL));
 laws!(claude_code_2_1_17: Subject::toml(small("claude-code-2.1.17")).windows(SMALL));
+laws!(anthropic_compact: Subject::toml(sealed()).windows(SMALL));
+
+/// The compaction of the API at such a size.
+fn sealed() -> String {
+    let policy = "[overflow]\nuse = \"answer-usage\"\nlimit = 4_000\n";
+    let summary = "[summarizer]\nuse = \"sealed\"\ntokens = 200\non_failure = \"keep\"\n";
+    format!("name = \"here\"\nextends = \"anthropic-compact\"\n{policy}{summary}")
+}
 
 /// Windows that a few messages fill.
 const SMALL: [(u64, u64); 2] = [(6_000, 0), (9_000, 0)];
@@ -26,7 +34,7 @@ fn small(preset: &str) -> String {
 #[test]
 fn the_page_has_every_deviation() {
     let page = include_str!("../README.md");
-    for preset in ["claude-code", "claude-code-2.1.17"] {
+    for preset in ["claude-code", "claude-code-2.1.17", "anthropic-compact"] {
         page_has_deviations(page, &rows::strategy(preset));
     }
 }

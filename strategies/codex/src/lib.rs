@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `codex` | the local compaction: 20,000 tokens, a readable summary |
 //! | `codex-remote` | the remote one: 64,000 tokens, an item that only the provider can read |
+//! | `openai-compact` | that of the Responses API itself, which keeps nothing beside the item |
 //!
 //! The policy is the common stage `answer-usage`. The README of this crate is the page of the presets.
 
@@ -41,6 +42,10 @@ pub const REGISTRATION: Registration = Registration {
         PresetDescriptor {
             name: "codex-remote",
             toml: include_str!("../presets/codex-remote.toml"),
+        },
+        PresetDescriptor {
+            name: "openai-compact",
+            toml: include_str!("../presets/openai-compact.toml"),
         },
     ],
 };

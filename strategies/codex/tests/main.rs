@@ -10,6 +10,14 @@ use foldback_testkit::{Subject, laws, talk};
 
 laws!(codex: Subject::toml(rows::keeping("codex", 500)).windows(SMALL));
 laws!(codex_remote: Subject::toml(rows::keeping("codex-remote", 500)).windows(SMALL));
+laws!(openai_compact: Subject::toml(sealed()).windows(SMALL));
+
+/// The compaction of the API at such a size.
+fn sealed() -> String {
+    let policy = "[overflow]\nuse = \"answer-usage\"\nlimit = 4_000\n";
+    let summary = "[summarizer]\nuse = \"sealed\"\ntokens = 200\non_failure = \"keep\"\n";
+    format!("name = \"here\"\nextends = \"openai-compact\"\n{policy}{summary}")
+}
 
 /// Windows that a few messages fill, but not what is kept.
 const SMALL: [(u64, u64); 2] = [(6_000, 0), (9_000, 0)];
@@ -18,7 +26,7 @@ const SMALL: [(u64, u64); 2] = [(6_000, 0), (9_000, 0)];
 #[test]
 fn the_page_has_every_deviation() {
     let page = include_str!("../README.md");
-    for preset in ["codex", "codex-remote"] {
+    for preset in ["codex", "codex-remote", "openai-compact"] {
         page_has_deviations(page, &rows::strategy(preset));
     }
 }

@@ -1,6 +1,7 @@
 //! Recorded sessions: a `compacted` line holds the history that Codex went on with. Its item is encrypted; the messages in front of
 //! it are not.
 
+use crate::registry;
 use crate::rows::strategy;
 use foldback_core::log::{Message, Role};
 use foldback_core::moment::Moment;
@@ -89,6 +90,36 @@ fn keeps_what_codex_kept() {
         (true, 10, context(), true),
     ];
     assert_eq!(found, expect);
+}
+
+/// What a sealed item may keep lies between nothing and all that it replaces, and so does the request after each recorded compaction.
+#[foldback_needs::sessions]
+#[test]
+fn sizes_of_recorded_compactions() {
+    let mut found = 0;
+    for file in files() {
+        let session = read(&std::fs::read(&file).unwrap(), Some("codex")).unwrap().remove(0);
+        let preset = "name = \"here\"\nextends = \"openai-compact\"\n[summarizer]\nuse = \"sealed\"\ntokens = 1\non_failure = \"keep\"\n";
+        let mut talk = talk::conversation(talk::compiled(&registry(), preset), session.limits);
+        let mut appended = 0;
+        for boundary in &session.boundaries {
+            let log = session.messages[appended..boundary.before].iter();
+            talk::append(&mut talk, log.filter(|message| !message.is_entry()).map(Arc::clone));
+            appended = boundary.before;
+            let all = talk.tokens();
+            talk::at(&mut talk, Moment::Manual);
+            let nothing = talk.tokens();
+            let mut after = session.messages[appended..]
+                .iter()
+                .filter_map(|message| message.answer.as_ref()?.usage);
+            let after = after.next().unwrap().input_total();
+            let before = boundary.tokens_before.unwrap();
+            assert!(nothing < after && after < before, "{nothing} < {after} < {before}");
+            assert!(after < all, "{after} of {all}");
+            found += 1;
+        }
+    }
+    assert_eq!(found, 4);
 }
 
 fn files() -> Vec<PathBuf> {

@@ -73,6 +73,25 @@ fn triggers() {
     }
 }
 
+/// The threshold of the API, and what stays beside its item.
+#[test]
+fn threshold() {
+    for (id, usage, since, compacts) in rows::<(String, Vec<u64>, usize, bool)>("threshold") {
+        let mut talk = talk::conversation(strategy("openai-compact"), Limits::new(1_000_000, 0));
+        talk.append(Message::user("u", "x".repeat(20_000)));
+        talk.append(Message::assistant("a", vec![Part::call("c", "shell", "{}")]));
+        talk.append(Message::tool("t", "c", "shell", "x".repeat(since)));
+        let usage = Usage { uncached: usage[0], output: usage[1], ..Usage::default() };
+        let reports = talk::at_usage(&mut talk, Moment::CallStart, Some(usage));
+        let decision = reports.iter().find_map(|report| report.decision.clone()).unwrap();
+        assert_eq!(decision.fold, compacts, "{id}: {}", decision.reason);
+        // OA-K1: nothing but the item, of the size that is set.
+        let sent = talk::sent_texts(&talk);
+        let size = strategy("openai-compact").estimator().text(sent.last().unwrap());
+        assert_eq!(sent.len() == 1 && size > 4_000 && size < 4_020, compacts, "OA-K1: {size}");
+    }
+}
+
 #[test]
 fn windows() {
     // id, context, limit of the input, tokens from which it compacts.

@@ -63,6 +63,7 @@ enum Shown {
 /// Presets that say sizes in tokens, and where: their decisions hang on the unit. All others are relative.
 const ABSOLUTE: &[(&str, &str, Shown)] = &[
     ("anthropic-clear-tool-uses", "trigger", Shown::Nowhere),
+    ("anthropic-compact", "limit, tokens of the block", Shown::Nowhere),
     ("brutus", "protect_tokens, minimum_tokens, output_token_max, summary_budget", Shown::Nowhere),
     ("claude-code", "reserve, summary_tokens", Shown::Large),
     (
@@ -84,6 +85,7 @@ const ABSOLUTE: &[(&str, &str, Shown)] = &[
     ("langchain-context-editing", "trigger, tokens of a message", Shown::Nowhere),
     ("langchain-summarization", "trim_tokens, summary_tokens", Shown::Small),
     ("mxf", "threshold", Shown::Nowhere),
+    ("openai-compact", "limit, tokens of the item", Shown::Nowhere),
     ("openhands", "summary_tokens, tokens of a message", Shown::Nowhere),
     ("openhands-80", "summary_tokens, tokens of a message", Shown::Nowhere),
     (

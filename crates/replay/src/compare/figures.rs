@@ -12,7 +12,7 @@ use crate::controls::nfr;
 use crate::number::{ratio, total};
 use crate::retention::{Retention, Share};
 use crate::stats::{self, Bootstrap, Estimate, Pair};
-use crate::study::{Ledger, Score, Summaries};
+use crate::study::{Known, Ledger, Score, Summaries};
 use foldback_core::strategy::Kind;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
@@ -186,6 +186,8 @@ const NOTHING_NEEDED: &str = "no preset fired in any session, or nothing was ref
 const NO_CALLS: &str = "no session has a call";
 const NOT_RECORDED: &str =
     "the content of the recorder's requests after its own compactions is not recorded";
+const SEALED: &str =
+    "only the provider can read its summaries: from what stands beside them to everything";
 pub(super) const NO_BILL: &str = "no session could be billed under the regime";
 
 const NOTHING_TO_KEEP: &str = "there is nothing of the kind in any session";
@@ -234,6 +236,8 @@ pub(super) struct Of<'t, 'a> {
     kind: Kind,
     /// The content of every request is known.
     contents: bool,
+    /// It is known but for summaries that only their provider can read.
+    least: bool,
     sums: &'t Sums,
     /// The bill that is reported.
     dollars: &'t Dollars,
@@ -273,7 +277,10 @@ impl<'t, 'a> Of<'t, 'a> {
         paid: Option<Paid>,
     ) -> Self {
         let contents = table.knows_contents(preset);
-        Self { bootstrap: &table.bootstrap, table, preset, kind, contents, sums, dollars, paid }
+        let known = |score: &Score| matches!(score.known, Known::Everything | Known::Least);
+        let least = !contents && table.of(preset).all(known);
+        let bootstrap = &table.bootstrap;
+        Self { bootstrap, table, preset, kind, contents, least, sums, dollars, paid }
     }
 
     /// The scores of the preset of which something is known.
@@ -295,7 +302,21 @@ impl<'t, 'a> Of<'t, 'a> {
 
     /// The same of the content of requests.
     fn known(&self, value: Option<f64>) -> Metric {
-        self.if_known(|| self.value(value, NOTHING_TO_KEEP))
+        self.bounded(self.if_known(|| self.value(value, NOTHING_TO_KEEP)))
+    }
+
+    /// A share of what requests held: where summaries can't be read, from what was found beside them to everything.
+    fn bounded(&self, found: Metric) -> Metric {
+        match found.value.filter(|_| self.least) {
+            Some(least) => Metric {
+                value: None,
+                lo: Some(least),
+                hi: Some(1.0),
+                n: found.n,
+                why: Some(Cow::Borrowed(SEALED)),
+            },
+            None => found,
+        }
     }
 
     fn per_100(&self, of: impl Fn(&Score) -> u64) -> Metric {
@@ -320,6 +341,9 @@ impl<'t, 'a> Of<'t, 'a> {
         if self.kind == Kind::Control {
             return Metric { why: Some(Cow::Borrowed(REFERENCE)), ..Metric::default() };
         }
+        if self.least {
+            return Metric { why: Some(Cow::Borrowed(SEALED)), ..Metric::default() };
+        }
         let mut sum = Retention::default();
         let acted = self.own().filter(|score| score.metrics.compactions > 0);
         let n = acted.inspect(|score| sum.add(&score.retention)).count();
@@ -335,7 +359,7 @@ impl<'t, 'a> Of<'t, 'a> {
 
     /// A metric of the content of requests.
     fn if_known(&self, metric: impl FnOnce() -> Metric) -> Metric {
-        if self.contents {
+        if self.contents || self.least {
             return metric();
         }
         Metric { why: Some(Cow::Borrowed(NOT_RECORDED)), ..Metric::default() }
@@ -347,7 +371,8 @@ impl<'t, 'a> Of<'t, 'a> {
             let share = of(&score.retention);
             (share.needed > 0).then(|| (self.table.cluster(score), share))
         });
-        self.if_known(|| Metric::of(stats::proportion(self.bootstrap, shares), NOTHING_NEEDED))
+        let found = || Metric::of(stats::proportion(self.bootstrap, shares), NOTHING_NEEDED);
+        self.bounded(self.if_known(found))
     }
 
     /// The sessions that have a value with and without compaction.

@@ -12,6 +12,7 @@ use crate::recorder::{self, RecorderPolicy};
 use crate::setup::{Made, Preset};
 use foldback_core::stage::Estimator;
 use foldback_formats::Session;
+use foldback_stages::sealed::Sealed;
 use std::sync::Arc;
 
 /// What all replays of a session share, made once.
@@ -97,8 +98,10 @@ pub(super) fn replay(
     }
     shared.matched_controls.matched(&views, SEED).count(index, &mut rows);
     bill::count_summaries(&mut rows, &summaries);
+    let sealed = replayed.metrics.counters.summaries > 0
+        && strategy.summarizer.as_ref().is_some_and(|by| Sealed::is(by.id()));
     let record = Record {
-        known: Known::Everything,
+        known: if sealed { Known::Least } else { Known::Everything },
         limits: options.limits,
         metrics: replayed.metrics,
         must_keep: findings.must_keep,

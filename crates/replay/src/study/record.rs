@@ -24,6 +24,8 @@ pub enum Known {
     /// Every request with what it held.
     #[default]
     Everything,
+    /// The same, but for summaries that only their provider can read: what is found beside them is the least of what was held.
+    Least,
     /// How large the requests were and what was read from the cache; not what they held.
     Sizes,
     /// Nothing; the session counts for nothing under this preset.

@@ -36,6 +36,9 @@ pub(super) fn interval(metric: &Metric) -> String {
     let bare = |value: f64| share(value).trim_end_matches('%').to_owned();
     let ends = metric.lo.zip(metric.hi).map(|(lo, hi)| (bare(lo), bare(hi)));
     let ends = ends.filter(|(lo, hi)| lo != hi).map(|(lo, hi)| format!(" ({lo} to {hi})"));
+    if let (None, Some(lo), Some(hi)) = (metric.value, metric.lo, metric.hi) {
+        return format!("{} to {}", bare(lo), share(hi));
+    }
     or_dash(metric.value, |value| format!("{}{}", share(value), ends.clone().unwrap_or_default()))
 }
 

@@ -280,7 +280,7 @@ fn row<'a>(
     facts: &CallFacts,
 ) -> Row<'a> {
     // What the recorder sent is known by its size alone.
-    let decided = record.known == Known::Everything;
+    let decided = matches!(record.known, Known::Everything | Known::Least);
     let Retention { obs, obs_far, rescued, edits, pieces, pieces_far, .. } = call.retention;
     let (frr, far) = (call.retention.frr(), call.retention.far());
     Row {
