@@ -454,6 +454,11 @@ def check_retention(found: Findings, ours: Retention, line: dict[str, Any], wher
             continue
         kept, needed = ours.counts[share.metric]
         value = kept / needed if needed else None
-        found.share(share.metric, value, metric["value"], share.within, where)
+        theirs = metric["value"]
+        # Bounds, where only the provider can read the summaries: what is kept beside them is the least.
+        if theirs is None and metric.get("hi") is not None:
+            theirs = metric["lo"]
+            found.exact(f"most of {share.metric}", 1.0, metric["hi"], where)
+        found.share(share.metric, value, theirs, share.within, where)
         if share.metric in ours.told:
             found.near(f"{share.metric} needed", needed, ours.told[share.metric][1], SHARE, where)

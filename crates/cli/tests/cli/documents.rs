@@ -82,7 +82,7 @@ fn the_page_on_rows_shows_what_rows_give() {
     let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let sums = sums(&rows, &COLUMNS, |_| true);
     shows("docs/rows.md", |page| {
-        let same = "\nFor the other two formats, replace the second line; the result is the same:";
+        let same = "\n`pd.read_csv(";
         let sum = "\"rereads\"]].sum())\n```\n\n";
         let page = with(page, sum, same, &pandas(&sums));
         let ratio = "exam.frr_obs_far_needed)\n```\n\n";
