@@ -31,7 +31,7 @@ pub(super) fn or_dash(value: Option<f64>, write: impl Fn(f64) -> String) -> Stri
     value.map_or_else(|| NONE.to_owned(), write)
 }
 
-/// A value with its interval, where that has two ends: `96% (91 to 99.3)`.
+/// A value with its interval, where that has two ends: `96% (91 to 99.3)`. Bounds without a value: `41 to 100%`.
 pub(super) fn interval(metric: &Metric) -> String {
     let bare = |value: f64| share(value).trim_end_matches('%').to_owned();
     let ends = metric.lo.zip(metric.hi).map(|(lo, hi)| (bare(lo), bare(hi)));
@@ -76,6 +76,7 @@ mod tests {
         assert_eq!(written(Some(0.96), Some(0.91), Some(0.993)), "96% (91 to 99.3)");
         assert_eq!(written(Some(0.5), Some(0.501), Some(0.502)), "50%");
         assert_eq!(written(Some(0.5), None, None), "50%");
-        assert_eq!(written(None, Some(0.1), Some(0.2)), "–");
+        assert_eq!(written(None, Some(0.1), Some(1.0)), "10 to 100%");
+        assert_eq!(written(None, None, None), "–");
     }
 }
