@@ -53,7 +53,7 @@ mod tests {
         let items: Vec<usize> = (0..1000).collect();
         assert_eq!(in_parallel(&items, |item| *item), items);
         assert_eq!(try_in_parallel(&items, |item| Ok::<_, usize>(*item)), Ok(items.clone()));
-        let odd = |item: &usize| if item % 2 == 0 { Ok(*item) } else { Err(*item) };
+        let odd = |item: &usize| if item.is_multiple_of(2) { Ok(*item) } else { Err(*item) };
         assert_eq!(try_in_parallel(&items, odd).map_err(|item| item % 2), Err(1));
     }
 }
