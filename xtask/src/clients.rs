@@ -1,5 +1,5 @@
-//! The examples of `crates/providers/README.md` with the types of other crates, in a crate of their own: those crates are no part of
-//! this workspace.
+//! The examples of `crates/providers/README.md` with the types of other crates, in a crate of their own: those crates are
+//! no part of this workspace.
 
 use crate::files::read;
 use crate::outside::{self, cargo, run};

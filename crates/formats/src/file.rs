@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 ///
-/// As with [`limit::read_file`].
+/// It can't be read, or it holds more than the limit; the error says how to raise it.
 pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let own = limit::read_file(path)?;
     #[cfg(feature = "sqlite")]

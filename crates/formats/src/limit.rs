@@ -33,7 +33,7 @@ pub fn largest() -> Result<u64> {
 /// # Errors
 ///
 /// It can't be read, or it holds more than the limit; the error says how to raise it.
-pub fn read_file(path: &Path) -> Result<Vec<u8>> {
+pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>> {
     read(File::open(path)?)
 }
 

@@ -7,8 +7,8 @@
 //! is taken to have kept the same share. Where the provider reports nothing, both are counted by the cache model of a
 //! comparison, in tokens of the strategy's estimator.
 //!
-//! Answers cost the same on both sides, and so do compactions of the provider's own. What is added up never goes through the history again: a request costs what is
-//! new in it.
+//! Answers cost the same on both sides, and so do compactions of the provider's own. What is added up never goes through the
+//! history again: a request costs what is new in it.
 
 use crate::breakpoints;
 use crate::folding::Folding;

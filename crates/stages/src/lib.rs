@@ -1,6 +1,6 @@
 //! Stages that no strategy owns: [estimators](estimator), generic [policies](policy),
-//! [pruners](pruner) and [filters](filter), the [extractive summarizer](extractive) and what stands for a [sealed] summary. And the presets
-//! that are there to compare with: `none`, which never compacts, `random`, `keep-last-1` and
+//! [pruners](pruner) and [filters](filter), the [extractive summarizer](extractive) and what stands for a [sealed] summary.
+//! And the presets that are there to compare with: `none`, which never compacts, `random`, `keep-last-1` and
 //! `drop-oldest`, which any strategy worth its name should beat.
 
 pub mod estimator;

@@ -14,6 +14,9 @@ use std::sync::Arc;
 /// The word that it repeats.
 const WORD: &str = "sealed ";
 
+/// The largest that can be set: no provider writes more.
+const MOST: u64 = 1_000_000;
+
 /// Configuration of [`Sealed`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -30,8 +33,8 @@ impl Default for SealedConfig {
 
 impl StageConfig<dyn Summarizer> for SealedConfig {
     fn build(self) -> Result<Arc<dyn Summarizer>, Invalid> {
-        if self.tokens == 0 {
-            return Err(Invalid::new("tokens", "must be 1 or more"));
+        if !(1..=MOST).contains(&self.tokens) {
+            return Err(Invalid::new("tokens", "must be from 1 to 1,000,000"));
         }
         Ok(Arc::new(Sealed { id: format!("{}({})", Sealed::NAME, self.tokens), config: self }))
     }
@@ -71,22 +74,11 @@ impl Summarizer for Sealed {
     }
 }
 
-/// The longest text of so many tokens, at least one word.
+/// A text of so many tokens, at least one word. Texts of one word grow evenly.
 fn filled(tokens: u64, estimator: &dyn Estimator) -> String {
-    // A token of more than a word is in no vocabulary.
-    let (mut fits, mut over) = (1, usize::try_from(tokens).unwrap_or(usize::MAX / 16) + 2);
-    let text = |words: usize| WORD.repeat(words).trim_end().to_owned();
-    while estimator.text(&text(over)) <= tokens && over < 1 << 24 {
-        over *= 2;
-    }
-    while over - fits > 1 {
-        let middle = fits + (over - fits) / 2;
-        match estimator.text(&text(middle)) <= tokens {
-            true => fits = middle,
-            false => over = middle,
-        }
-    }
-    text(fits)
+    let text = |words| WORD.repeat(words).trim_end().to_owned();
+    let words = tokens * 100 / estimator.text(&text(100)).max(1);
+    text(usize::try_from(words).unwrap_or_default().max(1))
 }
 
 #[cfg(test)]
@@ -101,6 +93,13 @@ mod tests {
                 let size = estimator.text(&filled(tokens, estimator));
                 assert!(size <= tokens.max(2) && size + 2 >= tokens, "{size} of {tokens}");
             }
+        }
+    }
+
+    #[test]
+    fn a_size_that_nothing_has_is_refused() {
+        for (tokens, built) in [(0, false), (1, true), (MOST, true), (MOST + 1, false)] {
+            assert_eq!(SealedConfig { tokens }.build().is_ok(), built, "{tokens}");
         }
     }
 }

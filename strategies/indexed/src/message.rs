@@ -1,4 +1,5 @@
-//! What a message says, read once: the lines that a note may take, and, of a message that stays, the words and lines that it repeats.
+//! What a message says, read once: the lines that a note may take, and, of a message that stays, the words and lines that
+//! it repeats.
 
 use crate::text::{LineKey, Lines, Word, telling};
 use foldback_core::log::{Message, PartKind, Role, ToolCall, Weighed};

@@ -72,11 +72,7 @@ impl Filter for TieredResidual {
             if cut.tiers[tier].is_empty() {
                 continue;
             }
-            let answer = match self.allowance(&cut, tier) {
-                Allowance::Summary(_) => answers.next().and_then(Option::as_ref),
-                Allowance::Sentences(_) | Allowance::Nothing => None,
-            };
-            fold.add_tier(tier, answer);
+            fold.add_tier(tier, &mut answers);
         }
         fold.finish()
     }

@@ -12,6 +12,7 @@ use foldback_core::stage::{Arrangement, StageContext, Summary};
 use foldback_core::view::{Place, Pos};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::slice::Iter;
 use std::sync::Arc;
 
 /// An arrangement in the making.
@@ -45,11 +46,14 @@ impl<'a, 's> Fold<'a, 's> {
         }
     }
 
-    /// Adds the text that replaces a tier. `answer` is the answer to its request, if it had one.
-    pub(crate) fn add_tier(&mut self, tier: usize, answer: Option<&Summary>) {
+    /// Adds the text that replaces a tier. Takes the next of the answers if it asked for a summary.
+    pub(crate) fn add_tier(&mut self, tier: usize, answers: &mut Iter<'_, Option<Summary>>) {
         let config = &self.filter.config;
         let messages = self.cut.messages(tier);
-        let (text, by) = match (self.filter.allowance(self.cut, tier), answer) {
+        let allowance = self.filter.allowance(self.cut, tier);
+        let asked = matches!(allowance, Allowance::Summary(_));
+        let answer = asked.then(|| answers.next()).flatten().and_then(Option::as_ref);
+        let (text, by) = match (allowance, answer) {
             (Allowance::Summary(budget), Some(summary)) if !summary.text.trim().is_empty() => {
                 // Only where the guard against long summaries is off can one come this far.
                 let text = if summary.tokens > budget {

@@ -300,8 +300,13 @@ fn the_screen_is_the_same_whatever_else_is_written() {
     let json = folder.path().join("comparison.json");
     let two = ["price-lists-codex.jsonl", "refunds-pydantic-ai.json"];
     let two = two.map(|name| format!("tests/four-sessions/{name}")).join(" ");
-    for options in ["--preset all --window 20000", "--preset codex,indexed --window 60000", ""] {
-        let args = format!("compare {two} --no-store {options}");
+    for (sessions, options) in [
+        (two.as_str(), "--preset all --window 20000"),
+        (&two, "--preset codex,indexed --window 60000"),
+        // Enough for a verdict.
+        ("examples/sessions", ""),
+    ] {
+        let args = format!("compare {sessions} --no-store {options}");
         let more = format!("{args} --json {}", json.display());
         assert_eq!(line(&args).done().stdout, line(&more).done().stdout, "{options}");
     }

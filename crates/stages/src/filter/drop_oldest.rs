@@ -53,12 +53,6 @@ struct Unit {
     tokens: u64,
 }
 
-/// What is left out.
-struct Cut {
-    kept: Vec<Pos>,
-    reason: String,
-}
-
 impl DropOldest {
     /// The request and what it should come down to.
     fn excess(&self, context: &StageContext<'_>) -> Result<(u64, u64), Why> {
@@ -76,8 +70,18 @@ impl DropOldest {
         }
         Ok((request, target))
     }
+}
 
-    fn cut(&self, context: &StageContext<'_>) -> Result<Cut, Why> {
+/// The messages that always stay: the first user message, and system messages in front of it.
+fn head(context: &StageContext<'_>, visible: &[Pos]) -> BTreeSet<Pos> {
+    let role = |pos: &Pos| context.history.message(*pos).role;
+    let first_user = visible.iter().position(|pos| role(pos) == Role::User);
+    let front = visible.iter().take(first_user.map_or(0, |at| at + 1));
+    front.filter(|pos| matches!(role(pos), Role::System | Role::User)).copied().collect()
+}
+
+impl Filter for DropOldest {
+    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
         let (request, target) = self.excess(context)?;
         let visible: Vec<Pos> = context.items().collect();
         let head = head(context, &visible);
@@ -108,22 +112,7 @@ impl DropOldest {
             dropped.len(),
             visible.len()
         );
-        let stays = |pos: &Pos| !dropped.contains(pos);
-        Ok(Cut { kept: visible.into_iter().filter(stays).collect(), reason })
-    }
-}
-
-/// The messages that always stay: the first user message, and system messages in front of it.
-fn head(context: &StageContext<'_>, visible: &[Pos]) -> BTreeSet<Pos> {
-    let role = |pos: &Pos| context.history.message(*pos).role;
-    let first_user = visible.iter().position(|pos| role(pos) == Role::User);
-    let front = visible.iter().take(first_user.map_or(0, |at| at + 1));
-    front.filter(|pos| matches!(role(pos), Role::System | Role::User)).copied().collect()
-}
-
-impl Filter for DropOldest {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
-        let Cut { kept, reason } = self.cut(context)?;
+        let kept = visible.into_iter().filter(|pos| !dropped.contains(pos));
         let shown = arranged(context, Vec::new(), kept);
         Ok(Proposal::Layout(Arrangement { reasons: vec![reason], ..shown }))
     }
