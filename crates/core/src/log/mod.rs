@@ -21,5 +21,7 @@ pub use answer::{Answer, Finish, Price, Usage};
 pub use count::{CountCache, Counts};
 pub use derived::{Derived, Weighed};
 pub use message::{EntryKind, Message, Origin, Role};
+#[doc(hidden)]
+pub use part::COMPACTIONS;
 pub use part::{Marker, Media, Part, PartKind, ResultStatus, ToolCall, ToolResult};
 pub use todo::open_items;

@@ -162,7 +162,8 @@ pub struct Marker {
 }
 
 /// Names of the parts in which providers keep what they compacted themselves: Anthropic's and OpenAI's, and OpenAI's older one.
-const COMPACTIONS: [&str; 2] = ["compaction", "compaction_summary"];
+#[doc(hidden)]
+pub const COMPACTIONS: [&str; 2] = ["compaction", "compaction_summary"];
 
 impl Part {
     /// A part without a place in a record.

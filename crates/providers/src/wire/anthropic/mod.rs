@@ -74,8 +74,7 @@ pub(crate) fn answer_in(body: &Value) -> Result<Message, WireError> {
 }
 
 /// The type of the block that replaces what the provider itself compacted.
-#[doc(hidden)]
-pub const COMPACTION: &str = "compaction";
+pub(crate) const COMPACTION: &str = "compaction";
 
 /// The id of the call that a block with the result of a provider's own tool answers.
 #[doc(hidden)]

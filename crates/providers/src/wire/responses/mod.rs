@@ -144,10 +144,6 @@ pub(crate) fn answer_in(body: &Value) -> Result<Message, WireError> {
     Ok(message)
 }
 
-/// Types of the item that replaces what the API's own compaction removed.
-#[doc(hidden)]
-pub const COMPACTIONS: [&str; 2] = ["compaction", "compaction_summary"];
-
 /// `input_tokens` includes the cached tokens, `output_tokens` the reasoning.
 pub(crate) const COUNTS: Counts = Counts {
     input: &["/input_tokens"],

@@ -1,11 +1,13 @@
 //! Reads items into messages.
 
+use super::COUNTS;
 use super::item::{self, Item};
-use super::{COMPACTIONS, COUNTS};
 use crate::wire::shared::messages::{Messages, ProblemKind};
 use crate::wire::shared::parts::unknown;
 use crate::wire::shared::value;
-use foldback_core::log::{Answer, Finish, Message, Part, PartKind, ResultStatus, Role};
+use foldback_core::log::{
+    Answer, COMPACTIONS, Finish, Message, Part, PartKind, ResultStatus, Role,
+};
 use serde_json::Value;
 
 /// An item with the index of its record and its place.
