@@ -38,8 +38,26 @@ fn writes_until_it_is_killed() {
     }
 }
 
+/// An agent starts tools on other threads while it closes a journal and opens it again.
 #[test]
-#[ignore = "a process that is being started holds the locks of other tests for a moment; .ci/run runs it alone"]
+fn a_process_that_is_being_started_does_not_hold_a_closed_journal() {
+    let place = place();
+    let program = std::env::current_exe().unwrap();
+    std::thread::scope(|scope| {
+        let started = scope.spawn(|| {
+            for _ in 0..40 {
+                let mut tool = Command::new(&program);
+                tool.args(["--exact", "no_such_test"]).stdout(Stdio::null());
+                assert!(tool.status().unwrap().success());
+            }
+        });
+        while !started.is_finished() {
+            Journal::open(&place.path, &mut empty("window")).unwrap();
+        }
+    });
+}
+
+#[test]
 fn what_was_said_to_be_recorded_survives_a_kill() {
     for least in KILLS {
         let place = place();

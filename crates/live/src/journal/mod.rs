@@ -108,6 +108,13 @@ pub struct Journal {
     known: Known,
 }
 
+impl Drop for Journal {
+    /// Closing the file is not enough: a process that is being started has it, too, until it runs its own program.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
+}
+
 /// How a journal's file is opened. It holds a conversation, so it is its owner's alone.
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
