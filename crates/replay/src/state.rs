@@ -9,6 +9,7 @@ use foldback_core::moment::Moment;
 use foldback_core::stage::{UsageReading, UsageSource};
 use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
+use foldback_stages::sealed::Sealed;
 use std::sync::Arc;
 
 /// Drives the session from its first message, moment by moment, as an agent would have, the
@@ -33,6 +34,12 @@ pub fn replayed_with(
 }
 
 impl Replay {
+    /// Whether the views hold summaries that only their provider can read. What they lack is then the most that was forgotten.
+    pub fn sealed(&self) -> bool {
+        let summarizer = self.conversation.strategy().summarizer.as_ref();
+        self.metrics.counters.summaries > 0 && summarizer.is_some_and(|by| Sealed::is(by.id()))
+    }
+
     /// What an agent would have been left with, and what the stages reported.
     pub fn into_state(self) -> (Conversation, Vec<Report>) {
         (self.conversation, self.reports.into_iter().map(|(_, report)| report).collect())

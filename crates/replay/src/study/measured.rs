@@ -12,7 +12,6 @@ use crate::recorder::{self, RecorderPolicy};
 use crate::setup::{Made, Preset};
 use foldback_core::stage::Estimator;
 use foldback_formats::Session;
-use foldback_stages::sealed::Sealed;
 use std::sync::Arc;
 
 /// What all replays of a session share, made once.
@@ -92,16 +91,15 @@ pub(super) fn replay(
     let views = view_sizes(&replayed.rows, frame);
     let inaction = (replayed.metrics.compactions == 0)
         .then(|| inaction::inaction(&replayed, strategy, &options));
+    let known = if replayed.sealed() { Known::Least } else { Known::Everything };
     let mut rows = replayed.rows;
     for (row, retention) in rows.iter_mut().zip(&findings.calls) {
         row.retention = *retention;
     }
     shared.matched_controls.matched(&views, SEED).count(index, &mut rows);
     bill::count_summaries(&mut rows, &summaries);
-    let sealed = replayed.metrics.counters.summaries > 0
-        && strategy.summarizer.as_ref().is_some_and(|by| Sealed::is(by.id()));
     let record = Record {
-        known: if sealed { Known::Least } else { Known::Everything },
+        known,
         limits: options.limits,
         metrics: replayed.metrics,
         must_keep: findings.must_keep,

@@ -175,6 +175,9 @@ pub struct Track {
     pub shown: Vec<String>,
     /// What calls needed and the view did not have, in order of calls.
     pub forgotten: Vec<Forgotten>,
+    /// Whether summaries that only their provider can read may hold some of it.
+    #[serde(default)]
+    pub sealed: bool,
     /// What stages failed to do, with why, each once.
     pub failures: Vec<String>,
     /// Why nothing fired, where nothing did; a line for each stage that ran.

@@ -88,6 +88,7 @@ impl Tracer {
                 .flat_map(|row| row.broken.iter().map(|rule| (row.call, rule.clone())))
                 .collect(),
             forgotten: self.forgotten(findings),
+            sealed: replay.sealed(),
             failures: idle::failures(replay),
             firings,
             idle,

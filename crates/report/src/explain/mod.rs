@@ -143,7 +143,8 @@ fn repeated(out: &mut String, walk: &Walk, track: &Track, width: Width) {
         .filter_map(|(times, kept)| Some(format!("{} after {times}", whole_percent(kept.value()?))))
         .collect();
     if !kept.is_empty() {
-        let _ = write!(text, ". Of what was needed it kept {}", kept.join(", "));
+        let least = if track.sealed { "at least " } else { "" };
+        let _ = write!(text, ". Of what was needed it kept {least}{}", kept.join(", "));
     }
     wrap(out, "", "  ", &text, width);
 }
@@ -179,7 +180,8 @@ fn forgotten(out: &mut String, walk: &Walk, track: &Track, width: Width, top: us
     let of_edits = walk.needs.iter().filter(|need| is_edit(need.kind)).count() as u64;
     let of_references = walk.needs.len() as u64 - of_edits;
     let head = format!(
-        "Forgotten: {} of {} and {} of {} of later calls that had stood in the log before",
+        "Forgotten{}: {} of {} and {} of {} of later calls that had stood in the log before",
+        if track.sealed { ", unless a sealed summary holds it" } else { "" },
         grouped(edits),
         count(of_edits, "edit"),
         grouped(references),

@@ -80,3 +80,18 @@ fn what_fold_after_fold_did_is_one_line() {
         assert_eq!(line, expected, "{folded}");
     }
 }
+
+#[test]
+fn what_a_sealed_summary_may_hold_is_not_said_to_be_forgotten() {
+    let mut walk = walk();
+    walk.needs[0].headline = true;
+    let track = &mut walk.tracks[0];
+    track.sealed = true;
+    track.firings = vec![TrackFiring { fold: true, ..track.firings[0].clone() }; 2];
+    let told = explain(&walk, Width::terminal(1_000), 10);
+    for said in
+        ["Forgotten, unless a sealed summary holds it: 1 of 1 edit", "it kept at least 0% after"]
+    {
+        assert!(told.contains(said), "{said}: {told}");
+    }
+}

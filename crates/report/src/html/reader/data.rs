@@ -70,6 +70,7 @@ struct TrackData<'a> {
     shown: &'a [String],
     /// `[need, left the view at, …]`.
     forgotten: Vec<usize>,
+    sealed: bool,
     /// `[call, what is wrong]`.
     broken: Vec<(usize, String)>,
     idle: &'a [String],
@@ -162,6 +163,7 @@ fn data<'a>(track: &'a Track, places: &BTreeMap<usize, usize>) -> TrackData<'a> 
             .filter_map(|missed| Some([*places.get(&missed.need)?, missed.left_view_at]))
             .flatten()
             .collect(),
+        sealed: track.sealed,
         idle: &track.idle,
         failures: &track.failures,
     }

@@ -91,7 +91,7 @@ class Reader {
     this.session.value = index;
     this.preset.replaceChildren(...this.walk.tracks.map((track, at) => {
       const forgot = track.forgotten.length / 2;
-      const note = track.firings.length === 0 ? "nothing fired" : `${plural(track.firings.length, "firing")}, ${number(forgot)} forgotten`;
+      const note = track.firings.length === 0 ? "nothing fired" : `${plural(track.firings.length, "firing")}, ${track.sealed ? "at most " : ""}${number(forgot)} forgotten`;
       return make("option", { value: at }, `${track.preset} (${note})`);
     }));
     // The same preset as before where the session has it, else one that has something to show.
@@ -375,7 +375,8 @@ class Reader {
   worstBox() {
     const worst = worstOf(this.track, 10);
     if (worst.length === 0) return null;
-    return this.box("The worst of what this preset forgot here", make("ol", { class: "rd-missed" }, ...worst.map((one) => this.sentence(one))));
+    const unless = this.track.sealed ? ", unless its sealed summaries hold it" : "";
+    return this.box(`The worst of what this preset forgot here${unless}`, make("ol", { class: "rd-missed" }, ...worst.map((one) => this.sentence(one))));
   }
 
   pickedBox() {
