@@ -48,6 +48,10 @@ KIMI = (
 OTLP = '..|objects|select(.key?=='
 LANGFUSE = '.observations[]|select(.type=="GENERATION")'
 LANGSMITH = '.[]|select(.run_type=="llm")'
+EXPORT = '[..|objects|select(.key?=="gen_ai.output.messages" or .key?=="openinference.span.kind")]|length'
+# Of the last request, which has what came before.
+LAST = '[..|objects|select(.key?=="gen_ai.input.messages").value.stringValue|fromjson]|last|[..|objects|select(.type?=="tool_call")]|length'
+LAST_PHOENIX = '[.[]|[..|objects|select((.key?//"")|test("^llm.input_messages.[0-9]+.message.tool_calls.*tool_call.id$"))]|length]|max'
 PHOENIX = '.[].attributes|select(has("llm.token_count.total"))'
 
 ROWS = [
@@ -111,6 +115,27 @@ ROWS = [
         f'[{PHOENIX}|keys[]|select(test("^llm.output_messages.*tool_call.id$"))]|length',
         f'[{PHOENIX}["llm.token_count.prompt"]]|add',
         f'[{PHOENIX}["llm.token_count.completion"]]|add',
+    ),
+    (
+        "otel/openllmetry.jsonl",
+        EXPORT,
+        LAST,
+        '[..|objects|select(.key?=="gen_ai.usage.input_tokens").value.intValue|tonumber]|add',
+        '[..|objects|select(.key?=="gen_ai.usage.output_tokens").value.intValue|tonumber]|add',
+    ),
+    (
+        "otel/openinference-anthropic.jsonl",
+        EXPORT,
+        LAST_PHOENIX,
+        '[..|objects|select(.key?=="llm.token_count.prompt").value.intValue|tonumber]|add',
+        '[..|objects|select(.key?=="llm.token_count.completion").value.intValue|tonumber]|add',
+    ),
+    (
+        "otel/openinference-responses.jsonl",
+        EXPORT,
+        LAST_PHOENIX,
+        '[..|objects|select(.key?=="llm.token_count.prompt").value.intValue|tonumber]|add',
+        '[..|objects|select(.key?=="llm.token_count.completion").value.intValue|tonumber]|add',
     ),
 ]
 
