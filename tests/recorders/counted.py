@@ -51,7 +51,7 @@ LANGSMITH = '.[]|select(.run_type=="llm")'
 EXPORT = '[..|objects|select(.key?=="gen_ai.output.messages" or .key?=="openinference.span.kind")]|length'
 # Of the last request, which has what came before.
 LAST = '[..|objects|select(.key?=="gen_ai.input.messages").value.stringValue|fromjson]|last|[..|objects|select(.type?=="tool_call")]|length'
-LAST_PHOENIX = '[.[]|[..|objects|select((.key?//"")|test("^llm.input_messages.[0-9]+.message.tool_calls.*tool_call.id$"))]|length]|max'
+LAST_PHOENIX = '[.[]|[..|objects|select((.key? // "")|test("^llm.input_messages.[0-9]+.message.tool_calls.*tool_call.id$"))]|length]|max'
 PHOENIX = '.[].attributes|select(has("llm.token_count.total"))'
 
 ROWS = [
