@@ -47,6 +47,7 @@ KIMI = (
 )
 OTLP = '..|objects|select(.key?=='
 LANGFUSE = '.observations[]|select(.type=="GENERATION")'
+GENERATION = '.[].attributes|select(.["langfuse.observation.type"]=="generation")'
 LANGSMITH = '.[]|select(.run_type=="llm")'
 EXPORT = '[..|objects|select(.key?=="gen_ai.output.messages" or .key?=="openinference.span.kind")]|length'
 # Of the last request, which has what came before.
@@ -101,6 +102,13 @@ ROWS = [
         f"[{LANGFUSE}.output.tool_calls//[]|.[]]|length",
         f"[{LANGFUSE}.usageDetails|.input,.input_cached_tokens]|add",
         f"[{LANGFUSE}.usageDetails|.output,.output_reasoning_tokens]|add",
+    ),
+    (
+        "otel/langfuse-sdk.jsonl",
+        f"[{GENERATION}]|length",
+        f'[{GENERATION}|.["langfuse.observation.output"]|fromjson|.tool_calls//[]|.[]]|length',
+        f'[{GENERATION}|.["langfuse.observation.usage_details"]|fromjson|.prompt_tokens]|add',
+        f'[{GENERATION}|.["langfuse.observation.usage_details"]|fromjson|.completion_tokens]|add',
     ),
     (
         "otel/langsmith.jsonl",

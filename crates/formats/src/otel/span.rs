@@ -183,6 +183,7 @@ fn span(raw: &Value, range: Range<usize>) -> Option<Span> {
         None => attributes(raw.get("attributes")?),
     };
     tracers::open_inference(&mut attributes);
+    tracers::langfuse(&mut attributes);
     // The newest instrumentations put the content into an event of the span.
     for event in value::list(raw, "events") {
         for (name, value) in event.get("attributes").map(self::attributes).unwrap_or_default() {

@@ -22,13 +22,16 @@ pub(super) fn detects(opening: &crate::peek::Peek) -> bool {
                 "openinference/span/kind",
                 "llm.model_name",
                 "llm/model_name",
+                "langfuse.observation.type",
             ],
         );
         let keys = format!("{at}/*/key");
         observation
             || run
             || span
-            || opening.values(&keys).any(|key| key == "openinference.span.kind")
+            || opening
+                .values(&keys)
+                .any(|key| matches!(key, "openinference.span.kind" | "langfuse.observation.type"))
     })
 }
 
@@ -69,6 +72,21 @@ pub(super) fn open_inference(attributes: &mut Attributes) {
     let tools = value::list(&llm, "tools").iter().map(|tool| parsed(&tool["tool"]["json_schema"]));
     put("gen_ai.tool.definitions", tools.collect());
     usage(&llm["token_count"], &OPEN_INFERENCE, &mut put);
+}
+
+/// A generation in the words of Langfuse's SDK, as it sends it to Langfuse or to whoever collects spans.
+pub(super) fn langfuse(attributes: &mut Attributes) {
+    let of = |name: &str| attributes.get(&format!("langfuse.observation.{name}")).cloned();
+    if of("type").is_none_or(|kind| kind != "generation") {
+        return;
+    }
+    let raw = json!({
+        "input": of("input"),
+        "output": of("output"),
+        "model": of("model.name"),
+        "usageDetails": of("usage_details"),
+    });
+    observation(&raw, attributes);
 }
 
 /// The items of one answer of the Responses API as one message, as every other API has it.
@@ -121,8 +139,10 @@ fn observation(raw: &Value, out: &mut Attributes) {
     let models = ["model", "providedModelName", "provided_model_name"];
     put("gen_ai.request.model", first(&models).unwrap_or_default());
     put("gen_ai.conversation.id", first(&["sessionId", "session_id"]).unwrap_or_default());
-    let counts = first(&["usageDetails", "usage_details", "usage"]).unwrap_or_default();
-    usage(&parsed(&counts), &LANGFUSE, &mut put);
+    let counts = parsed(&first(&["usageDetails", "usage_details", "usage"]).unwrap_or_default());
+    // What the SDK has of a provider is as that counted.
+    let whole = counts.get("prompt_tokens_details").is_some();
+    usage(&counts, if whole { &crate::chat::COUNTS } else { &LANGFUSE }, &mut put);
 }
 
 /// A run of LangSmith.
@@ -396,6 +416,29 @@ mod tests {
         assert_eq!(found.as_array().unwrap().len(), 1);
         assert_eq!(found[0]["content"], json!([{"type": "reasoning", "text": "Look."}]));
         assert_eq!(found[0]["tool_calls"][0]["id"], "c1");
+    }
+
+    /// As langfuse 5.0.4 does beside OpenAI's client.
+    #[test]
+    fn what_the_sdk_of_langfuse_sends_is_an_observation() {
+        let own = json!({
+            "langfuse.observation.type": "generation", "langfuse.observation.model.name": "m",
+            "langfuse.observation.input": r#"{"tools":[{"name":"f"}],"messages":[{"role":"user","content":"Hello"}]}"#,
+            "langfuse.observation.output": r#"{"role":"assistant","content":"Hi"}"#,
+            "langfuse.observation.usage_details": r#"{"prompt_tokens":1200,"completion_tokens":20,"prompt_tokens_details":{"cached_tokens":800}}"#,
+        });
+        assert!(detects(&peek(&json!({"name": "g", "attributes": own}).to_string())));
+        let mut found = own.as_object().unwrap().clone();
+        langfuse(&mut found);
+        assert_eq!(found["gen_ai.input.messages"][0]["content"], "Hello");
+        assert_eq!(found["gen_ai.output.messages"][0]["content"], "Hi");
+        assert_eq!(found["gen_ai.tool.definitions"][0]["name"], "f");
+        assert_eq!(found["gen_ai.request.model"], "m");
+        assert_eq!(found["gen_ai.usage.input_tokens"], 1200);
+        assert_eq!(found["gen_ai.usage.cache_read.input_tokens"], 800);
+        let mut span = json!({"langfuse.observation.type": "span"}).as_object().unwrap().clone();
+        langfuse(&mut span);
+        assert_eq!(span.len(), 1);
     }
 
     #[test]

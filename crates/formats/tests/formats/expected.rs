@@ -22,6 +22,7 @@ const OTHERWISE: &[&str] = &[
     "otel agent.json",
     "otel langfuse.json",
     "otel langsmith.jsonl",
+    "otel langfuse-sdk.jsonl",
     "otel openinference-anthropic.jsonl",
     "otel openinference-responses.jsonl",
     "otel openinference.jsonl",
