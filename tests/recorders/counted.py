@@ -1,10 +1,12 @@
 """Counts of the shipped sessions by other means than foldback's readers: python3 counted.py FOLDBACK.
 
-Each row: a fixture, and what jq counts in it: calls of the model, calls of tools, tokens of requests and of answers. foldback must count the same.
+Each row: a fixture, and what jq, or SQL in a store, counts in it: calls of the model, calls of tools, tokens of requests and of answers. foldback must
+count the same.
 """
 
 import json
 import pathlib
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -18,6 +20,25 @@ GOOSE_TOOLS = '[..|objects|select(.type=="toolRequest")]|length'
 HERMES = '[.[].messages[]|select((.active==0 and .compacted==0)|not)|select((.content|tostring|startswith("[CONTEXT COMPACTION"))|not)]|unique_by([.role,.content,.tool_calls])'
 HERMES_CALLS = f'{HERMES}|map(select(.role=="assistant"))|length'
 HERMES_TOOLS = f'{HERMES}|map(.tool_calls//[]|length)|add'
+# Of bubbles in the order of their headers: a call of the model begins behind the user and behind calls of another one.
+CURSOR = """
+WITH stored AS (
+    SELECT header.key AS place, bubble.value ->> 'type' AS type, bubble.value -> 'toolFormerData' AS tool,
+        bubble.value ->> 'text' <> '' OR bubble.value -> 'thinking' IS NOT NULL AS said, bubble.value -> 'tokenCount' AS tokens
+    FROM cursorDiskKV composer, json_each(composer.value, '$.fullConversationHeadersOnly') header
+    JOIN cursorDiskKV bubble ON bubble.key = 'bubbleId:' || substr(composer.key, 14) || ':' || (header.value ->> 'bubbleId')
+    WHERE composer.key LIKE 'composerData:%'
+), called AS (
+    SELECT *, tool ->> 'toolCallId' AS id, nullif(tool ->> 'modelCallId', '') AS named FROM stored WHERE type = 1 OR tool IS NOT NULL OR said
+), numbered AS (
+    SELECT *, coalesce(named, CASE WHEN id LIKE 'call-%' THEN rtrim(id, '0123456789') END, id) AS call FROM called
+), followed AS (
+    SELECT *, lag(type, 1, 1) OVER (ORDER BY place) AS before, lag(call) OVER (ORDER BY place) AS call_before FROM numbered
+)
+SELECT count(*) FILTER (WHERE type = 2 AND (before = 1 OR call_before IS NOT NULL AND call_before IS NOT call)),
+    count(tool), total(tokens ->> 'inputTokens'), total(tokens ->> 'outputTokens')
+FROM followed
+"""
 DSH = '.[]|select(.type=="assistant/message")|.data'
 # Without the turn that was taken back.
 KIMI = (
@@ -26,7 +47,12 @@ KIMI = (
 )
 OTLP = '..|objects|select(.key?=='
 LANGFUSE = '.observations[]|select(.type=="GENERATION")'
+GENERATION = '.[].attributes|select(.["langfuse.observation.type"]=="generation")'
 LANGSMITH = '.[]|select(.run_type=="llm")'
+EXPORT = '[..|objects|select(.key?=="gen_ai.output.messages" or .key?=="openinference.span.kind")]|length'
+# Of the last request, which has what came before.
+LAST = '[..|objects|select(.key?=="gen_ai.input.messages").value.stringValue|fromjson]|last|[..|objects|select(.type?=="tool_call")]|length'
+LAST_PHOENIX = '[.[]|[..|objects|select((.key? // "")|test("^llm.input_messages.[0-9]+.message.tool_calls.*tool_call.id$"))]|length]|max'
 PHOENIX = '.[].attributes|select(has("llm.token_count.total"))'
 
 ROWS = [
@@ -41,6 +67,13 @@ ROWS = [
     ),
     ("goose/lines.jsonl", 'map(select(.role=="assistant"))|length', GOOSE_TOOLS, NOTHING, NOTHING),
     ("hermes/export.jsonl", HERMES_CALLS, HERMES_TOOLS, NOTHING, NOTHING),
+    (
+        "cursor/transcript.jsonl",
+        'map(select(.role=="assistant"))|length',
+        '[..|objects|select(.type=="tool_use")]|length',
+        NOTHING,
+        NOTHING,
+    ),
     ("hermes/store.jsonl", HERMES_CALLS, HERMES_TOOLS, NOTHING, NOTHING),
     (
         "dsh/session.jsonl",
@@ -71,6 +104,13 @@ ROWS = [
         f"[{LANGFUSE}.usageDetails|.output,.output_reasoning_tokens]|add",
     ),
     (
+        "otel/langfuse-sdk.jsonl",
+        f"[{GENERATION}]|length",
+        f'[{GENERATION}|.["langfuse.observation.output"]|fromjson|.tool_calls//[]|.[]]|length',
+        f'[{GENERATION}|.["langfuse.observation.usage_details"]|fromjson|.prompt_tokens]|add',
+        f'[{GENERATION}|.["langfuse.observation.usage_details"]|fromjson|.completion_tokens]|add',
+    ),
+    (
         "otel/langsmith.jsonl",
         f"[{LANGSMITH}]|length",
         f"[{LANGSMITH}.outputs.choices[].message.tool_calls//[]|.[]]|length",
@@ -83,6 +123,27 @@ ROWS = [
         f'[{PHOENIX}|keys[]|select(test("^llm.output_messages.*tool_call.id$"))]|length',
         f'[{PHOENIX}["llm.token_count.prompt"]]|add',
         f'[{PHOENIX}["llm.token_count.completion"]]|add',
+    ),
+    (
+        "otel/openllmetry.jsonl",
+        EXPORT,
+        LAST,
+        '[..|objects|select(.key?=="gen_ai.usage.input_tokens").value.intValue|tonumber]|add',
+        '[..|objects|select(.key?=="gen_ai.usage.output_tokens").value.intValue|tonumber]|add',
+    ),
+    (
+        "otel/openinference-anthropic.jsonl",
+        EXPORT,
+        LAST_PHOENIX,
+        '[..|objects|select(.key?=="llm.token_count.prompt").value.intValue|tonumber]|add',
+        '[..|objects|select(.key?=="llm.token_count.completion").value.intValue|tonumber]|add',
+    ),
+    (
+        "otel/openinference-responses.jsonl",
+        EXPORT,
+        LAST_PHOENIX,
+        '[..|objects|select(.key?=="llm.token_count.prompt").value.intValue|tonumber]|add',
+        '[..|objects|select(.key?=="llm.token_count.completion").value.intValue|tonumber]|add',
     ),
 ]
 
@@ -110,11 +171,29 @@ def read(foldback: str, path: pathlib.Path) -> list[int]:
     return [len(answers), calls, tokens("uncached", "cache_read", "cache_write"), tokens("output", "reasoning")]
 
 
-failed = False
-for name, *queries in ROWS:
-    path = FIXTURES / name
-    counted, found = [raw(path, query) for query in queries], read(sys.argv[1], path)
-    failed |= counted != found
+def cursor(store: pathlib.Path) -> list[int]:
+    """Makes a store of a fixture, and counts in it."""
+    composer = json.loads((FIXTURES / "cursor/store.json").read_text())
+    bubbles = composer.pop("conversation")
+    composer["fullConversationHeadersOnly"] = bubbles
+    stored = [(bubble["bubbleId"], bubble) for bubble in bubbles if "type" in bubble]
+    rows = [(f"bubbleId:{composer['composerId']}:{key}", json.dumps(bubble)) for key, bubble in stored]
+    rows.append((f"composerData:{composer['composerId']}", json.dumps(composer)))
+    with sqlite3.connect(store) as connection:
+        connection.execute("CREATE TABLE cursorDiskKV (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB)")
+        connection.executemany("INSERT INTO cursorDiskKV VALUES (?, ?)", rows)
+        return [int(count) for count in connection.execute(CURSOR).fetchone()]
+
+
+def same(name: str, path: pathlib.Path, counted: list[int]) -> bool:
+    found = read(sys.argv[1], path)
     told = "the same" if counted == found else f"foldback reads {found}"
     print(f"{name}: {counted[0]} calls, {counted[1]} of tools, {counted[2]} and {counted[3]} tokens; {told}")
-sys.exit(failed)
+    return counted == found
+
+
+results = [same(name, FIXTURES / name, [raw(FIXTURES / name, query) for query in queries]) for name, *queries in ROWS]
+with tempfile.TemporaryDirectory() as folder:
+    store = pathlib.Path(folder, "state.vscdb")
+    results.append(same("cursor/store.json in SQLite", store, cursor(store)))
+sys.exit(not all(results))

@@ -18,7 +18,7 @@
 //! with `--newest` beside the newest release of what they install.
 //!
 //! `cargo xtask drift [PACKAGE] [--write docs/systems.md]` shows which of the packages that presets reproduce have a newer release, and whether
-//! the functions with their rules changed.
+//! the functions with their rules changed. Of all packages, it then runs the newest recorders, too: what they write must be read.
 
 mod book;
 mod clients;
@@ -66,7 +66,13 @@ fn drift(args: &[&str]) -> Result<(), String> {
     let mut python = Command::new("python3");
     let status = python.arg("tests/drift/drift.py").args(args).current_dir(root).status();
     let status = status.map_err(|error| format!("python3: {error}"))?;
-    status.success().then_some(()).ok_or_else(|| "not every package was reached".to_owned())
+    status.success().then_some(()).ok_or_else(|| "not every package was reached".to_owned())?;
+    // What it records may have changed as well. One package alone is looked at.
+    if args.first().is_some_and(|arg| !arg.starts_with('-')) {
+        return Ok(());
+    }
+    let recorders = external::run("recorders:", true);
+    recorders.and(external::run("gemini-cli:", true))
 }
 
 /// The targets are built for themselves: this program needs none of what they need.

@@ -145,6 +145,7 @@ fn stores(
         .or_else(
             || if windows { Some(local()?.join("crush")) } else { below(".local/share/crush") },
         );
+    let cursor = settings(system, variable).map(|settings| settings.join("Cursor/User"));
     let hermes = variable("HERMES_HOME")
         .or_else(|| if windows { Some(local()?.join("hermes")) } else { below(".hermes") });
     let mut stores = Vec::new();
@@ -154,6 +155,7 @@ fn stores(
     add("OpenCode", data(), "opencode/opencode.db");
     add("Goose", goose, "sessions/sessions.db");
     add("Hermes", hermes, "state.db");
+    add("Cursor", cursor, "globalStorage/state.vscdb");
     for folder in crush.map(|folder| crush_folders(&folder)).unwrap_or_default() {
         add("Crush", Some(folder), "crush.db");
     }
@@ -177,15 +179,21 @@ pub(crate) fn home(variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf
     variable("HOME").or_else(|| variable("USERPROFILE"))
 }
 
+/// The user's settings under these variables.
+fn settings(system: System, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+    let below = |usual: &str| Some(home(variable)?.join(usual));
+    match system {
+        System::Linux => variable("XDG_CONFIG_HOME").or_else(|| below(".config")),
+        System::Mac => below("Library/Application Support"),
+        System::Windows => variable("APPDATA").or_else(|| below("AppData/Roaming")),
+    }
+}
+
 /// The places under these variables, each once.
 fn all(system: System, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Vec<Place> {
     let home = home(variable);
     let below = |usual: &str| home.as_ref().map(|home| home.join(usual));
-    let settings = match system {
-        System::Linux => variable("XDG_CONFIG_HOME").or_else(|| below(".config")),
-        System::Mac => below("Library/Application Support"),
-        System::Windows => variable("APPDATA").or_else(|| below("AppData/Roaming")),
-    };
+    let settings = settings(system, variable);
     let editors = EDITORS.iter().filter_map(|editor| Some(settings.as_ref()?.join(editor)));
     let servers = SERVERS.iter().filter_map(|server| below(server));
     let editors: Vec<PathBuf> =
@@ -352,11 +360,12 @@ mod tests {
         }
         let usual = |name: &str| (name == "HOME").then(|| home.clone());
         let all = |name: &str| {
-            let moved = ["XDG_DATA_HOME", "GOOSE_PATH_ROOT", "HERMES_HOME"].contains(&name);
+            let moved =
+                ["GOOSE_PATH_ROOT", "HERMES_HOME"].contains(&name) || name.starts_with("XDG_");
             moved.then(|| root.path().join("moved"))
         };
         type Variables<'v> = &'v dyn Fn(&str) -> Option<PathBuf>;
-        let rows: [(System, Variables<'_>, [&str; 3]); 4] = [
+        let rows: [(System, Variables<'_>, [&str; 4]); 4] = [
             (
                 System::Linux,
                 &usual,
@@ -364,6 +373,7 @@ mod tests {
                     "home/.local/share/opencode/opencode.db",
                     "home/.local/share/goose/sessions/sessions.db",
                     "home/.hermes/state.db",
+                    "home/.config/Cursor/User/globalStorage/state.vscdb",
                 ],
             ),
             (
@@ -373,6 +383,7 @@ mod tests {
                     "home/.local/share/opencode/opencode.db",
                     "home/.local/share/goose/sessions/sessions.db",
                     "home/.hermes/state.db",
+                    "home/Library/Application Support/Cursor/User/globalStorage/state.vscdb",
                 ],
             ),
             (
@@ -382,12 +393,18 @@ mod tests {
                     "home/.local/share/opencode/opencode.db",
                     "home/AppData/Roaming/Block/goose/data/sessions/sessions.db",
                     "home/AppData/Local/hermes/state.db",
+                    "home/AppData/Roaming/Cursor/User/globalStorage/state.vscdb",
                 ],
             ),
             (
                 System::Linux,
                 &all,
-                ["moved/opencode/opencode.db", "moved/data/sessions/sessions.db", "moved/state.db"],
+                [
+                    "moved/opencode/opencode.db",
+                    "moved/data/sessions/sessions.db",
+                    "moved/state.db",
+                    "moved/Cursor/User/globalStorage/state.vscdb",
+                ],
             ),
         ];
         for (system, variable, expected) in rows {

@@ -81,7 +81,7 @@ pub(crate) fn prompt(raw: &Value, has_task: &mut bool) -> (Vec<Part>, bool) {
 
 /// Input includes what was read from and written to the cache; each provider that the recorder's
 /// client library speaks to names those in its own way.
-const COUNTS: Counts = Counts {
+pub(crate) const COUNTS: Counts = Counts {
     input: &["/prompt_tokens"],
     cache_read: &[
         "/prompt_tokens_details/cached_tokens",

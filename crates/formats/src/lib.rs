@@ -23,6 +23,7 @@ mod codex;
 pub mod convert;
 mod copilot_cli;
 mod crush;
+mod cursor;
 mod dsh;
 mod error;
 mod file;

@@ -8,7 +8,7 @@ use crate::format::Binary;
 
 /// Any store. Its tables say whose it is.
 pub(crate) const STORE: Binary = Binary {
-    ids: &["sqlite", "opencode", "goose", "crush", "hermes"],
+    ids: &["sqlite", "opencode", "goose", "crush", "hermes", "cursor"],
     magic: b"SQLite format 3\0",
     read,
 };
@@ -57,6 +57,7 @@ pub(crate) mod store {
         crate::goose::store::STORE,
         crate::crush::store::STORE,
         crate::hermes::store::STORE,
+        crate::cursor::store::STORE,
     ];
 
     /// A store as it would be if its agent were closed: with the changes that stand beside it. `None` where there are none, or

@@ -16,6 +16,7 @@ pub const FORMATS: &[Format] = &[
     crate::goose::FORMAT,
     crate::crush::FORMAT,
     crate::hermes::FORMAT,
+    crate::cursor::FORMAT,
     crate::pi::FORMAT,
     crate::gemini_cli::FORMAT,
     crate::copilot_cli::FORMAT,

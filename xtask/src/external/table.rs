@@ -271,7 +271,7 @@ pub(super) const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
-        name: "counted: the shipped sessions of the formats that nothing records here, by jq",
+        name: "counted: the shipped sessions of the formats that nothing records here, by jq and SQL",
         needs: &[&["python3"], &["jq"]],
         runs: &[BUILD_COMMAND, &["python3", "tests/recorders/counted.py", "{foldback}"]],
         ..PLAIN

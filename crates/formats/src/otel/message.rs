@@ -18,8 +18,11 @@ pub(super) struct Unit {
 
 /// The units of a list of messages.
 pub(super) fn units(list: &Value) -> Vec<Unit> {
+    let mut items = VecDeque::new();
     match list {
-        Value::Array(messages) => messages.iter().flat_map(units_of).collect(),
+        Value::Array(messages) => {
+            messages.iter().flat_map(|message| units_of(message, &mut items)).collect()
+        }
         // Some instrumentations record the text alone.
         Value::String(text) if !text.is_empty() => {
             vec![unit(Role::User, vec![Part::text(text.as_str())])]
@@ -28,7 +31,9 @@ pub(super) fn units(list: &Value) -> Vec<Unit> {
     }
 }
 
-fn units_of(message: &Value) -> Vec<Unit> {
+/// `items` are calls without a result that are named as items of an answer, as OpenLLMetry names those of the Responses
+/// API. Their results name them otherwise, and come in their order.
+fn units_of(message: &Value, items: &mut VecDeque<String>) -> Vec<Unit> {
     let role = match value::text(message, "role") {
         Some("assistant" | "model" | "ai") => Role::Assistant,
         Some("system" | "developer") => Role::System,
@@ -51,6 +56,20 @@ fn units_of(message: &Value) -> Vec<Unit> {
         let function = call.get("function").unwrap_or(call);
         self::call(value::text(call, "id"), function)
     }));
+    for part in &mut parts {
+        match &mut part.kind {
+            PartKind::Call(call) if call.call_id.starts_with("fc_") => {
+                items.push_back(call.call_id.clone());
+            }
+            PartKind::Result(result) => {
+                let named = items.iter().position(|item| *item == result.call_id);
+                if let Some(item) = items.remove(named.unwrap_or(0)) {
+                    result.call_id = item;
+                }
+            }
+            _ => {}
+        }
+    }
     let (results, rest): (Vec<Part>, Vec<Part>) =
         parts.into_iter().partition(|part| part.as_result().is_some());
     let mut out: Vec<Unit> = results.into_iter().map(|part| unit(Role::Tool, vec![part])).collect();
@@ -126,4 +145,31 @@ pub(super) fn instructions(raw: &Value) -> Vec<String> {
         other => vec![value::shown(other)],
     };
     texts.into_iter().filter(|text| !text.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As opentelemetry-instrumentation-openai 0.62.4 tells calls of the Responses API.
+    #[test]
+    fn results_answer_calls_that_are_named_as_items_in_their_order() {
+        let call =
+            |id: &str| json!({"type": "tool_call", "id": id, "name": "read", "arguments": {}});
+        let result = |id: &str| json!({"type": "tool_call_response", "id": id, "response": "3"});
+        let rows = [
+            (["fc_1", "fc_2"], ["call_a", "call_b"], ["fc_1", "fc_2"]),
+            (["fc_1", "fc_2"], ["fc_2", "call_a"], ["fc_2", "fc_1"]),
+            (["call_a", "call_b"], ["call_b", "x"], ["call_b", "x"]),
+        ];
+        for (calls, results, expected) in rows {
+            let found = units(&json!([
+                {"role": "assistant", "parts": calls.map(call)},
+                {"role": "tool", "parts": results.map(result)},
+            ]));
+            let answered: Vec<_> =
+                found.iter().filter_map(|unit| unit.answers.as_deref()).collect();
+            assert_eq!(answered, expected);
+        }
+    }
 }

@@ -26,6 +26,7 @@ const LISTS: [&str; 5] = ["spans", "observations", "runs", "data", "child_runs"]
 pub(super) struct Span {
     /// Where it is in the file.
     pub(super) range: Range<usize>,
+    id: String,
     pub(super) trace: String,
     pub(super) parent: String,
     /// In nanoseconds, for the order; milliseconds are too coarse for it.
@@ -113,16 +114,29 @@ pub(super) fn spans(text: &str) -> Found {
             }
         }
     }
-    let usage =
-        |span: &Span| span.has("gen_ai.request.model") && !span.has("gen_ai.input.messages");
+    let responses = ["gen_ai.response.id"];
+    let told: HashSet<&str> = all
+        .iter()
+        .filter(|span| span.is_call())
+        .flat_map(|span| [Some(&*span.id).filter(|id| !id.is_empty()), span.text(&responses)])
+        .flatten()
+        .collect();
+    // A client of a provider tells once more, without content, of a call that is told around it.
+    let again = |span: &Span| {
+        told.contains(&*span.parent) || span.text(&responses).is_some_and(|id| told.contains(id))
+    };
+    let usage = |span: &&Span| {
+        span.has("gen_ai.request.model") && !span.has("gen_ai.input.messages") && !again(span)
+    };
     let calls = all.iter().any(Span::is_call);
-    found.without_content = all.iter().filter(|span| usage(span)).count();
+    let without_content = all.iter().filter(usage).count();
     // Where the calls themselves were not recorded, the agent's span is the next best.
     all.retain(|span| match calls {
         true => span.is_call(),
         false => span.has("gen_ai.input.messages"),
     });
     all.sort_by_key(|span| span.start);
+    found.without_content = without_content;
     found.spans = all;
     found
 }
@@ -169,6 +183,7 @@ fn span(raw: &Value, range: Range<usize>) -> Option<Span> {
         None => attributes(raw.get("attributes")?),
     };
     tracers::open_inference(&mut attributes);
+    tracers::langfuse(&mut attributes);
     // The newest instrumentations put the content into an event of the span.
     for event in value::list(raw, "events") {
         for (name, value) in event.get("attributes").map(self::attributes).unwrap_or_default() {
@@ -196,6 +211,7 @@ fn span(raw: &Value, range: Range<usize>) -> Option<Span> {
     let (_, ended) = time(raw, &["endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime"]);
     Some(Span {
         range,
+        id: text(context, &["spanId", "span_id"]),
         trace: text(context, &["traceId", "trace_id"]),
         parent: text(raw, &PARENTS),
         start,
@@ -268,5 +284,26 @@ fn plain(raw: &Value) -> Value {
         "kvlistValue" => Value::Object(attributes(inner.get("values").unwrap_or(&Value::Null))),
         "stringValue" | "boolValue" | "doubleValue" | "bytesValue" => inner.clone(),
         _ => raw.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As anthropic 2.14.0 and instrumentations around it do.
+    #[test]
+    fn a_call_that_is_told_twice_is_told_with_its_content() {
+        let messages = json!([{"role": "user", "content": "Hello"}]);
+        let call = json!({"spanId": "1", "attributes": {"gen_ai.request.model": "m", "gen_ai.response.id": "r", "gen_ai.input.messages": messages}});
+        let rows = [
+            (json!({"parentSpanId": "1", "attributes": {"gen_ai.request.model": "m"}}), 0),
+            (json!({"attributes": {"gen_ai.request.model": "m", "gen_ai.response.id": "r"}}), 0),
+            (json!({"attributes": {"gen_ai.request.model": "m", "gen_ai.response.id": "s"}}), 1),
+        ];
+        for (beside, expected) in rows {
+            let found = spans(&format!("{call}\n{beside}"));
+            assert_eq!((found.spans.len(), found.without_content), (1, expected), "{beside}");
+        }
     }
 }

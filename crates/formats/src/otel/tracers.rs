@@ -22,13 +22,16 @@ pub(super) fn detects(opening: &crate::peek::Peek) -> bool {
                 "openinference/span/kind",
                 "llm.model_name",
                 "llm/model_name",
+                "langfuse.observation.type",
             ],
         );
         let keys = format!("{at}/*/key");
         observation
             || run
             || span
-            || opening.values(&keys).any(|key| key == "openinference.span.kind")
+            || opening
+                .values(&keys)
+                .any(|key| matches!(key, "openinference.span.kind" | "langfuse.observation.type"))
     })
 }
 
@@ -62,13 +65,51 @@ pub(super) fn open_inference(attributes: &mut Attributes) {
     }
     let llm = listed(&root["llm"]);
     let mut put = |name: &str, value: Value| put(attributes, name, value);
-    put("gen_ai.input.messages", messages(&llm["input_messages"], "user"));
-    put("gen_ai.output.messages", messages(&llm["output_messages"], "assistant"));
+    put("gen_ai.input.messages", joined(messages(&llm["input_messages"], "user")));
+    put("gen_ai.output.messages", joined(messages(&llm["output_messages"], "assistant")));
     put("gen_ai.request.model", llm["model_name"].clone());
     put("gen_ai.provider.name", llm["provider"].clone());
     let tools = value::list(&llm, "tools").iter().map(|tool| parsed(&tool["tool"]["json_schema"]));
     put("gen_ai.tool.definitions", tools.collect());
     usage(&llm["token_count"], &OPEN_INFERENCE, &mut put);
+}
+
+/// A generation in the words of Langfuse's SDK, as it sends it to Langfuse or to whoever collects spans.
+pub(super) fn langfuse(attributes: &mut Attributes) {
+    let of = |name: &str| attributes.get(&format!("langfuse.observation.{name}")).cloned();
+    if of("type").is_none_or(|kind| kind != "generation") {
+        return;
+    }
+    let raw = json!({
+        "input": of("input"),
+        "output": of("output"),
+        "model": of("model.name"),
+        "usageDetails": of("usage_details"),
+    });
+    observation(&raw, attributes);
+}
+
+/// The items of one answer of the Responses API as one message, as every other API has it.
+fn joined(list: Value) -> Value {
+    let Value::Array(list) = list else { return list };
+    let mut out: Vec<Value> = Vec::new();
+    for mut next in list {
+        let is_answer = |message: &Value| message["role"] == "assistant";
+        match out.last_mut().filter(|last| is_answer(last) && is_answer(&next)) {
+            Some(last) => {
+                for member in ["content", "tool_calls"] {
+                    let found = |message: &mut Value| match message[member].take() {
+                        Value::Array(list) => list,
+                        Value::String(text) => vec![json!({"type": "text", "content": text})],
+                        _ => Vec::new(),
+                    };
+                    last[member] = [found(last), found(&mut next)].concat().into();
+                }
+            }
+            None => out.push(next),
+        }
+    }
+    out.into()
 }
 
 /// An object whose members are numbered, as a list.
@@ -98,8 +139,10 @@ fn observation(raw: &Value, out: &mut Attributes) {
     let models = ["model", "providedModelName", "provided_model_name"];
     put("gen_ai.request.model", first(&models).unwrap_or_default());
     put("gen_ai.conversation.id", first(&["sessionId", "session_id"]).unwrap_or_default());
-    let counts = first(&["usageDetails", "usage_details", "usage"]).unwrap_or_default();
-    usage(&parsed(&counts), &LANGFUSE, &mut put);
+    let counts = parsed(&first(&["usageDetails", "usage_details", "usage"]).unwrap_or_default());
+    // What the SDK has of a provider is as that counted.
+    let whole = counts.get("prompt_tokens_details").is_some();
+    usage(&counts, if whole { &crate::chat::COUNTS } else { &LANGFUSE }, &mut put);
 }
 
 /// A run of LangSmith.
@@ -239,22 +282,32 @@ fn message(raw: &Value, role: &str) -> Value {
         None if kind.is_none() => raw.to_string().into(),
         None => Value::Null,
     };
-    let calls = value::list(fields, "tool_calls").iter().map(|call| {
-        let call = call.get("tool_call").unwrap_or(call);
+    let stands = |id: &Value| {
+        value::items(&content).iter().any(|part| part["type"] == "tool_call" && part["id"] == *id)
+    };
+    let calls = value::list(fields, "tool_calls").iter();
+    let calls = calls.map(|call| call.get("tool_call").unwrap_or(call));
+    // OpenInference has them once more where they stand in the content.
+    let calls = calls.filter(|call| !stands(&call["id"])).map(|call| {
         let function = call.get("function").unwrap_or(call);
         let arguments = function.get("arguments").or_else(|| function.get("args"));
         json!({"id": call["id"], "name": function["name"], "arguments": arguments})
     });
+    let calls: Value = calls.collect();
     json!({
         "role": role,
         "content": content,
-        "tool_calls": calls.collect::<Value>(),
+        "tool_calls": calls,
         "tool_call_id": fields["tool_call_id"],
     })
 }
 
 /// A block of a content as a part of the conventions.
 fn part(raw: &Value) -> Value {
+    if let Some(call) = raw.get("tool_call") {
+        let function = &call["function"];
+        return json!({"type": "tool_call", "id": call["id"], "name": function["name"], "arguments": function["arguments"]});
+    }
     let raw = raw.get("message_content").unwrap_or(raw);
     match value::text(raw, "type").unwrap_or_default() {
         "tool_use" => {
@@ -334,6 +387,58 @@ mod tests {
             }
             assert_eq!(found, expected, "{what}");
         }
+    }
+
+    /// As openinference-instrumentation-anthropic 3.1.0 and -openai 0.1.66 tell them.
+    #[test]
+    fn an_answer_of_open_inference_is_one_message_with_its_calls_once() {
+        let call =
+            json!({"tool_call": {"id": "c1", "function": {"name": "read", "arguments": "{}"}}});
+        let thought = json!({"message_content": {"type": "reasoning", "text": "Look."}});
+        let anthropic = json!({"message": {"role": "assistant", "tool_calls": [call], "contents": [
+            {"message_content": {"type": "text", "text": "I read it."}},
+            {"message_content": {"type": "tool_use"}, "tool_call": call["tool_call"]},
+        ]}});
+        let responses = [
+            json!({"message": {"role": "assistant", "contents": [thought]}}),
+            json!({"message": {"role": "assistant", "tool_calls": [call]}}),
+        ];
+        let read = |list: Value| {
+            let mut attributes = json!({"llm.output_messages": list}).as_object().unwrap().clone();
+            open_inference(&mut attributes);
+            attributes["gen_ai.output.messages"].clone()
+        };
+        let found = read(json!([anthropic]));
+        assert_eq!(found[0]["content"][0]["text"], "I read it.");
+        assert_eq!(found[0]["content"][1]["name"], "read");
+        assert_eq!(found[0]["tool_calls"], json!([]));
+        let found = read(responses.to_vec().into());
+        assert_eq!(found.as_array().unwrap().len(), 1);
+        assert_eq!(found[0]["content"], json!([{"type": "reasoning", "text": "Look."}]));
+        assert_eq!(found[0]["tool_calls"][0]["id"], "c1");
+    }
+
+    /// As langfuse 5.0.4 does beside OpenAI's client.
+    #[test]
+    fn what_the_sdk_of_langfuse_sends_is_an_observation() {
+        let own = json!({
+            "langfuse.observation.type": "generation", "langfuse.observation.model.name": "m",
+            "langfuse.observation.input": r#"{"tools":[{"name":"f"}],"messages":[{"role":"user","content":"Hello"}]}"#,
+            "langfuse.observation.output": r#"{"role":"assistant","content":"Hi"}"#,
+            "langfuse.observation.usage_details": r#"{"prompt_tokens":1200,"completion_tokens":20,"prompt_tokens_details":{"cached_tokens":800}}"#,
+        });
+        assert!(detects(&peek(&json!({"name": "g", "attributes": own}).to_string())));
+        let mut found = own.as_object().unwrap().clone();
+        langfuse(&mut found);
+        assert_eq!(found["gen_ai.input.messages"][0]["content"], "Hello");
+        assert_eq!(found["gen_ai.output.messages"][0]["content"], "Hi");
+        assert_eq!(found["gen_ai.tool.definitions"][0]["name"], "f");
+        assert_eq!(found["gen_ai.request.model"], "m");
+        assert_eq!(found["gen_ai.usage.input_tokens"], 1200);
+        assert_eq!(found["gen_ai.usage.cache_read.input_tokens"], 800);
+        let mut span = json!({"langfuse.observation.type": "span"}).as_object().unwrap().clone();
+        langfuse(&mut span);
+        assert_eq!(span.len(), 1);
     }
 
     #[test]

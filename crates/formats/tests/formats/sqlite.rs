@@ -303,4 +303,79 @@ mod store {
         }
         assert!(read(HEADER, None).is_err());
     }
+
+    /// The table of every VS Code, and Cursor's own.
+    const CURSOR: &str = "
+        CREATE TABLE ItemTable (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB);
+        CREATE TABLE cursorDiskKV (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB);";
+
+    /// The rows of a composer: its own without the conversation, and one for each bubble.
+    fn rows_of(composer: &Value) -> Vec<(String, Value)> {
+        let id = composer["composerId"].as_str().unwrap();
+        let (mut own, mut headers, mut rows) = (composer.clone(), Vec::new(), Vec::new());
+        for bubble in composer["conversation"].as_array().unwrap() {
+            headers.push(json!({"bubbleId": bubble["bubbleId"], "type": bubble["type"]}));
+            if bubble["isLost"] != true {
+                let key = format!("bubbleId:{id}:{}", bubble["bubbleId"].as_str().unwrap());
+                rows.push((key, bubble.clone()));
+            }
+        }
+        own["conversation"] = json!([]);
+        own["fullConversationHeadersOnly"] = headers.into();
+        rows.push((format!("composerData:{id}"), own));
+        // Not in the order in which they were said.
+        rows.reverse();
+        rows
+    }
+
+    /// A store of Cursor: texts, or the same as bytes.
+    fn cursor(rows: &[(String, Value)], bytes: bool) -> Vec<u8> {
+        let mut connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(CURSOR).unwrap();
+        for (key, value) in rows {
+            let text = (!value.is_null()).then(|| value.to_string());
+            let query = match bytes {
+                true => "INSERT INTO cursorDiskKV VALUES (?1, CAST(?2 AS BLOB))",
+                false => "INSERT INTO cursorDiskKV VALUES (?1, ?2)",
+            };
+            connection.execute(query, params![key, text]).unwrap();
+        }
+        connection.serialize("main").unwrap().to_vec()
+    }
+
+    #[test]
+    fn the_store_of_cursor_is_read_in_the_order_of_its_headers() {
+        let composer: Value = serde_json::from_str(&fixture("cursor", "store.json")).unwrap();
+        let mut rows = rows_of(&composer);
+        // What was deleted, an answer that was made anew, and a draft.
+        rows.push(("composerData:0".to_owned(), Value::Null));
+        rows.push(("bubbleId:7246:gone".to_owned(), Value::Null));
+        rows.push(("bubbleId:7246:other".to_owned(), json!({"type": 2, "text": "Once more."})));
+        rows.push(("composerData:1".to_owned(), json!({"fullConversationHeadersOnly": []})));
+        for bytes in [false, true] {
+            same(&cursor(&rows, bytes), "cursor", "store.json");
+        }
+        let old: Value = serde_json::from_str(&fixture("cursor", "old.json")).unwrap();
+        let old = ("composerData:11aa".to_owned(), old);
+        same(&cursor(std::slice::from_ref(&old), false), "cursor", "old.json");
+        let ids = |rows: &[(String, Value)]| {
+            let found = read(&cursor(rows, false), None).unwrap();
+            found.into_iter().map(|session| session.id).collect::<Vec<_>>()
+        };
+        assert_eq!(ids(&[rows, vec![old]].concat()), ["7246", "11aa"]);
+        // The table is that of every workspace, where it is empty.
+        let error = read(&cursor(&[], false), None).unwrap_err().to_string();
+        assert!(error.contains("no messages"), "{error}");
+    }
+
+    #[test]
+    fn the_latest_summary_of_a_composer_stands_where_it_was_made() {
+        let mut composer: Value = serde_json::from_str(&fixture("cursor", "old.json")).unwrap();
+        let summary = json!({"summary": {"summary": "Three lines."}, "lastBubbleId": "b"});
+        composer["latestConversationSummary"] = summary;
+        let found = read(&cursor(&rows_of(&composer), false), None).unwrap().remove(0);
+        assert_eq!(found.boundaries[0].before, 2);
+        assert_eq!(found.messages[2].said(), "Three lines.");
+        assert_eq!(found.log().count(), 2);
+    }
 }

@@ -1,0 +1,429 @@
+//! `cursor`: a session of Cursor: a composer, as [`store`] makes of it in `state.vscdb`, or a transcript of its agent,
+//! `agent-transcripts/*.jsonl`.
+//!
+//! The store keeps a *bubble* for each thought, text and call, with the result; a transcript keeps texts and calls alone.
+//! The format is only read. `docs/cursor.md` has the mapping.
+
+use crate::prelude::*;
+
+pub(crate) const FORMAT: Format =
+    Format::new("cursor", "Cursor session (state.vscdb, agent-transcripts/*.jsonl)", detect, read);
+
+/// How texts begin that the harness writes in the user's name.
+const HARNESS: &[&str] = &[
+    "<system_notification>",
+    "Briefly inform the user about the task result and perform any follow-up actions",
+    "Perform any necessary follow-up actions in response to the subagent completion above.",
+    "You are the forked subagent; continue executing your task.",
+    "Your previous response was interrupted. Continue from where you left off.",
+];
+
+/// What newer versions leave at zero.
+const COUNTS: Counts =
+    Counts { input: &["/inputTokens"], output: &["/outputTokens"], ..Counts::NONE };
+
+fn detect(text: &str) -> u8 {
+    let opening = peek(text);
+    if opening.has("/composerId") && opening.has("/conversation") {
+        return 100;
+    }
+    jsonl::surest(text, 5, |line| {
+        let opening = peek(line);
+        let said = is_said(&opening, "user") || is_said(&opening, "assistant");
+        if said && !opening.has("/type") && !opening.has("/id") { 90 } else { 0 }
+    })
+}
+
+/// Whether a line of a transcript is a message of this role.
+fn is_said(opening: &crate::peek::Peek, role: &str) -> bool {
+    opening.is("/role", role) && opening.has("/message/content")
+}
+
+fn read(text: &str) -> Result<Vec<Session>, ReadError> {
+    if peek(text).has("/composerId") { composer(text) } else { transcript(text) }
+}
+
+fn composer(text: &str) -> Result<Vec<Session>, ReadError> {
+    let root = value::document(text)?;
+    let source = value::source(text, "/conversation")?;
+    let id = value::string(&root, "composerId").unwrap_or_else(|| value::content_id(text));
+    let mut out = SessionBuilder::new(id, FORMAT.id, source);
+    let folder = ["/workspaceIdentifier/uri/fsPath", "/trackedGitRepos/0/repoPath"];
+    let folder = folder.iter().find_map(|at| value::text_at(&root, at));
+    out.session.worked_in(None, folder.and_then(cluster::folder));
+    out.session.limits.context = value::count(&root, "/contextTokenLimit");
+    let mut reader = Reader { model: named(&root["modelConfig"]), ..Reader::new(out) };
+    for (record, bubble) in (0u32..).zip(value::list(&root, "conversation")) {
+        reader.bubble(record, bubble);
+    }
+    reader.finish()
+}
+
+fn transcript(text: &str) -> Result<Vec<Session>, ReadError> {
+    let source = Source::lines(text);
+    let out = SessionBuilder::new(value::content_id(text), FORMAT.id, source.clone());
+    let mut reader = Reader::new(out);
+    for (record, line) in jsonl::values_once(&source, |line| is_said(&peek(line), "user")) {
+        match line {
+            Ok(line) => reader.line(record, &line),
+            Err(warning) => reader.out.session.warnings.push(warning),
+        }
+    }
+    reader.out.warn_unknown(" line(s)", Source::place);
+    reader.finish()
+}
+
+fn time(bubble: &Value) -> Option<i64> {
+    value::time(bubble, "createdAt").or_else(|| value::millis(bubble, "/createdAt"))
+}
+
+/// The model that was chosen, if one was.
+fn named(raw: &Value) -> Option<String> {
+    value::filled(raw, "modelName").filter(|name| *name != "default").map(str::to_owned)
+}
+
+/// What a tool told, out of the object in which it is kept.
+fn told(raw: &Value) -> String {
+    let parsed = raw.as_str().and_then(|text| raw::parse(text).ok());
+    let object = parsed.as_ref().unwrap_or(raw);
+    let known = ["contents", "output", "modelVisibleErrorMessage"];
+    value::first_string(object, &known).unwrap_or_else(|| value::shown(raw))
+}
+
+/// The call of the model that a call of a tool belongs to. Those of one call are numbered.
+fn model_call(tool: &Value) -> Option<&str> {
+    let numbered = || {
+        let (call, number) = value::text(tool, "toolCallId")?.rsplit_once('-')?;
+        let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+        (call.starts_with("call-") && is_number).then_some(call)
+    };
+    value::filled(tool, "modelCallId").or_else(numbered)
+}
+
+/// An answer that may go on.
+struct Open {
+    at: usize,
+    /// Whether it has called a tool.
+    called: bool,
+    call: Option<String>,
+}
+
+struct Reader {
+    out: SessionBuilder,
+    /// The model that the user chose.
+    model: Option<String>,
+    answer: Option<Open>,
+    /// What the store has lost: by code, how often, and where first.
+    lost: BTreeMap<&'static str, (usize, u32)>,
+}
+
+impl Reader {
+    fn new(out: SessionBuilder) -> Self {
+        Self { out, model: None, answer: None, lost: BTreeMap::new() }
+    }
+
+    fn finish(mut self) -> Result<Vec<Session>, ReadError> {
+        for (code, (count, first)) in std::mem::take(&mut self.lost) {
+            let detail = format!("{count} not in the store, or not as text; first here");
+            self.out.warn_at(code, first, detail);
+        }
+        only(self.out.finish_run())
+    }
+
+    fn lose(&mut self, code: &'static str, record: u32) {
+        self.lost.entry(code).or_insert((0, record)).0 += 1;
+    }
+
+    fn push(&mut self, record: u32, raw: &Value, role: Role, parts: Vec<Part>) -> &mut Message {
+        let id = value::filled(raw, "bubbleId").map_or_else(|| format!("m{record}"), str::to_owned);
+        let message = self.out.push(record, &id, role, parts);
+        message.at = time(raw);
+        message
+    }
+
+    fn bubble(&mut self, record: u32, raw: &Value) {
+        match raw["type"].as_u64() {
+            _ if value::flag(raw, "isLost") => self.lose("missing-bubble", record),
+            Some(1) => {
+                for _ in value::list(raw, "images") {
+                    self.lose("missing-image", record);
+                }
+                if value::filled(&raw["modelInfo"], "modelName").is_some() {
+                    self.model = named(&raw["modelInfo"]);
+                }
+                let said = value::filled(raw, "text").map(|text| Part::text(text).at("/text"));
+                self.said(record, raw, said.into_iter().collect());
+            }
+            Some(2) => self.answered(record, raw),
+            _ => {
+                let place = self.out.session.source.place(record);
+                self.out.unknown_role(place, Some(&value::shown_of(raw, "type")));
+            }
+        }
+        self.summary(record, raw);
+    }
+
+    fn said(&mut self, record: u32, raw: &Value, mut parts: Vec<Part>) {
+        if parts.is_empty() {
+            return;
+        }
+        let said = parts.iter().map(Part::shown).collect::<Vec<_>>().join("\n");
+        let said = said.split_once("<user_query>").map_or(&*said, |(_, query)| query).trim_start();
+        let by_harness = HARNESS.iter().any(|begin| said.starts_with(begin));
+        if by_harness {
+            mark_synthetic(&mut parts);
+        }
+        let waits = self.out.messages.last().is_some_and(Message::begins_turn);
+        self.push(record, raw, Role::User, parts).mid_turn = by_harness || waits;
+        self.answer = None;
+    }
+
+    /// What a compaction wrote. Everything that it stands for is still there.
+    fn summary(&mut self, record: u32, raw: &Value) {
+        let stored = &raw["conversationSummary"];
+        let parsed = stored.as_str().and_then(|text| raw::parse(text).ok());
+        let summary = parsed.as_ref().unwrap_or(stored);
+        let Some(text) = value::filled(summary, "summary") else { return };
+        self.out.boundary("summary", "auto");
+        let parts = vec![Part::synthetic(text).at("")];
+        let message = self.push(record, raw, Role::User, parts);
+        message.mid_turn = true;
+        message.origin = Origin::Entry(EntryKind::Summary);
+        self.answer = None;
+    }
+
+    /// A thought, a text or a call. An answer ends with its calls.
+    fn answered(&mut self, record: u32, raw: &Value) {
+        let (thinking, tool) = (&raw["thinking"], &raw["toolFormerData"]);
+        let signature = value::filled(thinking, "signature").map(str::to_owned);
+        let thought = value::filled(thinking, "text");
+        let thought = thought.map(|text| reasoning(text, signature).at("/thinking/text"));
+        let text = value::filled(raw, "text").map(|text| Part::text(text).at("/text"));
+        let mut parts: Vec<Part> = thought.into_iter().chain(text).collect();
+        let (name, id) = (value::filled(tool, "name"), value::text(tool, "toolCallId"));
+        let call = model_call(tool);
+        let goes_on = self.answer.take().filter(|open| {
+            !open.called || parts.is_empty() && call.is_some() && open.call.as_deref() == call
+        });
+        if let Some(name) = name {
+            let arguments = ["rawArgs", "params"].iter().map(|key| &tool[*key]);
+            let shown =
+                arguments.map(value::shown).find(|text| !matches!(&**text, "" | "{}" | "null"));
+            let shown = shown.unwrap_or_else(|| "{}".to_owned());
+            let part = self.out.call(id.unwrap_or_default(), name, shown);
+            parts.push(part.at("/toolFormerData"));
+        }
+        if parts.is_empty() {
+            self.answer = goes_on;
+            return;
+        }
+        let at = match goes_on {
+            Some(open) => {
+                self.out.extend(open.at, record, parts);
+                open.at
+            }
+            None => {
+                let model = named(&raw["modelInfo"]).or_else(|| self.model.clone());
+                let message = self.push(record, raw, Role::Assistant, parts);
+                message.answer = Some(Answer { model, ..Answer::default() });
+                self.out.messages.len() - 1
+            }
+        };
+        if let Some(answer) = &mut self.out.messages[at].answer {
+            answer.ended = time(raw).or(answer.ended);
+            answer.usage = COUNTS.any(&raw["tokenCount"]).or(answer.usage);
+        }
+        self.answer = Some(Open { at, called: name.is_some(), call: call.map(str::to_owned) });
+        if let Some(name) = name {
+            self.result(record, raw, id.unwrap_or_default(), name);
+        }
+    }
+
+    fn result(&mut self, record: u32, raw: &Value, id: &str, tool: &str) {
+        let stored = &raw["toolFormerData"];
+        let status = value::text(stored, "status").unwrap_or_default();
+        let refused = value::text(stored, "userDecision") == Some("rejected");
+        let failed = refused || matches!(status, "error" | "cancelled");
+        let texts = ["result", "error"].iter().map(|key| told(&stored[*key]));
+        let text = texts.into_iter().find(|text| !matches!(&**text, "" | "null"));
+        // It runs, or ran when Cursor was closed.
+        if text.is_none() && !failed && status != "completed" {
+            return;
+        }
+        if text.is_none() {
+            self.lose("missing-result", record);
+        }
+        let text = text.unwrap_or_default();
+        let part = self.out.result(id, tool, failed, text, Vec::new()).at("/toolFormerData");
+        self.push(record, raw, Role::Tool, vec![part]);
+    }
+
+    /// A line of a transcript.
+    fn line(&mut self, record: u32, raw: &Value) {
+        let role = value::text(raw, "role");
+        if role.is_none() {
+            return match value::text(raw, "type") {
+                Some("turn_ended") => {}
+                kind => self.out.note_unknown(kind.unwrap_or_default(), record),
+            };
+        }
+        let parts = self.blocks(record, &raw["message"]["content"]);
+        match role {
+            Some("user") => self.said(record, raw, parts),
+            Some("assistant") if parts.is_empty() => {}
+            Some("assistant") => {
+                let message = self.push(record, raw, Role::Assistant, parts);
+                message.answer = Some(Answer::default());
+            }
+            other => {
+                let place = self.out.session.source.place(record);
+                self.out.unknown_role(place, other);
+            }
+        }
+    }
+
+    fn blocks(&mut self, record: u32, content: &Value) -> Vec<Part> {
+        let mut parts = Vec::new();
+        if let Some(text) = content.as_str().filter(|text| !text.is_empty()) {
+            parts.push(Part::text(text).at("/message/content"));
+        }
+        for (index, block) in value::items(content).iter().enumerate() {
+            let at = format!("/message/content/{index}");
+            match value::text(block, "type").unwrap_or_default() {
+                "text" => {
+                    let text = value::filled(block, "text");
+                    parts.extend(text.map(|text| Part::text(text).at(format!("{at}/text"))));
+                }
+                "thinking" => parts.extend(reasoning_member(block, "thinking", &at)),
+                "tool_use" => {
+                    let name = value::text(block, "name").unwrap_or_default();
+                    let id = value::text(block, "id").unwrap_or("call");
+                    let call = self.out.call(id, name, value::shown(&block["input"]));
+                    parts.push(call.at(format!("{at}/input")));
+                }
+                kind => {
+                    let place = format!("{}{at}", self.out.session.source.place(record));
+                    let unknown = self.out.unknown_part(place, "content block", kind, block);
+                    parts.push(unknown.at(at));
+                }
+            }
+        }
+        parts
+    }
+}
+
+/// `state.vscdb`.
+#[cfg(feature = "sqlite")]
+pub(crate) mod store {
+    use crate::prelude::*;
+    use crate::sqlite::store::{Store, parsed, rows};
+    use rusqlite::Connection;
+
+    pub(crate) const STORE: Store = Store {
+        agent: "Cursor",
+        columns: &["cursorDiskKV.key", "cursorDiskKV.value"],
+        documents,
+        read: super::read,
+    };
+
+    /// What is read of a composer, of a bubble and of a call. The rest is many times as much.
+    const COMPOSER: &[&str] = &[
+        "contextTokenLimit",
+        "conversation",
+        "modelConfig",
+        "trackedGitRepos",
+        "workspaceIdentifier",
+    ];
+    const BUBBLE: &[&str] = &[
+        "conversationSummary",
+        "createdAt",
+        "images",
+        "modelInfo",
+        "text",
+        "thinking",
+        "tokenCount",
+        "type",
+    ];
+    const CALL: &[&str] = &[
+        "error",
+        "modelCallId",
+        "name",
+        "params",
+        "rawArgs",
+        "result",
+        "status",
+        "toolCallId",
+        "userDecision",
+    ];
+
+    /// Texts are stored as such or as bytes; what Cursor has deleted is a row without any.
+    const COMPOSERS: &str = "SELECT key, CAST(value AS TEXT) AS value FROM cursorDiskKV \
+                             WHERE key >= 'composerData:' AND key < 'composerData;' ORDER BY key";
+    const BUBBLES: &str = "SELECT key, CAST(value AS TEXT) AS value FROM cursorDiskKV \
+                           WHERE key >= 'bubbleId:' || ?1 || ':' AND key < 'bubbleId:' || ?1 || ';'";
+
+    fn documents(connection: &Connection) -> Result<Vec<String>, ReadError> {
+        let mut found: Vec<(Option<i64>, Value)> = Vec::new();
+        for row in rows(connection, COMPOSERS, "")? {
+            let stored = parsed(&row, "value");
+            let key = value::text(&row, "key").and_then(|key| key.split_once(':'));
+            let Some((_, id)) = key.filter(|_| stored.is_object()) else { continue };
+            let mut out = json!({ "composerId": id });
+            add(&mut out, &stored, COMPOSER);
+            // Before there were bubbles, the composer had them.
+            let headers = value::list(&stored, "fullConversationHeadersOnly");
+            if !headers.is_empty() {
+                out["conversation"] = conversation(connection, id, headers, &stored)?;
+            }
+            if !value::list(&out, "conversation").is_empty() {
+                found.push((value::millis(&stored, "/createdAt"), out));
+            }
+        }
+        found.sort_by_key(|(created, _)| *created);
+        Ok(found.iter().map(|(_, composer)| composer.to_string()).collect())
+    }
+
+    /// The bubbles in the order of their headers. Others are of answers that were made anew.
+    fn conversation(
+        connection: &Connection,
+        id: &str,
+        headers: &[Value],
+        composer: &Value,
+    ) -> Result<Value, ReadError> {
+        let mut bubbles: HashMap<String, Value> = HashMap::new();
+        for row in rows(connection, BUBBLES, id)? {
+            let key = value::text(&row, "key").and_then(|key| key.rsplit_once(':'));
+            let Some((_, bubble)) = key else { continue };
+            bubbles.insert(bubble.to_owned(), parsed(&row, "value"));
+        }
+        let latest = &composer["latestConversationSummary"];
+        let told = bubbles.values().any(|bubble| bubble.get("conversationSummary").is_some());
+        let bubbles = headers.iter().map(|header| {
+            let bubble = value::text(header, "bubbleId").unwrap_or_default();
+            let Some(stored) = bubbles.get(bubble).filter(|bubble| bubble.is_object()) else {
+                return json!({"bubbleId": bubble, "isLost": true});
+            };
+            let mut out = json!({ "bubbleId": bubble });
+            add(&mut out, header, &["type", "createdAt"]);
+            add(&mut out, stored, BUBBLE);
+            if stored["toolFormerData"].is_object() {
+                out["toolFormerData"] = json!({});
+                add(&mut out["toolFormerData"], &stored["toolFormerData"], CALL);
+            }
+            if !told && value::text(latest, "lastBubbleId") == Some(bubble) {
+                out["conversationSummary"] = latest["summary"].clone();
+            }
+            out
+        });
+        Ok(bubbles.collect())
+    }
+
+    /// Adds these members, as far as they hold something.
+    fn add(out: &mut Value, from: &Value, members: &[&str]) {
+        for member in members {
+            if let Some(found) = from.get(*member).filter(|found| !found.is_null()) {
+                out[*member] = found.clone();
+            }
+        }
+    }
+}
