@@ -9,6 +9,7 @@
 //! An estimator's id names everything that its counts depend on, because messages cache counts under
 //! it and reports print it next to every number.
 
+mod ascii;
 mod bpe;
 mod calibrated;
 mod chars;

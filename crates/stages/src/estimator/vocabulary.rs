@@ -3,6 +3,7 @@
 //! `bpe-openai` counts with automata that take 47 MB in a program and half a minute to build. The tokens alone take 1.4 MB
 //! (`data`). They are unpacked when something is first counted; the tests compare tokens and counts with that crate.
 
+use super::ascii::first_piece;
 use flate2::read::ZlibDecoder;
 use regex_automata::meta::Regex;
 use regex_automata::{Anchored, Input, PatternID};
@@ -27,7 +28,7 @@ static O200K: LazyLock<Tokenizer> = LazyLock::new(|| {
         r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
         r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+$"
     );
-    Tokenizer::new(include_bytes!("../../data/o200k.tokens"), pieces)
+    Tokenizer::new(Vocabulary::O200k, include_bytes!("../../data/o200k.tokens"), pieces)
 });
 
 static CL100K: LazyLock<Tokenizer> = LazyLock::new(|| {
@@ -35,7 +36,7 @@ static CL100K: LazyLock<Tokenizer> = LazyLock::new(|| {
         r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|",
         r"\s*[\r\n]+|\s+$"
     );
-    Tokenizer::new(include_bytes!("../../data/cl100k.tokens"), pieces)
+    Tokenizer::new(Vocabulary::Cl100k, include_bytes!("../../data/cl100k.tokens"), pieces)
 });
 
 impl Vocabulary {
@@ -57,6 +58,7 @@ impl Vocabulary {
 }
 
 pub(super) struct Tokenizer {
+    vocabulary: Vocabulary,
     /// The number of every token. A lower one is merged first.
     tokens: FxHashMap<&'static [u8], u32>,
     pieces: Regex,
@@ -67,23 +69,31 @@ pub(super) struct Tokenizer {
 const SPACE_BEFORE_TEXT: PatternID = PatternID::new_unchecked(1);
 
 impl Tokenizer {
-    fn new(packed: &[u8], pieces: &str) -> Self {
+    fn new(vocabulary: Vocabulary, packed: &[u8], pieces: &str) -> Self {
         let pieces = Regex::new_many(&[pieces, r"\s+\s", r"\s+"]);
-        Self { tokens: unpacked(packed), pieces: pieces.expect("the patterns are valid") }
+        let pieces = pieces.expect("the patterns are valid");
+        Self { vocabulary, tokens: unpacked(packed), pieces }
     }
 
     /// The pieces of a text, each of which is encoded on its own.
     pub(super) fn split<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
         let mut rest = text;
         std::iter::from_fn(move || {
-            let found = self.pieces.find(Input::new(rest).anchored(Anchored::Yes))?;
-            let (mut piece, _) = rest.split_at(found.end());
-            if found.pattern() == SPACE_BEFORE_TEXT {
-                piece = &piece[..piece.char_indices().next_back()?.0];
-            }
-            rest = &rest[piece.len()..];
+            let end = first_piece(self.vocabulary, rest.as_bytes());
+            let (piece, after) = rest.split_at(end.or_else(|| self.first_piece(rest))?);
+            rest = after;
             Some(piece)
         })
+    }
+
+    /// The length of the first piece, in any script.
+    fn first_piece(&self, text: &str) -> Option<usize> {
+        let found = self.pieces.find(Input::new(text).anchored(Anchored::Yes))?;
+        let piece = &text[..found.end()];
+        match found.pattern() {
+            SPACE_BEFORE_TEXT => Some(piece.char_indices().next_back()?.0),
+            _ => Some(piece.len()),
+        }
     }
 
     /// How many tokens a piece has.

@@ -108,6 +108,10 @@ pub(super) fn style(name: &str) -> &'static [Section] {
 
 /// The topic of a heading, in any style of summary.
 pub(super) fn topic_of(heading: &str) -> Option<Topic> {
+    // Few lines of what is asked are headings.
+    if !heading.starts_with('#') {
+        return None;
+    }
     [GENERAL, ANCHORED, OBJECTIVE, CHECKPOINT_2, MIDDLE, OLDEST]
         .into_iter()
         .flatten()
