@@ -45,9 +45,14 @@ fn triggers() {
         talk.append(Message::assistant("a", vec![Part::call("c", "read", "{}")]));
         talk.append(Message::tool("t", "c", "read", "x".repeat(since)));
         let usage = match usage[..] {
-            [uncached, output, cache_read, cache_write] => {
-                Some(Usage { uncached, output, cache_read, cache_write, ..Usage::default() })
-            }
+            [uncached, output, cache_read, cache_write, reasoning] => Some(Usage {
+                uncached,
+                output,
+                cache_read,
+                cache_write,
+                reasoning,
+                ..Usage::default()
+            }),
             _ => None,
         };
         let reports = talk::at_usage(&mut talk, Moment::CallStart, usage);
