@@ -61,7 +61,7 @@ struct Kept {
 }
 
 /// Whether a person wrote the message. Messages that the harness wrote in the person's name are not kept.
-fn said_by_person(message: &Message) -> bool {
+pub(crate) fn said_by_person(message: &Message) -> bool {
     let own = |kind: &PartKind| match kind {
         PartKind::Text { synthetic, ignored, .. } => !synthetic && !ignored,
         PartKind::File(_) => true,

@@ -1,24 +1,28 @@
 //! The compaction of OpenAI's Codex CLI: at 90 % of the window everything becomes one summary, and only what the person said stays
-//! in front of it.
+//! in front of it. That of Kimi Code does the same with a beginning and an end.
 //!
 //! | stage | what it does |
 //! |---|---|
 //! | `codex.truncate` | cuts the middle out of long tool results when they are recorded ([`middle`]) |
 //! | `codex.users` | keeps the person's messages, newest first up to a budget; a summary of everything stands behind them |
+//! | `kimi.users` | the same with a budget for the oldest messages and one for the newest |
 //!
 //! | preset | reproduces |
 //! |---|---|
 //! | `codex` | the local compaction: 20,000 tokens, a readable summary |
 //! | `codex-remote` | the remote one: 64,000 tokens, an item that only the provider can read |
 //! | `openai-compact` | that of the Responses API itself, which keeps nothing beside the item |
+//! | `kimi-code` | that of Moonshot AI's Kimi Code |
 //!
 //! The policy is the common stage `answer-usage`. The README of this crate is the page of the presets.
 
 mod filter;
+mod kimi;
 pub mod middle;
 mod truncate;
 
 pub use filter::{Users, UsersConfig};
+pub use kimi::{Ends, EndsConfig, GO_ON, OMITTED};
 pub use truncate::{Truncate, TruncateConfig};
 
 use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
@@ -36,6 +40,10 @@ pub const REGISTRATION: Registration = Registration {
             "codex.users",
             "Keeps what the person said up to a budget; a summary of everything stands behind it",
         ),
+        StageDescriptor::filter::<EndsConfig>(
+            "kimi.users",
+            "Keeps the oldest and the newest of what the person said; a summary of everything stands behind it",
+        ),
     ],
     presets: &[
         PresetDescriptor { name: "codex", toml: include_str!("../presets/codex.toml") },
@@ -43,6 +51,7 @@ pub const REGISTRATION: Registration = Registration {
             name: "codex-remote",
             toml: include_str!("../presets/codex-remote.toml"),
         },
+        PresetDescriptor { name: "kimi-code", toml: include_str!("../presets/kimi-code.toml") },
         PresetDescriptor {
             name: "openai-compact",
             toml: include_str!("../presets/openai-compact.toml"),

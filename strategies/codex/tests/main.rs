@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
+mod kimi;
 mod recorded;
 mod rows;
 
@@ -10,6 +11,7 @@ use foldback_testkit::{Subject, laws, talk};
 
 laws!(codex: Subject::toml(rows::keeping("codex", 500)).windows(SMALL));
 laws!(codex_remote: Subject::toml(rows::keeping("codex-remote", 500)).windows(SMALL));
+laws!(kimi_code: Subject::toml(kimi::keeping(500, 50)).windows(SMALL));
 laws!(openai_compact: Subject::toml(sealed()).windows(SMALL));
 
 /// The compaction of the API at such a size.
@@ -26,7 +28,7 @@ const SMALL: [(u64, u64); 2] = [(6_000, 0), (9_000, 0)];
 #[test]
 fn the_page_has_every_deviation() {
     let page = include_str!("../README.md");
-    for preset in ["codex", "codex-remote", "openai-compact"] {
+    for preset in ["codex", "codex-remote", "kimi-code", "openai-compact"] {
         page_has_deviations(page, &rows::strategy(preset));
     }
 }

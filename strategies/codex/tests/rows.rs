@@ -157,7 +157,7 @@ fn refusals() {
 }
 
 /// A message in short.
-fn message(number: usize, word: &str) -> Message {
+pub(crate) fn message(number: usize, word: &str) -> Message {
     let (kind, length) = word.split_at(1);
     let text = "x".repeat(length.parse().unwrap_or(0));
     let id = format!("{kind}{number}");

@@ -82,6 +82,7 @@ const ABSOLUTE: &[(&str, &str, Shown)] = &[
     ("indexed-large", "user_tokens, window_at_most, bytes per token of a note", Shown::Small),
     ("indexed-small", "user_tokens, window_at_most, bytes per token of a note", Shown::Small),
     ("indexed-pairs", "window_at_most", Shown::Nowhere),
+    ("kimi-code", "room, keep_tokens, head_tokens, summary_tokens", Shown::Nowhere),
     ("langchain-context-editing", "trigger, tokens of a message", Shown::Nowhere),
     ("langchain-summarization", "trim_tokens, summary_tokens", Shown::Small),
     ("mxf", "threshold", Shown::Nowhere),

@@ -496,6 +496,13 @@ pub(super) const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
+        name: "kimi-code: @moonshot-ai/kimi-code 2.1.0 beside kimi-code",
+        needs: &[&["node"], &["npm"]],
+        installs: Some(("kimi-code", &[npm!("@moonshot-ai/kimi-code@2.1.0")])),
+        runs: &[beside!("kimi_code::")],
+        ..PLAIN
+    },
+    External {
         name: "pi: @earendil-works/pi-coding-agent 0.87.1 beside pi, and the sessions that it records",
         needs: &[&["node"], &["npm"]],
         installs: Some(("pi", &[npm!("@earendil-works/pi-coding-agent@0.87.1")])),

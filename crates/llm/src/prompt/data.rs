@@ -19,6 +19,7 @@ const STYLES: &[&str] = &[
     include_str!("../../prompts/dsh-checkpoint.toml"),
     include_str!("../../prompts/gemini-snapshot.toml"),
     include_str!("../../prompts/gemini-verify.toml"),
+    include_str!("../../prompts/kimi-handoff.toml"),
     include_str!("../../prompts/mxf-history.toml"),
     include_str!("../../prompts/openhands-condensation.toml"),
     include_str!("../../prompts/pi-history.toml"),

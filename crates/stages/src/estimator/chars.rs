@@ -16,6 +16,7 @@
 //! | MXF's older engine | `utf16`, `ceil` |
 //! | pi | `utf16`, `ceil`, `rounds = "message"`, `per_file = 1200` |
 //! | DeepSeek Harness | `utf16`, `ceil`, `per_message = 4`, `per_part = 4`, `per_file = 60` |
+//! | Kimi Code | `ascii-or-four`, `ceil`, `roles = true`, `per_file = 2000`, `calls = "quoted"` |
 //!
 //! MXF's estimator caches under the model's name and the first 100 characters of a text, so two long
 //! texts with one opening share a count, and it stores the count before raising it to the minimum, so
@@ -93,6 +94,8 @@ pub struct CharsConfig {
     pub bracket_surcharge: f64,
     /// Tokens that every message costs besides its content.
     pub per_message: u64,
+    /// Whether the name of a message's role counts, as a text of its own.
+    pub roles: bool,
     /// Tokens that every part costs besides its content; a result costs them twice, for itself and for its text.
     pub per_part: u64,
     /// Tokens that every file or image costs.
@@ -122,6 +125,7 @@ impl Default for CharsConfig {
             whitespace_discount: 0.0,
             bracket_surcharge: 0.0,
             per_message,
+            roles: false,
             per_part,
             per_file,
             calls,
@@ -164,6 +168,9 @@ impl CharsConfig {
         }
         if self.bracket_surcharge != 0.0 {
             out += &format!(" +{}/bracket", self.bracket_surcharge);
+        }
+        if self.roles {
+            out += " roles";
         }
         if self.metadata_per_token > 0 {
             out += &format!(" metadata/{}", self.metadata_per_token);
@@ -292,7 +299,8 @@ impl Estimator for Chars {
                 metadata(message).map_or(0, |json| self.config.unit.len(&json).div_ceil(per_token))
             }
         };
-        self.config.per_message + metadata
+        let role = if self.config.roles { self.text(message.role.as_str()) } else { 0 };
+        self.config.per_message + role + metadata
     }
 
     fn count(&self, message: &Message) -> Counts {

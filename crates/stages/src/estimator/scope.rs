@@ -17,6 +17,8 @@ pub enum Calls {
     /// The arguments and the name of the tool, each as a text of its own.
     #[default]
     Named,
+    /// The name of the tool, and the arguments as a string in JSON, each as a text of its own.
+    Quoted,
     /// The arguments behind the name of the tool, as one text.
     Joined,
     /// The call as JSON in the form of OpenAI's chat completions: id, type, function, name, arguments.
@@ -31,6 +33,7 @@ impl Calls {
             Self::None => "none",
             Self::Arguments => "arguments",
             Self::Named => "named",
+            Self::Quoted => "quoted",
             Self::Joined => "joined",
             Self::Json => "json",
             Self::Python => "python",
@@ -136,6 +139,7 @@ impl Scope {
             Calls::None => 0,
             Calls::Arguments => text(arguments),
             Calls::Named => text(&call.tool) + text(arguments),
+            Calls::Quoted => text(&call.tool) + text(&json!(arguments).to_string()),
             Calls::Joined => text(&format!("{}{arguments}", call.tool)),
             // Each call is counted as a list of its own, so that clearing one shows in the count.
             Calls::Json => text(&json!([chat_call(call, arguments)]).to_string()),

@@ -15,6 +15,8 @@ pub enum Unit {
     Utf16,
     /// Unicode code points (Python).
     CodePoints,
+    /// Unicode code points, one outside ASCII for four.
+    AsciiOrFour,
 }
 
 impl Unit {
@@ -24,6 +26,7 @@ impl Unit {
             Self::Bytes => "bytes",
             Self::Utf16 => "utf16",
             Self::CodePoints => "code-points",
+            Self::AsciiOrFour => "ascii-or-four",
         }
     }
 
@@ -35,6 +38,9 @@ impl Unit {
             Self::Bytes => text.len() as u64,
             Self::Utf16 => sum(text, |byte| u8::from(byte & 0xC0 != 0x80) + u8::from(byte >= 0xF0)),
             Self::CodePoints => sum(text, |byte| u8::from(byte & 0xC0 != 0x80)),
+            Self::AsciiOrFour => {
+                Self::CodePoints.len(text) + 3 * sum(text, |byte| u8::from(byte >= 0xC0))
+            }
         }
     }
 }
@@ -72,6 +78,8 @@ mod tests {
             assert_eq!(Unit::Bytes.len(text), text.len() as u64, "{text:?}");
             assert_eq!(Unit::Utf16.len(text), text.encode_utf16().count() as u64, "{text:?}");
             assert_eq!(Unit::CodePoints.len(text), text.chars().count() as u64, "{text:?}");
+            let weighed = text.chars().map(|c| if c.is_ascii() { 1 } else { 4 }).sum::<u64>();
+            assert_eq!(Unit::AsciiOrFour.len(text), weighed, "{text:?}");
         }
     }
 

@@ -107,8 +107,12 @@ pub struct AnswerUsageConfig {
     pub of_input: bool,
     /// Share of the window that is the limit (above 0, at most 1).
     pub share: f64,
+    /// Whether the share is rounded up, not down.
+    pub round_up: bool,
     /// Tokens that are kept free below it.
     pub reserve: u64,
+    /// Tokens of the window that are kept free where the share leaves fewer, unless it has no more.
+    pub room: u64,
     /// Share of the window that is the limit where a turn ends, with nothing kept free (above 0, at most 1).
     pub turn_end_share: Option<f64>,
     /// A limit in tokens that holds where it is lower.
@@ -128,7 +132,9 @@ impl Default for AnswerUsageConfig {
             estimate_without_usage: true,
             of_input: false,
             share: 1.0,
+            round_up: false,
             reserve: 0,
+            room: 0,
             turn_end_share: None,
             limit: None,
             comparison: Comparison::Above,
@@ -179,9 +185,15 @@ impl AnswerUsage {
             Some(share) if moment == Moment::TurnEnd => (share, 0),
             _ => (&self.share, self.config.reserve),
         };
-        let limit = share.floor_of(context).saturating_sub(reserve);
-        match self.config.limit.filter(|set| *set < limit) {
-            Some(set) => (set, "as configured".to_owned()),
+        let of_window =
+            if self.config.round_up { share.ceil_of(context) } else { share.floor_of(context) };
+        let limit = of_window.saturating_sub(reserve);
+        let room = self.config.room;
+        if let Some(set) = self.config.limit.filter(|set| *set < limit) {
+            return (set, "as configured".to_owned());
+        }
+        match context.checked_sub(room).filter(|lower| 0 < *lower && *lower < limit) {
+            Some(lower) => (lower, format!("{context} - {room}")),
             None => (limit, format!("{} of {context} - {reserve}", share.number())),
         }
     }
