@@ -24,7 +24,10 @@ pub const REGISTRATION: Registration = Registration {
         "pi.checkpoint",
         "A summary of everything before the newest messages; a turn that is split gets one of its own",
     )],
-    presets: &[PresetDescriptor { name: "pi", toml: include_str!("../presets/pi.toml") }],
+    presets: &[
+        PresetDescriptor { name: "pi", toml: include_str!("../presets/pi.toml") },
+        PresetDescriptor { name: "pi-0.87", toml: include_str!("../presets/pi-0.87.toml") },
+    ],
 };
 
 foldback_core::inventory::submit! { REGISTRATION }

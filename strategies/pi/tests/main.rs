@@ -9,13 +9,16 @@ use foldback_test_support::presets::page_has_deviations;
 use foldback_testkit::{Subject, laws, talk};
 
 laws!(pi: Subject::preset("pi").windows([(17_000, 0), (18_000, 0), (24_000, 4_000), (64_000, 8_000)]));
+laws!(older: Subject::preset("pi-0.87").windows([(18_000, 0), (64_000, 8_000)]));
 laws!(small: Subject::toml(rows::preset(1_000, 300)).windows([(1_600, 0), (3_000, 0), (8_000, 1_000)]));
 
-/// The page of the preset and its table must not drift apart.
+/// The page of the presets and its table must not drift apart.
 #[test]
 fn the_page_has_every_deviation() {
     let page = include_str!("../README.md");
     let registry = talk::registry([&foldback_stages::REGISTRATION, &foldback_pi::REGISTRATION]);
-    let strategy = compile_preset(&registry, "pi", Options::default()).unwrap().strategy;
-    page_has_deviations(page, &strategy);
+    for name in ["pi", "pi-0.87"] {
+        let strategy = compile_preset(&registry, name, Options::default()).unwrap().strategy;
+        page_has_deviations(page, &strategy);
+    }
 }

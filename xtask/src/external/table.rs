@@ -496,10 +496,17 @@ pub(super) const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
-        name: "pi: @earendil-works/pi-coding-agent 0.87.1 beside pi, and the sessions that it records",
+        name: "pi: @earendil-works/pi-coding-agent 1.6.0 beside pi, and the sessions that it records",
         needs: &[&["node"], &["npm"]],
-        installs: Some(("pi", &[npm!("@earendil-works/pi-coding-agent@0.87.1")])),
-        runs: &[beside!("pi::", "recorders::pi::")],
+        installs: Some(("pi", &[npm!("@earendil-works/pi-coding-agent@1.6.0")])),
+        runs: &[beside!("pi::pi_on_", "recorders::pi::")],
+        ..PLAIN
+    },
+    External {
+        name: "pi-0.87: @earendil-works/pi-coding-agent 0.87.1 beside pi-0.87",
+        needs: &[&["node"], &["npm"]],
+        installs: Some(("pi-0.87", &[npm!("@earendil-works/pi-coding-agent@0.87.1")])),
+        runs: &[beside!("pi::pi_0_87_on_")],
         ..PLAIN
     },
 ];
