@@ -187,7 +187,7 @@ fn a_second_run_changes_no_shipped_example() {
     // All but `none` wait for the end of a step.
     assert_eq!(
         check(How::Stored, &shipped()),
-        ["codex", "codex-remote", "dsh", "none", "pi", "pi-0.87"]
+        ["codex", "codex-remote", "dsh", "none", "oh-my-pi", "pi", "pi-0.87"]
     );
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn preset(reserve: u64, keep: u64) -> String {
         .replace("keep_recent_tokens = 20_000", &format!("keep_recent_tokens = {keep}"))
 }
 
-fn registry() -> Registry {
+pub(crate) fn registry() -> Registry {
     talk::registry([&foldback_stages::REGISTRATION, &foldback_pi::REGISTRATION])
 }
 
@@ -37,7 +37,7 @@ fn strategy(toml: &str) -> Strategy {
 }
 
 /// Messages in short: a letter for the role and the tokens.
-fn short(messages: &str) -> impl Iterator<Item = (char, u64)> {
+pub(crate) fn short(messages: &str) -> impl Iterator<Item = (char, u64)> {
     messages.split(' ').map(|word| {
         let (role, tokens) = word.split_at(1);
         (role.chars().next().unwrap(), tokens.parse().unwrap())

@@ -15,6 +15,7 @@ mod langchain_counts;
 mod langchain_deepagents;
 mod langchain_summarization;
 mod mxf;
+mod oh_my_pi;
 mod opencode;
 mod openhands;
 mod package;

@@ -70,7 +70,10 @@ pub(crate) fn compared_by<C, F: Debug + Default>(
 pub(crate) fn ask_script(package: &str, script: &str, cases: &[Value]) -> Vec<Value> {
     let (project, home) = folders(package);
     let script = project.join("javascript").join(format!("{script}.mjs"));
-    answers(package, Command::new("node").args([script, home]), cases)
+    // What is written for Bun brings it.
+    let bun = home.join("node_modules/@oven/bun-linux-x64/bin/bun");
+    let program = if bun.exists() { bun } else { "node".into() };
+    answers(package, Command::new(program).args([script, home]), cases)
 }
 
 /// The same of a program that a script of `python` drives.

@@ -86,6 +86,11 @@ const ABSOLUTE: &[(&str, &str, Shown)] = &[
     ("langchain-summarization", "trim_tokens, summary_tokens", Shown::Small),
     ("mxf", "threshold", Shown::Nowhere),
     ("openai-compact", "limit, tokens of the item", Shown::Nowhere),
+    (
+        "oh-my-pi",
+        "reserve, suffix_tokens, protect_tokens, minimum_tokens, keep_recent_tokens, summary_tokens",
+        Shown::Large,
+    ),
     ("openhands", "summary_tokens, tokens of a message", Shown::Nowhere),
     ("openhands-80", "summary_tokens, tokens of a message", Shown::Nowhere),
     (

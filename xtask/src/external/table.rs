@@ -408,7 +408,7 @@ pub(super) const TESTS: &[External] = &[
         needs: &[&["python3"]],
         installs: Some((
             "langchain",
-            &[pip!("langchain==1.4.2", "langchain-core==1.7.2", "deepagents==0.7.19")],
+            &[pip!("langchain==1.5.2", "langchain-core==1.8.3", "deepagents==0.7.32")],
         )),
         runs: &[beside!("langchain")],
         ..PLAIN
@@ -493,6 +493,17 @@ pub(super) const TESTS: &[External] = &[
             )],
         )),
         runs: &[beside!("dsh::")],
+        ..PLAIN
+    },
+    External {
+        // The newest version of which all parts are in the registry; the files with its rules are those of 18.2.11.
+        name: "oh-my-pi: @oh-my-pi/pi-agent-core 18.2.3 beside oh-my-pi",
+        needs: &[&["npm"]],
+        installs: Some((
+            "oh-my-pi",
+            &[npm!("@oh-my-pi/pi-agent-core@18.2.3", "@oven/bun-linux-x64@1.3.14")],
+        )),
+        runs: &[beside!("oh_my_pi::")],
         ..PLAIN
     },
     External {

