@@ -342,3 +342,19 @@ fn shaking_that_is_enough_spares_the_summary() {
         assert!(talk::sent_texts(&talk).iter().any(|text| text.starts_with("[shaken ~")) || folds);
     }
 }
+
+#[test]
+fn defaults() {
+    assert_eq!(strategy(PRESET).preset_limits, Limits::new(200_000, 64_000));
+    for line in [
+        "keep_recent_tokens = 20_000",
+        "result_units = 2_000",
+        "enough_share = 0.8",
+        "when = \"step-end\"",
+        "when = \"before-summary\"",
+        "atomic = false",
+        "on_failure = \"keep\"",
+    ] {
+        assert!(PRESET.lines().any(|one| one == line), "{line}");
+    }
+}

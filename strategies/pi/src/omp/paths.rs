@@ -165,10 +165,7 @@ impl Folder {
         let is_folder = path.ends_with('/');
         let path = path.strip_suffix('/').unwrap_or(&path);
         let mut names: Vec<&str> = path.split('/').collect();
-        let file = names.pop().filter(|_| !is_folder);
-        if is_folder {
-            names = path.split('/').collect();
-        }
+        let file = if is_folder { None } else { names.pop() };
         if path.is_empty() {
             return;
         }
