@@ -185,7 +185,10 @@ fn shipped() -> Vec<PathBuf> {
 #[test]
 fn a_second_run_changes_no_shipped_example() {
     // All but `none` wait for the end of a step.
-    assert_eq!(check(How::Stored, &shipped()), ["codex", "codex-remote", "dsh", "none", "pi"]);
+    assert_eq!(
+        check(How::Stored, &shipped()),
+        ["codex", "codex-remote", "dsh", "none", "oh-my-pi", "pi", "pi-0.87"]
+    );
 }
 
 #[test]

@@ -90,9 +90,9 @@ impl Agent {
                 Ok(answer) => {
                     let calls = calls_of(&answer);
                     let next = self.context.answered(answer).await; // 5
-                    self.told();
                     match next {
                         Next::Tools => {
+                            self.told();
                             let results = self.run(&calls).await;
                             self.context.results(results).await // 6
                         }

@@ -1,4 +1,4 @@
-//! Which arguments are cut, and when: the rows of deepagents 0.7.19, `middleware/summarization.py` (`_truncate_args`,
+//! Which arguments are cut, and when: the rows of deepagents 0.7.32, `middleware/summarization.py` (`_truncate_args`,
 //! `_truncate_tool_call`, `compute_summarization_defaults`).
 
 use foldback_core::conversation::Conversation;

@@ -4,6 +4,10 @@
 //! on that may come first: any but a tool result. A cut in the middle of a turn splits it: what the turn has before the cut gets a
 //! summary of its own, so that the newest request is not lost among older ones.
 
+use foldback_core::Role;
+use foldback_core::stage::StageContext;
+use foldback_core::view::{Place, Pos};
+
 /// A message as the cut sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unit {
@@ -13,6 +17,21 @@ pub struct Unit {
     pub may_be_first: bool,
     /// Whether a turn begins with it: anything in the user's name.
     pub begins_turn: bool,
+}
+
+impl Unit {
+    /// These messages of the view.
+    pub fn of(context: &StageContext<'_>, messages: &[Pos]) -> Vec<Self> {
+        let unit = |pos: &Pos| {
+            let role = context.history.kind(*pos).role;
+            Self {
+                tokens: context.tokens(Place::Item(*pos)),
+                may_be_first: role != Role::Tool,
+                begins_turn: role == Role::User,
+            }
+        };
+        messages.iter().map(unit).collect()
+    }
 }
 
 /// What a fold keeps and what it summarizes, as indices of messages.
@@ -52,4 +71,17 @@ pub fn first_kept(units: &[Unit], keep: u64) -> Option<usize> {
     };
     let next = candidates().find(|(candidate, _)| *candidate >= at);
     next.or_else(|| candidates().next_back()).map(|(candidate, _)| candidate)
+}
+
+/// The first message that is kept, so that no more than `keep` tokens are, unless the newest that may come first has more with what
+/// stands behind it. `None` where no message may come first.
+pub fn last_that_fit(units: &[Unit], keep: u64) -> Option<usize> {
+    let mut sum = 0;
+    let candidates = units.iter().enumerate().rev().filter_map(|(at, unit)| {
+        sum += unit.tokens;
+        unit.may_be_first.then_some((at, sum))
+    });
+    let mut candidates = candidates.peekable();
+    let (newest, _) = *candidates.peek()?;
+    candidates.take_while(|(_, sum)| *sum <= keep).last().map_or(Some(newest), |(at, _)| Some(at))
 }

@@ -3,11 +3,10 @@
 use crate::cut::{Cut, Unit, first_kept};
 use crate::files::Files;
 use foldback_core::Role;
-use foldback_core::log::{EntryKind, Message};
+use foldback_core::log::{EntryKind, Message, Part, PartKind};
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
-use foldback_core::view::Place;
 use foldback_stages::filter::{Spoken, arranged, cut_results, entry, first_units, summary_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,10 +17,10 @@ const BEFORE: &str = "The conversation history before this point was compacted i
 const AFTER: &str = "\n</summary>";
 
 /// Stands in place of a summary of older turns if there are none.
-const NO_HISTORY: &str = "No prior history.";
+pub(crate) const NO_HISTORY: &str = "No prior history.";
 
 /// Stands between the summary of the older turns and that of the split one.
-const SPLIT_TURN: &str = "\n\n---\n\n**Turn Context (split turn):**\n\n";
+pub(crate) const SPLIT_TURN: &str = "\n\n---\n\n**Turn Context (split turn):**\n\n";
 
 /// Configuration of [`Checkpoint`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -29,21 +28,27 @@ const SPLIT_TURN: &str = "\n\n---\n\n**Turn Context (split turn):**\n\n";
 pub struct CheckpointConfig {
     /// Tokens of the newest messages that are kept; the message that reaches them is kept whole.
     pub keep_recent_tokens: u64,
-    /// Largest acceptable summary of the older turns, in tokens.
-    pub summary_tokens: u64,
-    /// Largest acceptable summary of the beginning of a turn that is split, in tokens.
-    pub turn_summary_tokens: u64,
+    /// Largest acceptable summary of the older turns, in tokens; without it, the model's output limit.
+    pub summary_tokens: Option<u64>,
+    /// Largest acceptable summary of the beginning of a turn that is split, in tokens; without it, the model's output limit.
+    pub turn_summary_tokens: Option<u64>,
     /// UTF-16 units to which each tool result is cut for the summarizer.
     pub result_units: usize,
+    /// Whether the summarizer sees what the model thought.
+    pub reasoning: bool,
+    /// Whether instructions are for the summary of a turn's beginning as well, and not for that of the older turns alone.
+    pub turn_instructions: bool,
 }
 
 impl Default for CheckpointConfig {
     fn default() -> Self {
         Self {
             keep_recent_tokens: 20_000,
-            summary_tokens: 13_107,
-            turn_summary_tokens: 8_192,
+            summary_tokens: None,
+            turn_summary_tokens: None,
             result_units: 2_000,
+            reasoning: false,
+            turn_instructions: true,
         }
     }
 }
@@ -54,7 +59,7 @@ impl StageConfig<dyn Filter> for CheckpointConfig {
             ("summary_tokens", self.summary_tokens),
             ("turn_summary_tokens", self.turn_summary_tokens),
         ] {
-            if tokens == 0 {
+            if tokens == Some(0) {
                 return Err(Invalid::new(field, "must be at least 1: no summary would fit"));
             }
         }
@@ -96,15 +101,7 @@ impl Checkpoint {
         if previous.is_some() {
             spoken.messages.remove(0);
         }
-        let unit = |pos: &usize| {
-            let role = context.history.kind(*pos).role;
-            Unit {
-                tokens: context.tokens(Place::Item(*pos)),
-                may_be_first: role != Role::Tool,
-                begins_turn: role == Role::User,
-            }
-        };
-        let units: Vec<Unit> = spoken.messages.iter().map(unit).collect();
+        let units = Unit::of(context, &spoken.messages);
         let kept = first_kept(&units, self.0.keep_recent_tokens).unwrap_or(0);
         let cut = Cut::before(&units, spoken.whole(context, kept));
         if cut.kept == 0 {
@@ -142,29 +139,47 @@ impl Checkpoint {
     }
 }
 
+/// A message without what the model thought; `None` if that was all.
+pub(crate) fn without_reasoning(message: Arc<Message>) -> Option<Arc<Message>> {
+    let thought = |part: &Part| matches!(part.kind, PartKind::Reasoning { .. });
+    if !message.parts.iter().any(thought) {
+        return Some(message);
+    }
+    let mut left = Message::clone(&message);
+    left.parts.retain(|part| !thought(part));
+    (!left.parts.is_empty()).then(|| Arc::new(left))
+}
+
+/// A message whose tool results have at most so many UTF-16 units.
+pub(crate) fn clipped(message: Arc<Message>, units: usize) -> Arc<Message> {
+    cut_results(message, |text| {
+        let (kept, omitted) = first_units(text, units)?;
+        Some(format!("{kept}\n\n[... {omitted} more characters truncated]"))
+    })
+}
+
 impl Filter for Checkpoint {
     fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
         let selection = self.select(context)?;
         let Selection { spoken, cut, previous } = &selection;
-        let clip = |text: &str| {
-            let (kept, omitted) = first_units(text, self.0.result_units)?;
-            Some(format!("{kept}\n\n[... {omitted} more characters truncated]"))
-        };
         let request = |(name, style, range): (&str, &str, std::ops::Range<usize>)| {
             let is_turn = name == "turn";
             let messages = || {
                 let shown = spoken.shown(context, range.start, range.end).into_iter();
-                shown.map(|message| cut_results(message, clip)).collect()
+                let said = shown.filter_map(|message| match self.0.reasoning {
+                    true => Some(message),
+                    false => without_reasoning(message),
+                });
+                said.map(|message| clipped(message, self.0.result_units)).collect()
             };
-            let whole = context.summary(name, style, messages, self.0.summary_tokens);
-            match is_turn {
-                true => SummaryRequest {
-                    instructions: Vec::new(),
-                    budget: self.0.turn_summary_tokens,
-                    ..whole
-                },
-                false => SummaryRequest { previous: previous.clone(), ..whole },
+            let most = if is_turn { self.0.turn_summary_tokens } else { self.0.summary_tokens };
+            let most = most.or(Some(context.limits.output).filter(|output| *output > 0));
+            let mut whole = context.summary(name, style, messages, most.unwrap_or(u64::MAX));
+            if is_turn && !self.0.turn_instructions {
+                whole.instructions.clear();
             }
+            let previous = previous.clone().filter(|_| !is_turn);
+            SummaryRequest { previous, ..whole }
         };
         let kept = spoken.messages.len() - cut.kept;
         let split = if cut.turn.is_some() { ", in the middle of a turn" } else { "" };

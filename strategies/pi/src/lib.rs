@@ -5,12 +5,15 @@
 //! |---|---|
 //! | `pi.checkpoint` | cuts at a message that reaches the tokens to keep, in the middle of a turn if need be ([`cut`]), and lists the files of the summarized calls ([`files`]) |
 //!
+//! The stages `oh-my-pi.…` are those of a fork ([`omp`]).
+//!
 //! Estimator and policy are configurations of the common stages `chars` and `answer-usage`. The README of this crate is the page of
 //! the preset.
 
 pub mod cut;
 pub mod files;
 mod filter;
+pub mod omp;
 
 pub use filter::{Checkpoint, CheckpointConfig};
 
@@ -20,11 +23,33 @@ use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
 pub const REGISTRATION: Registration = Registration {
     package: env!("CARGO_PKG_NAME"),
     version: env!("CARGO_PKG_VERSION"),
-    stages: &[StageDescriptor::filter::<CheckpointConfig>(
-        "pi.checkpoint",
-        "A summary of everything before the newest messages; a turn that is split gets one of its own",
-    )],
-    presets: &[PresetDescriptor { name: "pi", toml: include_str!("../presets/pi.toml") }],
+    stages: &[
+        StageDescriptor::overflow::<omp::OmpUsageConfig>(
+            "oh-my-pi.usage",
+            "Folds when the request comes within a reserve of the window that grows with it",
+        ),
+        StageDescriptor::pruner::<omp::StaleConfig>(
+            "oh-my-pi.stale",
+            "When a turn ends, clears reads that a newer one has made stale, where that is cheap for the cache",
+        ),
+        StageDescriptor::pruner::<omp::ShakeConfig>(
+            "oh-my-pi.shake",
+            "Puts short lines in place of tool results and of long blocks in what was said",
+        ),
+        StageDescriptor::filter::<CheckpointConfig>(
+            "pi.checkpoint",
+            "A summary of everything before the newest messages; a turn that is split gets one of its own",
+        ),
+        StageDescriptor::filter::<omp::OmpCheckpointConfig>(
+            "oh-my-pi.checkpoint",
+            "The same, unless shaking was enough",
+        ),
+    ],
+    presets: &[
+        PresetDescriptor { name: "pi", toml: include_str!("../presets/pi.toml") },
+        PresetDescriptor { name: "pi-0.87", toml: include_str!("../presets/pi-0.87.toml") },
+        PresetDescriptor { name: "oh-my-pi", toml: include_str!("../presets/oh-my-pi.toml") },
+    ],
 };
 
 foldback_core::inventory::submit! { REGISTRATION }

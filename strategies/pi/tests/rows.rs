@@ -2,8 +2,10 @@
 
 use foldback_core::Limits;
 use foldback_core::conversation::{Conversation, Signals};
-use foldback_core::log::{Message, Part, Usage};
+use foldback_core::log::{Message, Part, PartKind, Usage};
 use foldback_core::moment::Moment;
+use foldback_core::registry::Registry;
+use foldback_core::stage::SummaryRequest;
 use foldback_core::strategy::Strategy;
 use foldback_pi::cut::{Cut, Unit, first_kept};
 use foldback_pi::files::Files;
@@ -26,13 +28,16 @@ pub(crate) fn preset(reserve: u64, keep: u64) -> String {
         .replace("keep_recent_tokens = 20_000", &format!("keep_recent_tokens = {keep}"))
 }
 
+pub(crate) fn registry() -> Registry {
+    talk::registry([&foldback_stages::REGISTRATION, &foldback_pi::REGISTRATION])
+}
+
 fn strategy(toml: &str) -> Strategy {
-    let registry = talk::registry([&foldback_stages::REGISTRATION, &foldback_pi::REGISTRATION]);
-    talk::compiled(&registry, toml)
+    talk::compiled(&registry(), toml)
 }
 
 /// Messages in short: a letter for the role and the tokens.
-fn short(messages: &str) -> impl Iterator<Item = (char, u64)> {
+pub(crate) fn short(messages: &str) -> impl Iterator<Item = (char, u64)> {
     messages.split(' ').map(|word| {
         let (role, tokens) = word.split_at(1);
         (role.chars().next().unwrap(), tokens.parse().unwrap())
@@ -103,16 +108,24 @@ fn files() {
     }
 }
 
+fn reasoning(text: String) -> Part {
+    Part::new(PartKind::Reasoning { text, opaque: None })
+}
+
 /// A conversation of messages in short, compacted by hand.
 fn compacted(messages: &str, keep: u64, summaries: &Arc<Scripted>) -> Conversation {
-    let mut strategy = strategy(&preset(100, keep));
+    compacted_by(strategy(&preset(100, keep)), messages, summaries)
+}
+
+fn compacted_by(mut strategy: Strategy, messages: &str, summaries: &Arc<Scripted>) -> Conversation {
     strategy.guards.no_growth = false;
     strategy.summarizer = Some(Arc::clone(summaries) as _);
-    let mut talk = talk::conversation(strategy, Limits::new(1_000_000, 0));
+    let mut talk = talk::conversation(strategy, Limits::new(1_000_000, 64_000));
     for (at, (role, tokens)) in short(messages).enumerate() {
         let text = "x".repeat(usize::try_from(tokens * 4).unwrap());
         talk.append(match role {
             'u' => Message::user(format!("u{at}"), text),
+            'r' => Message::assistant(format!("r{at}"), vec![reasoning(text)]),
             _ => Message::assistant(format!("a{at}"), vec![Part::text(text)]),
         });
     }
@@ -132,18 +145,29 @@ fn folds() {
         let open = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n";
         let text = text.strip_prefix(open).unwrap().strip_suffix("\n</summary>").unwrap();
         assert_eq!(format!("S{{{text}}} {}", shown.join(" ")), sent, "{id}");
-        let budgets: Vec<u64> = summaries.asked().iter().map(|request| request.budget).collect();
-        let turn = sent.contains("Turn Context").then_some(8_192);
-        let history = sent.contains("{history").then_some(13_107);
-        for request in summaries.asked() {
-            let given = usize::from(request.name == "history");
-            assert_eq!(
+    }
+}
+
+#[test]
+fn requests() {
+    for (id, name, messages, asked) in
+        rows::<(String, String, String, Vec<(String, u64, usize, usize)>)>("requests")
+    {
+        let registry = registry();
+        let document = format!(
+            "name = \"here\"\nextends = \"{name}\"\n[filter]\nuse = \"pi.checkpoint\"\nkeep_recent_tokens = 100\n"
+        );
+        let summaries = Scripted::by(|request| Ok(request.name.clone()));
+        compacted_by(talk::compiled(&registry, &document), &messages, &summaries);
+        let of = |request: &SummaryRequest| {
+            (
+                request.name.clone(),
+                request.budget,
                 request.instructions.len(),
-                given,
-                "{id}: they are for the summary of the older turns"
-            );
-        }
-        assert_eq!(budgets, history.into_iter().chain(turn).collect::<Vec<_>>(), "{id}");
+                request.messages.len(),
+            )
+        };
+        assert_eq!(summaries.asked().iter().map(of).collect::<Vec<_>>(), asked, "{id} {name}");
     }
 }
 
@@ -181,8 +205,7 @@ fn results() {
 fn defaults() {
     assert_eq!(strategy(PRESET).preset_limits, Limits::new(200_000, 64_000));
     let default = foldback_pi::CheckpointConfig::default();
-    assert_eq!((default.keep_recent_tokens, default.summary_tokens), (20_000, 13_107));
-    assert_eq!((default.turn_summary_tokens, default.result_units), (8_192, 2_000));
+    assert_eq!((default.keep_recent_tokens, default.result_units), (20_000, 2_000));
     for line in [
         "keep_recent_tokens = 20_000",
         "result_units = 2_000",

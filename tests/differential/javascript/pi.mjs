@@ -9,9 +9,12 @@ import { join } from "node:path";
 const core = join(process.argv[2], "node_modules/@earendil-works/pi-coding-agent/dist/core");
 const load = (name) => import(pathToFileURL(join(core, name)).href);
 const { compact, estimateProjectedContextTokens, prepareCompaction, shouldCompact } = await load("compaction/compaction.js");
+const { serializeConversation } = await load("compaction/utils.js");
+const { convertToLlm } = await load("messages.js");
 const { buildSessionProjection } = await load("session-manager.js");
 
 const model = { id: "scripted", provider: "scripted", maxTokens: 64_000, reasoning: false };
+const FOCUS = "the names";
 const usage = {
   input: 1, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 2,
   cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
@@ -25,7 +28,9 @@ async function run({ settings, window, happens }) {
     entries.push(entry);
   };
   const idOf = new Map();
-  const ids = (messages) => messages.map((message) => idOf.get(message));
+  // An answer of which the summarizer sees nothing is not among them.
+  const shown = (message) => message.role !== "assistant" || serializeConversation(convertToLlm([message])) !== "";
+  const ids = (messages) => messages.filter(shown).map((message) => idOf.get(message));
   const answers = [];
   for (const what of happens) {
     if (what.entry) {
@@ -38,13 +43,18 @@ async function run({ settings, window, happens }) {
     answers.push(answer);
     const preparation = answer.fires && prepareCompaction(entries, settings);
     if (!preparation) continue;
-    const streamFn = async () => ({
+    answer.requests = [];
+    const streamFn = async (_, context, { maxTokens }) => ({
       result: async () => {
-        const text = `summary ${++written} ` + "x".repeat((written * 37) % 900);
-        return { role: "assistant", content: [{ type: "text", text }], stopReason: "stop", usage };
+        const text = JSON.stringify(context.messages);
+        answer.requests.push({
+          most: maxTokens ?? null, told: text.includes("Additional focus: " + FOCUS), thought: text.includes("[Assistant thinking]: "),
+        });
+        const summary = `summary ${++written} ` + "x".repeat((written * 37) % 900);
+        return { role: "assistant", content: [{ type: "text", text: summary }], stopReason: "stop", usage };
       },
     });
-    const done = await compact(preparation, model, "key", {}, undefined, undefined, "off", streamFn);
+    const done = await compact(preparation, model, "key", {}, FOCUS, undefined, "off", streamFn);
     answer.history = ids(preparation.messagesToSummarize);
     answer.turn = ids(preparation.turnPrefixMessages);
     if (preparation.messagesToSummarize.length > 0) answer.previous = preparation.previousSummary ?? null;

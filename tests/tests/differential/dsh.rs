@@ -121,7 +121,7 @@ const LARGEST_SUMMARY: u64 = 912 / 4;
 const AROUND_SUMMARY: u64 = 60;
 
 /// What the harness stores of a message: a result is one of its own.
-pub(crate) fn plain(message: &Message) -> Vec<Message> {
+pub(super) fn plain(message: &Message) -> Vec<Message> {
     match message.role {
         Role::System => Vec::new(),
         Role::Tool => {
@@ -158,7 +158,7 @@ pub(crate) fn plain(message: &Message) -> Vec<Message> {
 }
 
 /// The messages with a result behind every call, as the harness writes one; others are left out.
-pub(crate) fn answered(messages: impl Iterator<Item = Message>) -> Vec<Message> {
+pub(super) fn answered(messages: impl Iterator<Item = Message>) -> Vec<Message> {
     let mut log: Vec<Message> = Vec::new();
     let mut open: Vec<(String, String)> = Vec::new();
     let close = |open: &mut Vec<(String, String)>, log: &mut Vec<Message>| {

@@ -16,6 +16,7 @@ mod langchain_counts;
 mod langchain_deepagents;
 mod langchain_summarization;
 mod mxf;
+mod oh_my_pi;
 mod opencode;
 mod openhands;
 mod package;
@@ -29,7 +30,8 @@ mod tunacode;
 pub(crate) use corpus::{Case, generated, recorded};
 pub(crate) use package::Package;
 pub(crate) use stored::{
-    ask, ask_program, ask_script, compared, drawn_sessions, record, recorded_sessions, stored_as,
+    ask, ask_program, ask_script, compared, compared_by, drawn_sessions, record, recorded_sessions,
+    stored_as,
 };
 pub(crate) use told::told;
 

@@ -1,16 +1,17 @@
-//! `pi` beside @earendil-works/pi-coding-agent 0.87.1: before each request both decide, and where they compact, both go on with
-//! what they made of it.
+//! `pi` and `pi-0.87` beside @earendil-works/pi-coding-agent 1.6.0 and 0.87.1: before each request both decide, and where they compact,
+//! both go on with what they made of it.
 
 use crate::differential::{
-    Happens, compared, drawn_sessions, happens, numbered, record, recorded_sessions, stored_as,
+    Happens, compared_by, drawn_sessions, happens, numbered, record, recorded_sessions, stored_as,
     strategy,
 };
 use foldback_core::Limits;
-use foldback_core::conversation::Conversation;
+use foldback_core::conversation::{Conversation, Signals};
 use foldback_core::guard::Guards;
-use foldback_core::log::{EntryKind, Message, Usage};
+use foldback_core::log::{EntryKind, Message, Part, PartKind, Usage};
 use foldback_core::meter::MeterId;
 use foldback_core::moment::Moment;
+use foldback_core::stage::{SummaryRequest, UsageReading, UsageSource};
 use foldback_core::view::Shown;
 use foldback_formats::Session;
 use foldback_testkit::stand_in::Scripted;
@@ -19,9 +20,28 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// A release, and the preset of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Version {
+    Newest,
+    Older,
+}
+
+impl Version {
+    /// Name of the preset, and of the folder that the package is installed in.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Newest => "pi",
+            Self::Older => "pi-0.87",
+        }
+    }
+}
+
 /// What a case runs under.
 #[derive(Clone, Copy, Debug)]
 struct Settings {
+    /// The version that is asked.
+    version: Version,
     window: u64,
     reserve: u64,
     keep: u64,
@@ -40,7 +60,7 @@ impl Case {
     }
 
     fn json(&self) -> Value {
-        let Settings { window, reserve, keep } = self.settings;
+        let Settings { window, reserve, keep, .. } = self.settings;
         let entry = |message: &Message| {
             let mut entry: Value = serde_json::from_str(record(&self.session, message)).unwrap();
             entry["id"] = message.id.as_str().into();
@@ -58,10 +78,15 @@ impl Case {
     }
 
     fn conversation(&self, summaries: &Arc<Scripted>) -> Conversation {
-        let Settings { window, reserve, keep } = self.settings;
-        let toml = format!(
-            "name = \"here\"\nextends = \"pi\"\n[overflow]\nuse = \"answer-usage\"\nreserve = {reserve}\n[filter]\nuse = \"pi.checkpoint\"\nkeep_recent_tokens = {keep}\n"
+        let Settings { version, window, reserve, keep } = self.settings;
+        let mut toml = format!(
+            "name = \"here\"\nextends = \"{}\"\n[overflow]\nuse = \"answer-usage\"\nreserve = {reserve}\n[filter]\nuse = \"pi.checkpoint\"\nkeep_recent_tokens = {keep}\n",
+            version.name()
         );
+        if version == Version::Older {
+            let (older, turn) = (reserve * 4 / 5, reserve / 2);
+            toml += &format!("summary_tokens = {older}\nturn_summary_tokens = {turn}\n");
+        }
         let mut strategy = (*strategy(&toml)).clone();
         // What the original does below the guards.
         strategy.guards = Guards { no_growth: false, repeat: false, breaker: 0, ..strategy.guards };
@@ -146,7 +171,9 @@ fn waits(talk: &Conversation, ours: &Value, theirs: &Value) -> bool {
 fn asked(talk: &mut Conversation, summaries: &Scripted) -> Value {
     let before = summaries.asked().len();
     let used = usage(talk);
-    let reports = talk::at_usage(talk, Moment::StepEnd, used);
+    let usage = used.map(|usage| UsageReading { usage, source: UsageSource::Provider });
+    let instructions = Some("the names".to_owned());
+    let reports = talk::block_on(talk.at(Moment::StepEnd, Signals { usage, instructions }));
     let decision = reports.iter().find_map(|report| report.decision.clone()).unwrap();
     let mut said = json!({
         "tokens": decision.count,
@@ -162,6 +189,15 @@ fn asked(talk: &mut Conversation, summaries: &Scripted) -> Value {
         let messages = request(name).map(|request| request.messages.as_slice()).unwrap_or_default();
         said[name] = messages.iter().map(|message| message.id.as_str()).collect();
     }
+    let thought = |part: &Part| matches!(&part.kind, PartKind::Reasoning { .. });
+    let told = |request: &SummaryRequest| {
+        json!({
+            "most": Some(request.budget).filter(|most| *most < u64::MAX),
+            "told": !request.instructions.is_empty(),
+            "thought": request.messages.iter().any(|message| message.parts.iter().any(thought)),
+        })
+    };
+    said["requests"] = requests.iter().map(told).collect();
     let text = talk.sent()[0].to_message().said();
     let inner = text.split_once("<summary>\n").unwrap().1.strip_suffix("\n</summary>").unwrap();
     said["summary"] = inner.into();
@@ -221,14 +257,12 @@ impl Found {
     }
 }
 
-fn compare(cases: &[Case]) -> Found {
-    compared("pi", cases, Case::json, Case::compare)
+fn compare(version: Version, cases: &[Case]) -> Found {
+    compared_by(version.name(), "pi", cases, Case::json, Case::compare)
 }
 
-#[test]
-#[ignore = "runs the released package: cargo xtask test-external pi"]
-fn pi_on_recorded_sessions() {
-    let default = Settings { window: 0, reserve: 16_384, keep: 20_000 };
+fn on_recorded_sessions(version: Version) {
+    let default = Settings { version, window: 0, reserve: 16_384, keep: 20_000 };
     let windows = [40_000, 60_000, 100_000];
     let cases: Vec<Case> = recorded_sessions()
         .iter()
@@ -238,23 +272,45 @@ fn pi_on_recorded_sessions() {
             })
         })
         .collect();
-    let found = compare(&cases);
+    let found = compare(version, &cases);
     assert!(found.folds > 100, "{found:?}");
+}
+
+fn on_drawn_sessions(version: Version) {
+    let settings =
+        [(3_000, 500, 800), (8_000, 1_000, 2_000), (20_000, 4_000, 6_000), (1_100, 600, 1)];
+    let cases: Vec<Case> = drawn_sessions(500)
+        .iter()
+        .zip(settings.iter().cycle())
+        .map(|(session, (window, reserve, keep))| {
+            let settings = Settings { version, window: *window, reserve: *reserve, keep: *keep };
+            Case::new(session.id.clone(), settings, session)
+        })
+        .collect();
+    let found = compare(version, &cases);
+    assert!(found.folds > 500, "{found:?}");
+}
+
+#[test]
+#[ignore = "runs the released package: cargo xtask test-external pi"]
+fn pi_on_recorded_sessions() {
+    on_recorded_sessions(Version::Newest);
 }
 
 #[test]
 #[ignore = "runs the released package: cargo xtask test-external pi"]
 fn pi_on_drawn_sessions() {
-    let settings =
-        [(3_000, 500, 800), (8_000, 1_000, 2_000), (20_000, 4_000, 6_000), (600, 100, 1)];
-    let cases: Vec<Case> = drawn_sessions(500)
-        .iter()
-        .zip(settings.iter().cycle())
-        .map(|(session, (window, reserve, keep))| {
-            let settings = Settings { window: *window, reserve: *reserve, keep: *keep };
-            Case::new(session.id.clone(), settings, session)
-        })
-        .collect();
-    let found = compare(&cases);
-    assert!(found.folds > 500, "{found:?}");
+    on_drawn_sessions(Version::Newest);
+}
+
+#[test]
+#[ignore = "runs the released package: cargo xtask test-external pi"]
+fn pi_0_87_on_recorded_sessions() {
+    on_recorded_sessions(Version::Older);
+}
+
+#[test]
+#[ignore = "runs the released package: cargo xtask test-external pi"]
+fn pi_0_87_on_drawn_sessions() {
+    on_drawn_sessions(Version::Older);
 }

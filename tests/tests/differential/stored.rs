@@ -37,8 +37,23 @@ pub(crate) fn compared<C, F: Debug + Default>(
     json: fn(&C) -> Value,
     compare: fn(&C, &Value, &mut F),
 ) -> F {
+    compared_by(package, package, cases, json, compare)
+}
+
+/// The same of another script of a package.
+///
+/// # Panics
+///
+/// As [`compared`].
+pub(crate) fn compared_by<C, F: Debug + Default>(
+    package: &str,
+    script: &str,
+    cases: &[C],
+    json: fn(&C) -> Value,
+    compare: fn(&C, &Value, &mut F),
+) -> F {
     let asked: Vec<Value> = cases.iter().map(json).collect();
-    let answers = ask(package, &asked);
+    let answers = ask_script(package, script, &asked);
     let mut found = F::default();
     for (case, answers) in cases.iter().zip(&answers) {
         compare(case, answers, &mut found);
@@ -55,7 +70,10 @@ pub(crate) fn compared<C, F: Debug + Default>(
 pub(crate) fn ask_script(package: &str, script: &str, cases: &[Value]) -> Vec<Value> {
     let (project, home) = folders(package);
     let script = project.join("javascript").join(format!("{script}.mjs"));
-    answers(package, Command::new("node").args([script, home]), cases)
+    // What is written for Bun brings it.
+    let bun = home.join("node_modules/@oven/bun-linux-x64/bin/bun");
+    let program = if bun.exists() { bun } else { "node".into() };
+    answers(package, Command::new(program).args([script, home]), cases)
 }
 
 /// The same of a program that a script of `python` drives.

@@ -87,6 +87,11 @@ const ABSOLUTE: &[(&str, &str, Shown)] = &[
     ("langchain-summarization", "trim_tokens, summary_tokens", Shown::Small),
     ("mxf", "threshold", Shown::Nowhere),
     ("openai-compact", "limit, tokens of the item", Shown::Nowhere),
+    (
+        "oh-my-pi",
+        "reserve, suffix_tokens, protect_tokens, minimum_tokens, keep_recent_tokens, summary_tokens",
+        Shown::Large,
+    ),
     ("openhands", "summary_tokens, tokens of a message", Shown::Nowhere),
     ("openhands-80", "summary_tokens, tokens of a message", Shown::Nowhere),
     (
@@ -98,7 +103,8 @@ const ABSOLUTE: &[(&str, &str, Shown)] = &[
     ("opencode-1.18", "tail_minimum, tail_maximum, output_token_max, summary_budget", Shown::Large),
     ("opencode-2", "buffer, keep_tokens, output_token_max, summary_budget", Shown::Large),
     ("gemini-cli", "result_tokens, protect_tokens, minimum_tokens, summary_tokens", Shown::Nowhere),
-    ("pi", "reserve, keep_recent_tokens, summary_tokens, turn_summary_tokens", Shown::Large),
+    ("pi", "reserve, keep_recent_tokens", Shown::Large),
+    ("pi-0.87", "reserve, keep_recent_tokens, summary_tokens, turn_summary_tokens", Shown::Large),
     ("tiered", "min_summary_tokens, min_result_tokens, shares.safety_margin", Shown::Nowhere),
     ("tiered-doc-exact", "budget_tokens", Shown::Nowhere),
     ("tunacode", "protect_tokens, minimum_tokens", Shown::Large),

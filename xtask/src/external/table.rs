@@ -408,7 +408,7 @@ pub(super) const TESTS: &[External] = &[
         needs: &[&["python3"]],
         installs: Some((
             "langchain",
-            &[pip!("langchain==1.4.2", "langchain-core==1.7.2", "deepagents==0.7.19")],
+            &[pip!("langchain==1.5.2", "langchain-core==1.8.3", "deepagents==0.7.32")],
         )),
         runs: &[beside!("langchain")],
         ..PLAIN
@@ -503,10 +503,28 @@ pub(super) const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
-        name: "pi: @earendil-works/pi-coding-agent 0.87.1 beside pi, and the sessions that it records",
+        // The newest version of which all parts are in the registry; the files with its rules are those of 18.2.11.
+        name: "oh-my-pi: @oh-my-pi/pi-agent-core 18.2.3 beside oh-my-pi",
+        needs: &[&["npm"]],
+        installs: Some((
+            "oh-my-pi",
+            &[npm!("@oh-my-pi/pi-agent-core@18.2.3", "@oven/bun-linux-x64@1.3.14")],
+        )),
+        runs: &[beside!("oh_my_pi::")],
+        ..PLAIN
+    },
+    External {
+        name: "pi: @earendil-works/pi-coding-agent 1.6.0 beside pi, and the sessions that it records",
         needs: &[&["node"], &["npm"]],
-        installs: Some(("pi", &[npm!("@earendil-works/pi-coding-agent@0.87.1")])),
-        runs: &[beside!("pi::", "recorders::pi::")],
+        installs: Some(("pi", &[npm!("@earendil-works/pi-coding-agent@1.6.0")])),
+        runs: &[beside!("pi::pi_on_", "recorders::pi::")],
+        ..PLAIN
+    },
+    External {
+        name: "pi-0.87: @earendil-works/pi-coding-agent 0.87.1 beside pi-0.87",
+        needs: &[&["node"], &["npm"]],
+        installs: Some(("pi-0.87", &[npm!("@earendil-works/pi-coding-agent@0.87.1")])),
+        runs: &[beside!("pi::pi_0_87_on_")],
         ..PLAIN
     },
 ];

@@ -299,7 +299,7 @@ const KIMI: &[Row] = &[
     },
 ];
 
-/// pi 0.87.1.
+/// pi 0.87.1 and 1.6.0.
 const PI: &[Row] = &[
     Row {
         name: "a system prompt, and usage beside the conversation",

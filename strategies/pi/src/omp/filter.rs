@@ -1,0 +1,216 @@
+//! `oh-my-pi.checkpoint`: a summary of everything before the newest messages, unless shaking was enough.
+
+use super::paths::Touched;
+use crate::cut::{Cut, Unit, last_that_fit};
+use crate::filter::{NO_HISTORY, SPLIT_TURN, clipped, without_reasoning};
+use foldback_core::Role;
+use foldback_core::fraction::Fraction;
+use foldback_core::log::{EntryKind, Message};
+use foldback_core::outcome::Why;
+use foldback_core::registry::{Invalid, StageConfig};
+use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
+use foldback_stages::filter::{Spoken, arranged, entry, summary_of};
+use foldback_stages::policy::TokenClass;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What stands around a summary in the view.
+const BEFORE: &str = "You have worked on this before; a summary of that work follows. Build on it and repeat none of it.\n\n<summary>\n";
+const AFTER: &str = "\n</summary>";
+
+/// Configuration of [`OmpCheckpoint`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct OmpCheckpointConfig {
+    /// Tokens of the newest messages that are kept at most, divided by how far the provider's count of the request is above the estimate.
+    pub keep_recent_tokens: u64,
+    /// Largest acceptable summary of the older turns, in tokens.
+    pub summary_tokens: u64,
+    /// Largest acceptable summary of the beginning of a turn that is split, in tokens.
+    pub turn_summary_tokens: u64,
+    /// UTF-16 units to which each tool result is cut for the summarizer.
+    pub result_units: usize,
+    /// Share of the limit down to which the prunings before the summary must have come, so that there is none (0 to 1).
+    pub enough_share: f64,
+}
+
+impl Default for OmpCheckpointConfig {
+    fn default() -> Self {
+        Self {
+            keep_recent_tokens: 20_000,
+            summary_tokens: 13_107,
+            turn_summary_tokens: 8_192,
+            result_units: 2_000,
+            enough_share: 0.8,
+        }
+    }
+}
+
+impl StageConfig<dyn Filter> for OmpCheckpointConfig {
+    fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
+        for (field, tokens) in [
+            ("summary_tokens", self.summary_tokens),
+            ("turn_summary_tokens", self.turn_summary_tokens),
+        ] {
+            if tokens == 0 {
+                return Err(Invalid::new(field, "must be at least 1: no summary would fit"));
+            }
+        }
+        if !(0.0..=1.0).contains(&self.enough_share) {
+            return Err(Invalid::new("enough_share", "must be a share of the limit, e.g. 0.8"));
+        }
+        Ok(Arc::new(OmpCheckpoint(self)))
+    }
+}
+
+/// A summary of everything before the newest messages.
+#[derive(Clone, Debug)]
+pub struct OmpCheckpoint(OmpCheckpointConfig);
+
+/// What a fold does.
+struct Selection<'a> {
+    /// The messages of the view; the earlier summary is not among them.
+    spoken: Spoken,
+    cut: Cut,
+    /// The earlier summary: its message and its text.
+    previous: Option<(&'a Message, String)>,
+    /// Tokens that were to be kept.
+    keep: u64,
+}
+
+impl Selection<'_> {
+    /// Whether the older turns have a summary: a new one, or the last brought up to date.
+    fn has_history(&self) -> bool {
+        self.cut.older() > 0 || self.previous.is_some()
+    }
+}
+
+impl OmpCheckpoint {
+    /// Why nothing is summarized, where shaking has brought what the policy counted far enough down.
+    fn relieved(&self, context: &StageContext<'_>) -> Option<Why> {
+        let decision = context.decision.filter(|_| !context.moment.is_reactive())?;
+        let left = decision.count.saturating_sub(context.cleared);
+        let enough = Fraction::of(self.0.enough_share).floor_of(decision.trigger);
+        (left <= enough).then(|| {
+            let why = format!("{} - {} shaken <= {enough}", decision.count, context.cleared);
+            Why::new("shaken-enough", why)
+        })
+    }
+
+    /// Tokens of the newest messages that are kept: fewer where the provider counts more than the estimator.
+    fn keep(&self, context: &StageContext<'_>, units: &[Unit]) -> u64 {
+        let keep = self.0.keep_recent_tokens;
+        let Some(usage) = context.usage.map(|reading| reading.usage) else { return keep };
+        let prompt = usage.uncached + usage.cache_read + usage.cache_write;
+        let prompt = match prompt {
+            0 => TokenClass::sum(&TokenClass::ALL, &usage, true),
+            prompt => prompt,
+        };
+        let estimate: u64 = units.iter().map(|unit| unit.tokens).sum();
+        if estimate == 0 || prompt <= estimate {
+            return keep;
+        }
+        // Doubles divided and rounded down, as the original does.
+        ((keep as f64 / (prompt as f64 / estimate as f64)).floor() as u64).max(1)
+    }
+
+    fn select<'a>(&self, context: &StageContext<'a>) -> Result<Selection<'a>, Why> {
+        let mut spoken = Spoken::of(context);
+        let last = context.history.iter().next_back();
+        if last.is_some_and(|(_, message)| message.is_entry_of(EntryKind::Summary)) {
+            return Err(Why::new("already-compacted", "nothing was said since the last summary"));
+        }
+        let first = spoken.messages.first().map(|pos| &**context.history.message(*pos));
+        let previous =
+            first.and_then(|message| Some((message, summary_of(message, BEFORE, AFTER)?)));
+        if previous.is_some() {
+            spoken.messages.remove(0);
+        }
+        let units = Unit::of(context, &spoken.messages);
+        let keep = self.keep(context, &units);
+        let kept = last_that_fit(&units, keep).unwrap_or(0);
+        let cut = Cut::before(&units, spoken.whole(context, kept));
+        if cut.kept == 0 {
+            let detail = "all messages are within the tokens that are kept";
+            return Err(Why::new("all-fits", detail));
+        }
+        Ok(Selection { spoken, cut, previous, keep })
+    }
+
+    fn text(
+        &self,
+        context: &StageContext<'_>,
+        selection: &Selection<'_>,
+        texts: &[Option<Summary>],
+    ) -> (String, Touched) {
+        let mut texts = texts.iter().map(|text| text.as_ref().map(|summary| summary.text.as_str()));
+        let mut next = || texts.next().flatten().unwrap_or(NO_HISTORY);
+        let Selection { spoken, cut, previous, .. } = selection;
+        let mut text = if selection.has_history() { next() } else { NO_HISTORY }.to_owned();
+        if cut.turn.is_some() {
+            text += SPLIT_TURN;
+            text += next();
+        }
+        let mut touched = Touched::default();
+        if let Some((summary, _)) = previous {
+            touched.noted_on(summary);
+        }
+        for pos in &spoken.messages[..cut.kept] {
+            touched.called_in(context.history.message(*pos));
+        }
+        (touched.below(&text), touched)
+    }
+}
+
+impl Filter for OmpCheckpoint {
+    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+        if let Some(why) = self.relieved(context) {
+            return Err(why);
+        }
+        let selection = self.select(context)?;
+        let Selection { spoken, cut, previous, keep } = &selection;
+        let shown = |range: std::ops::Range<usize>| {
+            let shown = spoken.shown(context, range.start, range.end).into_iter();
+            let shown = shown.filter_map(without_reasoning);
+            shown.map(|message| clipped(message, self.0.result_units)).collect()
+        };
+        let mut requests = Vec::new();
+        if selection.has_history() {
+            let messages = || shown(0..cut.older());
+            let most = self.0.summary_tokens;
+            requests.push(SummaryRequest {
+                previous: previous.as_ref().map(|(_, text)| text.clone()),
+                ..context.summary("history", "oh-my-pi.history", messages, most)
+            });
+        }
+        if let Some(turn) = cut.turn {
+            let messages = || shown(turn..cut.kept);
+            let most = self.0.turn_summary_tokens;
+            requests.push(SummaryRequest {
+                instructions: Vec::new(),
+                ..context.summary("turn", "oh-my-pi.turn", messages, most)
+            });
+        }
+        let (kept, all) = (spoken.messages.len() - cut.kept, spoken.messages.len());
+        let split = if cut.turn.is_some() { ", in the middle of a turn" } else { "" };
+        let reason = format!("keeps the last {kept} of {all} messages, up to {keep} tokens{split}");
+        Ok(Proposal::Summaries { requests, reasons: vec![reason] })
+    }
+
+    fn arrange(
+        &self,
+        context: &StageContext<'_>,
+        summaries: &[Option<Summary>],
+    ) -> Result<Arrangement, Why> {
+        let selection = self.select(context)?;
+        let (text, touched) = self.text(context, &selection, summaries);
+        let text = format!("{BEFORE}{text}{AFTER}");
+        let mut summary = entry(context, Role::User, EntryKind::Summary, text);
+        touched.note_on(&mut summary);
+        let Selection { spoken, cut, .. } = selection;
+        let order = spoken.system.into_iter().chain([context.history.len()]);
+        let order = order.chain(spoken.messages[cut.kept..].iter().copied());
+        Ok(arranged(context, vec![summary], order))
+    }
+}
