@@ -1,6 +1,7 @@
 //! The store and the threads: they change no byte, and nothing is replayed twice.
 
 use super::{few, mending};
+use foldback_core::log::{Answer, EntryKind, Message, Part, Role, Usage};
 use foldback_core::meter::MeterId;
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
@@ -33,7 +34,12 @@ fn everything_said(comparison: &Comparison, store: &Store) -> String {
 
 #[test]
 fn store_and_threads_change_no_byte() {
-    let corpus = || Corpus::of(few(Needs::Recent).into_iter().chain([mending()]));
+    let mut recorded = mending();
+    let usage = Usage { uncached: 9_000, output: 100, ..Usage::default() };
+    let summary = Message::new("summary", Role::Assistant, vec![Part::text("All is mended.")]);
+    let summary = summary.with_answer(Answer { usage: Some(usage), ..Answer::default() });
+    recorded.messages.push(Arc::new(summary.as_entry(EntryKind::Summary)));
+    let corpus = || Corpus::of(few(Needs::Recent).into_iter().chain([recorded.clone()]));
     let presets = everything();
     let setup = setup(8_000, 1_000);
     let run = |store: &Store, threads: usize| {

@@ -87,8 +87,8 @@ fn summaries(facts: &Facts, rows: &[CallRow]) -> Vec<SummaryCall> {
     let asked = |summary: &RecordedSummary| {
         let before = summary.call.checked_sub(1)?;
         let size = rows.get(before)?.input_tokens + facts.calls.get(before)?.output;
-        let (input_tokens, output_tokens) = match summary.usage.zip(facts.session.scale) {
-            Some((usage, scale)) => (scale.measured(usage.input_total()), usage.output_total()),
+        let (input_tokens, output_tokens) = match summary.used.zip(facts.session.scale) {
+            Some(((input, output), scale)) => (scale.measured(input), output),
             None => (size, summary.tokens),
         };
         Some(SummaryCall { call: summary.call, input_tokens, output_tokens })
@@ -142,7 +142,6 @@ mod tests {
     use crate::retention::Share;
     use crate::scale::Scale;
     use crate::study::SessionFacts;
-    use foldback_core::log::Usage;
     use foldback_stages::estimator::Observation;
 
     /// A call of a size without compaction, with the input and the cache reads that were recorded.
@@ -237,10 +236,9 @@ mod tests {
     /// By their own usage, else as large as the request before with its answer.
     #[test]
     fn summaries_are_as_large_as_recorded() {
-        let usage = Usage { uncached: 8_000, output: 70, ..Usage::default() };
-        for (usage, expected) in [(Some(usage), (7_000, 70)), (None, (5_100, 30))] {
+        for (used, expected) in [(Some((8_000, 70)), (7_000, 70)), (None, (5_100, 30))] {
             let mut facts = facts(1, false, vec![call(5_000, None), call(9_000, None)]);
-            facts.summaries = vec![RecordedSummary { call: 1, tokens: 30, usage }];
+            facts.summaries = vec![RecordedSummary { call: 1, tokens: 30, used }];
             let asked = summaries(&facts, &plain(&facts).rows);
             assert_eq!((asked[0].input_tokens, asked[0].output_tokens), expected);
         }

@@ -8,7 +8,7 @@ use crate::recorder::RecorderPolicy;
 use crate::scale::Scale;
 use crate::totals::CallRow;
 use foldback_core::Limits;
-use foldback_core::log::{EntryKind, Usage};
+use foldback_core::log::EntryKind;
 use foldback_core::stage::Estimator;
 use foldback_formats::Session;
 use serde::{Deserialize, Serialize};
@@ -128,9 +128,8 @@ pub struct RecordedSummary {
     pub call: usize,
     /// Its size by the measuring estimator.
     pub tokens: u64,
-    /// What writing it used, where recorded.
-    #[serde(default)]
-    pub usage: Option<Usage>,
+    /// Input and output tokens that writing it used, by its provider's count, where recorded.
+    pub used: Option<(u64, u64)>,
 }
 
 /// A session as the laboratory keeps it when the session itself is gone.
@@ -210,8 +209,9 @@ fn summaries(session: &Session, measure: &dyn Estimator) -> Vec<RecordedSummary>
         call += usize::from(message.is_answer());
         if message.is_entry_of(EntryKind::Summary) {
             let usage = message.answer.as_ref().and_then(|answer| answer.usage);
-            let usage = usage.filter(|usage| !usage.is_zero());
-            out.push(RecordedSummary { call, tokens: measure.counts(message).total(), usage });
+            let used = usage.filter(|usage| !usage.is_zero());
+            let used = used.map(|usage| (usage.input_total(), usage.output_total()));
+            out.push(RecordedSummary { call, tokens: measure.counts(message).total(), used });
         }
     }
     out
