@@ -16,6 +16,7 @@ mod chars;
 mod fit;
 mod pieces;
 mod scope;
+mod tokenizer;
 mod unit;
 mod vocabulary;
 
