@@ -18,12 +18,13 @@ use std::sync::Arc;
 const CALLS: usize = 8_000;
 
 /// Presets that read more than what changed when they fold, and why.
-const EXCEPTIONS: [(&str, &str); 10] = [
+const EXCEPTIONS: [(&str, &str); 11] = [
     ("tiered", "the document cuts the tiers anew from the whole history at each fold"),
     ("tiered-doc-exact", "the same"),
     ("window", "its summary grows up to its limit"),
     ("codex", "what the person said stays, up to more than this window, and then every call folds"),
     ("codex-remote", "the same"),
+    ("kimi-code", "the same"),
     ("cline", "what was said stays, up to more than this window, and then every call folds"),
     ("drop-pairs", "the same"),
     ("indexed-pairs", "the same"),
