@@ -8,10 +8,9 @@ use foldback_core::moment::Moment;
 use foldback_core::registry::StageConfig;
 use foldback_core::strategy::Strategy;
 use foldback_core::view::Shown;
-use foldback_test_support::table::{self, message};
+use foldback_test_support::table;
 use foldback_testkit::talk;
 use serde::de::DeserializeOwned;
-use std::sync::Arc;
 
 pub(crate) const PRESET: &str = include_str!("../presets/cline.toml");
 
@@ -40,11 +39,10 @@ fn unguarded(limits: Limits) -> Conversation {
 
 #[test]
 fn sizes() {
-    let estimator = Arc::clone(strategy(PRESET).estimator());
-    for (id, role, content, tokens) in rows::<(String, String, String, u64)>("sizes") {
-        let message = message(&role, &content, |text| format!("{{ \"k\": \"{text}\" }}"));
-        assert_eq!(estimator.count(&message).total(), tokens, "{id} {content}");
-    }
+    let strategy = strategy(PRESET);
+    table::sizes(include_str!("rows.toml"), &**strategy.estimator(), |text| {
+        format!("{{ \"k\": \"{text}\" }}")
+    });
 }
 
 /// A message of so many tokens by its letter, three units each: `u` the person, `a` an answer, `c` a call, `t` its result, `r` an answer

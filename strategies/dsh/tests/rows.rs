@@ -7,7 +7,7 @@ use foldback_core::moment::Moment;
 use foldback_core::strategy::Strategy;
 use foldback_core::view::Shown;
 use foldback_dsh::MARKER;
-use foldback_test_support::table::{self, message};
+use foldback_test_support::table;
 use foldback_testkit::stand_in::Scripted;
 use foldback_testkit::talk;
 use serde::de::DeserializeOwned;
@@ -39,11 +39,8 @@ fn usage(classes: &[u64]) -> Option<Usage> {
 
 #[test]
 fn sizes() {
-    let estimator = Arc::clone(strategy(PRESET).estimator());
-    for (id, role, content, tokens) in rows::<(String, String, String, u64)>("sizes") {
-        let message = message(&role, &content, str::to_owned);
-        assert_eq!(estimator.count(&message).total(), tokens, "{id} {content}");
-    }
+    let strategy = strategy(PRESET);
+    table::sizes(include_str!("rows.toml"), &**strategy.estimator(), str::to_owned);
 }
 
 #[test]

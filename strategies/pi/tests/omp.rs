@@ -1,6 +1,6 @@
 //! The conformance rows of `oh-my-pi`, in `omp.toml`.
 
-use crate::rows::{registry, short};
+use crate::rows::{cuts_of, registry, short};
 use foldback_core::Limits;
 use foldback_core::conversation::{Conversation, Signals};
 use foldback_core::frame::Frame;
@@ -9,10 +9,10 @@ use foldback_core::moment::Moment;
 use foldback_core::services::{FixedClock, Services};
 use foldback_core::strategy::Strategy;
 use foldback_core::view::Place;
-use foldback_pi::cut::{Cut, Unit, last_that_fit};
+use foldback_pi::cut::last_that_fit;
 use foldback_pi::omp::paths::{Touched, is_address, split_selector};
 use foldback_pi::omp::{SUPERSEDED, blocks};
-use foldback_test_support::table::{self, message};
+use foldback_test_support::table;
 use foldback_testkit::stand_in::Scripted;
 use foldback_testkit::talk;
 use serde::de::DeserializeOwned;
@@ -53,11 +53,8 @@ fn text(tokens: u64) -> String {
 
 #[test]
 fn sizes() {
-    let estimator = Arc::clone(strategy(PRESET).estimator());
-    for (id, role, content, tokens) in rows::<(String, String, String, u64)>("sizes") {
-        let message = message(&role, &content, str::to_owned);
-        assert_eq!(estimator.count(&message).total(), tokens, "{id} {content}");
-    }
+    let strategy = strategy(PRESET);
+    table::sizes(include_str!("omp.toml"), &**strategy.estimator(), str::to_owned);
 }
 
 #[test]
@@ -84,15 +81,7 @@ fn triggers() {
 
 #[test]
 fn cuts() {
-    for (id, keep, messages, kept, turn) in rows::<(String, u64, String, usize, i64)>("cuts") {
-        let unit =
-            |(role, tokens)| Unit { tokens, may_be_first: role != 't', begins_turn: role == 'u' };
-        let units: Vec<Unit> = short(&messages).map(unit).collect();
-        let cut = Cut::before(&units, last_that_fit(&units, keep).unwrap());
-        let begins = cut.turn.map_or(-1, |turn| i64::try_from(turn).unwrap());
-        assert_eq!((cut.kept, begins), (kept, turn), "{id} {messages}");
-    }
-    assert_eq!(last_that_fit(&[Unit { tokens: 5, ..Unit::default() }], 1), None);
+    cuts_of(rows("cuts"), last_that_fit);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use foldback_core::stage::SummaryRequest;
 use foldback_core::strategy::Strategy;
 use foldback_pi::cut::{Cut, Unit, first_kept};
 use foldback_pi::files::Files;
-use foldback_test_support::table::{self, message};
+use foldback_test_support::table;
 use foldback_testkit::stand_in::Scripted;
 use foldback_testkit::talk;
 use serde::de::DeserializeOwned;
@@ -46,11 +46,8 @@ pub(crate) fn short(messages: &str) -> impl Iterator<Item = (char, u64)> {
 
 #[test]
 fn sizes() {
-    let estimator = Arc::clone(strategy(PRESET).estimator());
-    for (id, role, content, tokens) in rows::<(String, String, String, u64)>("sizes") {
-        let message = message(&role, &content, str::to_owned);
-        assert_eq!(estimator.count(&message).total(), tokens, "{id} {content}");
-    }
+    let strategy = strategy(PRESET);
+    table::sizes(include_str!("rows.toml"), &**strategy.estimator(), str::to_owned);
 }
 
 #[test]
@@ -81,17 +78,25 @@ fn triggers() {
     }
 }
 
-#[test]
-fn cuts() {
-    for (id, keep, messages, kept, turn) in rows::<(String, u64, String, usize, i64)>("cuts") {
+/// The cuts of rows, where `first` finds the message from which on all are kept.
+pub(crate) fn cuts_of(
+    rows: Vec<(String, u64, String, usize, i64)>,
+    first: fn(&[Unit], u64) -> Option<usize>,
+) {
+    for (id, keep, messages, kept, turn) in rows {
         let unit =
             |(role, tokens)| Unit { tokens, may_be_first: role != 't', begins_turn: role == 'u' };
         let units: Vec<Unit> = short(&messages).map(unit).collect();
-        let cut = Cut::before(&units, first_kept(&units, keep).unwrap());
+        let cut = Cut::before(&units, first(&units, keep).unwrap());
         let begins = cut.turn.map_or(-1, |turn| i64::try_from(turn).unwrap());
         assert_eq!((cut.kept, begins), (kept, turn), "{id} {messages}");
     }
-    assert_eq!(first_kept(&[Unit { tokens: 5, ..Unit::default() }], 1), None);
+    assert_eq!(first(&[Unit { tokens: 5, ..Unit::default() }], 1), None);
+}
+
+#[test]
+fn cuts() {
+    cuts_of(rows("cuts"), first_kept);
 }
 
 #[test]

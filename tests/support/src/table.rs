@@ -4,6 +4,7 @@
 //! text is its name after a `$`.
 
 use foldback_core::log::{Media, Message, Part, PartKind, Role};
+use foldback_core::stage::Estimator;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
 use toml::{Table, Value};
@@ -65,6 +66,19 @@ pub fn message(role: &str, parts: &str, arguments: impl Fn(&str) -> String) -> M
         _ => Role::Tool,
     };
     Message::new("m", role, parts.split(' ').map(part).collect())
+}
+
+/// Counts the messages of the group `sizes` of a table file: each a row of its id, the role and the parts as [`message`] takes them, and
+/// the tokens that the original counts.
+///
+/// # Panics
+///
+/// If the estimator counts others.
+pub fn sizes(file: &str, estimator: &dyn Estimator, arguments: impl Fn(&str) -> String) {
+    for (id, role, parts, tokens) in rows::<(String, String, String, u64)>(file, "sizes") {
+        let message = message(&role, &parts, &arguments);
+        assert_eq!(estimator.count(&message).total(), tokens, "{id} {parts}");
+    }
 }
 
 /// Checks that every row that is owed is tested, or is among the `exceptions` of a table file with its

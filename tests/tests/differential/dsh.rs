@@ -2,7 +2,7 @@
 //! where they compact, both go on with what they made of it.
 
 use crate::differential::{
-    Happens, compared, drawn_sessions, happens, numbered, recorded_sessions, strategy,
+    Happens, beside, compared, drawn_sessions, happens, numbered, recorded_sessions, strategy,
 };
 use foldback_core::Limits;
 use foldback_core::conversation::Conversation;
@@ -45,30 +45,17 @@ impl Case {
         strategy.guards = Guards { repeat: false, breaker: 0, ..strategy.guards };
         strategy.summarizer = Some(Arc::clone(&summaries) as _);
         let mut talk = talk::conversation(strategy, Limits::new(self.window, 0));
-        let mut answers = answers.as_array().unwrap().iter();
-        let mut used = None;
-        for what in happens(&self.log) {
-            match what {
-                Happens::Appended(message) => {
-                    if let Some(answer) = &message.answer {
-                        used = answer.usage;
-                    }
-                    talk.append(Arc::clone(message));
-                }
-                Happens::Asked => {
-                    let theirs = answers.next().unwrap();
-                    found.asked += 1;
-                    let ours = asked(&mut talk, &summaries, used);
-                    found.folds += usize::from(ours["summarized"] != 0);
-                    found.cut += usize::from(talk.folds().last().is_some_and(|fold| {
-                        fold.plan.layout.is_none() && fold.history_len() == talk.history().len()
-                    }));
-                    if let Some(difference) = self.difference(&talk, &ours, theirs) {
-                        *found.differences.entry(difference).or_default() += 1;
-                        return;
-                    }
-                }
-            }
+        let difference = beside(&self.log, answers, &mut talk, |talk, used, theirs| {
+            found.asked += 1;
+            let ours = asked(talk, &summaries, used);
+            found.folds += usize::from(ours["summarized"] != 0);
+            found.cut += usize::from(talk.folds().last().is_some_and(|fold| {
+                fold.plan.layout.is_none() && fold.history_len() == talk.history().len()
+            }));
+            self.difference(talk, &ours, theirs)
+        });
+        if let Some(difference) = difference {
+            *found.differences.entry(difference).or_default() += 1;
         }
     }
 

@@ -30,8 +30,8 @@ mod tunacode;
 pub(crate) use corpus::{Case, generated, recorded};
 pub(crate) use package::Package;
 pub(crate) use stored::{
-    ask, ask_program, ask_script, compared, compared_by, drawn_sessions, record, recorded_sessions,
-    stored_as,
+    ask, ask_program, ask_script, beside, compared, compared_by, drawn_sessions, record,
+    recorded_sessions, stored_as,
 };
 pub(crate) use told::told;
 

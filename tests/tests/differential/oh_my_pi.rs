@@ -3,7 +3,7 @@
 
 use crate::differential::dsh::{answered, plain};
 use crate::differential::{
-    Happens, compared, drawn_sessions, happens, numbered, recorded_sessions, strategy,
+    Happens, beside, compared, drawn_sessions, happens, numbered, recorded_sessions, strategy,
 };
 use foldback_core::Limits;
 use foldback_core::conversation::{Conversation, Report, Signals};
@@ -71,29 +71,16 @@ impl Case {
     fn compare(&self, answers: &Value, found: &mut Found) {
         let summaries = numbered();
         let mut talk = self.conversation(&summaries);
-        let mut answers = answers.as_array().unwrap().iter();
-        let mut used = None;
-        for what in happens(&self.log) {
-            match what {
-                Happens::Appended(message) => {
-                    if let Some(answer) = &message.answer {
-                        used = answer.usage;
-                    }
-                    talk.append(Arc::clone(message));
-                }
-                Happens::Asked => {
-                    let theirs = answers.next().unwrap();
-                    found.asked += 1;
-                    let ours = asked(&mut talk, &summaries, used);
-                    found.folds += usize::from(!theirs["kept"].is_null());
-                    found.shaken += usize::from(theirs["enough"] == true);
-                    found.stale += usize::from(theirs["stale"] != 0);
-                    if let Some(difference) = self.difference(&ours, theirs) {
-                        *found.differences.entry(difference).or_default() += 1;
-                        return;
-                    }
-                }
-            }
+        let difference = beside(&self.log, answers, &mut talk, |talk, used, theirs| {
+            found.asked += 1;
+            let ours = asked(talk, &summaries, used);
+            found.folds += usize::from(!theirs["kept"].is_null());
+            found.shaken += usize::from(theirs["enough"] == true);
+            found.stale += usize::from(theirs["stale"] != 0);
+            self.difference(&ours, theirs)
+        });
+        if let Some(difference) = difference {
+            *found.differences.entry(difference).or_default() += 1;
         }
     }
 

@@ -2,8 +2,8 @@
 //! both go on with what they made of it.
 
 use crate::differential::{
-    Happens, compared_by, drawn_sessions, happens, numbered, record, recorded_sessions, stored_as,
-    strategy,
+    Happens, beside, compared_by, drawn_sessions, happens, numbered, record, recorded_sessions,
+    stored_as, strategy,
 };
 use foldback_core::Limits;
 use foldback_core::conversation::{Conversation, Signals};
@@ -98,23 +98,14 @@ impl Case {
     fn compare(&self, answers: &Value, found: &mut Found) {
         let summaries = numbered();
         let mut talk = self.conversation(&summaries);
-        let mut answers = answers.as_array().unwrap().iter();
-        for what in happens(self.session.log()) {
-            match what {
-                Happens::Appended(message) => {
-                    talk.append(Arc::clone(message));
-                }
-                Happens::Asked => {
-                    let theirs = answers.next().unwrap();
-                    found.asked += 1;
-                    let ours = asked(&mut talk, &summaries);
-                    found.folds += usize::from(!ours["kept"].is_null());
-                    if let Some(difference) = self.difference(&talk, &ours, theirs) {
-                        found.note(difference);
-                        return;
-                    }
-                }
-            }
+        let difference = beside(self.session.log(), answers, &mut talk, |talk, _, theirs| {
+            found.asked += 1;
+            let ours = asked(talk, &summaries);
+            found.folds += usize::from(!ours["kept"].is_null());
+            self.difference(talk, &ours, theirs)
+        });
+        if let Some(difference) = difference {
+            found.note(difference);
         }
     }
 

@@ -4,6 +4,9 @@
 //! a line. A program that is no library is driven by a script of `python`.
 
 use crate::differential::corpus::{Case, generated, recorded};
+use crate::differential::{Happens, happens};
+use foldback_core::conversation::Conversation;
+use foldback_core::log::Usage;
 use foldback_core::{Message, Role};
 use foldback_formats::{Session, View, format, read};
 use serde_json::Value;
@@ -60,6 +63,39 @@ pub(crate) fn compared_by<C, F: Debug + Default>(
     }
     println!("{} sessions: {found:?}", cases.len());
     found
+}
+
+/// Runs a session beside a package: appends what happens to the conversation, and wherever the agent asks gives `ask` the usage of
+/// the last answer and what the package answers. Ends with the difference that `ask` finds, if it finds one.
+///
+/// # Panics
+///
+/// If the package has fewer answers.
+pub(crate) fn beside<'s, D>(
+    log: impl IntoIterator<Item = &'s Arc<Message>>,
+    answers: &Value,
+    talk: &mut Conversation,
+    mut ask: impl FnMut(&mut Conversation, Option<Usage>, &Value) -> Option<D>,
+) -> Option<D> {
+    let mut answers = answers.as_array().unwrap().iter();
+    let mut used = None;
+    for what in happens(log) {
+        match what {
+            Happens::Appended(message) => {
+                if let Some(answer) = &message.answer {
+                    used = answer.usage;
+                }
+                talk.append(Arc::clone(message));
+            }
+            Happens::Asked => {
+                let difference = ask(talk, used, answers.next().unwrap());
+                if difference.is_some() {
+                    return difference;
+                }
+            }
+        }
+    }
+    None
 }
 
 /// The answers of another script of a package.

@@ -53,6 +53,9 @@ pub(super) fn first_piece(vocabulary: Vocabulary, text: &[u8]) -> Option<usize> 
     let is_o200k = vocabulary == Vocabulary::O200k;
     // A contraction is the end of a word of o200k's, and a piece of cl100k's.
     let apostrophe = |at: usize| text.get(at) == Some(&b'\'');
+    if !is_o200k && apostrophe(0) {
+        return None;
+    }
     let end = match (class(0), class(1)) {
         (first @ (Upper | Lower), _) | (first @ (Space | Blank | Mark), Upper | Lower) => {
             let word = usize::from(!matches!(first, Upper | Lower));
@@ -62,16 +65,13 @@ pub(super) fn first_piece(vocabulary: Vocabulary, text: &[u8]) -> Option<usize> 
                 }
                 Vocabulary::Cl100k => run(text, word, |class| matches!(class, Upper | Lower)),
             };
-            if apostrophe(if is_o200k { end } else { 0 }) {
+            if is_o200k && apostrophe(end) {
                 return None;
             }
             end
         }
         (Digit, _) => run(text, 0, |class| class == Digit).min(3),
         (first @ Mark, _) | (first @ Space, Mark) => {
-            if !is_o200k && apostrophe(0) {
-                return None;
-            }
             let marks = run(text, usize::from(first == Space), |class| class == Mark);
             let after =
                 |at: &usize| class(*at) == Newline || is_o200k && text.get(*at) == Some(&b'/');

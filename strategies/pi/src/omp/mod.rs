@@ -13,7 +13,7 @@ pub use policy::{OmpUsage, OmpUsageConfig};
 pub use shake::{Shake, ShakeConfig, blocks};
 pub use stale::{SUPERSEDED, Stale, StaleConfig};
 
-use foldback_core::log::{Message, ToolCall};
+use foldback_core::log::ToolCall;
 use foldback_core::stage::StageContext;
 use foldback_core::view::Pos;
 use std::collections::BTreeMap;
@@ -33,9 +33,4 @@ fn stays(tool: &str, path: Option<&str>, below: &[&str]) -> bool {
     tool == "skill"
         || tool == "read"
             && path.is_some_and(|path| below.iter().any(|scheme| path.starts_with(scheme)))
-}
-
-/// Whether the loop ended with this message: an answer that calls nothing.
-fn ends_turn(message: &Message) -> bool {
-    message.is_answer() && message.call_ids().next().is_none()
 }

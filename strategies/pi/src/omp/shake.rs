@@ -105,7 +105,9 @@ impl Shake {
                 continue;
             }
             for (part, content) in message.parts.iter().enumerate() {
+                let mut kind = EditKind::Truncate;
                 if let Some(result) = content.as_result() {
+                    kind = EditKind::Clear;
                     let call = calls.get(&*result.call_id).filter(|call| call.tool == result.tool);
                     let path = call.and_then(|call| paths::path(call));
                     if stays(&result.tool, path.as_deref(), &["skill://", "artifact://"]) {
@@ -115,11 +117,6 @@ impl Shake {
                 let at = PartPos { item: pos, part };
                 let (text, gone) = self.part(context, content, at);
                 saved += gone.iter().map(|tokens| tokens.saturating_sub(LINE_TOKENS)).sum::<u64>();
-                let kind = if content.as_result().is_some() {
-                    EditKind::Clear
-                } else {
-                    EditKind::Truncate
-                };
                 if !gone.is_empty() {
                     edits.push(context.edit(pos, part, kind, text.into(), "heavy"));
                 }

@@ -1,7 +1,8 @@
 //! `oh-my-pi.stale`: when a turn ends, clears what a newer read of the same file has made stale, where little stands behind it that
 //! the provider's cache would have to take in again.
 
-use super::{calls, ends_turn, paths, stays};
+use super::{calls, paths, stays};
+use foldback_core::Role;
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
@@ -59,8 +60,7 @@ impl Stale {
         let tail = self.tail(context);
         // The calls of the oldest results stand before them.
         let before = context.items().rev().skip(tail.len());
-        let answer =
-            before.take_while(|pos| context.history.kind(*pos).role != foldback_core::Role::User);
+        let answer = before.take_while(|pos| context.history.kind(*pos).role != Role::User);
         let calls = calls(context, tail.iter().copied().chain(answer));
         let mut seen: BTreeSet<(String, Option<String>)> = BTreeSet::new();
         let mut stale = Vec::new();
@@ -99,7 +99,10 @@ impl Pruner for Stale {
 
     fn prune(&self, context: &StageContext<'_>) -> Pruning {
         let last = context.history.iter().next_back();
-        if !last.is_some_and(|(_, message)| ends_turn(message)) {
+        // The loop ends with an answer that calls nothing, also with one that was cut short.
+        let ends_turn = last
+            .is_some_and(|(_, message)| message.is_answer() && message.call_ids().next().is_none());
+        if !ends_turn {
             return Pruning::Nothing(Why::new("turn-goes-on", "the turn has not ended"));
         }
         let edits = context.clear(self.stale(context), &SUPERSEDED.into(), "superseded");

@@ -9,7 +9,7 @@ use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
 use foldback_core::stage::SummaryError;
 use foldback_core::strategy::Strategy;
-use foldback_test_support::table::{self, message};
+use foldback_test_support::table;
 use foldback_testkit::stand_in::Scripted;
 use foldback_testkit::talk;
 use serde::de::DeserializeOwned;
@@ -89,15 +89,12 @@ fn sizes() {
     let strategy = preset(NAME);
     let policy = strategy.overflow.as_ref().expect("a policy");
     assert_ne!(policy.meter, MeterId::OWN);
-    for (id, role, content, tokens) in rows::<(String, String, String, u64)>("sizes") {
-        let message = message(&role, &content, |text| match text.is_empty() {
-            true => "not an object".to_owned(),
-            false => format!("{{\"a\":\"{text}\"}}"),
-        });
-        for estimator in [strategy.estimator(), strategy.counts_for(policy)] {
-            let counted = estimator.count(&message).total();
-            assert_eq!(counted, tokens, "{id} {content}");
-        }
+    let arguments = |text: &str| match text.is_empty() {
+        true => "not an object".to_owned(),
+        false => format!("{{\"a\":\"{text}\"}}"),
+    };
+    for estimator in [strategy.estimator(), strategy.counts_for(policy)] {
+        table::sizes(include_str!("safe.toml"), &**estimator, arguments);
     }
 }
 
