@@ -179,9 +179,9 @@ pub(crate) mod store {
         let messages = rows(connection, query, id)?.into_iter().map(|row| {
             let parts = parsed(&row, "parts");
             let parts = value::items(&parts).iter().map(|part| {
-                let mut out = part["data"].clone();
-                out["type"] = part["type"].clone();
-                out
+                let mut out = part["data"].as_object().cloned().unwrap_or_default();
+                out.insert("type".to_owned(), part["type"].clone());
+                Value::Object(out)
             });
             json!({
                 "id": row["id"],

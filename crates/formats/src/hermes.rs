@@ -36,9 +36,9 @@ fn joined_lines(text: &str) -> Option<String> {
     let (mut sessions, mut others) = (Vec::new(), Vec::new());
     let source = Source::lines(text);
     for line in source.records.iter().map(|range| &source.text[range.clone()]) {
-        match raw::parse(line) {
-            Ok(session) => sessions.push(session),
-            Err(_) => others.push(line.to_owned()),
+        match raw::parse(line).ok().filter(Value::is_object) {
+            Some(session) => sessions.push(session),
+            None => others.push(line.to_owned()),
         }
     }
     let count = sessions.len();
@@ -57,10 +57,9 @@ fn joined(sessions: Vec<Value>) -> Vec<Value> {
         let before = ended.contains(&parent).then(|| messages.remove(&parent)).flatten();
         let mut all = before.unwrap_or_default();
         let summary = all.iter().rposition(|raw| Row { record: 0, raw }.is_summary());
-        for row in all.iter_mut().skip(summary.map_or(0, |at| at + 1)) {
-            if row["active"] != 0 {
-                row["compacted"] = 1.into();
-            }
+        let since = all.iter_mut().skip(summary.map_or(0, |at| at + 1));
+        for row in since.filter(|row| row.is_object() && row["active"] != 0) {
+            row["compacted"] = 1.into();
         }
         all.extend_from_slice(value::list(session, "messages"));
         messages.insert(text(session, "id"), all);

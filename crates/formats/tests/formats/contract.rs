@@ -1,7 +1,9 @@
 //! What every importer promises: damage and repetition change nothing that was not damaged or repeated.
 use crate::common::{self, bare, fixture, recorded, sessions};
 use foldback_formats::{FORMATS, Session, format, read};
+use serde_json::{Value, from_str, json};
 use std::collections::BTreeSet;
+use std::panic::catch_unwind;
 use std::path::Path;
 
 /// How a format's files grow: whole lines, or one document.
@@ -158,6 +160,61 @@ fn files_cut_off_anywhere() {
             end = shorter.find(|at| text.is_char_boundary(*at)).unwrap_or(usize::MAX);
         }
     }
+}
+
+/// A value of another type, which may be a whole line, never makes the importer panic.
+#[test]
+fn values_of_another_type_anywhere() {
+    let mut seen = BTreeSet::new();
+    for (id, name, text) in common::fixtures() {
+        let whole = from_str::<Value>(&text).is_ok();
+        let lines = if whole { vec![&*text] } else { text.lines().collect() };
+        for line in lines {
+            let Ok(value) = from_str::<Value>(line) else { continue };
+            let start = line.as_ptr().addr() - text.as_ptr().addr();
+            let (before, after) = (&text[..start], &text[start + line.len()..]);
+            for (pointer, place) in places(&value) {
+                if !seen.insert((id.clone(), place)) {
+                    continue;
+                }
+                let flat = |value: &Value| if value.is_array() { json!("owl") } else { json!([7]) };
+                for other in [flat, |_: &Value| json!({"owl": null})] {
+                    let mut changed = value.clone();
+                    let place = changed.pointer_mut(&pointer).unwrap();
+                    *place = other(place);
+                    let changed = format!("{before}{changed}{after}");
+                    let read = catch_unwind(|| read(changed.as_bytes(), Some(&id)).is_ok());
+                    assert!(read.is_ok(), "{id} {name}: {pointer} of {line}");
+                }
+            }
+        }
+    }
+}
+
+/// The JSON pointers of a value and of all that it holds, and what distinguishes the place of each: the
+/// members that stand beside it, whatever its number in a list.
+fn places(value: &Value) -> Vec<(String, String)> {
+    let (beside, held): (String, Vec<(String, &Value)>) = match value {
+        Value::Object(map) => {
+            let escaped = |key: &str| key.replace('~', "~0").replace('/', "~1");
+            let beside = map.keys().cloned().collect::<Vec<_>>().join(" ");
+            (beside, map.iter().map(|(key, value)| (escaped(key), value)).collect())
+        }
+        Value::Array(list) => (
+            String::new(),
+            (0..).zip(list).map(|(at, value): (u32, _)| (at.to_string(), value)).collect(),
+        ),
+        _ => return vec![(String::new(), String::new())],
+    };
+    let is_list = value.is_array();
+    let mut out = vec![(String::new(), beside.clone())];
+    for (key, value) in held {
+        let member = if is_list { "" } else { &*key };
+        out.extend(places(value).into_iter().map(|(pointer, place)| {
+            (format!("/{key}{pointer}"), format!("{beside}/{member}{place}"))
+        }));
+    }
+    out
 }
 
 #[test]
