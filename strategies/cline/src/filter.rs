@@ -229,7 +229,7 @@ impl Filter for Notices {
         }
         let blocks = kept.into_iter().flat_map(|kept| kept.turn.blocks);
         let edits = blocks.filter(|block| block.cut).map(|block| {
-            let (at, text) = (block.at, block.shown.as_ref().into());
+            let (at, text) = (block.at, block.sent().into());
             context.edit(at.item, at.part, EditKind::Truncate, text, "what stays is more than fits")
         });
         let edits = edits.collect();

@@ -5,8 +5,11 @@ use crate::json::{block, envelope, tokens};
 use foldback_core::log::{Message, Part, PartKind, Role};
 use foldback_core::stage::StageContext;
 use foldback_core::view::{PartPos, Pos};
-use foldback_stages::estimator::is_js_whitespace;
+use foldback_stages::estimator::{Unit, is_js_whitespace};
 use std::borrow::Cow;
+
+/// How the text begins that stands for one of which nothing is left.
+const GONE: &str = "...[truncated ";
 
 /// A block of a message.
 #[derive(Clone, Debug)]
@@ -25,6 +28,14 @@ impl Block<'_> {
 
     fn units(&self) -> u64 {
         block(self.part, &self.shown)
+    }
+
+    /// What is sent of it. An API refuses a blank text, so one that was cut to nothing says how much that was.
+    pub(crate) fn sent(&self) -> Cow<'_, str> {
+        if !self.is_text() || !trimmed(&self.shown).is_empty() {
+            return Cow::Borrowed(&self.shown);
+        }
+        Cow::Owned(format!("{GONE}{} chars]", Unit::Utf16.len(&self.part.shown())))
     }
 }
 
@@ -115,7 +126,10 @@ pub(crate) fn turns<'a>(context: &StageContext<'a>) -> (Vec<Pos>, Vec<Turn<'a>>)
         let blocks = sent.map(|(index, part)| Block {
             at: PartPos { item: pos, part: index },
             part,
-            shown: shown.text_of(index),
+            shown: match shown.edit(index) {
+                Some(edit) if edit.text.starts_with(GONE) => Cow::Borrowed(""),
+                _ => shown.text_of(index),
+            },
             cut: false,
         });
         let turn =

@@ -3,7 +3,7 @@
 use foldback_cline::{NOTICE, NoticesConfig, RequestConfig};
 use foldback_core::Limits;
 use foldback_core::conversation::Conversation;
-use foldback_core::log::{Message, Part, PartKind};
+use foldback_core::log::{Message, Part, PartKind, Role};
 use foldback_core::moment::Moment;
 use foldback_core::registry::StageConfig;
 use foldback_core::strategy::Strategy;
@@ -151,6 +151,20 @@ fn cuts() {
         let texts: Vec<String> = talk.sent().iter().map(short).collect();
         assert_eq!(texts, expect, "{id} {messages}");
     }
+}
+
+/// No API takes a blank text.
+#[test]
+fn what_is_cut_to_nothing_says_so() {
+    let mut talk = unguarded(Limits::new(1_000, 0));
+    let texts = ["x".repeat(1_500), "y".repeat(900)].map(Part::text);
+    talk::append(&mut talk, [Message::new("u0", Role::User, texts.to_vec())]);
+    append(&mut talk, "u400");
+    talk::at(&mut talk, Moment::CallStart);
+    let cut = talk.sent()[0].to_message();
+    let texts: Vec<_> = cut.parts.iter().map(|part| part.shown()).collect();
+    assert!(texts[0].starts_with("xxx"), "{texts:?}");
+    assert_eq!(texts[1], "...[truncated 900 chars]");
 }
 
 /// The notes of a conversation after a fold.

@@ -181,7 +181,8 @@ fn shown(shown: &Shown<'_>) -> Vec<String> {
         return vec![format!("{}: {}", message.id, texts.collect::<Vec<_>>().join("\n"))];
     }
     let texts = texts.map(|text| text.trim_matches(is_js_whitespace).to_owned());
-    texts.filter(|text| !text.is_empty()).collect()
+    // Here a text of which nothing is left says so.
+    texts.filter(|text| !text.is_empty() && !text.starts_with("...[truncated ")).collect()
 }
 
 /// What Cline stores of a message: a result is one of its own, and its tools are called as they are there.

@@ -1,6 +1,7 @@
 //! What the documents print is what their commands give. `UPDATE_DOCS=1` writes it into them.
 
 use super::common::{line, root};
+use foldback_formats::FORMATS;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -102,5 +103,19 @@ fn the_readme_shows_what_its_first_command_prints_and_a_loop_that_runs() {
         let page =
             with(page, "The first one prints:\n\n```text\n", "```\n\n`--full` prints", &screen);
         with(&page, "## In an agent\n\n```rust\n", "```\n", &code)
+    });
+}
+
+#[test]
+fn the_formats_are_counted() {
+    let read = FORMATS.len().to_string();
+    let written = FORMATS.iter().filter(|format| format.writer.is_some()).count().to_string();
+    shows("README.md", |page| {
+        let page = with(page, "how to fix a comparison beforehand. ", " [session formats]", &read);
+        with(&page, "(crates/formats/README.md) are read and ", "\nwritten.", &written)
+    });
+    shows("CHANGELOG.md", |page| {
+        let page = with(page, "written in Python.\n- ", " session formats", &read);
+        with(&page, " session formats are read and ", " written.", &written)
     });
 }
