@@ -6,11 +6,10 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CALLS, TASK, folder, mark, provider, run, work, write } from './host.mjs';
+import { CALLS, FOLDS, TASK, folder, mark, provider, run, work, write } from './host.mjs';
 
 const [installed, foldback, fake] = process.argv.slice(2);
 const cwd = work();
-const FOLDS = CALLS < 300 ? 1 : 5;
 
 /** The texts of a request. */
 const text = ({ body }) => JSON.stringify(body.messages);

@@ -9,8 +9,9 @@ import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 export const CALLS = Number(process.env.CALLS ?? 300);
-/** Fewer calls, for a quick look, have fewer folds. */
-const FOLDS = CALLS < 300 ? 1 : 5;
+/** Fewer calls, for a quick look, have fewer folds; with less than 100 a host has nothing to compact by itself. */
+export const FOLDS = CALLS < 300 ? 1 : 5;
+assert.ok(CALLS >= 100, `${CALLS} calls are too few`);
 export const TASK = 'Read all files of this folder, one after the other, and say that you are done.';
 
 /** Longest time for a run. */
@@ -166,12 +167,17 @@ export function sorted(requests) {
 /** One hides messages behind a summary, the other clears results. */
 const PRESETS = ['tiered', 'swe-agent-last-5'];
 
+/** A plugin that fails from about a quarter of the calls on: it reads all messages at each call. */
+const fails = (text) => {
+  const most = CALLS ** 2 / 18;
+  return text.replace(/export function toModel.*/, `let read = 0;\n$&\n  if ((read += 1) > ${most}) throw new Error('planted');`);
+};
+
 /**
  * What a plugin is to do. `task(limits, preset, plugin, fails)` has the host do the task, within the limits that it is
- * told of; it gives the requests, what the host keeps of the session, and what it said. `planted` changes a file of the plugin
- * so that it fails.
+ * told of; it gives the requests, what the host keeps of the session, and what it said.
  */
-export async function proves({ name, foldback, limits, task, planted }) {
+export async function proves({ name, foldback, limits, task }) {
   /** What the host keeps has every file that was read. */
   const isWhole = ({ kept, said }) => {
     assert.match(said, /Done\./);
@@ -187,7 +193,7 @@ export async function proves({ name, foldback, limits, task, planted }) {
     isWhole(folded);
     assert.deepEqual([folded.requests.length, folded.refused.length], [CALLS, 0], folded.said);
     assert.ok(folds(folded.requests) >= FOLDS, `${folds(folded.requests)} folds`);
-    for (const call of [CALLS / 3, CALLS / 2, CALLS - 1]) {
+    for (const call of [CALLS / 3, CALLS / 2, CALLS - 1].map(Math.floor)) {
       const expected = compacted(foldback, log.requests[call].body, preset, limits);
       assert.deepEqual(plain(folded.requests[call].body.messages), plain(expected), `request ${call}`);
     }
@@ -195,8 +201,9 @@ export async function proves({ name, foldback, limits, task, planted }) {
     console.log(`${preset}: ${folds(folded.requests)} folds in ${CALLS} calls, and ${name} sends what the command does`);
   }
 
-  const failed = await task({ window: 60_000, maxOutput: limits.maxOutput }, preset, plugin(name, planted), true);
+  const failed = await task({ window: 60_000, maxOutput: limits.maxOutput }, preset, plugin(name, { 'messages.js': fails }), true);
   isWhole(failed);
+  assert.match(failed.said, /planted/);
   const own = failed.summaries.length - log.summaries.length;
   assert.ok(own > 0, `${name} compacts by itself`);
   console.log(`a plugin that fails: ${name} made ${own} summaries of its own and went on to the end`);

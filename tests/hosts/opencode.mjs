@@ -35,5 +35,4 @@ async function task({ window, maxOutput }, preset, plugin, fails = false) {
   return { ...sorted(requests), kept: readFileSync(kept, 'utf8'), said };
 }
 
-const planted = (text) => text.replace('export function toModel(message) {', "let calls = 0;\n$&\n  if ((calls += 1) > 5_000) throw new Error('planted');");
-await proves({ name: 'opencode', foldback, limits: { window: 28_000, maxOutput: 2_000 }, task, planted: { 'messages.js': planted } });
+await proves({ name: 'opencode', foldback, limits: { window: 28_000, maxOutput: 2_000 }, task });

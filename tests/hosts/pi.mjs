@@ -26,5 +26,4 @@ async function task({ window, maxOutput }, preset, extension) {
   return { ...sorted(requests), kept: readFileSync(join(sessions, session), 'utf8'), said };
 }
 
-const fails = (text) => text.replace('export function toModel(message) {', "let calls = 0;\n$&\n  if ((calls += 1) > 9_000) throw new Error('planted');");
-await proves({ name: 'pi', foldback, limits: { window: 28_000, maxOutput: 2_000 }, task, planted: { 'messages.js': fails } });
+await proves({ name: 'pi', foldback, limits: { window: 28_000, maxOutput: 2_000 }, task });

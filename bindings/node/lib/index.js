@@ -113,11 +113,12 @@ export class Conversation {
     if (!this.#known) this.#become(protocolOf(messages, system));
     const form = this.#form;
     const offset = this.#offset(system);
-    const text = (message, path) => {
-      if (this.#protocol !== undefined) check(message, path, this.#protocol);
-      return form.text(message, path);
-    };
-    const texts = messages.map((message, index) => this.#read.of(`/${form.list}/${index}`, message, text));
+    const texts = messages.map((message, index) =>
+      this.#read.of(`/${form.list}/${index}`, form.value(message), (value, path) => {
+        if (this.#protocol !== undefined) check(message, path, this.#protocol);
+        return dump(value, path);
+      }),
+    );
     if (offset > 0) texts.unshift(dump({ role: 'system', content: system }, '/system'));
     const body = form.body(texts, { model: this.#limits[2], system: offset > 0 ? undefined : system, tools });
     return engine(() => this.#engine.fold(body)).flatMap(({ number, text }) => {

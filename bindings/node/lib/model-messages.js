@@ -139,16 +139,15 @@ export function usageBody(usage = {}) {
 }
 
 export class ModelMessages {
-  constructor(anthropic, dump) {
+  constructor(anthropic) {
     this.anthropic = anthropic;
-    this.dump = dump;
     this.protocol = anthropic.protocol;
     this.list = anthropic.list;
   }
 
-  text(message, path) {
-    if (!Array.isArray(message?.content)) return this.dump(message, path);
-    return this.dump({ role: message.role === 'tool' ? 'user' : message.role, content: message.content.map(block) }, path);
+  value(message) {
+    if (!Array.isArray(message?.content)) return message;
+    return { role: message.role === 'tool' ? 'user' : message.role, content: message.content.map(block) };
   }
 
   load(text, original, messages) {

@@ -12,9 +12,9 @@ class Form {
     this.system = system;
   }
 
-  /** The JSON text of a message. */
-  text(message, path) {
-    return dump(message, path);
+  /** A message as the engine reads it. */
+  value(message) {
+    return message;
   }
 
   /** The messages of what is new, or was changed from `original`. */
@@ -55,7 +55,7 @@ export const FORMS = {
   anthropic: new Form('anthropic'),
   gemini: new Form('gemini', 'contents', 'systemInstruction'),
 };
-FORMS['ai-sdk'] = new ModelMessages(FORMS.anthropic, dump);
+FORMS['ai-sdk'] = new ModelMessages(FORMS.anthropic);
 
 /** JSON text, as an SDK would send it. */
 export function dump(value, path) {

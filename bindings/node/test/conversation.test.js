@@ -110,6 +110,20 @@ test('a list that branches off is followed from its beginning', () => {
   assert.equal(conversation.sizes.folds, 0);
 });
 
+test('ai-sdk: what a plugin keeps beside a message is never read', () => {
+  let read = 0;
+  const beside = { get all() { return (read += 1); } };
+  const conversation = new Conversation({ ...LIMITS, protocol: 'ai-sdk' });
+  for (let at = 0; at < 2; at += 1) {
+    const messages = SHAPES['ai-sdk'](150).map((message) =>
+      typeof message.content === 'string' ? message : { ...message, content: message.content.map((part) => ({ ...part, of: beside })), of: beside },
+    );
+    assert.ok(conversation.fold(messages).length > 0);
+  }
+  assert.ok(conversation.sizes.folds > 0);
+  assert.equal(read, 0);
+});
+
 test('what is no response is an error', () => {
   const conversation = new Conversation(LIMITS);
   for (const response of [{}, { choices: [] }, { choices: null, error: 'x' }, undefined]) {

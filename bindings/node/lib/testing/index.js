@@ -9,7 +9,7 @@ import { FoldbackError } from '../error.js';
 import { Conversation, Preset } from '../index.js';
 import { native } from '../native.js';
 import { copy } from '../read.js';
-import { FORMS, check, protocolOf } from '../shapes.js';
+import { FORMS, check, dump, protocolOf } from '../shapes.js';
 
 /** What the engine says, as the error of this package. */
 function engine(act) {
@@ -24,7 +24,7 @@ function body(form, messages, protocol) {
   const texts = messages.map((message, index) => {
     const path = `/${form.list}/${index}`;
     if (protocol !== undefined) check(message, path, protocol);
-    return form.text(message, path);
+    return dump(form.value(message), path);
   });
   return form.body(texts, {});
 }
