@@ -157,9 +157,13 @@ fn joined(talk: &Conversation) -> u64 {
     for pos in places.filter(|pos| *pos < folded) {
         let message = talk.history().message(pos);
         let user = message.role == Role::User;
+        let said = talk.view().show_item(talk.history(), pos).to_message().said();
+        if user && is_gone(&said) {
+            units += json_string(&said) - json_string("");
+        }
         if user && !message.is_entry() {
-            let said = talk.view().show_item(talk.history(), pos).to_message().said();
-            units += json_string(&said) - json_string(said.trim_matches(is_js_whitespace));
+            let said = if is_gone(&said) { "" } else { &said };
+            units += json_string(said) - json_string(said.trim_matches(is_js_whitespace));
             let mut told = told(message);
             told["content"] = json!([]);
             units += if behind { Unit::Utf16.len(&told.to_string()) } else { 0 };
@@ -181,8 +185,12 @@ fn shown(shown: &Shown<'_>) -> Vec<String> {
         return vec![format!("{}: {}", message.id, texts.collect::<Vec<_>>().join("\n"))];
     }
     let texts = texts.map(|text| text.trim_matches(is_js_whitespace).to_owned());
-    // Here a text of which nothing is left says so.
-    texts.filter(|text| !text.is_empty() && !text.starts_with("...[truncated ")).collect()
+    texts.filter(|text| !text.is_empty() && !is_gone(text)).collect()
+}
+
+/// Whether it stands for a text of which nothing is left; the original leaves an empty one.
+fn is_gone(text: &str) -> bool {
+    text.starts_with("...[truncated ")
 }
 
 /// What Cline stores of a message: a result is one of its own, and its tools are called as they are there.
