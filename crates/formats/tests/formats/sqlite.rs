@@ -255,6 +255,13 @@ mod store {
             ));
         }
         same(&filled(CRUSH, &rows), "crush", "store.json");
+        // A part of another shape is read as far as it goes.
+        rows.push((
+            "messages",
+            json!({"id": "odd", "session_id": meta["uuid"], "role": "user", "created_at": 99, "is_summary_message": 0,
+                "parts": [{"type": "text", "data": [7]}]}),
+        ));
+        assert!(read(&filled(CRUSH, &rows), None).is_ok());
     }
 
     /// The tables of Hermes 0.19 (schema 22), with the columns that are read.
