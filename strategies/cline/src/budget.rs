@@ -6,6 +6,7 @@ use foldback_core::limits::Limits;
 use foldback_core::moment::Moment;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Decision, Estimator, OverflowPolicy, Pressure};
+use foldback_stages::policy::check_share;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -46,14 +47,6 @@ impl Default for RequestConfig {
     fn default() -> Self {
         Self { share: 0.9 }
     }
-}
-
-/// Refuses what is no share.
-pub(crate) fn check_share(field: &'static str, share: f64) -> Result<(), Invalid> {
-    if share > 0.0 && share <= 1.0 {
-        return Ok(());
-    }
-    Err(Invalid::new(field, "must be a share above 0 and up to 1, e.g. 0.9"))
 }
 
 impl StageConfig<dyn OverflowPolicy> for RequestConfig {

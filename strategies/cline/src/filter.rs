@@ -1,7 +1,7 @@
 //! `cline.notices`: what the person said stays, the newest steps as far as they fit, and older answers; notes stand for the rest.
 
 use crate::activity::Activity;
-use crate::budget::{check_share, share_of_input};
+use crate::budget::share_of_input;
 use crate::json::{AROUND_MESSAGES, tokens};
 use crate::kept::{Kept, select};
 use crate::project::project;
@@ -14,6 +14,7 @@ use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext};
 use foldback_core::view::{EditKind, Pos};
 use foldback_stages::filter::{arranged, entry};
+use foldback_stages::policy::check_share;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,7 +1,7 @@
 //! What is done where what stays is more than fits: texts are cut, the newest messages first; then messages go, the oldest first.
 
 use crate::kept::{Kept, spoken, without_files};
-use crate::turn::{Block, Turn};
+use crate::turn::{Block, Turn, truncated};
 use foldback_core::log::PartKind;
 use foldback_stages::estimator::Unit;
 use foldback_stages::filter::first_units;
@@ -123,7 +123,7 @@ fn shortened(text: &str, limit: u64) -> Option<String> {
     if limit <= LEAST {
         return Some(first(limit).to_owned());
     }
-    let marker = |missing: u64| format!("\n...[truncated {missing} chars]");
+    let marker = |missing: u64| format!("\n{}", truncated(missing));
     let keep = limit.saturating_sub(marker(units - limit).len() as u64).max(1);
     Some(format!("{}{}", first(keep), marker(units - keep)))
 }

@@ -8,8 +8,13 @@ use foldback_core::view::{PartPos, Pos};
 use foldback_stages::estimator::{Unit, is_js_whitespace};
 use std::borrow::Cow;
 
-/// How the text begins that stands for one of which nothing is left.
-const GONE: &str = "...[truncated ";
+/// How it begins that so much of a text was cut; where nothing is left of the text, that is all.
+const TRUNCATED: &str = "...[truncated ";
+
+/// What says how much of a text was cut.
+pub(crate) fn truncated(units: u64) -> String {
+    format!("{TRUNCATED}{units} chars]")
+}
 
 /// A block of a message.
 #[derive(Clone, Debug)]
@@ -35,7 +40,7 @@ impl Block<'_> {
         if !self.is_text() || !trimmed(&self.shown).is_empty() {
             return Cow::Borrowed(&self.shown);
         }
-        Cow::Owned(format!("{GONE}{} chars]", Unit::Utf16.len(&self.part.shown())))
+        Cow::Owned(truncated(Unit::Utf16.len(&self.part.shown())))
     }
 }
 
@@ -127,7 +132,7 @@ pub(crate) fn turns<'a>(context: &StageContext<'a>) -> (Vec<Pos>, Vec<Turn<'a>>)
             at: PartPos { item: pos, part: index },
             part,
             shown: match shown.edit(index) {
-                Some(edit) if edit.text.starts_with(GONE) => Cow::Borrowed(""),
+                Some(edit) if edit.text.starts_with(TRUNCATED) => Cow::Borrowed(""),
                 _ => shown.text_of(index),
             },
             cut: false,

@@ -1,5 +1,7 @@
 //! The beginning and the end of a long tool result.
 
+use foldback_core::plain::grouped;
+
 /// Of what is shown, one part of so many is from the beginning.
 const HEAD: usize = 5;
 
@@ -14,8 +16,9 @@ pub fn preview(text: &str, limit: usize, note: &str) -> Option<String> {
     }
     let (first, last) = (limit / HEAD, limit - limit / HEAD);
     let (head, tail) = (first_units(text, first), last_units(text, last));
-    let note = note.replace("{first}", &grouped(first)).replace("{last}", &grouped(last));
-    let omitted = grouped(all - first - last);
+    let note =
+        note.replace("{first}", &grouped(first as u64)).replace("{last}", &grouped(last as u64));
+    let omitted = grouped((all - first - last) as u64);
     Some(format!("{note}\n{head}\n\n... [{omitted} characters omitted] ...\n\n{tail}"))
 }
 
@@ -47,17 +50,4 @@ pub fn lines(text: &str, whole: usize, end: usize) -> String {
     }
     let (head, tail) = (lines[..end].join("\n"), lines[lines.len() - end..].join("\n"));
     format!("{head}\n\n... [{} lines omitted] ...\n\n{tail}", lines.len() - 2 * end)
-}
-
-/// A number with commas between its thousands.
-fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }

@@ -43,7 +43,7 @@ fn text(part: &Part) -> Option<&str> {
 }
 
 /// The first `kept` characters and dots, if there are more than `limit`.
-fn cut(text: &str, limit: usize, kept: usize) -> String {
+pub(crate) fn cut(text: &str, limit: usize, kept: usize) -> String {
     match first_chars(text, limit) {
         Some(_) => text.chars().take(kept).chain("...".chars()).collect(),
         None => text.to_owned(),

@@ -83,6 +83,12 @@ impl Decision {
     pub fn off(reason: impl Into<String>) -> Self {
         Self { fold: false, count: 0, trigger: 0, target: None, floor: None, reason: reason.into() }
     }
+
+    /// A decision to fold because the provider ended the request, whatever is counted.
+    pub fn ended(moment: Moment) -> Self {
+        let reason = format!("the provider ended it: {}", moment.as_str());
+        Self { fold: true, ..Self::off(reason) }
+    }
 }
 
 /// Decides whether to fold. One policy decides at every moment, so "off" means off everywhere.

@@ -228,8 +228,7 @@ impl OverflowPolicy for AnswerUsage {
             return Decision::off("automatic compaction is off");
         }
         if pressure.moment.is_reactive() {
-            let reason = format!("the provider ended it: {}", pressure.moment.as_str());
-            return Decision { fold: true, ..Decision::off(reason) };
+            return Decision::ended(pressure.moment);
         }
         if pressure.limits.context == 0 {
             return Decision::off("the window of the model is not known");

@@ -41,7 +41,7 @@ impl Messages {
     }
 
     /// The newest message with which those behind the head are over so many tokens, the least aside; without one, the tokens of all.
-    fn over(&self, head: usize, tokens: u64, least: usize) -> Result<usize, u64> {
+    pub(super) fn over(&self, head: usize, tokens: u64, least: usize) -> Result<usize, u64> {
         let mut sum = 0;
         let count = self.0.len();
         let over = (head..count).rev().find(|at| {

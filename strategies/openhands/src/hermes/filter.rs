@@ -1,7 +1,7 @@
 //! `hermes.middle`: the first messages stay until the first fold, the newest by a budget, and a summary stands for those between.
 
 use super::cut::{Messages, Tail};
-use super::{check_share, cut_to, is_summary, tail_tokens};
+use super::{cut_to, is_summary, tail_tokens};
 use foldback_core::fraction::Fraction;
 use foldback_core::log::{EntryKind, Message, Part, PartKind, Role};
 use foldback_core::outcome::Why;
@@ -9,6 +9,7 @@ use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
 use foldback_core::view::{Place, Pos};
 use foldback_stages::filter::{Spoken, arranged, entry, summary_of};
+use foldback_stages::policy::check_share;
 use foldback_stages::python::repr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

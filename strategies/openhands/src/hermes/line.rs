@@ -1,5 +1,7 @@
 //! What stands in place of an old result: one line that says what the call was.
 
+use crate::preview::cut;
+use foldback_core::plain::grouped;
 use foldback_stages::python::{self, repr};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -10,7 +12,7 @@ pub fn line(tool: &str, arguments: &str, result: &str) -> String {
         Value::Object(fields) => Arguments(fields),
         _ => Arguments(Map::new()),
     };
-    let size = thousands(result.chars().count());
+    let size = grouped(result.chars().count() as u64);
     let lines = match result.trim().is_empty() {
         true => 0,
         false => lines(result),
@@ -18,7 +20,7 @@ pub fn line(tool: &str, arguments: &str, result: &str) -> String {
     let get = |name: &str| arguments.or(name, "?");
     match tool {
         "terminal" => {
-            let command = shortened(&arguments.or("command", ""), 80, 77);
+            let command = cut(&arguments.or("command", ""), 80, 77);
             let exit = number_behind(result, "\"exit_code\"", true).unwrap_or("?");
             format!("[terminal] ran `{command}` -> exit {exit}, {lines} lines output")
         }
@@ -51,11 +53,11 @@ pub fn line(tool: &str, arguments: &str, result: &str) -> String {
         "web_search" => format!("[web_search] query='{}' ({size} chars result)", get("query")),
         "web_extract" => format!("[web_extract] {} ({size} chars)", arguments.addresses()),
         "delegate_task" => {
-            let goal = shortened(&arguments.or("goal", ""), 60, 57);
+            let goal = cut(&arguments.or("goal", ""), 60, 57);
             format!("[delegate_task] '{goal}' ({size} chars result)")
         }
         "execute_code" => {
-            let code = shortened(&arguments.or("code", ""), 60, 60).replace('\n', " ");
+            let code = cut(&arguments.or("code", ""), 60, 60).replace('\n', " ");
             format!("[execute_code] `{code}` ({lines} lines output)")
         }
         "skill_view" | "skills_list" | "skill_manage" => {
@@ -133,10 +135,6 @@ fn lines(text: &str) -> usize {
     text.matches('\n').count() + 1
 }
 
-fn shortened(text: &str, most: usize, kept: usize) -> String {
-    super::cut_to(text, most, kept, "...").unwrap_or_else(|| text.to_owned())
-}
-
 /// The first number that stands behind a name and a colon.
 fn number_behind<'a>(text: &'a str, name: &str, signed: bool) -> Option<&'a str> {
     text.match_indices(name).find_map(|(at, _)| {
@@ -146,17 +144,4 @@ fn number_behind<'a>(text: &'a str, name: &str, signed: bool) -> Option<&'a str>
         let digits = digits.unwrap_or(rest.len() - sign);
         (digits > 0).then(|| &rest[..sign + digits])
     })
-}
-
-/// A number with a comma between thousands.
-fn thousands(number: usize) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }

@@ -16,8 +16,8 @@ pub use prune::{Lines, LinesConfig};
 
 use foldback_core::fraction::Fraction;
 use foldback_core::log::{EntryKind, Message};
-use foldback_core::registry::Invalid;
 use foldback_core::stage::StageContext;
+use foldback_stages::filter::first_chars;
 
 /// Whether an earlier fold wrote it.
 fn is_summary(message: &Message) -> bool {
@@ -30,19 +30,8 @@ fn tail_tokens(context: &StageContext<'_>, share: f64) -> u64 {
     Fraction::of(share).floor_of(threshold)
 }
 
-fn check_share(field: &'static str, share: f64) -> Result<(), Invalid> {
-    match share > 0.0 && share <= 1.0 {
-        true => Ok(()),
-        false => Err(Invalid::new(field, "must be above 0 and at most 1")),
-    }
-}
-
 /// A text of more than `most` characters, cut to so many and what says so.
 fn cut_to(text: &str, most: usize, kept: usize, ending: &str) -> Option<String> {
-    // No text has more characters than bytes.
-    if text.len() <= most || text.chars().count() <= most {
-        return None;
-    }
-    let kept: String = text.chars().take(kept).collect();
-    Some(kept + ending)
+    first_chars(text, most)?;
+    Some(first_chars(text, kept).unwrap_or(text).to_owned() + ending)
 }

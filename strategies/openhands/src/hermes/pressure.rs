@@ -4,7 +4,7 @@ use foldback_core::fraction::Fraction;
 use foldback_core::moment::Moment;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Decision, OverflowPolicy, Pressure};
-use foldback_stages::policy::TokenClass;
+use foldback_stages::policy::{TokenClass, check_share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -62,9 +62,9 @@ impl HermesPressureConfig {
 
 impl StageConfig<dyn OverflowPolicy> for HermesPressureConfig {
     fn build(self) -> Result<Arc<dyn OverflowPolicy>, Invalid> {
-        super::check_share("share", self.share)?;
-        super::check_share("small_share", self.small_share)?;
-        super::check_share("near_share", self.near_share)?;
+        check_share("share", self.share)?;
+        check_share("small_share", self.small_share)?;
+        check_share("near_share", self.near_share)?;
         Ok(Arc::new(HermesPressure(self)))
     }
 }
@@ -94,8 +94,7 @@ impl OverflowPolicy for HermesPressure {
 
     fn decide(&self, pressure: &Pressure<'_>) -> Decision {
         if pressure.moment.is_reactive() {
-            let reason = format!("the provider ended it: {}", pressure.moment.as_str());
-            return Decision { fold: true, ..Decision::off(reason) };
+            return Decision::ended(pressure.moment);
         }
         let window = pressure.limits.context;
         if window == 0 {

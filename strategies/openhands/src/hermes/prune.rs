@@ -1,16 +1,17 @@
 //! `hermes.lines`: before a summary, the older of two equal results becomes a note, old results a line, and long texts in the arguments of
 //! old calls their beginnings.
 
-use super::{budget, check_share, cut_to, line, tail_tokens};
+use super::cut::Messages;
+use super::{cut_to, line, tail_tokens};
 use foldback_core::Role;
-use foldback_core::log::Message;
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
 use foldback_core::plan::Edit;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Pruner, Pruning, StageContext};
-use foldback_core::view::{EditKind, Pos};
+use foldback_core::view::EditKind;
 use foldback_stages::filter::Spoken;
+use foldback_stages::policy::check_share;
 use foldback_stages::python::repr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,26 +65,13 @@ impl StageConfig<dyn Pruner> for LinesConfig {
 #[derive(Clone, Debug)]
 pub struct Lines(LinesConfig);
 
-/// A message as the view shows it.
-struct Shown {
-    pos: Pos,
-    message: Arc<Message>,
-}
-
 impl Lines {
     /// How many of the messages are old.
-    fn old(&self, context: &StageContext<'_>, shown: &[Shown]) -> usize {
+    fn old(&self, context: &StageContext<'_>, shown: &Messages) -> usize {
         let most = tail_tokens(context, self.0.tail_share);
-        let least = self.0.keep_last.min(shown.len());
-        let mut sum = 0;
+        let least = self.0.keep_last.min(shown.0.len());
         // The message that is over the budget stays, too.
-        let reached = (0..shown.len()).rev().find(|at| {
-            let tokens = budget(&shown[*at].message);
-            let over = sum + tokens > most && shown.len() - at >= least;
-            sum += tokens;
-            over
-        });
-        reached.unwrap_or(0).min(shown.len() - least)
+        shown.over(0, most, least).unwrap_or(0).min(shown.0.len() - least)
     }
 
     /// Long arguments as Python writes them, with every text cut to its beginning, if that is another text.
@@ -97,17 +85,14 @@ impl Lines {
     }
 
     fn edits(&self, context: &StageContext<'_>) -> Vec<Edit> {
-        let shown = Spoken::of(context).messages.into_iter().map(|pos| {
-            let message = context.view.show_item(context.history, pos).to_shared();
-            Shown { pos, message }
-        });
-        let shown: Vec<Shown> = shown.collect();
-        let calls = shown.iter().flat_map(|one| &one.message.parts);
+        let spoken = Spoken::of(context);
+        let shown = Messages(spoken.shown(context, 0, spoken.messages.len()));
+        let calls = shown.0.iter().flat_map(|message| &message.parts);
         let calls: BTreeMap<&str, _> =
             calls.filter_map(|part| part.as_call()).map(|call| (&*call.call_id, call)).collect();
         let old = self.old(context, &shown);
         let (mut edits, mut newer) = (Vec::new(), BTreeSet::new());
-        for (at, Shown { pos, message }) in shown.iter().enumerate().rev() {
+        for (at, (pos, message)) in spoken.messages.iter().zip(&shown.0).enumerate().rev() {
             for (part, content) in message.parts.iter().enumerate().rev() {
                 if let Some(result) = content.as_result() {
                     let length = result.text.chars().count();

@@ -58,8 +58,7 @@ impl OverflowPolicy for OmpUsage {
 
     fn decide(&self, pressure: &Pressure<'_>) -> Decision {
         if pressure.moment.is_reactive() {
-            let reason = format!("the provider ended it: {}", pressure.moment.as_str());
-            return Decision { fold: true, ..Decision::off(reason) };
+            return Decision::ended(pressure.moment);
         }
         let window = pressure.limits.context;
         if window == 0 {
