@@ -349,5 +349,6 @@ fn difference(
     });
     let tie = (difference.tie && ranks).then(|| "a tie".to_owned());
     let inside: Vec<String> = [interval, p, tie].into_iter().flatten().collect();
-    format!("{size} ({})", inside.join(", "))
+    // One task has no interval.
+    if inside.is_empty() { size } else { format!("{size} ({})", inside.join(", ")) }
 }

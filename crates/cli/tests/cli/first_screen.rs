@@ -193,6 +193,10 @@ fn presets_that_are_named_are_told_apart_in_words() {
     let (_, pair) =
         told.split_once("claude-code against codex").unwrap_or_else(|| panic!("{told}"));
     assert!(pair.contains(", and word for word "), "{told}");
+    // One task has no interval.
+    let one = "compare examples/sessions/price-lists-codex.jsonl --no-store --preset window,codex";
+    let told = line(one).done().stdout;
+    assert!(told.contains("window against codex: its bill is") && !told.contains("()"), "{told}");
 }
 
 /// The bill as recorded where that is known, no compaction where this fits in more sessions.
