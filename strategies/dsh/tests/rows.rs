@@ -33,8 +33,8 @@ pub(crate) fn strategy(toml: &str) -> Strategy {
 }
 
 fn usage(classes: &[u64]) -> Option<Usage> {
-    let [uncached, output, cache_read, cache_write] = classes[..] else { return None };
-    Some(Usage { uncached, output, cache_read, cache_write, ..Usage::default() })
+    let [uncached, output, cache_read, cache_write, reasoning] = classes[..] else { return None };
+    Some(Usage { uncached, output, cache_read, cache_write, reasoning, ..Usage::default() })
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn pressures() {
         let words =
             ["u3000".to_owned(), "a3000".to_owned(), "c11".to_owned(), format!("t{result}")];
         talk::append(&mut talk, words.iter().enumerate().map(|(at, word)| sized(at, word)));
-        talk::at_usage(&mut talk, Moment::StepEnd, usage(&[used, 0, 0, 0]));
+        talk::at_usage(&mut talk, Moment::StepEnd, usage(&[used, 0, 0, 0, 0]));
         assert_eq!(sent(&talk).replace('c', "a"), expect, "{id} {used}");
     }
 }
@@ -177,7 +177,7 @@ fn a_summary_that_fails_or_does_not_shrink_leaves_the_results_cut() {
         let mut talk = talk::conversation(strategy, Limits::new(20_000, 0));
         let words = ["u3000", "a3000", "c11", "t9000"];
         talk::append(&mut talk, words.iter().enumerate().map(|(at, word)| sized(at, word)));
-        talk::at_usage(&mut talk, Moment::StepEnd, usage(&[19_000, 0, 0, 0]));
+        talk::at_usage(&mut talk, Moment::StepEnd, usage(&[19_000, 0, 0, 0, 0]));
         assert_eq!(sent(&talk), "u0 a1 c2 t3+", "DSH-S6");
     }
 }
