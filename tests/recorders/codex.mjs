@@ -4,12 +4,13 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-export default async function start({ installed, home, cwd, url }) {
+export default async function start({ installed, home, cwd, url, provider: said = 'here', window }) {
   const codex = join(home, '.codex');
   mkdirSync(codex);
-  const provider = `name = "here"\nbase_url = "${url}/v1"\nwire_api = "responses"\nrequest_max_retries = 0\nstream_max_retries = 0\n`;
+  const provider = `name = "${said}"\nbase_url = "${url}/v1"\nwire_api = "responses"\nrequest_max_retries = 0\nstream_max_retries = 0\n`;
   const settings = 'model = "gpt-5.4"\nmodel_provider = "here"\napproval_policy = "never"\nsandbox_mode = "danger-full-access"\n';
-  writeFileSync(join(codex, 'config.toml'), `${settings}\n[model_providers.here]\n${provider}`);
+  const limit = window ? `model_context_window = ${window}\n` : '';
+  writeFileSync(join(codex, 'config.toml'), `${settings}${limit}\n[model_providers.here]\n${provider}`);
   const threads = new Map();
   let server;
 

@@ -7,6 +7,7 @@
 #![allow(clippy::print_stdout, reason = "a test tells its counts")]
 
 mod cline;
+mod codex;
 mod corpus;
 mod dsh;
 mod gemini_cli;

@@ -209,9 +209,9 @@ pub(super) const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
-        name: "agents: Codex 0.169.0 through the proxy",
+        name: "agents: Codex 0.171.0 through the proxy",
         needs: &[&["node"], &["npm"]],
-        installs: Some(("codex", &[npm!("@openai/codex@0.169.0")])),
+        installs: Some(CODEX),
         runs: &[through_proxy!("agents::codex")],
         ..PLAIN
     },
@@ -475,6 +475,13 @@ pub(super) const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
+        name: "codex: Codex 0.171.0, the program, beside codex and codex-remote",
+        needs: &[&["node"], &["npm"]],
+        installs: Some(CODEX),
+        runs: &[beside!("codex::")],
+        ..PLAIN
+    },
+    External {
         name: "cline: @cline/core 0.0.86 beside cline",
         needs: &[&["node"], &["npm"]],
         installs: Some(("cline", &[npm!("@cline/core@0.0.86")])),
@@ -542,6 +549,8 @@ pub(super) const TESTS: &[External] = &[
         ..PLAIN
     },
 ];
+
+const CODEX: (&str, &[&[&str]]) = ("codex", &[npm!("@openai/codex@0.171.0")]);
 
 /// The newest agents whose packages bring them whole.
 const HOSTS: (&str, &[&[&str]]) = (
