@@ -15,7 +15,7 @@ const APART: [&str; 2] = ["deviation", "env"];
 const WORDS: &[&[&str]] = &[
     &["utf16", "bytes", "code-points"],
     &["floor", "ceil", "half-up"],
-    &["text", "message"],
+    &["text", "message", "spaced"],
     &["none", "arguments", "named", "joined", "json", "python"],
     &[">", ">="],
     &["request", "log"],

@@ -3,8 +3,8 @@
 //!
 //! The first reproduces tunacode-cli 0.1.40 (commit 41ae26a, January 2026). [`walk`] is the algorithm over plain
 //! numbers, [`Placeholder`] the stage around it, [`foldback_stages::python`] the rendering that the original measures
-//! content by when it is not a string. The second reproduces tunacode-cli 0.1.78 (February 2026): [`boundary`] over plain numbers,
-//! [`Threshold`] and [`Safe`] the stages.
+//! content by when it is not a string. The second reproduces tunacode-cli 0.1.78 (February 2026) and, with another estimator, 0.2.3:
+//! [`boundary`] over plain numbers, [`Threshold`] and [`Safe`] the stages.
 
 pub mod boundary;
 mod placeholder;
@@ -40,6 +40,10 @@ pub const REGISTRATION: Registration = Registration {
     ],
     presets: &[
         PresetDescriptor { name: "tunacode", toml: include_str!("../presets/tunacode.toml") },
+        PresetDescriptor {
+            name: "tunacode-0.2",
+            toml: include_str!("../presets/tunacode-0.2.toml"),
+        },
         PresetDescriptor {
             name: "tunacode-2026-02",
             toml: include_str!("../presets/tunacode-2026-02.toml"),

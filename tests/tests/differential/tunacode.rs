@@ -1,5 +1,5 @@
-//! `tunacode-2026-02` beside tunacode-cli 0.1.78: when a user turn starts, at every fifth call as if the provider had refused it, and
-//! in the end as if a person had asked, both decide and go on with what they made of it.
+//! `tunacode-2026-02` and `tunacode-0.2` beside tunacode-cli 0.1.78 and 0.2.3: when a user turn starts, at every fifth call as if the
+//! provider had refused it, and in the end as if a person had asked, both decide and go on with what they made of it.
 
 use crate::differential::{Package, drawn_sessions, recorded_sessions, strategy};
 use foldback_core::Limits;
@@ -17,9 +17,20 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+/// A release: name of its preset, and of the folder that the package is installed in.
+#[derive(Clone, Copy, Debug)]
+struct Version {
+    preset: &'static str,
+    installed: &'static str,
+}
+
+const FIRST: Version = Version { preset: "tunacode-2026-02", installed: "tunacode" };
+const NEWEST: Version = Version { preset: "tunacode-0.2", installed: "tunacode-0.2" };
+
 /// What a case runs under.
 #[derive(Clone, Copy, Debug)]
 struct Settings {
+    version: Version,
     window: u64,
     reserve: u64,
     keep: u64,
@@ -89,8 +100,9 @@ fn stored(message: &Message, number: usize) -> Option<Value> {
         Role::Tool => "tool_result".into(),
         Role::Assistant => "assistant".into(),
     };
-    if let Some(finish) = message.answer.as_ref().and_then(|answer| answer.finish) {
-        stored["stop_reason"] = json!(finish);
+    // That there is a reason is all that is asked.
+    if message.answer.as_ref().is_some_and(|answer| answer.finish.is_some()) {
+        stored["stop_reason"] = "stop".into();
     }
     Some(stored)
 }
@@ -102,7 +114,7 @@ impl<'s> Case<'s> {
     }
 
     fn json(&self) -> Value {
-        let Settings { window, reserve, keep } = self.settings;
+        let Settings { window, reserve, keep, .. } = self.settings;
         let happens = happens(self.session).into_iter().filter_map(|what| match what {
             Happens::Appended(message) => {
                 let stored = stored(message, self.numbers[message.id.as_str()])?;
@@ -115,9 +127,9 @@ impl<'s> Case<'s> {
     }
 
     fn conversation(&self, summaries: &Arc<Scripted>) -> Conversation {
-        let Settings { window, reserve, keep } = self.settings;
+        let Settings { version: Version { preset, .. }, window, reserve, keep } = self.settings;
         let toml = format!(
-            "name = \"here\"\nextends = \"tunacode-2026-02\"\n[overflow]\nuse = \"tunacode.threshold\"\nreserve_tokens = {reserve}\nkeep_recent_tokens = {keep}\n[filter]\nuse = \"tunacode.summary\"\nkeep_recent_tokens = {keep}\n"
+            "name = \"here\"\nextends = \"{preset}\"\n[overflow]\nuse = \"tunacode.threshold\"\nreserve_tokens = {reserve}\nkeep_recent_tokens = {keep}\n[filter]\nuse = \"tunacode.summary\"\nkeep_recent_tokens = {keep}\n"
         );
         let mut strategy = (*strategy(&toml)).clone();
         // What the original does below the guards.
@@ -219,13 +231,30 @@ impl<'s> Case<'s> {
             return Some("an image that is no result is a character more");
         }
         let boundary = |said: &Value| said["asked"]["messages"].as_array().map_or(0, Vec::len);
-        let moved = boundary(ours) < boundary(theirs) && ours["count"] == theirs["count"];
+        let moved = boundary(ours) < boundary(theirs)
+            && ours["count"] == theirs["count"]
+            && self.parts_a_call(&theirs["asked"]["messages"]);
         assert!(
             moved,
             "{}, {:?}\nours:   {ours}\ntheirs: {theirs}",
             self.session.id, self.settings
         );
         Some(MOVED)
+    }
+}
+
+impl Case<'_> {
+    /// Whether a call is among these messages whose result is not.
+    fn parts_a_call(&self, messages: &Value) -> bool {
+        let is_among = |message: &Message| {
+            let number = json!(self.numbers[message.id.as_str()]);
+            messages.as_array().is_some_and(|all| all.contains(&number))
+        };
+        let gone: Vec<_> = self.session.log().filter(|one| is_among(one)).collect();
+        let parts = || gone.iter().flat_map(|message| &message.parts);
+        let answered: Vec<&str> =
+            parts().filter_map(Part::as_result).map(|result| result.call_id.as_str()).collect();
+        parts().filter_map(Part::as_call).any(|call| !answered.contains(&call.call_id.as_str()))
     }
 }
 
@@ -239,8 +268,8 @@ struct Found {
     differences: BTreeMap<&'static str, usize>,
 }
 
-fn compare(cases: &[Case<'_>]) -> Found {
-    let package = Package { name: "tunacode", script: "tunacode_controller.py" };
+fn compare(version: Version, cases: &[Case<'_>]) -> Found {
+    let package = Package { name: version.installed, script: "tunacode_controller.py" };
     let asked: Vec<Value> = cases.iter().map(Case::json).collect();
     let answers: Vec<Vec<Value>> = package.says(&asked);
     let mut found = Found::default();
@@ -248,39 +277,60 @@ fn compare(cases: &[Case<'_>]) -> Found {
         case.compare(answers, &mut found);
     }
     let all: usize = found.decisions.values().sum();
-    println!("{} sessions, {all} decisions: {found:#?}", cases.len());
+    println!("{}: {} sessions, {all} decisions: {found:#?}", version.preset, cases.len());
     found
+}
+
+fn on_recorded_sessions(version: Version) {
+    let sessions = recorded_sessions();
+    let cases: Vec<Case<'_>> = sessions
+        .iter()
+        .flat_map(|session| {
+            [40_000, 60_000, 100_000].map(|window| {
+                let settings = Settings { version, window, reserve: 16_384, keep: 20_000 };
+                Case::new(session, settings)
+            })
+        })
+        .collect();
+    let found = compare(version, &cases);
+    assert!(found.decisions["turn-start: \"compacted\""] > 30, "{found:?}");
+}
+
+fn on_drawn_sessions(version: Version) {
+    let settings = [(3_000, 500, 800), (1_000, 400, 300), (20_000, 4_000, 6_000), (600, 100, 1)];
+    let sessions = drawn_sessions(1_000);
+    let cases: Vec<Case<'_>> = sessions
+        .iter()
+        .zip(settings.iter().cycle())
+        .map(|(session, (window, reserve, keep))| {
+            let (window, reserve, keep) = (*window, *reserve, *keep);
+            Case::new(session, Settings { version, window, reserve, keep })
+        })
+        .collect();
+    let found = compare(version, &cases);
+    assert!(found.decisions["turn-start: \"compacted\""] > 500, "{found:?}");
 }
 
 #[test]
 #[ignore = "runs the released package: cargo xtask test-external tunacode"]
 fn tunacode_on_recorded_sessions() {
-    let default = Settings { window: 0, reserve: 16_384, keep: 20_000 };
-    let windows = [40_000, 60_000, 100_000];
-    let sessions = recorded_sessions();
-    let cases: Vec<Case<'_>> = sessions
-        .iter()
-        .flat_map(|session| {
-            windows.map(|window| Case::new(session, Settings { window, ..default }))
-        })
-        .collect();
-    let found = compare(&cases);
-    assert!(found.decisions["turn-start: \"compacted\""] > 30, "{found:?}");
+    on_recorded_sessions(FIRST);
 }
 
 #[test]
 #[ignore = "runs the released package: cargo xtask test-external tunacode"]
 fn tunacode_on_drawn_sessions() {
-    let settings = [(3_000, 500, 800), (1_000, 400, 300), (20_000, 4_000, 6_000), (600, 100, 1)];
-    let sessions = drawn_sessions(500);
-    let cases: Vec<Case<'_>> = sessions
-        .iter()
-        .zip(settings.iter().cycle())
-        .map(|(session, (window, reserve, keep))| {
-            let settings = Settings { window: *window, reserve: *reserve, keep: *keep };
-            Case::new(session, settings)
-        })
-        .collect();
-    let found = compare(&cases);
-    assert!(found.decisions["turn-start: \"compacted\""] > 300, "{found:?}");
+    on_drawn_sessions(FIRST);
+}
+
+#[test]
+#[ignore = "runs the released package: cargo xtask test-external tunacode"]
+fn tunacode_0_2_on_recorded_sessions() {
+    on_recorded_sessions(NEWEST);
+}
+
+#[test]
+#[ignore = "runs the released package: cargo xtask test-external tunacode"]
+fn tunacode_0_2_on_drawn_sessions() {
+    on_drawn_sessions(NEWEST);
 }

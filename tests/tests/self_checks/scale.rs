@@ -113,6 +113,7 @@ const ABSOLUTE: &[(&str, &str, Shown)] = &[
     ("tiered", "min_summary_tokens, min_result_tokens, shares.safety_margin", Shown::Nowhere),
     ("tiered-doc-exact", "budget_tokens", Shown::Nowhere),
     ("tunacode", "protect_tokens, minimum_tokens", Shown::Large),
+    ("tunacode-0.2", "reserve_tokens, keep_recent_tokens, summary_tokens", Shown::Nowhere),
     ("tunacode-2026-02", "reserve_tokens, keep_recent_tokens, summary_tokens", Shown::Nowhere),
     ("tunacode-local", "protect_tokens, minimum_tokens", Shown::Small),
     ("window", "summary_tokens, max_output", Shown::Small),

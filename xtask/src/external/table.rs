@@ -471,7 +471,20 @@ pub(super) const TESTS: &[External] = &[
             "tunacode",
             &[pip!("rich==14.2.0"), pip!("--no-deps", "tunacode-cli==0.1.78")],
         )),
-        runs: &[beside!("tunacode::")],
+        runs: &[beside!("tunacode::tunacode_on_")],
+        ..PLAIN
+    },
+    External {
+        name: "tunacode-0.2: tunacode-cli 0.2.3 beside tunacode-0.2",
+        needs: &[&["python3"]],
+        installs: Some((
+            "tunacode-0.2",
+            &[
+                pip!("rich==14.2.0", "tiny-agent-os==1.2.29"),
+                pip!("--no-deps", "tunacode-cli==0.2.3"),
+            ],
+        )),
+        runs: &[beside!("tunacode::tunacode_0_2_on_")],
         ..PLAIN
     },
     External {

@@ -10,6 +10,7 @@
 //! | BRUTUS | `bytes`, `ceil` |
 //! | tunacode 0.1.40 | `code-points`, `floor` |
 //! | tunacode 0.1.78 | the same, `rounds = "message"`, `calls = "python"`, `per_file = 2` |
+//! | tunacode 0.2.3 | the same with `rounds = "spaced"`, `calls = "none"` |
 //! | window compactor | `bytes`, `floor`, `per_message = 4`, `calls = "none"`, `reasoning = false` |
 //! | its loop's second estimator | the same with `structured = false` |
 //! | MXF `TokenEstimator` | `utf16`, `ceil`, `minimum = 1`, `whitespace_discount = 0.5`, `bracket_surcharge = 0.2`, `per_message = 4`, `calls = "json"`, `metadata_per_token = 6` |
@@ -25,7 +26,7 @@
 
 use super::scope::{Calls, Scope, metadata};
 use super::unit::{Unit, is_js_whitespace};
-use foldback_core::log::{Counts, Message, Part, Role};
+use foldback_core::log::{Counts, Message, Part, PartKind, Role};
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::Estimator;
 use schemars::JsonSchema;
@@ -72,6 +73,19 @@ pub enum Rounds {
     Text,
     /// All texts of a message together; its parts then share what rounding adds or drops.
     Message,
+    /// The same, with a space between two texts. What stands for a call or a file has none.
+    Spaced,
+}
+
+impl Rounds {
+    /// What the id of an estimator says of it.
+    fn describe(self) -> &'static str {
+        match self {
+            Self::Text => "",
+            Self::Message => " by message",
+            Self::Spaced => " by spaced message",
+        }
+    }
 }
 
 /// Configuration of [`Chars`]. The default is OpenCode's estimator.
@@ -155,11 +169,9 @@ impl CharsConfig {
     }
 
     fn describe(&self) -> String {
-        let mut out =
-            format!("chars({})/{} {}", self.unit.as_str(), self.per_token, self.rounding.as_str());
-        if self.rounds == Rounds::Message {
-            out += " by message";
-        }
+        let Self { unit, per_token, rounding, rounds, .. } = self;
+        let (unit, rounding, rounds) = (unit.as_str(), rounding.as_str(), rounds.describe());
+        let mut out = format!("chars({unit})/{per_token} {rounding}{rounds}");
         if self.minimum > 0 {
             out += &format!(" min {}", self.minimum);
         }
@@ -199,10 +211,10 @@ impl CharsConfig {
                 return Err(Invalid::new(name, "must be 0 or more"));
             }
         }
-        if self.rounds == Rounds::Message && (self.minimum > 0 || !self.is_plain()) {
+        if self.rounds != Rounds::Text && (self.minimum > 0 || !self.is_plain()) {
             return Err(Invalid::new(
                 "rounds",
-                "`message` goes with none of `minimum`, `whitespace_discount` and `bracket_surcharge`, which adjust single texts",
+                "`message` and `spaced` go with none of `minimum`, `whitespace_discount` and `bracket_surcharge`, which adjust single texts",
             ));
         }
         Ok(Chars::of(self))
@@ -251,15 +263,18 @@ impl Chars {
 impl Chars {
     /// Tokens of parts that are divided together: each has what it adds to those before it.
     fn shares<'p, C: FromIterator<u64>>(&self, parts: impl Iterator<Item = &'p Part>) -> C {
-        let CharsConfig { unit, per_token, rounding, .. } = self.config;
+        let CharsConfig { unit, per_token, rounding, rounds, .. } = self.config;
         let scope = self.config.scope();
         let in_characters = Scope {
             per_part: scope.per_part * per_token,
             per_file: scope.per_file * per_token,
             ..scope
         };
-        let (mut characters, mut tokens) = (0, 0);
+        let (mut characters, mut tokens, mut follows) = (0, 0, false);
         let share = |part: &Part| {
+            let is_text = !matches!(part.kind, PartKind::Call(_) | PartKind::File(_));
+            characters += u64::from(rounds == Rounds::Spaced && is_text && follows);
+            follows |= is_text;
             characters += in_characters.part(part, &part.shown(), |text| unit.len(text));
             let before = tokens;
             tokens = rounding.divide(characters, per_token);
@@ -310,7 +325,7 @@ impl Estimator for Chars {
         }
         let parts = match self.config.rounds {
             Rounds::Text => parts.map(|part| self.part(part, &part.shown())).collect(),
-            Rounds::Message => self.shares(parts),
+            Rounds::Message | Rounds::Spaced => self.shares(parts),
         };
         Counts { parts, overhead: self.overhead(message) }
     }

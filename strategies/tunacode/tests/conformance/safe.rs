@@ -1,4 +1,4 @@
-//! The rows of `tunacode-2026-02`, in `safe.toml`.
+//! The rows of `tunacode-2026-02`, in `safe.toml`, and those of `tunacode-0.2`, which counts in another way, in `sizes_0_2.toml`.
 
 use crate::support::{preset, registry, user_file};
 use foldback_core::Limits;
@@ -83,19 +83,24 @@ fn at(talk: &mut Conversation, moment: Moment) -> Report {
     talk::at(talk, moment).pop().expect("a report")
 }
 
-#[test]
-fn sizes() {
-    // What the threshold is compared with is counted in the same way.
-    let strategy = preset(NAME);
+/// Checks the sizes of a preset. What the threshold is compared with is counted in the same way.
+fn counts(preset_name: &str, file: &str, arguments: impl Fn(&str) -> String) {
+    let strategy = preset(preset_name);
     let policy = strategy.overflow.as_ref().expect("a policy");
     assert_ne!(policy.meter, MeterId::OWN);
+    for estimator in [strategy.estimator(), strategy.counts_for(policy)] {
+        table::sizes(file, &**estimator, &arguments);
+    }
+}
+
+#[test]
+fn sizes() {
     let arguments = |text: &str| match text.is_empty() {
         true => "not an object".to_owned(),
         false => format!("{{\"a\":\"{text}\"}}"),
     };
-    for estimator in [strategy.estimator(), strategy.counts_for(policy)] {
-        table::sizes(include_str!("safe.toml"), &**estimator, arguments);
-    }
+    counts(NAME, include_str!("safe.toml"), arguments);
+    counts("tunacode-0.2", include_str!("sizes_0_2.toml"), arguments);
 }
 
 #[test]
@@ -225,11 +230,26 @@ fn results() {
 }
 
 #[test]
-fn the_preset_and_its_page() {
+fn the_newer_preset_differs_in_what_counts() {
+    // T3-T1: a call of 13 tokens above a threshold of 0, which are none in 0.2.3.
+    for (name, folds) in [(NAME, true), ("tunacode-0.2", false)] {
+        let strategy = unguarded(preset(name), &Scripted::always(Some("s")));
+        let mut talk = said(strategy, 36_384, "u0 C13");
+        talk.append(Message::tool("t", "c", "r", ""));
+        let decision = at(&mut talk, Moment::TurnStart).decision.expect("a decision");
+        assert_eq!(decision.fold, folds, "{name}: {}", decision.reason);
+    }
+    let (older, newer) = (preset(NAME), preset("tunacode-0.2"));
+    assert_eq!(newer.preset_limits, older.preset_limits);
+    assert!(newer.reproduces.contains("0.2.3"));
+}
+
+#[test]
+fn the_presets_and_their_page() {
     let page = include_str!("../../README.md").replace('\n', " ");
-    let strategy = preset(NAME);
+    let strategy = preset("tunacode-0.2");
     assert_eq!(strategy.preset_limits, Limits::new(200_000, 0), "a model that is not known");
-    assert!(strategy.deviations.len() > 9 && strategy.reproduces.contains("0.1.78"));
+    assert!(strategy.deviations.len() > 9 && preset(NAME).reproduces.contains("0.1.78"));
     for deviation in strategy.deviations {
         for text in [deviation.original, deviation.foldback] {
             let cell = text[1..].trim_end_matches('.');
