@@ -1,5 +1,6 @@
 // Messages of OpenCode as `ModelMessage`s of the AI SDK, which foldback reads, and back. OpenCode has the results of an
 // answer's calls in the answer. Each message carries what it was made of, so that what no fold touched goes out as it came.
+import { counted } from 'foldback/plugin';
 
 const INTERRUPTED = '[Tool execution was interrupted]';
 const CLEARED = '[Old tool result content cleared]';
@@ -29,16 +30,11 @@ function part(of) {
   }
 }
 
-/** What the provider said of an answer, in the form of Anthropic's response. */
+/** What the provider counted for an answer. */
 function usageOf({ role, tokens }) {
   if (role !== 'assistant' || !tokens?.input) return undefined;
-  const counts = {
-    input_tokens: tokens.input,
-    cache_read_input_tokens: tokens.cache.read,
-    cache_creation_input_tokens: tokens.cache.write,
-    output_tokens: tokens.output + tokens.reasoning,
-  };
-  return { role: 'assistant', content: [], usage: counts };
+  const { input, output, reasoning, cache } = tokens;
+  return counted({ input, output: output + reasoning, cacheRead: cache.read, cacheWrite: cache.write });
 }
 
 export function toModel(message) {

@@ -2,16 +2,10 @@
 //
 // OpenCode does not survive a hook that fails. So where anything fails here, the messages stay as they are, and OpenCode's own
 // compaction goes on.
-import { Conversation, Preset } from 'foldback';
+import { Followed, declared } from 'foldback/plugin';
 import { marksOf, fromModel, toModel } from './messages.js';
 
-const PRESET = 'indexed';
-
-function presetOf(asked) {
-  return asked.endsWith('.toml') ? Preset.fromToml(asked) : new Preset(asked);
-}
-
-export default async function foldback({ client }, { preset = process.env.FOLDBACK_PRESET || PRESET } = {}) {
+export default async function foldback({ client }, { preset } = {}) {
   /** The conversations, by their sessions. */
   const followed = new Map();
   const tools = new Map();
@@ -38,19 +32,16 @@ export default async function foldback({ client }, { preset = process.env.FOLDBA
       const rules = (about?.permission ?? []).filter(({ pattern, action }) => pattern === '*' && action === 'deny');
       const denied = new Set(['invalid', ...rules.map(({ permission }) => permission)]);
       const offered = all.filter(({ id }) => !denied.has(id));
-      tools.set(key, offered.map(({ id, description, parameters }) => ({ name: id, description, input_schema: parameters })));
+      tools.set(key, offered.map(({ id, ...tool }) => declared({ name: id, ...tool })));
     }
     return tools.get(key);
   };
 
-  /** The conversation that messages go on with, else a new one: from its beginning, once the system prompt is known. */
-  const conversationOf = (session, marks, limits) => {
+  /** The conversation of a session: a new one from its beginning, once the system prompt is known. */
+  const conversationOf = (session) => {
     const known = followed.get(session);
-    const isSame = known?.window === limits.window && known?.maxOutput === limits.maxOutput;
-    const isCounted = known?.counted === (known?.system !== undefined);
-    if (isSame && isCounted && known.marks.every((mark, index) => mark === marks[index])) return known;
-    const conversation = new Conversation({ preset: presetOf(preset), protocol: 'ai-sdk', ...limits });
-    const made = { ...limits, conversation, marks: [], system: known?.system, counted: known?.system !== undefined };
+    if (known !== undefined && known.counted === (known.system !== undefined)) return known;
+    const made = { conversation: new Followed(preset), system: known?.system, counted: known?.system !== undefined };
     followed.set(session, made);
     return made;
   };
@@ -59,17 +50,10 @@ export default async function foldback({ client }, { preset = process.env.FOLDBA
     const asked = messages.findLast(({ info }) => info.role === 'user')?.info;
     if (asked === undefined) return;
     const all = messages.flatMap(toModel);
-    const marks = marksOf(all);
-    const known = conversationOf(asked.sessionID, marks, await limitsOf(asked.model));
-    const { conversation } = known;
-    all.forEach(({ usage }, index) => {
-      if (usage !== undefined && index >= known.marks.length) conversation.usage(index, usage);
-    });
-    const before = conversation.sizes.folds;
-    const sent = conversation.fold(all, { system: known.system, tools: await toolsOf(asked.sessionID, asked.model) });
-    known.marks = marks;
-    const { received, sent: left, folds } = conversation.sizes;
-    if (folds > before) log('info', `${conversation.preset.name}: ${left} of ${received} tokens are sent`);
+    const { conversation, system } = conversationOf(asked.sessionID);
+    const beside = { system, tools: await toolsOf(asked.sessionID, asked.model) };
+    const sent = conversation.fold(all, marksOf(all), await limitsOf(asked.model), beside);
+    if (conversation.isNew) log('info', conversation.told);
     // The array itself is what OpenCode goes on with.
     messages.splice(0, messages.length, ...fromModel(sent, new Set(all), messages));
   };

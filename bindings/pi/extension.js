@@ -2,59 +2,26 @@
 //
 // Where anything fails here, pi sends what it would have sent, and its own compaction goes on.
 import { convertToLlm } from '@earendil-works/pi-coding-agent';
-import { Conversation, Preset } from 'foldback';
-import { marksOf, toModel, toPi, usageOf } from './messages.js';
-
-const PRESET = 'indexed';
+import { Followed, declared } from 'foldback/plugin';
+import { marksOf, toModel, toPi } from './messages.js';
 
 export default function foldback(pi) {
   pi.registerFlag('foldback', { type: 'string', description: 'preset of foldback, or a strategy file; else FOLDBACK_PRESET' });
   let followed;
 
-  /** The preset that was asked for. */
-  const preset = () => {
-    const asked = pi.getFlag('foldback') || process.env.FOLDBACK_PRESET || PRESET;
-    return asked.endsWith('.toml') ? Preset.fromToml(asked) : new Preset(asked);
-  };
-
-  /** The conversation that messages go on with, else a new one. */
-  const conversationOf = (marks, { contextWindow, maxTokens }) => {
-    const goesOn =
-      followed !== undefined &&
-      followed.window === contextWindow &&
-      followed.maxOutput === maxTokens &&
-      followed.marks.every((mark, index) => mark === marks[index]);
-    if (!goesOn) {
-      const limits = { window: contextWindow || undefined, maxOutput: maxTokens || undefined };
-      const conversation = new Conversation({ preset: preset(), protocol: 'ai-sdk', ...limits });
-      followed = { conversation, window: contextWindow, maxOutput: maxTokens, marks: [] };
-    }
-    return followed.conversation;
-  };
-
   const tools = () => {
     const active = new Set(pi.getActiveTools());
-    const declared = pi.getAllTools().filter(({ name }) => active.has(name));
-    return declared.map(({ name, description, parameters }) => ({ name, description, input_schema: parameters }));
+    return pi.getAllTools().filter(({ name }) => active.has(name)).map(declared);
   };
 
   /** What is to be sent in place of messages; nothing where that is all of them, as they are. */
   const fold = (messages, ctx) => {
     const given = convertToLlm(messages).filter(({ role, stopReason }) => role !== 'system' && !['error', 'aborted'].includes(stopReason));
-    const marks = marksOf(given);
-    const conversation = conversationOf(marks, ctx.model ?? {});
-    given.forEach((message, index) => {
-      const usage = index >= followed.marks.length ? usageOf(message) : undefined;
-      if (usage !== undefined) conversation.usage(index, usage);
-    });
-    const before = conversation.sizes.folds;
     const all = given.map(toModel);
-    const sent = conversation.fold(all, { system: ctx.getSystemPrompt(), tools: tools() });
-    followed.marks = marks;
-    const { received, sent: left, folds } = conversation.sizes;
-    if (folds > before) {
-      ctx.ui.notify(`foldback (${conversation.preset.name}): ${left.toLocaleString('en')} of ${received.toLocaleString('en')} tokens`, 'info');
-    }
+    const { contextWindow: window, maxTokens: maxOutput } = ctx.model ?? {};
+    followed ??= new Followed(pi.getFlag('foldback'));
+    const sent = followed.fold(all, marksOf(given), { window, maxOutput }, { system: ctx.getSystemPrompt(), tools: tools() });
+    if (followed.isNew) ctx.ui.notify(`foldback: ${followed.told}`, 'info');
     const untouched = new Set(all);
     const isAll = sent.length === all.length && sent.every((message) => untouched.has(message));
     return isAll ? undefined : sent.map((message) => (untouched.has(message) ? message.of : toPi(message, ctx.model)));
@@ -72,14 +39,12 @@ export default function foldback(pi) {
 
   pi.on('session_before_compact', (event, ctx) => {
     if (followed === undefined || event.reason === 'overflow') return undefined;
-    const { conversation, window, maxOutput } = followed;
-    if (event.reason === 'manual' && conversation.compact(event.customInstructions)) {
+    if (event.reason === 'manual' && followed.conversation.compact(event.customInstructions)) {
       ctx.ui.notify('foldback folded the conversation in place of pi', 'info');
       return { cancel: true };
     }
     // As long as what is sent fits, the preset decides when to fold.
-    const fits = event.reason === 'threshold' && conversation.sizes.sent + maxOutput <= window;
-    return fits ? { cancel: true } : undefined;
+    return event.reason === 'threshold' && followed.fits ? { cancel: true } : undefined;
   });
 
   pi.registerCommand('foldback', {

@@ -1,5 +1,6 @@
 // Messages of pi as `ModelMessage`s of the AI SDK, which foldback reads, and back. Each carries the one that it was made of,
 // so that what no fold touched goes out as it came.
+import { counted } from 'foldback/plugin';
 
 const text = (block) => ({ type: 'text', text: block.text, of: block });
 
@@ -34,8 +35,8 @@ export function toModel(message) {
     const { toolCallId, toolName } = message;
     return { role: 'tool', content: [{ type: 'tool-result', toolCallId, toolName, output: output(message) }], of: message };
   }
-  const { role, content } = message;
-  return { role, content: typeof content === 'string' ? content : content.map(part), of: message };
+  const { role, content, usage } = message;
+  return { role, content: typeof content === 'string' ? content : content.map(part), of: message, usage: usage && counted(usage) };
 }
 
 /** A part that is new, or was changed from a block. */
@@ -77,15 +78,3 @@ export function toPi(message, model) {
 
 /** What tells messages of one session apart, in their order. */
 export const marksOf = (messages) => messages.map(({ role, timestamp, toolCallId }) => `${role} ${timestamp} ${toolCallId ?? ''}`);
-
-/** What the provider said of an answer, in the form of Anthropic's response. */
-export function usageOf({ role, usage }) {
-  if (role !== 'assistant' || !usage?.totalTokens) return undefined;
-  const counts = {
-    input_tokens: usage.input,
-    cache_read_input_tokens: usage.cacheRead,
-    cache_creation_input_tokens: usage.cacheWrite,
-    output_tokens: usage.output,
-  };
-  return { role: 'assistant', content: [], usage: counts };
-}

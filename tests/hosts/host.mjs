@@ -154,18 +154,18 @@ export async function proxy(foldback, upstream, { window, maxOutput }) {
   return found;
 }
 
-/** Requests of a task, and those for summaries, which are asked for without tools. */
+/** Requests of a task, and those for summaries, which are asked for without tools, or with the words that none may be called. */
 export function sorted(requests) {
-  const hasTools = ({ body }) => body?.tools?.length > 0;
+  const asksForMore = ({ body }) => body?.tools?.length > 0 && !/do not call any tool/i.test(JSON.stringify(body.messages.at(-1)));
   return {
-    requests: requests.filter(hasTools),
-    summaries: requests.filter((one) => one.body?.messages && !hasTools(one)),
+    requests: requests.filter(asksForMore),
+    summaries: requests.filter((one) => one.body?.messages && !asksForMore(one)),
     refused: requests.filter(({ status }) => status !== 200),
   };
 }
 
 /** One hides messages behind a summary, the other clears results. */
-const PRESETS = ['tiered', 'swe-agent-last-5'];
+export const PRESETS = ['tiered', 'swe-agent-last-5'];
 
 /** A plugin that fails from about a quarter of the calls on: it reads all messages at each call. */
 const fails = (text) => {
@@ -175,26 +175,27 @@ const fails = (text) => {
 
 /**
  * What a plugin is to do. `task(limits, preset, plugin, fails)` has the host do the task, within the limits that it is
- * told of; it gives the requests, what the host keeps of the session, and what it said.
+ * told of; it gives the requests, what the host keeps of the session, and what it said. `logged` gives the log
+ * before a call, where it is not the request of a run without folds.
  */
-export async function proves({ name, foldback, limits, task }) {
+export async function proves({ name, foldback, limits, presets = PRESETS, task, logged = (body) => body }) {
   /** What the host keeps has every file that was read. */
   const isWhole = ({ kept, said }) => {
     assert.match(said, /Done\./);
     for (let number = 1; number < CALLS; number += 1) assert.ok(kept.includes(mark(number)), `file ${number} is lost`);
   };
-  const [preset] = PRESETS;
+  const [preset] = presets;
   const log = await task({ window: 4_000_000, maxOutput: limits.maxOutput }, preset);
   isWhole(log);
   assert.equal(log.requests.length, CALLS);
 
-  for (const preset of PRESETS) {
+  for (const preset of presets) {
     const folded = await task(limits, preset, plugin(name));
     isWhole(folded);
     assert.deepEqual([folded.requests.length, folded.refused.length], [CALLS, 0], folded.said);
     assert.ok(folds(folded.requests) >= FOLDS, `${folds(folded.requests)} folds`);
     for (const call of [CALLS / 3, CALLS / 2, CALLS - 1].map(Math.floor)) {
-      const expected = compacted(foldback, log.requests[call].body, preset, limits);
+      const expected = compacted(foldback, logged(log.requests[call].body, folded.kept, call), preset, limits);
       assert.deepEqual(plain(folded.requests[call].body.messages), plain(expected), `request ${call}`);
     }
     assert.equal(folded.summaries.length, log.summaries.length, 'the host does not compact');

