@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod agent;
+mod follow;
 mod journal;
 mod journal_damage;
 mod journal_killed;

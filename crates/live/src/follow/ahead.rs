@@ -120,6 +120,7 @@ impl Followed {
             places: self.places.clone(),
             key: self.key,
             done: self.done,
+            called: self.called,
             mark: self.mark,
             received: self.received,
             bytes: self.bytes,

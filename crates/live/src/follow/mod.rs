@@ -47,6 +47,8 @@ pub struct Followed {
     key: Key,
     /// Steps that were taken.
     done: usize,
+    /// The moment before the call that the last message waits for has been.
+    called: bool,
     /// A place before which all steps were taken.
     mark: Mark,
     /// Tokens of the messages as they came.
@@ -78,11 +80,27 @@ fn changed(reports: &[Report]) -> bool {
     reports.iter().any(|report| report.outcome.changed())
 }
 
-/// The steps behind a mark in a log that waits for an answer: no turn is at its end, even where the last words are the
-/// model's own.
+/// Whether results of the newest answer are still to come.
+fn awaits_results(log: &[Arc<Message>]) -> bool {
+    let Some(newest) = log.iter().rposition(|message| message.is_answer()) else { return false };
+    let results = &log[newest + 1..];
+    let given = |id: &str| {
+        let mut parts = results.iter().flat_map(|message| &message.parts);
+        parts.any(|part| part.as_result().is_some_and(|result| result.call_id == id))
+    };
+    results.iter().all(|message| message.role == Role::Tool)
+        && log[newest].call_ids().any(|id| !given(id))
+}
+
+/// The steps behind a mark in a log that goes on: no turn is at its end, even where the last words are the model's own, and
+/// the step of an answer is open while its results come.
 fn taken(mark: Mark, log: &[Arc<Message>]) -> (Vec<Step<'_>>, Mark) {
     let (mut steps, mark) = steps_behind(mark, log);
     steps.pop_if(|step| matches!(step, Step::At(Moment::TurnEnd)));
+    if awaits_results(log) {
+        steps.pop_if(|step| matches!(step, Step::StepEnd { .. }));
+        steps.pop_if(|step| matches!(step, Step::At(Moment::LengthStop)));
+    }
     (steps, mark)
 }
 
@@ -96,6 +114,7 @@ impl Followed {
             places: Vec::new(),
             key,
             done: 0,
+            called: false,
             mark: Mark::default(),
             received: 0,
             bytes: 0,
@@ -135,7 +154,8 @@ impl Followed {
             restored.log.push(Arc::clone(message));
         }
         let (steps, mark) = taken(Mark::default(), &restored.log);
-        (restored.done, restored.mark) = (steps.len() + 1, mark);
+        (restored.done, restored.mark) = (steps.len(), mark);
+        restored.called = !awaits_results(&restored.log);
         restored.note_request();
         restored.journal = Some(journal);
         Ok(restored)
@@ -257,7 +277,8 @@ impl Followed {
         begun.and_then(|()| self.record())
     }
 
-    /// Takes the steps that were not taken, and the moment before the call that is about to be made.
+    /// Takes the steps that were not taken, and the moment before the call that is about to be made. None is while results are
+    /// to come: whoever has the messages folded then calls later.
     async fn drive(&mut self) {
         let log = self.log[self.mark.messages..].to_vec();
         let before = self.mark.steps;
@@ -265,7 +286,10 @@ impl Followed {
         for (index, step) in steps.iter().enumerate().skip(self.done.saturating_sub(before)) {
             self.done = before + index;
             match step {
+                // It has been, when the messages were taken that it comes after.
+                Step::At(Moment::CallStart) if self.called => {}
                 Step::Append(message) => {
+                    self.called = false;
                     let pos = self.conversation.append(Arc::clone(message));
                     self.places.push(pos);
                     self.received += self.conversation.meter(MeterId::OWN).appended(pos);
@@ -281,12 +305,10 @@ impl Followed {
                 }
             }
         }
-        // The next request has the moment before this call at this place, whatever the answer is.
-        let all = before + steps.len();
-        if self.done <= all {
-            self.done = all;
+        self.done = before + steps.len();
+        if !self.called && !awaits_results(&log) {
             self.at(Moment::CallStart, Signals::default()).await;
-            self.done = all + 1;
+            self.called = true;
         }
         self.mark = mark;
     }
