@@ -83,8 +83,10 @@ pub(crate) fn belong_to(library: PathBuf) {
 /// Identifies this program: results of another build may differ.
 fn build() -> String {
     let program = LIBRARY.get().cloned().map_or_else(std::env::current_exe, Ok);
-    program.and_then(std::fs::read).map_or_else(
-        |_| env!("CARGO_PKG_VERSION").to_owned(),
-        |bytes| blake3::hash(&bytes).to_hex().to_string(),
-    )
+    let hashed = program.and_then(std::fs::File::open).and_then(|file| {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update_reader(file)?;
+        Ok(hasher.finalize().to_hex().to_string())
+    });
+    hashed.unwrap_or_else(|_| env!("CARGO_PKG_VERSION").to_owned())
 }
