@@ -64,7 +64,7 @@ impl Reader<'_> {
     fn user(&mut self, record: u32, parts: &[Value]) {
         let mut said: Vec<Part> = Vec::new();
         for (index, raw) in parts.iter().enumerate() {
-            match raw.get("functionResponse") {
+            match object(raw, "functionResponse") {
                 Some(response) => {
                     said.push(self.answered(response, &format!("/parts/{index}/functionResponse")));
                 }
@@ -102,7 +102,7 @@ impl Reader<'_> {
         }
         parts.push(if let Some(text) = text {
             Part::text(text).at(format!("{at}/text"))
-        } else if let Some(call) = raw.get("functionCall") {
+        } else if let Some(call) = object(raw, "functionCall") {
             self.call(call).at(format!("{at}/functionCall/args"))
         } else if let Some(media) = media(raw) {
             file(media).at(at)
@@ -156,6 +156,11 @@ impl Reader<'_> {
         let files = value::list(response, "parts").iter().filter_map(media).collect();
         result(call_id, name, failed, text, files).at(format!("{at}{place}"))
     }
+}
+
+/// A member of a part that is an object. No edit could be written into anything else.
+fn object<'a>(part: &'a Value, name: &str) -> Option<&'a Value> {
+    part.get(name).filter(|member| member.is_object())
 }
 
 /// A file of a part.

@@ -85,8 +85,12 @@ impl Reader<'_> {
             let called = &call[kind];
             let name = value::text(called, "name").unwrap_or_default();
             let id = value::text(call, "id").unwrap_or(name);
-            let part = self.out.call(id, name, value::shown_of(called, arguments));
-            parts.push(part.at(format!("/tool_calls/{index}/{kind}/{arguments}")));
+            let mut part = self.out.call(id, name, value::shown_of(called, arguments));
+            // Into anything else no edit could be written.
+            if called.is_object() {
+                part = part.at(format!("/tool_calls/{index}/{kind}/{arguments}"));
+            }
+            parts.push(part);
         }
         let answer = Answer {
             usage: message.get("usage").and_then(|usage| COUNTS.any(usage)),
