@@ -8,7 +8,8 @@ use foldback_providers::wire::Request;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Two turns under a preset that prunes where a turn ends: two calls at once, words of the model, one more call.
+/// Three turns, of two calls at once, one more call and an answer; between the results of the second turn's two calls the
+/// user speaks.
 fn chat() -> Vec<Value> {
     let call = |id: &str| {
         let function = json!({ "name": "read", "arguments": "{\"path\":\"a\"}" });
@@ -29,10 +30,15 @@ fn chat() -> Vec<Value> {
         [said("user", "Read.")].into_iter().chain(both).chain(rest)
     };
     let turns = [turn("c1", "c2", "c3"), turn("c4", "c5", "c6"), turn("c7", "c8", "c9")];
-    turns.into_iter().flatten().chain([said("user", "Thanks.")]).collect()
+    let mut chat: Vec<Value> =
+        turns.into_iter().flatten().chain([said("user", "Thanks.")]).collect();
+    let second = chat.iter().position(|message| message["tool_call_id"] == "c5").unwrap();
+    chat.insert(second, said("user", "And mind the dates."));
+    chat
 }
 
-/// What the engine has in the end of the messages that it is shown with so many of them, each time from the first on.
+/// What the engine has in the end of the messages that it is shown with so many of them, each time from the first on. The
+/// preset prunes where a turn ends.
 fn after(chat: &[Value], lengths: impl Iterator<Item = usize>) -> (Vec<String>, u64, u64) {
     let registry = foldback::registry().unwrap();
     let strategy = Arc::new(foldback::preset(&registry, "opencode").unwrap());

@@ -26,6 +26,7 @@ use foldback_core::validity::{caused_by_strategy, validate};
 use foldback_core::view::{Pos, Shown};
 use foldback_providers::wire::Dialect;
 use identity::Key;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use thiserror::Error;
@@ -83,25 +84,24 @@ fn changed(reports: &[Report]) -> bool {
 /// Whether results of the newest answer are still to come.
 fn awaits_results(log: &[Arc<Message>]) -> bool {
     let Some(newest) = log.iter().rposition(|message| message.is_answer()) else { return false };
-    let results = &log[newest + 1..];
-    let given = |id: &str| {
-        let mut parts = results.iter().flat_map(|message| &message.parts);
-        parts.any(|part| part.as_result().is_some_and(|result| result.call_id == id))
-    };
-    results.iter().all(|message| message.role == Role::Tool)
-        && log[newest].call_ids().any(|id| !given(id))
+    let behind = &log[newest + 1..];
+    let parts = behind.iter().flat_map(|message| &message.parts);
+    let given: HashSet<&str> = parts.filter_map(|part| Some(&*part.as_result()?.call_id)).collect();
+    behind.iter().all(|message| message.role == Role::Tool)
+        && log[newest].call_ids().any(|id| !given.contains(id))
 }
 
 /// The steps behind a mark in a log that goes on: no turn is at its end, even where the last words are the model's own, and
-/// the step of an answer is open while its results come.
-fn taken(mark: Mark, log: &[Arc<Message>]) -> (Vec<Step<'_>>, Mark) {
+/// the step of an answer is open while its results come. Whether they are to come is the last that is given.
+fn taken(mark: Mark, log: &[Arc<Message>]) -> (Vec<Step<'_>>, Mark, bool) {
     let (mut steps, mark) = steps_behind(mark, log);
     steps.pop_if(|step| matches!(step, Step::At(Moment::TurnEnd)));
-    if awaits_results(log) {
+    let awaits = awaits_results(log);
+    if awaits {
         steps.pop_if(|step| matches!(step, Step::StepEnd { .. }));
         steps.pop_if(|step| matches!(step, Step::At(Moment::LengthStop)));
     }
-    (steps, mark)
+    (steps, mark, awaits)
 }
 
 impl Followed {
@@ -153,9 +153,8 @@ impl Followed {
             restored.places.push(pos);
             restored.log.push(Arc::clone(message));
         }
-        let (steps, mark) = taken(Mark::default(), &restored.log);
-        (restored.done, restored.mark) = (steps.len(), mark);
-        restored.called = !awaits_results(&restored.log);
+        let (steps, mark, awaits) = taken(Mark::default(), &restored.log);
+        (restored.done, restored.mark, restored.called) = (steps.len(), mark, !awaits);
         restored.note_request();
         restored.journal = Some(journal);
         Ok(restored)
@@ -282,8 +281,14 @@ impl Followed {
     async fn drive(&mut self) {
         let log = self.log[self.mark.messages..].to_vec();
         let before = self.mark.steps;
-        let (steps, mark) = taken(self.mark, &log);
-        for (index, step) in steps.iter().enumerate().skip(self.done.saturating_sub(before)) {
+        let (steps, mark, awaits) = taken(self.mark, &log);
+        // What came since may show that a step ends later than it seemed. Even so no message is passed over.
+        let there = self.places.len() - self.mark.messages;
+        let is_append = |step: &Step<'_>| matches!(step, Step::Append(_));
+        let mut appends = (0..steps.len()).filter(|index| is_append(&steps[*index]));
+        let next = appends.nth(there).unwrap_or(steps.len());
+        let done = self.done.saturating_sub(before).min(next);
+        for (index, step) in steps.iter().enumerate().skip(done) {
             self.done = before + index;
             match step {
                 // It has been, when the messages were taken that it comes after.
@@ -306,7 +311,7 @@ impl Followed {
             }
         }
         self.done = before + steps.len();
-        if !self.called && !awaits_results(&log) {
+        if !self.called && !awaits {
             self.at(Moment::CallStart, Signals::default()).await;
             self.called = true;
         }
