@@ -17,7 +17,7 @@
 //! `cargo xtask test-external [WORD] [--newest]` runs the tests that need a program which not every machine has, such as a browser;
 //! with `--newest` beside the newest release of what they install.
 //!
-//! `cargo xtask drift [PACKAGE] [--write docs/systems.md]` shows which of the packages that presets reproduce have a newer release, and whether
+//! `cargo xtask drift [PACKAGE] [--write README.md]` shows which of the packages that presets reproduce have a newer release, and whether
 //! the functions with their rules changed. Of all packages, it then runs the newest recorders, too: what they write must be read.
 
 mod book;
