@@ -7,6 +7,7 @@
 //! before took lines from.
 
 use crate::candidates::Candidates;
+use crate::known::Known;
 use crate::note;
 use crate::worth::Worth;
 use foldback_core::history::GroupId;
@@ -96,6 +97,9 @@ pub struct NoteFilter {
     config: NoteConfig,
 }
 
+/// Share of the window from which a fold is near enough to read ahead for it.
+const NEAR: f64 = 0.5;
+
 /// What a fold leaves out and what it keeps.
 struct Cut {
     head: Vec<Pos>,
@@ -114,20 +118,30 @@ struct Unit {
     tokens: u64,
 }
 
+/// The window, in tokens of the estimator, by which a fold goes.
+struct Window {
+    whole: u64,
+    /// What shares are taken of.
+    counted: u64,
+}
+
 impl NoteFilter {
-    fn cut(&self, context: &StageContext<'_>) -> Result<Cut, Why> {
+    /// The window; `None` if it is not known.
+    fn window(&self, context: &StageContext<'_>) -> Option<Window> {
         let limits = context.limits;
         let window = if limits.input > 0 { limits.input } else { limits.context };
-        if window == 0 {
-            return Err(Why::new("window-unknown", "the window of the model is not known"));
-        }
         // What a fold brings down is counted by the estimator.
         let rate = Rate::of(&context.pressure());
-        let window = rate.estimator(window);
+        let whole = rate.estimator(window);
+        let most = self.config.window_at_most.map_or(u64::MAX, |most| rate.estimator(most));
+        (window > 0).then_some(Window { whole, counted: whole.min(most) })
+    }
+
+    fn cut(&self, context: &StageContext<'_>) -> Result<Cut, Why> {
+        let unknown = || Why::new("window-unknown", "the window of the model is not known");
+        let Window { whole: window, counted } = self.window(context).ok_or_else(unknown)?;
         let frame = context.frame_tokens();
         let request = frame + context.view_tokens();
-        let most = self.config.window_at_most.map_or(u64::MAX, |most| rate.estimator(most));
-        let counted = window.min(most);
         let mut messages = share(counted.saturating_sub(frame), self.config.target);
         let refused = context.moment == Moment::ProviderOverflow;
         if let (true, Some(target)) = (refused, context.decision.and_then(|d| d.target)) {
@@ -273,6 +287,14 @@ fn newest(context: &StageContext<'_>, visible: &[Pos]) -> BTreeSet<GroupId> {
 }
 
 impl Filter for NoteFilter {
+    fn read_ahead(&self, context: &StageContext<'_>) {
+        let request = context.frame_tokens() + context.view_tokens();
+        let near = |window: Window| request > share(window.counted, NEAR);
+        if self.window(context).is_some_and(near) {
+            Known::of(context.history, |_| ());
+        }
+    }
+
     fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
         let cut = self.cut(context)?;
         let Cut { gone, noted, kept, .. } = &cut;

@@ -84,6 +84,29 @@ fn a_result_that_does_not_fit_goes_behind_the_note() {
 }
 
 #[test]
+fn from_half_of_the_window_messages_are_read_as_they_come() {
+    let strategy = Subject::preset("indexed").strategy(&Session::default());
+    let limits = Limits::new(20_000, 0);
+    let mut talk = Conversation::new(strategy, limits, Frame::default(), Services::fixed());
+    append(&mut talk, [Message::user("u", "Go")]);
+    let (mut before, mut ahead) = (0, 0);
+    for number in 0..40 {
+        append(&mut talk, step(number, "run", "seven plain words in each line here\n".repeat(125)));
+        let folded = at(&mut talk, Moment::CallStart).iter().any(|report| report.outcome.changed());
+        let results = talk.history().iter().filter(|(_, message)| message.role == Role::Tool);
+        let read = results.filter(|(_, message)| message.derived.bytes() > 0).count();
+        if folded {
+            break;
+        }
+        match talk.tokens() {
+            0..=10_000 => before += usize::from(read == 0),
+            _ => ahead += usize::from(read == number + 1),
+        }
+    }
+    assert_eq!((before, ahead), (9, 8), "IX-R1: requests of up to half of the window, and of more");
+}
+
+#[test]
 fn a_pause_and_a_large_window_make_it_fold_earlier() {
     // id, window, tokens of results, seconds since the last answer, folds
     for (id, window, tokens, pause, folds) in [

@@ -132,7 +132,10 @@ impl Conversation {
                     self.after_fold(boundary.as_ref()).await;
                 }
             },
-            _ => {
+            filter => {
+                if let Some(filter) = filter {
+                    filter.stage.read_ahead(&self.context(moment, filter.meter));
+                }
                 let why = Why::new("below-threshold", decision.reason.clone());
                 let report = idle(self, Outcome::Unchanged(why));
                 reports.push(report.with(Some(decision), signals));

@@ -51,6 +51,12 @@ pub trait Filter: Send + Sync + fmt::Debug {
         None
     }
 
+    /// Called where the overflow policy asks for no fold: a filter may read now what a fold would have to read, so
+    /// that the fold itself is short. What it folds does not depend on it.
+    fn read_ahead(&self, context: &StageContext<'_>) {
+        let _ = context;
+    }
+
     /// The layout or the summaries that are needed for it, or why there is nothing to fold.
     fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why>;
 
