@@ -2,22 +2,32 @@
 
 use crate::{bytes, limit, raw};
 use foldback_providers::wire::shared::raw::Change;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+/// Bytes by which a store is told.
+const OPENING: u64 = 16;
+
 /// All bytes of a session file, with what lies beside it: the rollouts that a rollout of Codex continues stand in front, as if
-/// their history had been copied; the last changes of a store, which are in a file of their own while its agent runs, stand in
-/// it. It is as it is where these are not found, and the reader says what is missing.
+/// their history had been copied. Of a store they are what [`read`](crate::read) needs of it, with the last changes, which are in a file
+/// of their own while its agent runs. The file is as it is where these are not found, and the reader says what is missing.
 ///
 /// # Errors
 ///
 /// It can't be read, or it holds more than the limit; the error says how to raise it.
 pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
-    let own = limit::read_file(path)?;
+    let mut file = File::open(path)?;
+    // A pipe is read once.
+    let mut opening = Vec::new();
+    file.by_ref().take(OPENING).read_to_end(&mut opening)?;
     #[cfg(feature = "sqlite")]
-    if let Some(whole) = crate::sqlite::store::closed(path, &own) {
-        return Ok(whole);
+    if opening == crate::sqlite::STORE.magic
+        && let Some(documents) = crate::sqlite::store::documents_of(path)?
+    {
+        return Ok(documents);
     }
+    let own = limit::read(opening.as_slice().chain(file))?;
     Ok(continued(path, &own).unwrap_or(own))
 }
 

@@ -1,17 +1,21 @@
 //! The SQLite stores in which agents keep all sessions of a user.
 //!
 //! Every session is put into the document that the agent's own export prints for it and read as that, so that what comes
-//! out are sessions of that format. A store is read as bytes, never opened: no journal, lock or schema of a running agent
-//! is touched. What stands beside it is put into a copy. Behind the feature `sqlite`.
+//! out are sessions of that format. A store on a disk is opened as one that nobody writes: no journal, lock or schema of a
+//! running agent is touched. Where changes stand beside it, a copy takes them up. Behind the feature `sqlite`.
 
-use crate::format::Binary;
+use crate::format::{Binary, FormatId};
+
+/// Ids under which a store may be asked for.
+const IDS: &[FormatId] = &["sqlite", "opencode", "goose", "crush", "hermes", "cursor"];
 
 /// Any store. Its tables say whose it is.
-pub(crate) const STORE: Binary = Binary {
-    ids: &["sqlite", "opencode", "goose", "crush", "hermes", "cursor"],
-    magic: b"SQLite format 3\0",
-    read,
-};
+pub(crate) const STORE: Binary = Binary { ids: IDS, magic: b"SQLite format 3\0", read };
+
+/// The documents of a store, as [`store::documents_of`] packs them.
+#[cfg(feature = "sqlite")]
+pub(crate) const DOCUMENTS: Binary =
+    Binary { ids: IDS, magic: b"foldback documents\0", read: store::read_documents };
 
 #[cfg(not(feature = "sqlite"))]
 fn read(_: &[u8]) -> crate::format::Attempt {
@@ -30,11 +34,12 @@ pub(crate) mod store {
     use crate::format::Attempt;
     use crate::{ReadError, Session, limit, raw, value};
     use rusqlite::types::ValueRef;
-    use rusqlite::{Connection, MAIN_DB, Row};
+    use rusqlite::{Connection, MAIN_DB, OpenFlags, Row};
     use serde_json::{Map, Value};
     use std::collections::HashSet;
-    use std::io::{Cursor, ErrorKind};
+    use std::io::{Cursor, Result as IoResult};
     use std::path::{Path, PathBuf};
+    use tempfile::TempDir;
 
     /// Where the header says whether the last changes are in a file beside the store.
     const JOURNAL_MODE: std::ops::Range<usize> = 18..20;
@@ -60,55 +65,107 @@ pub(crate) mod store {
         crate::cursor::store::STORE,
     ];
 
-    /// A store as it would be if its agent were closed: with the changes that stand beside it. `None` where there are none, or
-    /// they do not fit.
-    pub(crate) fn closed(path: &Path, bytes: &[u8]) -> Option<Vec<u8>> {
-        if !bytes.starts_with(super::STORE.magic) {
-            return None;
-        }
-        let beside = |path: &Path| {
-            let mut name = path.as_os_str().to_owned();
-            name.push("-wal");
-            PathBuf::from(name)
-        };
-        let changes = match limit::read_file(&beside(path)) {
-            Ok(changes) => changes,
-            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-            Err(_) => return None,
-        };
-        let mut whole = bytes.to_vec();
-        if !changes.is_empty() {
-            let folder = tempfile::tempdir().ok()?;
-            let copy = folder.path().join("store");
-            std::fs::write(&copy, bytes).ok()?;
-            std::fs::write(beside(&copy), changes).ok()?;
-            let connection = Connection::open(&copy).ok()?;
-            let check: String =
-                connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).ok()?;
-            if check != "ok" {
-                return None;
+    /// The sessions of a store.
+    struct Held {
+        store: &'static Store,
+        documents: Vec<String>,
+        /// Whether changes stand beside the store that are not in the documents.
+        behind: bool,
+    }
+
+    /// Between the fields of packed documents. JSON has it nowhere.
+    const END: u8 = 0;
+
+    /// The documents of the store at a path, packed into bytes that are read as the store would be: it may be many times as
+    /// large as what is read of it. `None` where the file is no agent's store, or is damaged.
+    ///
+    /// # Errors
+    ///
+    /// The documents hold more than the limit.
+    pub(crate) fn documents_of(path: &Path) -> IoResult<Option<Vec<u8>>> {
+        let Some(Held { store, documents, behind }) = held(path) else { return Ok(None) };
+        let mut packed = super::DOCUMENTS.magic.to_vec();
+        let behind = if behind { "behind" } else { "" };
+        let largest = limit::largest()?;
+        let head = [store.agent, behind].map(str::to_owned);
+        for field in head.into_iter().chain(documents) {
+            packed.extend(field.into_bytes());
+            packed.push(END);
+            if packed.len() as u64 > largest {
+                return Err(limit::too_large(largest));
             }
-            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).ok()?;
-            drop(connection);
-            whole = limit::read_file(&copy).ok()?;
         }
-        whole.get_mut(JOURNAL_MODE)?.fill(ROLLBACK);
-        Some(whole)
+        Ok(Some(packed))
+    }
+
+    fn held(path: &Path) -> Option<Held> {
+        let beside = beside(path);
+        let changed = std::fs::metadata(&beside).is_ok_and(|changes| changes.len() > 0);
+        let closed = if changed { closed(path, &beside) } else { None };
+        let behind = changed && closed.is_none();
+        let connection = match &closed {
+            Some((connection, _)) => connection,
+            None => &unwritten(path)?,
+        };
+        taken(connection, behind).ok()?
+    }
+
+    /// The file in which the last changes of a store are while its agent runs.
+    fn beside(path: &Path) -> PathBuf {
+        let mut name = path.as_os_str().to_owned();
+        name.push("-wal");
+        name.into()
+    }
+
+    /// A copy of a store as it would be if its agent were closed: with the changes that stand beside it. `None` where they do
+    /// not fit. The folder goes with the copy.
+    fn closed(path: &Path, changes: &Path) -> Option<(Connection, TempDir)> {
+        let folder = tempfile::tempdir().ok()?;
+        let copy = folder.path().join("store");
+        std::fs::copy(path, &copy).ok()?;
+        std::fs::copy(changes, beside(&copy)).ok()?;
+        let connection = Connection::open(&copy).ok()?;
+        let check: String =
+            connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).ok()?;
+        (check == "ok").then_some((connection, folder))
+    }
+
+    /// A store, opened as one that nobody writes: SQLite takes no lock and makes no file.
+    fn unwritten(path: &Path) -> Option<Connection> {
+        let path = std::path::absolute(path).ok()?;
+        let path = path.to_str()?.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+        let path = if cfg!(windows) { format!("/{}", path.replace('\\', "/")) } else { path };
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        Connection::open_with_flags(format!("file:{path}?immutable=1"), flags).ok()
     }
 
     /// Reads a store; `None` where the database is another program's.
     pub(super) fn read(bytes: &[u8]) -> Attempt {
-        let (connection, write_ahead) = match open(bytes) {
-            Ok(opened) => opened,
-            Err(error) => return Some(Err(damaged(&error))),
-        };
-        let columns = match columns(&connection) {
-            Ok(columns) => columns,
-            Err(error) => return Some(Err(damaged(&error))),
-        };
+        let held = open(bytes).map_err(|error| damaged(&error));
+        match held.and_then(|(connection, write_ahead)| taken(&connection, write_ahead)) {
+            Ok(held) => held.map(|held| {
+                sessions(held.store, held.documents.iter().map(|document| &**document), held.behind)
+            }),
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    /// Reads packed documents; `None` where they are not.
+    pub(super) fn read_documents(bytes: &[u8]) -> Attempt {
+        let text = std::str::from_utf8(bytes.strip_prefix(super::DOCUMENTS.magic)?).ok()?;
+        let mut fields = text.split_terminator(char::from(END));
+        let (agent, behind) = (fields.next()?, fields.next()?);
+        let store = STORES.iter().find(|store| store.agent == agent)?;
+        Some(sessions(store, fields, !behind.is_empty()))
+    }
+
+    /// What a store holds; `None` where it is another program's.
+    fn taken(connection: &Connection, behind: bool) -> Result<Option<Held>, ReadError> {
+        let columns = columns(connection).map_err(|error| damaged(&error))?;
         let has = |store: &&Store| store.columns.iter().all(|column| columns.contains(*column));
-        let store = STORES.iter().find(has)?;
-        Some(sessions(&connection, store, write_ahead))
+        let Some(store) = STORES.iter().find(has) else { return Ok(None) };
+        let documents = (store.documents)(connection)?;
+        Ok(Some(Held { store, documents, behind }))
     }
 
     /// The database in memory. In write-ahead mode it could not be opened without the file beside it.
@@ -132,22 +189,28 @@ pub(crate) mod store {
         connection.prepare(query)?.query_map([], |row| row.get(0))?.collect()
     }
 
-    fn sessions(
-        connection: &Connection,
+    fn sessions<'d>(
         store: &Store,
-        write_ahead: bool,
+        documents: impl Iterator<Item = &'d str>,
+        behind: bool,
     ) -> Result<Vec<Session>, ReadError> {
-        let mut sessions = Vec::new();
-        for document in (store.documents)(connection)? {
-            match (store.read)(&document) {
+        let (mut sessions, mut failed) = (Vec::new(), Vec::new());
+        for document in documents {
+            match (store.read)(document) {
                 Ok(read) => sessions.extend(read),
                 // Opened and never used.
                 Err(ReadError::NoMessages) => {}
-                Err(error) => return Err(error),
+                Err(error) => failed.push(error),
             }
         }
-        let first = sessions.first_mut().ok_or(ReadError::NoMessages)?;
-        if write_ahead {
+        let Some(first) = sessions.first_mut() else {
+            return Err(failed.into_iter().next().unwrap_or(ReadError::NoMessages));
+        };
+        if let Some(error) = failed.first() {
+            let detail = format!("{} session(s) can't be read; the first: {error}", failed.len());
+            first.warn("damaged-session", "the store", detail);
+        }
+        if behind {
             let detail = format!(
                 "the latest changes may stand in the file beside it that ends in `-wal` and are not read; they are in \
                  the store after {} was closed",

@@ -3,7 +3,12 @@
 use crate::format::{Binary, Format};
 
 /// The binary files of all formats.
-pub(crate) const BINARIES: &[Binary] = &[crate::inspect::ARCHIVE, crate::sqlite::STORE];
+pub(crate) const BINARIES: &[Binary] = &[
+    crate::inspect::ARCHIVE,
+    crate::sqlite::STORE,
+    #[cfg(feature = "sqlite")]
+    crate::sqlite::DOCUMENTS,
+];
 
 /// Every format, in the order in which ties of detection are decided.
 pub const FORMATS: &[Format] = &[

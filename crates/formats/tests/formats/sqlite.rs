@@ -156,7 +156,47 @@ mod store {
         drop(running);
         let closed = foldback_formats::read_file(&path).unwrap();
         assert_eq!(directory(&closed), (Some("/new".to_owned()), false));
+        // In write-ahead mode, with nothing beside it, in a folder that a URI has to escape: nothing is made there.
+        let odd = folder.join("a #1?100%");
+        std::fs::create_dir(&odd).unwrap();
+        std::fs::write(odd.join("opencode.db"), write_ahead(std::fs::read(&path).unwrap()))
+            .unwrap();
+        let alone = foldback_formats::read_file(&odd.join("opencode.db")).unwrap();
+        assert_eq!(directory(&alone), (Some("/new".to_owned()), false));
+        assert_eq!(std::fs::read_dir(&odd).unwrap().count(), 1);
+        std::fs::write(odd.join("opencode.db-wal"), "no changes of this store").unwrap();
+        let foreign = foldback_formats::read_file(&odd.join("opencode.db")).unwrap();
+        assert_eq!(directory(&foreign).0, Some("/new".to_owned()));
         std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_store_may_be_larger_than_any_other_file() {
+        let path = std::env::temp_dir().join(format!("foldback-large-{}.db", std::process::id()));
+        std::fs::write(&path, store(&fixture("opencode", "plain.json"))).unwrap();
+        let small = foldback_formats::read_file(&path).unwrap();
+        // Sparse: the pages are not on the disk.
+        let file = std::fs::File::options().write(true).open(&path).unwrap();
+        file.set_len(foldback_formats::limit::LARGEST * 3).unwrap();
+        let large = foldback_formats::read_file(&path);
+        std::fs::remove_file(&path).unwrap();
+        assert!(large.unwrap() == small);
+        assert_eq!(read(&small, None).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_session_that_cannot_be_read_leaves_the_others_of_its_store() {
+        let composer = fixture("cursor", "old.json");
+        let packed = |documents: &[&str]| {
+            let fields = ["foldback documents", "Cursor", ""].iter().chain(documents);
+            fields.map(|field| format!("{field}\0")).collect::<String>().into_bytes()
+        };
+        let damaged = r#"{"composerId":"x","conversation":[{"bubbleId":]}"#;
+        let found = read(&packed(&[damaged, &composer, damaged]), None).unwrap();
+        assert_eq!(found.len(), 1);
+        let warning = found[0].warnings.iter().find(|warning| warning.code == "damaged-session");
+        assert!(warning.unwrap().detail.starts_with("2 session(s) can't be read; the first: "));
+        assert!(read(&packed(&[damaged]), None).is_err());
     }
 
     /// What `read` of a store gave is what the fixture of an export gives.
