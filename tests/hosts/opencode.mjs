@@ -1,6 +1,7 @@
 // The released OpenCode with the plugin: a task of 300 calls, the view against that of the command, and a plugin that fails.
 //
 //     node opencode.mjs HOME FOLDBACK PROVIDER     (a folder with OpenCode's package, the command, the fake provider)
+import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TASK, folder, proves, provider, run, sorted, work, write } from './host.mjs';
@@ -28,6 +29,8 @@ async function task({ window, maxOutput }, preset, plugin, fails = false) {
   const env = Object.fromEntries(off.map((name) => [`OPENCODE_DISABLE_${name}`, '1']));
   const program = join(installed, 'node_modules/opencode-linux-x64/bin/opencode');
   const said = await run(program, ['run', '--print-logs', '--model', 'here/m', TASK], { cwd, home, env });
+  // As its page shows it.
+  if (plugin && !fails) assert.match(said, /level=INFO .* message="\S+: [\d,]+ of [\d,]+ tokens are sent"/);
   const [session] = /ses_\w+/.exec(said) ?? [];
   // It does not wait for a pipe to take all of it.
   const kept = join(home, 'session.json');
