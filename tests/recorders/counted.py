@@ -48,6 +48,7 @@ KIMI = (
 OTLP = '..|objects|select(.key?=='
 LANGFUSE = '.observations[]|select(.type=="GENERATION")'
 GENERATION = '.[].attributes|select(.["langfuse.observation.type"]=="generation")'
+QWEN = 'map(select(.type=="assistant"))'
 LANGSMITH = '.[]|select(.run_type=="llm")'
 EXPORT = '[..|objects|select(.key?=="gen_ai.output.messages" or .key?=="openinference.span.kind")]|length'
 # Of the last request, which has what came before.
@@ -88,6 +89,13 @@ ROWS = [
         f'{KIMI}|map(select(.type=="tool.call"))|length',
         f'[{KIMI}|.[]|select(.type=="step.end").usage//{{}}|.inputOther,.inputCacheRead,.inputCacheCreation]|add',
         f'[{KIMI}|.[]|select(.type=="step.end").usage//{{}}|.output]|add',
+    ),
+    (
+        "qwen-code/chat.jsonl",
+        f"{QWEN}|length",
+        f"[{QWEN}|.[].message.parts[]|select(.functionCall)]|length",
+        f"{QWEN}|map(.usageMetadata.promptTokenCount)|add",
+        f"{QWEN}|map(.usageMetadata.candidatesTokenCount)|add",
     ),
     (
         "otel/otlp.json",

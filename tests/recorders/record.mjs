@@ -12,7 +12,7 @@ import { provide } from './provider.mjs';
 
 const [home, command, ...only] = process.argv.slice(2);
 const [installed, foldback] = [resolve(home), resolve(command)];
-const AGENTS = ['codex', 'claude-code', 'opencode', 'pi', 'kimi-code'];
+const AGENTS = ['codex', 'claude-code', 'opencode', 'pi', 'kimi-code', 'qwen-code'];
 
 /** A picture of one pixel. */
 export const PICTURE = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';

@@ -70,7 +70,14 @@ const ROWS: &[Row] = &[
         &["agents/*/wire.jsonl"],
     ),
     ("Gemini CLI", Base::Moved("GEMINI_CLI_HOME"), ".gemini/tmp", CHATS),
-    ("Qwen Code", Base::Home(".qwen", None), "tmp", CHATS),
+    (
+        "Qwen Code",
+        Base::Home(".qwen", Some("QWEN_HOME")),
+        "projects",
+        &["chats/*.jsonl", "chats/archive/*.jsonl"],
+    ),
+    // As Gemini CLI has them, in older versions.
+    ("Qwen Code", Base::Home(".qwen", Some("QWEN_HOME")), "tmp", CHATS),
     (
         "Copilot CLI",
         Base::Home(".copilot", Some("COPILOT_HOME")),
@@ -153,6 +160,7 @@ fn stores(
         stores.extend(folder.map(|folder| (agent, folder.join(file))));
     };
     add("OpenCode", data(), "opencode/opencode.db");
+    add("Kilo Code", data(), "kilo/kilo.db");
     add("Goose", goose, "sessions/sessions.db");
     add("Hermes", hermes, "state.db");
     add("Cursor", cursor, "globalStorage/state.vscdb");
@@ -251,6 +259,8 @@ mod tests {
         (".gemini/tmp/abc/chats/session-2026-11-26T10-00-e.jsonl", true),
         (".gemini/tmp/abc/logs.json", false),
         (".qwen/tmp/abc/chats/session-f.json", true),
+        (".qwen/projects/-home-me-app/chats/1f.jsonl", true),
+        (".qwen/usage/token-usage-2026-11.jsonl", false),
         (".copilot/session-state/9a/events.jsonl", true),
         (".copilot/session-state/old.jsonl", true),
         (".copilot/session-state/9a/plan.json", false),

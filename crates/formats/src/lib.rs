@@ -58,6 +58,7 @@ mod pi;
 mod plausible;
 mod prelude;
 pub mod pydantic_ai;
+mod qwen_code;
 mod read;
 mod rewrite;
 mod roo_code;

@@ -13,6 +13,8 @@ pub(crate) const BINARIES: &[Binary] = &[
 /// Every format, in the order in which ties of detection are decided.
 pub const FORMATS: &[Format] = &[
     crate::foldback::FORMAT,
+    // Its lines are Claude Code's, too.
+    crate::qwen_code::FORMAT,
     crate::claude_code::FORMAT,
     crate::codex::FORMAT,
     // Its header is one of pi's, too.

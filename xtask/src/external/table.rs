@@ -255,7 +255,7 @@ pub(super) const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
-        name: "recorders: what Codex 0.171.0, Claude Code 2.1.332, OpenCode 1.18.34, pi 1.6.0 and Kimi Code 2.1.0 record of one story",
+        name: "recorders: what Codex 0.171.0, Claude Code 2.1.332, OpenCode 1.18.34, pi 1.6.0, Kimi Code 2.1.0 and Qwen Code 0.24.4 record of one story",
         needs: &[&["npm"]],
         installs: Some(HOSTS),
         runs: &[
@@ -613,6 +613,7 @@ const HOSTS: (&str, &[&[&str]]) = (
         "@openai/codex@0.171.0",
         "opencode-linux-x64@1.18.34",
         "@moonshot-ai/kimi-code@2.1.0",
+        "@qwen-code/qwen-code@0.24.4",
         "@earendil-works/pi-coding-agent@1.6.0"
     )],
 );

@@ -7,7 +7,7 @@
 //! `docs/gemini-cli.md` has the mapping.
 
 mod lines;
-mod read;
+pub(crate) mod read;
 
 use crate::prelude::*;
 

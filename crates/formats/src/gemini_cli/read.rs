@@ -251,7 +251,8 @@ fn content(stored: &Stored) -> Vec<Part> {
     }
 }
 
-fn part(raw: &Value, at: &str) -> Option<Part> {
+/// A part that is no call and no result.
+pub(crate) fn part(raw: &Value, at: &str) -> Option<Part> {
     if let Some(text) = raw.as_str() {
         return (!text.is_empty()).then(|| Part::text(text).at(at));
     }
@@ -271,7 +272,7 @@ fn is_thought(raw: &Value) -> bool {
 }
 
 /// The response of a function as text, where that lies in it, and whether it is an error.
-fn shown(response: &Value) -> (String, String, bool) {
+pub(crate) fn shown(response: &Value) -> (String, String, bool) {
     let found = ["output", "error"]
         .iter()
         .find_map(|key| Some((value::string(response, key)?, format!("/{key}"), *key == "error")));

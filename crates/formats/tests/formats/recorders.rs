@@ -457,6 +457,70 @@ const CLAUDE_CODE: &[Row] = &[Row {
     warnings: &[],
 }];
 
+/// Qwen Code 0.24.4.
+const QWEN: &[Row] = &[
+    Row {
+        name: "what is said mid-turn goes behind the result, and what the client writes is not the user's",
+        lines: r#"{"uuid":"u","parentUuid":"0","sessionId":"s","type":"user","message":{"role":"user","parts":[{"text":"go"}]}}
+{"uuid":"t","parentUuid":"u","sessionId":"s","type":"system","subtype":"ui_telemetry","systemPayload":{}}
+{"uuid":"a","parentUuid":"t","sessionId":"s","type":"assistant","model":"m","message":{"role":"model","parts":[{"text":"Hm.","thought":true},{"functionCall":{"id":"c","name":"f","args":{"a":1}}}]},"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":3,"thoughtsTokenCount":2,"totalTokenCount":12}}
+{"uuid":"r","parentUuid":"a","sessionId":"s","type":"tool_result","message":{"role":"user","parts":[{"functionResponse":{"id":"c","name":"f","response":{"error":"no"}}}]},"toolCallResult":{"callId":"c","status":"error"}}
+{"uuid":"v","parentUuid":"r","sessionId":"s","type":"user","subtype":"mid_turn_user_message","message":{"role":"user","parts":[{"text":"wait"}]}}
+{"uuid":"b","parentUuid":"v","sessionId":"s","type":"assistant","model":"m","message":{"role":"model","parts":[{"text":"Was it."}]},"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":3,"thoughtsTokenCount":2,"totalTokenCount":14}}
+{"uuid":"n","parentUuid":"b","sessionId":"s","type":"user","subtype":"notification","message":{"role":"user","parts":[{"text":"It ended."}]}}
+{"uuid":"w","parentUuid":"n","sessionId":"s","type":"user","subtype":"realtime_message","message":{"role":"user","parts":[{"text":"spoken"}]}}
+{"uuid":"o","parentUuid":"w","sessionId":"s","type":"owl","message":{"role":"user","parts":[{"text":"?"}]}}"#,
+        expected: &[
+            "useru text:go",
+            "assistant reasoning:Hm. tool-call:{\"a\":1}",
+            "tool tool-result:no",
+            "user+ text:wait",
+            "assistant text:Was it.",
+            "user+ text:It ended.",
+        ],
+        calls: 2,
+        boundaries: &[],
+        warnings: &["unknown-type"],
+    },
+    Row {
+        name: "the user goes back, once to the beginning; a command that the client answers is not sent",
+        lines: r#"{"uuid":"u","parentUuid":null,"sessionId":"s","type":"user","message":{"role":"user","parts":[{"text":"gone"}]}}
+{"uuid":"a","parentUuid":"u","sessionId":"s","type":"assistant","model":"m","message":{"role":"model","parts":[{"text":"Gone."}]}}
+{"uuid":"w","parentUuid":null,"sessionId":"s","type":"system","subtype":"rewind","systemPayload":{}}
+{"uuid":"v","parentUuid":"w","sessionId":"s","type":"user","message":{"role":"user","parts":[{"text":"go"}]}}
+{"uuid":"b","parentUuid":"v","sessionId":"s","type":"assistant","model":"m","message":{"role":"model","parts":[{"text":"Done."}]}}
+{"uuid":"x","parentUuid":"b","sessionId":"s","type":"user","message":{"role":"user","parts":[{"text":"gone, too"}]}}
+{"uuid":"y","parentUuid":"b","sessionId":"s","type":"system","subtype":"rewind","systemPayload":{}}
+{"uuid":"z","parentUuid":"y","sessionId":"s","type":"user","message":{"role":"user","parts":[{"text":"/about"}]}}
+{"uuid":"1","parentUuid":"z","sessionId":"s","type":"system","subtype":"slash_command","systemPayload":{"phase":"result","rawCommand":"/about","outputHistoryItems":[{"type":"assistant"}]}}
+{"uuid":"2","parentUuid":"1","sessionId":"s","type":"user","message":{"role":"user","parts":[{"text":"more"}]}}"#,
+        expected: &["useru text:go", "assistant text:Done.", "useru text:more"],
+        calls: 1,
+        boundaries: &[],
+        warnings: &["abandoned-branch"],
+    },
+    Row {
+        name: "a compaction has what it keeps once more",
+        lines: r#"{"uuid":"u","parentUuid":null,"sessionId":"s","type":"user","message":{"role":"user","parts":[{"text":"go"}]}}
+{"uuid":"a","parentUuid":"u","sessionId":"s","type":"assistant","model":"m","message":{"role":"model","parts":[{"functionCall":{"id":"c","name":"f","args":{}}}]}}
+{"uuid":"r","parentUuid":"a","sessionId":"s","type":"tool_result","message":{"role":"user","parts":[{"functionResponse":{"id":"c","name":"f","response":{"output":"r"}}}]}}
+{"uuid":"k","parentUuid":"r","sessionId":"s","type":"system","subtype":"chat_compression","systemPayload":{"info":{"originalTokenCount":90,"newTokenCount":20,"triggerReason":"auto"},"compressedHistory":[{"role":"user","parts":[{"text":"We did it."}]},{"role":"model","parts":[{"functionCall":{"id":"c","name":"f","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"id":"c","name":"f","response":{"output":"r"}}}]}]}}
+{"uuid":"b","parentUuid":"k","sessionId":"s","type":"assistant","model":"m","message":{"role":"model","parts":[{"text":"Done."}]}}"#,
+        expected: &[
+            "useru text:go",
+            "assistant tool-call:{}",
+            "tool tool-result:r",
+            "user+E text:We did it.",
+            "assistantE tool-call:{}",
+            "toolE tool-result:r",
+            "assistant text:Done.",
+        ],
+        calls: 2,
+        boundaries: &["summary"],
+        warnings: &[],
+    },
+];
+
 fn check(format: &str, header: &str, rows: &[Row]) {
     for row in rows {
         let found = session(&format!("{header}\n{}\n", row.lines), format);
@@ -472,6 +536,15 @@ fn check(format: &str, header: &str, rows: &[Row]) {
 #[test]
 fn what_kimi_code_records() {
     check("kimi-code", r#"{"type":"metadata","protocol_version":"1.5","created_at":1}"#, KIMI);
+}
+
+#[test]
+fn what_qwen_code_records() {
+    let header = r#"{"uuid":"0","parentUuid":null,"sessionId":"s","type":"system","subtype":"session_model","systemPayload":{}}"#;
+    check("qwen-code", header, QWEN);
+    // What was thought stands beside the output of Gemini, and in that of others.
+    let read = session(&format!("{header}\n{}\n", QWEN[0].lines), "qwen-code");
+    assert_eq!(usage(&read), [18, 0, 0, 4, 4]);
 }
 
 #[test]
