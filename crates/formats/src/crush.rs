@@ -8,8 +8,7 @@ use crate::prelude::*;
 pub(crate) const FORMAT: Format =
     Format::new("crush", "Crush session (`crush session show --json`)", detect, read);
 
-fn detect(text: &str) -> u8 {
-    let opening = peek(text);
+fn detect(_: &str, opening: &Peek) -> u8 {
     let shown = opening.has("/meta/uuid") && opening.has("/meta/prompt_tokens");
     if shown && opening.has("/messages") { 100 } else { 0 }
 }

@@ -22,8 +22,7 @@ const HARNESS: &[&str] = &[
 const COUNTS: Counts =
     Counts { input: &["/inputTokens"], output: &["/outputTokens"], ..Counts::NONE };
 
-fn detect(text: &str) -> u8 {
-    let opening = peek(text);
+fn detect(text: &str, opening: &Peek) -> u8 {
     if opening.has("/composerId") && opening.has("/conversation") {
         return 100;
     }
@@ -35,7 +34,7 @@ fn detect(text: &str) -> u8 {
 }
 
 /// Whether a line of a transcript is a message of this role.
-fn is_said(opening: &crate::peek::Peek, role: &str) -> bool {
+fn is_said(opening: &Peek, role: &str) -> bool {
     opening.is("/role", role) && opening.has("/message/content")
 }
 

@@ -39,7 +39,7 @@ const SILENT: &[&str] = &[
     "web/",
 ];
 
-fn detect(text: &str) -> u8 {
+fn detect(text: &str, _: &Peek) -> u8 {
     const MESSAGES: [&str; 3] = ["user/message", "assistant/message", "tool/result"];
     jsonl::surest(text, 20, |line| {
         let opening = peek(line);

@@ -1,5 +1,6 @@
 //! What a format is: how it is recognized, read and written.
 
+use crate::peek::Peek;
 use crate::write::View;
 use crate::{ReadError, Session, WriteError};
 use foldback_core::validity::{Dialect, Violation, rule, validate};
@@ -16,8 +17,8 @@ pub struct Format {
     /// What it is, in a line.
     pub title: &'static str,
     /// How sure the importer is that a text is in its format, 0 (not) to 100 (certain). Looks at the
-    /// opening of the text only and never fails.
-    pub detect: fn(&str) -> u8,
+    /// opening of the text only, of which the second argument tells, and never fails.
+    pub(crate) detect: fn(&str, &Peek) -> u8,
     /// Reads a text into its sessions, at least one.
     pub read: fn(&str) -> Result<Vec<Session>, ReadError>,
     /// How a session is written; `None` where the format is only read.
@@ -51,7 +52,7 @@ impl Format {
     pub(crate) const fn new(
         id: FormatId,
         title: &'static str,
-        detect: fn(&str) -> u8,
+        detect: fn(&str, &Peek) -> u8,
         read: fn(&str) -> Result<Vec<Session>, ReadError>,
     ) -> Self {
         Self {

@@ -13,8 +13,7 @@ pub(crate) const FORMAT: Format =
 const SILENT: &[&str] =
     &["actionRequired", "conversationCompacted", "systemNotification", "toolConfirmationRequest"];
 
-fn detect(text: &str) -> u8 {
-    let opening = peek(text);
+fn detect(text: &str, opening: &Peek) -> u8 {
     if opening.has("/working_dir") && opening.has("/conversation") {
         return 100;
     }

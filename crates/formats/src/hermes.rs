@@ -16,8 +16,7 @@ const SUMMARIES: &[&str] = &[
     "[END OF PRIOR CONTEXT — COMPACTION SUMMARY BELOW]",
 ];
 
-fn detect(text: &str) -> u8 {
-    let opening = peek(text);
+fn detect(_: &str, opening: &Peek) -> u8 {
     let row = ["/source", "/started_at", "/end_reason", "/messages"];
     if row.iter().all(|member| opening.has(member)) { 100 } else { 0 }
 }

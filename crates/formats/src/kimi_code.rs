@@ -37,7 +37,7 @@ const SILENT: &[&str] = &[
     "usage.",
 ];
 
-fn detect(text: &str) -> u8 {
+fn detect(text: &str, _: &Peek) -> u8 {
     jsonl::surest(text, 20, |line| {
         let opening = peek(line);
         match () {

@@ -25,8 +25,7 @@ const TEXT_RESULT: &str = "EXECUTION RESULT of [";
 
 /// The messages come first and may fill any opening: what looks like a chat is searched for its
 /// response, up to the end.
-fn detect(text: &str) -> u8 {
-    let opening = peek(text);
+fn detect(text: &str, opening: &Peek) -> u8 {
     let logged = || raw::locate(text, "/response/choices").is_ok();
     match opening.has("/messages/*/role") && !opening.has("/messages/*/extra") && logged() {
         true => 90,

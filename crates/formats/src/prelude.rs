@@ -2,7 +2,7 @@
 
 pub(crate) use crate::builder::{SessionBuilder, document_or_lines, only, threads_of, with_damage};
 pub(crate) use crate::format::{Format, FormatId};
-pub(crate) use crate::peek::peek;
+pub(crate) use crate::peek::{Peek, peek};
 pub(crate) use crate::session::{
     Boundary, Cleared, Parsed, Recorded, Records, Shape, Source, Warning,
 };

@@ -1,15 +1,17 @@
 //! Finding the format of a file, and reading it.
 
 use crate::format::{Attempt, Format};
+use crate::peek::peek;
 use crate::session::Shape;
 use crate::table::{BINARIES, FORMATS};
 use crate::{ReadError, Session, bytes, folded, jsonl, plausible};
 
 /// The format that recognizes the opening of `text` best; the earlier row of the table wins a tie.
 pub fn detect(text: &str) -> Option<&'static Format> {
+    let opening = peek(text);
     let mut best: Option<(&'static Format, u8)> = None;
     for format in FORMATS {
-        let score = (format.detect)(text);
+        let score = (format.detect)(text, &opening);
         if score > best.map_or(0, |(_, best)| best) {
             best = Some((format, score));
         }

@@ -14,8 +14,7 @@ pub(crate) const FORMAT: Format = Format::new(
     read,
 );
 
-fn detect(text: &str) -> u8 {
-    let opening = peek(text);
+fn detect(_: &str, opening: &Peek) -> u8 {
     // The tasks may fill more than the opening.
     let tau2 = opening.has("/simulations/*/messages")
         || opening.has("/info/environment_info") && opening.has("/tasks")

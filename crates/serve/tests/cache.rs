@@ -99,21 +99,22 @@ fn characters(value: &Value) -> usize {
     }
 }
 
-/// A provider's cache of one conversation, in characters: it keeps the latest request.
+/// A provider's cache of one conversation: the blocks of the latest request with their characters, each counted once.
 #[derive(Default)]
-pub(crate) struct Cached(Vec<Value>);
+pub(crate) struct Cached(Vec<(Value, usize)>);
 
 impl Cached {
     /// Characters of a request, and those of its beginning that the cache has.
     pub(crate) fn take(&mut self, request: &Value, dialect: Dialect) -> (usize, usize) {
-        let blocks: Vec<Value> = std::iter::once(request["tools"].clone())
-            .chain(request[list(dialect)].as_array().unwrap().iter().cloned())
-            .collect();
-        let same = blocks.iter().zip(&self.0).take_while(|(one, other)| one == other).count();
-        let sum = |blocks: &[Value]| blocks.iter().map(characters).sum();
-        let taken = (sum(&blocks), sum(&blocks[..same]));
-        self.0 = blocks;
-        taken
+        let messages = request[list(dialect)].as_array().unwrap();
+        let blocks: Vec<&Value> = std::iter::once(&request["tools"]).chain(messages).collect();
+        let same =
+            blocks.iter().zip(&self.0).take_while(|(one, (other, _))| **one == other).count();
+        self.0.truncate(same);
+        let sum = |blocks: &[(Value, usize)]| blocks.iter().map(|(_, count)| count).sum();
+        let held = sum(&self.0);
+        self.0.extend(blocks[same..].iter().map(|block| ((*block).clone(), characters(block))));
+        (sum(&self.0), held)
     }
 }
 

@@ -24,8 +24,7 @@ pub(crate) const FORMAT: Format = Format::new(
 const OWN_BLOCKS: &[&str] =
     &["tool_use", "tool_result", "thinking", "redacted_thinking", "compaction"];
 
-fn detect(text: &str) -> u8 {
-    let opening = peek(text);
+fn detect(_: &str, opening: &Peek) -> u8 {
     ["", "/messages", "/*/messages"]
         .iter()
         .map(|list| {

@@ -32,8 +32,7 @@ const VERSION: &str = "ATIF-v1.7";
 /// producers add values of their own.
 const IN_PLACE: &str = "in-place";
 
-fn detect(text: &str) -> u8 {
-    let opening = peek(text);
+fn detect(_: &str, opening: &Peek) -> u8 {
     let named = opening.values("/schema_version").any(|version| version.starts_with("ATIF"));
     let steps = opening.has("/steps/*/source") && opening.has("/steps/*/message");
     match (named, steps) {

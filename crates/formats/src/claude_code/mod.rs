@@ -28,7 +28,7 @@ pub(crate) const FORMAT: Format = Format::new(
 .sent_to(Dialect::Anthropic);
 
 /// Several of the first lines are looked at: the very first may be a title or a snapshot.
-fn detect(text: &str) -> u8 {
+fn detect(text: &str, _: &Peek) -> u8 {
     jsonl::surest(text, 20, |line| {
         let has = |field: &str| line.contains(field);
         let other = has("\"type\":\"file-history-snapshot\"")

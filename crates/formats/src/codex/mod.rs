@@ -21,7 +21,7 @@ pub(crate) const FORMAT: Format = Format::new(
 .written(write::patch, write::generate)
 .sent_to(Dialect::OpenAiResponses);
 
-fn detect(text: &str) -> u8 {
+fn detect(text: &str, _: &Peek) -> u8 {
     jsonl::surest(text, 20, |line| {
         let has = |field: &str| line.contains(field);
         let item = has("\"type\":\"response_item\"") || has("\"type\":\"event_msg\"");

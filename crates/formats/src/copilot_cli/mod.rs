@@ -11,7 +11,7 @@ use crate::prelude::*;
 pub(crate) const FORMAT: Format =
     Format::new("copilot-cli", "GitHub Copilot CLI session (events.jsonl)", detect, read::read);
 
-fn detect(text: &str) -> u8 {
+fn detect(text: &str, _: &Peek) -> u8 {
     const FAMILIES: [&str; 4] = ["session.", "assistant.", "user.", "tool."];
     jsonl::surest(text, 20, |line| {
         let opening = peek(line);

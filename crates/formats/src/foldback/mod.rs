@@ -24,8 +24,7 @@ pub(crate) const FORMAT: Format = Format {
     .written(write::write, write::write)
 };
 
-fn detect(text: &str) -> u8 {
-    let opening = peek(text);
+fn detect(_: &str, opening: &Peek) -> u8 {
     if opening.has("/foldback") && opening.has("/format") { 100 } else { 0 }
 }
 

@@ -26,8 +26,7 @@ const LISTS: &[&str] = &["/contents", "/history"];
 /// What only a model of Gemini puts on a part.
 const SIGNATURE: &str = "thoughtSignature";
 
-fn detect(text: &str) -> u8 {
-    let opening = peek(text);
+fn detect(_: &str, opening: &Peek) -> u8 {
     let lists = ["", "/contents", "/history", "/*/contents"];
     let found = lists.iter().map(|list| {
         let roles = format!("{list}/*/role");

@@ -18,8 +18,7 @@ pub(crate) const FORMAT: Format = Format::new(
     read::read,
 );
 
-fn detect(text: &str) -> u8 {
-    let opening = peek(text);
+fn detect(_: &str, opening: &Peek) -> u8 {
     let header = opening.has("/sessionId") && opening.has("/projectHash");
     let typed = |list: &str| {
         opening.is(&format!("{list}type"), "gemini")

@@ -22,8 +22,7 @@ pub(crate) const FORMAT: Format = Format::new(
 pub(crate) const ARCHIVE: Binary =
     Binary { ids: &["inspect"], magic: b"PK\x03\x04", read: archive::read };
 
-fn detect(text: &str) -> u8 {
-    let opening = peek(text);
+fn detect(_: &str, opening: &Peek) -> u8 {
     let log = opening.has("/eval/task") && (opening.has("/eval/model") || opening.has("/plan"));
     let sample = opening.has("/epoch") && opening.has("/target") && opening.has("/messages");
     match (log, sample) {

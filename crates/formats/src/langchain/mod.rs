@@ -18,8 +18,7 @@ pub(crate) const FORMAT: Format = Format::new(
 /// Types that no other format's messages have.
 const OWN_TYPES: &[&str] = &["human", "ai", "HumanMessageChunk", "AIMessageChunk"];
 
-fn detect(text: &str) -> u8 {
-    let opening = peek(text);
+fn detect(_: &str, opening: &Peek) -> u8 {
     ["", "/messages", "/values/messages", "/kwargs/messages"]
         .iter()
         .map(|list| {

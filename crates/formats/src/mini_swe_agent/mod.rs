@@ -17,8 +17,7 @@ pub(crate) const FORMAT: Format =
         .written(write::patch, write::generate)
         .sent_to(Dialect::OpenAiChat);
 
-fn detect(text: &str) -> u8 {
-    let opening = peek(text);
+fn detect(_: &str, opening: &Peek) -> u8 {
     let named =
         opening.values("/trajectory_format").any(|format| format.starts_with("mini-swe-agent"));
     if named || opening.has("/info/mini_version") {

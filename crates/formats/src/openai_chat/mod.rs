@@ -22,8 +22,7 @@ pub(crate) const FORMAT: Format = Format::new(
 /// Roles that only this format's messages have.
 const OWN_ROLES: &[&str] = &["system", "developer", "tool", "function"];
 
-fn detect(text: &str) -> u8 {
-    let opening = peek(text);
+fn detect(_: &str, opening: &Peek) -> u8 {
     ["", "/messages", "/*/messages"]
         .iter()
         .map(|list| {

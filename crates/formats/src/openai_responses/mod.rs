@@ -29,8 +29,7 @@ const OWN_TYPES: &[&str] =
 /// Types of content that only messages among items have.
 const OWN_CONTENT: &[&str] = &["input_text", "output_text", "input_image"];
 
-fn detect(text: &str) -> u8 {
-    let opening = peek(text);
+fn detect(_: &str, opening: &Peek) -> u8 {
     let object = ["response", "response.compaction"].iter().any(|kind| opening.is("/object", kind));
     if object && opening.has("/output") {
         return 95;

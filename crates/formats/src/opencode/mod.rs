@@ -33,8 +33,7 @@ pub(crate) const FORMAT: Format = Format::new(
 )
 .written(write::patch, generate::generate);
 
-fn detect(text: &str) -> u8 {
-    let opening = peek(text);
+fn detect(_: &str, opening: &Peek) -> u8 {
     let session = ["/info/slug", "/info/projectID", "/info/version", "/info/time"]
         .iter()
         .filter(|path| opening.has(path))

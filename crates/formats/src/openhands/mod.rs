@@ -24,8 +24,7 @@ pub(crate) const FORMAT: Format = Format::new(
 /// Where a list of events is kept.
 const LISTS: &[&str] = &["/history", "/trajectory", "/events", "/items"];
 
-fn detect(text: &str) -> u8 {
-    let opening = peek(text);
+fn detect(_: &str, opening: &Peek) -> u8 {
     let has = |list: &str, member: &str| opening.has(&format!("{list}/{member}"));
     let events = |list: &str| {
         let kinds = format!("{list}/kind");

@@ -29,15 +29,14 @@ const OWN: [&str; 5] = [
     "gen_ai.input.messages",
 ];
 
-fn detect(text: &str) -> u8 {
-    let opening = peek(text);
+fn detect(_: &str, opening: &Peek) -> u8 {
     let spans = ["/resourceSpans/*/scopeSpans", "/resource_spans/*/scope_spans"];
     let flat = ["", "/*", "/spans/*"].iter().any(|span| {
         let named = OWN.iter().any(|name| opening.has(&format!("{span}/attributes/{name}")));
         let keys = format!("{span}/attributes/*/key");
         named || opening.values(&keys).any(|key| key.starts_with("gen_ai."))
     });
-    if spans.iter().any(|path| opening.has(path)) || flat || tracers::detects(&opening) {
+    if spans.iter().any(|path| opening.has(path)) || flat || tracers::detects(opening) {
         90
     } else {
         0

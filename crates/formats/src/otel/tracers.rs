@@ -6,7 +6,7 @@ use crate::prelude::*;
 type Attributes = Map<String, Value>;
 
 /// Whether the opening of a file is one of an export.
-pub(super) fn detects(opening: &crate::peek::Peek) -> bool {
+pub(super) fn detects(opening: &Peek) -> bool {
     let any =
         |at: &str, names: &[&str]| names.iter().any(|name| opening.has(&format!("{at}/{name}")));
     ["", "/*", "/data/*", "/observations/*", "/runs/*", "/spans/*"].iter().any(|at| {

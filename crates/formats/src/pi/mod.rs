@@ -21,7 +21,7 @@ pub(crate) const FORMAT: Format =
 
 /// The header is the first line of every file; a file cut off at the front still has entries, of which any may
 /// be all that a compaction leaves.
-fn detect(text: &str) -> u8 {
+fn detect(text: &str, _: &Peek) -> u8 {
     jsonl::surest(text, 5, |line| {
         let opening = peek(line);
         let all = |paths: &[&str]| paths.iter().all(|path| opening.has(path));

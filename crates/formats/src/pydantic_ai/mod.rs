@@ -36,8 +36,7 @@ pub fn items(
     write::items(session, sent, losses)
 }
 
-fn detect(text: &str) -> u8 {
-    let opening = peek(text);
+fn detect(_: &str, opening: &Peek) -> u8 {
     let lists = ["", "/messages"];
     let has_messages = lists.iter().any(|list| {
         let kind = format!("{list}/*/kind");

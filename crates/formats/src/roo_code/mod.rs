@@ -21,8 +21,7 @@ pub(crate) const FORMAT: Format = Format::new(
 .written(write::patch, write::generate)
 .sent_to(Dialect::Anthropic);
 
-fn detect(text: &str) -> u8 {
-    let opening = peek(text);
+fn detect(_: &str, opening: &Peek) -> u8 {
     let roles = opening.values("/*/role").collect::<Vec<_>>();
     let two_roles = !roles.is_empty() && roles.iter().all(|r| matches!(*r, "user" | "assistant"));
     let own = ["ts", "isSummary", "condenseParent", "condenseId"]

@@ -17,8 +17,7 @@ pub(crate) const FORMAT: Format =
         .written(write::patch, write::generate)
         .sent_to(Dialect::OpenAiChat);
 
-fn detect(text: &str) -> u8 {
-    let opening = peek(text);
+fn detect(_: &str, opening: &Peek) -> u8 {
     let steps = opening.has("/trajectory/*/action") && opening.has("/trajectory/*/observation");
     let history = opening.has("/history/*/role") && opening.has("/history/*/agent");
     match (steps, history) {
