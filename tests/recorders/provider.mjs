@@ -6,7 +6,7 @@ const event = (name, data) => `${name ? `event: ${name}\n` : ''}data: ${JSON.str
 /** How each protocol spells an answer as a stream, where its requests go, and the results of tools in a request, by the ids of their calls. */
 const PROTOCOLS = {
   '/responses': {
-    stream({ items, text, thinking, calls = [], usage }, number, model) {
+    whole({ items, text, thinking, calls = [], usage }, number, model) {
       const output = items ?? [
         ...(thinking ? [{ type: 'reasoning', id: `rs_${number}`, summary: [{ type: 'summary_text', text: thinking }], encrypted_content: 'c2ln' }] : []),
         ...(text ? [{ type: 'message', id: `msg_${number}`, role: 'assistant', status: 'completed', content: [{ type: 'output_text', text, annotations: [] }] }] : []),
@@ -18,8 +18,12 @@ const PROTOCOLS = {
         output_tokens: usage.output + usage.reasoning, output_tokens_details: { reasoning_tokens: usage.reasoning },
         total_tokens: usage.input + usage.cached + usage.written + usage.output + usage.reasoning,
       };
+      return response;
+    },
+    stream(answer, number, model) {
+      const response = this.whole(answer, number, model);
       const events = [{ type: 'response.created', response: { ...response, output: [] } }];
-      output.forEach((item, output_index) => {
+      response.output.forEach((item, output_index) => {
         events.push({ type: 'response.output_item.added', output_index, item }, { type: 'response.output_item.done', output_index, item });
       });
       events.push({ type: 'response.completed', response });
@@ -28,14 +32,19 @@ const PROTOCOLS = {
     results: ({ input = [] }) => input.filter(({ type }) => type?.endsWith('_output')).map(({ call_id, output }) => [call_id, output]),
   },
   '/messages': {
-    stream({ items, text, thinking, calls = [], usage }, number, model) {
+    whole({ items, text, thinking, calls = [], usage }, number, model) {
       const content = items ?? [
         ...(thinking ? [{ type: 'thinking', thinking, signature: 'c2ln' }] : []),
         ...(text ? [{ type: 'text', text }] : []),
         ...calls.map(({ id, name, args }) => ({ type: 'tool_use', id, name, input: args })),
       ];
       const told = { input_tokens: usage.input, cache_read_input_tokens: usage.cached, cache_creation_input_tokens: usage.written };
-      const begun = { id: `msg_${number}`, type: 'message', role: 'assistant', model, content: [], stop_reason: null, usage: { ...told, output_tokens: 1 } };
+      const stop_reason = content.some(({ type }) => type === 'tool_use') ? 'tool_use' : 'end_turn';
+      return { id: `msg_${number}`, type: 'message', role: 'assistant', model, content, stop_reason, stop_sequence: null, usage: { ...told, output_tokens: usage.output + usage.reasoning } };
+    },
+    stream(answer, number, model) {
+      const { content, stop_reason, stop_sequence, usage, ...rest } = this.whole(answer, number, model);
+      const begun = { ...rest, content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } };
       const blocks = content.flatMap((block, index) => {
         const [empty, ...deltas] = {
           thinking: () => [{ ...block, thinking: '', signature: '' }, { type: 'thinking_delta', thinking: block.thinking }, { type: 'signature_delta', signature: block.signature }],
@@ -49,30 +58,39 @@ const PROTOCOLS = {
           { type: 'content_block_stop', index },
         ];
       });
-      const stop_reason = content.some(({ type }) => type === 'tool_use') ? 'tool_use' : 'end_turn';
-      const end = { type: 'message_delta', delta: { stop_reason, stop_sequence: null }, usage: { ...told, output_tokens: usage.output + usage.reasoning } };
+      const end = { type: 'message_delta', delta: { stop_reason, stop_sequence }, usage };
       return [{ type: 'message_start', message: begun }, ...blocks, end, { type: 'message_stop' }].map((one) => event(one.type, one)).join('');
     },
     results: ({ messages = [] }) => messages.flatMap(({ content }) => (Array.isArray(content) ? content : []))
       .filter(({ type }) => type === 'tool_result').map(({ tool_use_id, content }) => [tool_use_id, content]),
   },
   '/chat/completions': {
-    stream({ text, thinking, calls = [], usage }, number, model) {
-      const chunk = (delta, finish_reason = null) => ({ id: `chat_${number}`, object: 'chat.completion.chunk', created: 0, model, choices: [{ index: 0, delta, finish_reason }] });
-      const all = [
-        chunk({ role: 'assistant', content: '' }),
-        ...(thinking ? [chunk({ reasoning_content: thinking })] : []),
-        ...(text ? [chunk({ content: text })] : []),
-        ...calls.map(({ id, name, args }, index) => chunk({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: JSON.stringify(args) } }] })),
-        chunk({}, calls.length > 0 ? 'tool_calls' : 'stop'),
-      ];
+    whole({ text, thinking, calls = [], usage }, number, model) {
+      const message = {
+        role: 'assistant', content: text ?? null, ...(thinking ? { reasoning_content: thinking } : {}),
+        ...(calls.length > 0 ? { tool_calls: calls.map(({ id, name, args }) => ({ id, type: 'function', function: { name, arguments: JSON.stringify(args) } })) } : {}),
+      };
       const prompt_tokens = usage.input + usage.cached;
       const completion_tokens = usage.output + usage.reasoning;
       const counted = {
         prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens,
         prompt_tokens_details: { cached_tokens: usage.cached }, completion_tokens_details: { reasoning_tokens: usage.reasoning },
       };
-      return [...all, { ...chunk({}), choices: [], usage: counted }].map((one) => event('', one)).join('') + 'data: [DONE]\n\n';
+      const choices = [{ index: 0, message, finish_reason: calls.length > 0 ? 'tool_calls' : 'stop' }];
+      return { id: `chat_${number}`, object: 'chat.completion', created: 0, model, choices, usage: counted };
+    },
+    stream(answer, number, model) {
+      const { choices: [{ message, finish_reason }], usage, ...rest } = this.whole(answer, number, model);
+      const { role, content, reasoning_content, tool_calls = [] } = message;
+      const chunk = (delta, reason = null) => ({ ...rest, object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason: reason }] });
+      const all = [
+        chunk({ role, content: '' }),
+        ...(reasoning_content ? [chunk({ reasoning_content })] : []),
+        ...(content ? [chunk({ content })] : []),
+        ...tool_calls.map((call, index) => chunk({ tool_calls: [{ index, ...call }] })),
+        chunk({}, finish_reason),
+      ];
+      return [...all, { ...chunk({}), choices: [], usage }].map((one) => event('', one)).join('') + 'data: [DONE]\n\n';
     },
     results: ({ messages = [] }) => messages.filter(({ role }) => role === 'tool').map(({ tool_call_id, content }) => [tool_call_id, content]),
   },
@@ -102,6 +120,10 @@ export async function provide(next) {
         return response.end(JSON.stringify({ type: 'error', error: { type: answer.type ?? 'invalid_request_error', message: answer.error } }));
       }
       if (answer.hangs) return undefined;
+      if (!body.stream) {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        return response.end(JSON.stringify(PROTOCOLS[kind].whole(answer, asked.length, body.model)));
+      }
       const text = PROTOCOLS[kind].stream(answer, asked.length, body.model);
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       if (!answer.cut) return response.end(text);

@@ -271,6 +271,32 @@ pub(super) const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
+        name: "recorders: what exporters of OpenTelemetry, OpenLLMetry, OpenInference, Pydantic AI, Langfuse and LangSmith tell of one story",
+        needs: &[&["python3"], &["node"]],
+        installs: Some((
+            "exporters",
+            &[pip!(
+                "openai==3.57.0",
+                "anthropic==2.14.0",
+                "opentelemetry-exporter-otlp-json-file==0.66b1",
+                "opentelemetry-instrumentation-genai-openai==1.3b0",
+                "opentelemetry-instrumentation-genai-anthropic==1.3b0",
+                "opentelemetry-instrumentation-openai==0.62.4",
+                "opentelemetry-instrumentation-anthropic==0.62.4",
+                "openinference-instrumentation-openai==0.1.66",
+                "openinference-instrumentation-anthropic==3.1.0",
+                "pydantic-ai-slim[openai,anthropic]==2.68.0",
+                "langfuse==5.0.4",
+                "langsmith==0.15.1"
+            )],
+        )),
+        runs: &[
+            BUILD_COMMAND,
+            &["{home}/bin/python", "tests/recorders/exporters.py", "{home}", "{foldback}"],
+        ],
+        ..PLAIN
+    },
+    External {
         name: "counted: the shipped sessions of the formats that nothing records here, by jq and SQL",
         needs: &[&["python3"], &["jq"]],
         runs: &[BUILD_COMMAND, &["python3", "tests/recorders/counted.py", "{foldback}"]],

@@ -1,6 +1,6 @@
 //! A conversation, assembled from the requests that continue each other.
 
-use super::message::{Unit, instructions, units};
+use super::message::{Unit, instructions, joined, units};
 use super::span::Span;
 use crate::prelude::*;
 
@@ -43,6 +43,11 @@ impl<'a> Request<'a> {
             instructions.extend(unit.parts.iter().map(|part| part.shown().into_owned()));
         }
         Self { span, record, instructions, units }
+    }
+
+    /// The same with answers as one message that stand there in items.
+    pub(super) fn joined(&self) -> Self {
+        Self { units: joined(self.units.clone()), instructions: self.instructions.clone(), ..*self }
     }
 }
 
@@ -203,13 +208,18 @@ impl Chain {
         let span = request.span;
         let output = span.json(&["gen_ai.output.messages"]).unwrap_or_default();
         let first = match &output {
-            Value::Array(choices) => Value::Array(choices.first().cloned().into_iter().collect()),
+            // Choices end each for itself; the items of one answer do not.
+            Value::Array(choices) => {
+                let choice = choices.iter().any(|choice| !choice["finish_reason"].is_null());
+                let count = if choice { 1 } else { choices.len() };
+                choices.iter().take(count).cloned().collect()
+            }
             Value::String(text) => {
                 serde_json::json!([{"role": "assistant", "parts": [{"type": "text", "content": text}]}])
             }
             _ => Value::Null,
         };
-        let Some(mut unit) = units(&first).into_iter().next() else {
+        let Some(mut unit) = joined(units(&first)).into_iter().next() else {
             self.unanswered += 1;
             return;
         };
@@ -268,7 +278,11 @@ fn usage(span: &Span) -> Usage {
         "gen_ai.usage.cache_creation_input_tokens",
     ]);
     let reasoning = span
-        .count(&["gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens"])
+        .count(&[
+            "gen_ai.usage.reasoning.output_tokens",
+            "gen_ai.usage.reasoning_tokens",
+            "gen_ai.usage.details.reasoning_tokens",
+        ])
         .min(output);
     Usage {
         uncached: input.checked_sub(cache_read + cache_write).unwrap_or(input),

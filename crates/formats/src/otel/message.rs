@@ -56,6 +56,8 @@ fn units_of(message: &Value, items: &mut VecDeque<String>) -> Vec<Unit> {
         let function = call.get("function").unwrap_or(call);
         self::call(value::text(call, "id"), function)
     }));
+    // Beside calls some have an empty text, in the answer alone or in the requests alone.
+    parts.retain(|part| !matches!(&part.kind, PartKind::Text { .. } if part.shown().is_empty()));
     for part in &mut parts {
         match &mut part.kind {
             PartKind::Call(call) if call.call_id.starts_with("fc_") => {
@@ -81,8 +83,23 @@ fn units_of(message: &Value, items: &mut VecDeque<String>) -> Vec<Unit> {
     out
 }
 
+/// Answers that stand apart as one: the Responses API has an answer in items.
+pub(super) fn joined(units: Vec<Unit>) -> Vec<Unit> {
+    let mut out: Vec<Unit> = Vec::new();
+    for next in units {
+        match out.last_mut().filter(|last| [last.role, next.role] == [Role::Assistant; 2]) {
+            Some(last) => {
+                let parts = std::mem::take(&mut last.parts);
+                *last = unit(Role::Assistant, [parts, next.parts].concat());
+            }
+            None => out.push(next),
+        }
+    }
+    out
+}
+
 fn unit(role: Role, parts: Vec<Part>) -> Unit {
-    let content: Vec<Value> = parts
+    let mut content: Vec<Value> = parts
         .iter()
         .filter_map(|part| match &part.kind {
             PartKind::Reasoning { .. } => None,
@@ -92,6 +109,8 @@ fn unit(role: Role, parts: Vec<Part>) -> Unit {
             _ => Some(part.shown().into()),
         })
         .collect();
+    // A stream's text comes before its calls, in the next request behind them.
+    content.sort_by_key(Value::is_array);
     Unit {
         role,
         mid_turn: false,
@@ -113,7 +132,7 @@ fn part(raw: &Value) -> Part {
     let content = || first(&["content", "text"]).map(value::shown).unwrap_or_default();
     match kind {
         "text" => Part::text(content()),
-        "reasoning" | "thinking" => reasoning(content(), None),
+        "reasoning" | "thinking" => reasoning(summaries(first(&["content", "text"])), None),
         "tool_call" => call(value::text(raw, "id"), raw),
         "tool_call_response" => {
             let response = first(&["response", "result"]);
@@ -138,6 +157,22 @@ fn part(raw: &Value) -> Part {
     }
 }
 
+/// Reasoning: a text, or the summaries of the Responses API, which OpenLLMetry has as JSON text.
+fn summaries(raw: Option<&Value>) -> String {
+    let list = match raw {
+        Some(Value::String(text)) if text.starts_with("[{") => raw::parse(text).ok(),
+        other => other.cloned(),
+    };
+    let texts: Option<Vec<&str>> = list
+        .as_ref()
+        .and_then(Value::as_array)
+        .and_then(|list| list.iter().map(|summary| value::text(summary, "text")).collect());
+    match texts {
+        Some(texts) => texts.join("\n\n"),
+        None => raw.map(value::shown).unwrap_or_default(),
+    }
+}
+
 /// Instructions that stand beside the messages: a text, or a list of parts.
 pub(super) fn instructions(raw: &Value) -> Vec<String> {
     let texts: Vec<String> = match raw {
@@ -150,6 +185,29 @@ pub(super) fn instructions(raw: &Value) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// As opentelemetry-instrumentation-genai-openai 1.3b0 tells answers: of the Responses API in items, with an empty text, in any order.
+    #[test]
+    fn an_answer_is_the_same_however_it_is_told() {
+        let thought =
+            json!({"type": "reasoning", "content": [{"type": "summary_text", "text": "Look."}]});
+        let as_text = json!({"type": "reasoning", "content": "[{\"type\": \"summary_text\", \"text\": \"Look.\"}]"});
+        let text = json!({"type": "text", "content": "I read it."});
+        let empty = json!({"type": "text", "content": ""});
+        let call = json!({"type": "tool_call", "id": "c1", "name": "read", "arguments": {}});
+        let of = |messages: &[&[&Value]]| {
+            let message = |parts: &&[&Value]| json!({"role": "assistant", "parts": parts});
+            let found = joined(units(&messages.iter().map(message).collect()));
+            assert_eq!(found.len(), 1);
+            let thought =
+                found[0].parts.iter().find(|part| matches!(part.kind, PartKind::Reasoning { .. }));
+            assert!(thought.is_none_or(|thought| thought.shown() == "Look."));
+            found[0].key.clone()
+        };
+        let whole = of(&[&[&text, &call]]);
+        assert_eq!(of(&[&[&thought], &[&text], &[&call]]), whole);
+        assert_eq!(of(&[&[&call, &empty, &text], &[&as_text]]), whole);
+    }
 
     /// As opentelemetry-instrumentation-openai 0.62.4 tells calls of the Responses API.
     #[test]

@@ -31,7 +31,12 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let mut repeated = Vec::new();
     for span in &found.spans {
         let record = source.records.partition_point(|range| range.start < span.range.start) as u32;
-        let request = Request::new(span, record);
+        let apart = Request::new(span, record);
+        let joined = apart.joined();
+        let continues =
+            |request| matches!(nearest(&chains, request), Some((_, Relation::Continues(_))));
+        // Answers may stand apart that are two: one that the client began, and what the model made of it.
+        let request = if continues(&joined) || !continues(&apart) { joined } else { apart };
         match nearest(&chains, &request) {
             Some((index, Relation::Continues(other))) => chains[index].extend(request, &other),
             Some((index, Relation::Replaces)) => chains[index].replace(request),

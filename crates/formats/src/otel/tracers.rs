@@ -65,8 +65,8 @@ pub(super) fn open_inference(attributes: &mut Attributes) {
     }
     let llm = listed(&root["llm"]);
     let mut put = |name: &str, value: Value| put(attributes, name, value);
-    put("gen_ai.input.messages", joined(messages(&llm["input_messages"], "user")));
-    put("gen_ai.output.messages", joined(messages(&llm["output_messages"], "assistant")));
+    put("gen_ai.input.messages", messages(&llm["input_messages"], "user"));
+    put("gen_ai.output.messages", messages(&llm["output_messages"], "assistant"));
     put("gen_ai.request.model", llm["model_name"].clone());
     put("gen_ai.provider.name", llm["provider"].clone());
     let tools = value::list(&llm, "tools").iter().map(|tool| parsed(&tool["tool"]["json_schema"]));
@@ -87,29 +87,6 @@ pub(super) fn langfuse(attributes: &mut Attributes) {
         "usageDetails": of("usage_details"),
     });
     observation(&raw, attributes);
-}
-
-/// The items of one answer of the Responses API as one message, as every other API has it.
-fn joined(list: Value) -> Value {
-    let Value::Array(list) = list else { return list };
-    let mut out: Vec<Value> = Vec::new();
-    for mut next in list {
-        let is_answer = |message: &Value| message["role"] == "assistant";
-        match out.last_mut().filter(|last| is_answer(last) && is_answer(&next)) {
-            Some(last) => {
-                for member in ["content", "tool_calls"] {
-                    let found = |message: &mut Value| match message[member].take() {
-                        Value::Array(list) => list,
-                        Value::String(text) => vec![json!({"type": "text", "content": text})],
-                        _ => Vec::new(),
-                    };
-                    last[member] = [found(last), found(&mut next)].concat().into();
-                }
-            }
-            None => out.push(next),
-        }
-    }
-    out.into()
 }
 
 /// An object whose members are numbered, as a list.
@@ -141,8 +118,13 @@ fn observation(raw: &Value, out: &mut Attributes) {
     put("gen_ai.conversation.id", first(&["sessionId", "session_id"]).unwrap_or_default());
     let counts = parsed(&first(&["usageDetails", "usage_details", "usage"]).unwrap_or_default());
     // What the SDK has of a provider is as that counted.
-    let whole = counts.get("prompt_tokens_details").is_some();
-    usage(&counts, if whole { &crate::chat::COUNTS } else { &LANGFUSE }, &mut put);
+    let of = |details: &str| counts.get(details).is_some();
+    let how = match (of("prompt_tokens_details"), of("input_tokens_details")) {
+        (true, _) => &crate::chat::COUNTS,
+        (_, true) => &RESPONSES,
+        _ => &LANGFUSE,
+    };
+    usage(&counts, how, &mut put);
 }
 
 /// A run of LangSmith.
@@ -205,6 +187,15 @@ const LANGFUSE: Counts = Counts {
     ..Counts::NONE
 };
 
+const RESPONSES: Counts = Counts {
+    input: &["/input_tokens"],
+    cache_read: &["/input_tokens_details/cached_tokens"],
+    cache_write: &["/input_tokens_details/cache_write_tokens"],
+    output: &["/output_tokens"],
+    reasoning: &["/output_tokens_details/reasoning_tokens"],
+    ..Counts::NONE
+};
+
 const LANGSMITH: Counts = Counts {
     input: &["/input_tokens", "/prompt_tokens"],
     cache_read: &["/input_token_details/cache_read"],
@@ -236,19 +227,28 @@ fn parsed(raw: &Value) -> Value {
 fn messages(raw: &Value, role: &str) -> Value {
     match raw {
         Value::Null => Value::Null,
+        // A call that failed.
+        Value::Object(map) if map.is_empty() => Value::Null,
         // LangChain sends several requests at once.
         Value::Array(list) if list.first().is_some_and(Value::is_array) => messages(&list[0], role),
         Value::Array(list) => list.iter().map(|raw| message(raw, role)).collect(),
         Value::Object(_) => {
-            let inner = ["/messages", "/choices/0/message", "/generations/0/0/message", "/output"];
+            let inner = [
+                "/messages",
+                "/choices/0/message",
+                "/generations/0/0/message",
+                "/output",
+                "/input",
+            ];
             match inner.iter().find_map(|place| raw.pointer(place)) {
                 Some(inner) => {
                     let mut list = match messages(inner, role) {
                         Value::Array(list) => list,
                         _ => Vec::new(),
                     };
-                    // Anthropic has it beside the messages.
-                    let system = raw.get("system").filter(|system| !system.is_null());
+                    // Anthropic and the Responses API have it beside the messages.
+                    let beside = [&raw["system"], &raw["instructions"]];
+                    let system = beside.into_iter().find(|system| !system.is_null());
                     list.splice(0..0, system.map(|s| json!({"role": "system", "content": s})));
                     list.into()
                 }
@@ -262,6 +262,9 @@ fn messages(raw: &Value, role: &str) -> Value {
 /// A message in the short form, with the parts of the conventions.
 fn message(raw: &Value, role: &str) -> Value {
     let raw = &raw.get("message").filter(|inner| inner.is_object()).unwrap_or(raw);
+    if let Some(item) = item(raw) {
+        return item;
+    }
     // LangChain's: by class, with the fields inside.
     let class =
         value::items(&raw["id"]).last().and_then(Value::as_str).filter(|_| raw["lc"].is_number());
@@ -282,6 +285,18 @@ fn message(raw: &Value, role: &str) -> Value {
         None if kind.is_none() => raw.to_string().into(),
         None => Value::Null,
     };
+    let thought = value::text(fields, "reasoning_content").filter(|text| !text.is_empty());
+    let content = match thought {
+        Some(thought) => {
+            let said = match content {
+                Value::Array(parts) => parts,
+                Value::Null => Vec::new(),
+                text => vec![json!({"type": "text", "content": text})],
+            };
+            [vec![json!({"type": "reasoning", "content": thought})], said].concat().into()
+        }
+        None => content,
+    };
     let stands = |id: &Value| {
         value::items(&content).iter().any(|part| part["type"] == "tool_call" && part["id"] == *id)
     };
@@ -299,6 +314,22 @@ fn message(raw: &Value, role: &str) -> Value {
         "content": content,
         "tool_calls": calls,
         "tool_call_id": fields["tool_call_id"],
+    })
+}
+
+/// An item of the Responses API that is no message, as one.
+fn item(raw: &Value) -> Option<Value> {
+    Some(match value::text(raw, "type")? {
+        "function_call" => json!({"role": "assistant", "tool_calls": [
+            {"id": raw["call_id"], "name": raw["name"], "arguments": raw["arguments"]},
+        ]}),
+        "function_call_output" => {
+            json!({"role": "tool", "tool_call_id": raw["call_id"], "content": value::shown(&raw["output"])})
+        }
+        "reasoning" => {
+            json!({"role": "assistant", "content": [{"type": "reasoning", "content": raw["summary"]}]})
+        }
+        _ => return None,
     })
 }
 
@@ -323,7 +354,7 @@ fn part(raw: &Value) -> Value {
             json!({"type": "tool_call_response", "id": raw["tool_use_id"], "response": text})
         }
         "thinking" => json!({"type": "reasoning", "content": raw["thinking"]}),
-        "image_url" => {
+        "image_url" | "input_image" => {
             let url = raw["image_url"].get("url").unwrap_or(&raw["image_url"]);
             json!({"type": "uri", "modality": "image", "uri": url})
         }
@@ -389,20 +420,15 @@ mod tests {
         }
     }
 
-    /// As openinference-instrumentation-anthropic 3.1.0 and -openai 0.1.66 tell them.
+    /// As openinference-instrumentation-anthropic 3.1.0 tells them.
     #[test]
-    fn an_answer_of_open_inference_is_one_message_with_its_calls_once() {
+    fn an_answer_of_open_inference_has_its_calls_once() {
         let call =
             json!({"tool_call": {"id": "c1", "function": {"name": "read", "arguments": "{}"}}});
-        let thought = json!({"message_content": {"type": "reasoning", "text": "Look."}});
         let anthropic = json!({"message": {"role": "assistant", "tool_calls": [call], "contents": [
             {"message_content": {"type": "text", "text": "I read it."}},
             {"message_content": {"type": "tool_use"}, "tool_call": call["tool_call"]},
         ]}});
-        let responses = [
-            json!({"message": {"role": "assistant", "contents": [thought]}}),
-            json!({"message": {"role": "assistant", "tool_calls": [call]}}),
-        ];
         let read = |list: Value| {
             let mut attributes = json!({"llm.output_messages": list}).as_object().unwrap().clone();
             open_inference(&mut attributes);
@@ -412,10 +438,45 @@ mod tests {
         assert_eq!(found[0]["content"][0]["text"], "I read it.");
         assert_eq!(found[0]["content"][1]["name"], "read");
         assert_eq!(found[0]["tool_calls"], json!([]));
-        let found = read(responses.to_vec().into());
-        assert_eq!(found.as_array().unwrap().len(), 1);
-        assert_eq!(found[0]["content"], json!([{"type": "reasoning", "text": "Look."}]));
-        assert_eq!(found[0]["tool_calls"][0]["id"], "c1");
+    }
+
+    /// As langsmith 0.15.1 and langfuse 5.0.4 tell calls of the Responses API.
+    #[test]
+    fn items_of_the_responses_api_are_messages() {
+        let call = json!({"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "read", "arguments": "{}"});
+        let asked = json!({"instructions": "Be brief.", "input": [
+            {"role": "user", "content": [{"type": "input_text", "text": "Hello"}, {"type": "input_image", "image_url": "data:image/png;base64,AA"}]},
+            {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Look."}]}, call,
+            {"type": "function_call_output", "call_id": "c1", "output": "A"},
+        ]});
+        let found = messages(&asked, "user");
+        let roles: Vec<_> =
+            value::items(&found).iter().map(|message| message["role"].as_str()).collect();
+        let expected = ["system", "user", "assistant", "assistant", "tool"].map(Some);
+        assert_eq!(roles, expected);
+        assert_eq!(found[1]["content"][1]["uri"], "data:image/png;base64,AA");
+        assert_eq!(found[2]["content"][0]["type"], "reasoning");
+        assert_eq!(found[3]["tool_calls"][0]["id"], "c1");
+        assert_eq!(found[4]["content"], "A");
+        assert_eq!(messages(&json!({}), "assistant"), Value::Null);
+        let mut out = Attributes::new();
+        let used = json!({"input_tokens": 1100, "input_tokens_details": {"cached_tokens": 1000}, "output_tokens": 24, "output_tokens_details": {"reasoning_tokens": 3}});
+        observation(&json!({"input": asked, "output": [call], "usageDetails": used}), &mut out);
+        assert_eq!(out["gen_ai.output.messages"][0]["tool_calls"][0]["name"], "read");
+        assert_eq!(out["gen_ai.usage.input_tokens"], 1100);
+        assert_eq!(out["gen_ai.usage.cache_read.input_tokens"], 1000);
+        assert_eq!(out["gen_ai.usage.reasoning.output_tokens"], 3);
+    }
+
+    #[test]
+    fn reasoning_beside_a_content_is_a_part_of_it() {
+        let found = message(
+            &json!({"role": "assistant", "content": "A", "reasoning_content": "Look."}),
+            "assistant",
+        );
+        let expected =
+            json!([{"type": "reasoning", "content": "Look."}, {"type": "text", "content": "A"}]);
+        assert_eq!(found["content"], expected);
     }
 
     /// As langfuse 5.0.4 does beside OpenAI's client.
