@@ -375,12 +375,13 @@ mod tests {
             moved.then(|| root.path().join("moved"))
         };
         type Variables<'v> = &'v dyn Fn(&str) -> Option<PathBuf>;
-        let rows: [(System, Variables<'_>, [&str; 4]); 4] = [
+        let rows: [(System, Variables<'_>, [&str; 5]); 4] = [
             (
                 System::Linux,
                 &usual,
                 [
                     "home/.local/share/opencode/opencode.db",
+                    "home/.local/share/kilo/kilo.db",
                     "home/.local/share/goose/sessions/sessions.db",
                     "home/.hermes/state.db",
                     "home/.config/Cursor/User/globalStorage/state.vscdb",
@@ -391,6 +392,7 @@ mod tests {
                 &usual,
                 [
                     "home/.local/share/opencode/opencode.db",
+                    "home/.local/share/kilo/kilo.db",
                     "home/.local/share/goose/sessions/sessions.db",
                     "home/.hermes/state.db",
                     "home/Library/Application Support/Cursor/User/globalStorage/state.vscdb",
@@ -401,6 +403,7 @@ mod tests {
                 &usual,
                 [
                     "home/.local/share/opencode/opencode.db",
+                    "home/.local/share/kilo/kilo.db",
                     "home/AppData/Roaming/Block/goose/data/sessions/sessions.db",
                     "home/AppData/Local/hermes/state.db",
                     "home/AppData/Roaming/Cursor/User/globalStorage/state.vscdb",
@@ -411,6 +414,7 @@ mod tests {
                 &all,
                 [
                     "moved/opencode/opencode.db",
+                    "moved/kilo/kilo.db",
                     "moved/data/sessions/sessions.db",
                     "moved/state.db",
                     "moved/Cursor/User/globalStorage/state.vscdb",

@@ -37,7 +37,7 @@ const SILENT: &[&str] = &[
 /// Messages that the client writes in the user's name.
 const BY_CLIENT: &[&str] = &["cron", "goal_runtime", "notification"];
 
-fn detect(text: &str) -> u8 {
+fn detect(text: &str, _: &Peek) -> u8 {
     jsonl::surest(text, 5, |line| {
         let opening = peek(line);
         let is_line = opening.has("/uuid") && opening.has("/sessionId");

@@ -152,13 +152,14 @@ pub fn list(sessions: &[Inspected], skipped: &[Skipped], all: bool, width: Width
     let calls: usize = sessions.iter().map(|one| one.calls).sum();
     let tokens: u64 = sessions.iter().map(|one| one.tokens).sum();
     let by = sessions.first().map_or("", |one| one.estimator.as_str());
+    let dollars = sessions.iter().filter_map(|one| one.usd).reduce(|sum, usd| sum + usd);
+    let dollars = dollars.map_or("none known".to_owned(), |usd| format!("{usd:.2} in all"));
     let legend = format!(
-        "{} with {} and {} tokens by {by}; $: recorded usage at the models' list prices, {:.2} in all; last: day of the \
+        "{} with {} and {} tokens by {by}; $: recorded usage at the models' list prices, {dollars}; last: day of the \
          last message (UTC); `foldback inspect FILE` shows all of one",
         count(sessions.len() as u64, "session"),
         count(calls as u64, "call"),
         short(tokens),
-        sessions.iter().filter_map(|one| one.usd).sum::<f64>(),
     );
     wrap(&mut out, "", "  ", &legend, width);
     if !folder.is_empty() {

@@ -87,6 +87,13 @@ fn copied_history_counts_once() {
     assert_eq!(alone["sessions"][0]["calls"], 6);
 }
 
+#[test]
+fn dollars_that_are_not_known_are_not_summed() {
+    let listed = line("inspect crates/formats/fixtures/cursor").done().stdout;
+    let listed = listed.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(listed.contains("at the models' list prices, none known;"), "{listed}");
+}
+
 /// What is not used for one reason is one line.
 #[test]
 fn other_files_are_one_line() {
