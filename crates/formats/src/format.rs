@@ -16,8 +16,8 @@ pub struct Format {
     pub id: FormatId,
     /// What it is, in a line.
     pub title: &'static str,
-    /// How sure the importer is that a text is in its format, 0 (not) to 100 (certain). Looks at the
-    /// opening of the text only, of which the second argument tells, and never fails.
+    /// How sure the importer is that a text is in its format, 0 (not) to 100 (certain). Looks only at the
+    /// opening of the text, of which the second argument has the members, and never fails.
     pub(crate) detect: fn(&str, &Peek) -> u8,
     /// Reads a text into its sessions, at least one.
     pub read: fn(&str) -> Result<Vec<Session>, ReadError>,
