@@ -47,6 +47,7 @@ type Row = (&'static str, Base, &'static str, &'static [&'static str]);
 
 const LINES: &[&str] = &["*.jsonl"];
 const CHATS: &[&str] = &["chats/session-*.json", "chats/session-*.jsonl"];
+const QWEN_CHATS: &[&str] = &["chats/*.jsonl", "chats/archive/*.jsonl"];
 const TASK: &[&str] = &["api_conversation_history.json"];
 
 const ROWS: &[Row] = &[
@@ -70,12 +71,8 @@ const ROWS: &[Row] = &[
         &["agents/*/wire.jsonl"],
     ),
     ("Gemini CLI", Base::Moved("GEMINI_CLI_HOME"), ".gemini/tmp", CHATS),
-    (
-        "Qwen Code",
-        Base::Home(".qwen", Some("QWEN_HOME")),
-        "projects",
-        &["chats/*.jsonl", "chats/archive/*.jsonl"],
-    ),
+    ("Qwen Code", Base::Home(".qwen", Some("QWEN_RUNTIME_DIR")), "projects", QWEN_CHATS),
+    ("Qwen Code", Base::Home(".qwen", Some("QWEN_HOME")), "projects", QWEN_CHATS),
     // As Gemini CLI has them, in older versions.
     ("Qwen Code", Base::Home(".qwen", Some("QWEN_HOME")), "tmp", CHATS),
     (
@@ -336,6 +333,8 @@ mod tests {
             ("KIMI_CODE_HOME", "sessions/wd/s/agents/main/wire.jsonl"),
             ("OPENCLAW_STATE_DIR", "agents/main/sessions/a.jsonl"),
             ("GEMINI_CLI_HOME", ".gemini/tmp/p/chats/session-a.json"),
+            ("QWEN_HOME", "projects/p/chats/a.jsonl"),
+            ("QWEN_RUNTIME_DIR", "projects/p/chats/archive/a.jsonl"),
             ("COPILOT_HOME", "session-state/a/events.jsonl"),
             ("XDG_CONFIG_HOME", "mini-swe-agent/a.traj.json"),
         ];
