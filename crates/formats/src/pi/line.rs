@@ -36,7 +36,10 @@ pub(super) struct Entries {
 /// Parses a file.
 pub(super) fn parse(text: &str) -> Entries {
     let source = Source::lines(text);
-    let mut copies = jsonl::copies(&source, |line| peek(line).is("/type", "session"));
+    let mut copies = jsonl::copies(&source, |line| {
+        // oh-my-pi has the title in front.
+        ["session", "title"].iter().any(|kind| peek(line).is("/type", kind))
+    });
     let (mut entries, mut warnings) = (Vec::new(), Vec::new());
     let mut first: HashMap<&str, u32> = HashMap::new();
     let mut index = 0;

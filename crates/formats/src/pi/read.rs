@@ -6,12 +6,18 @@ use crate::prelude::*;
 /// Entries that the model never sees.
 const SILENT: &[&str] = &[
     "context_edit",
+    "credential_pin",
     "custom",
     "label",
+    "mode_change",
     "model_change",
+    "service_tier_change",
     "session",
     "session_info",
     "thinking_level_change",
+    "title",
+    "title_change",
+    "ttsr_injection",
 ];
 
 /// Reads a file. It holds one session: the path to its newest leaf.
@@ -171,7 +177,15 @@ impl Reader {
                 let parts = synthetic(of.parts());
                 self.push(entry, Role::User, parts).mid_turn = true;
             }
-            "usage" => self.spent(&entry.value["usage"]),
+            "usage" | "model_usage" => self.spent(&entry.value["usage"]),
+            // Of oh-my-pi: what it asks a subagent with, and the user's `/clear`.
+            "session_init" => {
+                self.prompt.said.extend(value::string(&entry.value, "systemPrompt"));
+            }
+            "reset_boundary" => {
+                self.running = false;
+                self.out.boundary("drop", "manual");
+            }
             kind if SILENT.contains(&kind) => {}
             kind => self.out.note_unknown(kind, entry.record),
         }

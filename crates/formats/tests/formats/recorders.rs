@@ -380,6 +380,27 @@ const PI: &[Row] = &[
     },
 ];
 
+/// oh-my-pi 18.3.4, after its source.
+const OH_MY_PI: &[Row] = &[Row {
+    name: "what it has beside pi's entries, and what the user cleared",
+    lines: r#"{"type":"session","version":3,"id":"s","timestamp":"2026-11-28T10:00:00.000Z","cwd":"/"}
+{"type":"session_init","id":"0","parentId":null,"systemPrompt":"Be brief.","task":"go","tools":[]}
+{"type":"credential_pin","id":"1","parentId":"0","provider":"p","hash":"00"}
+{"type":"message","id":"2","parentId":"1","message":{"role":"user","content":"go"}}
+{"type":"message","id":"3","parentId":"2","message":{"role":"assistant","content":[{"type":"text","text":"Done."}],"stopReason":"stop"}}
+{"type":"model_usage","id":"4","parentId":"3","purpose":"title","provider":"p","model":"m","usage":{"input":5,"output":2,"cacheRead":0,"cacheWrite":0,"totalTokens":7},"stopReason":"stop"}
+{"type":"title_change","id":"5","parentId":"4","title":"Go","source":"auto"}
+{"type":"service_tier_change","id":"6","parentId":"5","serviceTier":null}
+{"type":"mode_change","id":"7","parentId":"6","mode":"plan"}
+{"type":"ttsr_injection","id":"8","parentId":"7","injectedRules":["r"]}
+{"type":"reset_boundary","id":"9","parentId":"8"}
+{"type":"message","id":"a","parentId":"9","message":{"role":"user","content":"more"}}"#,
+    expected: &["useru text:go", "assistant text:Done.", "useru text:more"],
+    calls: 1,
+    boundaries: &["drop"],
+    warnings: &["stray-usage"],
+}];
+
 /// Codex 0.171.0.
 const CODEX: &[Row] = &[
     Row {
@@ -550,6 +571,17 @@ fn what_qwen_code_records() {
 #[test]
 fn what_gemini_cli_records() {
     check("gemini-cli", r#"{"sessionId":"s","projectHash":"h"}"#, GEMINI);
+}
+
+#[test]
+fn what_oh_my_pi_records_beside_what_pi_does() {
+    let title =
+        r#"{"type":"title","v":1,"title":"Go","updatedAt":"2026-11-28T10:00:00.000Z","pad":"  "}"#;
+    check("pi", title, OH_MY_PI);
+    let text = format!("{title}\n{}\n", OH_MY_PI[0].lines);
+    let read = session(&text, "pi");
+    assert_eq!(read.frame.text_of(SegmentKind::System), Some("Be brief."));
+    assert_eq!(session(&text.repeat(2), "pi").messages.len(), read.messages.len());
 }
 
 #[test]
