@@ -89,7 +89,7 @@ fn copied_history_counts_once() {
 
 #[test]
 fn dollars_that_are_not_known_are_not_summed() {
-    let listed = line("inspect crates/formats/fixtures/cursor").done().stdout;
+    let listed = line("inspect crates/formats/fixtures/crush").done().stdout;
     let listed = listed.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(listed.contains("at the models' list prices, none known;"), "{listed}");
 }
