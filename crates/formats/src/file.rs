@@ -1,13 +1,11 @@
 //! A session file as it lies on a disk: some are not whole without another.
 
+use crate::sqlite::STORE;
 use crate::{bytes, limit, raw};
 use foldback_providers::wire::shared::raw::Change;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-
-/// Bytes by which a store is told.
-const OPENING: u64 = 16;
 
 /// All bytes of a session file, with what lies beside it: the rollouts that a rollout of Codex continues stand in front, as if
 /// their history had been copied. Of a store they are what [`read`](crate::read) needs of it, with the last changes, which are in a file
@@ -18,11 +16,11 @@ const OPENING: u64 = 16;
 /// It can't be read, or it holds more than the limit; the error says how to raise it.
 pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
-    // A pipe is read once.
+    // A pipe can be read once.
     let mut opening = Vec::new();
-    file.by_ref().take(OPENING).read_to_end(&mut opening)?;
+    file.by_ref().take(STORE.magic.len() as u64).read_to_end(&mut opening)?;
     #[cfg(feature = "sqlite")]
-    if opening == crate::sqlite::STORE.magic
+    if opening == STORE.magic
         && let Some(documents) = crate::sqlite::store::documents_of(path)?
     {
         return Ok(documents);

@@ -204,16 +204,13 @@ impl Reader {
         boundary.tokens_after = tokens("/newTokenCount");
         for (number, content) in history.iter().enumerate() {
             let at = format!("{at}/{number}");
-            let (mut said, results) = match value::text(content, "role") {
-                Some("model") => (self.parts(line, content, &at), Vec::new()),
-                _ => self.results(line, content, &at),
-            };
-            mark_synthetic(&mut said);
-            let results = results.into_iter().map(|result| (Role::Tool, vec![result]));
             let role = match value::text(content, "role") {
                 Some("model") => Role::Assistant,
                 _ => Role::User,
             };
+            let (mut said, results) = self.results(line, content, &at);
+            mark_synthetic(&mut said);
+            let results = results.into_iter().map(|result| (Role::Tool, vec![result]));
             for (role, parts) in results.chain((!said.is_empty()).then_some((role, said))) {
                 let kind = match role {
                     Role::User => EntryKind::Summary,

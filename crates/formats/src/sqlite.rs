@@ -143,9 +143,7 @@ pub(crate) mod store {
     pub(super) fn read(bytes: &[u8]) -> Attempt {
         let held = open(bytes).map_err(|error| damaged(&error));
         match held.and_then(|(connection, write_ahead)| taken(&connection, write_ahead)) {
-            Ok(held) => held.map(|held| {
-                sessions(held.store, held.documents.iter().map(|document| &**document), held.behind)
-            }),
+            Ok(held) => held.map(|held| sessions(held.store, held.documents, held.behind)),
             Err(error) => Some(Err(error)),
         }
     }
@@ -189,14 +187,14 @@ pub(crate) mod store {
         connection.prepare(query)?.query_map([], |row| row.get(0))?.collect()
     }
 
-    fn sessions<'d>(
+    fn sessions(
         store: &Store,
-        documents: impl Iterator<Item = &'d str>,
+        documents: impl IntoIterator<Item = impl AsRef<str>>,
         behind: bool,
     ) -> Result<Vec<Session>, ReadError> {
         let (mut sessions, mut failed) = (Vec::new(), Vec::new());
         for document in documents {
-            match (store.read)(document) {
+            match (store.read)(document.as_ref()) {
                 Ok(read) => sessions.extend(read),
                 // Opened and never used.
                 Err(ReadError::NoMessages) => {}

@@ -27,7 +27,7 @@ pub(super) struct Request<'a> {
     pub(super) span: &'a Span,
     pub(super) record: u32,
     instructions: Vec<String>,
-    units: Vec<Unit>,
+    pub(super) units: Vec<Unit>,
 }
 
 impl<'a> Request<'a> {

@@ -32,12 +32,17 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     for span in &found.spans {
         let record = source.records.partition_point(|range| range.start < span.range.start) as u32;
         let apart = Request::new(span, record);
-        let joined = apart.joined();
-        let continues =
-            |request| matches!(nearest(&chains, request), Some((_, Relation::Continues(_))));
+        let mut request = apart.joined();
+        let mut found = nearest(&chains, &request);
         // Answers may stand apart that are two: one that the client began, and what the model made of it.
-        let request = if continues(&joined) || !continues(&apart) { joined } else { apart };
-        match nearest(&chains, &request) {
+        let continues = |found: &Found| matches!(found, Some((_, Relation::Continues(_))));
+        if !continues(&found) && request.units.len() < apart.units.len() {
+            let other = nearest(&chains, &apart);
+            if continues(&other) {
+                (request, found) = (apart, other);
+            }
+        }
+        match found {
             Some((index, Relation::Continues(other))) => chains[index].extend(request, &other),
             Some((index, Relation::Replaces)) => chains[index].replace(request),
             Some((_, Relation::Repeats)) => repeated.push(record),
@@ -79,8 +84,11 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     Ok(sessions)
 }
 
+/// A chain, and how a request relates to it.
+type Found = Option<(usize, Relation)>;
+
 /// The chain that a request belongs to: the longest that it continues, else the latest of the same agent.
-fn nearest(chains: &[Chain], request: &Request<'_>) -> Option<(usize, Relation)> {
+fn nearest(chains: &[Chain], request: &Request<'_>) -> Found {
     let rank = |relation: &Relation| match relation {
         Relation::Continues(_) => 3,
         Relation::Repeats => 2,
