@@ -11,7 +11,7 @@ use foldback_replay::copies;
 use foldback_replay::scores::Reader;
 use foldback_replay::{Corpus, Source};
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
 /// The URL of an object or a folder in object storage, given instead of a path.
@@ -81,13 +81,12 @@ pub(crate) fn some(
 ) -> Result<Vec<Session>, Error> {
     let all = sessions(path, from)?;
     match several && id.is_none() {
-        true => Ok(all),
+        true => may_replace(path, out, 1).map(|()| all),
         false => Ok(vec![pick(path, all, id, Some(out))?]),
     }
 }
 
-/// The only session of a file, or the one with this id. It is refused if writing it would remove the
-/// others.
+/// The only session of a file, or the one with this id.
 fn pick(
     path: &Path,
     mut sessions: Vec<Session>,
@@ -106,20 +105,35 @@ fn pick(
         }
         None => 0,
     };
-    if sessions.len() > 1 && out.is_some_and(|out| is_same(out, path)) {
-        return Err(Error::Usage(format!(
-            "{} holds {} sessions, and only one would be left; name another file for the output",
-            name(),
-            sessions.len()
-        )));
+    if let Some(out) = out {
+        may_replace(path, out, sessions.len())?;
     }
     Ok(sessions.swap_remove(index))
 }
 
-/// Whether two paths lead to one file.
-fn is_same(a: &Path, b: &Path) -> bool {
+/// Refuses an output that would replace the file that was read, if it holds other sessions as well, or if it is no text: a
+/// store, an archive or a compressed file would become one.
+fn may_replace(path: &Path, out: &Path, sessions: usize) -> Result<(), Error> {
     let found = |path: &Path| std::fs::canonicalize(path).ok();
-    found(a).is_some_and(|a| found(b) == Some(a))
+    if found(path).is_none_or(|read| found(out) != Some(read)) {
+        return Ok(());
+    }
+    let why = match sessions {
+        1 if is_text(path) => return Ok(()),
+        1 => "is not UTF-8 text, and the output is".to_owned(),
+        _ => format!("holds {sessions} sessions, and only one would be left"),
+    };
+    Err(Error::Usage(format!("{} {why}; name another file for the output", path.display())))
+}
+
+/// Whether a file begins as text does.
+fn is_text(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(512).read_to_end(&mut head));
+    // The last character may be cut.
+    let is_utf8 =
+        |head| std::str::from_utf8(head).map_or_else(|bad| bad.error_len().is_none(), |_| true);
+    read.is_ok() && !head.contains(&0) && is_utf8(&head)
 }
 
 /// Fails on the first warning if `strict` is set.

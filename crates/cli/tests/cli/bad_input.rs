@@ -181,6 +181,28 @@ fn the_other_sessions_of_a_file_are_kept() {
     assert_eq!(std::fs::read_to_string(&one).unwrap(), lines);
 }
 
+/// Stores, archives, compressed files and UTF-16 are read, and what is written is UTF-8: it does not take their place.
+#[test]
+fn what_is_no_text_is_not_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let utf_16 = session().encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    let path = write(folder.path(), "utf-16.json", [&[0xff, 0xfe], &utf_16[..]].concat());
+    let before = std::fs::read(&path).unwrap();
+    for args in [
+        format!("compact {path} --preset none -o {path}"),
+        format!("convert {path} --to openai-chat {path}"),
+        format!("convert {path} --to foldback {path}"),
+    ] {
+        let ran = line(&args);
+        assert!(
+            ran.code == 2 && ran.stderr.contains("name another file"),
+            "{args}: {}",
+            ran.stderr
+        );
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+    }
+}
+
 #[test]
 fn what_can_be_used_is_used_and_the_rest_counted() {
     let folder = tempfile::tempdir().unwrap();

@@ -253,6 +253,8 @@ pub fn clusters<L: Ord>(labels: &[L]) -> (Vec<usize>, usize) {
     (numbers, count)
 }
 
+// Called a hundred million times: whether it is inlined is not left to how the crate is cut into parts.
+#[inline]
 fn add<const K: usize>(to: &mut [f64; K], row: &[f64; K]) {
     for (at, sum) in to.iter_mut().enumerate() {
         *sum += row[at];
