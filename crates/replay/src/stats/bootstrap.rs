@@ -181,7 +181,9 @@ impl Bootstrap {
         if estimate.value.is_none() || clusters.len() < 2 {
             return estimate;
         }
-        let columns = self.columns(&clusters);
+        let columns: [Sums; K] = std::array::from_fn(|at| {
+            self.column(&clusters.iter().map(|cluster| cluster[at]).collect::<Vec<f64>>())
+        });
         let columns = columns.each_ref().map(|column| column.wait());
         let sums = |draw: usize| columns.map(|column| column[draw]);
         // A draw of clusters that leave the statistic undefined says nothing about it.
@@ -201,43 +203,32 @@ impl Bootstrap {
         estimate
     }
 
-    /// The sums of each column. Those that are not kept yet are made in one pass; what another thread is making is not
-    /// made twice.
-    fn columns<const K: usize>(&self, clusters: &[[f64; K]]) -> [Sums; K] {
-        let mut new = [false; K];
-        let columns = std::array::from_fn(|at| {
-            let mut hash = blake3::Hasher::new();
-            for cluster in clusters {
-                hash.update(&cluster[at].to_le_bytes());
-            }
-            let hash = hash.finalize();
-            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some((_, sums)) = kept.iter().find(|(known, _)| *known == hash) {
-                return Arc::clone(sums);
-            }
-            new[at] = true;
-            let sums = Sums::default();
-            kept.push_back((hash, Arc::clone(&sums)));
-            while kept.len() * self.draws > KEPT_SUMS {
-                kept.pop_front();
-            }
-            sums
-        });
-        if new.contains(&true) {
-            let mut made = [const { Vec::new() }; K];
-            let mut rng = SplitMix64::new(self.seed);
-            for _ in 0..self.draws {
-                let mut sums = [0.0; K];
-                (0..clusters.len())
-                    .for_each(|_| add(&mut sums, &clusters[rng.below(clusters.len())]));
-                made.iter_mut().zip(sums).for_each(|(made, sum)| made.push(sum));
-            }
-            for (column, made) in columns.iter().zip(made) {
-                // Sums that were there are the same.
-                let _ = column.set(made.into());
-            }
+    /// The sums of a column by draw. What another thread is summing is waited for.
+    fn column(&self, clusters: &[f64]) -> Sums {
+        let mut hash = blake3::Hasher::new();
+        for cluster in clusters {
+            hash.update(&cluster.to_le_bytes());
         }
-        columns
+        let hash = hash.finalize();
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let sums = match kept.iter().find(|(known, _)| *known == hash) {
+            Some((_, sums)) => Arc::clone(sums),
+            None => {
+                let sums = Sums::default();
+                kept.push_back((hash, Arc::clone(&sums)));
+                while kept.len() * self.draws > KEPT_SUMS {
+                    kept.pop_front();
+                }
+                sums
+            }
+        };
+        drop(kept);
+        sums.get_or_init(|| {
+            let mut rng = SplitMix64::new(self.seed);
+            let mut one = || clusters[rng.below(clusters.len())];
+            (0..self.draws).map(|_| clusters.iter().fold(0.0, |sum, _| sum + one())).collect()
+        });
+        sums
     }
 }
 
@@ -253,8 +244,6 @@ pub fn clusters<L: Ord>(labels: &[L]) -> (Vec<usize>, usize) {
     (numbers, count)
 }
 
-// Called a hundred million times: whether it is inlined is not left to how the crate is cut into parts.
-#[inline]
 fn add<const K: usize>(to: &mut [f64; K], row: &[f64; K]) {
     for (at, sum) in to.iter_mut().enumerate() {
         *sum += row[at];
