@@ -62,12 +62,6 @@ impl Rates {
     pub fn output_usd(&self, tokens: u64, web_searches: u64) -> f64 {
         usd(self.output, tokens) + self.web_search * web_searches as f64 / 1e3
     }
-
-    /// Dollars for input, in units of plain input tokens; 0 if input has no price.
-    pub fn equivalent_tokens(&self, input_usd: f64) -> u64 {
-        let per_token = self.input / 1e6;
-        if per_token > 0.0 { (input_usd / per_token).round() as u64 } else { 0 }
-    }
 }
 
 /// Dollars for tokens at a price per million.
