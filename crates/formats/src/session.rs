@@ -79,7 +79,7 @@ pub struct Boundary {
     pub before: usize,
     /// `auto`, `manual`, or the recorder's own word.
     pub trigger: String,
-    /// What kind of compaction: `summary`, `clear`, `replace`.
+    /// What kind of compaction: `summary`, `clear`, `replace`, `drop`, or [`SEALED`].
     pub kind: String,
     /// Size of the context before, in tokens, if recorded.
     pub tokens_before: Option<u64>,
@@ -88,6 +88,9 @@ pub struct Boundary {
     /// Whether the recording still holds the compacted messages.
     pub original_kept: bool,
 }
+
+/// The kind of a compaction whose summary only the provider can read.
+pub const SEALED: &str = "sealed";
 
 /// Code of the warning that a recording begins in the middle of a conversation.
 pub(crate) const BEGINS_MIDWAY: &str = "begins-midway";

@@ -183,7 +183,7 @@ fn as_recorded(presets: &[Preset], scores: &[Box<[Score]>]) -> Option<String> {
             line,
             " Sizes and bills of {sizes} are from its usage, converted to the estimator of the other rows by \
              each session's own calibration; what its requests held is not recorded, and what its summaries cost is estimated: each as a request as large as the \
-             one before, none of it cached."
+             one before, none of it cached, or as that request once more where the provider compacted it."
         );
     }
     if unknown > 0 {

@@ -209,7 +209,10 @@ pub(super) fn summary_calls(inputs: &[(usize, u64)], firings: &[Firing]) -> Vec<
 
 /// Counts the summarizer's calls with the rows. Those after the last call belong to it, so that the sums over rows are
 /// those of the bill.
-pub(super) fn count_summaries(rows: &mut [CallRow], summaries: &[SummaryCall]) {
+pub(super) fn count_summaries<'s>(
+    rows: &mut [CallRow],
+    summaries: impl IntoIterator<Item = &'s SummaryCall>,
+) {
     let last = rows.len().saturating_sub(1);
     for asked in summaries {
         if let Some(row) = rows.get_mut(asked.call.min(last)) {

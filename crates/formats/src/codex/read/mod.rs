@@ -3,7 +3,7 @@
 mod event;
 
 use crate::prelude::*;
-use crate::session::BEGINS_MIDWAY;
+use crate::session::{BEGINS_MIDWAY, SEALED};
 use foldback_providers::wire::responses::item::{self, Item};
 
 /// Types of lines that neither reach the model nor tell anything about it.
@@ -243,7 +243,8 @@ impl Reader {
         let summary = payload["message"].as_str().filter(|text| !text.is_empty());
         self.summarized(summary.unwrap_or_default());
         self.open = None;
-        let boundary = self.out.boundary("replace", "auto");
+        let kind = if summary.is_some() { "replace" } else { SEALED };
+        let boundary = self.out.boundary(kind, "auto");
         boundary.tokens_before = before;
         boundary.original_kept = kept;
         if !kept {
