@@ -21,6 +21,18 @@ impl SessionBuilder {
         Self::from(Session::new(id, format, source))
     }
 
+    /// A session of a document whose records are in the list at the JSON pointer `list`, under the recorder's id or one made
+    /// of the content.
+    pub(crate) fn document(
+        text: &str,
+        list: &str,
+        id: Option<String>,
+        format: FormatId,
+    ) -> Result<Self, ReadError> {
+        let source = value::source(text, list)?;
+        Ok(Self::new(id.unwrap_or_else(|| value::content_id(text)), format, source))
+    }
+
     /// A session with messages that were read by the reader of a protocol.
     pub(crate) fn read(session: Session, log: Messages) -> Self {
         let mut out = Self::from(session);
@@ -51,6 +63,24 @@ impl SessionBuilder {
     pub(crate) fn unknown_role(&mut self, place: impl Into<String>, role: Option<&str>) {
         let role = role.unwrap_or("");
         self.warn("unknown-role", place, messages::unknown_role(role));
+    }
+
+    /// Notes that a record has no role of this format.
+    pub(crate) fn unknown_role_of(&mut self, record: u32, role: Option<&str>) {
+        self.unknown_role(self.session.source.place(record), role);
+    }
+
+    /// A part of a type that is not known, at the pointer `at` in a record.
+    pub(crate) fn unknown_at(
+        &mut self,
+        record: u32,
+        at: &str,
+        what: &str,
+        name: &str,
+        raw: &Value,
+    ) -> Part {
+        let place = format!("{}{at}", self.session.source.place(record));
+        self.unknown_part(place, what, name, raw).at(at)
     }
 
     /// A part of a type that is not known.

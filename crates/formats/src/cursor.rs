@@ -44,9 +44,8 @@ fn read(text: &str) -> Result<Vec<Session>, ReadError> {
 
 fn composer(text: &str) -> Result<Vec<Session>, ReadError> {
     let root = value::document(text)?;
-    let source = value::source(text, "/conversation")?;
-    let id = value::string(&root, "composerId").unwrap_or_else(|| value::content_id(text));
-    let mut out = SessionBuilder::new(id, FORMAT.id, source);
+    let id = value::string(&root, "composerId");
+    let mut out = SessionBuilder::document(text, "/conversation", id, FORMAT.id)?;
     let folder = ["/workspaceIdentifier/uri/fsPath", "/trackedGitRepos/0/repoPath"];
     let folder = folder.iter().find_map(|at| value::text_at(&root, at));
     out.session.worked_in(None, folder.and_then(cluster::folder));
@@ -134,8 +133,7 @@ impl Reader {
     }
 
     fn push(&mut self, record: u32, raw: &Value, role: Role, parts: Vec<Part>) -> &mut Message {
-        let id = value::filled(raw, "bubbleId").map_or_else(|| format!("m{record}"), str::to_owned);
-        let message = self.out.push(record, &id, role, parts);
+        let message = self.out.push_named(record, value::filled(raw, "bubbleId"), role, parts);
         message.at = time(raw);
         message
     }
@@ -154,10 +152,7 @@ impl Reader {
                 self.said(record, raw, said.into_iter().collect());
             }
             Some(2) => self.answered(record, raw),
-            _ => {
-                let place = self.out.session.source.place(record);
-                self.out.unknown_role(place, Some(&value::shown_of(raw, "type")));
-            }
+            _ => self.out.unknown_role_of(record, Some(&value::shown_of(raw, "type"))),
         }
         self.summary(record, raw);
     }
@@ -194,11 +189,12 @@ impl Reader {
     /// A thought, a text or a call. An answer ends with its calls.
     fn answered(&mut self, record: u32, raw: &Value) {
         let (thinking, tool) = (&raw["thinking"], &raw["toolFormerData"]);
-        let signature = value::filled(thinking, "signature").map(str::to_owned);
-        let thought = value::filled(thinking, "text");
-        let thought = thought.map(|text| reasoning(text, signature).at("/thinking/text"));
-        let text = value::filled(raw, "text").map(|text| Part::text(text).at("/text"));
-        let mut parts: Vec<Part> = thought.into_iter().chain(text).collect();
+        let mut parts = Vec::new();
+        if value::filled(thinking, "text").is_some() {
+            let signature = value::filled(thinking, "signature").map(str::to_owned);
+            parts.push(signed_member(thinking, "text", signature, "/thinking"));
+        }
+        parts.extend(value::filled(raw, "text").map(|text| Part::text(text).at("/text")));
         let (name, id) = (value::filled(tool, "name"), value::text(tool, "toolCallId"));
         let call = model_call(tool);
         let goes_on = self.answer.take().filter(|open| {
@@ -274,10 +270,7 @@ impl Reader {
                 let message = self.push(record, raw, Role::Assistant, parts);
                 message.answer = Some(Answer::default());
             }
-            other => {
-                let place = self.out.session.source.place(record);
-                self.out.unknown_role(place, other);
-            }
+            other => self.out.unknown_role_of(record, other),
         }
     }
 
@@ -289,10 +282,8 @@ impl Reader {
         for (index, block) in value::items(content).iter().enumerate() {
             let at = format!("/message/content/{index}");
             match value::text(block, "type").unwrap_or_default() {
-                "text" => {
-                    let text = value::filled(block, "text");
-                    parts.extend(text.map(|text| Part::text(text).at(format!("{at}/text"))));
-                }
+                "text" if value::filled(block, "text").is_none() => {}
+                "text" => parts.push(text_member(block, "text", &at)),
                 "thinking" => parts.extend(reasoning_member(block, "thinking", &at)),
                 "tool_use" => {
                     let name = value::text(block, "name").unwrap_or_default();
@@ -301,9 +292,7 @@ impl Reader {
                     parts.push(call.at(format!("{at}/input")));
                 }
                 kind => {
-                    let place = format!("{}{at}", self.out.session.source.place(record));
-                    let unknown = self.out.unknown_part(place, "content block", kind, block);
-                    parts.push(unknown.at(at));
+                    parts.push(self.out.unknown_at(record, &at, "content block", kind, block));
                 }
             }
         }

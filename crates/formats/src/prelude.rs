@@ -15,8 +15,8 @@ pub(crate) use foldback_core::log::{
 pub(crate) use foldback_core::view::{EditKind, PartEdit, PartPos, Shown};
 pub(crate) use foldback_core::{Frame, Limits, SegmentKind};
 pub(crate) use foldback_providers::wire::shared::parts::{
-    file, flattened, has_text, mark_synthetic, reasoning, reasoning_member, redacted, result,
-    status, unknown,
+    file, flattened, has_text, mark_synthetic, media, reasoning, reasoning_member, redacted,
+    result, signed_member, status, synthetic, text_member, unknown,
 };
 pub(crate) use foldback_providers::wire::shared::raw::{Change, json_string};
 pub(crate) use foldback_providers::wire::shared::usage::{Counts, finish};

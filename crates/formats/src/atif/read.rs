@@ -129,8 +129,7 @@ impl Reader {
             }
             ("injection", _) => self.system(record, step),
             (_, "append") => {
-                let mut parts = step::content(&step["message"], "/message");
-                mark_synthetic(&mut parts);
+                let parts = synthetic(step::content(&step["message"], "/message"));
                 let message = self.push(record, step, Role::User, parts);
                 message.origin = Origin::Entry(EntryKind::Continue);
             }
@@ -141,8 +140,7 @@ impl Reader {
     /// A compaction: everything before it is replaced by what its observation holds, or by the step of
     /// the user that follows it.
     fn compaction(&mut self, record: u32, step: &Value, managed: &Value) {
-        let mut parts = step::observed(step);
-        mark_synthetic(&mut parts);
+        let parts = synthetic(step::observed(step));
         let has_summary = !parts.is_empty();
         let original_kept = self.out.holds_log();
         let tokens = |key: &str| managed.get(key).and_then(Value::as_u64);
@@ -248,8 +246,7 @@ impl Reader {
         let Some(call) = call else {
             // What the harness showed an agent without tools.
             let pointer = format!("/observation/results/{index}/content");
-            let mut parts = step::content(&raw["content"], &pointer);
-            mark_synthetic(&mut parts);
+            let parts = synthetic(step::content(&raw["content"], &pointer));
             if !parts.is_empty() {
                 self.push(record, step, Role::User, parts).mid_turn = true;
             }

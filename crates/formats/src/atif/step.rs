@@ -37,23 +37,17 @@ pub(super) fn content(raw: &Value, pointer: &str) -> Vec<Part> {
         Value::Array(items) => items
             .iter()
             .enumerate()
-            .map(|(index, item)| match (value::text(item, "text"), media(item)) {
+            .map(|(index, item)| match (value::text(item, "text"), item.get("source")) {
                 (Some(text), _) => Part::text(text).at(format!("{pointer}/{index}/text")),
-                (None, Some(media)) => file(media).at(format!("{pointer}/{index}")),
+                (None, Some(source)) => {
+                    let media = media(source, ["media_type", "", "path"], "image/*");
+                    file(media).at(format!("{pointer}/{index}"))
+                }
                 (None, None) => Part::text(value::shown(item)).at(format!("{pointer}/{index}")),
             })
             .collect(),
         other => vec![Part::text(value::shown(other)).at(pointer)],
     }
-}
-
-fn media(item: &Value) -> Option<Media> {
-    let source = item.get("source")?;
-    Some(Media {
-        mime: value::string(source, "media_type").unwrap_or_else(|| "image/*".to_owned()),
-        name: None,
-        url: value::string(source, "path").unwrap_or_default(),
-    })
 }
 
 /// The results in the observation of a step.

@@ -257,8 +257,7 @@ pub(crate) fn part(raw: &Value, at: &str) -> Option<Part> {
         return (!text.is_empty()).then(|| Part::text(text).at(at));
     }
     if is_thought(raw) {
-        let text = value::text(raw, "text").unwrap_or_default();
-        return Some(reasoning(text, None).at(format!("{at}/text")));
+        return Some(signed_member(raw, "text", None, at));
     }
     if let Some(text) = value::text(raw, "text") {
         return (!text.is_empty()).then(|| Part::text(text).at(format!("{at}/text")));

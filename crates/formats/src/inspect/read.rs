@@ -105,8 +105,7 @@ impl Reader<'_> {
     }
 
     fn push(&mut self, record: u32, raw: &Value, role: Role, parts: Vec<Part>) -> &mut Message {
-        let wanted = value::string(raw, "id").unwrap_or_else(|| format!("m{record}"));
-        self.out.push(record, &wanted, role, parts)
+        self.out.push_named(record, value::text(raw, "id"), role, parts)
     }
 
     /// A message of the user's. In an agent's loop the solver speaks in the user's name; a summary is
@@ -128,12 +127,8 @@ impl Reader<'_> {
 
     fn assistant(&mut self, record: u32, raw: &Value) {
         let mut parts = self.content(record, raw);
-        for (index, call) in value::list(raw, "tool_calls").iter().enumerate() {
-            let name = value::text(call, "function").unwrap_or_default();
-            let id = value::text(call, "id").unwrap_or(name);
-            let call = self.out.call(id, name, value::shown_of(call, "arguments"));
-            parts.push(call.at(format!("/tool_calls/{index}/arguments")));
-        }
+        let calls = value::list(raw, "tool_calls");
+        parts.extend(self.out.called(calls, ["id", "function", "arguments"], "/tool_calls"));
         let recorded = value::text(raw, "id").and_then(|id| self.events.answers.remove(id));
         // An example of a few-shot prompt is no call.
         let answer = match (recorded, value::text(raw, "source")) {
@@ -204,13 +199,9 @@ impl Reader<'_> {
                 )
                 .at(pointer),
                 "image" | "audio" | "video" | "document" => {
-                    let mime = value::string(item, "mime_type");
-                    file(Media {
-                        mime: mime.unwrap_or_else(|| format!("{kind}/*")),
-                        name: value::string(item, "filename"),
-                        url: text(kind),
-                    })
-                    .at(pointer)
+                    let url = text(kind);
+                    let found = media(item, ["mime_type", "filename", ""], &format!("{kind}/*"));
+                    file(Media { url, ..found }).at(pointer)
                 }
                 _ => {
                     let place = format!("/messages/{record}{pointer}");

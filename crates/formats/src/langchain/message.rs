@@ -38,16 +38,13 @@ pub(super) fn content(content: &Value, at: &str, mut note: impl FnMut(&str)) -> 
     let mut parts = Vec::new();
     for (index, block) in blocks.iter().enumerate() {
         let pointer = format!("{at}/{index}");
-        let text = |key: &str| value::string(block, key).unwrap_or_default();
         let kind = value::text(block, "type").unwrap_or_default();
         let part = match kind {
             "" if block.is_string() => Part::text(value::shown(block)).at(pointer),
-            "text" | "output_text" => Part::text(text("text")).at(format!("{pointer}/text")),
-            "thinking" => thought(text("thinking"), block, format!("{pointer}/thinking")),
+            "text" | "output_text" => text_member(block, "text", &pointer),
+            "thinking" => thought(block, "thinking", &pointer),
             "redacted_thinking" => redacted(value::string(block, "data")).at(pointer),
-            "reasoning" | "reasoning_content" => {
-                thought(text("reasoning"), block, format!("{pointer}/reasoning"))
-            }
+            "reasoning" | "reasoning_content" => thought(block, "reasoning", &pointer),
             "tool_use" | "tool_call" | "function_call" | "input_json_delta" => continue,
             _ => match media(block) {
                 Some(media) => file(media).at(pointer),
@@ -62,9 +59,9 @@ pub(super) fn content(content: &Value, at: &str, mut note: impl FnMut(&str)) -> 
     parts
 }
 
-fn thought(text: String, block: &Value, pointer: String) -> Part {
+fn thought(block: &Value, key: &str, pointer: &str) -> Part {
     let opaque = value::first_string(block, &["signature", "data", "encrypted_content"]);
-    reasoning(text, opaque).at(pointer)
+    signed_member(block, key, opaque, pointer)
 }
 
 /// A file, in the shape of OpenAI, of Anthropic, or of LangChain's own standard blocks.
@@ -86,34 +83,25 @@ fn media(block: &Value) -> Option<Media> {
     Some(Media { mime, name: value::string(block, "filename"), url: url.to_owned() })
 }
 
-/// The calls of an answer: id, name, arguments and pointer. Calls whose arguments did not parse were
-/// made anyway.
-pub(super) fn calls(fields: &Value, at: &str) -> Vec<(String, String, String, String)> {
-    let list = |key: &str| fields.get(key).and_then(Value::as_array);
-    let mut out = Vec::new();
+/// The calls of an answer. Calls whose arguments did not parse were made anyway.
+pub(super) fn calls(out: &mut SessionBuilder, fields: &Value, at: &str) -> Vec<Part> {
+    let mut parts = Vec::new();
     for key in ["tool_calls", "invalid_tool_calls"] {
-        for (index, call) in list(key).into_iter().flatten().enumerate() {
-            let name = value::string(call, "name").unwrap_or_default();
-            out.push((
-                value::string(call, "id").unwrap_or_else(|| name.clone()),
-                name,
-                value::shown_of(call, "args"),
-                format!("{at}/{key}/{index}/args"),
-            ));
-        }
+        let place = format!("{at}/{key}");
+        parts.extend(out.called(value::list(fields, key), ["id", "name", "args"], &place));
     }
-    let raw = fields.pointer("/additional_kwargs/tool_calls").and_then(Value::as_array);
-    for (index, call) in raw.filter(|_| out.is_empty()).into_iter().flatten().enumerate() {
-        let function = call.get("function").unwrap_or(&Value::Null);
-        let name = value::string(function, "name").unwrap_or_default();
-        out.push((
-            value::string(call, "id").unwrap_or_else(|| name.clone()),
-            name,
-            value::shown_of(function, "arguments"),
-            format!("{at}/additional_kwargs/tool_calls/{index}/function/arguments"),
-        ));
+    if !parts.is_empty() {
+        return parts;
     }
-    out
+    let list = "/additional_kwargs/tool_calls";
+    for (index, call) in value::list_at(fields, list).iter().enumerate() {
+        let function = &call["function"];
+        let name = value::text(function, "name").unwrap_or_default();
+        let id = value::text(call, "id").unwrap_or(name);
+        let part = out.call(id, name, value::shown_of(function, "arguments"));
+        parts.push(part.at(format!("{at}{list}/{index}/function/arguments")));
+    }
+    parts
 }
 
 /// What the provider said about the call.

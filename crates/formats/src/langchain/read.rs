@@ -17,10 +17,8 @@ fn conversation(text: &str, root: &Value) -> Result<Session, ReadError> {
     let (list, stored) = found.ok_or_else(|| {
         value::malformed("/messages", "a list of messages is needed here, or at the top")
     })?;
-    let source = value::source(text, list)?;
-    let id =
-        value::first_string(root, &["thread_id", "id"]).unwrap_or_else(|| value::content_id(text));
-    let mut reader = Reader { out: SessionBuilder::new(id, FORMAT.id, source) };
+    let id = value::first_string(root, &["thread_id", "id"]);
+    let mut reader = Reader { out: SessionBuilder::document(text, list, id, FORMAT.id)? };
     for (record, raw) in (0u32..).zip(stored) {
         match message::unpack(raw) {
             Some(fields) => reader.message(record, &fields),
@@ -74,8 +72,7 @@ impl Reader {
         role: Role,
         parts: Vec<Part>,
     ) -> &mut Message {
-        let wanted = value::string(raw.fields, "id").unwrap_or_else(|| format!("m{record}"));
-        self.out.push(record, &wanted, role, parts)
+        self.out.push_named(record, value::text(raw.fields, "id"), role, parts)
     }
 
     /// A user's message, or the summary that the summarization middleware put in place of what it
@@ -98,9 +95,7 @@ impl Reader {
         let at = format!("{}/additional_kwargs", raw.at);
         let mut parts = Vec::from_iter(reasoning_member(kwargs, "reasoning_content", &at));
         parts.extend(self.content(record, raw));
-        for (id, name, arguments, pointer) in message::calls(raw.fields, raw.at) {
-            parts.push(self.out.call(&id, &name, arguments).at(pointer));
-        }
+        parts.extend(message::calls(&mut self.out, raw.fields, raw.at));
         self.push(record, raw, Role::Assistant, parts).answer = Some(message::answer(raw.fields));
     }
 

@@ -20,7 +20,7 @@ pub(super) fn answer_parts(message: &Value, record: u32) -> Vec<Part> {
         let arguments = json!({ "command": command }).to_string();
         parts.push(Part::call(format!("action-{record}"), "bash", arguments).at(pointer));
     }
-    parts.extend(calls.iter().enumerate().map(|(index, raw)| chat::call(raw, index)));
+    parts.extend(chat::calls(message));
     parts
 }
 

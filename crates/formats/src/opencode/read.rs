@@ -248,10 +248,7 @@ impl Reader {
                 })
                 .at(format!("{pointer}/text")),
             ),
-            Some("reasoning") => Some(
-                reasoning(value::string(part, "text").unwrap_or_default(), parts::opaque(part))
-                    .at(format!("{pointer}/text")),
-            ),
+            Some("reasoning") => Some(signed_member(part, "text", parts::opaque(part), pointer)),
             Some(kind) if parts::WITHOUT_TEXT.contains(&kind) => None,
             Some(kind) => {
                 let place = format!("/messages/{record}{pointer}");

@@ -132,9 +132,8 @@ impl Reader {
     }
 
     /// Something that the harness told the model in the user's name.
-    pub(super) fn user_text(&mut self, event: &Event, mut parts: Vec<Part>) {
-        mark_synthetic(&mut parts);
-        self.push(event, Role::User, parts).mid_turn = true;
+    pub(super) fn user_text(&mut self, event: &Event, parts: Vec<Part>) {
+        self.push(event, Role::User, synthetic(parts)).mid_turn = true;
     }
 
     /// The answer that a response is read into; the second value tells whether this event opened it.

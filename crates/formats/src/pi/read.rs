@@ -174,8 +174,7 @@ impl Reader {
             }
             "custom_message" => {
                 let of = Content::of(&entry.value["content"], "/content", edit.as_ref());
-                let parts = synthetic(of.parts());
-                self.push(entry, Role::User, parts).mid_turn = true;
+                self.push(entry, Role::User, synthetic(of.parts())).mid_turn = true;
             }
             "usage" | "model_usage" => self.spent(&entry.value["usage"]),
             // Of oh-my-pi: what it asks a subagent with, and the user's `/clear`.
@@ -256,8 +255,7 @@ impl Reader {
             }
             // The second is the older name.
             "custom" | "hookMessage" => {
-                let parts = synthetic(of.parts());
-                self.push(entry, Role::User, parts).mid_turn = true;
+                self.push(entry, Role::User, synthetic(of.parts())).mid_turn = true;
             }
             role => self.out.note_unknown(&format!("message/{role}"), entry.record),
         }
@@ -412,17 +410,10 @@ fn content(raw: &Value, pointer: &str) -> Vec<Part> {
 fn block(raw: &Value, pointer: &str) -> Part {
     let kind = value::text(raw, "type").unwrap_or_default();
     match kind {
-        "text" => {
-            let text = value::text(raw, "text").unwrap_or_default();
-            Part::text(text).at(format!("{pointer}/text"))
-        }
+        "text" => text_member(raw, "text", pointer),
         "thinking" => {
-            let signature = value::string(raw, "thinkingSignature");
-            reasoning(
-                value::string(raw, "thinking").unwrap_or_default(),
-                signature.filter(|signature| !signature.is_empty()),
-            )
-            .at(format!("{pointer}/thinking"))
+            let signature = value::filled(raw, "thinkingSignature").map(str::to_owned);
+            signed_member(raw, "thinking", signature, pointer)
         }
         "toolCall" => Part::call(
             value::text(raw, "id").unwrap_or_default(),
@@ -436,11 +427,7 @@ fn block(raw: &Value, pointer: &str) -> Part {
 }
 
 fn image(raw: &Value) -> Media {
-    Media {
-        mime: value::string(raw, "mimeType").unwrap_or_else(|| "image/*".to_owned()),
-        url: value::string(raw, "data").unwrap_or_default(),
-        ..Media::default()
-    }
+    media(raw, ["mimeType", "", "data"], "image/*")
 }
 
 /// A content as one text with its images, and the place of the text: of the only one, or the whole.
@@ -461,11 +448,6 @@ fn flat(raw: &Value, pointer: &str) -> (String, Vec<Media>, String) {
     };
     let joined: Vec<&str> = texts.iter().map(|(_, text)| *text).collect();
     (joined.join("\n"), images.map(image).collect(), place)
-}
-
-fn synthetic(mut parts: Vec<Part>) -> Vec<Part> {
-    mark_synthetic(&mut parts);
-    parts
 }
 
 /// A command that the user ran, as the model is told of it (pi 0.50, `bashExecutionToText`).

@@ -12,10 +12,9 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
             "a pydantic-ai history is a list of messages, or has one under `messages`",
         )
     })?;
-    let source = value::source(text, list)?;
-    let id = value::string(&root, "session_id").unwrap_or_else(|| value::content_id(text));
-    let mut reader =
-        Reader { out: SessionBuilder::new(id, FORMAT.id, source), instructions: None, list };
+    let id = value::string(&root, "session_id");
+    let out = SessionBuilder::document(text, list, id, FORMAT.id)?;
+    let mut reader = Reader { out, instructions: None, list };
     // tunacode: the project is a hash of the folder.
     reader.out.session.cluster = value::string(&root, "project_id").filter(|id| !id.is_empty());
     for (record, message) in (0u32..).zip(messages) {
@@ -78,8 +77,7 @@ impl Reader {
             self.prompt(record, prompt.take());
             match kind {
                 "system-prompt" => {
-                    let text = value::string(part, "content").unwrap_or_default();
-                    let parts = vec![Part::text(text).at(format!("{pointer}/content"))];
+                    let parts = vec![text_member(part, "content", &pointer)];
                     if let Some(parts) = self.out.opening_system(parts) {
                         self.push(record, part, Role::System, parts);
                     }
@@ -139,13 +137,11 @@ impl Reader {
         for (index, part) in parts.iter().enumerate() {
             let pointer = format!("/parts/{index}");
             out.push(match value::text(part, "part_kind").unwrap_or("") {
-                "text" => Part::text(value::string(part, "content").unwrap_or_default())
-                    .at(format!("{pointer}/content")),
-                "thinking" => reasoning(
-                    value::string(part, "content").unwrap_or_default(),
-                    value::string(part, "signature"),
-                )
-                .at(format!("{pointer}/content")),
+                "text" => text_member(part, "content", &pointer),
+                "thinking" => {
+                    let signature = value::string(part, "signature");
+                    signed_member(part, "content", signature, &pointer)
+                }
                 "tool-call" => {
                     let tool = value::text(part, "tool_name").unwrap_or_default();
                     let id = value::text(part, "tool_call_id").unwrap_or(tool);
@@ -230,10 +226,7 @@ fn user_content(part: &Value, pointer: &str) -> Vec<Part> {
                 let pointer = format!("{pointer}/content/{index}");
                 match (item, value::text(item, "kind")) {
                     (Value::String(text), _) => Some(Part::text(text).at(pointer)),
-                    (_, Some("text-content")) => Some(
-                        Part::text(value::string(item, "content").unwrap_or_default())
-                            .at(format!("{pointer}/content")),
-                    ),
+                    (_, Some("text-content")) => Some(text_member(item, "content", &pointer)),
                     (_, Some("cache-point")) => None,
                     _ => Some(file(media(item)).at(pointer)),
                 }

@@ -15,12 +15,11 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let Some(stored) = root.as_array() else {
         return Err(value::malformed("", "a list of messages is needed here"));
     };
-    let source = value::source(text, "")?;
     let parents = |key: &str| -> HashSet<String> {
         stored.iter().filter_map(|m| value::string(m, key)).collect()
     };
     let mut reader = Reader {
-        out: SessionBuilder::new(value::content_id(text), super::FORMAT.id, source),
+        out: SessionBuilder::document(text, "", None, super::FORMAT.id)?,
         open: VecDeque::new(),
         condensed: parents("condenseParent"),
         thought: Vec::new(),
@@ -61,13 +60,9 @@ impl Reader {
             return self.truncation(record, raw);
         }
         if value::text(raw, "type") == Some("reasoning") {
-            let part = reasoning(
-                value::string(raw, "text").unwrap_or_default(),
-                value::string(raw, "encrypted_content"),
-            );
-            let mut part = part.at("");
-            part.source_record = Some(record);
-            self.thought.push(part);
+            let text = value::text(raw, "text").unwrap_or_default();
+            let part = reasoning(text, value::string(raw, "encrypted_content")).at("");
+            self.thought.push(Part { source_record: Some(record), ..part });
             return;
         }
         match value::text(raw, "role") {
@@ -182,7 +177,7 @@ impl Reader {
                     open.text = text.map(str::to_owned);
                     open.pointer = format!("{pointer}/text");
                 }
-                ("image", Some(open)) => open.media.push(media(&block)),
+                ("image", Some(open)) => open.media.push(image(&block)),
                 ("tool_result", _) => {
                     results = true;
                     self.result(record, raw, &block, &pointer);
@@ -220,16 +215,13 @@ impl Reader {
         let (tool, call_id) = self
             .answered("", Some(recorded))
             .unwrap_or_else(|| (String::new(), recorded.to_owned()));
-        let texts: Vec<String> = match &block["content"] {
-            Value::Array(blocks) => {
-                blocks.iter().filter_map(|block| value::string(block, "text")).collect()
-            }
-            content => content.as_str().map(str::to_owned).into_iter().collect(),
-        };
+        let content = &block["content"];
+        let texts = value::items(content).iter().filter_map(|block| value::text(block, "text"));
+        let texts: Vec<&str> = texts.chain(content.as_str()).collect();
         let images = value::list(block, "content").iter();
         let images = images.filter(|block| value::text(block, "type") == Some("image"));
         let failed = value::flag(block, "is_error");
-        let part = result(call_id, &tool, failed, texts.join("\n"), images.map(media).collect());
+        let part = result(call_id, &tool, failed, texts.join("\n"), images.map(image).collect());
         self.push(record, raw, Role::Tool, vec![part.at(format!("{pointer}/content"))]);
     }
 
@@ -317,24 +309,17 @@ fn is_harness(text: &str) -> bool {
 }
 
 fn other(block: &Value, pointer: &str) -> Part {
-    let kind = value::text(block, "type").unwrap_or_default();
-    let thought = |text: &str, opaque: &str| {
-        reasoning(value::text(block, text).unwrap_or_default(), value::string(block, opaque))
-    };
-    match kind {
-        "thinking" => thought("thinking", "signature").at(format!("{pointer}/thinking")),
+    match value::text(block, "type").unwrap_or_default() {
+        "thinking" => signed_member(block, "thinking", value::string(block, "signature"), pointer),
         "redacted_thinking" => redacted(value::string(block, "data")).at(pointer),
-        "reasoning" => thought("text", "").at(format!("{pointer}/text")),
-        "image" => file(media(block)).at(pointer),
+        "reasoning" => signed_member(block, "text", None, pointer),
+        "image" => file(image(block)).at(pointer),
         kind => unknown(kind, block).at(pointer),
     }
 }
 
-fn media(block: &Value) -> Media {
+fn image(block: &Value) -> Media {
     let source = &block["source"];
-    Media {
-        mime: value::string(source, "media_type").unwrap_or_else(|| "image/*".to_owned()),
-        url: value::first_string(source, &["url", "data"]).unwrap_or_default(),
-        ..Media::default()
-    }
+    let url = if source["url"].is_string() { "url" } else { "data" };
+    media(source, ["media_type", "", url], "image/*")
 }

@@ -5,7 +5,6 @@
 //! history processor ran. Messages come from `history`, which is complete; where a file lacks it, from
 //! the steps. The page `docs/swe-agent.md` says how text actions become calls.
 
-mod history;
 mod read;
 mod write;
 

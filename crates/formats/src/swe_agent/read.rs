@@ -1,7 +1,6 @@
 //! A trajectory as messages.
 
-use super::history;
-use crate::chat;
+use crate::chat::{self, Run, Told};
 use crate::prelude::*;
 
 /// Reads a trajectory. It holds one session.
@@ -16,20 +15,15 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let config = config(&document);
     let id = value::text(&config["agent"], "name").map_or_else(|| jsonl::uuid(text), str::to_owned);
     let model = value::string(&config["agent"]["model"], "name");
-    let mut reader = Reader {
-        out: SessionBuilder::new(id, super::FORMAT.id, source),
-        model,
-        open: None,
-        has_task: false,
-    };
-    reader.out.session.cluster = cluster_of(&document, &config);
+    let mut run = Run::new(SessionBuilder::new(id, super::FORMAT.id, source), model);
+    run.out.session.cluster = cluster_of(&document, &config);
     if from_history {
         for (record, entry) in (0u32..).zip(value::list(&document, "history")) {
-            reader.entry(entry, record);
+            read_entry(&mut run, entry, record);
         }
     } else if let Some(steps) = document["trajectory"].as_array() {
         for (index, step) in (0u32..).zip(steps) {
-            reader.step(step, index);
+            read_step(&mut run, step, index);
         }
     } else {
         return Err(value::malformed("/history", "neither `history` nor `trajectory` is a list"));
@@ -38,10 +32,10 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     if let (Some(history), Some(steps)) =
         (document["history"].as_array(), document["trajectory"].as_array())
     {
-        reader.out.session.recorded =
+        run.out.session.recorded =
             Some(Recorded { messages: history.len(), tool_calls: steps.len() });
     }
-    only(reader.out.finish_run())
+    only(run.out.finish_run())
 }
 
 /// The configuration of the run: an object, or JSON in a string.
@@ -67,102 +61,91 @@ fn cluster_of(document: &Value, config: &Value) -> Option<String> {
     .and_then(|name| cluster::task(None, name))
 }
 
-struct Reader {
-    out: SessionBuilder,
-    model: Option<String>,
-    /// Call of a text action that waits for its observation.
-    open: Option<String>,
-    has_task: bool,
+fn push(run: &mut Run, (role, parts, mid_turn): Told, record: Option<u32>) -> &mut Message {
+    let wanted = match record {
+        Some(record) => format!("history-{record}"),
+        None => format!("step-{}", run.out.messages.len()),
+    };
+    let answer = Answer { model: run.model.clone(), ..Answer::default() };
+    let message = run.out.push(record.unwrap_or_default(), &wanted, role, parts);
+    message.record = record;
+    message.mid_turn = mid_turn;
+    message.answer = (role == Role::Assistant).then_some(answer);
+    message
 }
 
-impl Reader {
-    fn push(&mut self, role: Role, parts: Vec<Part>, record: Option<u32>) -> &mut Message {
-        let wanted = match record {
-            Some(record) => format!("history-{record}"),
-            None => format!("step-{}", self.out.messages.len()),
-        };
-        let message = self.out.push(record.unwrap_or_default(), &wanted, role, parts);
-        message.record = record;
-        message
+fn read_entry(run: &mut Run, entry: &Value, record: u32) {
+    // A demonstration is an example of another task, replayed in front of this one.
+    if value::flag(entry, "is_demo") {
+        return;
     }
+    let told = match value::text(entry, "role").unwrap_or_default() {
+        role @ ("system" | "tool" | "user") => {
+            run.told(role, &entry["content"], entry["tool_call_ids"][0].as_str())
+        }
+        "assistant" => Some(run.answered(answer_parts(entry, record))),
+        role => {
+            let detail = format!("an entry of the unknown role `{role}`, skipped");
+            return run.out.warn("unknown-type", format!("/history/{record}"), detail);
+        }
+    };
+    if let Some(told) = told {
+        push(run, told, Some(record)).agent = value::string(entry, "agent");
+    }
+}
 
-    fn entry(&mut self, entry: &Value, record: u32) {
-        // A demonstration is an example of another task, replayed in front of this one.
-        if value::flag(entry, "is_demo") {
-            return;
-        }
-        let agent = value::string(entry, "agent");
-        match value::text(entry, "role").unwrap_or_default() {
-            "system" if self.out.messages.is_empty() => {
-                let text = chat::content(&entry["content"]).text;
-                self.out.system(text);
-                return;
-            }
-            "system" => {
-                let parts = chat::parts(&entry["content"]);
-                self.push(Role::System, parts, Some(record));
-            }
-            "assistant" => {
-                let parts = history::answer(entry, record);
-                self.answer(parts, Some(record));
-            }
-            "tool" => {
-                let id = entry["tool_call_ids"][0].as_str().unwrap_or_default();
-                let id = self.out.calls.result(id);
-                self.result(id, &entry["content"], Some(record));
-            }
-            "user" => match self.open.take() {
-                Some(call) => self.result(call, &entry["content"], Some(record)),
-                None => {
-                    let (parts, mid_turn) = chat::prompt(&entry["content"], &mut self.has_task);
-                    self.push(Role::User, parts, Some(record)).mid_turn = mid_turn;
-                }
-            },
-            role => {
-                self.out.warn(
-                    "unknown-type",
-                    format!("/history/{record}"),
-                    format!("an entry of the unknown role `{role}`, skipped"),
-                );
-                return;
-            }
-        }
-        if let Some(message) = self.out.messages.last_mut() {
-            message.agent = agent;
-        }
+fn read_step(run: &mut Run, step: &Value, index: u32) {
+    let said = |field: &str| value::filled(step, field).map(Part::text);
+    let action = value::text(step, "action").filter(|action| !action.trim().is_empty());
+    let parts: Vec<Part> = match action {
+        Some(action) => said("thought").into_iter().chain([text_action(action, index)]).collect(),
+        None => said("response").or_else(|| said("thought")).into_iter().collect(),
+    };
+    let told = run.answered(parts);
+    push(run, told, None);
+    if action.is_some() {
+        push(run, Run::output(call_id(index), &step["observation"]), None);
     }
+}
 
-    fn answer(&mut self, mut parts: Vec<Part>, record: Option<u32>) {
-        for part in &mut parts {
-            if let PartKind::Call(call) = &mut part.kind {
-                call.call_id = self.out.calls.call(&call.call_id);
-                let in_text = part.pointer.as_deref() == Some("/action");
-                self.open = in_text.then(|| call.call_id.clone());
-            }
+/// Parts of an assistant entry.
+///
+/// With function calling the calls are recorded. Without, the model wrote its action as text: the
+/// action becomes a call named after its first word, and the text is what stands around it.
+fn answer_parts(entry: &Value, record: u32) -> Vec<Part> {
+    let mut parts = thinking(entry);
+    let calls = value::list(entry, "tool_calls");
+    let action = value::text(entry, "action").filter(|action| !action.trim().is_empty());
+    match action.filter(|_| calls.is_empty()) {
+        Some(action) => {
+            let thought = value::filled(entry, "thought");
+            parts.extend(thought.map(|thought| Part::text(thought).at("/thought")));
+            parts.push(text_action(action, record).at("/action"));
         }
-        let answer = Answer { model: self.model.clone(), ..Answer::default() };
-        self.push(Role::Assistant, parts, record).answer = Some(answer);
-    }
-
-    fn result(&mut self, call_id: String, content: &Value, record: Option<u32>) {
-        let chat::Content { text, pointer, files } = chat::content(content);
-        let part = result(call_id, "", false, text, files).at(pointer);
-        self.push(Role::Tool, vec![part], record);
-    }
-
-    fn step(&mut self, step: &Value, index: u32) {
-        let said = |field: &str| value::filled(step, field).map(Part::text);
-        let action = value::text(step, "action").filter(|action| !action.trim().is_empty());
-        let parts: Vec<Part> = match action {
-            Some(action) => {
-                said("thought").into_iter().chain([history::text_action(action, index)]).collect()
-            }
-            None => said("response").or_else(|| said("thought")).into_iter().collect(),
-        };
-        let has_call = parts.iter().any(|part| part.as_call().is_some());
-        self.answer(parts, None);
-        if has_call {
-            self.result(history::call_id(index), &step["observation"], None);
+        None => {
+            parts.extend(chat::parts(&entry["content"]));
+            parts.extend(chat::calls(entry));
         }
     }
+    parts
+}
+
+/// A call made of an action in text. Its id is its place, since the recorder has none.
+fn text_action(action: &str, record: u32) -> Part {
+    let tool = action.split_whitespace().next().unwrap_or("action");
+    Part::call(call_id(record), tool, json!({ "action": action }).to_string())
+}
+
+/// Id of the call that the entry `record` makes.
+fn call_id(record: u32) -> String {
+    format!("action-{record}")
+}
+
+fn thinking(entry: &Value) -> Vec<Part> {
+    let blocks = value::list(entry, "thinking_blocks").iter().enumerate();
+    let thought = |(index, block): (usize, &Value)| {
+        let at = format!("/thinking_blocks/{index}");
+        signed_member(block, "thinking", value::string(block, "signature"), &at)
+    };
+    blocks.map(thought).collect()
 }
