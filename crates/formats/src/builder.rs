@@ -123,14 +123,7 @@ impl SessionBuilder {
     /// Adds a compaction that comes before the next message and left the original in place.
     pub(crate) fn boundary(&mut self, kind: &str, trigger: &str) -> &mut Boundary {
         let index = self.session.boundaries.len();
-        self.session.boundaries.push(Boundary {
-            before: self.messages.len(),
-            trigger: trigger.to_owned(),
-            kind: kind.to_owned(),
-            tokens_before: None,
-            tokens_after: None,
-            original_kept: true,
-        });
+        self.session.boundaries.push(Boundary::new(self.log.messages.len(), kind, trigger));
         &mut self.session.boundaries[index]
     }
 

@@ -138,8 +138,3 @@ pub(crate) const COUNTS: Counts = Counts {
     total: "/total_tokens",
     ..Counts::NONE
 };
-
-/// The usage of a response.
-pub(crate) fn usage(raw: &Value) -> Option<Usage> {
-    COUNTS.of_object(raw)
-}

@@ -89,6 +89,20 @@ pub struct Boundary {
     pub original_kept: bool,
 }
 
+impl Boundary {
+    /// A compaction that left the original in place.
+    pub(crate) fn new(before: usize, kind: &str, trigger: &str) -> Self {
+        Self {
+            before,
+            trigger: trigger.to_owned(),
+            kind: kind.to_owned(),
+            tokens_before: None,
+            tokens_after: None,
+            original_kept: true,
+        }
+    }
+}
+
 /// Code of the warning that a recording begins in the middle of a conversation.
 pub(crate) const BEGINS_MIDWAY: &str = "begins-midway";
 

@@ -259,7 +259,7 @@ impl Reader {
     fn push(&mut self, record: u32, step: &Value, role: Role, parts: Vec<Part>) -> &mut Message {
         let number = step.get("step_id").map_or(record.to_string(), value::shown);
         let message = self.out.push(record, &format!("step-{number}"), role, parts);
-        message.at = step::at(step);
+        message.at = value::time(step, "timestamp");
         message
     }
 

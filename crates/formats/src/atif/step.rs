@@ -23,11 +23,6 @@ pub(super) fn source(step: &Value) -> (Source, bool) {
     }
 }
 
-/// When the step was recorded.
-pub(super) fn at(step: &Value) -> Option<i64> {
-    value::time(step, "timestamp")
-}
-
 /// The parts of a content at `pointer`: a text, or a list of texts and images. Recorders that do not
 /// keep to that put whole objects here; they are shown as JSON.
 pub(super) fn content(raw: &Value, pointer: &str) -> Vec<Part> {
@@ -91,9 +86,9 @@ pub(super) fn answer(step: &Value, model: Option<&str>) -> Option<Answer> {
         return None;
     }
     Some(Answer {
-        usage: step.get("metrics").filter(|_| calls.is_none_or(|calls| calls == 1)).and_then(usage),
+        usage: COUNTS.of_request(&step["metrics"]).filter(|_| calls.is_none_or(|calls| calls == 1)),
         model: value::text(step, "model_name").or(model).map(str::to_owned),
-        ended: at(step),
+        ended: value::time(step, "timestamp"),
         ..Answer::default()
     })
 }
@@ -108,11 +103,6 @@ const COUNTS: Counts = Counts {
     reasoning: &["/extra/reasoning_tokens", "/extra/reasoning_output_tokens"],
     ..Counts::NONE
 };
-
-fn usage(metrics: &Value) -> Option<Usage> {
-    metrics.get("prompt_tokens")?.as_f64()?;
-    Some(COUNTS.usage(metrics))
-}
 
 /// Whether a system step is Terminus 2 handing over to a summary: before 1.7 nothing marked it but the
 /// trajectories of the agents that wrote it.

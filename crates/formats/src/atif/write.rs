@@ -4,7 +4,7 @@
 //! one whose observation replaces everything before it, and one that lists the parts which show
 //! something else than they hold.
 
-use super::generate::{Piece, Steps};
+use super::generate::Steps;
 use super::{FORMAT, VERSION, read, restore, step};
 use crate::bodies::{ToolShape, frame_tools};
 use crate::prelude::*;
@@ -166,7 +166,7 @@ fn own_steps(
     let mut upto = |record: u32, steps: &mut Steps| {
         while next < record {
             match recorded.stays(next) {
-                true => steps.pieces.push(Piece::Record(next)),
+                true => steps.pieces.push(Item::Keep(next)),
                 false => dropped += 1,
             }
             next += 1;
@@ -207,7 +207,7 @@ fn own_steps(
 fn new_steps(view: &View<'_>, fold: &Fold, steps: &mut Steps) {
     let systems = view.frame.segments().iter();
     for segment in systems.filter(|segment| segment.kind == SegmentKind::System) {
-        steps.pieces.push(Piece::New(json!({
+        steps.pieces.push(Item::New(json!({
             "step_id": 0,
             "source": "system",
             "message": segment.text,
@@ -233,21 +233,18 @@ fn replace(view: &View<'_>, fold: &Fold, steps: &mut Steps) {
     }
 }
 
-fn rebuilt(session: &Session, pieces: &[Piece]) -> Result<String, WriteError> {
+fn rebuilt(session: &Session, pieces: &[Item]) -> Result<String, WriteError> {
     let source = &session.source;
     let untouched = pieces.len() == source.records.len()
-        && pieces.iter().all(|piece| matches!(piece, Piece::Record(_)));
+        && pieces.iter().all(|piece| matches!(piece, Item::Keep(_)));
     if untouched {
         return Ok(source.text.to_string());
     }
-    let mut items = Vec::with_capacity(pieces.len());
-    for (index, piece) in pieces.iter().enumerate() {
-        items.push(match piece {
-            Piece::New(step) => Item::New(step.clone()),
-            Piece::Record(record) => renumbered(session, *record, index + 1)?,
-        });
-    }
-    let text = rebuild(source, &items);
+    let items = pieces.iter().zip(1..).map(|(piece, number)| match piece {
+        Item::Keep(record) => renumbered(session, *record, number),
+        new => Ok(new.clone()),
+    });
+    let text = rebuild(source, &items.collect::<Result<Vec<_>, _>>()?);
     let total = ("/final_metrics/total_steps", pieces.len());
     let counted = serde_json::from_str::<Value>(&text)
         .is_ok_and(|document| document.pointer(total.0).is_some_and(Value::is_u64));
@@ -268,7 +265,7 @@ fn renumbered(session: &Session, record: u32, number: usize) -> Result<Item, Wri
     Ok(patched(&session.source, record, change.as_slice())?)
 }
 
-fn document(view: &View<'_>, pieces: &[Piece], losses: &mut Vec<String>) -> String {
+fn document(view: &View<'_>, pieces: &[Item], losses: &mut Vec<String>) -> String {
     let session = view.session;
     let mut agent = json!({"name": session.format, "version": "unknown"});
     if let Some(model) = &session.model {
@@ -288,8 +285,8 @@ fn document(view: &View<'_>, pieces: &[Piece], losses: &mut Vec<String>) -> Stri
     let steps: Vec<&Value> = pieces
         .iter()
         .filter_map(|piece| match piece {
-            Piece::New(step) => Some(step),
-            Piece::Record(_) => None,
+            Item::New(step) => Some(step),
+            _ => None,
         })
         .collect();
     let document = json!({

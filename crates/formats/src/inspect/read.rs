@@ -147,15 +147,11 @@ impl Reader<'_> {
         let Some(after) = after else {
             return;
         };
-        let (now, later) = std::mem::take(&mut self.events.compactions)
-            .into_iter()
-            .partition(|found| found.after.as_deref() == Some(after));
-        self.events.compactions = later;
-        for found in now {
-            let boundary = self.out.boundary(&found.kind, "auto");
-            boundary.tokens_before = found.tokens_before;
-            boundary.tokens_after = found.tokens_after;
-        }
+        let before = self.out.messages.len();
+        let is_here = |found: &mut (Option<String>, _)| found.0.as_deref() == Some(after);
+        let here = self.events.compactions.extract_if(.., is_here);
+        let boundaries = here.map(|(_, boundary)| Boundary { before, ..boundary });
+        self.out.session.boundaries.extend(boundaries);
     }
 
     fn result(&mut self, record: u32, raw: &Value) {

@@ -109,7 +109,7 @@ pub(super) fn answer(fields: &Value) -> Answer {
     let meta = fields.get("response_metadata").unwrap_or(&Value::Null);
     let first = |keys: &[&str]| keys.iter().find_map(|key| value::text(meta, key));
     Answer {
-        usage: fields.get("usage_metadata").and_then(usage),
+        usage: COUNTS.of_request(&fields["usage_metadata"]),
         finish: first(&["finish_reason", "stop_reason"]).map(finish),
         model: first(&["model_name", "model"]).map(str::to_owned),
         provider: first(&["model_provider"]).map(str::to_owned),
@@ -127,8 +127,3 @@ const COUNTS: Counts = Counts {
     total: "/total_tokens",
     ..Counts::NONE
 };
-
-fn usage(raw: &Value) -> Option<Usage> {
-    raw.get("input_tokens")?.as_f64()?;
-    Some(COUNTS.usage(raw))
-}

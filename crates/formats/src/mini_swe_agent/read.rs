@@ -39,7 +39,7 @@ fn read_message(run: &mut Run, raw: &Value, record: u32) {
     let Some((role, parts, mid_turn)) = told else { return };
     let answer = (role == Role::Assistant).then(|| message::answer(raw, run.model.as_deref()));
     let message = run.out.push(record, &format!("message-{record}"), role, parts);
-    message.at = message::at(raw);
+    message.at = value::seconds(raw, message::STORED);
     message.mid_turn = mid_turn;
     message.answer = answer;
 }

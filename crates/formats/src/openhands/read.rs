@@ -228,7 +228,7 @@ impl Reader {
         answer.usage = answer
             .usage
             .filter(used)
-            .or_else(|| chat::usage(&response["usage"]).filter(used))
+            .or_else(|| chat::COUNTS.of_object(&response["usage"]).filter(used))
             .or_else(|| since.filter(used));
     }
 }

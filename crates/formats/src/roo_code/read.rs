@@ -2,6 +2,7 @@
 
 use super::tags;
 use crate::prelude::*;
+use foldback_providers::wire::anthropic;
 
 /// How texts begin that the harness writes in the user's name.
 const HARNESS: &[&str] = &["<environment_details>", "[ERROR]", "[TASK RESUMPTION]", "[NOTE]"];
@@ -177,7 +178,7 @@ impl Reader {
                     open.text = text.map(str::to_owned);
                     open.pointer = format!("{pointer}/text");
                 }
-                ("image", Some(open)) => open.media.push(image(&block)),
+                ("image", Some(open)) => open.media.push(anthropic::media(&block)),
                 ("tool_result", _) => {
                     results = true;
                     self.result(record, raw, &block, &pointer);
@@ -221,7 +222,13 @@ impl Reader {
         let images = value::list(block, "content").iter();
         let images = images.filter(|block| value::text(block, "type") == Some("image"));
         let failed = value::flag(block, "is_error");
-        let part = result(call_id, &tool, failed, texts.join("\n"), images.map(image).collect());
+        let part = result(
+            call_id,
+            &tool,
+            failed,
+            texts.join("\n"),
+            images.map(anthropic::media).collect(),
+        );
         self.push(record, raw, Role::Tool, vec![part.at(format!("{pointer}/content"))]);
     }
 
@@ -310,16 +317,9 @@ fn is_harness(text: &str) -> bool {
 
 fn other(block: &Value, pointer: &str) -> Part {
     match value::text(block, "type").unwrap_or_default() {
-        "thinking" => signed_member(block, "thinking", value::string(block, "signature"), pointer),
-        "redacted_thinking" => redacted(value::string(block, "data")).at(pointer),
         "reasoning" => signed_member(block, "text", None, pointer),
-        "image" => file(image(block)).at(pointer),
-        kind => unknown(kind, block).at(pointer),
+        kind => anthropic::part(block, pointer)
+            .filter(|part| part.as_call().is_none())
+            .unwrap_or_else(|| unknown(kind, block).at(pointer)),
     }
-}
-
-fn image(block: &Value) -> Media {
-    let source = &block["source"];
-    let url = if source["url"].is_string() { "url" } else { "data" };
-    media(source, ["media_type", "", url], "image/*")
 }

@@ -19,7 +19,7 @@ pub(crate) mod stream;
 mod write;
 
 #[doc(hidden)]
-pub use read::media;
+pub use read::{media, part};
 #[doc(hidden)]
 pub use write::{Writer, block, records};
 
