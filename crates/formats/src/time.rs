@@ -9,8 +9,8 @@ pub(crate) fn parse_rfc3339(text: &str) -> Option<i64> {
     parse_timestamp(text).map(Timestamp::as_millisecond)
 }
 
-/// A timestamp like `2026-01-20T12:30:00.123456Z` or
-/// `2026-01-20 12:30:00+01:00`. One without an offset is taken as UTC, which is how Python prints naive times. `None` if the text is no timestamp.
+/// A timestamp like `2026-01-20T12:30:00.123456Z` or `2026-01-20 12:30:00+01:00`. One without an offset is taken as UTC,
+/// which is how Python prints naive times. `None` if the text is no timestamp.
 pub(crate) fn parse_timestamp(text: &str) -> Option<Timestamp> {
     let text = text.trim();
     // A day, or an hour without seconds, is no time at which a recorder wrote something.
