@@ -9,6 +9,7 @@ use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 
 /// A session in the making.
+#[derive(Default)]
 pub(crate) struct SessionBuilder {
     /// The session without its messages and its frame.
     pub(crate) session: Session,

@@ -84,13 +84,8 @@ fn read(text: &str) -> Result<Vec<Session>, ReadError> {
                 None => id.clone(),
                 Some(key) => format!("{id}/{key}"),
             };
-            let mut reader = Reader {
-                out: SessionBuilder::new(id, FORMAT.id, source.clone()),
-                model: None,
-                last: None,
-                running: false,
-                recorded: Recorded::default(),
-            };
+            let out = SessionBuilder::new(id, FORMAT.id, source.clone());
+            let mut reader = Reader { out, ..Reader::default() };
             reader.out.session.worked_in(repository.clone(), folder.clone());
             for event in events {
                 reader.event(event);
@@ -124,6 +119,7 @@ impl Event {
     }
 }
 
+#[derive(Default)]
 struct Reader {
     out: SessionBuilder,
     model: Option<String>,

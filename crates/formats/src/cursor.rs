@@ -50,7 +50,8 @@ fn composer(text: &str) -> Result<Vec<Session>, ReadError> {
     let folder = folder.iter().find_map(|at| value::text_at(&root, at));
     out.session.worked_in(None, folder.and_then(cluster::folder));
     out.session.limits.context = value::count(&root, "/contextTokenLimit");
-    let mut reader = Reader { model: named(&root["modelConfig"]), ..Reader::new(out) };
+    let model = named(&root["modelConfig"]);
+    let mut reader = Reader { out, model, ..Reader::default() };
     for (record, bubble) in (0u32..).zip(value::list(&root, "conversation")) {
         reader.bubble(record, bubble);
     }
@@ -60,7 +61,7 @@ fn composer(text: &str) -> Result<Vec<Session>, ReadError> {
 fn transcript(text: &str) -> Result<Vec<Session>, ReadError> {
     let source = Source::lines(text);
     let out = SessionBuilder::new(value::content_id(text), FORMAT.id, source.clone());
-    let mut reader = Reader::new(out);
+    let mut reader = Reader { out, ..Reader::default() };
     for (record, line) in jsonl::values_once(&source, |line| is_said(&peek(line), "user")) {
         match line {
             Ok(line) => reader.line(record, &line),
@@ -106,6 +107,7 @@ struct Open {
     call: Option<String>,
 }
 
+#[derive(Default)]
 struct Reader {
     out: SessionBuilder,
     /// The model that the user chose.
@@ -116,10 +118,6 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(out: SessionBuilder) -> Self {
-        Self { out, model: None, answer: None, lost: BTreeMap::new() }
-    }
-
     fn finish(mut self) -> Result<Vec<Session>, ReadError> {
         for (code, (count, first)) in std::mem::take(&mut self.lost) {
             let detail = format!("{count} not in the store, or not as text; first here");

@@ -55,8 +55,7 @@ fn detect(text: &str, _: &Peek) -> u8 {
 fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let source = Source::lines(text);
     let session = Session::new(value::content_id(text), FORMAT.id, source.clone());
-    let mut reader =
-        Reader { out: session.into(), started: false, manual: false, header: Value::Null };
+    let mut reader = Reader { out: session.into(), ..Reader::default() };
     for (record, line) in jsonl::values_once(&source, |line| peek(line).is("/type", "session")) {
         match line {
             Ok(event) => reader.event(record, &event),
@@ -66,6 +65,7 @@ fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     only(reader.finish())
 }
 
+#[derive(Default)]
 struct Reader {
     out: SessionBuilder,
     /// Whether something was said in this turn.

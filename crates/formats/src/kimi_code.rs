@@ -60,16 +60,7 @@ fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let source = Source::lines(text);
     let mut reader = Reader {
         out: SessionBuilder::new(value::content_id(text), FORMAT.id, source.clone()),
-        system: String::new(),
-        tools: Value::Null,
-        model: None,
-        sent: None,
-        step: (String::new(), None),
-        open: BTreeSet::new(),
-        deferred: Vec::new(),
-        running: false,
-        anchors: Vec::new(),
-        trigger: String::new(),
+        ..Reader::default()
     };
     for (record, line) in jsonl::values_once(&source, is_header) {
         match line {
@@ -80,6 +71,7 @@ fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     only(reader.finish())
 }
 
+#[derive(Default)]
 struct Reader {
     out: SessionBuilder,
     system: String,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub(crate) const CLEARED: &str = "[Old tool result content cleared]";
 
 /// Everything that one recording holds.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Session {
     /// The recorder's own id, else one derived from the content.
     pub id: String,
@@ -132,23 +132,7 @@ impl Session {
 
     /// A session without content, to be filled by an importer.
     pub fn new(id: impl Into<String>, format: FormatId, source: Source) -> Self {
-        Self {
-            id: id.into(),
-            format,
-            model: None,
-            cluster: None,
-            folder: None,
-            limits: Limits::default(),
-            frame: Frame::default(),
-            messages: Vec::new(),
-            cleared: Vec::new(),
-            boundaries: Vec::new(),
-            folded: None,
-            copied: 0,
-            warnings: Vec::new(),
-            source,
-            recorded: None,
-        }
+        Self { id: id.into(), format, source, ..Self::default() }
     }
 
     /// Where it worked: its cluster is the repository if that is known, else the folder.
@@ -159,8 +143,7 @@ impl Session {
 
     /// A session that no file holds, of messages that were made in code.
     pub fn of_messages(id: impl Into<String>, messages: Vec<Arc<Message>>) -> Self {
-        let source = Source { text: "".into(), shape: Shape::Lines, records: Records::default() };
-        Self { messages, ..Self::new(id, "foldback", source) }
+        Self { messages, ..Self::new(id, "foldback", Source::default()) }
     }
 
     /// The log: what happened, with the recorder's own compactions undone.

@@ -32,10 +32,7 @@ fn trajectory(
     let mut reader = Reader {
         out: SessionBuilder::new(ids.unique(&id), FORMAT.id, source),
         model: value::text_at(root, "/agent/model_name").map(str::to_owned),
-        has_own: false,
-        in_loop: false,
-        handing_over: false,
-        pruned: Vec::new(),
+        ..Reader::default()
     };
     reader.out.tools(root.pointer("/agent/tool_definitions"));
     for (record, step) in (0u32..).zip(steps) {
@@ -61,6 +58,7 @@ fn trajectory(
     Ok(())
 }
 
+#[derive(Default)]
 struct Reader {
     out: SessionBuilder,
     /// The agent's model.

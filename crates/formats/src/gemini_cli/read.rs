@@ -8,14 +8,8 @@ use foldback_providers::wire::gemini;
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let Recording { source, id, project, messages, replaced, warnings } = lines::recording(text)?;
     let id = id.unwrap_or_else(|| value::content_id(text));
-    let mut reader = Reader {
-        out: SessionBuilder::new(id, super::FORMAT.id, source),
-        last: None,
-        running: false,
-        recorded: HashSet::new(),
-        said: HashMap::new(),
-        calls: 0,
-    };
+    let mut reader =
+        Reader { out: SessionBuilder::new(id, super::FORMAT.id, source), ..Reader::default() };
     reader.out.session.warnings = warnings;
     reader.out.session.cluster = project.filter(|hash| !hash.is_empty());
     reader.recorded = messages
@@ -37,6 +31,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     only(reader.out.finish_run())
 }
 
+#[derive(Default)]
 struct Reader {
     out: SessionBuilder,
     /// The last answer, until another speaker follows.

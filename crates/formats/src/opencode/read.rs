@@ -13,14 +13,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         .ok_or_else(|| value::malformed("/messages", "an OpenCode export has an array here"))?;
     let source = value::source(text, "/messages")?;
     let id = value::text(info, "id").unwrap_or("session");
-    let mut reader = Reader {
-        out: SessionBuilder::new(id, FORMAT.id, source),
-        users: HashMap::new(),
-        loop_running: false,
-        marker: None,
-        summarised: None,
-        last_prompt: String::new(),
-    };
+    let out = SessionBuilder::new(id, FORMAT.id, source);
+    let mut reader = Reader { out, ..Reader::default() };
     // Git worktrees of one project lie in different folders; outside of git the project is `global`.
     let project = value::text(info, "projectID").filter(|project| *project != "global");
     let folder = value::text(info, "directory").and_then(cluster::folder);
@@ -31,6 +25,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     Ok(vec![reader.finish()])
 }
 
+#[derive(Default)]
 struct Reader {
     out: SessionBuilder,
     /// Ids of user messages as recorded, with those given here.

@@ -25,12 +25,7 @@ fn session(stream: Stream) -> Session {
             .iter()
             .find_map(|pointer| value::text_at(meta, pointer))
             .map(str::to_owned),
-        answers: HashMap::new(),
-        usages: HashMap::new(),
-        spent: Usage::default(),
-        actions: HashMap::new(),
-        sequence: Vec::new(),
-        running: false,
+        ..Reader::default()
     };
     reader.out.session.cluster =
         value::text(meta, "instance_id").and_then(|instance| cluster::task(None, instance));
@@ -79,6 +74,7 @@ impl Event {
     }
 }
 
+#[derive(Default)]
 pub(super) struct Reader {
     pub out: SessionBuilder,
     model: Option<String>,

@@ -29,17 +29,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let folder = header.and_then(|header| cluster::folder(value::text(&header.value, "cwd")?));
     session.worked_in(None, folder);
     session.warnings = warnings;
-    let mut reader = Reader {
-        out: session.into(),
-        by_entry: HashMap::new(),
-        by_index: HashMap::new(),
-        running: false,
-        edits: HashMap::new(),
-        edited: None,
-        apart: (0, 0),
-        prompt: Prompt::default(),
-        retooled: None,
-    };
+    let mut reader = Reader { out: session.into(), ..Reader::default() };
     let path = line::path(&entries);
     for edit in path.on.iter().map(|index| &entries[*index]) {
         if edit.kind() == "context_edit"
@@ -80,6 +70,7 @@ fn calls(entries: &[Entry]) -> usize {
         .count()
 }
 
+#[derive(Default)]
 struct Reader {
     out: SessionBuilder,
     /// Index of the first message of each entry, by its id and by its number.

@@ -21,9 +21,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     };
     let mut reader = Reader {
         out: SessionBuilder::document(text, "", None, super::FORMAT.id)?,
-        open: VecDeque::new(),
         condensed: parents("condenseParent"),
-        thought: Vec::new(),
+        ..Reader::default()
     };
     for (record, message) in (0u32..).zip(stored) {
         reader.message(record, message);
@@ -42,6 +41,7 @@ struct Announced {
     media: Vec<Media>,
 }
 
+#[derive(Default)]
 struct Reader {
     out: SessionBuilder,
     /// Calls of the last answer that have no result yet: tool, id, and the recorded id if there is one.
