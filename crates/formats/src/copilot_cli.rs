@@ -171,10 +171,8 @@ impl Reader {
     }
 
     fn push(&mut self, event: &Event, role: Role, parts: Vec<Part>) -> &mut Message {
-        let wanted = match value::text(&event.value, "id") {
-            Some(id) => id.to_owned(),
-            None => format!("event-{}", event.record),
-        };
+        let id = value::string(&event.value, "id");
+        let wanted = id.unwrap_or_else(|| format!("event-{}", event.record));
         let message = self.out.push(event.record, &wanted, role, parts);
         message.parent = value::string(&event.value, "parentId");
         message.at = value::time(&event.value, "timestamp");

@@ -19,9 +19,7 @@ fn trajectory(
     ids: &mut Ids,
     sessions: &mut Vec<Session>,
 ) -> Result<(), ReadError> {
-    let Some(steps) = root.get("steps").and_then(Value::as_array) else {
-        return Err(value::malformed("/steps", "a trajectory has its list of steps here"));
-    };
+    let steps = value::records(root, "/steps", "a trajectory has its list of steps here")?;
     let source = value::source(text, "/steps")?;
     // Trajectories of one run may share its session id.
     let keys = match sessions.is_empty() {

@@ -44,9 +44,7 @@ struct Fold {
 }
 
 fn fold(view: &View<'_>) -> Fold {
-    let whole = view.sent.len() == view.stored.len()
-        && (0..).zip(&view.sent).all(|(index, shown)| shown.pos == Some(index));
-    if whole {
+    if view.shows_all() {
         return Fold { head: None, tail: 0 };
     }
     let log: Vec<usize> = (0..view.stored.len())

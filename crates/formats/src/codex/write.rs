@@ -87,13 +87,7 @@ pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<Stri
         text.push('\n');
         written.insert(line);
     };
-    let instructions: Vec<&str> = view
-        .frame
-        .segments()
-        .iter()
-        .filter(|segment| segment.kind == SegmentKind::System)
-        .map(|segment| segment.text.as_str())
-        .collect();
+    let instructions: Vec<&str> = view.system().collect();
     push(
         at,
         "session_meta",

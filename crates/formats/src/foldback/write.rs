@@ -67,7 +67,7 @@ pub(super) fn write(view: &View<'_>, losses: &mut Vec<String>) -> Result<String,
     for warning in &session.warnings {
         out.push(&Line::Warning(Cow::Borrowed(warning)))?;
     }
-    if !shows_all(view) {
+    if !view.shows_all() {
         losses.push("the view: written, but reading gives the whole history".to_owned());
         out.push(&Line::View(
             view.sent
@@ -97,12 +97,6 @@ impl Lines {
         self.text.push('\n');
         Ok(())
     }
-}
-
-/// Whether the view is the whole history in order.
-fn shows_all(view: &View<'_>) -> bool {
-    view.sent.len() == view.stored.len()
-        && view.sent.iter().enumerate().all(|(index, shown)| shown.pos == Some(index))
 }
 
 /// A boundary with its place among the messages that are written: a strategy may have left out entries

@@ -60,10 +60,8 @@ impl Reader {
     }
 
     fn push(&mut self, stored: &Stored, suffix: &str, role: Role, parts: Vec<Part>) -> usize {
-        let wanted = match stored.id() {
-            Some(id) => format!("{id}{suffix}"),
-            None => format!("message-{}{suffix}", stored.record),
-        };
+        let number = format!("message-{}", stored.record);
+        let wanted = format!("{}{suffix}", stored.id().unwrap_or(&number));
         let origin = match (stored.rewritten, role) {
             (false, _) => Origin::Log,
             (true, Role::User) => Origin::Entry(EntryKind::Summary),

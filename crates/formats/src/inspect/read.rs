@@ -14,12 +14,9 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     if root.get("messages").is_some_and(Value::is_array) {
         return Ok(vec![sample(text, &root, &Log::default())?]);
     }
-    let Some(samples) = root.get("samples").and_then(Value::as_array) else {
-        return Err(value::malformed(
-            "/samples",
-            "a log has its samples here; those of a failed or running evaluation may have none",
-        ));
-    };
+    let wanted =
+        "a log has its samples here; those of a failed or running evaluation may have none";
+    let samples = value::records(&root, "/samples", wanted)?;
     let log = Log::new(&root);
     let ranges = value::elements(text, "/samples")?;
     let mut sessions = Vec::with_capacity(samples.len());
@@ -52,9 +49,7 @@ impl Log {
 
 /// Reads a sample.
 pub(super) fn sample(text: &str, root: &Value, log: &Log) -> Result<Session, ReadError> {
-    let Some(stored) = root.get("messages").and_then(Value::as_array) else {
-        return Err(value::malformed("/messages", "not a list of messages"));
-    };
+    let stored = value::records(root, "/messages", "not a list of messages")?;
     let source = value::source(text, "/messages")?;
     let part = |key: &str| root.get(key).map(value::shown).unwrap_or_default();
     let id = value::string(root, "uuid")

@@ -8,9 +8,7 @@ use crate::prelude::*;
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let document = value::document(text)?;
     let list = if document.is_array() { "" } else { "/messages" };
-    let Some(stored) = document.pointer(list).and_then(Value::as_array) else {
-        return Err(value::malformed("/messages", "not a list of messages"));
-    };
+    let stored = value::records(&document, list, "not a list of messages")?;
     let instance = value::text(&document, "instance_id");
     let id = instance.map_or_else(|| jsonl::uuid(text), str::to_owned);
     let mut out = SessionBuilder::document(text, list, Some(id), super::FORMAT.id)?;

@@ -7,10 +7,7 @@ use crate::prelude::*;
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let root = value::document(text)?;
     let info = root.get("info").unwrap_or(&Value::Null);
-    let messages = root
-        .get("messages")
-        .and_then(Value::as_array)
-        .ok_or_else(|| value::malformed("/messages", "an OpenCode export has an array here"))?;
+    let messages = value::records(&root, "/messages", "an OpenCode export has an array here")?;
     let source = value::source(text, "/messages")?;
     let id = value::text(info, "id").unwrap_or("session");
     let out = SessionBuilder::new(id, FORMAT.id, source);
@@ -147,8 +144,6 @@ impl Reader {
             let mut message = self.message(record, info, Role::Assistant, out);
             message.origin = origin;
             message.answer = Some(Answer {
-                compaction: None,
-                web_searches: 0,
                 usage: usage(if many { step.finish } else { Some(info) }),
                 finish: step.reason(many).or_else(ends_with).map(finish),
                 model: value::string(info, "modelID"),
@@ -158,6 +153,7 @@ impl Reader {
                 error: error.filter(|_| number == last).map(|error| {
                     value::string(error, "name").unwrap_or_else(|| value::shown(error))
                 }),
+                ..Answer::default()
             });
             if is_unasked(&message, step, info) {
                 message.answer = None;

@@ -189,10 +189,8 @@ impl Reader {
     }
 
     fn push(&mut self, entry: &Entry, role: Role, parts: Vec<Part>) -> &mut Message {
-        let wanted = match entry.id() {
-            Some(id) => id.to_owned(),
-            None => format!("entry-{}", entry.record),
-        };
+        let id = value::string(&entry.value, "id");
+        let wanted = id.unwrap_or_else(|| format!("entry-{}", entry.record));
         self.begin();
         let message = self.out.push(entry.record, &wanted, role, parts);
         message.parent = value::string(&entry.value, "parentId");
@@ -295,8 +293,6 @@ impl Reader {
         let failed = matches!(stop, Some("aborted" | "error"));
         let error = value::string(message, "errorMessage");
         let answer = Answer {
-            compaction: None,
-            web_searches: 0,
             usage: COUNTS.any(&message["usage"]),
             finish: stop.map(finish),
             model: value::string(message, "model"),
@@ -304,6 +300,7 @@ impl Reader {
             started: value::millis(message, "/timestamp"),
             ended: value::time(&entry.value, "timestamp"),
             error: error.or_else(|| stop.filter(|_| failed).map(str::to_owned)),
+            ..Answer::default()
         };
         self.push(entry, Role::Assistant, parts).answer = Some(answer);
     }

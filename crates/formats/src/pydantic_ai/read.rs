@@ -6,12 +6,8 @@ use crate::prelude::*;
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let root = value::document(text)?;
     let list = if root.is_array() { "" } else { "/messages" };
-    let messages = root.pointer(list).and_then(Value::as_array).ok_or_else(|| {
-        value::malformed(
-            list,
-            "a pydantic-ai history is a list of messages, or has one under `messages`",
-        )
-    })?;
+    let wanted = "a pydantic-ai history is a list of messages, or has one under `messages`";
+    let messages = value::records(&root, list, wanted)?;
     let id = value::string(&root, "session_id");
     let out = SessionBuilder::document(text, list, id, FORMAT.id)?;
     let mut reader = Reader { out, instructions: None, list };

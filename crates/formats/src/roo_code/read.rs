@@ -13,9 +13,7 @@ const FAILURES: &[&str] = &["The tool execution failed", "The user denied this o
 /// Reads a history. It holds one session.
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let root = value::document(text)?;
-    let Some(stored) = root.as_array() else {
-        return Err(value::malformed("", "a list of messages is needed here"));
-    };
+    let stored = value::records(&root, "", "a list of messages is needed here")?;
     let parents = |key: &str| -> HashSet<String> {
         stored.iter().filter_map(|m| value::string(m, key)).collect()
     };
