@@ -211,10 +211,7 @@ impl Reader {
                 "the step folds several calls and holds the sum of their usage; it is left out",
             );
         }
-        let answer = match copied {
-            true => None,
-            false => step::answer(step, self.model.as_deref()),
-        };
+        let answer = if copied { None } else { step::answer(step, self.model.as_deref()) };
         self.push(record, step, Role::Assistant, parts).answer = answer;
         for (index, result) in step::results(step).iter().enumerate() {
             self.result(record, step, index, result, &mut open);

@@ -163,9 +163,10 @@ fn own_steps(
     let mut dropped = 0;
     let mut upto = |record: u32, steps: &mut Steps| {
         while next < record {
-            match recorded.stays(next) {
-                true => steps.pieces.push(Item::Keep(next)),
-                false => dropped += 1,
+            if recorded.stays(next) {
+                steps.pieces.push(Item::Keep(next))
+            } else {
+                dropped += 1
             }
             next += 1;
         }

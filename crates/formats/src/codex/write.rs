@@ -78,10 +78,7 @@ pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<Stri
     let mut push = |mut at: i64, kind: &str, payload: Value| {
         let line = loop {
             let line = line(&format_rfc3339(at), kind, payload.clone()).to_string();
-            match written.contains(&line) {
-                true => at += 1,
-                false => break line,
-            }
+            if written.contains(&line) { at += 1 } else { break line }
         };
         text.push_str(&line);
         text.push('\n');

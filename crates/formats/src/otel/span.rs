@@ -132,10 +132,7 @@ pub(super) fn spans(text: &str) -> Found {
     let calls = all.iter().any(Span::is_call);
     let without_content = all.iter().filter(usage).count();
     // Where the calls themselves were not recorded, the agent's span is the next best.
-    all.retain(|span| match calls {
-        true => span.is_call(),
-        false => span.has("gen_ai.input.messages"),
-    });
+    all.retain(|span| if calls { span.is_call() } else { span.has("gen_ai.input.messages") });
     all.sort_by_key(|span| span.start);
     found.without_content = without_content;
     found.spans = all;

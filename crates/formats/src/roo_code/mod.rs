@@ -27,8 +27,5 @@ fn detect(_: &str, opening: &Peek) -> u8 {
     let own = ["ts", "isSummary", "condenseParent", "condenseId"]
         .iter()
         .any(|member| opening.has(&format!("/*/{member}")));
-    match two_roles && own && opening.has("/*/content") {
-        true => 90,
-        false => 0,
-    }
+    if two_roles && own && opening.has("/*/content") { 90 } else { 0 }
 }

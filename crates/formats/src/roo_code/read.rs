@@ -107,10 +107,7 @@ impl Reader {
     /// A text of the model with the calls in it.
     fn written(&mut self, record: u32, text: &str, pointer: &str, parts: &mut Vec<Part>) {
         let tags = tags::tags(text);
-        let around = match tags.is_empty() {
-            true => text.to_owned(),
-            false => tags::around(text, &tags),
-        };
+        let around = if tags.is_empty() { text.to_owned() } else { tags::around(text, &tags) };
         if !around.is_empty() {
             parts.push(Part::text(around).at(pointer));
         }
@@ -303,10 +300,7 @@ fn blocks(content: &Value) -> Vec<(String, Value)> {
 
 /// The pointer to the text of a text block.
 fn place(pointer: &str, content: &Value) -> String {
-    match content.is_string() {
-        true => pointer.to_owned(),
-        false => format!("{pointer}/text"),
-    }
+    if content.is_string() { pointer.to_owned() } else { format!("{pointer}/text") }
 }
 
 fn is_harness(text: &str) -> bool {
