@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// The answer put together from the chunks so far.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Chunks {
     message: Value,
     /// Calls by their index in the message.
@@ -21,18 +21,6 @@ pub(crate) struct Chunks {
 /// Members of a delta that are texts in pieces.
 const TEXTS: [&str; 4] = ["content", "reasoning_content", "reasoning", "refusal"];
 
-impl Default for Chunks {
-    fn default() -> Self {
-        Self {
-            message: json!({"role": "assistant"}),
-            calls: BTreeMap::new(),
-            finish: Value::Null,
-            usage: Value::Null,
-            model: Value::Null,
-        }
-    }
-}
-
 impl Pieces for Chunks {
     fn push(&mut self, chunk: Value) -> Result<(), WireError> {
         if !chunk.is_object() {
@@ -41,6 +29,9 @@ impl Pieces for Chunks {
         // The chunk with usage has no choices.
         let choice = &chunk["choices"][0];
         let delta = &choice["delta"];
+        if self.message.is_null() {
+            self.message = json!({"role": "assistant"});
+        }
         for key in TEXTS {
             append(&mut self.message, delta, key);
         }
