@@ -2,6 +2,7 @@
 //! every provider through one client library.
 
 use crate::prelude::*;
+use foldback_providers::wire::openai;
 
 /// A content, which is a text or a list of texts and images.
 #[derive(Default)]
@@ -126,15 +127,11 @@ impl Run {
 /// Input includes what was read from and written to the cache; each provider that the recorder's
 /// client library speaks to names those in its own way.
 pub(crate) const COUNTS: Counts = Counts {
-    input: &["/prompt_tokens"],
     cache_read: &[
         "/prompt_tokens_details/cached_tokens",
         "/cache_read_input_tokens",
         "/prompt_cache_hit_tokens",
     ],
     cache_write: &["/cache_creation_input_tokens", "/prompt_tokens_details/cache_creation_tokens"],
-    output: &["/completion_tokens"],
-    reasoning: &["/completion_tokens_details/reasoning_tokens"],
-    total: "/total_tokens",
-    ..Counts::NONE
+    ..openai::COUNTS
 };

@@ -244,7 +244,7 @@ fn answer(fields: &Value) -> Answer {
 }
 
 /// `input_tokens` holds all of the input, `output_tokens` the reasoning.
-const COUNTS: Counts = Counts {
+pub(crate) const COUNTS: Counts = Counts {
     input: &["/input_tokens"],
     cache_read: &["/input_token_details/cache_read"],
     cache_write: &["/input_token_details/cache_creation"],

@@ -217,9 +217,7 @@ impl Reader {
         let Some(answer) = &mut self.out.messages[index].answer else {
             return;
         };
-        if let Some(model) = value::text(response, "model") {
-            answer.model = Some(model.to_owned());
-        }
+        answer.model = value::string(response, "model").or(answer.model.take());
         let used = |usage: &Usage| !usage.is_zero();
         answer.usage = answer
             .usage

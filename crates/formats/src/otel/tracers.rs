@@ -188,21 +188,14 @@ const LANGFUSE: Counts = Counts {
 };
 
 const RESPONSES: Counts = Counts {
-    input: &["/input_tokens"],
-    cache_read: &["/input_tokens_details/cached_tokens"],
     cache_write: &["/input_tokens_details/cache_write_tokens"],
-    output: &["/output_tokens"],
-    reasoning: &["/output_tokens_details/reasoning_tokens"],
-    ..Counts::NONE
+    ..foldback_providers::wire::responses::COUNTS
 };
 
 const LANGSMITH: Counts = Counts {
     input: &["/input_tokens", "/prompt_tokens"],
-    cache_read: &["/input_token_details/cache_read"],
-    cache_write: &["/input_token_details/cache_creation"],
     output: &["/output_tokens", "/completion_tokens"],
-    reasoning: &["/output_token_details/reasoning"],
-    ..Counts::NONE
+    ..crate::langchain::COUNTS
 };
 
 const OPEN_INFERENCE: Counts = Counts {

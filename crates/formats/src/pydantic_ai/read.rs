@@ -57,9 +57,7 @@ impl Reader {
     }
 
     fn request(&mut self, record: u32, message: &Value, parts: &[Value]) {
-        if let Some(instructions) = value::text(message, "instructions") {
-            self.instructions = Some(instructions.to_owned());
-        }
+        self.instructions = value::string(message, "instructions").or(self.instructions.take());
         let mut prompt: Option<Prompt> = None;
         for (index, part) in parts.iter().enumerate() {
             let pointer = format!("/parts/{index}");

@@ -68,9 +68,7 @@ impl Reader {
         match kind {
             "session_meta" => self.meta(payload),
             "turn_context" => {
-                if let Some(model) = payload["model"].as_str() {
-                    self.model = Some(model.to_owned());
-                }
+                self.model = value::string(payload, "model").or(self.model.take());
             }
             "response_item" => {
                 self.count(payload);

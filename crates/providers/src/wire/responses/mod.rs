@@ -109,7 +109,8 @@ pub(crate) fn answer_in(body: &Value) -> Result<Message, WireError> {
 }
 
 /// `input_tokens` includes the cached tokens, `output_tokens` the reasoning.
-pub(crate) const COUNTS: Counts = Counts {
+#[doc(hidden)]
+pub const COUNTS: Counts = Counts {
     input: &["/input_tokens"],
     cache_read: &["/input_tokens_details/cached_tokens"],
     output: &["/output_tokens"],
