@@ -8,7 +8,6 @@
 use crate::bodies::{Body, ToolShape, frame_tools, lines, read_all};
 use crate::prelude::*;
 use crate::rewrite::rewrite;
-use foldback_core::validity::Dialect;
 use foldback_providers::wire::anthropic::{self, Writer, records};
 
 pub(crate) const FORMAT: Format = Format::new(

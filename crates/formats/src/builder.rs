@@ -6,7 +6,6 @@ use crate::prelude::*;
 use foldback_providers::wire::shared::messages::{self, Messages, ProblemKind};
 use std::collections::HashSet;
 use std::ops::{Deref, DerefMut, Range};
-use std::sync::Arc;
 
 /// A session in the making.
 #[derive(Default)]
@@ -340,6 +339,14 @@ pub(crate) fn document_or_lines(
         }
     }
     if sessions.is_empty() { Err(whole) } else { with_damage(sessions, damaged) }
+}
+
+/// Numbers sessions of one id.
+pub(crate) fn name_apart(sessions: &mut [Session]) {
+    let mut ids = Ids::default();
+    for session in sessions {
+        session.id = ids.unique(&session.id);
+    }
 }
 
 /// The conversations of a file that hold a message, with what was noted before they were told apart in front

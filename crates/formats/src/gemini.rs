@@ -8,7 +8,6 @@
 use crate::bodies::lines;
 use crate::prelude::*;
 use crate::rewrite::rewrite;
-use foldback_core::validity::Dialect;
 use foldback_providers::wire::gemini::{self, Writer, records};
 
 pub(crate) const FORMAT: Format = Format::new(

@@ -8,7 +8,6 @@
 
 use crate::bodies::{self, ToolShape, frame_tools};
 use crate::prelude::*;
-use foldback_core::validity::Dialect;
 use foldback_providers::wire::responses;
 
 pub(crate) const FORMAT: Format = Format::new(

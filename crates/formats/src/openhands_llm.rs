@@ -5,11 +5,9 @@
 //! the response is added after them, with the usage of that one call. The format is only read.
 //! `docs/openhands-llm.md` has the mapping.
 
-use crate::ids::Ids;
 use crate::pairing::{PAIRING, pair};
 use crate::prelude::*;
 use crate::{chat, openai_chat};
-use std::sync::Arc;
 
 pub(crate) const FORMAT: Format = Format::new(
     "openhands-llm",

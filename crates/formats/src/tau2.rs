@@ -4,7 +4,6 @@
 //! Every simulation is a session; a record is one of its messages. `docs/tau2.md` has the mapping.
 
 use crate::chat;
-use crate::ids::Ids;
 use crate::prelude::*;
 
 pub(crate) const FORMAT: Format = Format::new(

@@ -2,7 +2,6 @@
 
 use super::step::{self, Source};
 use super::{FORMAT, restore};
-use crate::ids::Ids;
 use crate::prelude::*;
 
 /// Reads a document: the trajectory, then those of its subagents, each a session.

@@ -4,7 +4,6 @@ use super::{FORMAT, Header, Line, VERSION};
 use crate::prelude::*;
 use crate::table::FORMATS;
 use std::borrow::Cow;
-use std::sync::Arc;
 
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let mut builders: Vec<Builder> = Vec::new();

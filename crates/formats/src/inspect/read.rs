@@ -2,7 +2,6 @@
 
 use super::FORMAT;
 use super::events::{self, Events};
-use crate::ids::name_apart;
 use crate::prelude::*;
 
 /// How a text begins that stands in the sample's attachments.

@@ -10,7 +10,6 @@ mod write;
 
 use crate::chat::Run;
 use crate::prelude::*;
-use foldback_core::validity::Dialect;
 
 pub(crate) const FORMAT: Format =
     Format::new("mini-swe-agent", "mini-swe-agent trajectory (.traj.json)", detect, read)

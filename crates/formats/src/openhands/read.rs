@@ -2,7 +2,6 @@
 
 use super::stream::{self, Event, Stream};
 use crate::chat;
-use crate::ids::name_apart;
 use crate::prelude::*;
 
 /// Reads a file. It holds one session, or one for each instance of a benchmark.

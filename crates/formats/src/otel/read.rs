@@ -2,7 +2,6 @@
 
 use super::chain::{Chain, Relation, Request, id_of};
 use super::span;
-use crate::ids::Ids;
 use crate::prelude::*;
 use std::ops::Range;
 

@@ -12,7 +12,6 @@ mod write;
 pub use write::items;
 
 use crate::prelude::*;
-use foldback_core::validity::Dialect;
 
 pub(crate) const FORMAT: Format = Format::new(
     "pydantic-ai",

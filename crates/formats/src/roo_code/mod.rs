@@ -10,7 +10,6 @@ mod tags;
 mod write;
 
 use crate::prelude::*;
-use foldback_core::validity::Dialect;
 
 pub(crate) const FORMAT: Format = Format::new(
     "roo-code",

@@ -9,7 +9,6 @@ mod write;
 
 use crate::chat::{self, Run, Told};
 use crate::prelude::*;
-use foldback_core::validity::Dialect;
 
 pub(crate) const FORMAT: Format =
     Format::new("swe-agent", "SWE-agent trajectory (.traj)", detect, read)
