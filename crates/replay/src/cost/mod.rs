@@ -20,8 +20,7 @@ mod tests;
 pub use agreement::{Agreement, RecordedCall, TOLERANCE, agreement};
 pub(crate) use call::{call_of, recorded_output};
 pub use foldback_providers::prices::{
-    Block, CacheRules, CacheUse, Rates, Regime, RegimeTable, RegimeTableError, RequestLog,
-    SentRequest, Terms,
+    Block, CacheRules, CacheUse, Rates, Regime, RegimeTable, RequestLog, SentRequest, Terms,
 };
 pub use forgetting::{Bounds, Reread, Verdict, bounds, compare};
 pub use ledger::{LedgerFiring, LedgerRow};
