@@ -8,7 +8,7 @@ use super::{prices, windows};
 use crate::copies;
 use crate::corpus::Corpus;
 use crate::number::grouped;
-use crate::recorder::{More, Policy, RECORDED_KEEP_MORE, Recorded, RecorderPolicy, by_totals};
+use crate::recorder::{More, Policy, RECORDED_KEEP_MORE, Recorded, Total, by_totals};
 use crate::setup::{Made, Preset, Setup};
 use crate::study::{Known, Recording, Score, Summaries};
 use foldback_core::strategy::Kind;
@@ -147,21 +147,16 @@ fn recorders(corpus: &CorpusSummary, sessions: &[Recording]) -> Vec<String> {
         let _ = write!(line, "; in {unmarked} the input drops as if compacted, without a mark");
     }
     line.push('.');
-    let totals = corpus.sessions.iter().zip(sessions);
-    let labels: Vec<(String, &RecorderPolicy)> = totals
-        .filter(|(_, facts)| facts.recorder.total.is_some())
-        .map(|(line, facts)| {
+    let mut groups: BTreeMap<String, Vec<&Total>> = BTreeMap::new();
+    for (line, facts) in corpus.sessions.iter().zip(sessions) {
+        if let Some(total) = &facts.recorder.total {
             let model = facts.model.as_deref().unwrap_or("unknown model");
-            (format!("{} of {model}", line.format), &*facts.recorder)
-        })
-        .collect();
-    let groups = by_totals(labels.iter().map(|(label, policy)| (label.as_str(), *policy)));
-    let found = groups.into_iter().filter_map(|group| {
-        let policy = group.policy?;
-        Some(format!(
-            "{} sessions {}: by their totals, the recorder sent {policy}.",
-            group.sessions, group.group
-        ))
+            groups.entry(format!("{} of {model}", line.format)).or_default().push(total);
+        }
+    }
+    let found = groups.into_iter().filter_map(|(group, totals)| {
+        let (policy, sessions) = (by_totals(&totals)?, totals.len());
+        Some(format!("{sessions} sessions {group}: by their totals, the recorder sent {policy}."))
     });
     std::iter::once(line).chain(found).collect()
 }

@@ -2,7 +2,6 @@
 
 use super::line::PresetLine;
 use super::table::{Primary, Table};
-use crate::cost::{self, Bounds, Verdict};
 use crate::parallel::in_parallel;
 use crate::retention::Share;
 use crate::setup::Preset;
@@ -319,16 +318,15 @@ pub(crate) fn adjust<'d>(pairs: impl Iterator<Item = (&'d mut Difference, &'d mu
     }
 }
 
+/// Which of two is cheaper even if it reads everything again that it forgot, and the other one nothing.
 fn cheaper(first: &PresetLine, second: &PresetLine) -> Cheaper {
-    let bounds = |line: &PresetLine| Bounds {
-        optimistic: line.dollars.usd,
-        pessimistic: line.dollars.pessimistic_usd.unwrap_or(f64::INFINITY),
-        rereads: 0,
-    };
-    match cost::compare(&bounds(first), &bounds(second)) {
-        Verdict::First => Cheaper::First,
-        Verdict::Second => Cheaper::Second,
-        Verdict::Depends => Cheaper::Depends,
+    let worst = |line: &PresetLine| line.dollars.pessimistic_usd.unwrap_or(f64::INFINITY);
+    if worst(first) < second.dollars.usd {
+        Cheaper::First
+    } else if worst(second) < first.dollars.usd {
+        Cheaper::Second
+    } else {
+        Cheaper::Depends
     }
 }
 
@@ -374,6 +372,7 @@ fn beats(table: &Table<'_>, contrasts: &[Contrast], a: &str, b: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::acted::preset;
     use crate::compare::{Comparison, Gate, Outcome, Reporting, Score};
     use crate::retention::Retention;
     use crate::stats::Bootstrap;
@@ -426,13 +425,7 @@ mod tests {
 
     /// Places of both, and the contrast.
     fn run(case: &Case) -> ([Option<usize>; 2], Contrast) {
-        let registry = foldback::registry().unwrap();
-        let presets: Vec<Preset> = ["none", "tunacode", "opencode"]
-            .map(|name| {
-                let strategy = foldback::preset(&registry, name).unwrap();
-                Preset::new(strategy, name.to_owned())
-            })
-            .into();
+        let presets = ["none", "tunacode", "opencode"].map(preset);
         let scores: Vec<Box<[Score]>> = (0..case.sessions)
             .map(|session| -> Box<[Score]> {
                 Box::new([
@@ -509,11 +502,8 @@ mod tests {
 
     /// The contrasts of so many strategies over twelve sessions. The first has half the bill of the others in each.
     fn many(strategies: usize) -> Comparison {
-        let registry = foldback::registry().unwrap();
         let names = (0..=strategies).map(|at| if at == 0 { "none" } else { "tunacode" });
-        let presets: Vec<Preset> = names
-            .map(|name| Preset::new(foldback::preset(&registry, name).unwrap(), name.to_owned()))
-            .collect();
+        let presets: Vec<Preset> = names.map(preset).collect();
         let scores: Vec<Box<[Score]>> = (0..12)
             .map(|session| {
                 let usd = |preset: usize| match preset {

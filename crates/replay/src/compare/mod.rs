@@ -23,7 +23,7 @@ mod verdict;
 mod windows;
 
 pub use crate::corpus::{Corpus, Failure, Skipped, Source};
-pub use crate::setup::{DEFAULT_LIMITS, Preset, Setup};
+pub use crate::setup::{Preset, Setup};
 pub use crate::study::{Inaction, Known, Outcome, Run, Score};
 pub use answer::{Answer, MUCH_FORGOTTEN, Remark};
 pub use comparison::{Comparison, ToldApart};

@@ -8,7 +8,7 @@
 
 use super::sessions::SessionLine;
 use super::table::Reporting;
-use crate::stats::{self, Bootstrap, Estimate, Pair};
+use crate::stats::{self, Bootstrap, Estimate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -316,13 +316,10 @@ impl Outcomes {
             };
             let labels: Vec<Arc<str>> = values.iter().map(|(one, _)| label(one)).collect();
             let (clusters, _) = stats::clusters(&labels);
-            let pairs = clusters.iter().zip(values);
-            let pairs = pairs.map(|(cluster, (_, value))| Pair {
-                cluster: *cluster,
-                value: *value,
-                base: 0.0,
-            });
-            stats::mean_difference(&bootstrap, pairs)
+            stats::mean(
+                &bootstrap,
+                clusters.into_iter().zip(values.iter().map(|(_, value)| *value)),
+            )
         };
         // By arm, its sessions by task.
         let mut tasks: Vec<BTreeMap<&str, &SessionOutcome>> = vec![BTreeMap::new(); arms.len()];

@@ -16,7 +16,6 @@ use crate::cost::{CacheUse, NamedTerms, SummaryCall, Terms};
 use crate::recorder::Policy;
 use crate::retention::Retention;
 use crate::totals::{CallRow, SessionMetrics};
-use foldback_providers::prices::usd;
 use std::sync::Arc;
 
 /// Usage is believed where this share of the calls has it; a call without counts like the one before it.
@@ -122,12 +121,7 @@ fn bill(rows: &[CallRow], calls: &[CallFacts], summaries: &[SummaryCall], terms:
         output_usd += rates.output_usd(call.output, call.web_searches);
         read_tokens += cache.read;
     }
-    // With a prompt of its own, so that nothing of it is cached.
-    let asked_usd = |summary: &SummaryCall| {
-        let rates = rates.at(summary.input_tokens);
-        usd(rates.input, summary.input_tokens) + usd(rates.output, summary.output_tokens)
-    };
-    let summaries_usd = summaries.iter().map(asked_usd).sum();
+    let summaries_usd = summaries.iter().map(|summary| summary.usd(rates)).sum();
     let requests = Bill::of_requests(input_usd, output_usd);
     let usd = requests.usd + summaries_usd;
     let compaction = Compaction { summaries_usd, pessimistic_usd: usd, ..Compaction::default() };
