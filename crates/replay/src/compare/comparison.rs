@@ -3,7 +3,7 @@
 use super::contrast::Contrast;
 use super::judges::Judges;
 use super::line::PresetLine;
-use super::outcomes::{OutcomeError, OutcomeRow, Outcomes};
+use super::outcomes::{OutcomeRow, Outcomes};
 use super::provenance::Provenance;
 use super::redact;
 use super::saving::Base;
@@ -89,11 +89,7 @@ impl Comparison {
     /// # Errors
     ///
     /// A row that can't be told from another, or no row with a session that is compared.
-    pub fn join_outcomes(
-        &mut self,
-        store: &Store,
-        rows: &[OutcomeRow],
-    ) -> Result<(), OutcomeError> {
+    pub fn join_outcomes(&mut self, store: &Store, rows: &[OutcomeRow]) -> Result<(), String> {
         let id = |at| Some(self.facts(store, at)?.session.id);
         self.outcomes = Some(Outcomes::join(&self.corpus.sessions, id, rows, &self.reporting)?);
         Ok(())

@@ -38,8 +38,7 @@ pub use idle::Idle;
 pub use judges::Judges;
 pub use line::PresetLine;
 pub use outcomes::{
-    Arm, ArmPair, Found, McNemar, OutcomeError, OutcomeRow, Outcomes, SessionOutcome,
-    read as read_outcomes,
+    Arm, ArmPair, Found, McNemar, OutcomeRow, Outcomes, SessionOutcome, read as read_outcomes,
 };
 pub use provenance::Provenance;
 pub(crate) use provenance::short;

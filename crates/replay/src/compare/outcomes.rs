@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use statrs::distribution::{Binomial, DiscreteCDF};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
-use thiserror::Error;
 
 /// A row of the file.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,16 +31,6 @@ pub struct OutcomeRow {
     pub task: Option<String>,
     /// 1 for solved, 0 for not; or any number.
     pub value: f64,
-}
-
-/// What is wrong with a file, and where.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{line}: {what}")]
-pub struct OutcomeError {
-    /// Line, from 1.
-    pub line: usize,
-    /// What is wrong, and the way out.
-    pub what: String,
 }
 
 /// What was joined.
@@ -158,7 +148,7 @@ struct Given {
 /// # Errors
 ///
 /// The first line that is no row.
-pub fn read(text: &str) -> Result<Vec<OutcomeRow>, OutcomeError> {
+pub fn read(text: &str) -> Result<Vec<OutcomeRow>, String> {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let rows: Vec<OutcomeRow> =
         lines.map(|(at, line)| row(at + 1, line)).collect::<Result<_, _>>()?;
@@ -171,7 +161,7 @@ pub fn read(text: &str) -> Result<Vec<OutcomeRow>, OutcomeError> {
     }
 }
 
-fn row(line: usize, text: &str) -> Result<OutcomeRow, OutcomeError> {
+fn row(line: usize, text: &str) -> Result<OutcomeRow, String> {
     let given: Given = serde_json::from_str(text).map_err(|error| {
         let (at, what) = (error.column(), error.to_string());
         let what = what.split(" at line ").next().unwrap_or_default().to_owned();
@@ -190,8 +180,8 @@ fn row(line: usize, text: &str) -> Result<OutcomeRow, OutcomeError> {
     Ok(OutcomeRow { line, session, arm, task, value })
 }
 
-fn wrong(line: usize, what: impl Into<String>) -> OutcomeError {
-    OutcomeError { line, what: what.into() }
+fn wrong(line: usize, what: impl Display) -> String {
+    format!("{line}: {what}")
 }
 
 /// The sessions by what a file may call them.
@@ -220,7 +210,7 @@ impl<'a> Names<'a> {
     }
 
     /// The session that a row means, and which of the names it was found by.
-    fn find(&self, row: &OutcomeRow) -> Result<Option<(usize, usize)>, OutcomeError> {
+    fn find(&self, row: &OutcomeRow) -> Result<Option<(usize, usize)>, String> {
         let name = row.session.as_str();
         let found = [self.paths.get(name), self.ids.get(name), self.files.get(name)];
         match found.iter().enumerate().find_map(|(by, found)| Some((by, (*found)?.as_slice()))) {
@@ -245,7 +235,7 @@ impl Outcomes {
         id: impl Fn(usize) -> Option<String>,
         rows: &[OutcomeRow],
         reporting: &Reporting,
-    ) -> Result<Self, OutcomeError> {
+    ) -> Result<Self, String> {
         let mut out = Self { rows: rows.len(), ..Self::default() };
         // By session, the line of its outcome.
         let mut lines: BTreeMap<usize, usize> = BTreeMap::new();
@@ -298,7 +288,7 @@ impl Outcomes {
         sessions: &[SessionLine],
         lines: &BTreeMap<usize, usize>,
         reporting: &Reporting,
-    ) -> Result<(), OutcomeError> {
+    ) -> Result<(), String> {
         let mut arms: Vec<Arc<str>> = Vec::new();
         for arm in self.sessions.iter().filter_map(|one| one.arm.as_ref()) {
             if !arms.contains(arm) {

@@ -37,17 +37,21 @@
 #[cfg(test)]
 mod cases;
 pub mod evidence;
-mod stop;
 #[cfg(test)]
 mod tests;
 mod word;
 
+use rustc_hash::FxHashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+use std::sync::LazyLock;
 
 /// Version of the rules. Moves with every change of what [`identifiers`] gives for any text.
 pub const VERSION: u32 = 2;
+
+/// A list of words, one a line.
+type Words = LazyLock<FxHashSet<&'static str>>;
 
 /// What kind of thing an identifier refers to.
 #[derive(
