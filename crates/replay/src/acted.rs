@@ -108,5 +108,12 @@ pub(crate) fn observe(
         }
     }
     let delta = conversation.delta(&mut cursor);
-    show(&mut [probe], &mut tracker, (&conversation, MeterId::OWN), &delta, index.calls(), None);
+    show(
+        &mut [probe],
+        &mut tracker,
+        (&conversation, MeterId::OWN),
+        &delta,
+        index.calls.len(),
+        None,
+    );
 }

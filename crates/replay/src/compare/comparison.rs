@@ -1,7 +1,6 @@
 //! A comparison, and what is read from it.
 
 use super::contrast::Contrast;
-use super::judges::Judges;
 use super::line::PresetLine;
 use super::outcomes::{OutcomeRow, Outcomes};
 use super::provenance::Provenance;
@@ -39,8 +38,6 @@ pub struct Comparison {
     pub base: Option<Base>,
     /// One line per preset, in the order that they were given.
     pub presets: Vec<PresetLine>,
-    /// How far the two judges of retention agree.
-    pub judges: Judges,
     /// Pairs of strategies.
     pub contrasts: Vec<Contrast>,
     /// Every strategy against every control but no compaction.

@@ -77,20 +77,6 @@ pub enum Class {
     Flag,
 }
 
-impl Class {
-    /// All classes, in the order of reports.
-    pub const ALL: [Self; 8] = [
-        Self::Path,
-        Self::Url,
-        Self::Symbol,
-        Self::Error,
-        Self::Hash,
-        Self::Number,
-        Self::Quoted,
-        Self::Flag,
-    ];
-}
-
 /// One identifier of a text, normalized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Identifier<'a> {

@@ -85,7 +85,7 @@ impl Probe for Check {
             }
         }
         let known: BTreeSet<u32> =
-            (0..self.index.len() as u32).filter(|id| tracker.has(*id)).collect();
+            (0..self.index.entries.len() as u32).filter(|id| tracker.has(*id)).collect();
         assert_eq!(known, there, "{} call {call}", self.name);
     }
 }
