@@ -8,6 +8,7 @@
 
 use super::sessions::SessionLine;
 use super::table::Reporting;
+use crate::in_order;
 use crate::stats::{self, Bootstrap, Estimate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -289,12 +290,7 @@ impl Outcomes {
         lines: &BTreeMap<usize, usize>,
         reporting: &Reporting,
     ) -> Result<(), String> {
-        let mut arms: Vec<Arc<str>> = Vec::new();
-        for arm in self.sessions.iter().filter_map(|one| one.arm.as_ref()) {
-            if !arms.contains(arm) {
-                arms.push(Arc::clone(arm));
-            }
-        }
+        let arms = in_order(self.sessions.iter().filter_map(|one| one.arm.clone()));
         let bootstrap = Bootstrap::new(reporting.draws, reporting.seed);
         let estimated = |values: &[(&SessionOutcome, f64)]| {
             // A repository where one is recorded, else the task: sessions of one are drawn together.

@@ -3,7 +3,7 @@
 //! `nats` is the negative log-probability of an action, the sum over its tokens; `rise` is how much larger it is than under
 //! the whole log. Means are over actions, their intervals over sessions, those of one repository or task drawn together.
 
-use super::figures::in_order;
+use crate::in_order;
 use crate::retention::Share;
 use crate::stats::{Bootstrap, Estimate, clusters, mean, proportion};
 use serde::Serialize;
