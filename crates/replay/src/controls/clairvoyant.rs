@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///
 /// What `evict` refuses.
 pub fn clairvoyant(foresight: Arc<Foresight>, config: EvictConfig) -> Result<Strategy, Invalid> {
-    let following = Mutex::new(Following::new(&*foresight));
+    let following = Mutex::new(Following::new(&foresight));
     let stage = Clairvoyant { evict: Evict::new(config)?, foresight, following };
     seeing(
         "clairvoyant",
