@@ -344,28 +344,20 @@ pub(super) fn rank(table: &Table<'_>, lines: &mut [PresetLine], contrasts: &[Con
     }
 }
 
-/// Whether `a` is better than `b` by the primary metric.
+/// Whether `a` is better than `b` by the primary metric: as a part of the bill of `b`, or in points of what was kept,
+/// whichever of the two the contrast has first.
 fn beats(table: &Table<'_>, contrasts: &[Contrast], a: &str, b: &str) -> bool {
-    contrasts.iter().any(|contrast| {
-        let (forward, backward) = (
-            contrast.first == a && contrast.second == b,
-            contrast.first == b && contrast.second == a,
-        );
-        let primary = table.reporting.primary;
+    let primary = table.reporting.primary;
+    contrasts.iter().find_map(|contrast| contrast.between(a, b)).is_some_and(|contrast| {
         let difference = contrast.by(primary);
-        let sign = difference.value.map(|value| match primary {
+        let ahead = difference.value.map(|value| match primary {
             // Cheaper is better; the null of a ratio is one.
             Primary::Cost => 1.0 - value,
             Primary::FrrObsFar => value,
         });
-        let Some(ahead) = sign.filter(|by| !difference.tie && by.abs() > table.reporting.margin)
-        else {
-            return false;
-        };
         // A bill is smaller only if it stays so when everything forgotten is read again.
-        let at_worst = |cheaper| primary != Primary::Cost || contrast.cheaper == cheaper;
-        (forward && ahead > 0.0 && at_worst(Cheaper::First))
-            || (backward && ahead < 0.0 && at_worst(Cheaper::Second))
+        let at_worst = primary != Primary::Cost || contrast.cheaper == Cheaper::First;
+        at_worst && !difference.tie && ahead.is_some_and(|by| by > table.reporting.margin)
     })
 }
 
@@ -478,6 +470,12 @@ mod tests {
             ("ten tasks", Case { sessions: 10, ..PLAIN }, both, Cheaper::First),
             ("within the margin", Case { margin: 0.6, ..PLAIN }, tied, Cheaper::First),
             ("beyond the margin", Case { margin: 0.4, ..PLAIN }, both, Cheaper::First),
+            (
+                "within the margin, the other one first",
+                Case { usd: [1.0, 0.5], pessimistic: 1.0, margin: 0.6, ..PLAIN },
+                tied,
+                Cheaper::Second,
+            ),
             ("a gate", Case { gate: false, ..PLAIN }, [None, Some(1)], Cheaper::First),
             ("re-reads", Case { pessimistic: 1.1, ..PLAIN }, tied, Cheaper::Depends),
             (
