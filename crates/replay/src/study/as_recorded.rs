@@ -17,7 +17,6 @@ use crate::cost::{CacheUse, NamedTerms, SummaryCall, Terms};
 use crate::recorder::Policy;
 use crate::retention::Retention;
 use crate::totals::{CallRow, SessionMetrics};
-use foldback_providers::prices::usd;
 use std::sync::Arc;
 
 /// Usage is believed where this share of the calls has it; a call without counts like the one before it.
@@ -134,14 +133,12 @@ fn bill(rows: &[CallRow], calls: &[CallFacts], summaries: &[Asked], terms: &Term
         output_usd += rates.output_usd(call.output, call.web_searches);
         read_tokens += cache.read;
     }
-    let asked_usd = |Asked { call, cache_read }: &Asked| {
-        let rates = rates.at(call.input_tokens);
-        let input_usd = match cache_read {
-            Some(read) => rates.input_usd(&CacheUse::of(call.input_tokens, *read, *rules)),
-            // With a prompt of its own, so that nothing of it is cached.
-            None => usd(rates.input, call.input_tokens),
-        };
-        input_usd + usd(rates.output, call.output_tokens)
+    let asked_usd = |Asked { call, cache_read }: &Asked| match cache_read {
+        Some(read) => {
+            let cache = CacheUse::of(call.input_tokens, *read, *rules);
+            rates.at(call.input_tokens).input_usd(&cache)
+        }
+        None => call.usd(rates),
     };
     let summaries_usd = summaries.iter().map(asked_usd).sum();
     let requests = Bill::of_requests(input_usd, output_usd);

@@ -24,8 +24,6 @@ pub struct CallFacts {
     pub output: u64,
     /// Searches of the web that the provider made for it.
     pub web_searches: u64,
-    /// Number of the user turn, from 1.
-    pub turn: usize,
     /// When the request was sent, in milliseconds since the Unix epoch, where recorded.
     pub start_ms: Option<i64>,
     /// Size of the request by the provider's count.
@@ -255,7 +253,6 @@ fn calls(
                 uncompacted,
                 output: request.map_or(0, |request| request.output_tokens),
                 web_searches: request.map_or(0, |request| request.web_searches),
-                turn: row.turn,
                 start_ms: request.and_then(|request| request.start_ms),
                 recorded_input: row.recorded_input,
                 recorded_read: row.recorded_input.and(usage).map(|usage| usage.cache_read),

@@ -125,22 +125,15 @@ mod tests {
     /// The window at which a preset with this reserve would have acted on a count, and how often it was asked.
     fn window(reserve: u64, count: u64, context: u64) -> (Option<u64>, u64) {
         let policy = Arc::new(Counted { reserve, ..Counted::default() });
-        let blind = Arc::new(crate::controls::Hindsight::default());
-        let mut strategy = clairvoyant(blind, EvictConfig::default()).unwrap();
+        let mut strategy = clairvoyant(Arc::default(), EvictConfig::default()).unwrap();
         strategy.overflow = Some(Bound {
             name: "counted".to_owned(),
             stage: Arc::clone(&policy) as Arc<dyn OverflowPolicy>,
             when: Vec::new(),
             meter: MeterId::OWN,
         });
-        let options = ReplayOptions {
-            limits: Limits::new(context, 0),
-            model: None,
-            measure: Arc::new(chars(Unit::Utf16, Rounding::Ceil)),
-            validate: false,
-            completions: None,
-            ceiling: None,
-        };
+        let measure = Arc::new(chars(Unit::Utf16, Rounding::Ceil));
+        let options = crate::acted::options(Limits::new(context, 0), measure);
         let nearest = Decision { count, ..Decision::off("") };
         let window = window_to_act(&strategy, &nearest, Moment::CallStart, &options);
         (window, policy.asked.load(Ordering::Relaxed))
