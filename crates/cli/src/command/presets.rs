@@ -142,7 +142,7 @@ fn show(registry: &Registry, compiled: &Compiled) -> String {
     if !off.is_empty() {
         let _ = writeln!(out, "runs without the guards {}", off.join(", "));
     }
-    for key in ["window", "guards"] {
+    for key in ["window", "guards", "carry"] {
         if let Some(node) = compiled.root.get(key) {
             let _ = writeln!(out, "\n[{key}]");
             for (name, value) in node.entries() {
