@@ -289,9 +289,7 @@ fn defaults() {
     let default = foldback_opencode::recent::RecentConfig::default();
     assert_eq!((default.keep_tokens, default.tool_output_max), (15_000, 2_000));
     let preset = include_str!("../../presets/opencode-2.toml");
-    for line in ["keep_tokens = 15_000", "tool_output_max = 2_000", "buffer = 20_000"] {
-        assert!(preset.contains(line), "OCv2-K8: {line}");
-    }
+    assert!(preset.contains("buffer = 20_000"), "OCv2-K8");
 }
 
 pub(crate) fn ids() -> BTreeSet<String> {

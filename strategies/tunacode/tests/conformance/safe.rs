@@ -245,16 +245,9 @@ fn the_newer_preset_differs_in_what_counts() {
 }
 
 #[test]
-fn the_presets_and_their_page() {
-    let page = include_str!("../../README.md").replace('\n', " ");
+fn the_presets() {
     let strategy = preset("tunacode-0.2");
     assert_eq!(strategy.preset_limits, Limits::new(200_000, 0), "a model that is not known");
     assert!(strategy.deviations.len() > 9 && preset(NAME).reproduces.contains("0.1.78"));
-    for deviation in strategy.deviations {
-        for text in [deviation.original, deviation.foldback] {
-            let cell = text[1..].trim_end_matches('.');
-            assert!(page.contains(cell), "{text}");
-        }
-    }
     assert!(registry().preset(NAME).is_some());
 }
