@@ -11,7 +11,6 @@ use foldback_test_support::table;
 use foldback_testkit::stand_in::Scripted;
 use foldback_testkit::talk;
 use serde::de::DeserializeOwned;
-use std::sync::Arc;
 
 const PRESET: &str = include_str!("../presets/dsh.toml");
 
@@ -63,9 +62,8 @@ fn triggers() {
 
 /// A conversation that folds as the original does below the guards.
 fn unguarded(window: u64) -> Conversation {
-    let mut strategy = strategy(PRESET);
-    strategy.guards.no_growth = false;
-    strategy.summarizer = Some(Scripted::always(Some("what was done")) as _);
+    let summaries = Scripted::always(Some("what was done"));
+    let strategy = talk::unguarded(strategy(PRESET), &summaries);
     talk::conversation(strategy, Limits::new(window, 0))
 }
 
@@ -150,9 +148,7 @@ fn cuts() {
 #[test]
 fn a_second_fold_takes_the_earlier_checkpoint_along() {
     let summaries = Scripted::by(|request| Ok(format!("summary of {}", request.messages.len())));
-    let mut strategy = strategy(PRESET);
-    strategy.guards.no_growth = false;
-    strategy.summarizer = Some(Arc::clone(&summaries) as _);
+    let strategy = talk::unguarded(strategy(PRESET), &summaries);
     let mut talk = talk::conversation(strategy, Limits::new(100, 0));
     talk::append(
         &mut talk,
@@ -202,9 +198,10 @@ fn what_would_leave_more_than_it_takes_is_refused() {
         (changed("[filter]\nretain_share = 1.0"), "retain_share"),
         (changed("[filter]\nsummary_tokens = 0"), "summary_tokens"),
     ] {
-        let document = foldback_core::config::Document::parse("dsh.toml", &toml).unwrap();
-        let refused = foldback_core::config::compile(&registry, document, Default::default());
-        assert!(refused.unwrap_err().to_string().contains(field), "{field}");
+        assert!(
+            talk::try_compile(&registry, &toml).unwrap_err().to_string().contains(field),
+            "{field}"
+        );
     }
     strategy(&pruning(239, 100, 100));
 }

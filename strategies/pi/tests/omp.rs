@@ -161,9 +161,7 @@ fn blocks_of_a_text() {
 #[test]
 fn shaken() {
     for (id, messages, left) in rows::<(String, String, String)>("shaken") {
-        let mut strategy = strategy(PRESET);
-        strategy.guards.no_growth = false;
-        strategy.summarizer = Some(Scripted::always(None));
+        let strategy = talk::unguarded(strategy(PRESET), &Scripted::always(None));
         let mut talk = talk::conversation(strategy, Limits::new(1_000_000, 0));
         let mut shown = Vec::new();
         for (at, (kind, tokens)) in short(&messages).enumerate() {
@@ -279,9 +277,7 @@ fn folds() {
 
 /// A conversation of messages in short, compacted by hand.
 fn compacted(messages: &str, keep: u64, summaries: &Arc<Scripted>) -> Conversation {
-    let mut strategy = strategy(&preset(keep));
-    strategy.guards.no_growth = false;
-    strategy.summarizer = Some(Arc::clone(summaries) as _);
+    let strategy = talk::unguarded(strategy(&preset(keep)), summaries);
     let mut talk = talk::conversation(strategy, Limits::new(1_000_000, 0));
     for (at, (role, tokens)) in short(messages).enumerate() {
         let thought = PartKind::Reasoning { text: String::new(), opaque: None };

@@ -122,9 +122,8 @@ fn compacted(messages: &str, keep: u64, summaries: &Arc<Scripted>) -> Conversati
     compacted_by(strategy(&preset(100, keep)), messages, summaries)
 }
 
-fn compacted_by(mut strategy: Strategy, messages: &str, summaries: &Arc<Scripted>) -> Conversation {
-    strategy.guards.no_growth = false;
-    strategy.summarizer = Some(Arc::clone(summaries) as _);
+fn compacted_by(strategy: Strategy, messages: &str, summaries: &Arc<Scripted>) -> Conversation {
+    let strategy = talk::unguarded(strategy, summaries);
     let mut talk = talk::conversation(strategy, Limits::new(1_000_000, 64_000));
     for (at, (role, tokens)) in short(messages).enumerate() {
         let text = "x".repeat(usize::try_from(tokens * 4).unwrap());

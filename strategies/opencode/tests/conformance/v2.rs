@@ -11,7 +11,6 @@ use foldback_core::outcome::Outcome;
 use foldback_core::stage::{Pressure, SummaryError, UsageReading, UsageSource};
 use foldback_opencode::recent::record::{Recorded, recorded};
 use foldback_opencode::recent::split::{Entry, start};
-use foldback_testkit::talk::pressure;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -66,7 +65,7 @@ fn counts() {
             view_tokens,
             since_answer,
             usage,
-            ..pressure(Moment::CallStart, limits)
+            ..Pressure::at(Moment::CallStart, limits)
         };
         let decision = strategy("opencode-2", "").overflow.unwrap().stage.decide(&pressure);
         assert_eq!(decision.count, count, "{id}: {}", decision.reason);
