@@ -174,7 +174,7 @@ impl Layout {
             Slot::Keep(range) => Some(range.clone()),
             Slot::Insert(_) => None,
         });
-        slots.chain([self.tail_from..len])
+        slots.chain(std::iter::once(self.tail_from..len))
     }
 }
 
