@@ -59,18 +59,11 @@ fn window_to_act(
     // takes the one it looks at.
     let folds = |thousands: u64| {
         let pressure = Pressure {
-            moment,
             view_tokens: nearest.count,
-            frame_tokens: 0,
-            units: 0,
             usage: Some(usage),
-            since_answer: 0,
             view_at_step: nearest.count,
-            limits: limits(thousands),
             model: options.model.as_deref(),
-            idle_ms: None,
-            fold_stats: &[],
-            pruned: false,
+            ..Pressure::at(moment, limits(thousands))
         };
         policy.decide(&pressure).fold
     };
