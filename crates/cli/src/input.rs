@@ -10,6 +10,7 @@ use foldback_formats::session::Warning;
 use foldback_replay::copies;
 use foldback_replay::scores::Reader;
 use foldback_replay::{Corpus, Source};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -249,8 +250,10 @@ fn nothing_discovered() -> Error {
         .map(|(agent, path)| format!("  {agent}: {} holds none", path.display()))
         .collect();
     let mut agents: Vec<&str> = missing.iter().map(|(agent, _)| *agent).collect();
-    agents.retain(|agent| there.iter().all(|(other, _)| other != agent));
-    agents.dedup();
+    // Without a list of its stores there is none to look for.
+    agents.extend(cfg!(feature = "sqlite").then_some("Crush"));
+    let mut seen = BTreeSet::new();
+    agents.retain(|agent| there.iter().all(|(other, _)| other != agent) && seen.insert(*agent));
     match home() {
         None => looked.push("  the home directory is unknown; set HOME".to_owned()),
         Some(home) if !agents.is_empty() => {
