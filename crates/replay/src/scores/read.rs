@@ -65,8 +65,12 @@ impl<'a> Reader<'a> {
                     _ => Ok(()),
                 };
             }
-            let line = serde_json::from_slice(&text)
-                .map_err(|error| wrong(format!("not a line of scores: {error}")))?;
+            let line = serde_json::from_slice(&text).map_err(|error| {
+                wrong(format!(
+                    "{}: {error}",
+                    if number == 1 { FOREIGN } else { "not a line of scores" }
+                ))
+            })?;
             self.line(line, &text).map_err(wrong)?;
         }
     }
@@ -126,6 +130,9 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 }
+
+const FOREIGN: &str =
+    "no part that `foldback score` wrote; session files are compared without --scores";
 
 const CUT: &str = "ends too early; copy the part again";
 
