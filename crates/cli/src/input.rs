@@ -213,7 +213,7 @@ pub(crate) fn scores(paths: &[PathBuf], mut reader: Reader<'_>) -> Result<Corpus
                 reader.part(&part, BufReader::new(file))
             }
         };
-        read.map_err(|error| Error::Usage(error.to_string()))?;
+        read.map_err(Error::Usage)?;
     }
     Ok(reader.corpus())
 }

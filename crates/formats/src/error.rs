@@ -83,17 +83,6 @@ pub enum WriteError {
         detail: String,
     },
     /// The record of a message has changed since it was read.
-    #[error("record {record}: {detail}")]
-    Record {
-        /// Index of the record.
-        record: u32,
-        /// What was wrong.
-        detail: String,
-    },
-}
-
-impl From<Stale> for WriteError {
-    fn from(Stale { record, detail }: Stale) -> Self {
-        Self::Record { record, detail }
-    }
+    #[error(transparent)]
+    Record(#[from] Stale),
 }

@@ -12,8 +12,9 @@ use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
 use foldback_core::strategy::Strategy;
 use foldback_formats::{Session, View};
-use foldback_replay::state::{Ask, replayed, replayed_with, stored};
-use foldback_replay::{ReplayOptions, calibrate};
+use foldback_replay::index::Index;
+use foldback_replay::state::{Ask, stored};
+use foldback_replay::{ReplayOptions, calibrate, replay, replay_with};
 use foldback_report::number::count;
 use foldback_report::{plan, render};
 use std::sync::Arc;
@@ -74,11 +75,12 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
     });
     let mut views = plan::Views::default();
     let (conversation, reports) = if args.live && args.plan && args.json {
-        let replay = replayed_with(&session, &strategy, &options, &mut [&mut views]);
+        let index = Arc::new(Index::of(&session));
+        let replay = replay_with(&session, &index, &strategy, &options, &mut [&mut views]);
         views.asked(&replay.summary_inputs);
         replay.into_state()
     } else if args.live {
-        replayed(&session, &strategy, &options)
+        replay(&session, &strategy, &options).into_state()
     } else {
         let ask = if args.manual { Ask::Manual } else { Ask::NextTurn };
         stored(&session, &strategy, &options, ask)
@@ -158,7 +160,7 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
 
 /// A hint at what the strategy would have done while the session grew, since a stored session is a single moment.
 fn on_the_way(session: &Session, strategy: &Arc<Strategy>, options: &ReplayOptions) -> String {
-    let (_, reports) = replayed(session, strategy, options);
+    let (_, reports) = replay(session, strategy, options).into_state();
     match reports.iter().filter(|report| report.outcome.changed()).count() {
         0 => String::new(),
         times => format!(

@@ -389,3 +389,33 @@ fn counts_that_can_not_be_are_left_out() {
         line(&format!("{command} {path}")).done();
     }
 }
+
+/// A report never takes the place of a recording, and two outputs have two targets.
+#[test]
+fn reports_do_not_replace_sessions_or_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let [one, two] = ["one.json", "two.json"].map(|name| write(folder.path(), name, session()));
+    let report = folder.path().join("report.json").to_str().unwrap().to_owned();
+    let compare = format!("compare {two} --preset none --no-store");
+    for (args, says) in [
+        (format!("inspect --json {one}"), "one.json is a recorded session"),
+        (format!("{compare} --json {one}"), "one.json is a recorded session"),
+        (format!("{compare} --rows {two}"), "two.json is a recorded session"),
+        (format!("compact {one} --preset none --plan -o {one}"), "one.json is a recorded session"),
+        (format!("{compare} --json {report} --html {report}"), "is named for two outputs"),
+        (format!("{compare} --json - --rows -"), "two outputs go to standard output"),
+    ] {
+        let ran = line(&args);
+        assert!(ran.code == 2 && ran.stderr.contains(says), "{args}: {}", ran.stderr);
+        assert!(ran.stdout.is_empty());
+    }
+    for path in [&one, &two] {
+        assert_eq!(std::fs::read_to_string(path).unwrap(), session());
+    }
+    for _ in 0..2 {
+        for output in ["json", "rows", "html"] {
+            line(&format!("{compare} --{output} {report}")).done();
+        }
+        line(&format!("inspect {one} --json {report}")).done();
+    }
+}

@@ -136,7 +136,7 @@ pub(super) fn apply_env(root: &mut Node, options: Options<'_>) -> Vec<(EnvFlag, 
         let set = flag.to.clone().unwrap_or_else(|| {
             serde_json::from_str(&value).unwrap_or_else(|_| Value::String(value.clone()))
         });
-        set_path(root, &flag.sets, Node::leaf(&format!("environment variable {}", flag.name), set));
+        set_path(root, &flag.sets, Node::of(&format!("environment variable {}", flag.name), set));
         found.push((flag, value));
     }
     found
@@ -147,10 +147,7 @@ fn set_path(root: &mut Node, path: &str, value: Node) {
         let Some((stage, key)) = rest.rsplit_once('.') else {
             return;
         };
-        if let NodeKind::Table(entries) = &mut root.kind
-            && let Some((_, Node { kind: NodeKind::List(pruners), .. })) =
-                entries.iter_mut().find(|(name, _)| name == "pruner")
-        {
+        if let Some(Node { kind: NodeKind::List(pruners), .. }) = root.get_mut("pruner") {
             for pruner in pruners {
                 if pruner.get("use").and_then(Node::as_str) == Some(stage) {
                     pruner.set(key, value.clone());
@@ -163,9 +160,7 @@ fn set_path(root: &mut Node, path: &str, value: Node) {
         root.set(path, value);
         return;
     };
-    if let NodeKind::Table(entries) = &mut root.kind
-        && let Some((_, node)) = entries.iter_mut().find(|(name, _)| name == section)
-    {
+    if let Some(node) = root.get_mut(section) {
         set_path(node, key, value);
     }
 }

@@ -4,7 +4,6 @@ use crate::prices::cache::{CacheRules, CacheUse};
 use crate::prices::models::{Model, ModelTable, Tier};
 use foldback_core::log::Usage;
 use serde::Deserialize;
-use thiserror::Error;
 
 /// Seconds in an hour.
 const HOUR: u32 = 3600;
@@ -169,32 +168,12 @@ pub struct RegimeTable {
     pub regimes: Vec<Regime>,
 }
 
-/// An error in a table.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error(
-    "line {line}: {message}; a regime table looks like `as_of = \"2026-10-07\"` and `[[regime]]` with name, base, read, write, minimum, granularity, ttl_seconds, source"
-)]
-pub struct RegimeTableError {
-    /// Line, from 1.
-    pub line: usize,
-    /// What is wrong.
-    pub message: String,
-}
-
 impl RegimeTable {
     /// The table that ships with foldback.
     pub fn embedded() -> Self {
-        Self::parse(include_str!("../../data/regimes.toml")).unwrap_or_else(|error| {
+        toml::from_str(include_str!("../../data/regimes.toml")).unwrap_or_else(|error| {
             // A test reads the embedded table, so this can't happen in a release.
             unreachable!("embedded regime table: {error}")
-        })
-    }
-
-    /// Reads a table.
-    pub fn parse(text: &str) -> Result<Self, RegimeTableError> {
-        toml::from_str(text).map_err(|error| RegimeTableError {
-            line: error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1),
-            message: error.message().to_owned(),
         })
     }
 

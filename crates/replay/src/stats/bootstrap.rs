@@ -82,15 +82,6 @@ impl Estimate {
     pub fn p(&self) -> Option<f64> {
         self.tails.map(Tails::p)
     }
-
-    /// Whether the interval holds `null`, or there is no interval: two strategies that are tied are
-    /// not ranked.
-    pub fn is_tie(&self, null: f64) -> bool {
-        match (self.lo, self.hi) {
-            (Some(lo), Some(hi)) => lo <= null && null <= hi,
-            _ => true,
-        }
-    }
 }
 
 /// A cluster bootstrap (Efron and Tibshirani 1993, percentile interval of 95 %).
@@ -351,7 +342,6 @@ mod tests {
         for (case, estimate, value) in cases {
             assert_eq!(estimate.value, value, "{case}");
             assert_eq!((estimate.lo, estimate.hi, estimate.p()), (None, None, None), "{case}");
-            assert!(estimate.is_tie(0.0), "{case}");
         }
     }
 

@@ -58,7 +58,7 @@ impl Field {
         self.keys.last().map_or(&self.path, String::as_str)
     }
 
-    /// The value that a strategy gives the field; `None` where it leaves it to the stage's default.
+    /// The value that the field has in a strategy; `None` where it has none.
     pub(super) fn value(&self, root: &Node) -> Option<Value> {
         let section = root.get(self.section)?;
         let start = match &self.stage {
