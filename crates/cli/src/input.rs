@@ -10,6 +10,7 @@ use foldback_formats::session::Warning;
 use foldback_replay::copies;
 use foldback_replay::scores::Reader;
 use foldback_replay::{Corpus, Source};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -179,8 +180,17 @@ pub(crate) fn corpus(args: &CorpusArgs) -> Result<Corpus, Error> {
     let found = sources.len();
     let sources = selection::of(sources, args);
     if sources.is_empty() && found > 0 {
+        let given = [
+            ("--exclude", !args.exclude.is_empty()),
+            ("--agent", !args.agent.is_empty()),
+            ("--project", args.project.is_some()),
+            ("--since", args.since.is_some()),
+        ];
+        let given: Vec<&str> =
+            given.into_iter().filter_map(|(option, is)| is.then_some(option)).collect();
+        let given = given.join(", ");
         return Err(Error::Usage(format!(
-            "none of {found} files is left: --exclude, --agent, --project and --since leave all of them out"
+            "none of {found} files is left: all are left out by {given}"
         )));
     }
     Ok(Corpus { sources: copies::told_apart(sources) })
@@ -190,6 +200,11 @@ pub(crate) fn corpus(args: &CorpusArgs) -> Result<Corpus, Error> {
 pub(crate) fn scores(paths: &[PathBuf], mut reader: Reader<'_>) -> Result<Corpus, Error> {
     for path in paths {
         let part = path.display().to_string();
+        if path.is_dir() {
+            return Err(Error::Usage(format!(
+                "{part} is a folder; name the files that `foldback score` wrote"
+            )));
+        }
         let read = match path == Path::new("-") {
             true => reader.part(&part, std::io::stdin().lock()),
             false => {
@@ -249,8 +264,10 @@ fn nothing_discovered() -> Error {
         .map(|(agent, path)| format!("  {agent}: {} holds none", path.display()))
         .collect();
     let mut agents: Vec<&str> = missing.iter().map(|(agent, _)| *agent).collect();
-    agents.retain(|agent| there.iter().all(|(other, _)| other != agent));
-    agents.dedup();
+    // Without a list of its stores there is none to look for.
+    agents.extend(cfg!(feature = "sqlite").then_some("Crush"));
+    let mut seen = BTreeSet::new();
+    agents.retain(|agent| there.iter().all(|(other, _)| other != agent) && seen.insert(*agent));
     match home() {
         None => looked.push("  the home directory is unknown; set HOME".to_owned()),
         Some(home) if !agents.is_empty() => {

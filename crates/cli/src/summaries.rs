@@ -4,6 +4,8 @@ use crate::error::Error;
 use crate::input;
 use foldback::config::{Node, NodeKind, in_words};
 use foldback::{Compiled, Document, Options, Registry};
+use foldback_core::config::nearest;
+use foldback_core::registry::StageKind;
 use foldback_replay::recorder::Recorded;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -62,7 +64,7 @@ impl Choice {
                 ))),
             };
         }
-        let mut chosen = Self::read(MODEL)?;
+        let mut chosen = Self::named("--model", MODEL);
         let mut set = |field: &str, value: Value| {
             chosen.section.set(field, Node::of("--model", value));
         };
@@ -71,6 +73,10 @@ impl Choice {
         if let Some(window) = window.filter(|window| *window > ANSWER) {
             set("context_tokens", json!(window));
         }
+        chosen.config()?.endpoint().map_err(|why| {
+            let message = why.message;
+            Error::Usage(format!("--model: {message}; a file for --model has them in [summarizer]"))
+        })?;
         Ok(chosen)
     }
 
@@ -99,18 +105,19 @@ impl Choice {
             return Err(Error::left_out("--summarizer llm", "llm"));
         }
         if !name.ends_with(".toml") {
-            let source = "--summarizer";
-            let recorded = name == Recorded::ID;
-            let name = if recorded { "extractive" } else { name };
-            let chosen = Node::of(source, json!(name));
-            return Ok(Self {
-                section: Node {
-                    kind: NodeKind::Table(vec![("use".to_owned(), chosen)]),
-                    ..Node::of(source, Value::Null)
-                },
-                recorded,
-                price: None,
-            });
+            let registry = foldback::registry()?;
+            let stages = registry.stages().map(|stage| stage.item);
+            let summarizers = stages.filter(|stage| stage.kind() == StageKind::Summarizer);
+            let known: Vec<&str> =
+                summarizers.map(|stage| stage.name).chain([Recorded::ID, "none"]).collect();
+            return match known.contains(&name) {
+                true => Ok(Self::named("--summarizer", name)),
+                false => Err(Error::Usage(format!(
+                    "no summarizer is called `{name}`{}; known are {}; or give the path of a .toml file",
+                    nearest(name, known.iter().copied()),
+                    known.join(", ")
+                ))),
+            };
         }
         let mut root = Document::parse(name, &input::text(Path::new(name))?)?.root;
         let wrong =
@@ -134,6 +141,15 @@ impl Choice {
             return Err(wrong(node.key_place.line, &format!("unknown key `{key}`")));
         }
         Ok(Self { section, recorded: false, price })
+    }
+
+    /// A summarizer by its name, which an option gave.
+    fn named(option: &str, name: &str) -> Self {
+        let recorded = name == Recorded::ID;
+        let chosen = Node::of(option, json!(if recorded { "extractive" } else { name }));
+        let kind = NodeKind::Table(vec![("use".to_owned(), chosen)]);
+        let section = Node { kind, ..Node::of(option, Value::Null) };
+        Self { section, recorded, price: None }
     }
 
     /// The section for a strategy. Without a model, the strategy's own `on_failure` holds. A model may be too small or too

@@ -17,7 +17,8 @@ pub enum ReadError {
     },
     /// No importer recognizes it.
     #[error(
-        "none of the known formats; if it is one of them, `foldback convert --from` reads it: {known}"
+        "none of the known formats; if it is one of them, name it with --from; where a command has no --from, \
+         `foldback convert --from` reads it: {known}"
     )]
     UnknownFormat {
         /// The ids of all formats.

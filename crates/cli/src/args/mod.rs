@@ -498,7 +498,7 @@ pub(crate) struct Cache {
     #[arg(value_enum)]
     pub(crate) task: CacheTask,
     /// Folder of results; the one in the user's cache folder by default.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = inputs::a_folder)]
     pub(crate) store: Option<PathBuf>,
 }
 

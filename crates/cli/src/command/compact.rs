@@ -2,6 +2,7 @@
 
 use crate::args::Compact;
 use crate::asking::Answers;
+use crate::command::convert;
 use crate::error::Error;
 use crate::progress::Progress;
 use crate::summaries::Choice;
@@ -53,8 +54,11 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
     }
     let (session, own) = input::session(&args.session, args.out.path())?;
     // Asked for before any work is done: a format that can't be written.
-    let format = foldback_formats::format(args.to.as_deref().unwrap_or(own))
-        .map_err(|error| Error::Read { path: "--to".to_owned(), error })?;
+    let format = match &args.to {
+        Some(id) => convert::target(id)?,
+        None => foldback_formats::format(own)
+            .map_err(|error| Error::Read { path: own.to_owned(), error })?,
+    };
     let answers = Answers::open(
         &args.summaries,
         std::slice::from_ref(&contender),
@@ -143,10 +147,7 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
         }
     };
     let Some(outcome) = format.write(&view) else {
-        return Err(Error::Usage(format!(
-            "the format {} can't be written; choose another with --to",
-            format.id
-        )));
+        return Err(convert::read_only(format));
     };
     let outcome = outcome?;
     let loss = |loss: &_| format!("note: differs from the {} file: {loss}", format.id);

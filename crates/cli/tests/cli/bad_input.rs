@@ -120,6 +120,9 @@ fn an_empty_home_names_the_folders_that_were_looked_in() {
     {
         assert!(ran.stderr.contains(text), "{}\nlacks {text:?}", ran.stderr);
     }
+    for agent in ["Kilo Code", "Crush"] {
+        assert_eq!(ran.stderr.matches(agent).count(), 1, "{agent}: {}", ran.stderr);
+    }
     assert!(!ran.stderr.contains("or use --discover"), "{}", ran.stderr);
 }
 

@@ -49,10 +49,11 @@ pub(super) fn preset_document(registry: &Registry, name: &str) -> Result<Documen
         column: 0,
         path: String::new(),
         message: format!(
-            "no preset has this name{}; the nearest of {} are {}; or give the path of a .toml file",
-            nearest(name, known.iter().copied()),
+            "no preset has this name; the nearest of {} are {}, and `foldback presets` lists all; or give the path \
+             of a .toml file{}",
             known.len(),
-            near.join(", ")
+            near.join(", "),
+            nearest(name, known.iter().copied()),
         ),
     }]))
 }

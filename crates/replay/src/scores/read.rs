@@ -51,8 +51,12 @@ impl<'a> Reader<'a> {
                     false => Ok(()),
                 };
             }
-            let line = serde_json::from_slice(&text)
-                .map_err(|error| wrong(format!("not a line of scores: {error}")))?;
+            let line = serde_json::from_slice(&text).map_err(|error| {
+                wrong(format!(
+                    "{}: {error}",
+                    if number == 1 { FOREIGN } else { "not a line of scores" }
+                ))
+            })?;
             self.line(line, &text).map_err(wrong)?;
         }
     }
@@ -112,6 +116,9 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 }
+
+const FOREIGN: &str =
+    "no part that `foldback score` wrote; session files are compared without --scores";
 
 const CUT: &str = "ends too early; copy the part again";
 

@@ -202,11 +202,14 @@ fn unknown(registry: &Registry, strategy: &Compiled, path: &str) -> String {
     };
     let name = &strategy.strategy.name;
     match near.is_empty() {
-        false => format!("{name} has no field `{path}`; similar names are {}", near.join(", ")),
+        false => format!(
+            "the preset `{name}` has no field `{path}`; similar names are {}",
+            near.join(", ")
+        ),
         true => {
             let there = sections().filter(|section| strategy.root.get(section).is_some());
             format!(
-                "{name} has no field `{path}`; a path is SECTION.field, its sections are {}, and `foldback \
+                "the preset `{name}` has no field `{path}`; a path is SECTION.field, its sections are {}, and `foldback \
                  presets {name}` shows all fields",
                 there.collect::<Vec<_>>().join(", ")
             )
