@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from bill import Bill, Terms, output_tokens
+from bill import Bill, Terms, input_usd, output_tokens
 from session import Session
 from view import Call
 
@@ -61,6 +61,13 @@ def summaries(session: Session, calls: list[Call], sent: list[Request]) -> list[
     return out
 
 
+def sealed(session: Session, sent: list[Request]) -> list[Request]:
+    """The requests before compactions of the provider's, whose summaries only it can read: they are sent once more."""
+    ends = [boundary["before"] for boundary in session.boundaries if boundary["kind"] == "sealed"]
+    numbers = [sum(message.is_call for message in session.messages[:end]) for end in ends]
+    return [sent[number - 1] for number in numbers if 0 < number <= len(sent)]
+
+
 def is_plain(theirs: list[dict[str, Any]], plain: list[dict[str, Any]]) -> bool:
     """Whether foldback takes the recorder for one that never compacted."""
     sizes = [row["input_tokens"] for row in theirs]
@@ -68,12 +75,19 @@ def is_plain(theirs: list[dict[str, Any]], plain: list[dict[str, Any]]) -> bool:
 
 
 def bill(
-    sent: list[Request], outputs: list[int], asked: list[tuple[int, int]], terms: Terms
+    sent: list[Request],
+    outputs: list[int],
+    asked: list[tuple[int, int]],
+    again: list[Request],
+    terms: Terms,
 ) -> Bill:
+    def read(request: Request) -> int:
+        return min(terms.cacheable(request.read), terms.cacheable(request.tokens))
+
     out = Bill()
     for request, output in zip(sent, outputs, strict=True):
-        read = min(terms.cacheable(request.read), terms.cacheable(request.tokens))
-        out.add_request(request.tokens, read, output, terms)
-        out.read_tokens.append(read)
+        out.add_request(request.tokens, read(request), output, terms)
+        out.read_tokens.append(read(request))
     out.add_summaries(asked, terms)
+    out.summaries_usd += sum(input_usd(one.tokens, read(one), terms) for one in again)
     return out

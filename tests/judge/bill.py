@@ -110,6 +110,14 @@ def output_tokens(call: Call) -> int:
     return recorded
 
 
+def input_usd(total: int, read: int, terms: Terms) -> float:
+    """Dollars for a request of which so much is read from the cache."""
+    end = terms.cacheable(total)
+    prices = terms.at(total)
+    dollars = read * prices.read + (end - read) * prices.write + (total - end) * prices.input
+    return dollars / MILLION
+
+
 @dataclass
 class Bill:
     """Dollars of one session, or of several."""
@@ -127,12 +135,9 @@ class Bill:
         return self.input_usd + self.output_usd + self.summaries_usd
 
     def add_request(self, total: int, read: int, output: int, terms: Terms) -> None:
-        end = terms.cacheable(total)
-        prices = terms.at(total)
-        dollars = read * prices.read + (end - read) * prices.write + (total - end) * prices.input
         self.input_tokens += total
-        self.input_usd += dollars / MILLION
-        self.output_usd += output * prices.output / MILLION
+        self.input_usd += input_usd(total, read, terms)
+        self.output_usd += output * terms.at(total).output / MILLION
 
     def add_summaries(self, summaries: Iterable[tuple[int, int]], terms: Terms) -> None:
         for asked, written in summaries:

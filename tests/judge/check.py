@@ -202,9 +202,10 @@ def bills_of_recorder(bills: Bills, sent: list[as_recorded.Request] | None, run:
         return
     outputs = [bill.output_tokens(call) for call in run.calls]
     asked = as_recorded.summaries(run.session, run.calls, sent)
+    again = as_recorded.sealed(run.session, sent)
     for terms in bill.regimes():
         for cold in (False, True):
-            bills[terms.name, cold].add(as_recorded.bill(sent, outputs, asked, terms))
+            bills[terms.name, cold].add(as_recorded.bill(sent, outputs, asked, again, terms))
 
 
 def check_reading(found: Findings, file: Path, sessions: list[Session]) -> None:

@@ -6,6 +6,7 @@ use foldback::config::{Document, Options, compile};
 use foldback_core::Limits;
 use foldback_core::strategy::{Kind, Strategy};
 use foldback_replay::compare::Contrast;
+use foldback_replay::controls::Seer;
 use foldback_replay::cost::RegimeTable;
 use foldback_replay::{
     Comparison, Corpus, ModelTable, Preset, Reporting, Run, Setup, Store, compare,
@@ -55,12 +56,7 @@ pub fn examples() -> Vec<String> {
 
 /// The greedy clairvoyant.
 pub fn clairvoyant() -> Preset {
-    Preset::clairvoyant(EvictConfig::default()).expect("a valid configuration")
-}
-
-/// The one that keeps the lines that later calls reuse.
-pub fn clairvoyant_lines() -> Preset {
-    Preset::clairvoyant_lines(EvictConfig::default()).expect("a valid configuration")
+    Preset::seeing(Seer::Evict(EvictConfig::default())).expect("a valid configuration")
 }
 
 /// A control as if it were a strategy, for strategies alone are compared in pairs.
@@ -76,7 +72,8 @@ pub fn everything() -> Vec<Preset> {
     let mut all = vec![preset("none")];
     all.extend(others.filter(|name| *name != "none").map(preset));
     all.push(clairvoyant());
-    all.push(clairvoyant_lines());
+    let lines = Seer::Lines(EvictConfig::default());
+    all.push(Preset::seeing(lines).expect("a valid configuration"));
     all
 }
 

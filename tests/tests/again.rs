@@ -5,9 +5,9 @@ use foldback_core::Limits;
 use foldback_core::conversation::Conversation;
 use foldback_core::strategy::Strategy;
 use foldback_formats::{Session, View, format, read};
-use foldback_replay::ReplayOptions;
 use foldback_replay::calibrate::unrecorded;
-use foldback_replay::state::{Ask, replayed, stored};
+use foldback_replay::state::{Ask, stored};
+use foldback_replay::{ReplayOptions, replay};
 use foldback_test_support::{sessions, table};
 use foldback_tests::{options, presets};
 use rayon::prelude::*;
@@ -55,7 +55,7 @@ impl How {
         let options = compacting(limits);
         let (conversation, reports) = match self {
             Self::Stored => stored(session, strategy, &options, Ask::NextTurn),
-            Self::Live => replayed(session, strategy, &options),
+            Self::Live => replay(session, strategy, &options).into_state(),
         };
         (conversation, reports.iter().any(|report| report.fold.is_some()))
     }

@@ -3,7 +3,7 @@
 use foldback_core::strategy::Strategy;
 use foldback_core::work;
 use foldback_formats::Session;
-use foldback_replay::controls::{Hindsight, clairvoyant, clairvoyant_lines};
+use foldback_replay::controls::{Foresight, clairvoyant, clairvoyant_lines};
 use foldback_replay::index::Index;
 use foldback_replay::{Probe, Request, replay_with};
 use foldback_stages::pruner::EvictConfig;
@@ -62,9 +62,9 @@ fn a_call_costs_the_same_however_long_the_session_is() {
         message.answer.iter_mut().for_each(|answer| answer.usage = None);
     }
     let index = Arc::new(Index::of(&session));
-    let hindsight = Arc::new(Hindsight::of(&index));
+    let foresight = Arc::new(Foresight::of(&index));
     let mut strategies = presets();
-    strategies.push(Arc::new(clairvoyant(hindsight, EvictConfig::default()).unwrap()));
+    strategies.push(Arc::new(clairvoyant(foresight, EvictConfig::default()).unwrap()));
     let lines = clairvoyant_lines(Arc::clone(&index), EvictConfig::default()).unwrap();
     strategies.push(Arc::new(lines));
     strategies.retain(|strategy| EXCEPTIONS.iter().all(|(name, _)| *name != strategy.name));
@@ -119,7 +119,7 @@ fn the_steps_of_a_control_grow_with_the_session() {
             clairvoyant_lines(Arc::clone(index), EvictConfig::default()).unwrap()
         }),
         ("clairvoyant", |index| {
-            clairvoyant(Arc::new(Hindsight::of(index)), EvictConfig::default()).unwrap()
+            clairvoyant(Arc::new(Foresight::of(index)), EvictConfig::default()).unwrap()
         }),
         ("random", |_| Strategy::clone(&strategy("random"))),
     ];

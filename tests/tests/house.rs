@@ -1,5 +1,7 @@
 //! The house itself: what is registered, and what the core must not know.
 
+use foldback_core::config::{Document, Node, NodeKind, Options, compile};
+use foldback_core::registry::StageKind;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -59,6 +61,88 @@ fn every_preset_says_what_it_is() {
             assert!(!strategy.deviations.is_empty(), "{} lists no deviations", strategy.name);
         }
     }
+}
+
+/// Presets whose pages tell the deviations in other words.
+const IN_OTHER_WORDS: [&str; 13] = [
+    "anthropic-clear-tool-uses",
+    "brutus",
+    "deepagents",
+    "langchain-summarization",
+    "masking-10",
+    "opencode",
+    "opencode-1.17",
+    "opencode-1.18",
+    "swe-agent-last-5",
+    "tiered",
+    "tiered-doc-exact",
+    "tunacode",
+    "tunacode-local",
+];
+
+/// The page of a package and its presets must not drift apart. On the page a sentence may begin in upper case, and needs no full
+/// stop.
+#[test]
+fn every_page_has_the_deviations_of_its_presets() {
+    for strategy in foldback_tests::presets() {
+        if IN_OTHER_WORDS.contains(&&*strategy.name) {
+            continue;
+        }
+        let link = root().join("configs").join(format!("{}.toml", strategy.name));
+        let package = link.canonicalize().unwrap().ancestors().nth(2).unwrap().to_owned();
+        let page = std::fs::read_to_string(package.join("README.md")).unwrap().replace('\n', " ");
+        for deviation in &strategy.deviations {
+            for said in [&deviation.original, &deviation.foldback] {
+                assert!(
+                    page.contains(said[1..].trim_end_matches('.')),
+                    "{}: {said}",
+                    strategy.name
+                );
+            }
+        }
+    }
+}
+
+/// A preset states what differs from the defaults of its stages, and what has a comment of its own; `foldback presets NAME`
+/// shows the rest.
+#[test]
+fn no_preset_repeats_a_default() {
+    let registry = foldback::registry().unwrap();
+    let values = |document| {
+        let compiled = compile(&registry, document, Options::default());
+        compiled.map(|compiled| compiled.root.to_value())
+    };
+    let mut repeated = Vec::new();
+    for preset in registry.presets() {
+        let document = Document::parse(preset.item.name, preset.item.toml).unwrap();
+        let all = values(document.clone()).unwrap();
+        let lines: Vec<&str> = preset.item.toml.lines().collect();
+        for at in 0..sections(&mut document.clone().root).len() {
+            for (field, node) in sections(&mut document.clone().root)[at].entries() {
+                let mut without = document.clone();
+                sections(&mut without.root)[at].take(field);
+                let line = node.key_place.line - 1;
+                let [above, line_of] = [line.saturating_sub(1), line].map(|at| lines[at]);
+                let stays = field == "use" || above.starts_with('#') || line_of.contains(" # ");
+                if !stays && values(without).is_ok_and(|others| others == all) {
+                    repeated.push(format!("{}:{}: {field}", preset.item.name, line + 1));
+                }
+            }
+        }
+    }
+    assert!(repeated.is_empty(), "{repeated:#?}");
+}
+
+/// The tables of stages in a strategy file.
+fn sections(root: &mut Node) -> Vec<&mut Node> {
+    let NodeKind::Table(entries) = &mut root.kind else { return Vec::new() };
+    let is_stage = |name: &str| StageKind::ALL.iter().any(|kind| kind.section() == name);
+    let sections = entries.iter_mut().filter(|(name, _)| is_stage(name));
+    let each = sections.flat_map(|(_, section)| match section {
+        Node { kind: NodeKind::List(pruners), .. } => pruners.iter_mut().collect(),
+        section => vec![section],
+    });
+    each.collect()
 }
 
 /// The strategies, and the words that only they know.

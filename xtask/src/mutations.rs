@@ -44,7 +44,7 @@ pub(crate) fn run(only: &str) -> Result<(), String> {
         if !passes(&root, &package) {
             return Err(format!("the tests of {package} fail as they are"));
         }
-        for (what, changed) in mutants(&original)? {
+        for (what, changed) in mutants(&with_defaults(&root, &name, &original)?) {
             let path = what.split(" = ").next().unwrap_or_default();
             write(&preset, &changed)?;
             let caught = !passes(&root, &package);
@@ -83,9 +83,67 @@ impl Drop for Kept<'_> {
     }
 }
 
+/// The file with what its sections leave to the defaults of their stages, as `foldback presets` shows them. Those of the common
+/// stages, whose names have no system in front, have rows of their own.
+fn with_defaults(root: &Path, name: &str, original: &str) -> Result<DocumentMut, String> {
+    let mut document: DocumentMut = original.parse().map_err(|error| format!("{error}"))?;
+    let mut cargo = Command::new("cargo");
+    cargo.args(["run", "--quiet", "--package", "foldback-cli", "--", "presets", name]);
+    let shown = cargo.current_dir(root).output().map_err(|error| format!("{error}"))?;
+    let shown = String::from_utf8_lossy(&shown.stdout);
+    let (mut header, mut stage) = ("", String::new());
+    for line in shown.lines() {
+        let Some((said, origin)) = line.rsplit_once(" # ") else {
+            header = line;
+            continue;
+        };
+        let Some((field, shown)) = said.trim().split_once(" = ") else { continue };
+        let json = serde_json::from_str(shown).map_err(|error| format!("{line}: {error}"))?;
+        if field == "use" {
+            stage = shown.trim_matches('"').to_owned();
+        } else if origin == "default"
+            && stage.contains('.')
+            && let Some(section) = section_of(&mut document, header, &stage)
+            && let Some(value) = of_json(&json)
+        {
+            section.insert(field, Item::Value(value));
+        }
+    }
+    Ok(document)
+}
+
+/// The section of a file that `foldback presets` shows under a header; a pruner is known by its stage.
+fn section_of<'d>(
+    document: &'d mut DocumentMut,
+    header: &str,
+    stage: &str,
+) -> Option<&'d mut Table> {
+    match document.get_mut(header.trim_matches(['[', ']']))? {
+        Item::ArrayOfTables(pruners) => pruners
+            .iter_mut()
+            .find(|pruner| pruner.get("use").and_then(Item::as_str) == Some(stage)),
+        section => section.as_table_mut(),
+    }
+}
+
+fn of_json(json: &serde_json::Value) -> Option<Value> {
+    Some(match json {
+        serde_json::Value::Null => return None,
+        serde_json::Value::Bool(is) => Value::from(*is),
+        serde_json::Value::String(text) => Value::from(text),
+        serde_json::Value::Number(number) => match number.as_i64() {
+            Some(whole) => Value::from(whole),
+            None => Value::from(number.as_f64()?),
+        },
+        serde_json::Value::Array(items) => items.iter().filter_map(of_json).collect(),
+        serde_json::Value::Object(fields) => {
+            fields.iter().filter_map(|(key, field)| Some((key, of_json(field)?))).collect()
+        }
+    })
+}
+
 /// The changed files, each with what was changed.
-fn mutants(original: &str) -> Result<Vec<(String, String)>, String> {
-    let document: DocumentMut = original.parse().map_err(|error| format!("{error}"))?;
+fn mutants(document: &DocumentMut) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let is_section = |item: &Item| item.is_table() || item.is_array_of_tables();
     let sections = document.iter().filter(|(key, item)| is_section(item) && !APART.contains(key));
@@ -103,7 +161,7 @@ fn mutants(original: &str) -> Result<Vec<(String, String)>, String> {
         *place = value(new);
         (what, document.to_string())
     };
-    Ok(found.into_iter().map(changed).collect())
+    found.into_iter().map(changed).collect()
 }
 
 /// A path as the configuration writes it.

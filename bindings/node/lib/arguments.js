@@ -27,9 +27,14 @@ export function text(name, given) {
   if (given !== undefined && typeof given !== 'string') refuse(name, 'a text', given);
 }
 
-/** An object of options. */
-export function options(given) {
+/** What a conversation may be told. */
+export const CONVERSATION = ['preset', 'window', 'maxOutput', 'model', 'system', 'tools', 'protocol'];
+
+/** An object of options with these names. */
+export function options(given, known) {
   if (!isObject(given)) refuse('options', 'an object', given);
+  const unknown = Object.keys(given).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new FoldbackError(`no option is called ${unknown}; known are ${known.join(', ')}`);
   return given;
 }
 

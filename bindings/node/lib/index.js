@@ -61,7 +61,8 @@ export class Conversation {
   #engine;
 
   constructor(options = {}) {
-    const { preset = 'opencode-1.17', window, maxOutput, model, system, tools, protocol } = given.options(options);
+    given.options(options, given.CONVERSATION);
+    const { preset = 'opencode-1.17', window, maxOutput, model, system, tools, protocol } = options;
     given.tokens('window', window);
     given.tokens('maxOutput', maxOutput);
     given.text('model', model);
@@ -194,7 +195,7 @@ const OPTIONS = {
 };
 
 export async function compare(paths, options = {}) {
-  given.options(options);
+  given.options(options, [...Object.keys(OPTIONS), 'presets', 'scores', 'exclude', 'redact', 'strict']);
   given.tokens('window', options.window);
   given.tokens('maxOutput', options.maxOutput);
   const args = given.several('scores', options.scores).map((part) => `--scores=${part}`);

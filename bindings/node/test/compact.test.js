@@ -78,6 +78,7 @@ const BAD = [
   [ONE, { protocol: 'smtp' }, undefined, 'openai-chat'],
   [null, {}, undefined, 'messages is an array of messages, not null'],
   [ONE, null, undefined, 'options is an object'],
+  [ONE, { windw: 3 }, undefined, 'no option is called windw; known are preset, window'],
   [ONE, { window: 2 ** 70 }, undefined, 'window is a number of tokens'],
   [ONE, { window: true }, undefined, 'window is a number of tokens'],
   [ONE, { maxOutput: '9' }, undefined, 'maxOutput is a number of tokens'],

@@ -20,6 +20,7 @@ test('rows for every session, preset and call', { skip }, async () => {
 });
 
 test('what is wrong is said', async () => {
+  await assert.rejects(compare('no-such-folder', { preset: 'none' }), /no option is called preset; known are window/);
   await assert.rejects(compare('no-such-folder'), (error) => error instanceof FoldbackError && /no-such-folder/.test(error.message));
   await assert.rejects(compare('.', { presets: 'opencde' }), /did you mean `opencode`/);
 });

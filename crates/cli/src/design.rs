@@ -131,7 +131,7 @@ pub(crate) fn reporting(experiment: &Experiment, setup: &Setup) -> Result<Report
 pub(crate) fn with_answers(contenders: Vec<Contender>, answers: Option<&Answers>) -> Vec<Preset> {
     let with = |(at, contender): (usize, Contender)| match answers {
         Some(answers) if !contender.asked.is_empty() => {
-            contender.preset.with_completions(answers.model(at))
+            Preset { completions: Some(answers.model(at)), ..contender.preset }
         }
         _ => contender.preset,
     };

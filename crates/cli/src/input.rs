@@ -10,8 +10,9 @@ use foldback_formats::session::Warning;
 use foldback_replay::copies;
 use foldback_replay::scores::Reader;
 use foldback_replay::{Corpus, Source};
+use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
 /// The URL of an object or a folder in object storage, given instead of a path.
@@ -81,13 +82,12 @@ pub(crate) fn some(
 ) -> Result<Vec<Session>, Error> {
     let all = sessions(path, from)?;
     match several && id.is_none() {
-        true => Ok(all),
+        true => may_replace(path, out, 1).map(|()| all),
         false => Ok(vec![pick(path, all, id, Some(out))?]),
     }
 }
 
-/// The only session of a file, or the one with this id. It is refused if writing it would remove the
-/// others.
+/// The only session of a file, or the one with this id.
 fn pick(
     path: &Path,
     mut sessions: Vec<Session>,
@@ -106,20 +106,35 @@ fn pick(
         }
         None => 0,
     };
-    if sessions.len() > 1 && out.is_some_and(|out| is_same(out, path)) {
-        return Err(Error::Usage(format!(
-            "{} holds {} sessions, and only one would be left; name another file for the output",
-            name(),
-            sessions.len()
-        )));
+    if let Some(out) = out {
+        may_replace(path, out, sessions.len())?;
     }
     Ok(sessions.swap_remove(index))
 }
 
-/// Whether two paths lead to one file.
-fn is_same(a: &Path, b: &Path) -> bool {
+/// Refuses an output that would replace the file that was read, if it holds other sessions as well, or if it is no text: a
+/// store, an archive or a compressed file would become one.
+fn may_replace(path: &Path, out: &Path, sessions: usize) -> Result<(), Error> {
     let found = |path: &Path| std::fs::canonicalize(path).ok();
-    found(a).is_some_and(|a| found(b) == Some(a))
+    if found(path).is_none_or(|read| found(out) != Some(read)) {
+        return Ok(());
+    }
+    let why = match sessions {
+        1 if is_text(path) => return Ok(()),
+        1 => "is not UTF-8 text, and the output is".to_owned(),
+        _ => format!("holds {sessions} sessions, and only one would be left"),
+    };
+    Err(Error::Usage(format!("{} {why}; name another file for the output", path.display())))
+}
+
+/// Whether a file begins as text does.
+fn is_text(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(512).read_to_end(&mut head));
+    // The last character may be cut.
+    let is_utf8 =
+        |head| std::str::from_utf8(head).map_or_else(|bad| bad.error_len().is_none(), |_| true);
+    read.is_ok() && !head.contains(&0) && is_utf8(&head)
 }
 
 /// Fails on the first warning if `strict` is set.
@@ -165,8 +180,17 @@ pub(crate) fn corpus(args: &CorpusArgs) -> Result<Corpus, Error> {
     let found = sources.len();
     let sources = selection::of(sources, args);
     if sources.is_empty() && found > 0 {
+        let given = [
+            ("--exclude", !args.exclude.is_empty()),
+            ("--agent", !args.agent.is_empty()),
+            ("--project", args.project.is_some()),
+            ("--since", args.since.is_some()),
+        ];
+        let given: Vec<&str> =
+            given.into_iter().filter_map(|(option, is)| is.then_some(option)).collect();
+        let given = given.join(", ");
         return Err(Error::Usage(format!(
-            "none of {found} files is left: --exclude, --agent, --project and --since leave all of them out"
+            "none of {found} files is left: all are left out by {given}"
         )));
     }
     Ok(Corpus { sources: copies::told_apart(sources) })
@@ -176,6 +200,11 @@ pub(crate) fn corpus(args: &CorpusArgs) -> Result<Corpus, Error> {
 pub(crate) fn scores(paths: &[PathBuf], mut reader: Reader<'_>) -> Result<Corpus, Error> {
     for path in paths {
         let part = path.display().to_string();
+        if path.is_dir() {
+            return Err(Error::Usage(format!(
+                "{part} is a folder; name the files that `foldback score` wrote"
+            )));
+        }
         let read = match path == Path::new("-") {
             true => reader.part(&part, std::io::stdin().lock()),
             false => {
@@ -184,7 +213,7 @@ pub(crate) fn scores(paths: &[PathBuf], mut reader: Reader<'_>) -> Result<Corpus
                 reader.part(&part, BufReader::new(file))
             }
         };
-        read.map_err(|error| Error::Usage(error.to_string()))?;
+        read.map_err(Error::Usage)?;
     }
     Ok(reader.corpus())
 }
@@ -235,8 +264,10 @@ fn nothing_discovered() -> Error {
         .map(|(agent, path)| format!("  {agent}: {} holds none", path.display()))
         .collect();
     let mut agents: Vec<&str> = missing.iter().map(|(agent, _)| *agent).collect();
-    agents.retain(|agent| there.iter().all(|(other, _)| other != agent));
-    agents.dedup();
+    // Without a list of its stores there is none to look for.
+    agents.extend(cfg!(feature = "sqlite").then_some("Crush"));
+    let mut seen = BTreeSet::new();
+    agents.retain(|agent| there.iter().all(|(other, _)| other != agent) && seen.insert(*agent));
     match home() {
         None => looked.push("  the home directory is unknown; set HOME".to_owned()),
         Some(home) if !agents.is_empty() => {

@@ -78,16 +78,42 @@ pub(crate) fn screen(text: &str) -> Result<(), Error> {
     out.flush().map_err(Error::Output)
 }
 
-/// Refuses an output that can't be written, before anything is computed.
-pub(crate) fn check(path: &Path) -> Result<(), Error> {
-    let fail = |error: std::io::Error| Error::File { path: path.to_owned(), error };
-    let Target::File(file) = Target::of(path).map_err(fail)? else { return Ok(()) };
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    match std::fs::metadata(folder.unwrap_or(Path::new("."))) {
-        Ok(found) if !found.is_dir() => Err(fail(std::io::ErrorKind::NotADirectory.into())),
-        Ok(_) => Ok(()),
-        Err(error) => Err(fail(error)),
+/// Refuses outputs that can't be written, two with one target, and reports in place of a recorded session, before anything
+/// is computed.
+pub(crate) fn check(outputs: &[&Path], sessions: bool) -> Result<(), Error> {
+    let mut targets = Vec::new();
+    for path in outputs {
+        let fail = |error: std::io::Error| Error::File { path: path.to_path_buf(), error };
+        let target = Target::of(path).map_err(fail)?;
+        if let Target::File(file) = &target {
+            let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+            match std::fs::metadata(folder.unwrap_or(Path::new("."))) {
+                Ok(found) if found.is_dir() => {}
+                Ok(_) => return Err(fail(std::io::ErrorKind::NotADirectory.into())),
+                Err(error) => return Err(fail(error)),
+            }
+            let other = |why: &str| {
+                Error::Usage(format!("{} {why}; name another file for the output", path.display()))
+            };
+            if targets.contains(&target) {
+                return Err(other("is named for two outputs"));
+            }
+            if !sessions && is_session(file) {
+                return Err(other("is a recorded session"));
+            }
+        } else if target == Target::Stdout && targets.contains(&target) {
+            let why = "two outputs go to standard output; name a file for one of them";
+            return Err(Error::Usage(why.to_owned()));
+        }
+        targets.push(target);
     }
+    Ok(())
+}
+
+/// Whether there is a session at a path.
+fn is_session(file: &Path) -> bool {
+    let bytes = foldback_formats::read_file(file).unwrap_or_default();
+    foldback_formats::detect_bytes(&bytes).is_some()
 }
 
 /// Writes a report for people: to standard output like [`print`], to a file unchanged.

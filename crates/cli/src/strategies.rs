@@ -12,6 +12,7 @@ use foldback_core::provider::Asks;
 use foldback_core::registry::{Build, StageKind};
 use foldback_core::stage::Estimator;
 use foldback_core::strategy::{Kind, Strategy};
+use foldback_replay::controls::Seer;
 use foldback_replay::cost::{OWN, RegimeTable};
 use foldback_replay::images::WithImages;
 use foldback_replay::recorder::Recorded;
@@ -161,8 +162,8 @@ pub(crate) fn presets(
 /// The controls that are derived from each recording. They are in every comparison and have no strategy file.
 pub(crate) fn unseen_controls() -> Result<Vec<Preset>, Error> {
     let made = [
-        Preset::clairvoyant(EvictConfig::default()),
-        Preset::clairvoyant_lines(EvictConfig::default()),
+        Preset::seeing(Seer::Evict(EvictConfig::default())),
+        Preset::seeing(Seer::Lines(EvictConfig::default())),
         Preset::as_recorded(),
     ];
     let made = made.into_iter().map(|preset| preset.map_err(|wrong| Error::Usage(wrong.message)));

@@ -4,6 +4,8 @@ use crate::error::Error;
 use crate::input;
 use foldback::config::{Node, NodeKind, in_words};
 use foldback::{Compiled, Document, Options, Registry};
+use foldback_core::config::nearest;
+use foldback_core::registry::StageKind;
 use foldback_replay::recorder::Recorded;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -62,15 +64,19 @@ impl Choice {
                 ))),
             };
         }
-        let mut chosen = Self::read(MODEL)?;
+        let mut chosen = Self::named("--model", MODEL);
         let mut set = |field: &str, value: Value| {
-            chosen.section.set(field, Node::leaf("--model", value));
+            chosen.section.set(field, Node::of("--model", value));
         };
         set("model", json!(name));
         set("max_output_tokens", json!(ANSWER));
         if let Some(window) = window.filter(|window| *window > ANSWER) {
             set("context_tokens", json!(window));
         }
+        chosen.config()?.endpoint().map_err(|why| {
+            let message = why.message;
+            Error::Usage(format!("--model: {message}; a file for --model has them in [summarizer]"))
+        })?;
         Ok(chosen)
     }
 
@@ -80,7 +86,7 @@ impl Choice {
         let mut chosen = Self::read(MODEL)?;
         let fields = [("provider", "client"), ("model", model), ("on_failure", "keep")];
         for (field, value) in fields {
-            chosen.section.set(field, Node::leaf("--summaries", json!(value)));
+            chosen.section.set(field, Node::of("--summaries", json!(value)));
         }
         Ok(chosen)
     }
@@ -99,18 +105,19 @@ impl Choice {
             return Err(Error::left_out("--summarizer llm", "llm"));
         }
         if !name.ends_with(".toml") {
-            let source = "--summarizer";
-            let recorded = name == Recorded::ID;
-            let name = if recorded { "extractive" } else { name };
-            let chosen = Node::leaf(source, json!(name));
-            return Ok(Self {
-                section: Node {
-                    kind: NodeKind::Table(vec![("use".to_owned(), chosen)]),
-                    ..Node::leaf(source, Value::Null)
-                },
-                recorded,
-                price: None,
-            });
+            let registry = foldback::registry()?;
+            let stages = registry.stages().map(|stage| stage.item);
+            let summarizers = stages.filter(|stage| stage.kind() == StageKind::Summarizer);
+            let known: Vec<&str> =
+                summarizers.map(|stage| stage.name).chain([Recorded::ID, "none"]).collect();
+            return match known.contains(&name) {
+                true => Ok(Self::named("--summarizer", name)),
+                false => Err(Error::Usage(format!(
+                    "no summarizer is called `{name}`{}; known are {}; or give the path of a .toml file",
+                    nearest(name, known.iter().copied()),
+                    known.join(", ")
+                ))),
+            };
         }
         let mut root = Document::parse(name, &input::text(Path::new(name))?)?.root;
         let wrong =
@@ -119,7 +126,7 @@ impl Choice {
             return Err(wrong(1, "there is no [summarizer] section"));
         };
         if section.get("use").is_none() {
-            section.set("use", Node::leaf(name, json!(MODEL)));
+            section.set("use", Node::of(name, json!(MODEL)));
         }
         let price = match root.take("price") {
             None => None,
@@ -136,6 +143,15 @@ impl Choice {
         Ok(Self { section, recorded: false, price })
     }
 
+    /// A summarizer by its name, which an option gave.
+    fn named(option: &str, name: &str) -> Self {
+        let recorded = name == Recorded::ID;
+        let chosen = Node::of(option, json!(if recorded { "extractive" } else { name }));
+        let kind = NodeKind::Table(vec![("use".to_owned(), chosen)]);
+        let section = Node { kind, ..Node::of(option, Value::Null) };
+        Self { section, recorded, price: None }
+    }
+
     /// The section for a strategy. Without a model, the strategy's own `on_failure` holds. A model may be too small or too
     /// slow: then the extractive summary stands in, so that nothing is lost.
     pub(crate) fn section(&self, compiled: &Compiled) -> Node {
@@ -148,7 +164,7 @@ impl Choice {
             Some(name) if name.to_value() == extractive => {
                 compiled.root.at("summarizer.on_failure").cloned()
             }
-            _ => Some(Node::leaf("--summarizer", extractive)),
+            _ => Some(Node::of("--summarizer", extractive)),
         };
         if let Some(on_failure) = on_failure {
             section.set("on_failure", on_failure);
@@ -167,7 +183,7 @@ impl Choice {
     /// The summarizer alone, as a strategy that does nothing else.
     pub(crate) fn alone(&self, registry: &Registry, name: &str) -> Result<Compiled, Error> {
         let mut document = Document::parse(name, "[estimator]\nuse = \"chars\"\n")?;
-        document.root.set("name", Node::leaf(name, json!(name)));
+        document.root.set("name", Node::of(name, json!(name)));
         document.root.set("summarizer", self.section.clone());
         let options = Options { read_file: None, env: None };
         Ok(foldback::config::compile(registry, document, options)?)

@@ -6,7 +6,7 @@
 use crate::history::History;
 use crate::moment::{Moment, Trigger};
 use crate::outcome::Why;
-use crate::plan::{Layout, Plan, Slot};
+use crate::plan::{Layout, Plan};
 use crate::view::Pos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -114,16 +114,8 @@ fn check_open(history: &History, layout: &Layout) -> Result<(), Why> {
 
 /// Refuses a layout that separates a call from its results or puts a result first.
 fn check_pairs(history: &History, layout: &Layout) -> Result<(), Why> {
-    let shown: Vec<Pos> = layout
-        .slots
-        .iter()
-        .filter_map(|slot| match slot {
-            Slot::Keep(range) => Some(range.clone()),
-            Slot::Insert(_) => None,
-        })
-        .chain(std::iter::once(layout.tail_from..history.len()))
-        .flat_map(|range| history.range(range).map(|(pos, _)| pos))
-        .collect();
+    let kept = layout.kept(history.len());
+    let shown: Vec<Pos> = kept.flat_map(|range| history.range(range).map(|(pos, _)| pos)).collect();
     // Where each message is in the view. What is checked is the view, not the history behind it.
     let order: BTreeMap<Pos, usize> = shown.iter().copied().zip(0..).collect();
     let mut whole = BTreeSet::new();

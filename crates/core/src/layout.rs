@@ -162,16 +162,19 @@ impl Layout {
     /// By position, whether the layout shows the message.
     pub fn visible(&self, history: &History) -> Vec<bool> {
         let mut visible = vec![false; history.len()];
-        let kept = self.slots.iter().filter_map(|slot| match slot {
+        for (pos, _) in self.kept(history.len()).flat_map(|range| history.range(range)) {
+            visible[pos] = true;
+        }
+        visible
+    }
+
+    /// The positions that it shows of a history of so many messages, in its order.
+    pub(crate) fn kept(&self, len: usize) -> impl Iterator<Item = Range<Pos>> {
+        let slots = self.slots.iter().filter_map(|slot| match slot {
             Slot::Keep(range) => Some(range.clone()),
             Slot::Insert(_) => None,
         });
-        for range in kept.chain(std::iter::once(self.tail_from..history.len())) {
-            for (pos, _) in history.range(range) {
-                visible[pos] = true;
-            }
-        }
-        visible
+        slots.chain(std::iter::once(self.tail_from..len))
     }
 }
 

@@ -267,12 +267,6 @@ impl View {
         std::mem::replace(&mut self.layout, layout)
     }
 
-    /// Puts the same layout in force again, after messages were withdrawn.
-    pub(crate) fn lay_out_again(&mut self, history: &History) {
-        let layout = self.layout.clone();
-        self.set_layout(history, layout);
-    }
-
     /// The index of an inserted message. A reused id is still a different message.
     fn insert(&mut self, insert: &Insert) -> usize {
         let same_id = self.insert_ids.entry(insert.id().to_owned()).or_default();

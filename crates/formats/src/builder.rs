@@ -6,9 +6,9 @@ use crate::prelude::*;
 use foldback_providers::wire::shared::messages::{self, Messages, ProblemKind};
 use std::collections::HashSet;
 use std::ops::{Deref, DerefMut, Range};
-use std::sync::Arc;
 
 /// A session in the making.
+#[derive(Default)]
 pub(crate) struct SessionBuilder {
     /// The session without its messages and its frame.
     pub(crate) session: Session,
@@ -19,6 +19,18 @@ pub(crate) struct SessionBuilder {
 impl SessionBuilder {
     pub(crate) fn new(id: impl Into<String>, format: FormatId, source: Source) -> Self {
         Self::from(Session::new(id, format, source))
+    }
+
+    /// A session of a document whose records are in the list at the JSON pointer `list`, under the recorder's id or one made
+    /// of the content.
+    pub(crate) fn document(
+        text: &str,
+        list: &str,
+        id: Option<String>,
+        format: FormatId,
+    ) -> Result<Self, ReadError> {
+        let source = value::source(text, list)?;
+        Ok(Self::new(id.unwrap_or_else(|| value::content_id(text)), format, source))
     }
 
     /// A session with messages that were read by the reader of a protocol.
@@ -51,6 +63,24 @@ impl SessionBuilder {
     pub(crate) fn unknown_role(&mut self, place: impl Into<String>, role: Option<&str>) {
         let role = role.unwrap_or("");
         self.warn("unknown-role", place, messages::unknown_role(role));
+    }
+
+    /// Notes that a record has no role of this format.
+    pub(crate) fn unknown_role_of(&mut self, record: u32, role: Option<&str>) {
+        self.unknown_role(self.session.source.place(record), role);
+    }
+
+    /// A part of a type that is not known, at the pointer `at` in a record.
+    pub(crate) fn unknown_at(
+        &mut self,
+        record: u32,
+        at: &str,
+        what: &str,
+        name: &str,
+        raw: &Value,
+    ) -> Part {
+        let place = format!("{}{at}", self.session.source.place(record));
+        self.unknown_part(place, what, name, raw).at(at)
     }
 
     /// A part of a type that is not known.
@@ -93,14 +123,7 @@ impl SessionBuilder {
     /// Adds a compaction that comes before the next message and left the original in place.
     pub(crate) fn boundary(&mut self, kind: &str, trigger: &str) -> &mut Boundary {
         let index = self.session.boundaries.len();
-        self.session.boundaries.push(Boundary {
-            before: self.messages.len(),
-            trigger: trigger.to_owned(),
-            kind: kind.to_owned(),
-            tokens_before: None,
-            tokens_after: None,
-            original_kept: true,
-        });
+        self.session.boundaries.push(Boundary::new(self.log.messages.len(), kind, trigger));
         &mut self.session.boundaries[index]
     }
 
@@ -316,6 +339,14 @@ pub(crate) fn document_or_lines(
         }
     }
     if sessions.is_empty() { Err(whole) } else { with_damage(sessions, damaged) }
+}
+
+/// Numbers sessions of one id.
+pub(crate) fn name_apart(sessions: &mut [Session]) {
+    let mut ids = Ids::default();
+    for session in sessions {
+        session.id = ids.unique(&session.id);
+    }
 }
 
 /// The conversations of a file that hold a message, with what was noted before they were told apart in front

@@ -2,6 +2,7 @@
 //! every provider through one client library.
 
 use crate::prelude::*;
+use foldback_providers::wire::openai;
 
 /// A content, which is a text or a list of texts and images.
 #[derive(Default)]
@@ -29,12 +30,8 @@ pub(crate) fn content(raw: &Value) -> Content {
         if let Some(text) = value::text(block, "text") {
             texts.push((text, index));
         } else if let Some(url) = value::text_at(block, "/image_url/url") {
-            let mime = url.strip_prefix("data:").and_then(|rest| rest.split(';').next());
-            files.push(Media {
-                mime: mime.unwrap_or("image/*").to_owned(),
-                url: url.to_owned(),
-                ..Media::default()
-            });
+            let mime = value::data_type(url).unwrap_or("image/*").to_owned();
+            files.push(Media { mime, url: url.to_owned(), ..Media::default() });
         }
     }
     let pointer = match texts.as_slice() {
@@ -57,45 +54,84 @@ pub(crate) fn parts(raw: &Value) -> Vec<Part> {
     parts
 }
 
-/// An entry of `tool_calls`.
-pub(crate) fn call(raw: &Value, index: usize) -> Part {
-    let function = &raw["function"];
-    Part::call(
-        value::text(raw, "id").unwrap_or_default(),
-        value::text(function, "name").unwrap_or_default(),
-        value::shown(&function["arguments"]),
-    )
-    .at(format!("/tool_calls/{index}/function/arguments"))
+/// The calls in the `tool_calls` of a message.
+pub(crate) fn calls(message: &Value) -> Vec<Part> {
+    let call = |(index, raw): (usize, &Value)| {
+        let function = &raw["function"];
+        Part::call(
+            value::text(raw, "id").unwrap_or_default(),
+            value::text(function, "name").unwrap_or_default(),
+            value::shown(&function["arguments"]),
+        )
+        .at(format!("/tool_calls/{index}/function/arguments"))
+    };
+    value::list(message, "tool_calls").iter().enumerate().map(call).collect()
 }
 
-/// What was said in the user's name in a run that a harness drives, and whether that came mid-turn: the task
-/// is the one turn, later the harness asks again for an answer that it could not use.
-pub(crate) fn prompt(raw: &Value, has_task: &mut bool) -> (Vec<Part>, bool) {
-    let mut parts = parts(raw);
-    let later = std::mem::replace(has_task, true);
-    if later {
-        mark_synthetic(&mut parts);
+/// A message that is told: its role, its parts, and whether it came mid-turn.
+pub(crate) type Told = (Role, Vec<Part>, bool);
+
+/// A run that a harness drives. The model may write its calls as text; then the harness answers in the user's name.
+pub(crate) struct Run {
+    pub(crate) out: SessionBuilder,
+    pub(crate) model: Option<String>,
+    /// The call written as text that waits for its output.
+    open: Option<String>,
+    has_task: bool,
+}
+
+impl Run {
+    pub(crate) fn new(out: SessionBuilder, model: Option<String>) -> Self {
+        Self { out, model, open: None, has_task: false }
     }
-    (parts, later)
+
+    /// A message of the system's, the user's or a tool's, which answers `call`. `None` for the system prompt, which goes to
+    /// the frame.
+    pub(crate) fn told(&mut self, role: &str, raw: &Value, call: Option<&str>) -> Option<Told> {
+        match role {
+            "system" if self.out.messages.is_empty() => {
+                self.out.system(content(raw).text);
+                None
+            }
+            "system" => Some((Role::System, parts(raw), false)),
+            "tool" => Some(Self::output(self.out.calls.result(call.unwrap_or_default()), raw)),
+            _ => Some(match self.open.take() {
+                Some(call) => Self::output(call, raw),
+                // The task is the one turn; later the harness asks again for an answer that it could not use.
+                None if std::mem::replace(&mut self.has_task, true) => {
+                    (Role::User, synthetic(parts(raw)), true)
+                }
+                None => (Role::User, parts(raw), false),
+            }),
+        }
+    }
+
+    /// What a call brought back.
+    pub(crate) fn output(call: String, raw: &Value) -> Told {
+        let Content { text, pointer, files } = content(raw);
+        (Role::Tool, vec![result(call, "", false, text, files).at(pointer)], false)
+    }
+
+    /// An answer of the model's.
+    pub(crate) fn answered(&mut self, mut parts: Vec<Part>) -> Told {
+        self.out.join(&mut parts);
+        let in_text = |part: &&Part| {
+            part.pointer.as_ref().is_some_and(|pointer| !pointer.starts_with("/tool_calls"))
+        };
+        let mut open = parts.iter().filter(in_text).filter_map(Part::as_call);
+        self.open = open.next_back().map(|call| call.call_id.clone());
+        (Role::Assistant, parts, false)
+    }
 }
 
 /// Input includes what was read from and written to the cache; each provider that the recorder's
 /// client library speaks to names those in its own way.
 pub(crate) const COUNTS: Counts = Counts {
-    input: &["/prompt_tokens"],
     cache_read: &[
         "/prompt_tokens_details/cached_tokens",
         "/cache_read_input_tokens",
         "/prompt_cache_hit_tokens",
     ],
     cache_write: &["/cache_creation_input_tokens", "/prompt_tokens_details/cache_creation_tokens"],
-    output: &["/completion_tokens"],
-    reasoning: &["/completion_tokens_details/reasoning_tokens"],
-    total: "/total_tokens",
-    ..Counts::NONE
+    ..openai::COUNTS
 };
-
-/// The usage of a response.
-pub(crate) fn usage(raw: &Value) -> Option<Usage> {
-    COUNTS.of_object(raw)
-}

@@ -15,10 +15,9 @@ fn detect(_: &str, opening: &Peek) -> u8 {
 
 fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let root = value::document(text)?;
-    let source = value::source(text, "/messages")?;
-    let id =
-        value::text_at(&root, "/meta/uuid").map_or_else(|| value::content_id(text), str::to_owned);
-    let mut reader = Reader { out: SessionBuilder::new(id, FORMAT.id, source), running: false };
+    let id = value::string(&root["meta"], "uuid");
+    let out = SessionBuilder::document(text, "/messages", id, FORMAT.id)?;
+    let mut reader = Reader { out, running: false };
     for (record, message) in (0u32..).zip(value::list(&root, "messages")) {
         reader.message(record, message);
     }
@@ -51,8 +50,7 @@ impl Reader {
                 let kept = self.out.holds_log();
                 self.out.boundary("summary", "auto").original_kept = kept;
                 // It is sent as the user's.
-                let message = self.push(record, raw, Role::User, parts);
-                mark_synthetic(&mut message.parts);
+                let message = self.push(record, raw, Role::User, synthetic(parts));
                 message.mid_turn = true;
                 message.origin = Origin::Entry(EntryKind::Summary);
             }
@@ -65,16 +63,12 @@ impl Reader {
             Some("system") => {
                 self.push(record, raw, Role::System, parts);
             }
-            other => {
-                let place = self.out.session.source.place(record);
-                self.out.unknown_role(place, other);
-            }
+            other => self.out.unknown_role_of(record, other),
         }
     }
 
     fn push(&mut self, record: u32, raw: &Value, role: Role, parts: Vec<Part>) -> &mut Message {
-        let id = value::filled(raw, "id").map_or_else(|| format!("m{record}"), str::to_owned);
-        let message = self.out.push(record, &id, role, parts);
+        let message = self.out.push_named(record, value::filled(raw, "id"), role, parts);
         message.at = value::time(raw, "created").or_else(|| value::seconds(raw, "/created"));
         message
     }
@@ -104,14 +98,14 @@ impl Reader {
         for (index, part) in value::list(raw, "parts").iter().enumerate() {
             let at = format!("/parts/{index}");
             let text = |key| value::text(part, key).unwrap_or_default();
-            let mime = value::first(part, &["mime_type", "MIMEType"]).unwrap_or_default();
+            let mime = if part["mime_type"].is_string() { "mime_type" } else { "MIMEType" };
             match text("type") {
                 "finish" => {}
                 "text" if text("text").is_empty() => {}
-                "text" => parts.push(Part::text(text("text")).at(format!("{at}/text"))),
+                "text" => parts.push(text_member(part, "text", &at)),
                 "reasoning" => {
                     let opaque = value::filled(part, "signature").map(str::to_owned);
-                    parts.push(reasoning(text("thinking"), opaque).at(format!("{at}/thinking")));
+                    parts.push(signed_member(part, "thinking", opaque, &at));
                 }
                 "tool_call" => {
                     let id = value::first(part, &["tool_call_id", "id"]).unwrap_or_default();
@@ -121,16 +115,13 @@ impl Reader {
                 "tool_result" => {
                     let (id, name) = (text("tool_call_id"), text("name"));
                     let failed = value::flag(part, "is_error");
-                    let media = Some(media(mime, None, text("data"))).filter(|_| !mime.is_empty());
-                    let media = media.into_iter().collect();
+                    let mut media = vec![media(part, [mime, "", "data"], "")];
+                    media.retain(|media| !media.mime.is_empty());
                     let result = self.out.result(id, name, failed, text("content"), media);
                     parts.push(result.at(format!("{at}/content")));
                 }
-                "binary" => {
-                    let name = value::string(part, "Path");
-                    parts.push(file(media(mime, name, text("Data"))).at(at));
-                }
-                "image_url" => parts.push(file(media("image/*", None, text("url"))).at(at)),
+                "binary" => parts.push(file(media(part, [mime, "Path", "Data"], "")).at(at)),
+                "image_url" => parts.push(file(media(part, ["", "", "url"], "image/*")).at(at)),
                 // What the user ran.
                 "shell_command" => {
                     let code = part["exit_code"].as_i64().unwrap_or_default();
@@ -138,19 +129,11 @@ impl Reader {
                     let text = format!("$ {command}\n{output}\n(exit code {code})");
                     parts.push(Part::synthetic(text).at(at));
                 }
-                kind => {
-                    let place = format!("{}{at}", self.out.session.source.place(record));
-                    let unknown = self.out.unknown_part(place, "content part", kind, part);
-                    parts.push(unknown.at(at));
-                }
+                kind => parts.push(self.out.unknown_at(record, &at, "content part", kind, part)),
             }
         }
         parts
     }
-}
-
-fn media(mime: &str, name: Option<String>, url: &str) -> Media {
-    Media { mime: mime.to_owned(), name, url: url.to_owned() }
 }
 
 /// `crush.db`.

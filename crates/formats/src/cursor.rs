@@ -44,14 +44,14 @@ fn read(text: &str) -> Result<Vec<Session>, ReadError> {
 
 fn composer(text: &str) -> Result<Vec<Session>, ReadError> {
     let root = value::document(text)?;
-    let source = value::source(text, "/conversation")?;
-    let id = value::string(&root, "composerId").unwrap_or_else(|| value::content_id(text));
-    let mut out = SessionBuilder::new(id, FORMAT.id, source);
+    let id = value::string(&root, "composerId");
+    let mut out = SessionBuilder::document(text, "/conversation", id, FORMAT.id)?;
     let folder = ["/workspaceIdentifier/uri/fsPath", "/trackedGitRepos/0/repoPath"];
     let folder = folder.iter().find_map(|at| value::text_at(&root, at));
     out.session.worked_in(None, folder.and_then(cluster::folder));
     out.session.limits.context = value::count(&root, "/contextTokenLimit");
-    let mut reader = Reader { model: named(&root["modelConfig"]), ..Reader::new(out) };
+    let model = named(&root["modelConfig"]);
+    let mut reader = Reader { out, model, ..Reader::default() };
     for (record, bubble) in (0u32..).zip(value::list(&root, "conversation")) {
         reader.bubble(record, bubble);
     }
@@ -61,7 +61,7 @@ fn composer(text: &str) -> Result<Vec<Session>, ReadError> {
 fn transcript(text: &str) -> Result<Vec<Session>, ReadError> {
     let source = Source::lines(text);
     let out = SessionBuilder::new(value::content_id(text), FORMAT.id, source.clone());
-    let mut reader = Reader::new(out);
+    let mut reader = Reader { out, ..Reader::default() };
     for (record, line) in jsonl::values_once(&source, |line| is_said(&peek(line), "user")) {
         match line {
             Ok(line) => reader.line(record, &line),
@@ -107,6 +107,7 @@ struct Open {
     call: Option<String>,
 }
 
+#[derive(Default)]
 struct Reader {
     out: SessionBuilder,
     /// The model that the user chose.
@@ -117,10 +118,6 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(out: SessionBuilder) -> Self {
-        Self { out, model: None, answer: None, lost: BTreeMap::new() }
-    }
-
     fn finish(mut self) -> Result<Vec<Session>, ReadError> {
         for (code, (count, first)) in std::mem::take(&mut self.lost) {
             let detail = format!("{count} not in the store, or not as text; first here");
@@ -134,8 +131,7 @@ impl Reader {
     }
 
     fn push(&mut self, record: u32, raw: &Value, role: Role, parts: Vec<Part>) -> &mut Message {
-        let id = value::filled(raw, "bubbleId").map_or_else(|| format!("m{record}"), str::to_owned);
-        let message = self.out.push(record, &id, role, parts);
+        let message = self.out.push_named(record, value::filled(raw, "bubbleId"), role, parts);
         message.at = time(raw);
         message
     }
@@ -154,10 +150,7 @@ impl Reader {
                 self.said(record, raw, said.into_iter().collect());
             }
             Some(2) => self.answered(record, raw),
-            _ => {
-                let place = self.out.session.source.place(record);
-                self.out.unknown_role(place, Some(&value::shown_of(raw, "type")));
-            }
+            _ => self.out.unknown_role_of(record, Some(&value::shown_of(raw, "type"))),
         }
         self.summary(record, raw);
     }
@@ -194,11 +187,12 @@ impl Reader {
     /// A thought, a text or a call. An answer ends with its calls.
     fn answered(&mut self, record: u32, raw: &Value) {
         let (thinking, tool) = (&raw["thinking"], &raw["toolFormerData"]);
-        let signature = value::filled(thinking, "signature").map(str::to_owned);
-        let thought = value::filled(thinking, "text");
-        let thought = thought.map(|text| reasoning(text, signature).at("/thinking/text"));
-        let text = value::filled(raw, "text").map(|text| Part::text(text).at("/text"));
-        let mut parts: Vec<Part> = thought.into_iter().chain(text).collect();
+        let mut parts = Vec::new();
+        if value::filled(thinking, "text").is_some() {
+            let signature = value::filled(thinking, "signature").map(str::to_owned);
+            parts.push(signed_member(thinking, "text", signature, "/thinking"));
+        }
+        parts.extend(value::filled(raw, "text").map(|text| Part::text(text).at("/text")));
         let (name, id) = (value::filled(tool, "name"), value::text(tool, "toolCallId"));
         let call = model_call(tool);
         let goes_on = self.answer.take().filter(|open| {
@@ -274,10 +268,7 @@ impl Reader {
                 let message = self.push(record, raw, Role::Assistant, parts);
                 message.answer = Some(Answer::default());
             }
-            other => {
-                let place = self.out.session.source.place(record);
-                self.out.unknown_role(place, other);
-            }
+            other => self.out.unknown_role_of(record, other),
         }
     }
 
@@ -289,10 +280,8 @@ impl Reader {
         for (index, block) in value::items(content).iter().enumerate() {
             let at = format!("/message/content/{index}");
             match value::text(block, "type").unwrap_or_default() {
-                "text" => {
-                    let text = value::filled(block, "text");
-                    parts.extend(text.map(|text| Part::text(text).at(format!("{at}/text"))));
-                }
+                "text" if value::filled(block, "text").is_none() => {}
+                "text" => parts.push(text_member(block, "text", &at)),
                 "thinking" => parts.extend(reasoning_member(block, "thinking", &at)),
                 "tool_use" => {
                     let name = value::text(block, "name").unwrap_or_default();
@@ -301,9 +290,7 @@ impl Reader {
                     parts.push(call.at(format!("{at}/input")));
                 }
                 kind => {
-                    let place = format!("{}{at}", self.out.session.source.place(record));
-                    let unknown = self.out.unknown_part(place, "content block", kind, block);
-                    parts.push(unknown.at(at));
+                    parts.push(self.out.unknown_at(record, &at, "content block", kind, block));
                 }
             }
         }

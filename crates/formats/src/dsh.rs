@@ -55,8 +55,7 @@ fn detect(text: &str, _: &Peek) -> u8 {
 fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let source = Source::lines(text);
     let session = Session::new(value::content_id(text), FORMAT.id, source.clone());
-    let mut reader =
-        Reader { out: session.into(), started: false, manual: false, header: Value::Null };
+    let mut reader = Reader { out: session.into(), ..Reader::default() };
     for (record, line) in jsonl::values_once(&source, |line| peek(line).is("/type", "session")) {
         match line {
             Ok(event) => reader.event(record, &event),
@@ -66,6 +65,7 @@ fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     only(reader.finish())
 }
 
+#[derive(Default)]
 struct Reader {
     out: SessionBuilder,
     /// Whether something was said in this turn.
@@ -116,8 +116,7 @@ impl Reader {
         role: Role,
         parts: Vec<Part>,
     ) -> &mut Message {
-        let id = value::filled(message, "id").map_or_else(|| format!("m{record}"), str::to_owned);
-        let message = self.out.push(record, &id, role, parts);
+        let message = self.out.push_named(record, value::filled(message, "id"), role, parts);
         message.at = value::millis(event, "/time");
         message
     }
@@ -187,18 +186,19 @@ impl Reader {
     fn part(&mut self, record: u32, block: &Value, at: &str) -> Part {
         let text = |key| value::text(block, key).unwrap_or_default();
         match text("type") {
-            "text" => Part::text(text("text")).at(format!("{at}/text")),
-            "reasoning" => reasoning(text("text"), None).at(format!("{at}/text")),
-            "image" => image(&block["attachment"]).at(at),
+            "text" => text_member(block, "text", at),
+            "reasoning" => signed_member(block, "text", None, at),
+            // The log only refers to it.
+            "image" => {
+                let members = ["mediaType", "name", "attachmentId"];
+                file(media(&block["attachment"], members, "image/png")).at(at)
+            }
             "tool-call" => {
                 let arguments = value::shown_of(block, "arguments");
                 self.out.call(text("id"), text("name"), arguments).at(format!("{at}/arguments"))
             }
             "tool-result" => self.tool_result(record, block, text("toolCallId"), at),
-            kind => {
-                let place = format!("{}{at}", self.out.session.source.place(record));
-                self.out.unknown_part(place, "content block", kind, block)
-            }
+            kind => self.out.unknown_at(record, at, "content block", kind, block),
         }
     }
 
@@ -230,15 +230,6 @@ fn message_of(data: &Value) -> (&Value, &'static str) {
 /// Whether an event takes the place of earlier ones.
 fn replaces(event: &Value) -> bool {
     value::text_at(event, "/surfaceOp/op") == Some("replace")
-}
-
-/// An image that the log only refers to.
-fn image(attachment: &Value) -> Part {
-    file(Media {
-        mime: value::string(attachment, "mediaType").unwrap_or_else(|| "image/png".to_owned()),
-        name: value::string(attachment, "name"),
-        url: value::string(attachment, "attachmentId").unwrap_or_default(),
-    })
 }
 
 /// Disjoint counts, but for the reasoning, which the output holds.

@@ -17,7 +17,8 @@ pub enum ReadError {
     },
     /// No importer recognizes it.
     #[error(
-        "none of the known formats; if it is one of them, `foldback convert --from` reads it: {known}"
+        "none of the known formats; if it is one of them, name it with --from; where a command has no --from, \
+         `foldback convert --from` reads it: {known}"
     )]
     UnknownFormat {
         /// The ids of all formats.
@@ -82,17 +83,6 @@ pub enum WriteError {
         detail: String,
     },
     /// The record of a message has changed since it was read.
-    #[error("record {record}: {detail}")]
-    Record {
-        /// Index of the record.
-        record: u32,
-        /// What was wrong.
-        detail: String,
-    },
-}
-
-impl From<Stale> for WriteError {
-    fn from(Stale { record, detail }: Stale) -> Self {
-        Self::Record { record, detail }
-    }
+    #[error(transparent)]
+    Record(#[from] Stale),
 }

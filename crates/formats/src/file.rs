@@ -41,7 +41,7 @@ fn continued(path: &Path, own: &[u8]) -> Option<Vec<u8>> {
     let mut pieces = vec![rest.to_vec()];
     loop {
         let file = rollout(path, &base.thread).filter(|file| !files.contains(file))?;
-        let held = limit::read_file(&file).ok()?;
+        let held = limit::read(File::open(&file).ok()?).ok()?;
         let held = bytes::unpacked(&held).ok()?;
         let (header, rest) = split(held.get(..base.end)?)?;
         pieces.push(rest.to_vec());

@@ -5,13 +5,10 @@
 //! said. What no move repairs (a call that was never answered) stays, and the rules that it breaks are told.
 
 use crate::format::Writer;
-use crate::ids::Ids;
 use crate::prelude::*;
 use crate::write::Outcome;
-use foldback_core::validity::Dialect;
 use foldback_providers::wire::anthropic::server_call;
 use std::borrow::Borrow;
-use std::sync::Arc;
 
 impl Format {
     /// Writes a session as a strategy left it; `None` where the format is only read. For a session of

@@ -123,8 +123,7 @@ impl Reader {
         boundary.original_kept = kept;
         let kinds = [(Role::User, EntryKind::Summary), (Role::Assistant, EntryKind::Continue)];
         for ((record, message), (role, kind)) in written.iter().zip(kinds) {
-            let mut parts = self.parts(*record, message);
-            mark_synthetic(&mut parts);
+            let parts = synthetic(self.parts(*record, message));
             let message = self.push(*record, message, role, parts);
             message.mid_turn = true;
             message.origin = Origin::Entry(kind);
@@ -133,14 +132,13 @@ impl Reader {
     }
 
     fn push(&mut self, record: u32, raw: &Value, role: Role, parts: Vec<Part>) -> &mut Message {
-        let id = value::filled(raw, "id").map_or_else(|| format!("m{record}"), str::to_owned);
-        let message = self.out.push(record, &id, role, parts);
+        let message = self.out.push_named(record, value::filled(raw, "id"), role, parts);
         message.at = value::seconds(raw, "/created");
         message
     }
 
     fn message(&mut self, record: u32, raw: &Value) {
-        let mut parts = self.parts(record, raw);
+        let parts = self.parts(record, raw);
         if parts.is_empty() {
             return;
         }
@@ -154,18 +152,14 @@ impl Reader {
             }
             // One that was said again behind a summary is hidden, too.
             Some("user") if is_hidden(raw) && raw["metadata"]["agentVisible"] != false => {
-                mark_synthetic(&mut parts);
-                self.push(record, raw, Role::User, parts).mid_turn = true;
+                self.push(record, raw, Role::User, synthetic(parts)).mid_turn = true;
             }
             Some("user") => {
                 self.answer = None;
                 let mid_turn = std::mem::replace(&mut self.running, true);
                 self.push(record, raw, Role::User, parts).mid_turn = mid_turn;
             }
-            other => {
-                let place = self.out.session.source.place(record);
-                self.out.unknown_role(place, other);
-            }
+            other => self.out.unknown_role_of(record, other),
         }
     }
 
@@ -197,13 +191,13 @@ impl Reader {
             match text("type") {
                 // Some is for the user alone.
                 _ if !is_for_model(part) => {}
-                "text" => parts.push(Part::text(text("text")).at(format!("{at}/text"))),
+                "text" => parts.push(text_member(part, "text", &at)),
                 "image" => parts.push(image(part).at(at)),
                 "thinking" => {
                     let signature = value::filled(part, "signature").map(str::to_owned);
-                    parts.push(reasoning(text("thinking"), signature).at(format!("{at}/thinking")));
+                    parts.push(signed_member(part, "thinking", signature, &at));
                 }
-                "reasoning" => parts.push(reasoning(text("text"), None).at(format!("{at}/text"))),
+                "reasoning" => parts.push(signed_member(part, "text", None, &at)),
                 "redactedThinking" => parts.push(redacted(value::string(part, "data")).at(at)),
                 "toolRequest" | "frontendToolRequest" => {
                     let call = &part["toolCall"]["value"];
@@ -217,11 +211,7 @@ impl Reader {
                 }
                 "toolResponse" => parts.push(self.result(part, &at)),
                 kind if SILENT.contains(&kind) => {}
-                kind => {
-                    let place = format!("{}{at}", self.out.session.source.place(record));
-                    let unknown = self.out.unknown_part(place, "content part", kind, part);
-                    parts.push(unknown.at(at));
-                }
+                kind => parts.push(self.out.unknown_at(record, &at, "content part", kind, part)),
             }
         }
         parts
@@ -244,11 +234,9 @@ impl Reader {
             match value::text(item, "type") {
                 Some("image") => image(item).at(at),
                 Some("resource") => {
-                    let text = value::text_at(item, "/resource/text").unwrap_or_default();
-                    Part::text(text).at(format!("{at}/resource/text"))
+                    text_member(&item["resource"], "text", &format!("{at}/resource"))
                 }
-                _ => Part::text(value::text(item, "text").unwrap_or_default())
-                    .at(format!("{at}/text")),
+                _ => text_member(item, "text", &at),
             }
         });
         let (text, media, place) = flattened(parts.collect(), place.clone());
@@ -285,11 +273,7 @@ fn is_for_model(part: &Value) -> bool {
 }
 
 fn image(raw: &Value) -> Part {
-    file(Media {
-        mime: value::string(raw, "mimeType").unwrap_or_else(|| "image/*".to_owned()),
-        url: value::string(raw, "data").unwrap_or_default(),
-        ..Media::default()
-    })
+    file(media(raw, ["mimeType", "", "data"], "image/*"))
 }
 
 /// As the provider counted: whether the input holds what the cache did goes by provider, and most say so.

@@ -71,9 +71,8 @@ fn joined(sessions: Vec<Value>) -> Vec<Value> {
 }
 
 fn session(text: &str, root: &Value) -> Result<Session, ReadError> {
-    let source = value::source(text, "/messages")?;
-    let id = value::string(root, "id").unwrap_or_else(|| value::content_id(text));
-    let mut out = SessionBuilder::new(id, FORMAT.id, source);
+    let id = value::string(root, "id");
+    let mut out = SessionBuilder::document(text, "/messages", id, FORMAT.id)?;
     let folder = value::first(root, &["git_repo_root", "cwd"]).and_then(cluster::folder);
     out.session.worked_in(None, folder);
     if let Some(system) = value::filled(root, "system_prompt") {
@@ -154,8 +153,7 @@ impl Reader {
     /// What a compaction wrote, as the user's or as the model's, whichever fits what is around it.
     fn summary(&mut self, row: &Row<'_>, kept: bool) {
         self.out.boundary("summary", "auto").original_kept = kept;
-        let mut parts = chat::parts(&row.raw["content"]);
-        mark_synthetic(&mut parts);
+        let parts = synthetic(chat::parts(&row.raw["content"]));
         let message = self.push(row, Role::User, parts);
         message.mid_turn = true;
         message.origin = Origin::Entry(EntryKind::Summary);
@@ -178,14 +176,8 @@ impl Reader {
                 let thought = ["reasoning_content", "reasoning"];
                 let thought = thought.iter().find_map(|key| reasoning_member(raw, key, ""));
                 parts.splice(0..0, thought);
-                for (index, call) in value::list(raw, "tool_calls").iter().enumerate() {
-                    let part = chat::call(call, index);
-                    let Some(named) = part.as_call() else { continue };
-                    let (id, tool) = (named.call_id.clone(), named.tool.clone());
-                    let arguments = named.arguments.clone();
-                    let call = self.out.call(&id, &tool, arguments);
-                    parts.push(Part { pointer: part.pointer, ..call });
-                }
+                parts.extend(chat::calls(raw));
+                self.out.join(&mut parts);
                 self.running = parts.iter().any(|part| part.as_call().is_some());
                 let answer = Answer {
                     model: self.model.clone(),
@@ -205,10 +197,7 @@ impl Reader {
             Some("system") => {
                 self.push(row, Role::System, parts);
             }
-            other => {
-                let place = self.out.session.source.place(row.record);
-                self.out.unknown_role(place, other);
-            }
+            other => self.out.unknown_role_of(row.record, other),
         }
     }
 }

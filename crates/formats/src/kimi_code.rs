@@ -60,16 +60,7 @@ fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let source = Source::lines(text);
     let mut reader = Reader {
         out: SessionBuilder::new(value::content_id(text), FORMAT.id, source.clone()),
-        system: String::new(),
-        tools: Value::Null,
-        model: None,
-        sent: None,
-        step: (String::new(), None),
-        open: BTreeSet::new(),
-        deferred: Vec::new(),
-        running: false,
-        anchors: Vec::new(),
-        trigger: String::new(),
+        ..Reader::default()
     };
     for (record, line) in jsonl::values_once(&source, is_header) {
         match line {
@@ -80,6 +71,7 @@ fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     only(reader.finish())
 }
 
+#[derive(Default)]
 struct Reader {
     out: SessionBuilder,
     system: String,
@@ -156,10 +148,7 @@ impl Reader {
                     Role::System
                 }
             },
-            other => {
-                let place = self.out.session.source.place(record);
-                return self.out.unknown_role(place, other);
-            }
+            other => return self.out.unknown_role_of(record, other),
         };
         for (index, call) in value::list(message, "toolCalls").iter().enumerate() {
             // The first version nested them.
@@ -188,12 +177,11 @@ impl Reader {
         }
         let aside = ["injection", "shell_command"].contains(&origin);
         let mid_turn = aside || std::mem::replace(&mut self.running, true);
-        let id = value::filled(message, "id").map_or_else(|| format!("m{record}"), str::to_owned);
         if anchor {
             self.anchors.push(self.out.messages.len());
         }
         let model = self.model.clone();
-        let message = self.out.push(record, &id, role, parts);
+        let message = self.out.push_named(record, value::filled(message, "id"), role, parts);
         message.at = value::millis(line, "/time");
         match role {
             Role::Assistant => {
@@ -230,8 +218,7 @@ impl Reader {
                 if let Some(result) = part.as_result() {
                     self.open.remove(&result.call_id);
                 }
-                let id = format!("m{record}");
-                let message = self.out.push(record, &id, Role::Tool, vec![part]);
+                let message = self.out.push_unnamed(record, Role::Tool, vec![part]);
                 message.at = value::millis(line, "/time");
                 if self.open.is_empty() {
                     self.say_deferred();
@@ -309,7 +296,7 @@ impl Reader {
             // An older record has a message there.
             None => self.parts(record, &line["summary"]["content"], "/summary/content"),
         };
-        let message = self.out.push(record, &format!("m{record}"), Role::User, parts);
+        let message = self.out.push_unnamed(record, Role::User, parts);
         message.at = value::millis(line, "/time");
         message.mid_turn = true;
         message.origin = Origin::Entry(EntryKind::Summary);
@@ -343,11 +330,9 @@ impl Reader {
     }
 
     fn part(&mut self, record: u32, block: &Value, at: &str) -> Part {
-        let text = |key| value::text(block, key).unwrap_or_default();
-        match text("type") {
-            "text" => Part::text(text("text")).at(format!("{at}/text")),
-            "think" => reasoning(text("think"), value::string(block, "encrypted"))
-                .at(format!("{at}/think")),
+        match value::text(block, "type").unwrap_or_default() {
+            "text" => text_member(block, "text", at),
+            "think" => signed_member(block, "think", value::string(block, "encrypted"), at),
             kind @ ("image_url" | "audio_url" | "video_url") => {
                 let (kind, _) = kind.split_once('_').unwrap_or_default();
                 let url = value::text_at(block, &format!("/{kind}Url/url")).unwrap_or_default();
@@ -361,10 +346,7 @@ impl Reader {
                 })
                 .at(at)
             }
-            kind => {
-                let place = format!("{}{at}", self.out.session.source.place(record));
-                self.out.unknown_part(place, "content part", kind, block).at(at)
-            }
+            kind => self.out.unknown_at(record, at, "content part", kind, block),
         }
     }
 

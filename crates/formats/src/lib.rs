@@ -35,7 +35,6 @@ mod gemini;
 mod gemini_cli;
 mod goose;
 mod hermes;
-mod ids;
 mod inspect;
 mod jsonl;
 mod kimi_code;

@@ -1,9 +1,7 @@
 //! Limits on input: a file may be an endless device, and a small archive may
 //! unpack to more than any memory holds.
 
-use std::fs::File;
 use std::io::{Error, ErrorKind, Read, Result};
-use std::path::Path;
 
 /// Raises the limit: bytes that a file may have, and that an archive may unpack to.
 pub const VARIABLE: &str = "FOLDBACK_MAX_BYTES";
@@ -28,20 +26,11 @@ pub fn largest() -> Result<u64> {
     })
 }
 
-/// All bytes of a file.
-///
-/// # Errors
-///
-/// It can't be read, or it holds more than the limit; the error says how to raise it.
-pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>> {
-    read(File::open(path)?)
-}
-
 /// All that a reader gives.
 ///
 /// # Errors
 ///
-/// As with [`read_file`].
+/// It can't be read, or it holds more than the limit; the error says how to raise it.
 pub fn read(from: impl Read) -> Result<Vec<u8>> {
     let largest = largest()?;
     within(from, largest)?.ok_or_else(|| too_large(largest))

@@ -5,11 +5,9 @@
 //! the response is added after them, with the usage of that one call. The format is only read.
 //! `docs/openhands-llm.md` has the mapping.
 
-use crate::ids::Ids;
 use crate::pairing::{PAIRING, pair};
 use crate::prelude::*;
 use crate::{chat, openai_chat};
-use std::sync::Arc;
 
 pub(crate) const FORMAT: Format = Format::new(
     "openhands-llm",
@@ -109,11 +107,11 @@ fn answer(
             call.call_id = ids.unique(&call.call_id);
         }
     }
-    // Seconds with a fraction; when the log was written, which is when the answer was there.
-    let at = root["timestamp"].as_f64().map(|seconds| (seconds * 1000.0) as i64);
+    // When the log was written, which is when the answer was there.
+    let at = value::seconds(root, "/timestamp");
     message.at = at;
     message.answer = Some(Answer {
-        usage: chat::usage(&root["response"]["usage"]).filter(|usage| !usage.is_zero()),
+        usage: chat::COUNTS.of_object(&root["response"]["usage"]).filter(|usage| !usage.is_zero()),
         model: value::string(&root["response"], "model"),
         ended: at,
         ..message.answer.unwrap_or_default()

@@ -2,7 +2,6 @@
 //! their range.
 
 use crate::prelude::*;
-use std::sync::Arc;
 
 /// Tokens of one call, a million times what the largest windows hold. A million of such calls still have a sum.
 const MOST_TOKENS: u64 = 1 << 40;

@@ -224,11 +224,9 @@ impl Reader {
     }
 
     fn push(&mut self, line: &Line, suffix: &str, role: Role, parts: Vec<Part>) -> &mut Message {
-        let id = match value::filled(&line.value, "uuid") {
-            Some(id) => format!("{id}{suffix}"),
-            None => format!("m{}{suffix}", line.record),
-        };
-        let message = self.out.push(line.record, &id, role, parts);
+        let number = format!("m{}", line.record);
+        let id = value::filled(&line.value, "uuid").unwrap_or(&number);
+        let message = self.out.push(line.record, &format!("{id}{suffix}"), role, parts);
         message.at = value::time(&line.value, "timestamp");
         message
     }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub(crate) const CLEARED: &str = "[Old tool result content cleared]";
 
 /// Everything that one recording holds.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Session {
     /// The recorder's own id, else one derived from the content.
     pub id: String,
@@ -79,7 +79,7 @@ pub struct Boundary {
     pub before: usize,
     /// `auto`, `manual`, or the recorder's own word.
     pub trigger: String,
-    /// What kind of compaction: `summary`, `clear`, `replace`.
+    /// What kind of compaction: `summary`, `clear`, `replace`, `drop`, or [`SEALED`].
     pub kind: String,
     /// Size of the context before, in tokens, if recorded.
     pub tokens_before: Option<u64>,
@@ -87,6 +87,23 @@ pub struct Boundary {
     pub tokens_after: Option<u64>,
     /// Whether the recording still holds the compacted messages.
     pub original_kept: bool,
+}
+
+/// The kind of a compaction whose summary only the provider can read.
+pub const SEALED: &str = "sealed";
+
+impl Boundary {
+    /// A compaction that left the original in place.
+    pub(crate) fn new(before: usize, kind: &str, trigger: &str) -> Self {
+        Self {
+            before,
+            trigger: trigger.to_owned(),
+            kind: kind.to_owned(),
+            tokens_before: None,
+            tokens_after: None,
+            original_kept: true,
+        }
+    }
 }
 
 /// Code of the warning that a recording begins in the middle of a conversation.
@@ -118,23 +135,7 @@ impl Session {
 
     /// A session without content, to be filled by an importer.
     pub fn new(id: impl Into<String>, format: FormatId, source: Source) -> Self {
-        Self {
-            id: id.into(),
-            format,
-            model: None,
-            cluster: None,
-            folder: None,
-            limits: Limits::default(),
-            frame: Frame::default(),
-            messages: Vec::new(),
-            cleared: Vec::new(),
-            boundaries: Vec::new(),
-            folded: None,
-            copied: 0,
-            warnings: Vec::new(),
-            source,
-            recorded: None,
-        }
+        Self { id: id.into(), format, source, ..Self::default() }
     }
 
     /// Where it worked: its cluster is the repository if that is known, else the folder.
@@ -145,8 +146,7 @@ impl Session {
 
     /// A session that no file holds, of messages that were made in code.
     pub fn of_messages(id: impl Into<String>, messages: Vec<Arc<Message>>) -> Self {
-        let source = Source { text: "".into(), shape: Shape::Lines, records: Records::default() };
-        Self { messages, ..Self::new(id, "foldback", source) }
+        Self { messages, ..Self::new(id, "foldback", Source::default()) }
     }
 
     /// The log: what happened, with the recorder's own compactions undone.

@@ -4,7 +4,6 @@
 //! Every simulation is a session; a record is one of its messages. `docs/tau2.md` has the mapping.
 
 use crate::chat;
-use crate::ids::Ids;
 use crate::prelude::*;
 
 pub(crate) const FORMAT: Format = Format::new(
@@ -34,12 +33,8 @@ fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         true => ("", "/traj"),
         false => ("/simulations", "/messages"),
     };
-    let Some(episodes) = root.pointer(list).and_then(Value::as_array) else {
-        return Err(value::malformed(
-            "/simulations",
-            "a result file has its list of simulations here, or is a list of episodes",
-        ));
-    };
+    let wanted = "a result file has its list of simulations here, or is a list of episodes";
+    let episodes = value::records(&root, list, wanted)?;
     let mut ids = Ids::default();
     let mut sessions = Vec::with_capacity(episodes.len());
     let mut damaged = Vec::new();

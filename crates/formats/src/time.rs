@@ -4,18 +4,21 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-/// Milliseconds since the Unix epoch of a timestamp like `2026-01-20T12:30:00.123456Z` or
-/// `2026-01-20 12:30:00+01:00`. Fractions below a millisecond are cut off; a timestamp without an
-/// offset is taken as UTC, which is how Python prints naive times. `None` if the text is no timestamp.
+/// Milliseconds since the Unix epoch of a [timestamp](parse_timestamp). Fractions below a millisecond are cut off.
 pub(crate) fn parse_rfc3339(text: &str) -> Option<i64> {
+    parse_timestamp(text).map(Timestamp::as_millisecond)
+}
+
+/// A timestamp like `2026-01-20T12:30:00.123456Z` or `2026-01-20 12:30:00+01:00`. One without an offset is taken as UTC,
+/// which is how Python prints naive times. `None` if the text is no timestamp.
+pub(crate) fn parse_timestamp(text: &str) -> Option<Timestamp> {
     let text = text.trim();
     // A day, or an hour without seconds, is no time at which a recorder wrote something.
     if text.as_bytes().get(16) != Some(&b':') {
         return None;
     }
     let naive = || Some(text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp());
-    let timestamp = text.parse::<Timestamp>().ok().or_else(naive)?;
-    Some(timestamp.as_millisecond())
+    text.parse::<Timestamp>().ok().or_else(naive)
 }
 
 /// The timestamp of milliseconds since the Unix epoch in UTC, with milliseconds only where there are

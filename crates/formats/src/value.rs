@@ -30,6 +30,16 @@ pub(crate) fn malformed(place: &str, detail: impl Into<String>) -> ReadError {
     ReadError::Malformed { place: place.to_owned(), detail: detail.into() }
 }
 
+/// The list at a JSON pointer; `detail` says what is missing where there is none.
+pub(crate) fn records<'a>(
+    root: &'a Value,
+    list: &str,
+    detail: &str,
+) -> Result<&'a [Value], ReadError> {
+    let found = root.pointer(list).and_then(Value::as_array);
+    found.map(Vec::as_slice).ok_or_else(|| malformed(list, detail))
+}
+
 /// A document whose records are the elements of the list at a JSON pointer.
 pub(crate) fn source(text: &str, list: &str) -> Result<Source, ReadError> {
     Source::document(text, list).map_err(|error| malformed(list, error.to_string()))

@@ -30,6 +30,12 @@ impl<'a> View<'a> {
         self.sent.iter().map(Shown::to_message).collect()
     }
 
+    /// Whether everything that is stored is sent, in its order.
+    pub(crate) fn shows_all(&self) -> bool {
+        self.sent.len() == self.stored.len()
+            && self.sent.iter().enumerate().all(|(index, shown)| shown.pos == Some(index))
+    }
+
     /// Whether a message is the first that is sent.
     pub(crate) fn begins_with(&self, shown: &Shown<'_>) -> bool {
         self.sent.first().is_some_and(|first| std::ptr::eq(first.message, shown.message))

@@ -240,6 +240,23 @@ fn a_stream_that_is_cut_gives_no_answer() {
     }
 }
 
+/// They were quoted, as if the model had called with a text.
+#[test]
+fn arguments_that_the_limit_of_the_output_cut_off_are_the_text_that_came() {
+    let call = json!({"type": "tool_use", "id": "c", "name": "read", "input": {}});
+    let piece = json!({"type": "input_json_delta", "partial_json": "{\"path\":\"a"});
+    let events = [
+        json!({"type": "message_start", "message": {"role": "assistant", "content": []}}),
+        json!({"type": "content_block_start", "index": 0, "content_block": call}),
+        json!({"type": "content_block_delta", "index": 0, "delta": piece}),
+        json!({"type": "content_block_stop", "index": 0}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "max_tokens"}}),
+        json!({"type": "message_stop"}),
+    ];
+    let answer = streamed(Dialect::Anthropic, &sse(&events), 64).unwrap();
+    assert_eq!(answer.parts[0].as_call().unwrap().arguments, r#"{"path":"a"#);
+}
+
 #[test]
 fn streams_that_are_none_say_so() {
     let error =

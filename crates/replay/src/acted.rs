@@ -1,16 +1,74 @@
-//! What tests of probes share: a session of messages, and what a probe sees where its view is changed.
+//! What tests share: sessions of messages, presets and setups, and what a probe sees where its view is changed.
 
-use crate::drive::{Probe, show};
+use crate::cost::RegimeTable;
+use crate::drive::{Probe, ReplayOptions, show};
 use crate::index::{Index, Tracker};
+use crate::setup::{Preset, Setup};
 use foldback_core::Limits;
 use foldback_core::delta::Cursor;
-use foldback_core::log::Message;
+use foldback_core::log::{Message, Part};
 use foldback_core::meter::MeterId;
+use foldback_core::stage::Estimator;
 use foldback_core::step::{Step, steps};
+use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
+use foldback_formats::session::Boundary;
+use foldback_providers::prices::ModelTable;
 use foldback_test_support::act::Act;
 use foldback_testkit::talk;
 use std::sync::Arc;
+
+pub(crate) fn strategy(name: &str) -> Strategy {
+    foldback::preset(&foldback::registry().unwrap(), name).unwrap()
+}
+
+pub(crate) fn preset(name: &str) -> Preset {
+    Preset::new(strategy(name), name.to_owned())
+}
+
+/// What presets share under these limits, measured as `none` counts.
+pub(crate) fn setup(limits: Limits) -> Setup {
+    Setup {
+        limits,
+        model: None,
+        models: ModelTable::embedded(),
+        regimes: RegimeTable::embedded(),
+        measure: Arc::clone(strategy("none").estimator()),
+    }
+}
+
+/// Options of a replay that checks no rules.
+pub(crate) fn options(limits: Limits, measure: Arc<dyn Estimator>) -> ReplayOptions {
+    let (ceiling, model, completions) = (None, None, None);
+    ReplayOptions { limits, ceiling, model, measure, validate: false, completions }
+}
+
+/// A call of a tool, and its result.
+pub(crate) fn call(
+    number: usize,
+    tool: &str,
+    arguments: serde_json::Value,
+    result: &str,
+) -> [Message; 2] {
+    let id = format!("c{number}");
+    let asked = Part::call(&id, tool, arguments.to_string());
+    [
+        Message::assistant(format!("a{number}"), vec![asked]),
+        Message::tool(format!("r{number}"), &id, tool, result),
+    ]
+}
+
+/// A compaction of the recorder that left the original in the file.
+pub(crate) fn boundary(before: usize, kind: &str) -> Boundary {
+    Boundary {
+        before,
+        trigger: "auto".to_owned(),
+        kind: kind.to_owned(),
+        tokens_before: None,
+        tokens_after: None,
+        original_kept: true,
+    }
+}
 
 pub(crate) fn session(messages: Vec<Message>) -> Session {
     Session::of_messages("constructed", messages.into_iter().map(Arc::new).collect())
@@ -24,9 +82,8 @@ pub(crate) fn observe(
     acts: &[(usize, Act<'_>)],
     probe: &mut dyn Probe,
 ) {
-    let registry = foldback::registry().unwrap();
-    let strategy = Arc::new(foldback::preset(&registry, "none").unwrap());
-    let mut conversation = talk::conversation(strategy, Limits::new(100_000, 1_000));
+    let none = Arc::new(strategy("none"));
+    let mut conversation = talk::conversation(none, Limits::new(100_000, 1_000));
     let (mut tracker, mut cursor) = (Tracker::new(Arc::clone(index)), Cursor::default());
     for step in steps(session.log()) {
         match step {
@@ -51,5 +108,12 @@ pub(crate) fn observe(
         }
     }
     let delta = conversation.delta(&mut cursor);
-    show(&mut [probe], &mut tracker, (&conversation, MeterId::OWN), &delta, index.calls(), None);
+    show(
+        &mut [probe],
+        &mut tracker,
+        (&conversation, MeterId::OWN),
+        &delta,
+        index.calls.len(),
+        None,
+    );
 }

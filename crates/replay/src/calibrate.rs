@@ -159,7 +159,7 @@ mod tests {
     use super::*;
     use foldback_core::log::EntryKind;
     use foldback_core::log::{Answer, Usage};
-    use foldback_formats::session::{Boundary, Warning};
+    use foldback_formats::session::Warning;
     use foldback_stages::estimator::CharsConfig;
 
     fn answer(id: &str, input: u64) -> Message {
@@ -170,14 +170,7 @@ mod tests {
 
     fn session(messages: Vec<Message>, boundary: Option<usize>, midway: bool) -> Session {
         let mut session = crate::acted::session(messages);
-        session.boundaries.extend(boundary.map(|before| Boundary {
-            before,
-            trigger: "auto".to_owned(),
-            kind: "summary".to_owned(),
-            tokens_before: None,
-            tokens_after: None,
-            original_kept: true,
-        }));
+        session.boundaries.extend(boundary.map(|before| crate::acted::boundary(before, "summary")));
         session.warnings.extend(midway.then(|| Warning {
             code: "begins-midway".to_owned(),
             place: "line 1".to_owned(),

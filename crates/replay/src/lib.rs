@@ -54,3 +54,14 @@ pub use setup::{Preset, Setup};
 pub use split::Split;
 pub use store::Store;
 pub use totals::{CallRow, SessionMetrics};
+
+/// Each item once, in the order in which they come first.
+pub fn in_order<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut once = Vec::new();
+    for item in items {
+        if !once.contains(&item) {
+            once.push(item);
+        }
+    }
+    once
+}

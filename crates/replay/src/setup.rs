@@ -1,11 +1,11 @@
 //! The setup that all strategies of a run share: limits, model, prices, the estimator that reports.
 
-use crate::controls::{Foresight, Hindsight, Seer, control};
-use crate::cost::{NamedTerms, OWN, Regime, RegimeTable, named};
+use crate::controls::{Seer, control};
+use crate::cost::{NamedTerms, OWN, Regime, RegimeTable};
 use crate::drive::ReplayOptions;
 use crate::index::Index;
 use crate::parallel::in_parallel;
-use crate::walk::{Detail, Walk};
+use crate::walk::{Detail, Track, Walk};
 use foldback_core::Limits;
 use foldback_core::provider::Model as Completions;
 use foldback_core::registry::Invalid;
@@ -13,7 +13,6 @@ use foldback_core::stage::Estimator;
 use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
 use foldback_providers::prices::{Model, ModelTable};
-use foldback_stages::pruner::EvictConfig;
 use std::sync::Arc;
 
 /// Where the requests of a preset come from.
@@ -52,23 +51,6 @@ impl Preset {
         Self { strategy: Arc::new(strategy), fingerprint, made: Made::default(), completions: None }
     }
 
-    /// The strategy with somebody who answers its stages.
-    #[must_use]
-    pub fn with_completions(mut self, completions: Arc<dyn Completions>) -> Self {
-        self.completions = Some(completions);
-        self
-    }
-
-    /// The greedy clairvoyant.
-    pub fn clairvoyant(config: EvictConfig) -> Result<Self, Invalid> {
-        Self::seeing(Seer::Evict(config))
-    }
-
-    /// The one that keeps the lines that later calls reuse.
-    pub fn clairvoyant_lines(config: EvictConfig) -> Result<Self, Invalid> {
-        Self::seeing(Seer::Lines(config))
-    }
-
     /// The control `as-recorded`: what the recorders really sent, their own compactions included. It is what
     /// a preset would take the place of.
     ///
@@ -88,15 +70,15 @@ impl Preset {
         idle && matches!(self.made, Made::Replayed)
     }
 
-    /// A control, never a strategy.
-    fn seeing(seer: Seer) -> Result<Self, Invalid> {
-        let blind: Arc<dyn Foresight> = Arc::new(Hindsight::default());
-        Ok(Self {
-            strategy: Arc::new(seer.of(&Arc::default(), &blind)?),
-            fingerprint: format!("{seer:?}"),
-            made: Made::Seeing(seer),
-            completions: None,
-        })
+    /// A control that sees the future, never a strategy.
+    ///
+    /// # Errors
+    ///
+    /// What `evict` refuses.
+    pub fn seeing(seer: Seer) -> Result<Self, Invalid> {
+        let named = seer.of(&Arc::default(), &Arc::default())?;
+        let fingerprint = format!("{seer:?}");
+        Ok(Self { made: Made::Seeing(seer), ..Self::new(named, fingerprint) })
     }
 }
 
@@ -115,9 +97,6 @@ pub struct Setup {
     pub measure: Arc<dyn Estimator>,
 }
 
-/// Limits that apply where nothing else says anything.
-pub const DEFAULT_LIMITS: Limits = Limits::DEFAULT;
-
 impl Setup {
     /// The limits in force for a session under a strategy: the command line's, else the user's
     /// file's, else the session's, else the model table's, else the preset's, else 200,000 / 32,000.
@@ -129,14 +108,14 @@ impl Setup {
     /// The same for a model, where `recorded` is what a recording says of its limits.
     pub fn limits_of(&self, model: Option<&str>, recorded: Limits, strategy: &Strategy) -> Limits {
         let limits = strategy.limits(self.limits, recorded, self.table_limits(model));
-        limits.or(DEFAULT_LIMITS).consistent(self.limits.output > 0)
+        limits.or(Limits::DEFAULT).consistent(self.limits.output > 0)
     }
 
     /// The largest request that a session's provider takes, the same under every strategy: by the command
     /// line's limits, else the session's, else those of its model, else 200,000 tokens.
     pub fn ceiling_for(&self, session: &Session) -> Option<u64> {
         let table = self.table_limits(self.model.as_deref().or(session.model.as_deref()));
-        let limits = self.limits.or(self.recorded_limits(session)).or(table).or(DEFAULT_LIMITS);
+        let limits = self.limits.or(self.recorded_limits(session)).or(table).or(Limits::DEFAULT);
         limits.consistent(self.limits.output > 0).request_ceiling()
     }
 
@@ -174,21 +153,21 @@ impl Setup {
     /// A session under presets, call by call, in their order.
     pub fn walk(&self, path: &str, session: &Session, presets: &[&Preset], detail: Detail) -> Walk {
         let index = Arc::new(Index::of(session));
-        let empty = Walk::of(path, session, &index, &self.measure, detail);
         let track = |preset: &&Preset| {
             let mut options = self.options(session, &preset.strategy);
             options.completions.clone_from(&preset.completions);
-            let mut walk = empty.clone();
-            walk.follow(session, &index, &preset.strategy, &options, detail);
-            walk.tracks
+            Track::of(session, &index, &preset.strategy, &options, detail)
         };
         let tracks = in_parallel(presets, track);
-        Walk { tracks: tracks.into_iter().flatten().collect(), ..empty }
+        Walk { tracks, ..Walk::of(path, session, &index, &self.measure, detail) }
     }
 
     /// Every regime with a price, in the order of the table, then the model's own where it is known.
     pub fn terms(&self, model: Option<&str>) -> Vec<NamedTerms> {
-        let named = named(&self.regimes.regimes, &self.models).into_iter();
+        let named = self.regimes.regimes.iter().filter_map(|regime| {
+            let terms = regime.terms(&self.models)?;
+            Some(NamedTerms { name: regime.name.as_str().into(), terms })
+        });
         named.chain(self.own(model, false)).collect()
     }
 

@@ -1,8 +1,7 @@
 //! One session under one strategy: the state that an agent would have ended
 //! with, or the result of the strategy on a stored history.
 
-use crate::drive::{Probe, Replay, ReplayOptions, block_on, conversation_for, replay, replay_with};
-use crate::index::Index;
+use crate::drive::{Replay, ReplayOptions, block_on, conversation_for};
 use foldback_core::conversation::{Conversation, Report, Signals};
 use foldback_core::log::Message;
 use foldback_core::moment::Moment;
@@ -11,27 +10,6 @@ use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
 use foldback_stages::sealed::Sealed;
 use std::sync::Arc;
-
-/// Drives the session from its first message, moment by moment, as an agent would have, the
-/// recorder's own compactions undone.
-pub fn replayed(
-    session: &Session,
-    strategy: &Arc<Strategy>,
-    options: &ReplayOptions,
-) -> (Conversation, Vec<Report>) {
-    replay(session, strategy, options).into_state()
-}
-
-/// The same while probes look on, with everything that was measured.
-pub fn replayed_with(
-    session: &Session,
-    strategy: &Arc<Strategy>,
-    options: &ReplayOptions,
-    probes: &mut [&mut dyn Probe],
-) -> Replay {
-    let index = Arc::new(Index::of(session));
-    replay_with(session, &index, strategy, options, probes)
-}
 
 impl Replay {
     /// Whether the views hold summaries that only their provider can read. What they lack is then the most that was forgotten.

@@ -110,8 +110,6 @@ pub struct SessionMetrics {
     pub cache_read_tokens: u64,
     /// Sum of what was cached and had to be written again.
     pub churn_tokens: u64,
-    /// Requests that the provider would have refused.
-    pub overflow_calls: u64,
     /// Requests that were still too large when they were sent, after the strategy could react to the
     /// refusal, and that a strategy could have made fit.
     pub sent_over: u64,
@@ -156,7 +154,6 @@ impl SessionMetrics {
             out.peak_tokens = out.peak_tokens.max(row.input_tokens);
             out.cache_read_tokens += row.cache_read;
             out.churn_tokens += row.churn;
-            out.overflow_calls += u64::from(row.overflow);
             out.unfittable += u64::from(row.unfittable);
             if row.excess > 0 {
                 out.over_input_tokens += row.input_tokens;

@@ -28,8 +28,8 @@ pub(crate) enum Value<'a> {
     Tokens(Option<u64>),
     /// A count.
     Count(u64),
-    /// A count of defects; whether they stand out.
-    Faults(u64, bool),
+    /// A count of defects.
+    Faults(u64),
     /// Requests that were sent over the window, and those that are over it by their calibrated size.
     Over(u64, u64),
     /// Words.
@@ -230,7 +230,7 @@ pub(crate) fn activity() -> Vec<Column> {
         }),
         other("prunes", "clearings", |line| (Value::Count(line.prune_operations), None)),
         other("broken", "provider rules broken by the preset", |line| {
-            (Value::Faults(line.gate.strategy_violations, true), None)
+            (Value::Faults(line.gate.strategy_violations), None)
         }),
     ];
     columns(&NAMES, &NAMES, &others)

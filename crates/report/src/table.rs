@@ -130,7 +130,7 @@ pub(crate) fn written(value: &Value<'_>) -> String {
             value.map_or_else(dash, |value| format!("{value:.digits$}").replace('-', "−"))
         }
         Value::Tokens(tokens) => tokens.map_or_else(dash, short),
-        Value::Count(number) | Value::Faults(number, _) => number.to_string(),
+        Value::Count(number) | Value::Faults(number) => number.to_string(),
         Value::Over(sent, calibrated) => over(*sent, *calibrated),
         Value::Text(text) => text.clone(),
         Value::Name(name) => (*name).to_owned(),

@@ -196,7 +196,7 @@ fn place(tuned: &Tuned) -> String {
     let name = &own.of;
     if own.rank == Some(0) {
         return format!(
-            "{name} with its own values is on the front: nothing that was tried is cheaper and keeps as much."
+            "{name} with its own values is on the front of the sessions tuned on: nothing that was tried is cheaper there and keeps as much."
         );
     }
     if own.rank.is_none() {

@@ -14,6 +14,7 @@ use crate::course::Course;
 use crate::fold::Turn;
 use crate::folding::Folding;
 use crate::journals::{self, Named};
+use crate::numbers::in_order;
 use crate::outcome::protocol;
 use crate::seen::{self, Begun, Seen};
 use crate::server::ServeError;
@@ -22,6 +23,7 @@ use crate::shelf::Shelf;
 use crate::summaries::Wish;
 use crate::threads::Threads;
 use crate::told::Told;
+use dashmap::DashMap;
 use foldback_core::conversation::Conversation;
 use foldback_core::log::{Message, Part, Role};
 use foldback_core::meter::Meter;
@@ -96,6 +98,8 @@ pub(crate) struct Conversations {
     pub(crate) metrics: Arc<Metrics>,
     kept: Mutex<Kept>,
     pub(crate) answers: Answers,
+    /// What the answers of all conversations cost, by protocol, forgotten conversations included.
+    sums: DashMap<&'static str, Sums>,
     unwritten: AtomicU64,
     say: Say,
     pub(crate) threads: Threads,
@@ -108,8 +112,6 @@ struct Kept {
     next: Id,
     bytes: usize,
     evicted: u64,
-    /// What the answers of all conversations cost, by protocol, forgotten conversations included.
-    sums: BTreeMap<&'static str, Sums>,
     /// The journals of conversations that left memory.
     shelf: Shelf,
 }
@@ -138,7 +140,6 @@ impl Conversations {
             next: 1,
             bytes: 0,
             evicted: 0,
-            sums: BTreeMap::new(),
             shelf: Shelf::new(folding.max_journals),
         };
         let new = Self {
@@ -146,6 +147,7 @@ impl Conversations {
             metrics: Arc::default(),
             kept: Mutex::new(kept),
             answers: Answers::new(most),
+            sums: DashMap::new(),
             unwritten: AtomicU64::default(),
             say,
             threads: Threads::new()?,
@@ -306,8 +308,8 @@ impl Conversations {
             None => (&mut gone, None),
         };
         let added = bill.add(turn.pair.as_ref(), turn.sent, answer, output);
-        kept.sums.entry(protocol(Some(turn.request.dialect()))).or_default().add(&added);
         drop(kept);
+        self.sums.entry(protocol(Some(turn.request.dialect()))).or_default().add(&added);
         let folded = self.folding.shadow.then_some(turn.sizes);
         let request = identity::end(&turn.keys);
         if self.answers.reported(request, answer, folded, journal.as_deref()).is_err() {
@@ -317,7 +319,7 @@ impl Conversations {
 
     /// What answers cost, by protocol.
     pub(crate) fn sums(&self) -> BTreeMap<&'static str, Sums> {
-        lock(&self.kept).sums.clone()
+        in_order(&self.sums)
     }
 }
 

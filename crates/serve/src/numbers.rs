@@ -24,11 +24,12 @@ use crate::conversations::Conversations;
 use crate::descriptors;
 use crate::outcome::{Outcome, protocol};
 use crate::summaries::Summaries;
+use dashmap::DashMap;
 use foldback_providers::wire::Dialect;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Protocol, outcome and reason of a request.
 type Labels = (&'static str, &'static str, &'static str);
@@ -36,11 +37,11 @@ type Labels = (&'static str, &'static str, &'static str);
 /// The counters of a proxy.
 #[derive(Debug, Default)]
 pub(crate) struct Numbers {
-    requests: Mutex<BTreeMap<Labels, u64>>,
+    requests: DashMap<Labels, u64>,
     /// By protocol, tokens received and sent.
-    tokens: Mutex<BTreeMap<&'static str, (u64, u64)>>,
-    refused: Mutex<BTreeMap<&'static str, u64>>,
-    summaries: Mutex<BTreeMap<&'static str, u64>>,
+    tokens: DashMap<&'static str, (u64, u64)>,
+    refused: DashMap<&'static str, u64>,
+    summaries: DashMap<&'static str, u64>,
     /// Connections that are open.
     pub(crate) connections: AtomicU64,
 }
@@ -49,23 +50,22 @@ impl Numbers {
     /// Counts a request.
     pub(crate) fn request(&self, dialect: Option<Dialect>, outcome: Outcome) {
         let labels = (protocol(dialect), outcome.name(), outcome.why());
-        *lock(&self.requests).entry(labels).or_default() += 1;
+        *self.requests.entry(labels).or_default() += 1;
         if let Some(sizes) = outcome.sizes() {
-            let mut tokens = lock(&self.tokens);
-            let (received, sent) = tokens.entry(protocol(dialect)).or_default();
-            *received += sizes.received;
-            *sent += sizes.sent;
+            let mut tokens = self.tokens.entry(protocol(dialect)).or_default();
+            tokens.0 += sizes.received;
+            tokens.1 += sizes.sent;
         }
     }
 
     /// Counts a request that the proxy refuses itself.
     pub(crate) fn refused(&self, why: &'static str) {
-        *lock(&self.refused).entry(why).or_default() += 1;
+        *self.refused.entry(why).or_default() += 1;
     }
 
     /// Counts a summary that a model was to write, by what became of it.
     pub(crate) fn summary(&self, ended: &'static str) {
-        *lock(&self.summaries).entry(ended).or_default() += 1;
+        *self.summaries.entry(ended).or_default() += 1;
     }
 
     /// The text that Prometheus scrapes (exposition format 0.0.4).
@@ -76,7 +76,7 @@ impl Numbers {
     ) -> String {
         let mut out = String::new();
         head(&mut out, "requests_total", "counter", "Requests, by what the proxy did with them.");
-        for ((protocol, outcome, why), count) in &*lock(&self.requests) {
+        for ((protocol, outcome, why), count) in in_order(&self.requests) {
             // Writing to a string can't fail.
             let _ = writeln!(
                 out,
@@ -84,12 +84,12 @@ impl Numbers {
             );
         }
         head(&mut out, "refused_total", "counter", "Requests that the proxy refused itself.");
-        for (why, count) in &*lock(&self.refused) {
+        for (why, count) in in_order(&self.refused) {
             let _ = writeln!(out, "foldback_proxy_refused_total{{why=\"{why}\"}} {count}");
         }
         if let Some(summaries) = summaries {
             head(&mut out, "summaries_total", "counter", "Summaries by a model, by their end.");
-            for (ended, count) in &*lock(&self.summaries) {
+            for (ended, count) in in_order(&self.summaries) {
                 let _ =
                     writeln!(out, "foldback_proxy_summaries_total{{ended=\"{ended}\"}} {count}");
             }
@@ -99,7 +99,7 @@ impl Numbers {
             head(&mut out, "summaries_usd_total", "counter", help);
             let _ = writeln!(out, "foldback_proxy_summaries_usd_total {:.6}", summaries.bill().usd);
         }
-        let tokens = lock(&self.tokens).clone();
+        let tokens = in_order(&self.tokens);
         type Of = fn(&(u64, u64)) -> u64;
         let rows: [(&str, &str, Of); 2] = [
             ("received_tokens_total", "Tokens of followed requests as clients sent them.", |of| {
@@ -207,7 +207,9 @@ fn head(out: &mut String, name: &str, kind: &str, help: &str) {
     let _ = write!(out, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
 }
 
-/// A panic of another thread leaves numbers behind, and numbers are never half written.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// What several threads count, as it is now, in the order of its keys.
+pub(crate) fn in_order<K: Copy + Eq + Hash + Ord, V: Copy>(
+    counted: &DashMap<K, V>,
+) -> BTreeMap<K, V> {
+    counted.iter().map(|one| (*one.key(), *one.value())).collect()
 }

@@ -17,7 +17,7 @@ mod usable;
 use estimator::{BpeConfig, CalibratedConfig, CharsConfig, Cl100k};
 use extractive::ExtractiveConfig;
 use filter::{DropOldestConfig, DropPairsConfig};
-use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
+use foldback_core::registry::{Registration, StageDescriptor};
 use policy::{AnswerUsageConfig, WindowFractionConfig};
 use pruner::{ClearToolUsesConfig, EvictConfig, KeepLastConfig};
 use sealed::{Sealed, SealedConfig};
@@ -71,12 +71,7 @@ pub const REGISTRATION: Registration = Registration {
             "Stands for a summary that only its provider can read: a size, and no content",
         ),
     ],
-    presets: &[
-        PresetDescriptor { name: "none", toml: include_str!("../presets/none.toml") },
-        PresetDescriptor { name: "random", toml: include_str!("../presets/random.toml") },
-        PresetDescriptor { name: "keep-last-1", toml: include_str!("../presets/keep-last-1.toml") },
-        PresetDescriptor { name: "drop-oldest", toml: include_str!("../presets/drop-oldest.toml") },
-    ],
+    presets: foldback_core::presets!["none", "random", "keep-last-1", "drop-oldest"],
 };
 
 foldback_core::inventory::submit! { REGISTRATION }

@@ -68,18 +68,10 @@ mod tests {
                 source: UsageSource::Provider,
             });
             let rate = Rate::of(&Pressure {
-                moment: Moment::CallStart,
                 view_tokens: before + since,
-                frame_tokens: 0,
-                units: 0,
                 usage,
                 since_answer: since,
-                view_at_step: 0,
-                limits: Limits::new(100_000, 0),
-                model: None,
-                idle_ms: None,
-                fold_stats: &[],
-                pruned: false,
+                ..Pressure::at(Moment::CallStart, Limits::new(100_000, 0))
             });
             assert_eq!(rate.provider(before + since), provider, "{name}");
             assert_eq!(rate.estimator(100_000), estimator, "{name}");

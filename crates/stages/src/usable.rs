@@ -6,6 +6,7 @@
 //! of other systems have their system's own rule.
 
 use foldback_core::limits::Limits;
+use foldback_core::outcome::Why;
 use foldback_core::registry::Invalid;
 
 /// Most tokens that are reserved for an answer.
@@ -48,6 +49,11 @@ impl Usable {
     pub(crate) fn share(&self, fraction: f64) -> u64 {
         (self.tokens as f64 * fraction).floor() as u64
     }
+}
+
+/// Why nothing is done where the window is not known.
+pub(crate) fn unknown() -> Why {
+    Why::new("window-unknown", "the window of the model is not known")
 }
 
 /// Refuses a trigger that is not a share above 0, and a target above it.

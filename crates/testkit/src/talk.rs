@@ -17,13 +17,14 @@
 //! assert_eq!(sent_texts(&talk)[2], "[Tool result cleared]");
 //! ```
 
+use crate::stand_in::Scripted;
 use foldback_core::config::{ConfigErrors, Document, Options, compile};
 use foldback_core::conversation::{Conversation, Report, Signals};
 use foldback_core::log::{Message, Part, Usage};
 use foldback_core::moment::Moment;
 use foldback_core::registry::{Registration, Registry};
 use foldback_core::services::Services;
-use foldback_core::stage::{Pressure, UsageReading, UsageSource};
+use foldback_core::stage::{UsageReading, UsageSource};
 use foldback_core::strategy::Strategy;
 use foldback_core::{Frame, Limits};
 use std::sync::Arc;
@@ -50,6 +51,13 @@ pub fn try_compile(registry: &Registry, toml: &str) -> Result<Strategy, ConfigEr
 /// If it does not.
 pub fn compiled(registry: &Registry, toml: &str) -> Strategy {
     try_compile(registry, toml).unwrap_or_else(|errors| panic!("{errors}\n{toml}"))
+}
+
+/// A strategy whose folds may be larger than what they replace, summarized by a script: rows are small.
+pub fn unguarded(mut strategy: Strategy, summaries: &Arc<Scripted>) -> Strategy {
+    strategy.guards.no_growth = false;
+    strategy.summarizer = Some(Arc::clone(summaries) as _);
+    strategy
 }
 
 /// A conversation with nothing around it.
@@ -86,24 +94,6 @@ pub fn at_usage(
 ) -> Vec<Report> {
     let usage = usage.map(|usage| UsageReading { usage, source: UsageSource::Provider });
     block_on(conversation.at(moment, Signals { usage, instructions: None }))
-}
-
-/// What a policy is asked, with nothing in the view yet.
-pub fn pressure(moment: Moment, limits: Limits) -> Pressure<'static> {
-    Pressure {
-        moment,
-        view_tokens: 0,
-        frame_tokens: 0,
-        units: 0,
-        usage: None,
-        since_answer: 0,
-        view_at_step: 0,
-        limits,
-        model: None,
-        idle_ms: None,
-        fold_stats: &[],
-        pruned: false,
-    }
 }
 
 /// Ids of what the model would be sent, in order.

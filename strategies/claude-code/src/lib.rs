@@ -21,7 +21,7 @@ mod summary;
 pub use microcompact::{Microcompact, MicrocompactConfig};
 pub use summary::{Everything, EverythingConfig};
 
-use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
+use foldback_core::registry::{Registration, StageDescriptor};
 
 /// The stages and presets of this crate.
 pub const REGISTRATION: Registration = Registration {
@@ -37,17 +37,7 @@ pub const REGISTRATION: Registration = Registration {
             "One summary stands for everything",
         ),
     ],
-    presets: &[
-        PresetDescriptor {
-            name: "anthropic-compact",
-            toml: include_str!("../presets/anthropic-compact.toml"),
-        },
-        PresetDescriptor { name: "claude-code", toml: include_str!("../presets/claude-code.toml") },
-        PresetDescriptor {
-            name: "claude-code-2.1.17",
-            toml: include_str!("../presets/claude-code-2.1.17.toml"),
-        },
-    ],
+    presets: foldback_core::presets!["anthropic-compact", "claude-code", "claude-code-2.1.17"],
 };
 
 foldback_core::inventory::submit! { REGISTRATION }

@@ -5,7 +5,7 @@ use foldback_core::log::EntryKind;
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
-use foldback_stages::filter::{Spoken, arranged, check_summary, entry};
+use foldback_stages::filter::{Spoken, check_open_calls, check_summary, entry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -44,9 +44,7 @@ pub struct Everything(EverythingConfig);
 
 impl Filter for Everything {
     fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
-        if !context.history.open_calls().is_empty() {
-            return Err(Why::new("open-calls", "results of the newest calls are still to come"));
-        }
+        check_open_calls(context)?;
         let mut spoken = Spoken::of(context);
         let previous = spoken.last_summary(context, &self.0.prefix);
         spoken.messages.retain(|pos| previous.as_ref().is_none_or(|(summary, _)| summary != pos));
@@ -72,7 +70,8 @@ impl Filter for Everything {
         let text = text.map_or("(no summary available)", |summary| &summary.text);
         let text = format!("{}\n\n{text}", self.0.prefix);
         let summary = entry(context, Role::User, EntryKind::Summary, text);
-        let system = Spoken::of(context).system;
-        Ok(arranged(context, vec![summary], system.into_iter().chain([context.history.len()])))
+        let spoken = Spoken::of(context);
+        let all = spoken.messages.len();
+        Ok(spoken.behind(context, summary, all))
     }
 }

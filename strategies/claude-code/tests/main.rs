@@ -5,7 +5,6 @@
 mod recorded;
 mod rows;
 
-use foldback_test_support::presets::page_has_deviations;
 use foldback_testkit::{Subject, laws, talk};
 
 laws!(claude_code: Subject::toml(small("claude-code")).windows(SMALL));
@@ -28,15 +27,6 @@ fn small(preset: &str) -> String {
     let pruner = "[[pruner]]\nuse = \"claude-code.microcompact\"\nreserve = 3_000\nprotect_tokens = 800\nminimum_tokens = 400\n";
     let pruner = if preset == "claude-code" { "" } else { pruner };
     format!("name = \"here\"\nextends = \"{preset}\"\n{policy}{pruner}")
-}
-
-/// The page of the presets and their tables must not drift apart.
-#[test]
-fn the_page_has_every_deviation() {
-    let page = include_str!("../README.md");
-    for preset in ["claude-code", "claude-code-2.1.17", "anthropic-compact"] {
-        page_has_deviations(page, &rows::strategy(preset));
-    }
 }
 
 /// The stages and presets of this crate and the common ones.

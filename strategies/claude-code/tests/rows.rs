@@ -66,9 +66,8 @@ fn clearings() {
 #[test]
 fn folds() {
     for (id, origin, messages, expect) in rows::<(String, String, String, Vec<String>)>("folds") {
-        let mut strategy = strategy("claude-code");
-        strategy.summarizer = Some(Scripted::always(Some("what happened")) as _);
-        strategy.guards.no_growth = false;
+        let summaries = Scripted::always(Some("what happened"));
+        let strategy = talk::unguarded(strategy("claude-code"), &summaries);
         let mut talk = talk::conversation(strategy, Limits::new(200_000, 0));
         for (at, word) in messages.split(' ').enumerate() {
             talk.append(match word {
@@ -100,9 +99,7 @@ fn folds() {
 #[test]
 fn a_second_summary_has_the_first_before_it() {
     let summaries = Scripted::by(|request| Ok(format!("up to {}", request.messages[0].id)));
-    let mut strategy = strategy("claude-code");
-    strategy.summarizer = Some(summaries.clone());
-    strategy.guards.no_growth = false;
+    let strategy = talk::unguarded(strategy("claude-code"), &summaries);
     let mut talk = talk::conversation(strategy, Limits::new(200_000, 0));
     for id in ["u1", "u2"] {
         talk.append(Message::user(id, "Go on."));

@@ -22,7 +22,7 @@ pub use budget::{Request, RequestConfig};
 pub use filter::{Notices, NoticesConfig};
 pub use json::{Json, JsonConfig};
 
-use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
+use foldback_core::registry::{Registration, StageDescriptor};
 
 /// The stages and presets of this crate.
 pub const REGISTRATION: Registration = Registration {
@@ -42,7 +42,7 @@ pub const REGISTRATION: Registration = Registration {
             "Keeps what the person said, the newest steps and older answers; notes name the files and commands of the rest",
         ),
     ],
-    presets: &[PresetDescriptor { name: "cline", toml: include_str!("../presets/cline.toml") }],
+    presets: foldback_core::presets!["cline"],
 };
 
 foldback_core::inventory::submit! { REGISTRATION }

@@ -4,14 +4,6 @@
 
 mod rows;
 
-use foldback_test_support::presets::page_has_deviations;
 use foldback_testkit::{Subject, laws};
 
 laws!(cline: Subject::preset("cline").windows([(3_000, 0), (8_000, 1_000), (24_000, 4_000)]));
-
-/// The page of the preset and its table must not drift apart.
-#[test]
-fn the_page_has_every_deviation() {
-    let page = include_str!("../README.md");
-    page_has_deviations(page, &rows::strategy(rows::PRESET));
-}

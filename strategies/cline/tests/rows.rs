@@ -12,19 +12,13 @@ use foldback_test_support::table;
 use foldback_testkit::talk;
 use serde::de::DeserializeOwned;
 
-pub(crate) const PRESET: &str = include_str!("../presets/cline.toml");
+const PRESET: &str = include_str!("../presets/cline.toml");
 
 fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
     table::rows(include_str!("rows.toml"), group)
 }
 
-/// The preset with one setting changed.
-pub(crate) fn preset(from: &str, to: &str) -> String {
-    assert!(PRESET.contains(from), "{from}");
-    PRESET.replace(from, to)
-}
-
-pub(crate) fn strategy(toml: &str) -> Strategy {
+fn strategy(toml: &str) -> Strategy {
     let registry = talk::registry([&foldback_stages::REGISTRATION, &foldback_cline::REGISTRATION]);
     talk::compiled(&registry, toml)
 }
@@ -235,10 +229,15 @@ fn defaults() {
 #[test]
 fn what_is_no_share_is_refused() {
     let registry = talk::registry([&foldback_stages::REGISTRATION, &foldback_cline::REGISTRATION]);
-    for field in ["share", "target_share", "long_share", "manual_share"] {
-        let line = PRESET.lines().find(|line| line.starts_with(&format!("{field} = "))).unwrap();
+    for (section, field) in [
+        ("overflow", "share"),
+        ("filter", "target_share"),
+        ("filter", "long_share"),
+        ("filter", "manual_share"),
+    ] {
         for value in ["0.0", "1.5", "nan"] {
-            let toml = preset(&format!("\n{line}\n"), &format!("\n{field} = {value}\n"));
+            let toml =
+                format!("name = \"here\"\nextends = \"cline\"\n[{section}]\n{field} = {value}\n");
             let refused = talk::try_compile(&registry, &toml);
             assert!(refused.unwrap_err().to_string().contains(field), "{field} {value}");
         }

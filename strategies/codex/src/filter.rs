@@ -8,7 +8,7 @@ use foldback_core::plan::Edit;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
 use foldback_core::view::{EditKind, Pos};
-use foldback_stages::filter::{Spoken, arranged, check_summary, entry};
+use foldback_stages::filter::{Spoken, arranged, check_open_calls, check_summary, entry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -118,9 +118,7 @@ fn cut_parts(context: &StageContext<'_>, pos: Pos, shown: &Message, budget: usiz
 
 impl Filter for Users {
     fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
-        if !context.history.open_calls().is_empty() {
-            return Err(Why::new("open-calls", "results of the newest calls are still to come"));
-        }
+        check_open_calls(context)?;
         let mut spoken = Spoken::of(context);
         let kept = self.kept(context, &spoken);
         let previous = spoken.last_summary(context, &self.0.prefix);

@@ -7,7 +7,7 @@ use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
 use foldback_core::view::{Place, Pos};
-use foldback_stages::filter::{Spoken, arranged, check_summary, entry};
+use foldback_stages::filter::{Spoken, arranged, check_open_calls, check_summary, entry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -195,9 +195,7 @@ impl Ends {
 
 impl Filter for Ends {
     fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
-        if !context.history.open_calls().is_empty() {
-            return Err(Why::new("open-calls", "results of the newest calls are still to come"));
-        }
+        check_open_calls(context)?;
         let mut spoken = Spoken::of(context);
         let kept = self.kept(context, &spoken);
         let previous = spoken.last_summary(context, &self.0.prefix);

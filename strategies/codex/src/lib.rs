@@ -25,7 +25,7 @@ pub use filter::{Users, UsersConfig};
 pub use kimi::{Ends, EndsConfig, GO_ON, OMITTED};
 pub use truncate::{Truncate, TruncateConfig};
 
-use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
+use foldback_core::registry::{Registration, StageDescriptor};
 
 /// The stages and presets of this crate.
 pub const REGISTRATION: Registration = Registration {
@@ -45,18 +45,7 @@ pub const REGISTRATION: Registration = Registration {
             "Keeps the oldest and the newest of what the person said; a summary of everything stands behind it",
         ),
     ],
-    presets: &[
-        PresetDescriptor { name: "codex", toml: include_str!("../presets/codex.toml") },
-        PresetDescriptor {
-            name: "codex-remote",
-            toml: include_str!("../presets/codex-remote.toml"),
-        },
-        PresetDescriptor { name: "kimi-code", toml: include_str!("../presets/kimi-code.toml") },
-        PresetDescriptor {
-            name: "openai-compact",
-            toml: include_str!("../presets/openai-compact.toml"),
-        },
-    ],
+    presets: foldback_core::presets!["codex", "codex-remote", "kimi-code", "openai-compact"],
 };
 
 foldback_core::inventory::submit! { REGISTRATION }

@@ -18,6 +18,15 @@ pub enum Unit {
     Bytes,
 }
 
+impl Unit {
+    fn bytes(self, limit: usize) -> usize {
+        match self {
+            Self::Tokens => limit.saturating_mul(BYTES),
+            Self::Bytes => limit,
+        }
+    }
+}
+
 /// Tokens of a text.
 pub fn tokens(text: &str) -> usize {
     text.len().div_ceil(BYTES)
@@ -25,13 +34,9 @@ pub fn tokens(text: &str) -> usize {
 
 /// Whether what a cut would take out is the note of an earlier cut: the text was cut to this limit before.
 pub fn was_cut(text: &str, limit: usize, unit: Unit) -> bool {
-    let bytes = match unit {
-        Unit::Tokens => limit.saturating_mul(BYTES),
-        Unit::Bytes => limit,
-    };
-    let Some((before, after)) = middle(text, bytes) else { return false };
+    let Some((before, after)) = middle(text, unit.bytes(limit)) else { return false };
     // The note begins where the middle does, or a little before: what was kept ended on a character.
-    let begins = text[..ceil(text, (before + 1).min(text.len()))].rfind('…');
+    let begins = text[..text.ceil_char_boundary(before + 1)].rfind('…');
     let end = begins.and_then(|at| {
         let note = text[at..].strip_prefix('…')?;
         let words = note.trim_start_matches(|digit: char| digit.is_ascii_digit());
@@ -47,38 +52,19 @@ fn middle(text: &str, bytes: usize) -> Option<(usize, usize)> {
     if text.len() <= bytes {
         return None;
     }
-    let before = floor(text, bytes / 2);
+    let before = text.floor_char_boundary(bytes / 2);
     // Half from the end, the odd byte included; never from before what is kept of the beginning.
-    let after = ceil(text, text.len() - (bytes - bytes / 2)).max(before);
+    let after = text.ceil_char_boundary(text.len() - (bytes - bytes / 2)).max(before);
     Some((before, after))
 }
 
 /// The text cut to a limit, with a note in the middle that says how much is missing; `None` if it is within the limit.
 pub fn cut(text: &str, limit: usize, unit: Unit) -> Option<String> {
-    let bytes = match unit {
-        Unit::Tokens => limit.saturating_mul(BYTES),
-        Unit::Bytes => limit,
-    };
+    let bytes = unit.bytes(limit);
     let (before, after) = middle(text, bytes)?;
     let missing = match unit {
         Unit::Tokens => format!("{} tokens", (text.len() - bytes).div_ceil(BYTES)),
         Unit::Bytes => format!("{} chars", text[before..after].chars().count()),
     };
     Some(format!("{}…{missing} truncated…{}", &text[..before], &text[after..]))
-}
-
-/// The last character boundary at or before a place.
-fn floor(text: &str, mut at: usize) -> usize {
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
-}
-
-/// The first character boundary at or after a place.
-fn ceil(text: &str, mut at: usize) -> usize {
-    while !text.is_char_boundary(at) {
-        at += 1;
-    }
-    at
 }

@@ -79,10 +79,8 @@ fn short(talk: &Conversation) -> String {
 
 /// A conversation that folds as the original does below the guards.
 fn unguarded(toml: &str, summaries: &Arc<Scripted>) -> Conversation {
-    let mut strategy = talk::compiled(&registry(), toml);
-    strategy.guards.no_growth = false;
+    let mut strategy = talk::unguarded(talk::compiled(&registry(), toml), summaries);
     strategy.guards.continuation = false;
-    strategy.summarizer = Some(Arc::clone(summaries) as _);
     talk::conversation(strategy, Limits::new(1_000_000, 0))
 }
 
@@ -152,7 +150,6 @@ fn defaults() {
     assert_eq!(strategy("kimi-code").preset_limits, Limits::new(262_144, 32_000));
     let ends = foldback_codex::EndsConfig::default();
     assert_eq!((ends.keep_tokens, ends.head_tokens), (20_000, 2_000));
-    let refused = foldback_core::config::Document::parse("kimi.toml", &keeping(10, 11)).unwrap();
-    let refused = foldback_core::config::compile(&registry(), refused, Default::default());
+    let refused = talk::try_compile(&registry(), &keeping(10, 11));
     assert!(refused.unwrap_err().to_string().contains("head_tokens"));
 }

@@ -6,7 +6,6 @@ mod kimi;
 mod recorded;
 mod rows;
 
-use foldback_test_support::presets::page_has_deviations;
 use foldback_testkit::{Subject, laws, talk};
 
 laws!(codex: Subject::toml(rows::keeping("codex", 500)).windows(SMALL));
@@ -23,15 +22,6 @@ fn sealed() -> String {
 
 /// Windows that a few messages fill, but not what is kept.
 const SMALL: [(u64, u64); 2] = [(6_000, 0), (9_000, 0)];
-
-/// The page of the presets and their tables must not drift apart.
-#[test]
-fn the_page_has_every_deviation() {
-    let page = include_str!("../README.md");
-    for preset in ["codex", "codex-remote", "kimi-code", "openai-compact"] {
-        page_has_deviations(page, &rows::strategy(preset));
-    }
-}
 
 /// The stages and presets of this crate and the common ones.
 fn registry() -> foldback_core::registry::Registry {

@@ -198,9 +198,8 @@ fn kept() {
     for (id, origin, preset, keep, messages, expect) in
         rows::<(String, String, String, usize, String, String)>("kept")
     {
-        let mut strategy = talk::compiled(&registry(), &keeping(&preset, keep));
-        strategy.guards.no_growth = false;
-        strategy.summarizer = Some(Scripted::always(Some("what was done")) as _);
+        let strategy = talk::compiled(&registry(), &keeping(&preset, keep));
+        let strategy = talk::unguarded(strategy, &Scripted::always(Some("what was done")));
         let mut talk = talk::conversation(strategy, Limits::new(272_000, 0));
         let messages = messages.split(' ').enumerate().map(|(number, word)| message(number, word));
         // A message that no one keeps, so that there is something to fold.
@@ -215,9 +214,7 @@ fn kept() {
 #[test]
 fn a_second_fold_keeps_the_person_and_updates_the_summary() {
     let summaries = Scripted::by(|request| Ok(format!("summary of {}", request.messages.len())));
-    let mut strategy = strategy("codex");
-    strategy.guards.no_growth = false;
-    strategy.summarizer = Some(Arc::clone(&summaries) as _);
+    let strategy = talk::unguarded(strategy("codex"), &summaries);
     let mut talk = talk::conversation(strategy, Limits::new(272_000, 0));
     talk::append(
         &mut talk,

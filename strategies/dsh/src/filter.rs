@@ -7,7 +7,7 @@ use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
 use foldback_core::view::Place;
-use foldback_stages::filter::{Spoken, arranged, entry, summary_of};
+use foldback_stages::filter::{Spoken, check_room, entry, summary_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -38,9 +38,7 @@ impl StageConfig<dyn Filter> for CheckpointConfig {
         if !(0.0..1.0).contains(&self.retain_share) {
             return Err(Invalid::new("retain_share", "must be a share of the window, e.g. 0.16"));
         }
-        if self.summary_tokens == 0 {
-            return Err(Invalid::new("summary_tokens", "must be at least 1: no summary would fit"));
-        }
+        check_room("summary_tokens", self.summary_tokens)?;
         Ok(Arc::new(Checkpoint(self)))
     }
 }
@@ -124,8 +122,6 @@ impl Filter for Checkpoint {
         let text = summaries.iter().flatten().next().map_or("", |summary| &summary.text);
         let text = format!("{BEFORE}{text}{AFTER}");
         let summary = entry(context, Role::User, EntryKind::Summary, text);
-        let order = spoken.system.into_iter().chain([context.history.len()]);
-        let order = order.chain(spoken.messages[cut..].iter().copied());
-        Ok(arranged(context, vec![summary], order))
+        Ok(spoken.behind(context, summary, cut))
     }
 }

@@ -15,7 +15,7 @@ mod prune;
 pub use filter::{Checkpoint, CheckpointConfig};
 pub use prune::{MARKER, Prune, PruneConfig};
 
-use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
+use foldback_core::registry::{Registration, StageDescriptor};
 
 /// The stages and presets of this crate.
 pub const REGISTRATION: Registration = Registration {
@@ -31,7 +31,7 @@ pub const REGISTRATION: Registration = Registration {
             "A summary of everything before the newest messages, unless clearing was enough",
         ),
     ],
-    presets: &[PresetDescriptor { name: "dsh", toml: include_str!("../presets/dsh.toml") }],
+    presets: foldback_core::presets!["dsh"],
 };
 
 foldback_core::inventory::submit! { REGISTRATION }

@@ -88,10 +88,7 @@ impl Pruner for Prune {
             let why = format!("no result has more than {limit} characters");
             return Pruning::Nothing(Why::new("within-limit", why));
         }
-        Pruning::Edits {
-            prunable: edits.iter().map(|edit| edit.before).sum(),
-            reason: format!("{} results with more than {limit} characters", edits.len()),
-            edits,
-        }
+        let reason = format!("{} results with more than {limit} characters", edits.len());
+        Pruning::of(edits, reason)
     }
 }

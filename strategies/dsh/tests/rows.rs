@@ -11,9 +11,8 @@ use foldback_test_support::table;
 use foldback_testkit::stand_in::Scripted;
 use foldback_testkit::talk;
 use serde::de::DeserializeOwned;
-use std::sync::Arc;
 
-pub(crate) const PRESET: &str = include_str!("../presets/dsh.toml");
+const PRESET: &str = include_str!("../presets/dsh.toml");
 
 fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
     table::rows(include_str!("rows.toml"), group)
@@ -21,13 +20,16 @@ fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
 
 /// The preset with other sizes of results, for small windows.
 pub(crate) fn pruning(threshold: usize, head: usize, tail: usize) -> String {
-    PRESET
-        .replace("threshold_chars = 8_192", &format!("threshold_chars = {threshold}"))
-        .replace("head_chars = 4_096", &format!("head_chars = {head}"))
-        .replace("tail_chars = 1_024", &format!("tail_chars = {tail}"))
+    changed(&format!(
+        "[[pruner]]\nuse = \"dsh.prune\"\nthreshold_chars = {threshold}\nhead_chars = {head}\ntail_chars = {tail}"
+    ))
 }
 
-pub(crate) fn strategy(toml: &str) -> Strategy {
+fn changed(sections: &str) -> String {
+    format!("name = \"here\"\nextends = \"dsh\"\n{sections}\n")
+}
+
+fn strategy(toml: &str) -> Strategy {
     let registry = talk::registry([&foldback_stages::REGISTRATION, &foldback_dsh::REGISTRATION]);
     talk::compiled(&registry, toml)
 }
@@ -60,9 +62,8 @@ fn triggers() {
 
 /// A conversation that folds as the original does below the guards.
 fn unguarded(window: u64) -> Conversation {
-    let mut strategy = strategy(PRESET);
-    strategy.guards.no_growth = false;
-    strategy.summarizer = Some(Scripted::always(Some("what was done")) as _);
+    let summaries = Scripted::always(Some("what was done"));
+    let strategy = talk::unguarded(strategy(PRESET), &summaries);
     talk::conversation(strategy, Limits::new(window, 0))
 }
 
@@ -147,9 +148,7 @@ fn cuts() {
 #[test]
 fn a_second_fold_takes_the_earlier_checkpoint_along() {
     let summaries = Scripted::by(|request| Ok(format!("summary of {}", request.messages.len())));
-    let mut strategy = strategy(PRESET);
-    strategy.guards.no_growth = false;
-    strategy.summarizer = Some(Arc::clone(&summaries) as _);
+    let strategy = talk::unguarded(strategy(PRESET), &summaries);
     let mut talk = talk::conversation(strategy, Limits::new(100, 0));
     talk::append(
         &mut talk,
@@ -196,12 +195,13 @@ fn what_would_leave_more_than_it_takes_is_refused() {
     let registry = talk::registry([&foldback_stages::REGISTRATION, &foldback_dsh::REGISTRATION]);
     for (toml, field) in [
         (pruning(238, 100, 100), "threshold_chars"),
-        (PRESET.replace("retain_share = 0.16", "retain_share = 1.0"), "retain_share"),
-        (PRESET.replace("summary_tokens = 8_192", "summary_tokens = 0"), "summary_tokens"),
+        (changed("[filter]\nretain_share = 1.0"), "retain_share"),
+        (changed("[filter]\nsummary_tokens = 0"), "summary_tokens"),
     ] {
-        let document = foldback_core::config::Document::parse("dsh.toml", &toml).unwrap();
-        let refused = foldback_core::config::compile(&registry, document, Default::default());
-        assert!(refused.unwrap_err().to_string().contains(field), "{field}");
+        assert!(
+            talk::try_compile(&registry, &toml).unwrap_err().to_string().contains(field),
+            "{field}"
+        );
     }
     strategy(&pruning(239, 100, 100));
 }

@@ -16,7 +16,7 @@ use foldback_core::stage::{
     Arrangement, Estimator, Filter, Proposal, StageContext, Summarizer, Summary, SummaryRequest,
 };
 use foldback_core::view::{EditKind, PartPos, Place, Pos};
-use foldback_stages::filter::{Spoken, arranged, entry};
+use foldback_stages::filter::{Spoken, arranged, check_room, entry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -76,9 +76,7 @@ impl StageConfig<dyn Filter> for SnapshotConfig {
         if !(self.keep > 0.0 && self.keep < 1.0) {
             return Err(Invalid::new("keep", "must be between 0 and 1"));
         }
-        if self.summary_tokens == 0 {
-            return Err(Invalid::new("summary_tokens", "must be at least 1: no summary would fit"));
-        }
+        check_room("summary_tokens", self.summary_tokens)?;
         if self.reply.is_empty() {
             return Err(Invalid::new(
                 "reply",

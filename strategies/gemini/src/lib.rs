@@ -13,7 +13,7 @@ pub use count::{Count, CountConfig, What};
 pub use filter::{Snapshot, SnapshotConfig};
 pub use mask::{Mask, MaskConfig};
 
-use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
+use foldback_core::registry::{Registration, StageDescriptor};
 
 /// The stages and presets of this crate.
 pub const REGISTRATION: Registration = Registration {
@@ -33,10 +33,7 @@ pub const REGISTRATION: Registration = Registration {
             "Cuts results over a budget; a summary in two passes replaces all but the newest share",
         ),
     ],
-    presets: &[PresetDescriptor {
-        name: "gemini-cli",
-        toml: include_str!("../presets/gemini-cli.toml"),
-    }],
+    presets: foldback_core::presets!["gemini-cli"],
 };
 
 foldback_core::inventory::submit! { REGISTRATION }

@@ -1,6 +1,6 @@
 //! The conformance rows of folds and masks, and what follows a failure.
 
-use crate::rows::{PRESET, rows, strategy};
+use crate::rows::{PRESET, changed, rows, strategy};
 use foldback_core::Limits;
 use foldback_core::conversation::{Conversation, Report};
 use foldback_core::log::{Message, Part, PartKind, ResultStatus, Usage};
@@ -249,8 +249,8 @@ fn what_two_answers_cost() {
 fn inflating() -> (Conversation, Arc<Scripted>) {
     // With what stands around it and the reply, 12,000 tokens.
     let summaries = Scripted::always(Some(&"x".repeat(48_000 - REPLY.len())));
-    let toml = PRESET.replace("share = 0.5", "share = 0.01").replace("4_096", "20_000");
-    let mut strategy = strategy(&toml);
+    let mut strategy =
+        strategy(&changed("[overflow]\nshare = 0.01\n[filter]\nsummary_tokens = 20_000\n"));
     strategy.summarizer = Some(Arc::new(Asking(Arc::clone(&summaries))));
     let mut talk = talk::conversation(strategy, Limits::new(WINDOW, 0));
     talk.append(Message::user("u", "x".repeat(80_000)));

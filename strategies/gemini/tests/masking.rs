@@ -1,6 +1,6 @@
 //! Whatever happens in between: what is masked is what a walk over everything finds.
 
-use crate::rows::{PRESET, strategy};
+use crate::rows::{masking, strategy};
 use foldback_core::Limits;
 use foldback_core::conversation::Conversation;
 use foldback_core::log::{Message, Part, Role};
@@ -93,10 +93,7 @@ fn masked(talk: &Conversation) -> BTreeSet<String> {
 }
 
 fn conversation() -> Conversation {
-    let toml = PRESET
-        .replace("protect_tokens = 50_000", &format!("protect_tokens = {PROTECT}"))
-        .replace("minimum_tokens = 30_000", &format!("minimum_tokens = {MINIMUM}"));
-    let mut strategy = strategy(&toml);
+    let mut strategy = strategy(&masking(PROTECT, MINIMUM));
     strategy.summarizer = Some(Scripted::always(Some("s")));
     talk::conversation(strategy, Limits::new(1_000_000, 0))
 }

@@ -18,6 +18,7 @@ use foldback_core::plan::{Insert, Layout, Slot, push_kept};
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext};
 use foldback_core::view::{Place, Pos};
+use foldback_stages::filter::head;
 use foldback_stages::rate::Rate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -268,14 +269,6 @@ impl Seen {
         }
         out
     }
-}
-
-/// The first user message, and the system messages before it.
-fn head(context: &StageContext<'_>, visible: &[Pos]) -> BTreeSet<Pos> {
-    let role = |pos: &Pos| context.history.kind(*pos).role;
-    let first_user = visible.iter().position(|pos| role(pos) == Role::User);
-    let front = visible.iter().take(first_user.map_or(0, |at| at + 1));
-    front.filter(|pos| matches!(role(pos), Role::System | Role::User)).copied().collect()
 }
 
 /// The newest call with its results, which the model has not answered, and the newest message.

@@ -25,7 +25,7 @@ mod shown;
 pub mod text;
 pub mod worth;
 
-use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
+use foldback_core::registry::{Registration, StageDescriptor};
 
 /// The stages and presets of this crate.
 pub const REGISTRATION: Registration = Registration {
@@ -41,21 +41,7 @@ pub const REGISTRATION: Registration = Registration {
             "Drops calls with their results whose words are the least likely to be needed again",
         ),
     ],
-    presets: &[
-        PresetDescriptor { name: "indexed", toml: include_str!("../presets/indexed.toml") },
-        PresetDescriptor {
-            name: "indexed-large",
-            toml: include_str!("../presets/indexed-large.toml"),
-        },
-        PresetDescriptor {
-            name: "indexed-pairs",
-            toml: include_str!("../presets/indexed-pairs.toml"),
-        },
-        PresetDescriptor {
-            name: "indexed-small",
-            toml: include_str!("../presets/indexed-small.toml"),
-        },
-    ],
+    presets: foldback_core::presets!["indexed", "indexed-large", "indexed-pairs", "indexed-small"],
 };
 
 foldback_core::inventory::submit! { REGISTRATION }

@@ -81,7 +81,7 @@ pub fn told(message: &Message) -> &Told {
         for part in &message.parts {
             match &part.kind {
                 PartKind::Call(made) => {
-                    strings(&arguments(made), "", &mut |_, text| out.add(text));
+                    strings(&made.arguments_value(), "", &mut |_, text| out.add(text));
                 }
                 PartKind::Text { text, .. } | PartKind::Reasoning { text, .. } => {
                     telling(text, |word| out.words.push(word))
@@ -139,16 +139,12 @@ const MAIN: [&str; 11] = [
     "description",
 ];
 
-fn arguments(call: &ToolCall) -> Value {
-    serde_json::from_str(&call.arguments).unwrap_or_else(|_| Value::String(call.arguments.clone()))
-}
-
 fn is_patch(text: &str) -> bool {
     text.contains("*** Begin Patch")
 }
 
 fn read(call: &ToolCall) -> Call {
-    let value = arguments(call);
+    let value = call.arguments_value();
     let main = match &value {
         Value::String(text) => text.clone(),
         value => MAIN.iter().find_map(|name| value.get(*name)).map(flat).unwrap_or_default(),

@@ -94,10 +94,7 @@ fn cut(line: &str) -> usize {
     if line.len() <= LONGEST {
         return line.len();
     }
-    let mut end = LONGEST;
-    while !line.is_char_boundary(end) {
-        end -= 1;
-    }
+    let end = line.floor_char_boundary(LONGEST);
     let sign = line[..end].rfind([' ', ',', ';', '\t']);
     sign.filter(|at| *at > LONGEST / 2).map_or(end, |at| at + 1)
 }

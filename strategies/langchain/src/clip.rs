@@ -178,10 +178,7 @@ impl Pruner for Clip {
             let why = format!("{reached}, and no old argument is too long");
             return Pruning::Nothing(Why::new("nothing-to-cut", why));
         }
-        Pruning::Edits {
-            prunable: edits.iter().map(|edit| edit.before).sum(),
-            reason: format!("{reached}: {} calls with long arguments", edits.len()),
-            edits,
-        }
+        let reason = format!("{reached}: {} calls with long arguments", edits.len());
+        Pruning::of(edits, reason)
     }
 }

@@ -10,7 +10,7 @@ pub use clip::{Clip, ClipConfig};
 pub use reached::{Reached, ReachedConfig};
 pub use summary::{Recent, RecentConfig};
 
-use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
+use foldback_core::registry::{Registration, StageDescriptor};
 
 /// The stages and presets of this crate.
 pub const REGISTRATION: Registration = Registration {
@@ -34,16 +34,10 @@ pub const REGISTRATION: Registration = Registration {
             "Keeps the newest messages; a summary of the end of the others replaces them",
         ),
     ],
-    presets: &[
-        PresetDescriptor { name: "deepagents", toml: include_str!("../presets/deepagents.toml") },
-        PresetDescriptor {
-            name: "langchain-context-editing",
-            toml: include_str!("../presets/langchain-context-editing.toml"),
-        },
-        PresetDescriptor {
-            name: "langchain-summarization",
-            toml: include_str!("../presets/langchain-summarization.toml"),
-        },
+    presets: foldback_core::presets![
+        "deepagents",
+        "langchain-context-editing",
+        "langchain-summarization",
     ],
 };
 

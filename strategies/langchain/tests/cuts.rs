@@ -147,7 +147,7 @@ fn the_system_prompt_counts_where_it_is_asked_to() {
         let config = ReachedConfig { tokens: 100, frame, ..ReachedConfig::default() };
         let policy = config.build().unwrap();
         assert_eq!(policy.moments(), [Moment::CallStart], "{id}");
-        let asked = talk::pressure(Moment::CallStart, Limits::default());
+        let asked = Pressure::at(Moment::CallStart, Limits::default());
         let decision = policy.decide(&Pressure { view_tokens, frame_tokens: 40, ..asked });
         assert_eq!(decision.fold, folds, "{id}");
     }

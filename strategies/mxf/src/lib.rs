@@ -22,7 +22,7 @@ pub use recover::{Escalate, EscalateConfig, Recover, RecoverConfig};
 pub use structured::{Structured, StructuredConfig};
 pub use tokens::{Tokens, TokensConfig};
 
-use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
+use foldback_core::registry::{Registration, StageDescriptor};
 
 /// The stages and presets of this crate.
 pub const REGISTRATION: Registration = Registration {
@@ -50,7 +50,7 @@ pub const REGISTRATION: Registration = Registration {
             "Extracts requests, decisions, tool runs, errors and pending work by patterns; no model",
         ),
     ],
-    presets: &[PresetDescriptor { name: "mxf", toml: include_str!("../presets/mxf.toml") }],
+    presets: foldback_core::presets!["mxf"],
 };
 
 foldback_core::inventory::submit! { REGISTRATION }

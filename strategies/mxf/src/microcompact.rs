@@ -185,10 +185,7 @@ impl Pruner for Microcompact {
             }
         }
         let what = if refused { "all, as the request was refused" } else { "old ones" };
-        Pruning::Edits {
-            prunable: edits.iter().map(|edit| edit.before).sum(),
-            reason: format!("strips {} tool results: {what}", edits.len()),
-            edits,
-        }
+        let reason = format!("strips {} tool results: {what}", edits.len());
+        Pruning::of(edits, reason)
     }
 }

@@ -18,9 +18,10 @@ const PRESET: &str = include_str!("../presets/mxf.toml");
 
 /// The preset with another threshold and other messages to keep, for small windows.
 pub(crate) fn preset(threshold: u64, keep: u64) -> String {
-    PRESET
-        .replace("threshold = 50_000", &format!("threshold = {threshold}"))
-        .replace("keep = 10", &format!("keep = {keep}"))
+    format!(
+        "name = \"here\"\nextends = \"mxf\"\n[[pruner]]\nuse = \"mxf.microcompact\"\nthreshold = {threshold}\nkeep = {keep}\n\
+         [filter.microcompaction]\nthreshold = {threshold}\nkeep = {keep}\n"
+    )
 }
 
 pub(crate) fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {

@@ -35,7 +35,7 @@ pub mod tail;
 pub mod usage;
 pub mod window;
 
-use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
+use foldback_core::registry::{Registration, StageDescriptor};
 
 /// The stages and presets of this crate.
 pub const REGISTRATION: Registration = Registration {
@@ -59,18 +59,12 @@ pub const REGISTRATION: Registration = Registration {
             "One message with a summary and, as text, what was said last; hides everything else",
         ),
     ],
-    presets: &[
-        PresetDescriptor { name: "opencode", toml: include_str!("../presets/opencode.toml") },
-        PresetDescriptor {
-            name: "opencode-1.17",
-            toml: include_str!("../presets/opencode-1.17.toml"),
-        },
-        PresetDescriptor {
-            name: "opencode-1.18",
-            toml: include_str!("../presets/opencode-1.18.toml"),
-        },
-        PresetDescriptor { name: "opencode-2", toml: include_str!("../presets/opencode-2.toml") },
-        PresetDescriptor { name: "brutus", toml: include_str!("../presets/brutus.toml") },
+    presets: foldback_core::presets![
+        "opencode",
+        "opencode-1.17",
+        "opencode-1.18",
+        "opencode-2",
+        "brutus",
     ],
 };
 

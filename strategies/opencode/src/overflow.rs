@@ -118,11 +118,6 @@ impl Overflow {
         TokenClass::sum(&self.0.counts, usage, self.0.provider_total)
     }
 
-    /// Whether an answer with this usage has filled the window of a model with these limits.
-    pub fn on_usage(&self, usage: &Usage, limits: Limits) -> Decision {
-        self.on_count(self.count(usage), limits)
-    }
-
     /// The last usage that tells of input and what came since; without one the whole request.
     fn with_estimates(&self, pressure: &Pressure<'_>) -> u64 {
         let usage = pressure.usage.map(|reading| reading.usage);

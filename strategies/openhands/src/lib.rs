@@ -11,7 +11,7 @@ pub use pressure::{PressureConfig, PressureOf};
 
 use hermes::{HermesPressureConfig, LinesConfig, MiddleConfig, RoughConfig};
 
-use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
+use foldback_core::registry::{Registration, StageDescriptor};
 
 /// The stages and presets of this crate.
 pub const REGISTRATION: Registration = Registration {
@@ -43,14 +43,7 @@ pub const REGISTRATION: Registration = Registration {
             "Keeps the first events and about half of the limit at the end; a summary stands for those between",
         ),
     ],
-    presets: &[
-        PresetDescriptor { name: "hermes", toml: include_str!("../presets/hermes.toml") },
-        PresetDescriptor { name: "openhands", toml: include_str!("../presets/openhands.toml") },
-        PresetDescriptor {
-            name: "openhands-80",
-            toml: include_str!("../presets/openhands-80.toml"),
-        },
-    ],
+    presets: foldback_core::presets!["hermes", "openhands", "openhands-80"],
 };
 
 foldback_core::inventory::submit! { REGISTRATION }

@@ -43,7 +43,7 @@ fn decides(pressure: &Pressure<'_>) -> foldback_core::stage::Decision {
 fn triggers() {
     for (id, window, tokens) in rows::<(String, u64, u64)>("thresholds") {
         for (view_tokens, fold) in [(tokens - 1, false), (tokens, true)] {
-            let pressure = talk::pressure(Moment::CallStart, Limits::new(window, 0));
+            let pressure = Pressure::at(Moment::CallStart, Limits::new(window, 0));
             let decision = decides(&Pressure { view_tokens, ..pressure });
             assert_eq!((decision.fold, decision.trigger), (fold, tokens), "{id} {window}");
         }
@@ -54,7 +54,7 @@ fn triggers() {
         let [uncached, cache_read, cache_write, output] = usage;
         let usage = Usage { uncached, cache_read, cache_write, output, ..Usage::default() };
         let folds = [FoldStats { tokens_after: left, ..FoldStats::default() }];
-        let pressure = talk::pressure(Moment::CallStart, Limits::new(window, 0));
+        let pressure = Pressure::at(Moment::CallStart, Limits::new(window, 0));
         // The frame counts in both.
         let decision = decides(&Pressure {
             usage: Some(UsageReading { usage, source: UsageSource::Provider }),
@@ -100,9 +100,7 @@ fn messages(words: &str) -> Vec<Message> {
 /// A conversation of these messages that a person folds, as the original does below the guards, and its summaries.
 fn folded(window: u64, messages: Vec<Message>, summary: &str) -> (Conversation, Arc<Scripted>) {
     let summaries = Scripted::always(Some(summary));
-    let mut strategy = strategy();
-    strategy.guards.no_growth = false;
-    strategy.summarizer = Some(Arc::clone(&summaries) as _);
+    let strategy = talk::unguarded(strategy(), &summaries);
     let mut talk = talk::conversation(strategy, Limits::new(window, 0));
     talk::append(&mut talk, messages);
     talk::at(&mut talk, Moment::Manual);

@@ -5,8 +5,6 @@
 mod hermes_rows;
 mod rows;
 
-use foldback_core::config::{Options, compile_preset};
-use foldback_test_support::presets::page_has_deviations;
 use foldback_testkit::{Subject, laws, talk};
 
 laws!(openhands: Subject::toml("name = \"here\"\nextends = \"openhands\"").windows(SMALL));
@@ -22,17 +20,6 @@ fn few(size: u64, first: u64, preset: &str) -> String {
     format!(
         "name = \"few\"\nextends = \"{preset}\"\n[overflow]\nmax_size = {size}\n[filter]\nmax_size = {size}\nkeep_first = {first}\n"
     )
-}
-
-/// The page of the presets and their tables must not drift apart.
-#[test]
-fn the_page_has_every_deviation() {
-    let page = include_str!("../README.md");
-    for preset in ["openhands", "hermes"] {
-        let strategy = compile_preset(&registry(), preset, Options::default()).unwrap().strategy;
-        assert!(!strategy.deviations.is_empty());
-        page_has_deviations(page, &strategy);
-    }
 }
 
 /// The stages and presets of this crate and the common ones.

@@ -237,7 +237,7 @@ fn what_the_policy_reports() {
         ("tokens where they alone do", 101, 10, (101, 100)),
         ("tokens where both do", 101, 11, (101, 100)),
     ] {
-        let asked = talk::pressure(Moment::CallStart, Limits::default());
+        let asked = Pressure::at(Moment::CallStart, Limits::default());
         let decision = policy.decide(&Pressure { view_tokens, units, ..asked });
         assert_eq!((decision.count, decision.trigger), reported, "{id}");
         assert_eq!(decision.fold, view_tokens > 100 || units > 10, "{id}");

@@ -7,7 +7,7 @@ use foldback_core::log::{EntryKind, Message, Part, PartKind};
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
-use foldback_stages::filter::{Spoken, arranged, cut_results, entry, first_units, summary_of};
+use foldback_stages::filter::{Spoken, check_room, cut_results, entry, first_units, summary_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -55,14 +55,8 @@ impl Default for CheckpointConfig {
 
 impl StageConfig<dyn Filter> for CheckpointConfig {
     fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
-        for (field, tokens) in [
-            ("summary_tokens", self.summary_tokens),
-            ("turn_summary_tokens", self.turn_summary_tokens),
-        ] {
-            if tokens == Some(0) {
-                return Err(Invalid::new(field, "must be at least 1: no summary would fit"));
-            }
-        }
+        check_room("summary_tokens", self.summary_tokens.unwrap_or(1))?;
+        check_room("turn_summary_tokens", self.turn_summary_tokens.unwrap_or(1))?;
         Ok(Arc::new(Checkpoint(self)))
     }
 }
@@ -200,10 +194,8 @@ impl Filter for Checkpoint {
         let selection = self.select(context)?;
         let texts = summaries.iter().map(|summary| Some(summary.as_ref()?.text.as_str())).collect();
         let text = format!("{BEFORE}{}{AFTER}", self.text(context, &selection, texts));
-        let summary: Message = entry(context, Role::User, EntryKind::Summary, text);
+        let summary = entry(context, Role::User, EntryKind::Summary, text);
         let Selection { spoken, cut, .. } = selection;
-        let order = spoken.system.into_iter().chain([context.history.len()]);
-        let order = order.chain(spoken.messages[cut.kept..].iter().copied());
-        Ok(arranged(context, vec![summary], order))
+        Ok(spoken.behind(context, summary, cut.kept))
     }
 }

@@ -17,7 +17,7 @@ pub mod omp;
 
 pub use filter::{Checkpoint, CheckpointConfig};
 
-use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
+use foldback_core::registry::{Registration, StageDescriptor};
 
 /// The stages and presets of this crate.
 pub const REGISTRATION: Registration = Registration {
@@ -45,11 +45,7 @@ pub const REGISTRATION: Registration = Registration {
             "The same, unless shaking was enough",
         ),
     ],
-    presets: &[
-        PresetDescriptor { name: "pi", toml: include_str!("../presets/pi.toml") },
-        PresetDescriptor { name: "pi-0.87", toml: include_str!("../presets/pi-0.87.toml") },
-        PresetDescriptor { name: "oh-my-pi", toml: include_str!("../presets/oh-my-pi.toml") },
-    ],
+    presets: foldback_core::presets!["pi", "pi-0.87", "oh-my-pi"],
 };
 
 foldback_core::inventory::submit! { REGISTRATION }

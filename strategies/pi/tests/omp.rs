@@ -11,7 +11,7 @@ use foldback_core::strategy::Strategy;
 use foldback_core::view::Place;
 use foldback_pi::cut::last_that_fit;
 use foldback_pi::omp::paths::{Touched, is_address, split_selector};
-use foldback_pi::omp::{SUPERSEDED, blocks};
+use foldback_pi::omp::{OmpCheckpointConfig, SUPERSEDED, blocks};
 use foldback_test_support::table;
 use foldback_testkit::stand_in::Scripted;
 use foldback_testkit::talk;
@@ -26,11 +26,14 @@ fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
 
 /// The preset with other tokens to keep and to protect, for small windows.
 pub(crate) fn preset(keep: u64) -> String {
-    PRESET
-        .replace("keep_recent_tokens = 20_000", &format!("keep_recent_tokens = {keep}"))
-        .replace("reserve = 16_384", "reserve = 1_000")
-        .replace("protect_tokens = 16_000", &format!("protect_tokens = {keep}"))
-        .replace("minimum_tokens = 4_000", "minimum_tokens = 100")
+    changed(&format!(
+        "[overflow]\nreserve = 1_000\n[filter]\nkeep_recent_tokens = {keep}\n\
+         [[pruner]]\nuse = \"oh-my-pi.shake\"\nprotect_tokens = {keep}\nminimum_tokens = 100"
+    ))
+}
+
+fn changed(sections: &str) -> String {
+    format!("name = \"here\"\nextends = \"oh-my-pi\"\n{sections}\n")
 }
 
 fn strategy(toml: &str) -> Strategy {
@@ -158,9 +161,7 @@ fn blocks_of_a_text() {
 #[test]
 fn shaken() {
     for (id, messages, left) in rows::<(String, String, String)>("shaken") {
-        let mut strategy = strategy(PRESET);
-        strategy.guards.no_growth = false;
-        strategy.summarizer = Some(Scripted::always(None));
+        let strategy = talk::unguarded(strategy(PRESET), &Scripted::always(None));
         let mut talk = talk::conversation(strategy, Limits::new(1_000_000, 0));
         let mut shown = Vec::new();
         for (at, (kind, tokens)) in short(&messages).enumerate() {
@@ -234,7 +235,7 @@ fn stale() {
 
 #[test]
 fn stale_after_a_pause() {
-    let preset = PRESET.replace("suffix_tokens = 8_000", "suffix_tokens = 0");
+    let preset = changed("[[pruner]]\nuse = \"oh-my-pi.stale\"\nsuffix_tokens = 0");
     for (id, pause, cleared) in rows::<(String, i64, bool)>("pauses") {
         let mut services = Services::fixed();
         services.clock = Arc::new(FixedClock::at(pause));
@@ -276,9 +277,7 @@ fn folds() {
 
 /// A conversation of messages in short, compacted by hand.
 fn compacted(messages: &str, keep: u64, summaries: &Arc<Scripted>) -> Conversation {
-    let mut strategy = strategy(&preset(keep));
-    strategy.guards.no_growth = false;
-    strategy.summarizer = Some(Arc::clone(summaries) as _);
+    let strategy = talk::unguarded(strategy(&preset(keep)), summaries);
     let mut talk = talk::conversation(strategy, Limits::new(1_000_000, 0));
     for (at, (role, tokens)) in short(messages).enumerate() {
         let thought = PartKind::Reasoning { text: String::new(), opaque: None };
@@ -335,10 +334,10 @@ fn shaking_that_is_enough_spares_the_summary() {
 #[test]
 fn defaults() {
     assert_eq!(strategy(PRESET).preset_limits, Limits::new(200_000, 64_000));
+    let OmpCheckpointConfig { keep_recent_tokens, result_units, enough_share, .. } =
+        OmpCheckpointConfig::default();
+    assert_eq!((keep_recent_tokens, result_units, enough_share), (20_000, 2_000, 0.8));
     for line in [
-        "keep_recent_tokens = 20_000",
-        "result_units = 2_000",
-        "enough_share = 0.8",
         "when = \"step-end\"",
         "when = \"before-summary\"",
         "atomic = false",

@@ -1,10 +1,8 @@
 //! Whatever the history: the presets keep every law, those that drop pairs with every scorer.
 
-use crate::pairs;
 use foldback_core::outcome::Why;
 use foldback_core::stage::StageContext;
 use foldback_stages::filter::{DropPairs, Pair, PairsConfig, Scorer};
-use foldback_test_support::presets::page_has_deviations;
 use foldback_testkit::law::Law;
 use foldback_testkit::{Subject, laws};
 use std::sync::Arc;
@@ -48,11 +46,4 @@ fn small() -> Subject {
             Law::CostPerCallFlat,
             "a line stays for every call, so a fold walks a view that grows",
         )
-}
-
-/// The page and the preset must not drift apart.
-#[test]
-fn the_page_has_every_deviation() {
-    let page = include_str!("../README.md");
-    page_has_deviations(page, &pairs::strategy(pairs::PRESET));
 }

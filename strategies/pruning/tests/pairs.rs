@@ -14,13 +14,13 @@ use serde::de::DeserializeOwned;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-pub(crate) const PRESET: &str = include_str!("../presets/fast-jev.toml");
+const PRESET: &str = include_str!("../presets/fast-jev.toml");
 
 fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
     table::rows(include_str!("pairs.toml"), group)
 }
 
-pub(crate) fn strategy(toml: &str) -> Strategy {
+fn strategy(toml: &str) -> Strategy {
     let registry =
         talk::registry([&foldback_stages::REGISTRATION, &foldback_pruning::REGISTRATION]);
     talk::compiled(&registry, toml)

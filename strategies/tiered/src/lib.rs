@@ -37,7 +37,7 @@ pub mod truncate;
 pub use config::TieredConfig;
 pub use scheme::TieredResidual;
 
-use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
+use foldback_core::registry::{Registration, StageDescriptor};
 
 /// The stages and presets of this crate.
 pub const REGISTRATION: Registration = Registration {
@@ -47,13 +47,7 @@ pub const REGISTRATION: Registration = Registration {
         filter::NAME,
         "Keeps important messages; summarizes older ones in tiers, older tiers more strongly",
     )],
-    presets: &[
-        PresetDescriptor { name: "tiered", toml: include_str!("../presets/tiered.toml") },
-        PresetDescriptor {
-            name: "tiered-doc-exact",
-            toml: include_str!("../presets/tiered-doc-exact.toml"),
-        },
-    ],
+    presets: foldback_core::presets!["tiered", "tiered-doc-exact"],
 };
 
 foldback_core::inventory::submit! { REGISTRATION }

@@ -47,13 +47,6 @@ impl TieredResidual {
         self
     }
 
-    /// This filter with a shared store, for example that of the agent's look-up tool.
-    #[must_use]
-    pub fn with_references(mut self, references: Arc<ContextReferences>) -> Self {
-        self.references = references;
-        self
-    }
-
     /// Hits and misses of the summary cache.
     pub fn cache_statistics(&self) -> CacheStatistics {
         self.cache.statistics()

@@ -7,22 +7,28 @@ use foldback_test_support::{presets::own, table};
 /// Most rows run under `tiered`: what the other preset has in common with it, they see as well.
 #[test]
 fn the_literal_preset_differs_in_this_alone() {
-    let tiered = include_str!("../presets/tiered.toml");
-    let literal = include_str!("../presets/tiered-doc-exact.toml");
+    let preset = |name| compile_preset(&registry(), name, Options::default()).unwrap();
+    let (tiered, literal) = (preset("tiered"), preset("tiered-doc-exact"));
     assert_eq!(
-        own(literal, tiered),
+        own(&literal, &tiered),
         [
-            ("[filter]", "age_from = \"clock\""),
-            ("[filter]", "budget_tokens = 8_000"),
-            ("[filter]", "cut_tool_results = false"),
-            ("[filter]", "doc_exact = true"),
-            ("[filter]", "min_gain_percent = 0"),
-            ("[filter]", "min_summary_tokens = 0"),
-            ("[filter]", "reference_eviction = \"first-in-first-out\""),
-            ("[filter]", "together = \"message\""),
-            ("[guards]", "breaker = 0"),
-            ("[guards]", "pairs = false"),
-            ("[guards]", "summary = false"),
+            "estimator.bracket_surcharge = 0.0",
+            "estimator.calls = \"named\"",
+            "estimator.metadata_per_token = 0",
+            "estimator.minimum = 0",
+            "estimator.per_message = 0",
+            "estimator.whitespace_discount = 0.0",
+            "filter.age_from = \"clock\"",
+            "filter.budget_tokens = 8000",
+            "filter.cut_tool_results = false",
+            "filter.doc_exact = true",
+            "filter.min_gain_percent = 0",
+            "filter.min_summary_tokens = 0",
+            "filter.reference_eviction = \"first-in-first-out\"",
+            "filter.together = \"message\"",
+            "guards.breaker = 0",
+            "guards.pairs = false",
+            "guards.summary = false",
         ]
     );
 }

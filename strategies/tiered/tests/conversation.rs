@@ -95,7 +95,7 @@ fn mx_14_above_80_percent_down_to_half() {
         let pressure = foldback_core::stage::Pressure {
             view_tokens: tokens - 1_000,
             frame_tokens: 1_000,
-            ..foldback_testkit::talk::pressure(Moment::CallStart, limits)
+            ..foldback_core::stage::Pressure::at(Moment::CallStart, limits)
         };
         let decision = policy.stage.decide(&pressure);
         assert_eq!((decision.fold, decision.target), (fold, Some(50_000)), "MX-14: {tokens}");

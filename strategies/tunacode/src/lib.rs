@@ -18,7 +18,7 @@ pub use placeholder::{
 pub use summary::{Safe, SafeConfig};
 pub use threshold::{Threshold, ThresholdConfig};
 
-use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
+use foldback_core::registry::{Registration, StageDescriptor};
 
 /// The stages and the presets of this crate.
 pub const REGISTRATION: Registration = Registration {
@@ -38,20 +38,11 @@ pub const REGISTRATION: Registration = Registration {
             "A summary of everything before a safe boundary, in front of what stays",
         ),
     ],
-    presets: &[
-        PresetDescriptor { name: "tunacode", toml: include_str!("../presets/tunacode.toml") },
-        PresetDescriptor {
-            name: "tunacode-0.2",
-            toml: include_str!("../presets/tunacode-0.2.toml"),
-        },
-        PresetDescriptor {
-            name: "tunacode-2026-02",
-            toml: include_str!("../presets/tunacode-2026-02.toml"),
-        },
-        PresetDescriptor {
-            name: "tunacode-local",
-            toml: include_str!("../presets/tunacode-local.toml"),
-        },
+    presets: foldback_core::presets![
+        "tunacode",
+        "tunacode-0.2",
+        "tunacode-2026-02",
+        "tunacode-local",
     ],
 };
 

@@ -8,9 +8,7 @@ use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
 use foldback_core::view::{Place, Pos};
-use foldback_stages::filter::{
-    Spoken, arranged, check_summary, cut_results, entry, first_chars, summary_of,
-};
+use foldback_stages::filter::{Spoken, check_summary, cut_results, entry, first_chars, summary_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -173,8 +171,6 @@ impl Filter for Safe {
         let text: Vec<&str> = written.map(|summary| summary.text.trim()).collect();
         let text = self.before_summary() + &text.concat();
         let summary = entry(context, Role::User, EntryKind::Summary, text);
-        let order = spoken.system.into_iter().chain([context.history.len()]);
-        let order = order.chain(spoken.messages[boundary..].iter().copied());
-        Ok(arranged(context, vec![summary], order))
+        Ok(spoken.behind(context, summary, boundary))
     }
 }

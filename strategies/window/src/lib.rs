@@ -18,7 +18,7 @@ pub mod split;
 pub mod truncate;
 pub mod utilisation;
 
-use foldback_core::registry::{PresetDescriptor, Registration, StageDescriptor};
+use foldback_core::registry::{Registration, StageDescriptor};
 
 /// The stages and presets of this crate.
 pub const REGISTRATION: Registration = Registration {
@@ -38,13 +38,7 @@ pub const REGISTRATION: Registration = Registration {
             "Keeps the end of the conversation that fits a share of the window; a summary replaces the rest",
         ),
     ],
-    presets: &[
-        PresetDescriptor { name: "window", toml: include_str!("../presets/window.toml") },
-        PresetDescriptor {
-            name: "window-faithful",
-            toml: include_str!("../presets/window-faithful.toml"),
-        },
-    ],
+    presets: foldback_core::presets!["window", "window-faithful"],
 };
 
 foldback_core::inventory::submit! { REGISTRATION }

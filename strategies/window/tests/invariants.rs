@@ -1,5 +1,6 @@
 //! Whatever was said: `window` keeps every law, also where what is folded leaves no trace.
 
+use crate::conformance::{registry, unsummarized};
 use foldback_core::conversation::Conversation;
 use foldback_core::strategy::{OnFailure, Strategy};
 use foldback_core::validity::{Dialect, Monitor, Violation, caused_by_strategy, validate};
@@ -10,27 +11,22 @@ use foldback_testkit::{Seen, Session, Subject, drive, laws, talk};
 use proptest::prelude::*;
 use std::sync::Arc;
 
-pub(crate) const WINDOW: &str = include_str!("../presets/window.toml");
-pub(crate) const FAITHFUL: &str = include_str!("../presets/window-faithful.toml");
-
 /// Windows that a few messages fill.
 const SMALL: [(u64, u64); 3] = [(600, 0), (2_000, 0), (6_000, 0)];
 
 laws!(window: Subject::preset("window")
     .breaks(Law::CostPerCallFlat, "the summary is made from the one before, and grows up to its limit"));
-laws!(without_a_trace: Subject::toml(preset(WINDOW, "hide")).windows(SMALL));
+laws!(without_a_trace: Subject::toml(preset("window", "hide")).windows(SMALL));
 laws!(window_faithful: Subject::preset("window-faithful")
     .breaks(Law::ValidInEveryDialect, "the original cuts between a call and its result"));
 
 /// A preset without its summarizer.
-fn preset(toml: &str, on_failure: &str) -> String {
-    toml.replace("use = \"extractive\"", "use = \"none\"")
-        .replace("max_output = 16_384", "max_output = 100")
-        .replace("on_failure = \"hide\"", &format!("on_failure = \"{on_failure}\""))
+fn preset(name: &str, on_failure: &str) -> String {
+    unsummarized(name, on_failure, "[overflow]\nmax_output = 100")
 }
 
-fn strategy(toml: &str, on_failure: &str) -> Arc<Strategy> {
-    Arc::new(talk::compiled(&crate::conformance::registry(), &preset(toml, on_failure)))
+fn strategy(name: &str, on_failure: &str) -> Arc<Strategy> {
+    Arc::new(talk::compiled(&registry(), &preset(name, on_failure)))
 }
 
 fn sorted(violations: Vec<Violation>) -> Vec<String> {
@@ -73,7 +69,7 @@ proptest! {
             if held { Ok(()) } else { Err(found) }
         };
         let session = in_window(&happens, context);
-        let strategy = strategy(FAITHFUL, "hide");
+        let strategy = strategy("window-faithful", "hide");
         let agreed = drive(&session, &strategy, &mut |talk, seen| match seen {
             Seen::Asked => Ok(()),
             _ => agree(talk),
@@ -86,7 +82,7 @@ proptest! {
 
     #[test]
     fn a_failed_summary_changes_nothing_where_the_strategy_keeps(happens in happens()) {
-        let strategy = strategy(WINDOW, "keep");
+        let strategy = strategy("window", "keep");
         prop_assert_eq!(strategy.on_failure, OnFailure::Keep);
         let ran = drive(&in_window(&happens, 1_000), &strategy, &mut |_, _| Ok(()));
         prop_assert_eq!(ran.map_err(TestCaseError::fail)?.counters().folds, 0);

@@ -1,37 +1,32 @@
-//! Presets as files, beside each other and beside their pages.
+//! Presets beside each other.
 
-use foldback_core::strategy::Strategy;
+use foldback_core::config::{Compiled, Node, NodeKind};
+use foldback_core::registry::StageKind;
 use std::collections::BTreeSet;
 
-/// The values that the first of two files states and the second does not, each with its section, in order.
-pub fn own<'t>(one: &'t str, other: &'t str) -> Vec<(&'t str, &'t str)> {
-    values(one).difference(&values(other)).copied().collect()
+/// What the stages and guards of the first of two strategies have and those of the second do not: paths and values, in
+/// order.
+pub fn own(one: &Compiled, other: &Compiled) -> Vec<String> {
+    values(one).difference(&values(other)).cloned().collect()
 }
 
-fn values(toml: &str) -> BTreeSet<(&str, &str)> {
-    let stages = toml.split_once("\n[[deviation]]").map_or(toml, |(stages, _)| stages);
-    let mut section = "";
+fn values(strategy: &Compiled) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    for line in stages.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        if line.starts_with('[') {
-            section = line;
-        } else if !section.is_empty() {
-            found.insert((section, line));
+    for section in StageKind::ALL.map(StageKind::section).into_iter().chain(["guards"]) {
+        if let Some(node) = strategy.root.get(section) {
+            collect(section, node, &mut found);
         }
     }
     found
 }
 
-/// Holds a page against a preset, so that they do not drift apart.
-///
-/// # Panics
-///
-/// If a deviation of the preset does not stand on the page word for word.
-pub fn page_has_deviations(page: &str, strategy: &Strategy) {
-    let page = page.replace('\n', " ");
-    for deviation in &strategy.deviations {
-        for said in [&deviation.original, &deviation.foldback] {
-            assert!(page.contains(said), "{}: {said}", strategy.name);
+fn collect(path: &str, node: &Node, found: &mut BTreeSet<String>) {
+    match &node.kind {
+        NodeKind::Table(entries) => {
+            for (key, value) in entries {
+                collect(&format!("{path}.{key}"), value, found);
+            }
         }
+        _ => _ = found.insert(format!("{path} = {}", node.to_value())),
     }
 }

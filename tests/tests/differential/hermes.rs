@@ -8,7 +8,7 @@ use foldback_core::conversation::Conversation;
 use foldback_core::guard::Guards;
 use foldback_core::log::{EntryKind, Message, Part, PartKind, Role};
 use foldback_core::moment::Moment;
-use foldback_core::stage::SummaryRequest;
+use foldback_core::stage::{Pressure, SummaryRequest};
 use foldback_core::step::{Step, steps};
 use foldback_formats::Session;
 use foldback_testkit::talk;
@@ -240,7 +240,7 @@ fn thresholds_are_the_same() {
     let strategy = strategy("name = \"here\"\nextends = \"hermes\"\n");
     let policy = &strategy.overflow.as_ref().unwrap().stage;
     let trigger = |window: &u64| {
-        policy.decide(&talk::pressure(Moment::CallStart, Limits::new(*window, 0))).trigger
+        policy.decide(&Pressure::at(Moment::CallStart, Limits::new(*window, 0))).trigger
     };
     let ours: Vec<u64> = windows.iter().map(trigger).collect();
     assert_eq!(ours, theirs[0]);

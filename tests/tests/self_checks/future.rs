@@ -3,7 +3,7 @@
 use super::{Sent, few, mending};
 use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
-use foldback_replay::controls::{Hindsight, clairvoyant};
+use foldback_replay::controls::{Foresight, clairvoyant};
 use foldback_replay::index::Index;
 use foldback_replay::replay_with;
 use foldback_stages::pruner::EvictConfig;
@@ -32,7 +32,7 @@ fn makers() -> Vec<(String, Maker)> {
 
 /// The clairvoyant of the session that is replayed.
 fn seer(session: &Session) -> Arc<Strategy> {
-    let foresight = Hindsight::of(&Index::of(session));
+    let foresight = Foresight::of(&Index::of(session));
     Arc::new(clairvoyant(Arc::new(foresight), EvictConfig::default()).unwrap())
 }
 

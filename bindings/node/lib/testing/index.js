@@ -35,7 +35,7 @@ const titled = (name, title) => (title === undefined ? name : `${name} · ${titl
 const then = (value, act) => (typeof value?.then === 'function' ? value.then(act) : act(value));
 
 export function render(messages, compaction, options = {}) {
-  const { title, ...others } = given.options(options);
+  const { title, ...others } = given.options(options, ['title', ...given.CONVERSATION]);
   given.messages(messages);
   if (typeof compaction === 'string' || compaction instanceof Preset) {
     const conversation = new Conversation({ ...others, preset: compaction });

@@ -21,6 +21,14 @@ fn a_format(id: &str) -> Result<FormatId, String> {
     foldback_formats::format(id).map(|format| format.id).map_err(|error| error.to_string())
 }
 
+/// The path of a folder, which need not exist.
+pub(super) fn a_folder(text: &str) -> Result<PathBuf, String> {
+    match Path::new(text).is_file() {
+        true => Err("is a file; name a folder".to_owned()),
+        false => Ok(PathBuf::from(text)),
+    }
+}
+
 /// A session file.
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct FileArgs {
@@ -80,7 +88,7 @@ pub(crate) struct CorpusArgs {
 pub(crate) struct StoreArgs {
     /// Folder for stored results, so that a rerun computes only what changed; the user's cache
     /// folder by default.
-    #[arg(long, value_name = "DIR", conflicts_with = "no_store")]
+    #[arg(long, value_name = "DIR", conflicts_with = "no_store", value_parser = a_folder)]
     pub(crate) store: Option<PathBuf>,
     /// Do not store results.
     #[arg(long)]

@@ -225,6 +225,15 @@ impl Command {
         };
         paths.into_iter().flatten().map(PathBuf::as_path).chain(out).collect()
     }
+
+    /// Whether the output is a session, which may take the place of one.
+    pub(crate) fn writes_sessions(&self) -> bool {
+        match self {
+            Self::Compact(args) => !args.plan && !args.render,
+            Self::Convert(_) => true,
+            _ => false,
+        }
+    }
 }
 
 #[derive(Debug, ClapArgs)]
@@ -489,7 +498,7 @@ pub(crate) struct Cache {
     #[arg(value_enum)]
     pub(crate) task: CacheTask,
     /// Folder of results; the one in the user's cache folder by default.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = inputs::a_folder)]
     pub(crate) store: Option<PathBuf>,
 }
 

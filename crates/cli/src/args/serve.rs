@@ -1,9 +1,9 @@
 //! Arguments of the proxy.
 
-use super::inputs::{ModelArgs, a_count};
+use super::inputs::{ModelArgs, a_count, a_folder};
 use super::summaries::dollars;
 use clap::Args as ClapArgs;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::PathBuf;
 
 #[derive(Debug, ClapArgs)]
@@ -12,7 +12,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "PRESET")]
     pub(crate) preset: String,
     /// Where to listen.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8787")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8787", value_parser = address)]
     pub(crate) listen: SocketAddr,
     /// The provider of all requests; by default api.anthropic.com for Anthropic's protocol and
     /// api.openai.com for OpenAI's, and nobody for what belongs to neither.
@@ -22,7 +22,7 @@ pub(crate) struct Serve {
     #[arg(long)]
     pub(crate) shadow: bool,
     /// Folder in which conversations are kept, so that they survive a restart; with what clients sent.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = a_folder)]
     pub(crate) journal: Option<PathBuf>,
     /// Most conversations that stay in that folder after they had to go from memory.
     #[arg(long, value_name = "N", default_value = "10_000", value_parser = a_count)]
@@ -59,6 +59,13 @@ pub(crate) struct Serve {
     pub(crate) max_connections: usize,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
+}
+
+/// An address, or the first one of a host, rather by IPv4.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let found = text.to_socket_addrs().ok();
+    let first = found.and_then(|found| found.min_by_key(SocketAddr::is_ipv6));
+    first.ok_or_else(|| "takes an address with a port, such as 127.0.0.1:8787".to_owned())
 }
 
 /// A limit in US dollars, or none.

@@ -2,6 +2,7 @@
 
 use crate::args::Compact;
 use crate::asking::Answers;
+use crate::command::convert;
 use crate::error::Error;
 use crate::progress::Progress;
 use crate::summaries::Choice;
@@ -11,8 +12,9 @@ use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
 use foldback_core::strategy::Strategy;
 use foldback_formats::{Session, View};
-use foldback_replay::state::{Ask, replayed, replayed_with, stored};
-use foldback_replay::{ReplayOptions, calibrate};
+use foldback_replay::index::Index;
+use foldback_replay::state::{Ask, stored};
+use foldback_replay::{ReplayOptions, calibrate, replay, replay_with};
 use foldback_report::number::count;
 use foldback_report::{plan, render};
 use std::sync::Arc;
@@ -52,8 +54,11 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
     }
     let (session, own) = input::session(&args.session, args.out.path())?;
     // Asked for before any work is done: a format that can't be written.
-    let format = foldback_formats::format(args.to.as_deref().unwrap_or(own))
-        .map_err(|error| Error::Read { path: "--to".to_owned(), error })?;
+    let format = match &args.to {
+        Some(id) => convert::target(id)?,
+        None => foldback_formats::format(own)
+            .map_err(|error| Error::Read { path: own.to_owned(), error })?,
+    };
     let answers = Answers::open(
         &args.summaries,
         std::slice::from_ref(&contender),
@@ -70,11 +75,12 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
     });
     let mut views = plan::Views::default();
     let (conversation, reports) = if args.live && args.plan && args.json {
-        let replay = replayed_with(&session, &strategy, &options, &mut [&mut views]);
+        let index = Arc::new(Index::of(&session));
+        let replay = replay_with(&session, &index, &strategy, &options, &mut [&mut views]);
         views.asked(&replay.summary_inputs);
         replay.into_state()
     } else if args.live {
-        replayed(&session, &strategy, &options)
+        replay(&session, &strategy, &options).into_state()
     } else {
         let ask = if args.manual { Ask::Manual } else { Ask::NextTurn };
         stored(&session, &strategy, &options, ask)
@@ -141,10 +147,7 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
         }
     };
     let Some(outcome) = format.write(&view) else {
-        return Err(Error::Usage(format!(
-            "the format {} can't be written; choose another with --to",
-            format.id
-        )));
+        return Err(convert::read_only(format));
     };
     let outcome = outcome?;
     let loss = |loss: &_| format!("note: differs from the {} file: {loss}", format.id);
@@ -157,7 +160,7 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
 
 /// A hint at what the strategy would have done while the session grew, since a stored session is a single moment.
 fn on_the_way(session: &Session, strategy: &Arc<Strategy>, options: &ReplayOptions) -> String {
-    let (_, reports) = replayed(session, strategy, options);
+    let (_, reports) = replay(session, strategy, options).into_state();
     match reports.iter().filter(|report| report.outcome.changed()).count() {
         0 => String::new(),
         times => format!(

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::progress::Progress;
 use crate::strategies::Controls;
 use crate::{input, next, output, page, results};
-use foldback_replay::compare::{OutcomeError, read_outcomes};
+use foldback_replay::compare::read_outcomes;
 use foldback_replay::scores::Reader;
 use foldback_replay::{Comparison, Corpus, Preset, Reporting, Run, Store};
 use foldback_report::number::grouped;
@@ -63,7 +63,7 @@ pub(crate) fn compute(args: &Compare, controls: Controls) -> Result<Computed, Er
     Ok(Computed { comparison, store, corpus, planned })
 }
 
-fn outcome(path: &Path, error: OutcomeError) -> Error {
+fn outcome(path: &Path, error: String) -> Error {
     Error::Usage(format!("{}:{error}", path.display()))
 }
 

@@ -32,18 +32,24 @@ pub(crate) fn run(args: &Convert) -> Result<(), Error> {
 }
 
 /// A format that can be written.
-fn target(id: &str) -> Result<&'static Format, Error> {
-    let known = || -> String {
-        let ids: Vec<&str> = writable().map(|format| format.id).collect();
-        ids.join(", ")
-    };
+pub(crate) fn target(id: &str) -> Result<&'static Format, Error> {
     match foldback_formats::format(id) {
         Ok(format) if format.writer.is_some() => Ok(format),
-        Ok(format) => Err(Error::Write(WriteError::ReadOnly { format: format.id, known: known() })),
+        Ok(format) => Err(read_only(format)),
         Err(_) => {
             Err(Error::Usage(format!("no format `{id}` can be written; known are {}", known())))
         }
     }
+}
+
+/// The ids of the formats that can be written.
+fn known() -> String {
+    writable().map(|format| format.id).collect::<Vec<_>>().join(", ")
+}
+
+/// The error that a format can't be written.
+pub(crate) fn read_only(format: &Format) -> Error {
+    Error::Write(WriteError::ReadOnly { format: format.id, known: known() })
 }
 
 fn summary(sessions: &[Session], to: &Format, lossless: bool) -> String {

@@ -12,6 +12,7 @@ use foldback_replay::parallel::in_parallel;
 use foldback_replay::spent::Prices;
 use foldback_report::Width;
 use foldback_report::inspect::{self, Inspected};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 pub(crate) fn run(mut args: Inspect) -> Result<(), Error> {
@@ -76,7 +77,15 @@ fn folders(args: &Inspect, estimator: &dyn Estimator) -> Result<Found, Error> {
     if args.from.is_some() {
         return Err(Error::Usage("--from is the format of one file; name that one".to_owned()));
     }
-    let corpus = input::corpus(&args.corpus)?;
+    let mut corpus = input::corpus(&args.corpus)?;
+    // A file in a folder that is named, too, is looked at once.
+    let mut seen = BTreeSet::new();
+    corpus.sources.retain(|source| match source {
+        Source::File(path) | Source::Copying { path, .. } => {
+            seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone()))
+        }
+        _ => true,
+    });
     let prices = Prices::embedded();
     let files = corpus.sources.len();
     let progress = Progress::new(files, "files", "what is in them".to_owned());

@@ -14,7 +14,8 @@ use foldback::Registry;
 use foldback::live::recall::{Page, Recall};
 use foldback::live::tools;
 use foldback_core::conversation::Conversation;
-use foldback_replay::state::{Ask, replayed, stored};
+use foldback_replay::replay;
+use foldback_replay::state::{Ask, stored};
 use rmcp::handler::server::wrapper::Parameters;
 use rmcp::model::{CallToolResult, ContentBlock, Implementation, ServerCapabilities, ServerConfig};
 use rmcp::{ServerHandler, ServiceExt as _, tool, tool_handler, tool_router};
@@ -360,7 +361,7 @@ fn conversation(path: &Path, given: &RecallArguments) -> Result<Conversation, Er
     let (session, _) = input::session(&args.session, None)?;
     let options = setup.options(&session, &strategy);
     let (conversation, _) = match given.preset {
-        Some(_) => replayed(&session, &strategy, &options),
+        Some(_) => replay(&session, &strategy, &options).into_state(),
         None => stored(&session, &strategy, &options, Ask::NextTurn),
     };
     Ok(conversation)

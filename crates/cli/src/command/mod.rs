@@ -29,9 +29,10 @@ use crate::args::Command;
 use crate::error::Error;
 use crate::output;
 
-/// Runs a command. A path that nothing can be written to is refused before anything is computed.
+/// Runs a command. Outputs that can't be written, or that would take the place of a session or of each other, are refused
+/// before anything is computed.
 pub(crate) fn run(command: Command) -> Result<(), Error> {
-    command.outputs().into_iter().try_for_each(output::check)?;
+    output::check(&command.outputs(), command.writes_sessions())?;
     match command {
         Command::Compare(args) => compare::run(&args),
         Command::Compact(args) => compact::run(&args),

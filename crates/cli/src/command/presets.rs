@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Presets) -> Result<(), Error> {
         return output::print(&text);
     }
     let compiled = strategies::compile(&registry, name)?;
-    output::print(&show(&registry, &compiled))
+    output::print(&show(&compiled))
 }
 
 fn list(registry: &Registry) -> Result<String, Error> {
@@ -128,7 +128,7 @@ impl<'a> Line<'a> {
 }
 
 /// A preset with every value, the defaults included, and their sources.
-fn show(registry: &Registry, compiled: &Compiled) -> String {
+fn show(compiled: &Compiled) -> String {
     let mut out = String::new();
     let strategy = &compiled.strategy;
     let _ = writeln!(out, "{}\n{}", strategy.name, strategy.description);
@@ -142,22 +142,19 @@ fn show(registry: &Registry, compiled: &Compiled) -> String {
     if !off.is_empty() {
         let _ = writeln!(out, "runs without the guards {}", off.join(", "));
     }
-    for key in ["window", "guards"] {
+    for key in ["window", "guards", "carry"] {
         if let Some(node) = compiled.root.get(key) {
-            let _ = writeln!(out, "\n[{key}]");
-            for (name, value) in node.entries() {
-                line(&mut out, name, &value.to_value().to_string(), &origin(value));
-            }
+            section(&mut out, &format!("[{key}]"), node);
         }
     }
     for kind in StageKind::ALL {
         match compiled.root.get(kind.section()) {
             Some(Node { kind: NodeKind::List(elements), .. }) => {
                 for element in elements {
-                    section(&mut out, registry, kind, &format!("[[{kind}]]"), element);
+                    section(&mut out, &format!("[[{kind}]]"), element);
                 }
             }
-            Some(node) => section(&mut out, registry, kind, &format!("[{kind}]"), node),
+            Some(node) => section(&mut out, &format!("[{kind}]"), node),
             None => {}
         }
     }
@@ -180,21 +177,12 @@ fn show(registry: &Registry, compiled: &Compiled) -> String {
     out
 }
 
-fn section(out: &mut String, registry: &Registry, kind: StageKind, title: &str, node: &Node) {
+fn section(out: &mut String, title: &str, node: &Node) {
     let _ = writeln!(out, "\n{title}");
     for (name, value) in node.entries() {
-        line(out, name, &value.to_value().to_string(), &origin(value));
+        let said = format!("{name} = {}", value.to_value());
+        let _ = writeln!(out, "{said:<44} # {}", origin(value));
     }
-    let stage = node.get("use").and_then(Node::as_str).and_then(|name| registry.stage(kind, name));
-    for field in stage.iter().flat_map(|stage| stage.item.fields()) {
-        if let (None, Some(default)) = (node.get(&field.name), &field.default) {
-            line(out, &field.name, &default.to_string(), "default");
-        }
-    }
-}
-
-fn line(out: &mut String, name: &str, value: &str, origin: &str) {
-    let _ = writeln!(out, "{:<44} # {origin}", format!("{name} = {value}"));
 }
 
 fn origin(node: &Node) -> String {

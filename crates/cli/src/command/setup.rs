@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::setup::{Change, HOSTS, Host, Needs, change, names};
 use crate::{input, output};
 use similar::TextDiff;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -14,65 +15,95 @@ pub(crate) fn run(args: &Setup) -> Result<(), Error> {
         .map(|path| std::env::split_paths(&path).collect())
         .unwrap_or_default();
     let is_installed = |host: &&Host| host.is_installed(&variable, &programs);
-    let hosts = match args.hosts.is_empty() {
+    // Hooks are set up where they are named, and taken out with the rest.
+    let may_be_set =
+        |host: &&Host| args.remove && host.folder(&variable).is_some_and(|it| it.is_dir());
+    let hosts: Vec<&Host> = match args.hosts.is_empty() {
         false => named(&args.hosts)?,
-        true => HOSTS.iter().filter(is_installed).collect(),
+        true => HOSTS.iter().filter(|host| is_installed(host) || may_be_set(host)).collect(),
     };
     if hosts.is_empty() {
-        let known: Vec<&str> = HOSTS.iter().map(|host| host.title).collect();
         return Err(Error::Usage(format!(
-            "no host is installed here; known are {}",
-            known.join(", ")
+            "no host is installed here; name one, as in `foldback setup claude-code`; known are {}",
+            names()
         )));
     }
     // All of it is looked at before anything is written.
-    let mut changes = Vec::new();
+    let (mut changes, mut said) = (Vec::new(), String::new());
+    let (mut refused, mut others) = (Vec::new(), Vec::new());
     for host in &hosts {
-        let folder = host.folder(&variable).filter(|_| !host.files().is_empty());
-        let change = match folder {
-            Some(folder) => change(host, &folder, &args.url, args.remove)?,
-            None if host.files().is_empty() => Change::None,
-            None => {
-                return Err(Error::Usage(format!(
-                    "{}: neither HOME nor USERPROFILE is set",
-                    host.name
-                )));
-            }
-        };
-        if let Change::Text { path, .. } = &change
-            && changes
-                .iter()
-                .any(|other| matches!(other, Change::Text { path: its, .. } if its == path))
-        {
-            return Err(Error::Usage(format!(
-                "{}: another of these hosts has the same file; name one at a time",
-                host.name
-            )));
-        }
-        changes.push(change);
-    }
-    let mut said = String::new();
-    for (host, change) in hosts.iter().zip(&changes) {
         let _ = writeln!(said, "{}", host.title);
-        said.push_str(&told(host, change, args));
+        match looked_at(host, &variable, args, &changes) {
+            Ok(change) => {
+                said.push_str(&told(host, &change, args));
+                changes.push(change);
+                others.push(*host);
+            }
+            Err(why) => {
+                let _ = writeln!(said, "  {why}");
+                refused.push(host.name);
+            }
+        }
     }
     output::print(&said)?;
-    let count = changes.iter().filter(|change| **change != Change::None).count();
+    let paths = changes.iter().filter_map(|change| match change {
+        Change::Text { path, .. } => Some(path),
+        Change::None => None,
+    });
+    let count = paths.collect::<BTreeSet<_>>().len();
     if args.write || args.remove {
         changes.iter().try_for_each(make)?;
     }
-    let needs_proxy = hosts.iter().any(|host| host.needs_proxy());
+    let needs_proxy = others.iter().any(|host| host.needs_proxy());
     let proxy = |before: &str| match needs_proxy {
         true => format!("{before} start the proxy: foldback serve --preset indexed"),
         false => String::new(),
     };
     output::print(&match (count, args.write, args.remove) {
-        (1, _, true) => "1 file as before\n".to_owned(),
-        (_, _, true) => format!("{count} files as before\n"),
+        (1, _, true) => "taken out of 1 file\n".to_owned(),
+        (_, _, true) => format!("taken out of {count} files\n"),
         (0, _, _) => format!("\nnothing to write{}\n", proxy(";")),
         (_, true, _) => format!("\nwritten, and taken out with --remove{}\n", proxy(";")),
         (_, false, _) => format!("\nnothing is written yet: add --write{}\n", proxy(", and")),
-    })
+    })?;
+    if refused.is_empty() {
+        return Ok(());
+    }
+    let left = format!("{} left as before: {}", refused.join(", "), way_out(&others, args));
+    match args.remove || args.write && !args.hosts.is_empty() {
+        true => Err(Error::Usage(left)),
+        false => output::print(&format!("{left}\n")),
+    }
+}
+
+/// What to do about a file that was refused.
+fn way_out(others: &[&Host], args: &Setup) -> String {
+    let by_hand = match args.remove {
+        true => "take out by hand what foldback wrote",
+        false => {
+            "take out what stands there (--remove with its --url, if foldback wrote it for another)"
+        }
+    };
+    let others: Vec<&str> = others.iter().map(|host| host.name).collect();
+    match others.as_slice() {
+        [] => by_hand.to_owned(),
+        others => format!("{by_hand}, or name the others: foldback setup {}", others.join(" ")),
+    }
+}
+
+/// What is to be done to the file of a host.
+fn looked_at(
+    host: &Host,
+    variable: &dyn Fn(&str) -> Option<PathBuf>,
+    args: &Setup,
+    earlier: &[Change],
+) -> Result<Change, Error> {
+    if host.files().is_empty() {
+        return Ok(Change::None);
+    }
+    let unknown = || Error::Usage("neither HOME nor USERPROFILE is set".to_owned());
+    let folder = host.folder(variable).ok_or_else(unknown)?;
+    change(host, &folder, &args.url, args.remove, earlier)
 }
 
 fn named(given: &[String]) -> Result<Vec<&'static Host>, Error> {
@@ -98,6 +129,7 @@ fn told(host: &Host, change: &Change, args: &Setup) -> String {
             .iter()
             .map(|line| format!("  export {}\n", line.replace("{url}", &args.url)))
             .collect(),
+        _ if args.remove && !host.needs_proxy() => "  nothing to take out\n".to_owned(),
         _ if args.remove => format!("  nothing to take out for --url {}\n", args.url),
         _ => "  is set up\n".to_owned(),
     }

@@ -7,8 +7,7 @@ use crate::{folder, input, output, strategies};
 use foldback_core::render;
 use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
-use foldback_replay::Source;
-use foldback_replay::state::replayed;
+use foldback_replay::{Source, replay};
 use similar::TextDiff;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -34,7 +33,7 @@ pub(crate) fn run(args: &Snapshot) -> Result<(), Error> {
             for strategy in &presets {
                 let mut options = setup.options(session, strategy);
                 options.validate = false;
-                let (conversation, _) = replayed(session, strategy, &options);
+                let conversation = replay(session, strategy, &options).conversation;
                 let several = (sessions.len() > 1).then_some(session);
                 let name = name(&path, several, strategy);
                 let title = format!("{} · {}", strategy.label(), stem(&path));

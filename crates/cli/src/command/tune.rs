@@ -103,7 +103,7 @@ fn axes(
     for text in vary {
         let axis = sweeps::vary(text)
             .and_then(|(path, range)| Ok((Field::find(registry, strategy, path)?, range)));
-        let axis = axis.map_err(|why| Error::Usage(format!("--vary {why}")))?;
+        let axis = axis.map_err(|why| Error::Usage(format!("--vary {text}: {why}")))?;
         if axes.iter().any(|(field, _)| *field == axis.0) {
             return Err(Error::Usage(format!(
                 "--vary {}: given twice; write one range or one list",

@@ -5,29 +5,36 @@ use super::{Refusal, Settings};
 const BEGIN: &str = "# foldback setup: begin\n";
 const END: &str = "# foldback setup: end\n";
 
-/// The lines.
-pub(super) struct Block(pub(super) String);
+/// The lines, with `{url}` for the proxy's address.
+pub(super) struct Block<'a> {
+    pub(super) lines: &'static str,
+    pub(super) url: &'a str,
+}
 
-impl Block {
-    fn text(&self) -> String {
-        format!("{BEGIN}{}{END}", self.0)
+impl Block<'_> {
+    fn text(&self, url: &str) -> String {
+        format!("{BEGIN}{}{END}", self.lines.replace("{url}", url))
+    }
+
+    /// The text behind the lines, which may be for another address.
+    fn rest<'t>(&self, text: &'t str, table: &toml::Table) -> Option<&'t str> {
+        let url = table.get("model_providers")?.get("foldback")?.get("base_url")?.as_str()?;
+        text.strip_prefix(&self.text(url.strip_suffix("/v1")?))
     }
 }
 
-impl Settings for Block {
+impl Settings for Block<'_> {
     const NEW: &'static str = "\n\n";
 
     fn set(&self, text: &str) -> Result<Option<String>, Refusal> {
         let table = parsed(text)?;
-        let block = self.text();
-        if text.starts_with(&block) {
-            return Ok(None);
+        let block = self.text(self.url);
+        if let Some(rest) = self.rest(text, &table) {
+            let set = format!("{block}{rest}");
+            return Ok((set != text).then_some(set));
         }
         if text.contains(BEGIN) {
-            return Err(
-                "it has been set up in another way; take that out with --remove, or by hand"
-                    .to_owned(),
-            );
+            return Err("what foldback wrote was changed; take it out by hand".to_owned());
         }
         if let Some(value) = table.get("model_provider") {
             return Err(format!(
@@ -40,16 +47,13 @@ impl Settings for Block {
     }
 
     fn unset(&self, text: &str) -> Result<Option<String>, Refusal> {
-        if let Some(rest) = text.strip_prefix(&self.text()) {
-            return Ok(Some(rest.to_owned()));
+        match self.rest(text, &parsed(text)?) {
+            Some(rest) => Ok(Some(rest.to_owned())),
+            None if text.contains(BEGIN) => {
+                Err("what foldback wrote was changed; take it out by hand".to_owned())
+            }
+            None => Ok(None),
         }
-        if text.contains(BEGIN) {
-            return Err(
-                "what foldback wrote was changed, or is for another --url; take it out by hand"
-                    .to_owned(),
-            );
-        }
-        Ok(None)
     }
 }
 

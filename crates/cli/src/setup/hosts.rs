@@ -136,7 +136,8 @@ model_providers.foldback = { name = "OpenAI through foldback", base_url = "{url}
         folder: (".gemini", None),
         program: Some("gemini"),
         needs: Needs::Nothing(
-            "the proxy passes Gemini's protocol on unread, so nothing would be folded",
+            "the proxy folds nothing of Gemini's protocol; it passes it on unread if it is started with\n  \
+             foldback serve --preset indexed --upstream https://generativelanguage.googleapis.com",
         ),
     },
 ];
@@ -172,7 +173,7 @@ impl Host {
 
     /// Whether it needs the proxy.
     pub(crate) fn needs_proxy(&self) -> bool {
-        self.program.is_some()
+        self.program.is_some() && !matches!(self.needs, Needs::Nothing(_))
     }
 
     /// Whether it is there: the folder of its settings, or its program in one of these folders.

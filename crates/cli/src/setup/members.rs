@@ -3,6 +3,7 @@
 
 use super::{Refusal, Settings};
 use serde_json::Value;
+use std::ops::Range;
 
 /// Members: the place of each, and its value.
 pub(super) struct Members(pub(super) Vec<(&'static [&'static str], Value)>);
@@ -62,7 +63,7 @@ impl Settings for Members {
                     ));
                 }
                 (None, Some(object)) => {
-                    let member = self.member(object.is_empty, place, objects.len() - 1);
+                    let member = self.member(object.entries.is_empty(), place, objects.len() - 1);
                     set.insert_str(object.inside, &member);
                 }
                 (None, None) => {}
@@ -72,28 +73,24 @@ impl Settings for Members {
     }
 
     fn unset(&self, text: &str) -> Result<Option<String>, Refusal> {
-        let mut unset = text.to_owned();
+        let (mut unset, tree) = (text.to_owned(), self.tree());
         for (place, value) in self.0.iter().rev() {
             let (objects, Some(found)) = walk(&unset, place)? else { continue };
             // Somebody else's.
             if !says(found, value) {
                 continue;
             }
-            let written = objects.iter().enumerate().rev().find_map(|(depth, object)| {
-                [true, false].into_iter().find_map(|was_empty| {
-                    let member = self.member(was_empty, place, depth);
-                    let found = unset[object.inside..].starts_with(&member);
-                    found.then_some(object.inside..object.inside + member.len())
-                })
+            // What is spelled as it is written came with it. If a program has rewritten the file, only the member goes.
+            let mut written = &tree;
+            let spelled = objects.iter().position(|object| {
+                let Some(entry) = object.named() else { return false };
+                written = &written[&entry.name];
+                let member = format!("{}: {}", Value::from(&*entry.name), line(written));
+                unset[entry.start..entry.end] == member
             });
-            match written {
-                Some(written) => unset.replace_range(written, ""),
-                None => {
-                    let name = place.join(".");
-                    return Err(format!(
-                        "{name} stands elsewhere than it was written; take it out by hand"
-                    ));
-                }
+            let depth = spelled.unwrap_or(objects.len() - 1);
+            if let Some((range, rest)) = objects[depth].without(&unset, depth) {
+                unset.replace_range(range, &rest);
             }
         }
         Ok((unset != text).then_some(unset))
@@ -104,14 +101,52 @@ impl Settings for Members {
 struct Object {
     /// Behind its opening brace.
     inside: usize,
-    is_empty: bool,
+    entries: Vec<Entry>,
+    /// Index of the member that the place names.
+    named: Option<usize>,
+}
+
+/// A member of an object.
+struct Entry {
+    name: String,
+    /// Behind the brace or the comma before it.
+    behind: usize,
+    start: usize,
+    value: usize,
+    end: usize,
+    /// Behind the comma after it.
+    comma: Option<usize>,
+}
+
+impl Object {
+    fn named(&self) -> Option<&Entry> {
+        self.entries.get(self.named?)
+    }
+
+    /// Where the member that the place names stands with its comma, and the comments there, which stay.
+    fn without(&self, text: &str, depth: usize) -> Option<(Range<usize>, String)> {
+        let (index, entry) = (self.named?, self.named()?);
+        let line_end = format!("\n{}", "  ".repeat(depth));
+        let range = match entry.comma {
+            Some(comma) => entry.behind..comma,
+            None if index > 0 => entry.behind - 1..entry.end,
+            None if text[entry.end..].starts_with(&line_end) => {
+                entry.behind..entry.end + line_end.len()
+            }
+            None => entry.behind..entry.end,
+        };
+        let after = entry.comma.map_or("", |comma| &text[entry.end..comma - 1]);
+        let blanks = [&text[entry.behind..entry.start], after];
+        let comments = blanks.into_iter().filter(|blank| !blank.trim().is_empty());
+        Some((range, comments.collect()))
+    }
 }
 
 /// The objects that lead to a place, outermost first, and what stands there, as it is spelled.
 fn walk<'t>(text: &'t str, place: &[&str]) -> Result<(Vec<Object>, Option<&'t str>), Refusal> {
     let mut reader = Reader { text, at: 0, depth: 0 };
     reader.blank()?;
-    let mut at = reader.at;
+    let mut value = reader.at..text.len();
     reader.value()?;
     reader.blank()?;
     if !reader.rest().is_empty() {
@@ -119,22 +154,23 @@ fn walk<'t>(text: &'t str, place: &[&str]) -> Result<(Vec<Object>, Option<&'t st
     }
     let mut objects = Vec::new();
     for (depth, name) in place.iter().enumerate() {
-        let mut reader = Reader { text, at, depth: 0 };
+        let mut reader = Reader { text, at: value.start, depth: 0 };
         if !reader.rest().starts_with('{') {
             let what = if depth == 0 { "it".to_owned() } else { place[..depth].join(".") };
             return Err(format!("line {}: {what} is no object", reader.line()));
         }
-        let members = reader.members()?;
-        objects.push(Object { inside: at + 1, is_empty: members.is_empty() });
+        let entries = reader.members()?;
         // Programs take the last of several members of a name.
-        match members.iter().rfind(|(key, _)| key == name) {
-            Some((_, value)) => at = *value,
+        let named = entries.iter().rposition(|entry| entry.name == *name);
+        let object = Object { inside: value.start + 1, entries, named };
+        let next = object.named().map(|entry| entry.value..entry.end);
+        objects.push(object);
+        match next {
+            Some(next) => value = next,
             None => return Ok((objects, None)),
         }
     }
-    let mut reader = Reader { text, at, depth: 0 };
-    reader.value()?;
-    Ok((objects, Some(&text[at..reader.at])))
+    Ok((objects, Some(&text[value])))
 }
 
 /// Objects in one another before a file is refused.
@@ -223,28 +259,33 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Goes over an object, and gives its names with the places of their values.
-    fn members(&mut self) -> Result<Vec<(String, usize)>, Refusal> {
+    /// Goes over an object, and gives its members.
+    fn members(&mut self) -> Result<Vec<Entry>, Refusal> {
         self.deeper()?;
         self.take("{");
         let mut members = Vec::new();
         loop {
+            let behind = self.at;
             self.blank()?;
             if self.take("}") {
                 break;
             }
+            let start = self.at;
             let name = self.string()?;
             self.blank()?;
             if !self.take(":") {
                 return Err(self.expected(":"));
             }
             self.blank()?;
-            members.push((name, self.at));
+            let value = self.at;
             self.value()?;
+            let end = self.at;
             self.blank()?;
-            if !self.take(",") && !self.rest().starts_with('}') {
+            let comma = self.take(",").then_some(self.at);
+            if comma.is_none() && !self.rest().starts_with('}') {
                 return Err(self.expected(", or }"));
             }
+            members.push(Entry { name, behind, start, value, end, comma });
         }
         self.depth -= 1;
         Ok(members)

@@ -37,8 +37,14 @@ trait Settings {
     fn unset(&self, text: &str) -> Result<Option<String>, Refusal>;
 }
 
-/// What is to be done to the file of a host in a folder.
-pub(crate) fn change(host: &Host, folder: &Path, url: &str, remove: bool) -> Result<Change, Error> {
+/// What is to be done to the file of a host in a folder, after the changes that are to be made before.
+pub(crate) fn change(
+    host: &Host,
+    folder: &Path,
+    url: &str,
+    remove: bool,
+    earlier: &[Change],
+) -> Result<Change, Error> {
     let names = host.files();
     let existing = names.iter().map(|name| folder.join(name)).find(|path| path.exists());
     let path = match existing {
@@ -51,19 +57,26 @@ pub(crate) fn change(host: &Host, folder: &Path, url: &str, remove: bool) -> Res
     match &host.needs {
         Needs::Members(_, members) => {
             let members = members.iter().map(|(place, value)| (*place, value.of(url)));
-            with(&members::Members(members.collect()), path, remove)
+            with(&members::Members(members.collect()), path, remove, earlier)
         }
-        Needs::Block(_, block) => with(&block::Block(block.replace("{url}", url)), path, remove),
+        Needs::Block(_, lines) => with(&block::Block { lines, url }, path, remove, earlier),
         Needs::Variables(_) | Needs::Nothing(_) => Ok(Change::None),
     }
 }
 
-fn with<S: Settings>(settings: &S, path: PathBuf, remove: bool) -> Result<Change, Error> {
-    let fail = |error| Error::File { path: path.clone(), error };
-    let before = match std::fs::read(&path) {
-        Ok(bytes) => Some(String::from_utf8(bytes).map_err(|_| refused(&path, "it is not UTF-8"))?),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-        Err(error) => return Err(fail(error)),
+fn with<S: Settings>(
+    settings: &S,
+    path: PathBuf,
+    remove: bool,
+    earlier: &[Change],
+) -> Result<Change, Error> {
+    let changed = earlier.iter().rev().find_map(|change| match change {
+        Change::Text { path: its, after, .. } if *its == path => Some(after.clone()),
+        _ => None,
+    });
+    let before = match changed {
+        Some(after) => after,
+        None => read(&path)?,
     };
     let text = before.as_deref();
     let done = match (remove, text) {
@@ -80,6 +93,17 @@ fn with<S: Settings>(settings: &S, path: PathBuf, remove: bool) -> Result<Change
             Change::Text { path, before, after }
         }
     })
+}
+
+/// The text of a file; `None` if there is none.
+fn read(path: &Path) -> Result<Option<String>, Error> {
+    match std::fs::read(path) {
+        Ok(bytes) => {
+            String::from_utf8(bytes).map(Some).map_err(|_| refused(path, "it is not UTF-8"))
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::File { path: path.to_owned(), error }),
+    }
 }
 
 fn refused(path: &Path, why: &str) -> Error {

@@ -30,7 +30,7 @@ fn there_and_back(name: &str, file: &str, before: Option<&str>) -> Result<String
     let change = |remove| {
         let short =
             |error: Error| error.to_string().rsplit('/').next().unwrap_or_default().to_owned();
-        super::change(host, folder.path(), URL, remove).map_err(short)
+        super::change(host, folder.path(), URL, remove, &[]).map_err(short)
     };
     assert_eq!(change(true)?, Change::None, "nothing is there to be removed");
     done(&change(false)?);
@@ -174,7 +174,8 @@ fn a_file_that_is_not_what_it_should_be_is_left_alone() {
     }
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("settings.json"), b"{\"a\": \"\xe9\"}").unwrap();
-    let refused = change(host("claude-code"), folder.path(), URL, false).unwrap_err().to_string();
+    let refused =
+        change(host("claude-code"), folder.path(), URL, false, &[]).unwrap_err().to_string();
     assert!(refused.ends_with("settings.json: it is not UTF-8"), "{refused}");
 }
 
@@ -184,8 +185,8 @@ fn what_was_changed_since_stays_or_is_said() {
     let path = folder.path().join("settings.json");
     let claude = host("claude-code");
     let write = |text: &str| std::fs::write(&path, text).unwrap();
-    let set = |url: &str| change(claude, folder.path(), url, false).map(|change| done(&change));
-    let unset = |url: &str| change(claude, folder.path(), url, true).map(|change| done(&change));
+    let set = |url| change(claude, folder.path(), url, false, &[]).map(|change| done(&change));
+    let unset = |url| change(claude, folder.path(), url, true, &[]).map(|change| done(&change));
     let read = || std::fs::read_to_string(&path).unwrap();
 
     // Something else was set since.
@@ -195,16 +196,20 @@ fn what_was_changed_since_stays_or_is_said() {
     unset(URL).unwrap();
     assert_eq!(read(), "{\"model\": \"sonnet\"}\n");
 
-    // A program wrote the file in its own way.
-    write("{\"env\":{\"ANTHROPIC_BASE_URL\":\"http://127.0.0.1:8787\"}}");
-    let why = unset(URL).unwrap_err().to_string();
-    assert!(
-        why.ends_with(
-            "env.ANTHROPIC_BASE_URL stands elsewhere than it was written; take it out by hand"
+    // A program wrote the file in its own way: only the member is known to be foldback's.
+    for (rewritten, left) in [
+        ("{\"env\":{\"ANTHROPIC_BASE_URL\":\"{url}\"}}", "{\"env\":{}}"),
+        ("{\"env\":{\"A\":\"1\",\"ANTHROPIC_BASE_URL\":\"{url}\"}}", "{\"env\":{\"A\":\"1\"}}"),
+        ("{\"env\":{\"ANTHROPIC_BASE_URL\":\"{url}\", \"A\":\"1\"}}", "{\"env\":{ \"A\":\"1\"}}"),
+        (
+            "{\n  \"env\": {\n    \"A\": \"1\",\n    // mine\n    \"ANTHROPIC_BASE_URL\": \"{url}\" /* , */,\n  },\n}",
+            "{\n  \"env\": {\n    \"A\": \"1\",\n    // mine\n     /* , */\n  },\n}",
         ),
-        "{why}"
-    );
-    assert_eq!(read(), "{\"env\":{\"ANTHROPIC_BASE_URL\":\"http://127.0.0.1:8787\"}}");
+    ] {
+        write(&rewritten.replace("{url}", URL));
+        unset(URL).unwrap();
+        assert_eq!(read(), left);
+    }
 
     // Another address.
     write("{}\n");
@@ -214,6 +219,37 @@ fn what_was_changed_since_stays_or_is_said() {
     assert_eq!(read(), before, "that is not what was written");
     unset(URL).unwrap();
     assert_eq!(read(), "{}\n");
+
+    // Lines between marks are known for any address.
+    let codex = |url, remove| {
+        done(&change(host("codex"), folder.path(), url, remove, &[]).unwrap());
+        std::fs::read_to_string(folder.path().join("config.toml")).ok()
+    };
+    codex("http://127.0.0.1:9999", false);
+    assert_eq!(codex(URL, false).unwrap().matches(URL).count(), 1);
+    assert_eq!(codex("http://127.0.0.1:9999", true), None);
+}
+
+#[test]
+fn hosts_of_one_file_are_set_up_and_taken_out_in_any_order() {
+    let [claude, hooks] = ["claude-code", "claude-code-hooks"].map(host);
+    let orders = [[claude, hooks], [hooks, claude]];
+    for before in ["{}", "{ \"a\": 1 }", "{\n  \"env\": {},\n  \"hooks\": {\"Stop\": []}\n}\n"] {
+        for (set, unset) in orders.iter().flat_map(|set| orders.map(|unset| (set, unset))) {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("settings.json");
+            std::fs::write(&path, before).unwrap();
+            for (hosts, remove) in [(*set, false), (unset, true)] {
+                let changes = hosts.into_iter().fold(Vec::new(), |mut changes, host| {
+                    let next = change(host, folder.path(), URL, remove, &changes).unwrap();
+                    changes.push(next);
+                    changes
+                });
+                changes.iter().for_each(done);
+            }
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
+        }
+    }
 }
 
 #[test]

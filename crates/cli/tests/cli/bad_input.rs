@@ -120,6 +120,9 @@ fn an_empty_home_names_the_folders_that_were_looked_in() {
     {
         assert!(ran.stderr.contains(text), "{}\nlacks {text:?}", ran.stderr);
     }
+    for agent in ["Kilo Code", "Crush"] {
+        assert_eq!(ran.stderr.matches(agent).count(), 1, "{agent}: {}", ran.stderr);
+    }
     assert!(!ran.stderr.contains("or use --discover"), "{}", ran.stderr);
 }
 
@@ -179,6 +182,28 @@ fn the_other_sessions_of_a_file_are_kept() {
     // One session may take its own place.
     line(&format!("compact {one} --preset none -o {one}")).done();
     assert_eq!(std::fs::read_to_string(&one).unwrap(), lines);
+}
+
+/// Stores, archives, compressed files and UTF-16 are read, and what is written is UTF-8: it does not take their place.
+#[test]
+fn what_is_no_text_is_not_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let utf_16 = session().encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    let path = write(folder.path(), "utf-16.json", [&[0xff, 0xfe], &utf_16[..]].concat());
+    let before = std::fs::read(&path).unwrap();
+    for args in [
+        format!("compact {path} --preset none -o {path}"),
+        format!("convert {path} --to openai-chat {path}"),
+        format!("convert {path} --to foldback {path}"),
+    ] {
+        let ran = line(&args);
+        assert!(
+            ran.code == 2 && ran.stderr.contains("name another file"),
+            "{args}: {}",
+            ran.stderr
+        );
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+    }
 }
 
 #[test]
@@ -362,5 +387,35 @@ fn counts_that_can_not_be_are_left_out() {
     assert!(ran.stdout.contains("implausible-number"), "{}", ran.stdout);
     for command in ["compare --no-store", "explain --preset window", "compact --preset none"] {
         line(&format!("{command} {path}")).done();
+    }
+}
+
+/// A report never takes the place of a recording, and two outputs have two targets.
+#[test]
+fn reports_do_not_replace_sessions_or_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let [one, two] = ["one.json", "two.json"].map(|name| write(folder.path(), name, session()));
+    let report = folder.path().join("report.json").to_str().unwrap().to_owned();
+    let compare = format!("compare {two} --preset none --no-store");
+    for (args, says) in [
+        (format!("inspect --json {one}"), "one.json is a recorded session"),
+        (format!("{compare} --json {one}"), "one.json is a recorded session"),
+        (format!("{compare} --rows {two}"), "two.json is a recorded session"),
+        (format!("compact {one} --preset none --plan -o {one}"), "one.json is a recorded session"),
+        (format!("{compare} --json {report} --html {report}"), "is named for two outputs"),
+        (format!("{compare} --json - --rows -"), "two outputs go to standard output"),
+    ] {
+        let ran = line(&args);
+        assert!(ran.code == 2 && ran.stderr.contains(says), "{args}: {}", ran.stderr);
+        assert!(ran.stdout.is_empty());
+    }
+    for path in [&one, &two] {
+        assert_eq!(std::fs::read_to_string(path).unwrap(), session());
+    }
+    for _ in 0..2 {
+        for output in ["json", "rows", "html"] {
+            line(&format!("{compare} --{output} {report}")).done();
+        }
+        line(&format!("inspect {one} --json {report}")).done();
     }
 }

@@ -182,8 +182,8 @@ fn only_files_below_the_folders_are_looked_at() {
     let inside = inside.to_str().unwrap();
     let below = |name: &str| format!("{inside}/{name}");
     let rows = [
-        ("inspect", json!({}), true, "2 sessions"),
-        ("inspect", json!({ "path": inside }), true, "2 sessions"),
+        ("inspect", json!({}), true, "1 session"),
+        ("inspect", json!({ "path": inside }), true, "1 session"),
         ("inspect", json!({}), true, "2 files: a link leads out of what may be read"),
         ("inspect", json!({ "path": below("linked.jsonl") }), false, "not among the sessions"),
         ("inspect", json!({ "path": below("folder") }), false, "not among the sessions"),

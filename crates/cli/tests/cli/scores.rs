@@ -105,7 +105,12 @@ fn a_part_that_does_not_fit_is_refused() {
             &design,
             "not scored under `window`",
         ),
-        ("a session", std::fs::read_to_string(&files[0]).unwrap(), &design, "not a line of scores"),
+        (
+            "a session",
+            std::fs::read_to_string(&files[0]).unwrap(),
+            &design,
+            "no part that `foldback score` wrote",
+        ),
         ("empty", String::new(), &design, "ends too early"),
         (
             "another version",

@@ -1,5 +1,6 @@
 //! The proxy as a process: it says where it listens, folds what goes through, and ends when it is told to.
 
+use crate::common::refused;
 use foldback_fake_provider::{Background, Reply};
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -8,7 +9,7 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 /// A proxy that runs, its address, and what it says from there on.
 pub(crate) fn start(args: &[&str]) -> (Child, String, BufReader<ChildStderr>) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_foldback"));
-    command.args(["serve", "--listen", "127.0.0.1:0"]).args(args);
+    command.args(["serve", "--listen", "localhost:0"]).args(args);
     let mut proxy = command.stderr(Stdio::piped()).spawn().unwrap();
     let mut said = BufReader::new(proxy.stderr.take().unwrap());
     let mut line = String::new();
@@ -32,6 +33,11 @@ pub(crate) fn ask(address: &str, request: &str, headers: &str, body: &str) -> io
     let mut answer = String::new();
     connection.read_to_string(&mut answer)?;
     Ok(answer)
+}
+
+#[test]
+fn wrong_arguments() {
+    refused("serve", &[]);
 }
 
 #[test]

@@ -43,53 +43,51 @@ fn hosts_are_set_up_and_left_as_they_were() {
     assert_eq!(again.matches("is set up").count(), 2, "{again}");
 
     let removed = setup(home, &["--remove"]).done().stdout;
-    assert!(removed.ends_with("\n2 files as before\n"), "{removed}");
+    assert!(removed.ends_with("\ntaken out of 2 files\n"), "{removed}");
     assert_eq!(std::fs::read_to_string(&settings).unwrap(), before);
     assert!(!models.exists());
-    assert!(setup(home, &["--remove"]).done().stdout.ends_with("\n0 files as before\n"));
+    assert!(setup(home, &["--remove"]).done().stdout.ends_with("\ntaken out of 0 files\n"));
 
     // Hooks are set up where they are named, and need no proxy.
     let hooks = setup(home, &["claude-code-hooks", "--write"]).done().stdout;
     assert!(hooks.ends_with("\nwritten, and taken out with --remove\n"), "{hooks}");
-    let both = setup(home, &["claude-code", "claude-code-hooks", "--write"]);
-    assert_eq!(both.code, 0, "one of them is set up already: {}", both.stderr);
-    let removed = setup(home, &["claude-code-hooks", "--remove"]);
-    assert_eq!(removed.code, 2, "{}", removed.stdout);
-    setup(home, &["claude-code", "--remove"]).done();
-    let removed = setup(home, &["claude-code-hooks", "--remove"]).done().stdout;
-    assert!(removed.ends_with("\n1 file as before\n"), "{removed}");
-    assert_eq!(std::fs::read_to_string(&settings).unwrap(), before);
-    let both = setup(home, &["claude-code", "claude-code-hooks", "--write"]);
-    assert!(both.stderr.contains("name one at a time"), "{}", both.stderr);
+    assert_eq!(setup(home, &["--write"]).code, 0);
+    let removed = setup(home, &["--remove"]).done().stdout;
+    assert!(removed.contains("Claude Code, its hooks\n---"), "{removed}");
+    assert!(removed.ends_with("\ntaken out of 2 files\n"), "{removed}");
     assert_eq!(std::fs::read_to_string(&settings).unwrap(), before);
 }
 
 #[test]
-fn nothing_is_written_if_one_file_can_not_be() {
+fn a_host_with_a_conflict_is_left_out_alone() {
     let home = tempfile::tempdir().unwrap();
     let home = home.path();
     for folder in [".claude", ".codex"] {
         std::fs::create_dir_all(home.join(folder)).unwrap();
     }
-    std::fs::write(home.join(".codex/config.toml"), "model_provider = \"mine\"\n").unwrap();
-    let refused = setup(home, &["--write"]);
-    assert_eq!((refused.code, &*refused.stdout), (2, ""), "{}", refused.stderr);
-    assert!(
-        refused.stderr.contains("config.toml: it sets model_provider to \"mine\" already"),
-        "{}",
-        refused.stderr
-    );
-    assert!(!home.join(".claude/settings.json").exists());
-    // By its name, another one is.
-    setup(home, &["claude-code", "--write"]).done();
+    let config = home.join(".codex/config.toml");
+    std::fs::write(&config, "model_provider = \"mine\"\n").unwrap();
+    let conflict = "config.toml: it sets model_provider to \"mine\" already";
+    let way_out = "codex left as before: take out what stands there (--remove with its --url, if \
+                   foldback wrote it for another), or name the others: foldback setup claude-code\n";
+    let shown = setup(home, &[]).done().stdout;
+    assert!(shown.contains("+  \"env\": {") && shown.contains(conflict), "{shown}");
+    assert!(shown.ends_with(way_out), "{shown}");
+    let written = setup(home, &["--write"]).done().stdout;
+    assert!(written.ends_with(way_out), "{written}");
     assert!(home.join(".claude/settings.json").exists());
+    let named = setup(home, &["codex", "--write"]);
+    assert_eq!(named.code, 2, "{}", named.stdout);
+    assert!(named.stdout.contains(conflict), "{}", named.stdout);
+    assert!(named.stderr.contains("codex left as before"), "{}", named.stderr);
+    assert_eq!(std::fs::read_to_string(&config).unwrap(), "model_provider = \"mine\"\n");
 }
 
 #[test]
 fn what_can_not_be_asked_for_is_said() {
     let home = tempfile::tempdir().unwrap();
     let rows = [
-        (&[][..], "no host is installed here; known are Claude Code, "),
+        (&[][..], "as in `foldback setup claude-code`; known are claude-code, "),
         (&["emacs"], "no host is called emacs; known are claude-code, "),
         (&["pi", "--url", "localhost:8787"], "must be an address like http://127.0.0.1:8787"),
         (&["pi", "--write", "--remove"], "cannot be used with"),

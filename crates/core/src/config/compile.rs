@@ -5,7 +5,7 @@ use super::document::Document;
 use super::error::ConfigErrors;
 use super::extend::{Options, apply_env, extend, preset_document};
 use super::header::{EnvFlag, Header};
-use super::node::Node;
+use super::node::{Node, NodeKind};
 use super::read::{Errors, read_struct};
 use crate::limits::Limits;
 use crate::registry::{Registry, StageKind};
@@ -19,7 +19,7 @@ pub struct Compiled {
     pub strategy: Strategy,
     /// Everything except the stages.
     pub header: Header,
-    /// All values after merging, each with its place.
+    /// All values after merging, each with its place, and the defaults of the stages.
     pub root: Node,
     /// Environment variables that were found, and what they set.
     pub env: Vec<(EnvFlag, String)>,
@@ -80,6 +80,7 @@ pub fn compile(
         }
     }
     errors.finish()?;
+    add_defaults(registry, &mut root);
     let strategy = Strategy {
         name: header.name.clone(),
         description: header.description.clone(),
@@ -102,6 +103,26 @@ pub fn compile(
         deviations: header.deviation.clone(),
     };
     Ok(Compiled { strategy, header, root, env })
+}
+
+/// Adds what the sections leave to the defaults of their stages.
+fn add_defaults(registry: &Registry, root: &mut Node) {
+    for kind in StageKind::ALL {
+        let sections = match root.get_mut(kind.section()) {
+            Some(Node { kind: NodeKind::List(sections), .. }) => sections.as_mut_slice(),
+            Some(section) => std::slice::from_mut(section),
+            None => continue,
+        };
+        for section in sections {
+            let name = section.get("use").and_then(Node::as_str);
+            let stage = name.and_then(|name| registry.stage(kind, name));
+            for field in stage.iter().flat_map(|stage| stage.item.fields()) {
+                if let (None, Some(default)) = (section.get(&field.name), field.default) {
+                    section.set(&field.name, Node::of("default", default));
+                }
+            }
+        }
+    }
 }
 
 fn window_of(root: &Node) -> Limits {

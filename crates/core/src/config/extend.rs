@@ -49,10 +49,11 @@ pub(super) fn preset_document(registry: &Registry, name: &str) -> Result<Documen
         column: 0,
         path: String::new(),
         message: format!(
-            "no preset has this name{}; the nearest of {} are {}; or give the path of a .toml file",
-            nearest(name, known.iter().copied()),
+            "no preset has this name; the nearest of {} are {}, and `foldback presets` lists all; or give the path \
+             of a .toml file{}",
             known.len(),
-            near.join(", ")
+            near.join(", "),
+            nearest(name, known.iter().copied()),
         ),
     }]))
 }
@@ -135,7 +136,7 @@ pub(super) fn apply_env(root: &mut Node, options: Options<'_>) -> Vec<(EnvFlag, 
         let set = flag.to.clone().unwrap_or_else(|| {
             serde_json::from_str(&value).unwrap_or_else(|_| Value::String(value.clone()))
         });
-        set_path(root, &flag.sets, Node::leaf(&format!("environment variable {}", flag.name), set));
+        set_path(root, &flag.sets, Node::of(&format!("environment variable {}", flag.name), set));
         found.push((flag, value));
     }
     found
@@ -146,10 +147,7 @@ fn set_path(root: &mut Node, path: &str, value: Node) {
         let Some((stage, key)) = rest.rsplit_once('.') else {
             return;
         };
-        if let NodeKind::Table(entries) = &mut root.kind
-            && let Some((_, Node { kind: NodeKind::List(pruners), .. })) =
-                entries.iter_mut().find(|(name, _)| name == "pruner")
-        {
+        if let Some(Node { kind: NodeKind::List(pruners), .. }) = root.get_mut("pruner") {
             for pruner in pruners {
                 if pruner.get("use").and_then(Node::as_str) == Some(stage) {
                     pruner.set(key, value.clone());
@@ -162,9 +160,7 @@ fn set_path(root: &mut Node, path: &str, value: Node) {
         root.set(path, value);
         return;
     };
-    if let NodeKind::Table(entries) = &mut root.kind
-        && let Some((_, node)) = entries.iter_mut().find(|(name, _)| name == section)
-    {
+    if let Some(node) = root.get_mut(section) {
         set_path(node, key, value);
     }
 }

@@ -46,11 +46,19 @@ pub enum NodeKind {
 }
 
 impl Node {
-    /// A value that no file holds, such as one from the environment.
+    /// A value that no file holds, such as a default or one from the environment.
     #[doc(hidden)]
-    pub fn leaf(source: &str, value: Value) -> Self {
+    pub fn of(source: &str, value: Value) -> Self {
         let place = Location { source: source.into(), line: 0, column: 0 };
-        Self { key_place: place.clone(), place, kind: NodeKind::Leaf(value) }
+        let of = |value| Self::of(source, value);
+        let kind = match value {
+            Value::Array(elements) => NodeKind::List(elements.into_iter().map(of).collect()),
+            Value::Object(entries) => {
+                NodeKind::Table(entries.into_iter().map(|(key, value)| (key, of(value))).collect())
+            }
+            value => NodeKind::Leaf(value),
+        };
+        Self { key_place: place.clone(), place, kind }
     }
 
     /// The entries of a table; nothing for other values.
@@ -77,6 +85,17 @@ impl Node {
         self.entries().iter().find(|(name, _)| name == key).map(|(_, node)| node)
     }
 
+    /// The value of a key, to be changed.
+    #[doc(hidden)]
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Self> {
+        match &mut self.kind {
+            NodeKind::Table(entries) => {
+                entries.iter_mut().find(|(name, _)| name == key).map(|(_, node)| node)
+            }
+            _ => None,
+        }
+    }
+
     /// The string, if it is one.
     #[doc(hidden)]
     pub fn as_str(&self) -> Option<&str> {
@@ -89,10 +108,12 @@ impl Node {
     /// Sets or replaces a key of a table.
     #[doc(hidden)]
     pub fn set(&mut self, key: &str, node: Self) {
-        if let NodeKind::Table(entries) = &mut self.kind {
-            match entries.iter_mut().find(|(name, _)| name == key) {
-                Some((_, old)) => *old = node,
-                None => entries.push((key.to_owned(), node)),
+        match self.get_mut(key) {
+            Some(old) => *old = node,
+            None => {
+                if let NodeKind::Table(entries) = &mut self.kind {
+                    entries.push((key.to_owned(), node));
+                }
             }
         }
     }

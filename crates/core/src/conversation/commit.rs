@@ -140,11 +140,7 @@ impl Conversation {
             plan.entries.iter().map(|entry| self.append(entry.clone())).collect();
         let before_layout = plan.layout.clone().map(|layout| {
             self.usage = None;
-            let before = self.view.set_layout(&self.history, layout);
-            for meter in &mut self.meters {
-                meter.relayout(&self.view);
-            }
-            before
+            self.lay_out(Some(layout))
         });
         for entry in &plan.entries {
             if let Origin::Entry(kind) = entry.origin {
@@ -164,6 +160,17 @@ impl Conversation {
             history_len,
         });
         id
+    }
+
+    /// Puts a layout in force, or the same one again over what was withdrawn since, and counts what is shown. Gives the layout
+    /// before.
+    pub(super) fn lay_out(&mut self, layout: Option<Layout>) -> Layout {
+        let layout = layout.unwrap_or_else(|| self.view.layout().clone());
+        let before = self.view.set_layout(&self.history, layout);
+        for meter in &mut self.meters {
+            meter.relayout(&self.view);
+        }
+        before
     }
 
     /// Takes the last fold back and returns its number. Messages that were appended since stay.
@@ -206,15 +213,7 @@ impl Conversation {
             }
             self.view.set_edit(at, edit);
         }
-        match fold.before_layout {
-            Some(layout) => {
-                self.view.set_layout(&self.history, layout);
-            }
-            None => self.view.lay_out_again(&self.history),
-        }
-        for meter in &mut self.meters {
-            meter.relayout(&self.view);
-        }
+        self.lay_out(fold.before_layout);
         self.reunite(fold.history_len);
         self.revision += 1;
         Some(fold.id)

@@ -23,10 +23,7 @@ impl Conversation {
                 layout.bring_back(&self.history, hidden, head, before);
                 before = Some(hidden);
             }
-            self.view.set_layout(&self.history, layout);
-            for meter in &mut self.meters {
-                meter.relayout(&self.view);
-            }
+            self.lay_out(Some(layout));
             self.usage = None;
         }
     }

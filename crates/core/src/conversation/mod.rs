@@ -293,10 +293,7 @@ impl Conversation {
         };
         let context = self.context(crate::moment::Moment::Manual, filter.meter);
         if let Some(layout) = filter.stage.restore(&context) {
-            self.view.set_layout(&self.history, layout);
-            for meter in &mut self.meters {
-                meter.relayout(&self.view);
-            }
+            self.lay_out(Some(layout));
             self.reunite(0);
             self.revision += 1;
         }

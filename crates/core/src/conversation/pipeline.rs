@@ -644,11 +644,7 @@ impl Conversation {
             Some(entry) => meter.measure(&plan.entries[entry]),
             None => meter.shown(Place::Item(pos)),
         };
-        let slots = layout.slots.iter().filter_map(|slot| match slot {
-            Slot::Keep(range) => Some(range.start..range.end.min(end)),
-            Slot::Insert(_) => None,
-        });
-        let kept: Vec<_> = std::iter::once(layout.tail_from..end).chain(slots).collect();
+        let kept: Vec<_> = layout.kept(end).map(|range| range.start..range.end.min(end)).collect();
         let inserts = layout.slots.iter().filter_map(|slot| match slot {
             Slot::Insert(insert) => Some(meter.measure(insert.message())),
             Slot::Keep(_) => None,

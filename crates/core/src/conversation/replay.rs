@@ -85,10 +85,7 @@ impl Conversation {
         self.services.ids.taken(&message.id);
         let pos = self.append(message);
         self.history.withdraw(pos);
-        self.view.lay_out_again(&self.history);
-        for meter in &mut self.meters {
-            meter.relayout(&self.view);
-        }
+        self.lay_out(None);
         pos
     }
 
@@ -124,10 +121,7 @@ impl Conversation {
         }
         let layout = plan.layout.as_ref()?;
         let end = self.history.len() + plan.entries.len();
-        let kept = layout.slots.iter().filter_map(|slot| match slot {
-            Slot::Keep(range) => Some(range.end),
-            Slot::Insert(_) => None,
-        });
+        let kept = layout.kept(end).map(|range| range.end);
         let last = kept.chain([layout.tail_from]).max()?;
         (last > end).then(|| format!("message {}", last - 1))
     }

@@ -183,6 +183,17 @@ pub struct PresetDescriptor {
     pub toml: &'static str,
 }
 
+/// The presets of a crate by their names, each a file `presets/NAME.toml` beside its `src`.
+#[macro_export]
+macro_rules! presets {
+    ($($name:literal),* $(,)?) => {
+        &[$($crate::registry::PresetDescriptor {
+            name: $name,
+            toml: include_str!(concat!("../presets/", $name, ".toml")),
+        }),*]
+    };
+}
+
 /// What one crate registers.
 #[derive(Clone, Copy, Debug)]
 pub struct Registration {

@@ -28,15 +28,7 @@ const SHOWN: usize = 120;
 pub fn view(title: &str, conversation: &Conversation) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "# {}", plain::line(title));
-    let meter = conversation.meter(MeterId::OWN);
-    let _ = writeln!(
-        out,
-        "{} messages in the view, {} in the history; {} tokens ({})",
-        conversation.view().places().len(),
-        conversation.history().len(),
-        meter.view_tokens(),
-        meter.estimator().id(),
-    );
+    size(&mut out, conversation);
     let frame = conversation.frame();
     if !frame.segments().is_empty() {
         out.push_str("\n## Frame\n");
@@ -50,6 +42,19 @@ pub fn view(title: &str, conversation: &Conversation) -> String {
     }
     sections(&mut out, conversation, &Names::default());
     out
+}
+
+/// How much is shown.
+fn size(out: &mut String, conversation: &Conversation) {
+    let meter = conversation.meter(MeterId::OWN);
+    let _ = writeln!(
+        out,
+        "{} messages in the view, {} in the history; {} tokens ({})",
+        conversation.view().places().len(),
+        conversation.history().len(),
+        meter.view_tokens(),
+        meter.estimator().id(),
+    );
 }
 
 /// What is shown, message by message, and which messages are not.

@@ -5,10 +5,9 @@
 //! changed line.
 
 use super::names::Names;
-use super::sections;
+use super::{sections, size};
 use crate::conversation::Conversation;
 use crate::diff::Diff;
-use crate::meter::MeterId;
 use crate::plain;
 use std::fmt::Write as _;
 
@@ -22,14 +21,7 @@ pub fn review(title: &str, conversation: &Conversation) -> String {
         let _ =
             writeln!(out, "window of {} tokens, {} for the answer", limits.context, limits.output);
     }
-    let _ = writeln!(
-        out,
-        "{} messages in the view, {} in the history; {} tokens ({})",
-        conversation.view().places().len(),
-        conversation.history().len(),
-        conversation.meter(MeterId::OWN).view_tokens(),
-        conversation.meter(MeterId::OWN).estimator().id(),
-    );
+    size(&mut out, conversation);
     out.push_str("\n## Folds\n");
     if conversation.folds().is_empty() {
         out.push_str("none\n");

@@ -112,18 +112,15 @@ impl<'a> StageContext<'a> {
     /// What a policy without a unit of its own decides on.
     pub fn pressure(&self) -> Pressure<'a> {
         Pressure {
-            moment: self.moment,
             view_tokens: self.meter.view_tokens(),
             frame_tokens: self.meter.frame_tokens(),
-            units: 0,
             usage: self.usage,
             since_answer: self.since_answer(),
             view_at_step: self.meter.view_at_step(),
-            limits: self.limits,
             model: self.model,
             idle_ms: self.idle_ms(),
             fold_stats: self.fold_stats,
-            pruned: false,
+            ..Pressure::at(self.moment, self.limits)
         }
     }
 

@@ -61,6 +61,27 @@ pub struct Pressure<'a> {
     pub pruned: bool,
 }
 
+impl Pressure<'_> {
+    /// What a policy is asked at a moment, with nothing in the view yet.
+    #[doc(hidden)]
+    pub fn at(moment: Moment, limits: Limits) -> Self {
+        Self {
+            moment,
+            view_tokens: 0,
+            frame_tokens: 0,
+            units: 0,
+            usage: None,
+            since_answer: 0,
+            view_at_step: 0,
+            limits,
+            model: None,
+            idle_ms: None,
+            fold_stats: &[],
+            pruned: false,
+        }
+    }
+}
+
 /// What a policy decided, with the arithmetic behind it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {

@@ -23,6 +23,14 @@ pub enum Pruning {
     Nothing(Why),
 }
 
+impl Pruning {
+    /// These edits; the tokens of all that they replace count as pruned.
+    pub fn of(edits: Vec<Edit>, reason: String) -> Self {
+        let prunable = edits.iter().map(|edit| edit.before).sum();
+        Self::Edits { edits, prunable, reason }
+    }
+}
+
 /// Edits inside messages: clears a part to a placeholder or cuts it. Never removes a message, and may
 /// mark parts that the view already hides.
 pub trait Pruner: Send + Sync + fmt::Debug {

@@ -3,18 +3,13 @@
 use super::IN_PLACE;
 use crate::bodies::{object, text_of};
 use crate::prelude::*;
+use crate::raw::Item;
 use crate::time::format_rfc3339;
-
-/// A step of the file to be written: one of the source, or a new one.
-pub(super) enum Piece {
-    Record(u32),
-    New(Value),
-}
 
 /// Steps in the order in which they are written.
 #[derive(Default)]
 pub(super) struct Steps {
-    pub(super) pieces: Vec<Piece>,
+    pub(super) pieces: Vec<Item>,
     /// Where parts of stored messages stand: which piece, and the pointer into the step.
     places: HashMap<PartPos, (usize, String)>,
     /// Which new step a stored message stands in.
@@ -79,7 +74,7 @@ impl Steps {
     }
 
     fn push(&mut self, step: Value) {
-        self.pieces.push(Piece::New(step));
+        self.pieces.push(Item::New(step));
     }
 
     fn lose(&mut self, what: &'static str) {
@@ -194,7 +189,7 @@ impl Steps {
                 self.pieces.len() - 1
             }
         };
-        if let Some(Piece::New(step)) = self.pieces.get_mut(piece) {
+        if let Some(Item::New(step)) = self.pieces.get_mut(piece) {
             let results = &mut step["observation"]["results"];
             if !results.is_array() {
                 *results = json!([]);
@@ -250,7 +245,7 @@ impl Steps {
         if !listed.is_empty() {
             let message = format!("{} part(s) of the context cleared or cut", listed.len());
             let managed = json!({"type": "pruning", "boundary": IN_PLACE, "edits": listed});
-            self.pieces.push(Piece::New(json!({
+            self.pieces.push(Item::New(json!({
                 "step_id": self.pieces.len() + 1,
                 "source": "system",
                 "message": message,
@@ -262,7 +257,7 @@ impl Steps {
     /// Numbers the new steps by their place, from 1.
     pub(super) fn number(&mut self) {
         for (index, piece) in self.pieces.iter_mut().enumerate() {
-            if let Piece::New(step) = piece {
+            if let Item::New(step) = piece {
                 step["step_id"] = json!(index + 1);
             }
         }

@@ -2,7 +2,6 @@
 
 use super::step::{self, Source};
 use super::{FORMAT, restore};
-use crate::ids::Ids;
 use crate::prelude::*;
 
 /// Reads a document: the trajectory, then those of its subagents, each a session.
@@ -19,9 +18,7 @@ fn trajectory(
     ids: &mut Ids,
     sessions: &mut Vec<Session>,
 ) -> Result<(), ReadError> {
-    let Some(steps) = root.get("steps").and_then(Value::as_array) else {
-        return Err(value::malformed("/steps", "a trajectory has its list of steps here"));
-    };
+    let steps = value::records(root, "/steps", "a trajectory has its list of steps here")?;
     let source = value::source(text, "/steps")?;
     // Trajectories of one run may share its session id.
     let keys = match sessions.is_empty() {
@@ -32,10 +29,7 @@ fn trajectory(
     let mut reader = Reader {
         out: SessionBuilder::new(ids.unique(&id), FORMAT.id, source),
         model: value::text_at(root, "/agent/model_name").map(str::to_owned),
-        has_own: false,
-        in_loop: false,
-        handing_over: false,
-        pruned: Vec::new(),
+        ..Reader::default()
     };
     reader.out.tools(root.pointer("/agent/tool_definitions"));
     for (record, step) in (0u32..).zip(steps) {
@@ -61,6 +55,7 @@ fn trajectory(
     Ok(())
 }
 
+#[derive(Default)]
 struct Reader {
     out: SessionBuilder,
     /// The agent's model.
@@ -129,8 +124,7 @@ impl Reader {
             }
             ("injection", _) => self.system(record, step),
             (_, "append") => {
-                let mut parts = step::content(&step["message"], "/message");
-                mark_synthetic(&mut parts);
+                let parts = synthetic(step::content(&step["message"], "/message"));
                 let message = self.push(record, step, Role::User, parts);
                 message.origin = Origin::Entry(EntryKind::Continue);
             }
@@ -141,8 +135,7 @@ impl Reader {
     /// A compaction: everything before it is replaced by what its observation holds, or by the step of
     /// the user that follows it.
     fn compaction(&mut self, record: u32, step: &Value, managed: &Value) {
-        let mut parts = step::observed(step);
-        mark_synthetic(&mut parts);
+        let parts = synthetic(step::observed(step));
         let has_summary = !parts.is_empty();
         let original_kept = self.out.holds_log();
         let tokens = |key: &str| managed.get(key).and_then(Value::as_u64);
@@ -217,10 +210,7 @@ impl Reader {
                 "the step folds several calls and holds the sum of their usage; it is left out",
             );
         }
-        let answer = match copied {
-            true => None,
-            false => step::answer(step, self.model.as_deref()),
-        };
+        let answer = if copied { None } else { step::answer(step, self.model.as_deref()) };
         self.push(record, step, Role::Assistant, parts).answer = answer;
         for (index, result) in step::results(step).iter().enumerate() {
             self.result(record, step, index, result, &mut open);
@@ -248,8 +238,7 @@ impl Reader {
         let Some(call) = call else {
             // What the harness showed an agent without tools.
             let pointer = format!("/observation/results/{index}/content");
-            let mut parts = step::content(&raw["content"], &pointer);
-            mark_synthetic(&mut parts);
+            let parts = synthetic(step::content(&raw["content"], &pointer));
             if !parts.is_empty() {
                 self.push(record, step, Role::User, parts).mid_turn = true;
             }
@@ -262,7 +251,7 @@ impl Reader {
     fn push(&mut self, record: u32, step: &Value, role: Role, parts: Vec<Part>) -> &mut Message {
         let number = step.get("step_id").map_or(record.to_string(), value::shown);
         let message = self.out.push(record, &format!("step-{number}"), role, parts);
-        message.at = step::at(step);
+        message.at = value::time(step, "timestamp");
         message
     }
 

@@ -8,7 +8,6 @@
 use crate::pairing::{PAIRING, pair};
 use crate::prelude::*;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 
 /// Member of `extra`.
 pub(super) const KEY: &str = "foldback";

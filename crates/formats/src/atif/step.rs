@@ -23,11 +23,6 @@ pub(super) fn source(step: &Value) -> (Source, bool) {
     }
 }
 
-/// When the step was recorded.
-pub(super) fn at(step: &Value) -> Option<i64> {
-    value::time(step, "timestamp")
-}
-
 /// The parts of a content at `pointer`: a text, or a list of texts and images. Recorders that do not
 /// keep to that put whole objects here; they are shown as JSON.
 pub(super) fn content(raw: &Value, pointer: &str) -> Vec<Part> {
@@ -37,23 +32,17 @@ pub(super) fn content(raw: &Value, pointer: &str) -> Vec<Part> {
         Value::Array(items) => items
             .iter()
             .enumerate()
-            .map(|(index, item)| match (value::text(item, "text"), media(item)) {
+            .map(|(index, item)| match (value::text(item, "text"), item.get("source")) {
                 (Some(text), _) => Part::text(text).at(format!("{pointer}/{index}/text")),
-                (None, Some(media)) => file(media).at(format!("{pointer}/{index}")),
+                (None, Some(source)) => {
+                    let media = media(source, ["media_type", "", "path"], "image/*");
+                    file(media).at(format!("{pointer}/{index}"))
+                }
                 (None, None) => Part::text(value::shown(item)).at(format!("{pointer}/{index}")),
             })
             .collect(),
         other => vec![Part::text(value::shown(other)).at(pointer)],
     }
-}
-
-fn media(item: &Value) -> Option<Media> {
-    let source = item.get("source")?;
-    Some(Media {
-        mime: value::string(source, "media_type").unwrap_or_else(|| "image/*".to_owned()),
-        name: None,
-        url: value::string(source, "path").unwrap_or_default(),
-    })
 }
 
 /// The results in the observation of a step.
@@ -97,9 +86,9 @@ pub(super) fn answer(step: &Value, model: Option<&str>) -> Option<Answer> {
         return None;
     }
     Some(Answer {
-        usage: step.get("metrics").filter(|_| calls.is_none_or(|calls| calls == 1)).and_then(usage),
+        usage: COUNTS.of_request(&step["metrics"]).filter(|_| calls.is_none_or(|calls| calls == 1)),
         model: value::text(step, "model_name").or(model).map(str::to_owned),
-        ended: at(step),
+        ended: value::time(step, "timestamp"),
         ..Answer::default()
     })
 }
@@ -114,11 +103,6 @@ const COUNTS: Counts = Counts {
     reasoning: &["/extra/reasoning_tokens", "/extra/reasoning_output_tokens"],
     ..Counts::NONE
 };
-
-fn usage(metrics: &Value) -> Option<Usage> {
-    metrics.get("prompt_tokens")?.as_f64()?;
-    Some(COUNTS.usage(metrics))
-}
 
 /// Whether a system step is Terminus 2 handing over to a summary: before 1.7 nothing marked it but the
 /// trajectories of the agents that wrote it.

@@ -4,7 +4,7 @@
 //! one whose observation replaces everything before it, and one that lists the parts which show
 //! something else than they hold.
 
-use super::generate::{Piece, Steps};
+use super::generate::Steps;
 use super::{FORMAT, VERSION, read, restore, step};
 use crate::bodies::{ToolShape, frame_tools};
 use crate::prelude::*;
@@ -15,7 +15,12 @@ pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String,
     let fold = fold(view);
     let mut steps = Steps::default();
     let recorded = Recorded::new(view, &fold);
-    own_steps(view, &fold, &recorded, &mut steps, losses);
+    let dropped = history(view, &fold, Some(&recorded), &mut steps);
+    if dropped > 0 {
+        losses.push(format!(
+            "{dropped} step(s) that tell of the recorder's own compactions: the view has others"
+        ));
+    }
     let mut edits = edits(view, fold.tail);
     edits.retain(|(at, edit)| !recorded.has(*at, edit));
     steps.number();
@@ -27,7 +32,15 @@ pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String,
 pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let fold = fold(view);
     let mut steps = Steps::default();
-    new_steps(view, &fold, &mut steps);
+    let systems = view.frame.segments().iter();
+    for segment in systems.filter(|segment| segment.kind == SegmentKind::System) {
+        steps.pieces.push(Item::New(json!({
+            "step_id": 0,
+            "source": "system",
+            "message": segment.text,
+        })));
+    }
+    history(view, &fold, None, &mut steps);
     steps.number();
     steps.prune(&edits(view, fold.tail));
     losses.extend(steps.losses());
@@ -44,9 +57,7 @@ struct Fold {
 }
 
 fn fold(view: &View<'_>) -> Fold {
-    let whole = view.sent.len() == view.stored.len()
-        && (0..).zip(&view.sent).all(|(index, shown)| shown.pos == Some(index));
-    if whole {
+    if view.shows_all() {
         return Fold { head: None, tail: 0 };
     }
     let log: Vec<usize> = (0..view.stored.len())
@@ -152,29 +163,29 @@ impl<'a> Recorded<'a> {
     }
 }
 
-/// The steps of the source with new ones between them.
-fn own_steps(
+/// The steps of the history: those of the source, where the view is of one, with new ones between them. Gives the number of
+/// those that are left out.
+fn history(
     view: &View<'_>,
     fold: &Fold,
-    recorded: &Recorded<'_>,
+    recorded: Option<&Recorded<'_>>,
     steps: &mut Steps,
-    losses: &mut Vec<String>,
-) {
-    let own = view.session.own();
-    let mut next = 0;
-    let mut dropped = 0;
+) -> usize {
+    let own = recorded.map(|recorded| recorded.session.own());
+    let (mut next, mut dropped) = (0, 0);
     let mut upto = |record: u32, steps: &mut Steps| {
         while next < record {
-            match recorded.stays(next) {
-                true => steps.pieces.push(Piece::Record(next)),
-                false => dropped += 1,
+            if recorded.is_some_and(|recorded| recorded.stays(next)) {
+                steps.pieces.push(Item::Keep(next));
+            } else {
+                dropped += 1;
             }
             next += 1;
         }
     };
     for (item, stored) in view.stored.iter().enumerate() {
         let message = stored.shown.message;
-        let record = own.index_of(message).and(message.record);
+        let record = own.as_ref().and_then(|own| own.index_of(message).and(message.record));
         if fold.tail == item {
             upto(record.unwrap_or(0), steps);
             replace(view, fold, steps);
@@ -189,42 +200,17 @@ fn own_steps(
                 }
             }
             // What the strategy wrote stands in the step that replaces.
-            None if message.is_entry() => {}
+            None if message.is_entry() && (own.is_some() || fold.head.is_some()) => {}
             None => steps.message(item, message),
         }
     }
-    upto(view.session.source.records.len() as u32, steps);
-    if fold.tail >= view.stored.len() {
-        replace(view, fold, steps);
-    }
-    if dropped > 0 {
-        losses.push(format!(
-            "{dropped} step(s) that tell of the recorder's own compactions: the view has others"
-        ));
-    }
-}
-
-fn new_steps(view: &View<'_>, fold: &Fold, steps: &mut Steps) {
-    let systems = view.frame.segments().iter();
-    for segment in systems.filter(|segment| segment.kind == SegmentKind::System) {
-        steps.pieces.push(Piece::New(json!({
-            "step_id": 0,
-            "source": "system",
-            "message": segment.text,
-        })));
-    }
-    for (item, stored) in view.stored.iter().enumerate() {
-        if fold.tail == item {
-            replace(view, fold, steps);
-        }
-        let message: &Message = stored.shown.message;
-        if fold.head.is_none() || !message.is_entry() {
-            steps.message(item, message);
-        }
+    if let Some(recorded) = recorded {
+        upto(recorded.session.source.records.len() as u32, steps);
     }
     if fold.tail >= view.stored.len() {
         replace(view, fold, steps);
     }
+    dropped
 }
 
 fn replace(view: &View<'_>, fold: &Fold, steps: &mut Steps) {
@@ -233,21 +219,18 @@ fn replace(view: &View<'_>, fold: &Fold, steps: &mut Steps) {
     }
 }
 
-fn rebuilt(session: &Session, pieces: &[Piece]) -> Result<String, WriteError> {
+fn rebuilt(session: &Session, pieces: &[Item]) -> Result<String, WriteError> {
     let source = &session.source;
     let untouched = pieces.len() == source.records.len()
-        && pieces.iter().all(|piece| matches!(piece, Piece::Record(_)));
+        && pieces.iter().all(|piece| matches!(piece, Item::Keep(_)));
     if untouched {
         return Ok(source.text.to_string());
     }
-    let mut items = Vec::with_capacity(pieces.len());
-    for (index, piece) in pieces.iter().enumerate() {
-        items.push(match piece {
-            Piece::New(step) => Item::New(step.clone()),
-            Piece::Record(record) => renumbered(session, *record, index + 1)?,
-        });
-    }
-    let text = rebuild(source, &items);
+    let items = pieces.iter().zip(1..).map(|(piece, number)| match piece {
+        Item::Keep(record) => renumbered(session, *record, number),
+        new => Ok(new.clone()),
+    });
+    let text = rebuild(source, &items.collect::<Result<Vec<_>, _>>()?);
     let total = ("/final_metrics/total_steps", pieces.len());
     let counted = serde_json::from_str::<Value>(&text)
         .is_ok_and(|document| document.pointer(total.0).is_some_and(Value::is_u64));
@@ -268,7 +251,7 @@ fn renumbered(session: &Session, record: u32, number: usize) -> Result<Item, Wri
     Ok(patched(&session.source, record, change.as_slice())?)
 }
 
-fn document(view: &View<'_>, pieces: &[Piece], losses: &mut Vec<String>) -> String {
+fn document(view: &View<'_>, pieces: &[Item], losses: &mut Vec<String>) -> String {
     let session = view.session;
     let mut agent = json!({"name": session.format, "version": "unknown"});
     if let Some(model) = &session.model {
@@ -288,8 +271,8 @@ fn document(view: &View<'_>, pieces: &[Piece], losses: &mut Vec<String>) -> Stri
     let steps: Vec<&Value> = pieces
         .iter()
         .filter_map(|piece| match piece {
-            Piece::New(step) => Some(step),
-            Piece::Record(_) => None,
+            Item::New(step) => Some(step),
+            _ => None,
         })
         .collect();
     let document = json!({

@@ -1,33 +1,16 @@
 //! Content blocks of one line, in the Messages API's shape.
 
 use crate::prelude::*;
-use foldback_providers::wire::anthropic::media;
+use foldback_providers::wire::anthropic::{self, media};
 
 /// Where the strings of a line lie.
 pub(super) const CONTENT: &str = "/message/content";
 
 /// A block of a user or assistant line that is not a tool result.
 pub(super) fn part(block: &Value, index: usize) -> Part {
-    let at = |field: &str| format!("{CONTENT}/{index}{field}");
-    let text = |field: &str| block[field].as_str().unwrap_or_default().to_owned();
-    match block["type"].as_str().unwrap_or_default() {
-        "text" => Part::text(text("text")).at(at("/text")),
-        "thinking" => reasoning(text("thinking"), block["signature"].as_str().map(str::to_owned))
-            .at(at("/thinking")),
-        "redacted_thinking" => redacted(value::string(block, "data")).at(at("")),
-        "tool_use" => {
-            let input = &block["input"];
-            let arguments = match input {
-                Value::Null => "{}".to_owned(),
-                // Partial JSON of a call whose arguments never became whole.
-                Value::String(partial) => partial.clone(),
-                whole => whole.to_string(),
-            };
-            Part::call(text("id"), text("name"), arguments).at(at("/input"))
-        }
-        "image" | "document" => file(media(block)).at(at("")),
-        name => unknown(name, block).at(at("")),
-    }
+    let at = format!("{CONTENT}/{index}");
+    anthropic::part(block, &at)
+        .unwrap_or_else(|| unknown(block["type"].as_str().unwrap_or_default(), block).at(at))
 }
 
 /// A `tool_result` block. Its content is a string or a list of blocks; texts are joined by newlines.
@@ -56,6 +39,6 @@ pub(super) fn result(block: &Value, index: usize) -> Part {
     }
     let call = value::text(block, "tool_use_id").unwrap_or_default();
     let failed = value::flag(block, "is_error");
-    foldback_providers::wire::shared::parts::result(call, "", failed, text, media_found)
+    crate::prelude::result(call, "", failed, text, media_found)
         .at(format!("{CONTENT}/{index}/content"))
 }

@@ -4,20 +4,10 @@ use crate::jsonl::uuid;
 use crate::prelude::*;
 use foldback_providers::wire::anthropic::{block, is_server_block};
 
-/// Ids of new lines: deterministic, and unique in a file.
-pub(super) struct Ids<'a> {
-    pub(super) session: &'a str,
-}
-
-impl Ids<'_> {
-    pub(super) fn of(&self, message: &str) -> String {
-        uuid(&format!("claude-code/{}/{message}", self.session))
-    }
-}
-
 /// What every line says about its session.
 pub(super) struct Envelope<'a> {
-    pub session_id: &'a str,
+    /// Its id here: of a subagent's, that of the file's session with a key behind it.
+    pub session: &'a str,
     pub model: &'a str,
     /// The subagent whose conversation it is.
     pub agent: Option<String>,
@@ -31,13 +21,18 @@ pub(super) struct Spot {
 }
 
 impl Envelope<'_> {
+    /// The id of a new line: deterministic, and unique in a file.
+    pub(super) fn id(&self, message: &str) -> String {
+        uuid(&format!("claude-code/{}/{message}", self.session))
+    }
+
     fn line(&self, kind: &str, uuid: &str, spot: &Spot) -> Value {
         let mut line = json!({
             "parentUuid": spot.parent,
             "isSidechain": self.agent.is_some(),
             "userType": "external",
             "cwd": "",
-            "sessionId": self.session_id,
+            "sessionId": self.session.split('/').next(),
             "version": "",
             "gitBranch": "",
             "type": kind,
@@ -78,16 +73,15 @@ impl Envelope<'_> {
     /// The line of a message from another format; `None` if nothing of it has a place. What is lost goes to `losses`.
     pub(super) fn message(
         &self,
-        ids: &Ids<'_>,
         message: &Message,
         spot: &Spot,
         losses: &mut Vec<String>,
     ) -> Option<Value> {
-        let uuid = ids.of(&message.id);
+        let uuid = self.id(&message.id);
         let mut line = match message.role {
             Role::Assistant => {
                 let mut line = self.line("assistant", &uuid, spot);
-                line["message"] = self.answer(ids, message, losses);
+                line["message"] = self.answer(message, losses);
                 return Some(line)
                     .filter(|line| !value::list_at(line, "/message/content").is_empty());
             }
@@ -112,13 +106,13 @@ impl Envelope<'_> {
         Some(line)
     }
 
-    fn answer(&self, ids: &Ids<'_>, message: &Message, losses: &mut Vec<String>) -> Value {
+    fn answer(&self, message: &Message, losses: &mut Vec<String>) -> Value {
         let answer = message.answer.clone().unwrap_or_default();
         let usage = answer.usage.unwrap_or_default();
         let has_calls = message.call_ids().next().is_some();
         let mut message = json!({
             "model": answer.model.as_deref().unwrap_or(self.model),
-            "id": format!("msg_{}", ids.of(&message.id).replace('-', "")),
+            "id": format!("msg_{}", self.id(&message.id).replace('-', "")),
             "type": "message",
             "role": "assistant",
             "content": blocks(&message.parts, losses),

@@ -16,7 +16,6 @@ mod thread;
 mod write;
 
 use crate::prelude::*;
-use foldback_core::validity::Dialect;
 
 pub(crate) const FORMAT: Format = Format::new(
     "claude-code",

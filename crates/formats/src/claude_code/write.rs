@@ -1,6 +1,6 @@
 //! A session as Claude Code would find it: the recorder's own lines where nothing changed.
 
-use super::generate::{self, Envelope, Ids, Spot};
+use super::generate::{self, Envelope, Spot};
 use super::line::{self, Line};
 use super::thread;
 use crate::overlay::{Overlay, Rules, Step, overlay};
@@ -17,20 +17,17 @@ fn element(pointer: &str) -> Option<&str> {
     Some(&pointer[..pointer.len() - rest])
 }
 
-fn envelope<'a>(view: &View<'a>) -> (Ids<'a>, Envelope<'a>) {
-    let session = &*view.session.id;
-    let session_id = session.split('/').next().unwrap_or_default();
+fn envelope<'a>(view: &View<'a>) -> Envelope<'a> {
     let model = view.session.model.as_deref().unwrap_or("unknown");
-    (Ids { session }, Envelope { session_id, model, agent: None })
+    Envelope { session: &view.session.id, model, agent: None }
 }
 
 pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
-    let (ids, envelope) = envelope(view);
-    Patch::new(view, ids, envelope).write(losses)
+    Patch::new(view, envelope(view)).write(losses)
 }
 
 pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
-    let (ids, envelope) = envelope(view);
+    let envelope = envelope(view);
     if !view.frame.segments().is_empty() {
         losses.push(
             "the system prompt and the tool definitions: Claude Code does not record them"
@@ -41,9 +38,9 @@ pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<Stri
     let mut parent = None;
     for (index, message) in view.messages().iter().enumerate() {
         let timestamp = stamp(message.at);
-        let line_id = ids.of(&message.id);
+        let line_id = envelope.id(&message.id);
         if index == 0 && message.is_entry_of(EntryKind::Summary) {
-            let id = ids.of("boundary");
+            let id = envelope.id("boundary");
             lines.push(envelope.boundary(&id, &timestamp));
             let spot = Spot { parent: Some(id.clone()), timestamp };
             lines.push(envelope.inserted(&line_id, &spot, &message.shown_text(), true));
@@ -51,7 +48,7 @@ pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<Stri
             continue;
         }
         let spot = Spot { parent: parent.clone(), timestamp };
-        if let Some(line) = envelope.message(&ids, message, &spot, losses) {
+        if let Some(line) = envelope.message(message, &spot, losses) {
             lines.push(line);
             parent = Some(line_id);
         }
@@ -74,7 +71,6 @@ fn conversation(session: &Session, lines: &[Line]) -> (Option<String>, HashSet<u
 
 struct Patch<'a> {
     view: &'a View<'a>,
-    ids: Ids<'a>,
     envelope: Envelope<'a>,
     overlay: Overlay<'a>,
     /// Lines by record.
@@ -85,7 +81,7 @@ struct Patch<'a> {
 }
 
 impl<'a> Patch<'a> {
-    fn new(view: &'a View<'a>, ids: Ids<'a>, mut envelope: Envelope<'a>) -> Self {
+    fn new(view: &'a View<'a>, mut envelope: Envelope<'a>) -> Self {
         let source = &view.session.source;
         let (lines, copies) = line::with_copies(source);
         let (agent, members) = conversation(view.session, &lines);
@@ -106,7 +102,7 @@ impl<'a> Patch<'a> {
         overlay.dropped.extend(boundaries);
         let gone: HashSet<u32> = overlay.dropped.iter().copied().collect();
         overlay.steps.retain(|step| !matches!(step, Step::Record(record) if gone.contains(record)));
-        Self { view, ids, envelope, overlay, lines, by_uuid, members }
+        Self { view, envelope, overlay, lines, by_uuid, members }
     }
 
     fn write(mut self, losses: &mut Vec<String>) -> Result<String, WriteError> {
@@ -188,10 +184,10 @@ impl<'a> Patch<'a> {
         let message: Message = shown.to_message();
         let timestamp =
             next.and_then(|line| line.timestamp.clone()).unwrap_or_else(|| stamp(message.at));
-        let uuid = self.ids.of(&message.id);
+        let uuid = self.envelope.id(&message.id);
         let heads = self.view.begins_with(shown) && message.is_entry_of(EntryKind::Summary);
         let parent = if heads {
-            let id = self.ids.of(&format!("{}/boundary", message.id));
+            let id = self.envelope.id(&format!("{}/boundary", message.id));
             items.push(Item::New(self.envelope.boundary(&id, &timestamp)));
             Some(id)
         } else {

@@ -5,12 +5,10 @@
 //! latter come usage, the window, and where turns begin and end. One item is read as the Responses API has it,
 //! [`read`] puts them together to answers. The page `docs/codex.md` lists what is mapped to what.
 
-pub(crate) mod generate;
 mod read;
 mod write;
 
 use crate::prelude::*;
-use foldback_core::validity::Dialect;
 
 pub(crate) const FORMAT: Format = Format::new(
     "codex",

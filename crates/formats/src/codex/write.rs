@@ -1,12 +1,13 @@
 //! A session as Codex would find it: the recorder's own lines where nothing changed.
 
-use super::generate;
+use crate::bodies::{Held, held, mime_of, text_of};
 use crate::overlay::{Rules, Step, overlay};
 use crate::prelude::*;
 use crate::raw::{Item, rebuild};
 use crate::time::{format_rfc3339, stamp};
+use foldback_providers::wire::responses::{self, edited};
 
-const RULES: Rules = Rules { edited: generate::edited, element };
+const RULES: Rules = Rules { edited, element };
 
 /// Only a replacement history puts several messages into one line.
 fn element(pointer: &str) -> Option<&str> {
@@ -37,8 +38,8 @@ pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String,
                 });
                 let message = shown.to_message();
                 let at = next.unwrap_or_else(|| stamp(message.at));
-                let payload = generate::message("user", &message.shown_text());
-                items.push(Item::New(generate::line(&at, "response_item", payload)));
+                let payload = responses::message("user", &message.shown_text());
+                items.push(Item::New(line(&at, "response_item", payload)));
             }
         }
     }
@@ -76,23 +77,14 @@ pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<Stri
     let mut written = HashSet::new();
     let mut push = |mut at: i64, kind: &str, payload: Value| {
         let line = loop {
-            let line = generate::line(&format_rfc3339(at), kind, payload.clone()).to_string();
-            match written.contains(&line) {
-                true => at += 1,
-                false => break line,
-            }
+            let line = line(&format_rfc3339(at), kind, payload.clone()).to_string();
+            if written.contains(&line) { at += 1 } else { break line }
         };
         text.push_str(&line);
         text.push('\n');
         written.insert(line);
     };
-    let instructions: Vec<&str> = view
-        .frame
-        .segments()
-        .iter()
-        .filter(|segment| segment.kind == SegmentKind::System)
-        .map(|segment| segment.text.as_str())
-        .collect();
+    let instructions: Vec<&str> = view.system().collect();
     push(
         at,
         "session_meta",
@@ -118,12 +110,12 @@ pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<Stri
             push(at, "turn_context", json!({ "cwd": "", "model": named }));
             model = named;
         }
-        for item in generate::items(&message, losses) {
+        for item in items(&message, losses) {
             push(at, "response_item", item);
         }
         if let Some(usage) = answer.and_then(|answer| answer.usage) {
             total = total.plus(&usage);
-            let count = generate::token_count(&usage, &total, view.session.limits.context);
+            let count = token_count(&usage, &total, view.session.limits.context);
             push(at, "event_msg", count);
         }
     }
@@ -131,4 +123,57 @@ pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<Stri
         losses.push("segments around the history other than the system prompt".to_owned());
     }
     Ok(text)
+}
+
+/// The items of a message. Codex knows images and no other files; the name of a file stays.
+fn items(message: &Message, losses: &mut Vec<String>) -> Vec<Value> {
+    let mut message = message.clone();
+    let fits = |media: &Media| {
+        mime_of(media).starts_with("image/") && !matches!(held(media), Held::Nowhere)
+    };
+    let mut lost = 0;
+    for part in &mut message.parts {
+        match &mut part.kind {
+            PartKind::File(media) if !fits(media) => {
+                lost += 1;
+                part.kind = Part::text(text_of(part)).kind;
+            }
+            PartKind::Result(result) => {
+                let before = result.media.len();
+                result.media.retain(fits);
+                lost += before - result.media.len();
+            }
+            _ => {}
+        }
+    }
+    if lost > 0 {
+        losses.push(format!("{lost} file(s) that are no images"));
+    }
+    responses::items(&message, losses)
+}
+
+/// A line with its envelope.
+fn line(timestamp: &str, kind: &str, payload: Value) -> Value {
+    json!({ "timestamp": timestamp, "type": kind, "payload": payload })
+}
+
+/// The count that follows an answer, and the running total up to it.
+fn token_count(usage: &Usage, total: &Usage, window: u64) -> Value {
+    let counts = |usage: &Usage| {
+        json!({
+            "input_tokens": usage.input_total(),
+            "cached_input_tokens": usage.cache_read,
+            "output_tokens": usage.output_total(),
+            "reasoning_output_tokens": usage.reasoning,
+            "total_tokens": usage.total_tokens(),
+        })
+    };
+    json!({
+        "type": "token_count",
+        "info": {
+            "total_token_usage": counts(total),
+            "last_token_usage": counts(usage),
+            "model_context_window": (window > 0).then_some(window),
+        },
+    })
 }

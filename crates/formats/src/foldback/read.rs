@@ -4,7 +4,6 @@ use super::{FORMAT, Header, Line, VERSION};
 use crate::prelude::*;
 use crate::table::FORMATS;
 use std::borrow::Cow;
-use std::sync::Arc;
 
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let mut builders: Vec<Builder> = Vec::new();
@@ -54,6 +53,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     Ok(sessions)
 }
 
+#[derive(Default)]
 struct Builder {
     session: Session,
     /// Shape of the source, number of its records, text after the last.
@@ -68,8 +68,8 @@ struct Builder {
 impl Builder {
     fn new(header: Header<'_>, place: &str) -> Self {
         let format = FORMATS.iter().find(|format| format.id == header.format);
-        let empty = Source { text: "".into(), shape: Shape::Document, records: Records::default() };
         let format_id = format.map_or(FORMAT.id, |format| format.id);
+        let empty = Source { shape: Shape::Document, ..Source::default() };
         let mut session = Session::new(header.id, format_id, empty);
         session.model = header.model.map(Cow::into_owned);
         session.cluster = header.cluster.map(Cow::into_owned);
@@ -90,9 +90,7 @@ impl Builder {
                 .source
                 .filter(|_| format.is_some())
                 .map(|source| (source.shape, source.records, source.tail.into_owned())),
-            records: BTreeMap::new(),
-            messages: HashMap::new(),
-            boundaries: Vec::new(),
+            ..Self::default()
         }
     }
 

@@ -64,6 +64,7 @@ impl Stored {
 }
 
 /// Everything that a recording holds.
+#[derive(Default)]
 pub(super) struct Recording {
     pub source: Source,
     pub id: Option<String>,
@@ -85,7 +86,7 @@ pub(super) fn recording(text: &str) -> Result<Recording, ReadError> {
     match value::document(text) {
         Ok(root) if root["messages"].is_array() => {
             let source = value::source(text, "/messages")?;
-            let mut recording = Recording::new(source);
+            let mut recording = Recording { source, ..Recording::default() };
             recording.name(&root);
             for (record, value) in (0u32..).zip(value::list(&root, "messages")) {
                 recording.message(record, String::new(), value.clone());
@@ -107,7 +108,7 @@ pub(super) fn recording(text: &str) -> Result<Recording, ReadError> {
 
 fn lines(text: &str) -> Recording {
     let source = Source::lines(text);
-    let mut recording = Recording::new(source.clone());
+    let mut recording = Recording { source: source.clone(), ..Recording::default() };
     for (record, line) in jsonl::values(&source) {
         match line {
             Ok(line) => recording.line(record, line),
@@ -118,11 +119,6 @@ fn lines(text: &str) -> Recording {
 }
 
 impl Recording {
-    fn new(source: Source) -> Self {
-        let (messages, replaced, warnings) = (Vec::new(), Vec::new(), Vec::new());
-        Self { source, id: None, project: None, messages, replaced, warnings }
-    }
-
     fn line(&mut self, record: u32, line: Value) {
         if let Some(to) = value::text(&line, "$rewindTo") {
             let at = self.messages.iter().position(|message| message.id() == Some(to));

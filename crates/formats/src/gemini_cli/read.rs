@@ -8,14 +8,8 @@ use foldback_providers::wire::gemini;
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let Recording { source, id, project, messages, replaced, warnings } = lines::recording(text)?;
     let id = id.unwrap_or_else(|| value::content_id(text));
-    let mut reader = Reader {
-        out: SessionBuilder::new(id, super::FORMAT.id, source),
-        last: None,
-        running: false,
-        recorded: HashSet::new(),
-        said: HashMap::new(),
-        calls: 0,
-    };
+    let mut reader =
+        Reader { out: SessionBuilder::new(id, super::FORMAT.id, source), ..Reader::default() };
     reader.out.session.warnings = warnings;
     reader.out.session.cluster = project.filter(|hash| !hash.is_empty());
     reader.recorded = messages
@@ -37,6 +31,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     only(reader.out.finish_run())
 }
 
+#[derive(Default)]
 struct Reader {
     out: SessionBuilder,
     /// The last answer, until another speaker follows.
@@ -65,10 +60,8 @@ impl Reader {
     }
 
     fn push(&mut self, stored: &Stored, suffix: &str, role: Role, parts: Vec<Part>) -> usize {
-        let wanted = match stored.id() {
-            Some(id) => format!("{id}{suffix}"),
-            None => format!("message-{}{suffix}", stored.record),
-        };
+        let number = format!("message-{}", stored.record);
+        let wanted = format!("{}{suffix}", stored.id().unwrap_or(&number));
         let origin = match (stored.rewritten, role) {
             (false, _) => Origin::Log,
             (true, Role::User) => Origin::Entry(EntryKind::Summary),
@@ -257,8 +250,7 @@ pub(crate) fn part(raw: &Value, at: &str) -> Option<Part> {
         return (!text.is_empty()).then(|| Part::text(text).at(at));
     }
     if is_thought(raw) {
-        let text = value::text(raw, "text").unwrap_or_default();
-        return Some(reasoning(text, None).at(format!("{at}/text")));
+        return Some(signed_member(raw, "text", None, at));
     }
     if let Some(text) = value::text(raw, "text") {
         return (!text.is_empty()).then(|| Part::text(text).at(format!("{at}/text")));

@@ -3,7 +3,6 @@
 
 use super::read::{Log, sample};
 use crate::format::Attempt;
-use crate::ids::name_apart;
 use crate::limit;
 use crate::prelude::*;
 use std::io::Cursor;

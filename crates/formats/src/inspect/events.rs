@@ -2,20 +2,13 @@
 
 use crate::prelude::*;
 
-/// A compaction, after the answer with this id.
-pub(super) struct Compaction {
-    pub(super) after: Option<String>,
-    pub(super) kind: String,
-    pub(super) tokens_before: Option<u64>,
-    pub(super) tokens_after: Option<u64>,
-}
-
 /// What the events of a sample tell.
 #[derive(Default)]
 pub(super) struct Events {
     /// Calls by the id of the message that answers them.
     pub(super) answers: HashMap<String, Answer>,
-    pub(super) compactions: Vec<Compaction>,
+    /// Compactions, each with the id of the answer that it came after.
+    pub(super) compactions: Vec<(Option<String>, Boundary)>,
 }
 
 /// Reads the events of a sample.
@@ -33,17 +26,17 @@ pub(super) fn events(sample: &Value) -> Events {
                     latest = Some(id.to_owned());
                 }
             }
-            Some("compaction") => out.compactions.push(Compaction {
-                after: latest.clone(),
-                kind: match value::text(event, "type") {
+            Some("compaction") => {
+                let kind = match value::text(event, "type") {
                     Some("edit") => "clear",
                     Some("summary") => "summary",
                     _ => "replace",
-                }
-                .to_owned(),
-                tokens_before: event.get("tokens_before").and_then(Value::as_u64),
-                tokens_after: event.get("tokens_after").and_then(Value::as_u64),
-            }),
+                };
+                let mut boundary = Boundary::new(0, kind, "auto");
+                boundary.tokens_before = event["tokens_before"].as_u64();
+                boundary.tokens_after = event["tokens_after"].as_u64();
+                out.compactions.push((latest.clone(), boundary));
+            }
             _ => {}
         }
     }

@@ -2,7 +2,6 @@
 
 use super::FORMAT;
 use super::events::{self, Events};
-use crate::ids::name_apart;
 use crate::prelude::*;
 
 /// How a text begins that stands in the sample's attachments.
@@ -14,12 +13,9 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     if root.get("messages").is_some_and(Value::is_array) {
         return Ok(vec![sample(text, &root, &Log::default())?]);
     }
-    let Some(samples) = root.get("samples").and_then(Value::as_array) else {
-        return Err(value::malformed(
-            "/samples",
-            "a log has its samples here; those of a failed or running evaluation may have none",
-        ));
-    };
+    let wanted =
+        "a log has its samples here; those of a failed or running evaluation may have none";
+    let samples = value::records(&root, "/samples", wanted)?;
     let log = Log::new(&root);
     let ranges = value::elements(text, "/samples")?;
     let mut sessions = Vec::with_capacity(samples.len());
@@ -52,9 +48,7 @@ impl Log {
 
 /// Reads a sample.
 pub(super) fn sample(text: &str, root: &Value, log: &Log) -> Result<Session, ReadError> {
-    let Some(stored) = root.get("messages").and_then(Value::as_array) else {
-        return Err(value::malformed("/messages", "not a list of messages"));
-    };
+    let stored = value::records(root, "/messages", "not a list of messages")?;
     let source = value::source(text, "/messages")?;
     let part = |key: &str| root.get(key).map(value::shown).unwrap_or_default();
     let id = value::string(root, "uuid")
@@ -105,8 +99,7 @@ impl Reader<'_> {
     }
 
     fn push(&mut self, record: u32, raw: &Value, role: Role, parts: Vec<Part>) -> &mut Message {
-        let wanted = value::string(raw, "id").unwrap_or_else(|| format!("m{record}"));
-        self.out.push(record, &wanted, role, parts)
+        self.out.push_named(record, value::text(raw, "id"), role, parts)
     }
 
     /// A message of the user's. In an agent's loop the solver speaks in the user's name; a summary is
@@ -128,12 +121,8 @@ impl Reader<'_> {
 
     fn assistant(&mut self, record: u32, raw: &Value) {
         let mut parts = self.content(record, raw);
-        for (index, call) in value::list(raw, "tool_calls").iter().enumerate() {
-            let name = value::text(call, "function").unwrap_or_default();
-            let id = value::text(call, "id").unwrap_or(name);
-            let call = self.out.call(id, name, value::shown_of(call, "arguments"));
-            parts.push(call.at(format!("/tool_calls/{index}/arguments")));
-        }
+        let calls = value::list(raw, "tool_calls");
+        parts.extend(self.out.called(calls, ["id", "function", "arguments"], "/tool_calls"));
         let recorded = value::text(raw, "id").and_then(|id| self.events.answers.remove(id));
         // An example of a few-shot prompt is no call.
         let answer = match (recorded, value::text(raw, "source")) {
@@ -152,15 +141,11 @@ impl Reader<'_> {
         let Some(after) = after else {
             return;
         };
-        let (now, later) = std::mem::take(&mut self.events.compactions)
-            .into_iter()
-            .partition(|found| found.after.as_deref() == Some(after));
-        self.events.compactions = later;
-        for found in now {
-            let boundary = self.out.boundary(&found.kind, "auto");
-            boundary.tokens_before = found.tokens_before;
-            boundary.tokens_after = found.tokens_after;
-        }
+        let before = self.out.messages.len();
+        let is_here = |found: &mut (Option<String>, _)| found.0.as_deref() == Some(after);
+        let here = self.events.compactions.extract_if(.., is_here);
+        let boundaries = here.map(|(_, boundary)| Boundary { before, ..boundary });
+        self.out.session.boundaries.extend(boundaries);
     }
 
     fn result(&mut self, record: u32, raw: &Value) {
@@ -204,13 +189,9 @@ impl Reader<'_> {
                 )
                 .at(pointer),
                 "image" | "audio" | "video" | "document" => {
-                    let mime = value::string(item, "mime_type");
-                    file(Media {
-                        mime: mime.unwrap_or_else(|| format!("{kind}/*")),
-                        name: value::string(item, "filename"),
-                        url: text(kind),
-                    })
-                    .at(pointer)
+                    let url = text(kind);
+                    let found = media(item, ["mime_type", "filename", ""], &format!("{kind}/*"));
+                    file(Media { url, ..found }).at(pointer)
                 }
                 _ => {
                     let place = format!("/messages/{record}{pointer}");

@@ -3,6 +3,9 @@
 use crate::chat;
 use crate::prelude::*;
 
+/// When a message was stored.
+pub(super) const STORED: &str = "/extra/timestamp";
+
 /// Fence of the command in v1; later versions mark their own.
 const FENCES: &[&str] = &["```bash\n", "```mswea_bash_command\n"];
 
@@ -20,7 +23,7 @@ pub(super) fn answer_parts(message: &Value, record: u32) -> Vec<Part> {
         let arguments = json!({ "command": command }).to_string();
         parts.push(Part::call(format!("action-{record}"), "bash", arguments).at(pointer));
     }
-    parts.extend(calls.iter().enumerate().map(|(index, raw)| chat::call(raw, index)));
+    parts.extend(chat::calls(message));
     parts
 }
 
@@ -38,21 +41,15 @@ pub(super) fn fenced(text: &str) -> Option<(String, &str)> {
     Some((around.trim().to_owned(), &body[..end]))
 }
 
-/// When a message was stored, in milliseconds; recorded as seconds with a fraction.
-pub(super) fn at(message: &Value) -> Option<i64> {
-    let seconds = message.pointer("/extra/timestamp")?.as_f64()?;
-    Some((seconds * 1000.0) as i64)
-}
-
 /// What the raw response says about the call.
 pub(super) fn answer(message: &Value, model: Option<&str>) -> Answer {
     let response = &message["extra"]["response"];
     let reason = value::text_at(response, "/choices/0/finish_reason");
     Answer {
-        usage: chat::usage(&response["usage"]),
+        usage: chat::COUNTS.of_object(&response["usage"]),
         finish: reason.map(finish),
         model: value::text(response, "model").or(model).map(str::to_owned),
-        ended: at(message),
+        ended: value::seconds(message, STORED),
         ..Answer::default()
     }
 }

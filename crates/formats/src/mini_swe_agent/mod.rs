@@ -6,14 +6,13 @@
 //! messages. The page `docs/mini-swe-agent.md` lists what is mapped to what.
 
 mod message;
-mod read;
 mod write;
 
+use crate::chat::Run;
 use crate::prelude::*;
-use foldback_core::validity::Dialect;
 
 pub(crate) const FORMAT: Format =
-    Format::new("mini-swe-agent", "mini-swe-agent trajectory (.traj.json)", detect, read::read)
+    Format::new("mini-swe-agent", "mini-swe-agent trajectory (.traj.json)", detect, read)
         .written(write::patch, write::generate)
         .sent_to(Dialect::OpenAiChat);
 
@@ -38,4 +37,42 @@ fn detect(_: &str, opening: &Peek) -> u8 {
     } else {
         0
     }
+}
+
+/// Reads a trajectory. It holds one session.
+fn read(text: &str) -> Result<Vec<Session>, ReadError> {
+    let document = value::document(text)?;
+    let list = if document.is_array() { "" } else { "/messages" };
+    let stored = value::records(&document, list, "not a list of messages")?;
+    let instance = value::text(&document, "instance_id");
+    let id = instance.map_or_else(|| jsonl::uuid(text), str::to_owned);
+    let mut out = SessionBuilder::document(text, list, Some(id), FORMAT.id)?;
+    out.session.cluster = instance.and_then(|instance| cluster::task(None, instance));
+    let model = value::text_at(&document, "/info/config/model/model_name").map(str::to_owned);
+    let mut run = Run::new(out, model);
+    for (record, message) in (0u32..).zip(stored) {
+        read_message(&mut run, message, record);
+    }
+    only(run.out.finish_counted(stored.len()))
+}
+
+fn read_message(run: &mut Run, raw: &Value, record: u32) {
+    let told = match value::text(raw, "role").unwrap_or_default() {
+        role @ ("system" | "tool" | "user") => {
+            run.told(role, &raw["content"], value::text(raw, "tool_call_id"))
+        }
+        "assistant" => Some(run.answered(message::answer_parts(raw, record))),
+        // What came out of the run, for whoever reads the file.
+        "exit" => None,
+        role => {
+            let detail = format!("a message of the unknown role `{role}`, skipped");
+            return run.out.warn("unknown-type", format!("message {record}"), detail);
+        }
+    };
+    let Some((role, parts, mid_turn)) = told else { return };
+    let answer = (role == Role::Assistant).then(|| message::answer(raw, run.model.as_deref()));
+    let message = run.out.push(record, &format!("message-{record}"), role, parts);
+    message.at = value::seconds(raw, message::STORED);
+    message.mid_turn = mid_turn;
+    message.answer = answer;
 }

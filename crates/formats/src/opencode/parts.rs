@@ -89,7 +89,7 @@ pub(super) fn tool(part: &Value, call_id: String, pointer: &str) -> (ToolCall, T
         status,
         text: text.unwrap_or_default(),
         structured: None,
-        media: value::list(state, "attachments").iter().map(media).collect(),
+        media: value::list(state, "attachments").iter().map(attached).collect(),
     };
     (call, result, format!("{pointer}/state/{member}"))
 }
@@ -97,17 +97,13 @@ pub(super) fn tool(part: &Value, call_id: String, pointer: &str) -> (ToolCall, T
 /// A file part; `None` for plain text and directories, which OpenCode has expanded into text parts
 /// beside them and does not send.
 pub(super) fn file(part: &Value) -> Option<Part> {
-    let media = media(part);
+    let media = attached(part);
     let expanded = matches!(&*media.mime, "text/plain" | "application/x-directory");
     (!expanded).then(|| Part::new(PartKind::File(media)))
 }
 
-fn media(part: &Value) -> Media {
-    Media {
-        mime: value::string(part, "mime").unwrap_or_default(),
-        name: value::string(part, "filename"),
-        url: value::string(part, "url").unwrap_or_default(),
-    }
+fn attached(part: &Value) -> Media {
+    media(part, ["mime", "filename", "url"], "")
 }
 
 /// The signature or encrypted content of a reasoning part, which each provider names otherwise.

@@ -7,20 +7,11 @@ use crate::prelude::*;
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let root = value::document(text)?;
     let info = root.get("info").unwrap_or(&Value::Null);
-    let messages = root
-        .get("messages")
-        .and_then(Value::as_array)
-        .ok_or_else(|| value::malformed("/messages", "an OpenCode export has an array here"))?;
+    let messages = value::records(&root, "/messages", "an OpenCode export has an array here")?;
     let source = value::source(text, "/messages")?;
     let id = value::text(info, "id").unwrap_or("session");
-    let mut reader = Reader {
-        out: SessionBuilder::new(id, FORMAT.id, source),
-        users: HashMap::new(),
-        loop_running: false,
-        marker: None,
-        summarised: None,
-        last_prompt: String::new(),
-    };
+    let out = SessionBuilder::new(id, FORMAT.id, source);
+    let mut reader = Reader { out, ..Reader::default() };
     // Git worktrees of one project lie in different folders; outside of git the project is `global`.
     let project = value::text(info, "projectID").filter(|project| *project != "global");
     let folder = value::text(info, "directory").and_then(cluster::folder);
@@ -31,6 +22,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     Ok(vec![reader.finish()])
 }
 
+#[derive(Default)]
 struct Reader {
     out: SessionBuilder,
     /// Ids of user messages as recorded, with those given here.
@@ -152,8 +144,6 @@ impl Reader {
             let mut message = self.message(record, info, Role::Assistant, out);
             message.origin = origin;
             message.answer = Some(Answer {
-                compaction: None,
-                web_searches: 0,
                 usage: usage(if many { step.finish } else { Some(info) }),
                 finish: step.reason(many).or_else(ends_with).map(finish),
                 model: value::string(info, "modelID"),
@@ -163,6 +153,7 @@ impl Reader {
                 error: error.filter(|_| number == last).map(|error| {
                     value::string(error, "name").unwrap_or_else(|| value::shown(error))
                 }),
+                ..Answer::default()
             });
             if is_unasked(&message, step, info) {
                 message.answer = None;
@@ -248,10 +239,7 @@ impl Reader {
                 })
                 .at(format!("{pointer}/text")),
             ),
-            Some("reasoning") => Some(
-                reasoning(value::string(part, "text").unwrap_or_default(), parts::opaque(part))
-                    .at(format!("{pointer}/text")),
-            ),
+            Some("reasoning") => Some(signed_member(part, "text", parts::opaque(part), pointer)),
             Some(kind) if parts::WITHOUT_TEXT.contains(&kind) => None,
             Some(kind) => {
                 let place = format!("/messages/{record}{pointer}");

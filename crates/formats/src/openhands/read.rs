@@ -2,7 +2,6 @@
 
 use super::stream::{self, Event, Stream};
 use crate::chat;
-use crate::ids::name_apart;
 use crate::prelude::*;
 
 /// Reads a file. It holds one session, or one for each instance of a benchmark.
@@ -25,12 +24,7 @@ fn session(stream: Stream) -> Session {
             .iter()
             .find_map(|pointer| value::text_at(meta, pointer))
             .map(str::to_owned),
-        answers: HashMap::new(),
-        usages: HashMap::new(),
-        spent: Usage::default(),
-        actions: HashMap::new(),
-        sequence: Vec::new(),
-        running: false,
+        ..Reader::default()
     };
     reader.out.session.cluster =
         value::text(meta, "instance_id").and_then(|instance| cluster::task(None, instance));
@@ -79,6 +73,7 @@ impl Event {
     }
 }
 
+#[derive(Default)]
 pub(super) struct Reader {
     pub out: SessionBuilder,
     model: Option<String>,
@@ -132,9 +127,8 @@ impl Reader {
     }
 
     /// Something that the harness told the model in the user's name.
-    pub(super) fn user_text(&mut self, event: &Event, mut parts: Vec<Part>) {
-        mark_synthetic(&mut parts);
-        self.push(event, Role::User, parts).mid_turn = true;
+    pub(super) fn user_text(&mut self, event: &Event, parts: Vec<Part>) {
+        self.push(event, Role::User, synthetic(parts)).mid_turn = true;
     }
 
     /// The answer that a response is read into; the second value tells whether this event opened it.
@@ -222,14 +216,12 @@ impl Reader {
         let Some(answer) = &mut self.out.messages[index].answer else {
             return;
         };
-        if let Some(model) = value::text(response, "model") {
-            answer.model = Some(model.to_owned());
-        }
+        answer.model = value::string(response, "model").or(answer.model.take());
         let used = |usage: &Usage| !usage.is_zero();
         answer.usage = answer
             .usage
             .filter(used)
-            .or_else(|| chat::usage(&response["usage"]).filter(used))
+            .or_else(|| chat::COUNTS.of_object(&response["usage"]).filter(used))
             .or_else(|| since.filter(used));
     }
 }

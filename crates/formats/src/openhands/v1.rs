@@ -139,15 +139,12 @@ fn thought(event: &Event, holder: &Value, at: &str) -> Vec<Part> {
     let mut parts: Vec<Part> = blocks
         .enumerate()
         .map(|(index, block)| {
-            let pointer = match block.get("thinking") {
-                Some(_) => format!("{at}/thinking_blocks/{index}/thinking"),
-                None => format!("{at}/thinking_blocks/{index}"),
-            };
-            reasoning(
-                value::string(block, "thinking").unwrap_or_default(),
-                value::string(block, "signature").or_else(|| value::string(block, "data")),
-            )
-            .at(event.at(&pointer))
+            let pointer = event.at(&format!("{at}/thinking_blocks/{index}"));
+            let opaque = value::first_string(block, &["signature", "data"]);
+            match block.get("thinking") {
+                Some(_) => signed_member(block, "thinking", opaque, &pointer),
+                None => reasoning("", opaque).at(pointer),
+            }
         })
         .collect();
     if parts.is_empty() {
@@ -175,9 +172,7 @@ fn content(event: &Event, raw: &Value, at: &str) -> Vec<Part> {
 
 /// What the agent's context adds to a message.
 fn extended(event: &Event) -> Vec<Part> {
-    let mut parts = content(event, &event.value["extended_content"], "/extended_content");
-    mark_synthetic(&mut parts);
-    parts
+    synthetic(content(event, &event.value["extended_content"], "/extended_content"))
 }
 
 /// The text of an observation, with what the agent's context adds to it.

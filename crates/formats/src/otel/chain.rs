@@ -18,8 +18,6 @@ pub(super) enum Relation {
     Repeats,
     /// A request of the agent with another context.
     Replaces,
-    /// It has nothing to do with it.
-    None,
 }
 
 /// A request, read.
@@ -88,8 +86,8 @@ impl Chain {
         self.context.len()
     }
 
-    /// How `request` relates to this chain.
-    pub(super) fn relation(&self, request: &Request<'_>) -> Relation {
+    /// How `request` relates to this chain; `None` if it has nothing to do with it.
+    pub(super) fn relation(&self, request: &Request<'_>) -> Option<Relation> {
         let mut other = Vec::new();
         let pairs = self.context.iter().zip(&request.units);
         let mut common = 0;
@@ -110,19 +108,17 @@ impl Chain {
                 || self.conversation.is_none()
                 || conversation == self.conversation.as_deref());
         if !same {
-            return Relation::None;
+            return None;
         }
         if common == self.context.len() && common > 0 {
-            return Relation::Continues(other);
+            return Some(Relation::Continues(other));
         }
         if common == request.units.len() && other.is_empty() {
-            return Relation::Repeats;
+            return Some(Relation::Repeats);
         }
         let caller = !self.parent.is_empty() && self.parent == request.span.parent;
-        if common > 0 || caller && self.instructions == request.instructions {
-            return Relation::Replaces;
-        }
-        Relation::None
+        let replaces = common > 0 || caller && self.instructions == request.instructions;
+        replaces.then_some(Relation::Replaces)
     }
 
     /// Adds a request that continues the chain, and its answer.
@@ -234,8 +230,6 @@ impl Chain {
             .or_else(|| output.pointer("/0/finish_reason")?.as_str());
         let reported = Some(usage(span)).filter(|usage| !usage.is_zero());
         let answer = Answer {
-            compaction: None,
-            web_searches: 0,
             usage: reported,
             finish: reason.map(finish),
             model: span.text(&["gen_ai.response.model", "gen_ai.request.model"]).map(str::to_owned),
@@ -243,6 +237,7 @@ impl Chain {
             started: span.started,
             ended: span.ended,
             error: span.text(&["error.type"]).map(str::to_owned),
+            ..Answer::default()
         };
         self.push(unit, request, Origin::Log);
         if let Some(message) = self.out.messages.last_mut() {

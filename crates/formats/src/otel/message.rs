@@ -2,6 +2,9 @@
 
 use crate::prelude::*;
 
+/// Items of the Responses API that are no messages.
+const ITEMS: [&str; 3] = ["function_call", "function_call_output", "reasoning"];
+
 /// One message of a request or an answer, as one canonical message.
 #[derive(Clone)]
 pub(super) struct Unit {
@@ -34,28 +37,46 @@ pub(super) fn units(list: &Value) -> Vec<Unit> {
 /// `items` are calls without a result that are named as items of an answer, as OpenLLMetry names those of the Responses
 /// API. Their results name them otherwise, and come in their order.
 fn units_of(message: &Value, items: &mut VecDeque<String>) -> Vec<Unit> {
-    let role = match value::text(message, "role") {
-        Some("assistant" | "model" | "ai") => Role::Assistant,
-        Some("system" | "developer") => Role::System,
-        Some("tool" | "function") => Role::Tool,
+    // OpenInference has it in an object of its own.
+    let raw = message.get("message").filter(|inner| inner.is_object()).unwrap_or(message);
+    // LangChain's: by class, with the fields inside.
+    let class =
+        value::items(&raw["id"]).last().and_then(Value::as_str).filter(|_| raw["lc"].is_number());
+    let fields = if class.is_some() { &raw["kwargs"] } else { raw };
+    let kind = value::text(raw, "role").or_else(|| value::text(fields, "type")).or(class);
+    let role = match kind {
+        Some("assistant" | "model" | "ai" | "AIMessage" | "AIMessageChunk" | "message") => {
+            Role::Assistant
+        }
+        Some("function_call" | "reasoning") => Role::Assistant,
+        Some("system" | "developer" | "SystemMessage") => Role::System,
+        Some("tool" | "function" | "ToolMessage" | "function_call_output") => Role::Tool,
         _ => Role::User,
     };
-    let mut parts: Vec<Part> = match (message.get("parts"), message.get("content")) {
+    let content = fields.get("content").or_else(|| fields.get("contents"));
+    let mut parts: Vec<Part> = match (fields.get("parts"), content) {
+        _ if kind.is_some_and(|kind| ITEMS.contains(&kind)) => vec![part(raw)],
         (Some(Value::Array(parts)), _) | (_, Some(Value::Array(parts))) => {
             parts.iter().map(part).collect()
         }
         (_, Some(Value::String(text))) if role == Role::Tool => {
-            let id = value::text(message, "tool_call_id").or(value::text(message, "id"));
+            let id = value::first(fields, &["tool_call_id", "id"]);
             vec![Part::result(id.unwrap_or_default(), "", text.as_str())]
         }
         (_, Some(Value::String(text))) if !text.is_empty() => vec![Part::text(text.as_str())],
         _ => Vec::new(),
     };
-    // The short form carries calls as the Chat Completions API does.
-    parts.extend(value::list(message, "tool_calls").iter().map(|call| {
-        let function = call.get("function").unwrap_or(call);
-        self::call(value::text(call, "id"), function)
-    }));
+    let thought = fields.get("reasoning_content").filter(|thought| thought.is_string());
+    parts.splice(0..0, thought.map(|thought| reasoning(summaries(Some(thought)), None)));
+    // The short form carries calls as the Chat Completions API does. Some have them once more where they stand in the content.
+    for raw in value::list(fields, "tool_calls") {
+        let raw = raw.get("tool_call").unwrap_or(raw);
+        let found = call(value::text(raw, "id"), raw.get("function").unwrap_or(raw));
+        let id = |part: &Part| part.as_call().map(|call| call.call_id.clone());
+        if parts.iter().all(|part| id(part) != id(&found)) {
+            parts.push(found);
+        }
+    }
     // Beside calls some have an empty text, in the answer alone or in the requests alone.
     parts.retain(|part| !matches!(&part.kind, PartKind::Text { .. } if part.shown().is_empty()));
     for part in &mut parts {
@@ -122,39 +143,70 @@ fn unit(role: Role, parts: Vec<Part>) -> Unit {
 
 fn call(id: Option<&str>, raw: &Value) -> Part {
     let name = value::text(raw, "name").unwrap_or_default();
-    let arguments = value::shown_of(raw, "arguments");
-    Part::call(id.unwrap_or(name), name, arguments)
+    let arguments = ["arguments", "args", "input"].iter().find_map(|key| raw.get(key));
+    Part::call(id.unwrap_or(name), name, arguments.map(value::shown).unwrap_or_default())
 }
 
+/// A part of a content, in the words of the conventions or of a provider, or an item of the Responses API.
 fn part(raw: &Value) -> Part {
-    let kind = value::text(raw, "type").unwrap_or_default();
+    // OpenInference has them in objects of their own.
+    if let Some(of) = raw.get("tool_call").filter(|of| of.is_object()) {
+        return call(value::text(of, "id"), &of["function"]);
+    }
+    let raw = raw.get("message_content").unwrap_or(raw);
     let first = |keys: &[&str]| keys.iter().find_map(|key| raw.get(key));
     let content = || first(&["content", "text"]).map(value::shown).unwrap_or_default();
-    match kind {
-        "text" => Part::text(content()),
-        "reasoning" | "thinking" => reasoning(summaries(first(&["content", "text"])), None),
-        "tool_call" => call(value::text(raw, "id"), raw),
-        "tool_call_response" => {
-            let response = first(&["response", "result"]);
-            Part::new(PartKind::Result(ToolResult {
-                call_id: value::string(raw, "id").unwrap_or_default(),
-                text: response.map(value::shown).unwrap_or_default(),
-                structured: response.filter(|response| response.is_object()).cloned(),
-                ..ToolResult::default()
-            }))
+    let image = |source: &Value, url: &Value| {
+        let url = url.as_str().unwrap_or_default().to_owned();
+        file(Media { url, ..media(source, ["media_type", "", ""], "image/*") })
+    };
+    match value::text(raw, "type").unwrap_or_default() {
+        "text" | "input_text" | "output_text" => Part::text(content()),
+        "reasoning" | "thinking" => {
+            reasoning(summaries(first(&["content", "text", "thinking", "summary"])), None)
+        }
+        "tool_call" | "tool_use" => call(value::text(raw, "id"), raw),
+        "function_call" => call(value::text(raw, "call_id"), raw),
+        "tool_call_response" => answered(raw, "id", first(&["response", "result"])),
+        "function_call_output" => {
+            let id = value::text(raw, "call_id").unwrap_or_default();
+            Part::result(id, "", value::shown(&raw["output"]))
+        }
+        "tool_result" => {
+            let texts = value::list(raw, "content").iter();
+            let texts: Vec<&str> = texts.filter_map(|part| value::text(part, "text")).collect();
+            let joined = Value::from(texts.join("\n"));
+            let content = &raw["content"];
+            let content = if content.is_array() { &joined } else { content };
+            answered(raw, "tool_use_id", Some(content))
         }
         "blob" | "uri" | "file" => {
             let url = value::first_string(raw, &["content", "data", "uri", "file_id"]);
             let modality = value::text(raw, "modality").unwrap_or("application");
-            file(Media {
-                mime: value::string(raw, "mime_type").unwrap_or_else(|| format!("{modality}/*")),
-                name: None,
-                url: url.unwrap_or_default(),
-            })
+            let media = media(raw, ["mime_type", "", ""], &format!("{modality}/*"));
+            file(Media { url: url.unwrap_or_default(), ..media })
+        }
+        "image_url" | "input_image" => {
+            image(&Value::Null, raw["image_url"].get("url").unwrap_or(&raw["image_url"]))
+        }
+        "image" => {
+            let source = raw.get("source").or_else(|| raw["image"].get("image")).unwrap_or(raw);
+            let data = source.get("data").or_else(|| source.get("url")).unwrap_or(source);
+            image(source, data)
         }
         "" if raw.is_string() => Part::text(value::shown(raw)),
         kind => unknown(kind, raw),
     }
+}
+
+/// A result that names its call in the member `id`.
+fn answered(raw: &Value, id: &str, response: Option<&Value>) -> Part {
+    Part::new(PartKind::Result(ToolResult {
+        call_id: value::string(raw, id).unwrap_or_default(),
+        text: response.map(value::shown).unwrap_or_default(),
+        structured: response.filter(|response| response.is_object()).cloned(),
+        ..ToolResult::default()
+    }))
 }
 
 /// Reasoning: a text, or the summaries of the Responses API, which OpenLLMetry has as JSON text.

@@ -2,7 +2,6 @@
 
 use super::chain::{Chain, Relation, Request, id_of};
 use super::span;
-use crate::ids::Ids;
 use crate::prelude::*;
 use std::ops::Range;
 
@@ -46,7 +45,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
             Some((index, Relation::Continues(other))) => chains[index].extend(request, &other),
             Some((index, Relation::Replaces)) => chains[index].replace(request),
             Some((_, Relation::Repeats)) => repeated.push(record),
-            Some((_, Relation::None)) | None => {
+            None => {
                 let id = ids.unique(&id_of(&request));
                 let mut chain = Chain::new(id, source.clone(), &request);
                 chain.extend(request, &[]);
@@ -89,22 +88,11 @@ type Found = Option<(usize, Relation)>;
 
 /// The chain that a request belongs to: the longest that it continues, else the latest of the same agent.
 fn nearest(chains: &[Chain], request: &Request<'_>) -> Found {
-    let rank = |relation: &Relation| match relation {
-        Relation::Continues(_) => 3,
-        Relation::Repeats => 2,
-        Relation::Replaces => 1,
-        Relation::None => 0,
+    let rank = |(index, relation): &(usize, Relation)| match relation {
+        Relation::Continues(_) => (3, chains[*index].len(), *index),
+        Relation::Repeats => (2, 0, *index),
+        Relation::Replaces => (1, 0, *index),
     };
-    chains
-        .iter()
-        .enumerate()
-        .map(|(index, chain)| (index, chain.relation(request)))
-        .filter(|(_, relation)| rank(relation) > 0)
-        .max_by_key(|(index, relation)| {
-            let length = match relation {
-                Relation::Continues(_) => chains[*index].len(),
-                _ => 0,
-            };
-            (rank(relation), length, *index)
-        })
+    let related = chains.iter().enumerate();
+    related.filter_map(|(index, chain)| Some((index, chain.relation(request)?))).max_by_key(rank)
 }

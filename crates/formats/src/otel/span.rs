@@ -2,7 +2,8 @@
 
 use super::tracers;
 use crate::prelude::*;
-use crate::time::parse_rfc3339;
+use crate::time::parse_timestamp;
+use jiff::Timestamp;
 use std::ops::Range;
 
 /// Operations whose spans hold what those of the calls inside them hold.
@@ -131,10 +132,7 @@ pub(super) fn spans(text: &str) -> Found {
     let calls = all.iter().any(Span::is_call);
     let without_content = all.iter().filter(usage).count();
     // Where the calls themselves were not recorded, the agent's span is the next best.
-    all.retain(|span| match calls {
-        true => span.is_call(),
-        false => span.has("gen_ai.input.messages"),
-    });
+    all.retain(|span| if calls { span.is_call() } else { span.has("gen_ai.input.messages") });
     all.sort_by_key(|span| span.start);
     found.without_content = without_content;
     found.spans = all;
@@ -248,14 +246,8 @@ fn time(raw: &Value, names: &[&str]) -> (i128, Option<i64>) {
     if let Some(nanos) = nanos {
         return (nanos, i64::try_from(nanos / 1_000_000).ok());
     }
-    let text = found.as_str().unwrap_or_default();
-    let millis = parse_rfc3339(text);
-    let micros: i128 = text
-        .split_once('.')
-        .map(|(_, rest)| rest.chars().take_while(char::is_ascii_digit).take(9))
-        .map_or(0, |digits| format!("{:0<9}", digits.collect::<String>()).parse().unwrap_or(0));
-    let seconds = millis.map_or(0, |millis| i128::from(millis.div_euclid(1000)));
-    (seconds * 1_000_000_000 + micros, millis)
+    let time = parse_timestamp(found.as_str().unwrap_or_default());
+    (time.map_or(0, Timestamp::as_nanosecond), time.map(Timestamp::as_millisecond))
 }
 
 /// Attributes as a map: they are one already, or a list of OTLP's keys and typed values.

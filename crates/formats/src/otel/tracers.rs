@@ -188,21 +188,14 @@ const LANGFUSE: Counts = Counts {
 };
 
 const RESPONSES: Counts = Counts {
-    input: &["/input_tokens"],
-    cache_read: &["/input_tokens_details/cached_tokens"],
     cache_write: &["/input_tokens_details/cache_write_tokens"],
-    output: &["/output_tokens"],
-    reasoning: &["/output_tokens_details/reasoning_tokens"],
-    ..Counts::NONE
+    ..foldback_providers::wire::responses::COUNTS
 };
 
 const LANGSMITH: Counts = Counts {
     input: &["/input_tokens", "/prompt_tokens"],
-    cache_read: &["/input_token_details/cache_read"],
-    cache_write: &["/input_token_details/cache_creation"],
     output: &["/output_tokens", "/completion_tokens"],
-    reasoning: &["/output_token_details/reasoning"],
-    ..Counts::NONE
+    ..crate::langchain::COUNTS
 };
 
 const OPEN_INFERENCE: Counts = Counts {
@@ -259,125 +252,41 @@ fn messages(raw: &Value, role: &str) -> Value {
     }
 }
 
-/// A message in the short form, with the parts of the conventions.
+/// A message, or what a chain was given instead, as what `role` said.
 fn message(raw: &Value, role: &str) -> Value {
-    let raw = &raw.get("message").filter(|inner| inner.is_object()).unwrap_or(raw);
-    if let Some(item) = item(raw) {
-        return item;
-    }
-    // LangChain's: by class, with the fields inside.
-    let class =
-        value::items(&raw["id"]).last().and_then(Value::as_str).filter(|_| raw["lc"].is_number());
-    let fields = if class.is_some() { &raw["kwargs"] } else { raw };
-    let kind = value::text(raw, "role").or_else(|| value::text(fields, "type")).or(class);
-    let role = match kind {
-        Some("human" | "HumanMessage" | "HumanMessageChunk") => "user",
-        Some("ai" | "AIMessage" | "AIMessageChunk" | "message") => "assistant",
-        Some("ToolMessage") => "tool",
-        Some("SystemMessage") => "system",
-        Some("constructor") | None => role,
-        Some(kind) => kind,
-    };
-    let content = match fields.get("content").or_else(|| fields.get("contents")) {
-        Some(Value::Array(blocks)) => blocks.iter().map(part).collect(),
-        Some(content) => content.clone(),
-        // No message at all: what a chain was given.
-        None if kind.is_none() => raw.to_string().into(),
-        None => Value::Null,
-    };
-    let thought = value::text(fields, "reasoning_content").filter(|text| !text.is_empty());
-    let content = match thought {
-        Some(thought) => {
-            let said = match content {
-                Value::Array(parts) => parts,
-                Value::Null => Vec::new(),
-                text => vec![json!({"type": "text", "content": text})],
-            };
-            [vec![json!({"type": "reasoning", "content": thought})], said].concat().into()
-        }
-        None => content,
-    };
-    let stands = |id: &Value| {
-        value::items(&content).iter().any(|part| part["type"] == "tool_call" && part["id"] == *id)
-    };
-    let calls = value::list(fields, "tool_calls").iter();
-    let calls = calls.map(|call| call.get("tool_call").unwrap_or(call));
-    // OpenInference has them once more where they stand in the content.
-    let calls = calls.filter(|call| !stands(&call["id"])).map(|call| {
-        let function = call.get("function").unwrap_or(call);
-        let arguments = function.get("arguments").or_else(|| function.get("args"));
-        json!({"id": call["id"], "name": function["name"], "arguments": arguments})
-    });
-    let calls: Value = calls.collect();
-    json!({
-        "role": role,
-        "content": content,
-        "tool_calls": calls,
-        "tool_call_id": fields["tool_call_id"],
-    })
-}
-
-/// An item of the Responses API that is no message, as one.
-fn item(raw: &Value) -> Option<Value> {
-    Some(match value::text(raw, "type")? {
-        "function_call" => json!({"role": "assistant", "tool_calls": [
-            {"id": raw["call_id"], "name": raw["name"], "arguments": raw["arguments"]},
-        ]}),
-        "function_call_output" => {
-            json!({"role": "tool", "tool_call_id": raw["call_id"], "content": value::shown(&raw["output"])})
-        }
-        "reasoning" => {
-            json!({"role": "assistant", "content": [{"type": "reasoning", "content": raw["summary"]}]})
-        }
-        _ => return None,
-    })
-}
-
-/// A block of a content as a part of the conventions.
-fn part(raw: &Value) -> Value {
-    if let Some(call) = raw.get("tool_call") {
-        let function = &call["function"];
-        return json!({"type": "tool_call", "id": call["id"], "name": function["name"], "arguments": function["arguments"]});
-    }
-    let raw = raw.get("message_content").unwrap_or(raw);
-    match value::text(raw, "type").unwrap_or_default() {
-        "tool_use" => {
-            json!({"type": "tool_call", "id": raw["id"], "name": raw["name"], "arguments": raw["input"]})
-        }
-        "tool_result" => {
-            let texts =
-                value::list(raw, "content").iter().filter_map(|part| value::text(part, "text"));
-            let text = match &raw["content"] {
-                Value::Array(_) => texts.collect::<Vec<_>>().join("\n").into(),
-                other => other.clone(),
-            };
-            json!({"type": "tool_call_response", "id": raw["tool_use_id"], "response": text})
-        }
-        "thinking" => json!({"type": "reasoning", "content": raw["thinking"]}),
-        "image_url" | "input_image" => {
-            let url = raw["image_url"].get("url").unwrap_or(&raw["image_url"]);
-            json!({"type": "uri", "modality": "image", "uri": url})
-        }
-        "image" => {
-            let source = raw.get("source").or_else(|| raw["image"].get("image")).unwrap_or(raw);
-            let data = source.get("data").or_else(|| source.get("url")).unwrap_or(source);
-            json!({"type": "blob", "modality": "image", "mime_type": source["media_type"], "content": data})
-        }
-        "input_text" | "output_text" => json!({"type": "text", "content": raw["text"]}),
-        _ => raw.clone(),
+    let members = ["role", "type", "content", "contents", "message", "lc"];
+    match members.iter().any(|member| raw.get(member).is_some()) {
+        true => raw.clone(),
+        false => json!({"role": role, "content": raw.to_string()}),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::message::units;
     use super::*;
 
+    /// The messages of a request as a reader of spans gets them: role, calls by id, and what the parts say.
+    fn read(raw: &Value) -> Vec<String> {
+        let part = |part: &Part| match &part.kind {
+            PartKind::Call(call) => format!("{}({} {})", call.call_id, call.tool, call.arguments),
+            PartKind::Result(result) => format!("{}={}", result.call_id, result.text),
+            PartKind::File(media) => media.url.clone(),
+            _ => format!("{}:{}", part.kind_name(), part.shown()),
+        };
+        let units = units(&messages(raw, "user")).into_iter().map(|unit| {
+            let parts: Vec<String> = unit.parts.iter().map(part).collect();
+            format!("{} {}", unit.role.as_str(), parts.join(" "))
+        });
+        units.collect()
+    }
+
     #[test]
-    fn messages_of_any_client_are_those_of_the_conventions() {
+    fn messages_of_any_client_are_read() {
         let lc = |class: &str, kwargs: Value| json!({"lc": 1, "type": "constructor", "id": ["langchain", class], "kwargs": kwargs});
-        let call = json!({"id": "c1", "name": "read", "arguments": {"path": "a"}});
+        let call = r#"c1(read {"path":"a"})"#;
         let rows = [
-            ("a text", json!("Hello"), json!([{"role": "user", "content": "Hello"}])),
+            ("a text", json!("Hello"), vec!["user text:Hello".to_owned()]),
             (
                 "LangChain",
                 json!({"messages": [[
@@ -385,16 +294,12 @@ mod tests {
                     lc("AIMessage", json!({"content": "", "tool_calls": [{"id": "c1", "name": "read", "args": {"path": "a"}}]})),
                     lc("ToolMessage", json!({"content": "A", "tool_call_id": "c1"})),
                 ]]}),
-                json!([
-                    {"role": "user", "content": "Hello"},
-                    {"role": "assistant", "content": "", "tool_calls": [call]},
-                    {"role": "tool", "content": "A", "tool_call_id": "c1"},
-                ]),
+                vec!["user text:Hello".into(), format!("assistant {call}"), "tool c1=A".into()],
             ),
             (
                 "an answer of LangChain",
                 json!({"generations": [[{"text": "Hi", "message": lc("AIMessage", json!({"content": "Hi"}))}]]}),
-                json!([{"role": "assistant", "content": "Hi"}]),
+                vec!["assistant text:Hi".into()],
             ),
             (
                 "Anthropic",
@@ -402,21 +307,22 @@ mod tests {
                     {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "read", "input": {"path": "a"}}]},
                     {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": "A"}]}]},
                 ]}),
-                json!([
-                    {"role": "system", "content": "Be brief."},
-                    {"role": "assistant", "content": [{"type": "tool_call", "id": "c1", "name": "read", "arguments": {"path": "a"}}]},
-                    {"role": "user", "content": [{"type": "tool_call_response", "id": "c1", "response": "A"}]},
-                ]),
+                vec![
+                    "system text:Be brief.".into(),
+                    format!("assistant {call}"),
+                    "tool c1=A".into(),
+                ],
             ),
-            ("nothing", Value::Null, Value::Null),
+            (
+                "reasoning beside a content",
+                json!([{"role": "assistant", "content": "A", "reasoning_content": "Look."}]),
+                vec!["assistant reasoning:Look. text:A".into()],
+            ),
+            ("what a chain was given", json!({"a": 1}), vec![r#"user text:{"a":1}"#.into()]),
+            ("nothing", Value::Null, Vec::new()),
         ];
         for (what, raw, expected) in rows {
-            let mut found = messages(&raw, "user");
-            for message in found.as_array_mut().into_iter().flatten() {
-                let message = message.as_object_mut().unwrap();
-                message.retain(|_, value| !value.is_null() && *value != json!([]));
-            }
-            assert_eq!(found, expected, "{what}");
+            assert_eq!(read(&raw), expected, "{what}");
         }
     }
 
@@ -429,15 +335,11 @@ mod tests {
             {"message_content": {"type": "text", "text": "I read it."}},
             {"message_content": {"type": "tool_use"}, "tool_call": call["tool_call"]},
         ]}});
-        let read = |list: Value| {
-            let mut attributes = json!({"llm.output_messages": list}).as_object().unwrap().clone();
-            open_inference(&mut attributes);
-            attributes["gen_ai.output.messages"].clone()
-        };
-        let found = read(json!([anthropic]));
-        assert_eq!(found[0]["content"][0]["text"], "I read it.");
-        assert_eq!(found[0]["content"][1]["name"], "read");
-        assert_eq!(found[0]["tool_calls"], json!([]));
+        let own = json!({"llm.output_messages": [anthropic]});
+        let mut attributes = own.as_object().unwrap().clone();
+        open_inference(&mut attributes);
+        let found = read(&attributes["gen_ai.output.messages"]);
+        assert_eq!(found, ["assistant text:I read it. c1(read {})"]);
     }
 
     /// As langsmith 0.15.1 and langfuse 5.0.4 tell calls of the Responses API.
@@ -449,34 +351,22 @@ mod tests {
             {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Look."}]}, call,
             {"type": "function_call_output", "call_id": "c1", "output": "A"},
         ]});
-        let found = messages(&asked, "user");
-        let roles: Vec<_> =
-            value::items(&found).iter().map(|message| message["role"].as_str()).collect();
-        let expected = ["system", "user", "assistant", "assistant", "tool"].map(Some);
-        assert_eq!(roles, expected);
-        assert_eq!(found[1]["content"][1]["uri"], "data:image/png;base64,AA");
-        assert_eq!(found[2]["content"][0]["type"], "reasoning");
-        assert_eq!(found[3]["tool_calls"][0]["id"], "c1");
-        assert_eq!(found[4]["content"], "A");
+        let expected = [
+            "system text:Be brief.",
+            "user text:Hello data:image/png;base64,AA",
+            "assistant reasoning:Look.",
+            "assistant c1(read {})",
+            "tool c1=A",
+        ];
+        assert_eq!(read(&asked), expected);
         assert_eq!(messages(&json!({}), "assistant"), Value::Null);
         let mut out = Attributes::new();
         let used = json!({"input_tokens": 1100, "input_tokens_details": {"cached_tokens": 1000}, "output_tokens": 24, "output_tokens_details": {"reasoning_tokens": 3}});
         observation(&json!({"input": asked, "output": [call], "usageDetails": used}), &mut out);
-        assert_eq!(out["gen_ai.output.messages"][0]["tool_calls"][0]["name"], "read");
+        assert_eq!(read(&out["gen_ai.output.messages"]), ["assistant c1(read {})"]);
         assert_eq!(out["gen_ai.usage.input_tokens"], 1100);
         assert_eq!(out["gen_ai.usage.cache_read.input_tokens"], 1000);
         assert_eq!(out["gen_ai.usage.reasoning.output_tokens"], 3);
-    }
-
-    #[test]
-    fn reasoning_beside_a_content_is_a_part_of_it() {
-        let found = message(
-            &json!({"role": "assistant", "content": "A", "reasoning_content": "Look."}),
-            "assistant",
-        );
-        let expected =
-            json!([{"type": "reasoning", "content": "Look."}, {"type": "text", "content": "A"}]);
-        assert_eq!(found["content"], expected);
     }
 
     /// As langfuse 5.0.4 does beside OpenAI's client.

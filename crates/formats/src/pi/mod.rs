@@ -12,7 +12,6 @@ mod read;
 mod write;
 
 use crate::prelude::*;
-use foldback_core::validity::Dialect;
 
 pub(crate) const FORMAT: Format =
     Format::new("pi", "pi session (JSON lines of ~/.pi/agent/sessions)", detect, read::read)

@@ -29,17 +29,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let folder = header.and_then(|header| cluster::folder(value::text(&header.value, "cwd")?));
     session.worked_in(None, folder);
     session.warnings = warnings;
-    let mut reader = Reader {
-        out: session.into(),
-        by_entry: HashMap::new(),
-        by_index: HashMap::new(),
-        running: false,
-        edits: HashMap::new(),
-        edited: None,
-        apart: (0, 0),
-        prompt: Prompt::default(),
-        retooled: None,
-    };
+    let mut reader = Reader { out: session.into(), ..Reader::default() };
     let path = line::path(&entries);
     for edit in path.on.iter().map(|index| &entries[*index]) {
         if edit.kind() == "context_edit"
@@ -80,6 +70,7 @@ fn calls(entries: &[Entry]) -> usize {
         .count()
 }
 
+#[derive(Default)]
 struct Reader {
     out: SessionBuilder,
     /// Index of the first message of each entry, by its id and by its number.
@@ -174,8 +165,7 @@ impl Reader {
             }
             "custom_message" => {
                 let of = Content::of(&entry.value["content"], "/content", edit.as_ref());
-                let parts = synthetic(of.parts());
-                self.push(entry, Role::User, parts).mid_turn = true;
+                self.push(entry, Role::User, synthetic(of.parts())).mid_turn = true;
             }
             "usage" | "model_usage" => self.spent(&entry.value["usage"]),
             // Of oh-my-pi: what it asks a subagent with, and the user's `/clear`.
@@ -199,10 +189,8 @@ impl Reader {
     }
 
     fn push(&mut self, entry: &Entry, role: Role, parts: Vec<Part>) -> &mut Message {
-        let wanted = match entry.id() {
-            Some(id) => id.to_owned(),
-            None => format!("entry-{}", entry.record),
-        };
+        let id = value::string(&entry.value, "id");
+        let wanted = id.unwrap_or_else(|| format!("entry-{}", entry.record));
         self.begin();
         let message = self.out.push(entry.record, &wanted, role, parts);
         message.parent = value::string(&entry.value, "parentId");
@@ -256,8 +244,7 @@ impl Reader {
             }
             // The second is the older name.
             "custom" | "hookMessage" => {
-                let parts = synthetic(of.parts());
-                self.push(entry, Role::User, parts).mid_turn = true;
+                self.push(entry, Role::User, synthetic(of.parts())).mid_turn = true;
             }
             role => self.out.note_unknown(&format!("message/{role}"), entry.record),
         }
@@ -306,8 +293,6 @@ impl Reader {
         let failed = matches!(stop, Some("aborted" | "error"));
         let error = value::string(message, "errorMessage");
         let answer = Answer {
-            compaction: None,
-            web_searches: 0,
             usage: COUNTS.any(&message["usage"]),
             finish: stop.map(finish),
             model: value::string(message, "model"),
@@ -315,6 +300,7 @@ impl Reader {
             started: value::millis(message, "/timestamp"),
             ended: value::time(&entry.value, "timestamp"),
             error: error.or_else(|| stop.filter(|_| failed).map(str::to_owned)),
+            ..Answer::default()
         };
         self.push(entry, Role::Assistant, parts).answer = Some(answer);
     }
@@ -412,17 +398,10 @@ fn content(raw: &Value, pointer: &str) -> Vec<Part> {
 fn block(raw: &Value, pointer: &str) -> Part {
     let kind = value::text(raw, "type").unwrap_or_default();
     match kind {
-        "text" => {
-            let text = value::text(raw, "text").unwrap_or_default();
-            Part::text(text).at(format!("{pointer}/text"))
-        }
+        "text" => text_member(raw, "text", pointer),
         "thinking" => {
-            let signature = value::string(raw, "thinkingSignature");
-            reasoning(
-                value::string(raw, "thinking").unwrap_or_default(),
-                signature.filter(|signature| !signature.is_empty()),
-            )
-            .at(format!("{pointer}/thinking"))
+            let signature = value::filled(raw, "thinkingSignature").map(str::to_owned);
+            signed_member(raw, "thinking", signature, pointer)
         }
         "toolCall" => Part::call(
             value::text(raw, "id").unwrap_or_default(),
@@ -436,11 +415,7 @@ fn block(raw: &Value, pointer: &str) -> Part {
 }
 
 fn image(raw: &Value) -> Media {
-    Media {
-        mime: value::string(raw, "mimeType").unwrap_or_else(|| "image/*".to_owned()),
-        url: value::string(raw, "data").unwrap_or_default(),
-        ..Media::default()
-    }
+    media(raw, ["mimeType", "", "data"], "image/*")
 }
 
 /// A content as one text with its images, and the place of the text: of the only one, or the whole.
@@ -461,11 +436,6 @@ fn flat(raw: &Value, pointer: &str) -> (String, Vec<Media>, String) {
     };
     let joined: Vec<&str> = texts.iter().map(|(_, text)| *text).collect();
     (joined.join("\n"), images.map(image).collect(), place)
-}
-
-fn synthetic(mut parts: Vec<Part>) -> Vec<Part> {
-    mark_synthetic(&mut parts);
-    parts
 }
 
 /// A command that the user ran, as the model is told of it (pi 0.50, `bashExecutionToText`).

@@ -3,7 +3,6 @@
 use super::generate::{self, Envelope};
 use super::line::{self, Entries, Entry};
 use crate::bodies;
-use crate::ids::Ids;
 use crate::jsonl::uuid;
 use crate::overlay::{Rules, Step, overlay};
 use crate::prelude::*;

@@ -9,9 +9,9 @@
 mod read;
 mod write;
 
+pub use write::items;
+
 use crate::prelude::*;
-use foldback_core::validity::Dialect;
-use foldback_providers::wire::Item;
 
 pub(crate) const FORMAT: Format = Format::new(
     "pydantic-ai",
@@ -21,20 +21,6 @@ pub(crate) const FORMAT: Format = Format::new(
 )
 .written(write::patch, write::generate)
 .sent_to(Dialect::OpenAiChat);
-
-/// The messages of a history as a view shows them, one by one: which stay as they are, which are changed, which are new.
-/// For an agent that holds them as objects and keeps those that nothing touched.
-///
-/// # Errors
-///
-/// A message of the view says that it is of this session and is not.
-pub fn items(
-    session: &Session,
-    sent: &[Shown<'_>],
-    losses: &mut Vec<String>,
-) -> Result<Vec<Item>, WriteError> {
-    write::items(session, sent, losses)
-}
 
 fn detect(_: &str, opening: &Peek) -> u8 {
     let lists = ["", "/messages"];

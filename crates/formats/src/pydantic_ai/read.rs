@@ -6,16 +6,11 @@ use crate::prelude::*;
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let root = value::document(text)?;
     let list = if root.is_array() { "" } else { "/messages" };
-    let messages = root.pointer(list).and_then(Value::as_array).ok_or_else(|| {
-        value::malformed(
-            list,
-            "a pydantic-ai history is a list of messages, or has one under `messages`",
-        )
-    })?;
-    let source = value::source(text, list)?;
-    let id = value::string(&root, "session_id").unwrap_or_else(|| value::content_id(text));
-    let mut reader =
-        Reader { out: SessionBuilder::new(id, FORMAT.id, source), instructions: None, list };
+    let wanted = "a pydantic-ai history is a list of messages, or has one under `messages`";
+    let messages = value::records(&root, list, wanted)?;
+    let id = value::string(&root, "session_id");
+    let out = SessionBuilder::document(text, list, id, FORMAT.id)?;
+    let mut reader = Reader { out, instructions: None, list };
     // tunacode: the project is a hash of the folder.
     reader.out.session.cluster = value::string(&root, "project_id").filter(|id| !id.is_empty());
     for (record, message) in (0u32..).zip(messages) {
@@ -62,9 +57,7 @@ impl Reader {
     }
 
     fn request(&mut self, record: u32, message: &Value, parts: &[Value]) {
-        if let Some(instructions) = value::text(message, "instructions") {
-            self.instructions = Some(instructions.to_owned());
-        }
+        self.instructions = value::string(message, "instructions").or(self.instructions.take());
         let mut prompt: Option<Prompt> = None;
         for (index, part) in parts.iter().enumerate() {
             let pointer = format!("/parts/{index}");
@@ -78,8 +71,7 @@ impl Reader {
             self.prompt(record, prompt.take());
             match kind {
                 "system-prompt" => {
-                    let text = value::string(part, "content").unwrap_or_default();
-                    let parts = vec![Part::text(text).at(format!("{pointer}/content"))];
+                    let parts = vec![text_member(part, "content", &pointer)];
                     if let Some(parts) = self.out.opening_system(parts) {
                         self.push(record, part, Role::System, parts);
                     }
@@ -139,13 +131,11 @@ impl Reader {
         for (index, part) in parts.iter().enumerate() {
             let pointer = format!("/parts/{index}");
             out.push(match value::text(part, "part_kind").unwrap_or("") {
-                "text" => Part::text(value::string(part, "content").unwrap_or_default())
-                    .at(format!("{pointer}/content")),
-                "thinking" => reasoning(
-                    value::string(part, "content").unwrap_or_default(),
-                    value::string(part, "signature"),
-                )
-                .at(format!("{pointer}/content")),
+                "text" => text_member(part, "content", &pointer),
+                "thinking" => {
+                    let signature = value::string(part, "signature");
+                    signed_member(part, "content", signature, &pointer)
+                }
                 "tool-call" => {
                     let tool = value::text(part, "tool_name").unwrap_or_default();
                     let id = value::text(part, "tool_call_id").unwrap_or(tool);
@@ -230,10 +220,7 @@ fn user_content(part: &Value, pointer: &str) -> Vec<Part> {
                 let pointer = format!("{pointer}/content/{index}");
                 match (item, value::text(item, "kind")) {
                     (Value::String(text), _) => Some(Part::text(text).at(pointer)),
-                    (_, Some("text-content")) => Some(
-                        Part::text(value::string(item, "content").unwrap_or_default())
-                            .at(format!("{pointer}/content")),
-                    ),
+                    (_, Some("text-content")) => Some(text_member(item, "content", &pointer)),
                     (_, Some("cache-point")) => None,
                     _ => Some(file(media(item)).at(pointer)),
                 }

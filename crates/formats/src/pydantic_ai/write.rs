@@ -13,8 +13,13 @@ pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String,
     file::rewrite(view, &view.sent, &mut PydanticAi { system, losses })
 }
 
-/// The messages of [`patch`] one by one, without a note of what is left out.
-pub(super) fn items(
+/// The messages of a history as a view shows them, one by one: which stay as they are, which are changed, which are new.
+/// For an agent that holds them as objects and keeps those that nothing touched.
+///
+/// # Errors
+///
+/// A message of the view says that it is of this session and is not.
+pub fn items(
     session: &Session,
     sent: &[Shown<'_>],
     losses: &mut Vec<String>,

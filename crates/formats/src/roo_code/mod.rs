@@ -10,7 +10,6 @@ mod tags;
 mod write;
 
 use crate::prelude::*;
-use foldback_core::validity::Dialect;
 
 pub(crate) const FORMAT: Format = Format::new(
     "roo-code",
@@ -27,8 +26,5 @@ fn detect(_: &str, opening: &Peek) -> u8 {
     let own = ["ts", "isSummary", "condenseParent", "condenseId"]
         .iter()
         .any(|member| opening.has(&format!("/*/{member}")));
-    match two_roles && own && opening.has("/*/content") {
-        true => 90,
-        false => 0,
-    }
+    if two_roles && own && opening.has("/*/content") { 90 } else { 0 }
 }

@@ -2,6 +2,7 @@
 
 use super::tags;
 use crate::prelude::*;
+use foldback_providers::wire::anthropic;
 
 /// How texts begin that the harness writes in the user's name.
 const HARNESS: &[&str] = &["<environment_details>", "[ERROR]", "[TASK RESUMPTION]", "[NOTE]"];
@@ -12,18 +13,14 @@ const FAILURES: &[&str] = &["The tool execution failed", "The user denied this o
 /// Reads a history. It holds one session.
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let root = value::document(text)?;
-    let Some(stored) = root.as_array() else {
-        return Err(value::malformed("", "a list of messages is needed here"));
-    };
-    let source = value::source(text, "")?;
+    let stored = value::records(&root, "", "a list of messages is needed here")?;
     let parents = |key: &str| -> HashSet<String> {
         stored.iter().filter_map(|m| value::string(m, key)).collect()
     };
     let mut reader = Reader {
-        out: SessionBuilder::new(value::content_id(text), super::FORMAT.id, source),
-        open: VecDeque::new(),
+        out: SessionBuilder::document(text, "", None, super::FORMAT.id)?,
         condensed: parents("condenseParent"),
-        thought: Vec::new(),
+        ..Reader::default()
     };
     for (record, message) in (0u32..).zip(stored) {
         reader.message(record, message);
@@ -42,6 +39,7 @@ struct Announced {
     media: Vec<Media>,
 }
 
+#[derive(Default)]
 struct Reader {
     out: SessionBuilder,
     /// Calls of the last answer that have no result yet: tool, id, and the recorded id if there is one.
@@ -61,13 +59,9 @@ impl Reader {
             return self.truncation(record, raw);
         }
         if value::text(raw, "type") == Some("reasoning") {
-            let part = reasoning(
-                value::string(raw, "text").unwrap_or_default(),
-                value::string(raw, "encrypted_content"),
-            );
-            let mut part = part.at("");
-            part.source_record = Some(record);
-            self.thought.push(part);
+            let text = value::text(raw, "text").unwrap_or_default();
+            let part = reasoning(text, value::string(raw, "encrypted_content")).at("");
+            self.thought.push(Part { source_record: Some(record), ..part });
             return;
         }
         match value::text(raw, "role") {
@@ -113,10 +107,7 @@ impl Reader {
     /// A text of the model with the calls in it.
     fn written(&mut self, record: u32, text: &str, pointer: &str, parts: &mut Vec<Part>) {
         let tags = tags::tags(text);
-        let around = match tags.is_empty() {
-            true => text.to_owned(),
-            false => tags::around(text, &tags),
-        };
+        let around = if tags.is_empty() { text.to_owned() } else { tags::around(text, &tags) };
         if !around.is_empty() {
             parts.push(Part::text(around).at(pointer));
         }
@@ -182,7 +173,7 @@ impl Reader {
                     open.text = text.map(str::to_owned);
                     open.pointer = format!("{pointer}/text");
                 }
-                ("image", Some(open)) => open.media.push(media(&block)),
+                ("image", Some(open)) => open.media.push(anthropic::media(&block)),
                 ("tool_result", _) => {
                     results = true;
                     self.result(record, raw, &block, &pointer);
@@ -220,16 +211,19 @@ impl Reader {
         let (tool, call_id) = self
             .answered("", Some(recorded))
             .unwrap_or_else(|| (String::new(), recorded.to_owned()));
-        let texts: Vec<String> = match &block["content"] {
-            Value::Array(blocks) => {
-                blocks.iter().filter_map(|block| value::string(block, "text")).collect()
-            }
-            content => content.as_str().map(str::to_owned).into_iter().collect(),
-        };
+        let content = &block["content"];
+        let texts = value::items(content).iter().filter_map(|block| value::text(block, "text"));
+        let texts: Vec<&str> = texts.chain(content.as_str()).collect();
         let images = value::list(block, "content").iter();
         let images = images.filter(|block| value::text(block, "type") == Some("image"));
         let failed = value::flag(block, "is_error");
-        let part = result(call_id, &tool, failed, texts.join("\n"), images.map(media).collect());
+        let part = result(
+            call_id,
+            &tool,
+            failed,
+            texts.join("\n"),
+            images.map(anthropic::media).collect(),
+        );
         self.push(record, raw, Role::Tool, vec![part.at(format!("{pointer}/content"))]);
     }
 
@@ -306,10 +300,7 @@ fn blocks(content: &Value) -> Vec<(String, Value)> {
 
 /// The pointer to the text of a text block.
 fn place(pointer: &str, content: &Value) -> String {
-    match content.is_string() {
-        true => pointer.to_owned(),
-        false => format!("{pointer}/text"),
-    }
+    if content.is_string() { pointer.to_owned() } else { format!("{pointer}/text") }
 }
 
 fn is_harness(text: &str) -> bool {
@@ -317,24 +308,10 @@ fn is_harness(text: &str) -> bool {
 }
 
 fn other(block: &Value, pointer: &str) -> Part {
-    let kind = value::text(block, "type").unwrap_or_default();
-    let thought = |text: &str, opaque: &str| {
-        reasoning(value::text(block, text).unwrap_or_default(), value::string(block, opaque))
-    };
-    match kind {
-        "thinking" => thought("thinking", "signature").at(format!("{pointer}/thinking")),
-        "redacted_thinking" => redacted(value::string(block, "data")).at(pointer),
-        "reasoning" => thought("text", "").at(format!("{pointer}/text")),
-        "image" => file(media(block)).at(pointer),
-        kind => unknown(kind, block).at(pointer),
-    }
-}
-
-fn media(block: &Value) -> Media {
-    let source = &block["source"];
-    Media {
-        mime: value::string(source, "media_type").unwrap_or_else(|| "image/*".to_owned()),
-        url: value::first_string(source, &["url", "data"]).unwrap_or_default(),
-        ..Media::default()
+    match value::text(block, "type").unwrap_or_default() {
+        "reasoning" => signed_member(block, "text", None, pointer),
+        kind => anthropic::part(block, pointer)
+            .filter(|part| part.as_call().is_none())
+            .unwrap_or_else(|| unknown(kind, block).at(pointer)),
     }
 }

@@ -27,54 +27,36 @@ mod store {
 
     /// A store that holds an export, and a session that was never used.
     fn store(export: &str) -> Vec<u8> {
-        let mut connection = Connection::open_in_memory().unwrap();
-        connection.execute_batch(TABLES).unwrap();
         let export: Value = serde_json::from_str(export).unwrap();
-        let text = |value: &Value, key: &str| value[key].as_str().unwrap_or("x").to_owned();
         let without = |value: &Value, keys: &[&str]| {
             let mut value = value.clone();
             keys.iter().for_each(|key| drop(value.as_object_mut().unwrap().remove(*key)));
-            value.to_string()
+            value
         };
+        let text = |value: &Value| value.as_str().unwrap_or("x").to_owned();
         let info = &export["info"];
-        let session = text(info, "id");
-        for (id, time) in [(session.as_str(), 2), ("ses_empty", 1)] {
-            connection
-                .execute(
-                    "INSERT INTO session VALUES (?1, 'p', NULL, 's', '/', ?2, ?3, ?4, ?4)",
-                    params![id, text(info, "title"), text(info, "version"), time],
-                )
-                .unwrap();
-        }
+        let session = |id: &str, time: u8| {
+            json!({
+                "id": id, "project_id": "p", "slug": "s", "directory": "/", "title": text(&info["title"]),
+                "version": text(&info["version"]), "time_created": time, "time_updated": time,
+            })
+        };
+        let id = text(&info["id"]);
+        let mut rows = vec![("session", session(&id, 2)), ("session", session("ses_empty", 1))];
         for message in export["messages"].as_array().unwrap() {
             let info = &message["info"];
-            let id = text(info, "id");
-            connection
-                .execute(
-                    "INSERT INTO message VALUES (?1, ?2, ?3, 0, ?4)",
-                    params![
-                        id,
-                        session,
-                        info["time"]["created"].as_i64(),
-                        without(info, &["id", "sessionID"])
-                    ],
-                )
-                .unwrap();
+            let data = without(info, &["id", "sessionID"]);
+            let created = &info["time"]["created"];
+            rows.push((
+                "message",
+                json!({"id": info["id"], "session_id": id, "time_created": created, "data": data}),
+            ));
             for part in message["parts"].as_array().unwrap() {
-                connection
-                    .execute(
-                        "INSERT INTO part VALUES (?1, ?2, ?3, 0, 0, ?4)",
-                        params![
-                            text(part, "id"),
-                            id,
-                            session,
-                            without(part, &["id", "sessionID", "messageID"])
-                        ],
-                    )
-                    .unwrap();
+                let data = without(part, &["id", "sessionID", "messageID"]);
+                rows.push(("part", json!({"id": part["id"], "message_id": info["id"], "session_id": id, "data": data})));
             }
         }
-        connection.serialize("main").unwrap().to_vec()
+        filled(TABLES, &rows)
     }
 
     /// A store of these tables, with rows as objects of their columns. What is no scalar is stored as JSON.

@@ -20,7 +20,6 @@ pub(crate) const JSON: &str = "application/json";
 pub(crate) struct Failures<'c> {
     pub(crate) target: &'c Target,
     pub(crate) endpoint: &'c Endpoint,
-    pub(crate) classifier: &'c Classifier,
 }
 
 impl Failures<'_> {
@@ -137,7 +136,7 @@ impl Failures<'_> {
     fn classified(&self, status: u16, body: &str) -> ProviderError {
         // Before anything is cut off: half a key is not recognized any more.
         let body = self.target.scrub(body);
-        self.classifier.classify(self.target.known_as(), Some(status), &body)
+        Classifier::builtin().classify(self.target.known_as(), Some(status), &body)
     }
 }
 

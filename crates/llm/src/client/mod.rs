@@ -17,7 +17,6 @@ use failure::{Failures, JSON};
 use foldback_core::provider::{
     Completion, CompletionRequest, Endpoint, ErrorKind, Model, ProviderError,
 };
-use foldback_providers::errors::Classifier;
 use provider::Target;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::redirect::Policy;
@@ -46,7 +45,6 @@ const LARGEST: u64 = 16 << 20;
 pub struct Client {
     http: reqwest::Client,
     keys: Keys,
-    classifier: Classifier,
     largest: u64,
 }
 
@@ -69,7 +67,7 @@ impl Client {
             .no_deflate()
             .build()
             .map_err(unusable)?;
-        Ok(Self { http, keys, classifier: Classifier::builtin().clone(), largest: LARGEST })
+        Ok(Self { http, keys, largest: LARGEST })
     }
 
     /// A client that takes its keys from the environment, and the limit of an answer from `FOLDBACK_MAX_ANSWER_BYTES`.
@@ -87,13 +85,6 @@ impl Client {
     #[must_use]
     pub fn with_largest_answer(mut self, bytes: u64) -> Self {
         self.largest = bytes;
-        self
-    }
-
-    /// The client with rules of one's own for what errors of providers mean.
-    #[must_use]
-    pub fn with_classifier(mut self, classifier: Classifier) -> Self {
-        self.classifier = classifier;
         self
     }
 
@@ -118,14 +109,14 @@ impl Client {
         let request = self.http.get(target.base.clone()).timeout(limit);
         match request.send().await {
             Err(error) if error.is_connect() || !error.is_timeout() => {
-                Err(self.failures(&target, endpoint).transport(error))
+                Err(Self::failures(&target, endpoint).transport(error))
             }
             _ => Ok(()),
         }
     }
 
-    fn failures<'c>(&'c self, target: &'c Target, endpoint: &'c Endpoint) -> Failures<'c> {
-        Failures { target, endpoint, classifier: &self.classifier }
+    fn failures<'c>(target: &'c Target, endpoint: &'c Endpoint) -> Failures<'c> {
+        Failures { target, endpoint }
     }
 
     async fn ask(
@@ -133,7 +124,7 @@ impl Client {
         target: &Target,
         request: &CompletionRequest,
     ) -> Result<Completion, ProviderError> {
-        let failures = self.failures(target, &request.endpoint);
+        let failures = Self::failures(target, &request.endpoint);
         let answer = async {
             let sent = self.http.execute(self.request(target, request)?).await;
             let mut response = sent.map_err(|error| failures.transport(error))?;
@@ -200,7 +191,7 @@ impl Client {
             value.set_sensitive(true);
             sent = sent.header(name, value);
         }
-        sent.build().map_err(|error| self.failures(target, &request.endpoint).transport(error))
+        sent.build().map_err(|error| Self::failures(target, &request.endpoint).transport(error))
     }
 
     /// The body, up to the limit.

@@ -10,5 +10,5 @@ mod request;
 
 pub use cache::{Cache, CacheRules, CacheUse, simulate, simulate_at};
 pub use models::{Model, ModelTable, ModelTableError, Price, Tier};
-pub use regime::{Rates, Regime, RegimeTable, RegimeTableError, Terms, usd};
+pub use regime::{Rates, Regime, RegimeTable, Terms, usd};
 pub use request::{Block, Call, RequestLog, SentRequest};

@@ -4,7 +4,6 @@ use crate::prices::cache::{CacheRules, CacheUse};
 use crate::prices::models::{Model, ModelTable, Tier};
 use foldback_core::log::Usage;
 use serde::Deserialize;
-use thiserror::Error;
 
 /// Seconds in an hour.
 const HOUR: u32 = 3600;
@@ -61,12 +60,6 @@ impl Rates {
     /// Dollars for an answer and for the provider's web searches for it.
     pub fn output_usd(&self, tokens: u64, web_searches: u64) -> f64 {
         usd(self.output, tokens) + self.web_search * web_searches as f64 / 1e3
-    }
-
-    /// Dollars for input, in units of plain input tokens; 0 if input has no price.
-    pub fn equivalent_tokens(&self, input_usd: f64) -> u64 {
-        let per_token = self.input / 1e6;
-        if per_token > 0.0 { (input_usd / per_token).round() as u64 } else { 0 }
     }
 }
 
@@ -175,32 +168,12 @@ pub struct RegimeTable {
     pub regimes: Vec<Regime>,
 }
 
-/// An error in a table.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error(
-    "line {line}: {message}; a regime table looks like `as_of = \"2026-10-07\"` and `[[regime]]` with name, base, read, write, minimum, granularity, ttl_seconds, source"
-)]
-pub struct RegimeTableError {
-    /// Line, from 1.
-    pub line: usize,
-    /// What is wrong.
-    pub message: String,
-}
-
 impl RegimeTable {
     /// The table that ships with foldback.
     pub fn embedded() -> Self {
-        Self::parse(include_str!("../../data/regimes.toml")).unwrap_or_else(|error| {
+        toml::from_str(include_str!("../../data/regimes.toml")).unwrap_or_else(|error| {
             // A test reads the embedded table, so this can't happen in a release.
             unreachable!("embedded regime table: {error}")
-        })
-    }
-
-    /// Reads a table.
-    pub fn parse(text: &str) -> Result<Self, RegimeTableError> {
-        toml::from_str(text).map_err(|error| RegimeTableError {
-            line: error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1),
-            message: error.message().to_owned(),
         })
     }
 

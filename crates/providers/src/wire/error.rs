@@ -83,9 +83,7 @@ impl WireError {
     pub(crate) fn shape(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::Shape { pointer: pointer.into(), detail: detail.into() }
     }
-}
 
-impl WireError {
     pub(crate) fn no_answer(pointer: &str) -> Self {
         Self::shape(
             pointer,

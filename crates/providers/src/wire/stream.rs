@@ -7,6 +7,7 @@ use crate::wire::{WireError, anthropic, gemini, openai, responses};
 use foldback_core::log::Message;
 use foldback_core::validity::Dialect;
 use serde_json::Value;
+use std::fmt::Debug;
 
 /// Assembles an answer from the bytes of a stream, in whatever pieces they come.
 ///
@@ -21,7 +22,7 @@ use serde_json::Value;
 #[derive(Debug)]
 pub struct Stream {
     dialect: Dialect,
-    pieces: Pieces,
+    pieces: Box<dyn Pieces>,
     /// Bytes so far.
     bytes: usize,
     /// The line that is still coming.
@@ -41,22 +42,28 @@ const ANNOUNCE: [&str; 5] =
 /// Longest stream that is read, in bytes.
 const MOST: usize = 64 << 20;
 
-#[derive(Debug)]
-enum Pieces {
-    OpenAi(openai::stream::Pieces),
-    Anthropic(anthropic::stream::Pieces),
-    Gemini(gemini::stream::Pieces),
-    Responses(responses::stream::Pieces),
+/// The pieces of an answer so far, in one of the protocols.
+pub(crate) trait Pieces: Debug + Send + Sync {
+    /// Takes the next event.
+    fn push(&mut self, event: Value) -> Result<(), WireError>;
+
+    /// Whether the event that ends the answer came, if the protocol has one.
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    /// The body of the whole answer; `None` before its end.
+    fn body(self: Box<Self>) -> Option<Value>;
 }
 
 impl Stream {
     /// A stream before its first byte.
     pub fn new(dialect: Dialect) -> Self {
-        let pieces = match dialect {
-            Dialect::OpenAiChat => Pieces::OpenAi(openai::stream::Pieces::default()),
-            Dialect::Anthropic => Pieces::Anthropic(anthropic::stream::Pieces::default()),
-            Dialect::Gemini => Pieces::Gemini(gemini::stream::Pieces::default()),
-            Dialect::OpenAiResponses => Pieces::Responses(responses::stream::Pieces::default()),
+        let pieces: Box<dyn Pieces> = match dialect {
+            Dialect::OpenAiChat => Box::<openai::stream::Chunks>::default(),
+            Dialect::Anthropic => Box::<anthropic::stream::Events>::default(),
+            Dialect::Gemini => Box::<gemini::stream::Chunks>::default(),
+            Dialect::OpenAiResponses => Box::<responses::stream::Events>::default(),
         };
         let (line, data) = (Vec::new(), Vec::new());
         Self { dialect, pieces, bytes: 0, line, data, begun: false, over: false }
@@ -103,13 +110,8 @@ impl Stream {
         // The last event may lack the empty line behind it.
         self.line()?;
         self.event()?;
-        let body = match self.pieces {
-            Pieces::OpenAi(pieces) => pieces.body(),
-            Pieces::Anthropic(pieces) => pieces.body(),
-            Pieces::Gemini(pieces) => pieces.body(),
-            Pieces::Responses(pieces) => pieces.body(),
-        };
-        crate::wire::answer_of(self.dialect, id, &body.ok_or(WireError::Unfinished)?)
+        let body = self.pieces.body().ok_or(WireError::Unfinished)?;
+        crate::wire::answer_of(self.dialect, id, &body)
     }
 
     /// Takes a complete line. Names of events are ignored: the data repeats them.
@@ -141,18 +143,9 @@ impl Stream {
         }
         let announced = event.get("type").and_then(Value::as_str);
         let announced = announced.is_some_and(|kind| ANNOUNCE.contains(&kind));
-        match &mut self.pieces {
-            Pieces::OpenAi(pieces) => pieces.push(event)?,
-            Pieces::Anthropic(pieces) => pieces.push(event)?,
-            Pieces::Gemini(pieces) => pieces.push(event)?,
-            Pieces::Responses(pieces) => pieces.push(event)?,
-        }
+        self.pieces.push(event)?;
         self.begun |= !announced;
-        self.over |= match &self.pieces {
-            Pieces::Anthropic(pieces) => pieces.is_over(),
-            Pieces::Responses(pieces) => pieces.is_over(),
-            Pieces::OpenAi(_) | Pieces::Gemini(_) => false,
-        };
+        self.over |= self.pieces.is_over();
         Ok(())
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::acted::{observe, session};
+use crate::acted::{observe, options, session, strategy};
 use crate::identifiers::Class;
 use crate::index::{EditNeed, ReferenceNeed};
 use foldback_core::Limits;
@@ -99,8 +99,7 @@ struct Ran {
 
 fn run(messages: Vec<Message>, acts: &[(usize, Act<'_>)]) -> Ran {
     let session = session(messages);
-    let registry = foldback::registry().unwrap();
-    let measure = Arc::clone(foldback::preset(&registry, "none").unwrap().estimator());
+    let measure = Arc::clone(strategy("none").estimator());
     let index = Arc::new(Index::of(&session));
     let mut probe = Availability::new(Arc::clone(&index), measure);
     observe(&session, &index, acts, &mut probe);
@@ -326,7 +325,6 @@ fn must_keep() {
 fn real_sessions_without_compaction_lose_nothing() {
     let mut paths = foldback_test_support::sessions_of("claude-code");
     paths.retain(|path| std::fs::metadata(path).is_ok_and(|file| file.len() < 2_100_000));
-    let registry = foldback::registry().unwrap();
     let (mut needed, mut edits, mut lost) = (0, 0, 0);
     for path in paths.iter().take(4) {
         let bytes = std::fs::read(path).unwrap();
@@ -335,16 +333,9 @@ fn real_sessions_without_compaction_lose_nothing() {
         for (preset, limits) in
             [("none", Limits::new(10_000_000, 1_000)), ("window", Limits::new(24_000, 4_000))]
         {
-            let strategy = Arc::new(foldback::preset(&registry, preset).unwrap());
+            let strategy = Arc::new(strategy(preset));
             let measure = Arc::clone(strategy.estimator());
-            let options = crate::ReplayOptions {
-                limits,
-                model: None,
-                measure: Arc::clone(&measure),
-                validate: false,
-                completions: None,
-                ceiling: None,
-            };
+            let options = options(limits, Arc::clone(&measure));
             let mut probe = Availability::new(Arc::clone(&index), measure);
             crate::replay_with(&session, &index, &strategy, &options, &mut [&mut probe]);
             let findings = probe.finish();

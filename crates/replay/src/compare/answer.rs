@@ -2,7 +2,6 @@
 //! in which order, what stands out about each, and what it costs in dollars per session.
 
 use super::comparison::Comparison;
-use super::dollars::Dollars;
 use super::figures::FIGURES;
 use super::line::PresetLine;
 use super::sessions::SessionLine;
@@ -43,13 +42,6 @@ pub struct Answer<'a> {
     pub same: Vec<(&'a str, &'a str)>,
     /// Sessions in which no strategy changed anything.
     pub too_short: usize,
-}
-
-impl Dollars {
-    /// The mean bill of a session.
-    pub fn a_session(&self) -> Option<f64> {
-        (self.n > 0).then(|| self.usd / self.n as f64)
-    }
 }
 
 impl PresetLine {
@@ -150,7 +142,7 @@ impl Comparison {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::{CorpusSummary, Gate, Metric, Metrics};
+    use crate::compare::{CorpusSummary, Dollars, Gate, Metric, Metrics};
 
     fn line(preset: &str, usd: f64, interval: (f64, f64), kept: f64) -> PresetLine {
         let cost = Metric {
@@ -197,13 +189,6 @@ mod tests {
         let mut doubtful = sound();
         doubtful.gate.calibrated_over = Some(4);
         assert_eq!(doubtful.remark(), Some(Remark::Doubtful(4)));
-    }
-
-    #[test]
-    fn dollars_are_those_of_a_session() {
-        let line = line("half", 0.5, (0.4, 0.6), 0.9);
-        assert_eq!(line.dollars.a_session(), Some(0.25));
-        assert_eq!(Dollars::default().a_session(), None);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::{prices, windows};
 use crate::copies;
 use crate::corpus::Corpus;
 use crate::number::grouped;
-use crate::recorder::{More, Policy, RECORDED_KEEP_MORE, Recorded, RecorderPolicy, by_totals};
+use crate::recorder::{More, Policy, RECORDED_KEEP_MORE, Recorded, Total, by_totals};
 use crate::setup::{Made, Preset, Setup};
 use crate::study::{Known, Recording, Score, Summaries};
 use foldback_core::strategy::Kind;
@@ -147,21 +147,16 @@ fn recorders(corpus: &CorpusSummary, sessions: &[Recording]) -> Vec<String> {
         let _ = write!(line, "; in {unmarked} the input drops as if compacted, without a mark");
     }
     line.push('.');
-    let totals = corpus.sessions.iter().zip(sessions);
-    let labels: Vec<(String, &RecorderPolicy)> = totals
-        .filter(|(_, facts)| facts.recorder.total.is_some())
-        .map(|(line, facts)| {
+    let mut groups: BTreeMap<String, Vec<&Total>> = BTreeMap::new();
+    for (line, facts) in corpus.sessions.iter().zip(sessions) {
+        if let Some(total) = &facts.recorder.total {
             let model = facts.model.as_deref().unwrap_or("unknown model");
-            (format!("{} of {model}", line.format), &*facts.recorder)
-        })
-        .collect();
-    let groups = by_totals(labels.iter().map(|(label, policy)| (label.as_str(), *policy)));
-    let found = groups.into_iter().filter_map(|group| {
-        let policy = group.policy?;
-        Some(format!(
-            "{} sessions {}: by their totals, the recorder sent {policy}.",
-            group.sessions, group.group
-        ))
+            groups.entry(format!("{} of {model}", line.format)).or_default().push(total);
+        }
+    }
+    let found = groups.into_iter().filter_map(|(group, totals)| {
+        let (policy, sessions) = (by_totals(&totals)?, totals.len());
+        Some(format!("{sessions} sessions {group}: by their totals, the recorder sent {policy}."))
     });
     std::iter::once(line).chain(found).collect()
 }
@@ -183,7 +178,7 @@ fn as_recorded(presets: &[Preset], scores: &[Box<[Score]>]) -> Option<String> {
             line,
             " Sizes and bills of {sizes} are from its usage, converted to the estimator of the other rows by \
              each session's own calibration; what its requests held is not recorded, and what its summaries cost is estimated: each as a request as large as the \
-             one before, none of it cached."
+             one before, none of it cached, or as that request once more where the provider compacted it."
         );
     }
     if unknown > 0 {
@@ -204,6 +199,14 @@ fn cache(setup: &Setup, sessions: &[Recording], reporting: &Reporting) -> String
     )
 }
 
+/// The summaries of a preset in all sessions.
+fn summaries(scores: &[Box<[Score]>], preset: usize) -> Summaries {
+    let mut summaries = Summaries::default();
+    let own = scores.iter().filter_map(|scores| scores.get(preset));
+    own.for_each(|score| summaries.add(&score.summaries));
+    summaries
+}
+
 /// How many summaries are the recorders' own, of presets that take those where they cut alike.
 fn by_recorders<'a>(
     presets: &'a [Preset],
@@ -217,10 +220,7 @@ fn by_recorders<'a>(
     };
     presets.iter().zip(lines).enumerate().filter(move |(_, (preset, _))| takes(preset)).map(
         |(at, (_, line))| {
-            let mut summaries = Summaries::default();
-            let own = scores.iter().filter_map(|scores| scores.get(at));
-            own.for_each(|score| summaries.add(&score.summaries));
-            let Summaries { asked, recorded, .. } = summaries;
+            let Summaries { asked, recorded, .. } = summaries(scores, at);
             format!(
                 "{}: {recorded} of {asked} summaries are the recorder's own, where both cut at the same message; the others \
                  are of the stand-in.",
@@ -240,10 +240,7 @@ fn without_model<'a>(
     asking
         .filter(|(_, (preset, _))| preset.completions.is_some())
         .flat_map(|(at, (_, line))| {
-            let mut summaries = Summaries::default();
-            let own = scores.iter().filter_map(|scores| scores.get(at));
-            own.for_each(|score| summaries.add(&score.summaries));
-            let Summaries { stand_ins: without, formless, .. } = summaries;
+            let Summaries { stand_ins: without, formless, .. } = summaries(scores, at);
             let failed = line.failures;
             let unused = (failed + without > 0).then(|| {
                 format!(
@@ -312,12 +309,13 @@ pub(super) fn cautions(
     lines.extend(impossible(contenders, presets));
     let random = presets.iter().find(|line| line.preset == "random");
     let kept = |line: &PresetLine| line.metrics.frr_obs_far.value;
+    let acted = |line: &&PresetLine| line.kind == Kind::Strategy && line.triggered > 0;
     if let Some(random) = random
         && let Some(placebo) = kept(random)
     {
         let beaten: Vec<&str> = presets
             .iter()
-            .filter(|line| line.kind == Kind::Strategy && line.triggered > 0)
+            .filter(acted)
             .filter(|line| kept(line).is_some_and(|own| own <= placebo))
             .filter(|line| line.metrics.token_ratio.value >= random.metrics.token_ratio.value)
             .map(|line| line.preset.as_str())
@@ -331,13 +329,10 @@ pub(super) fn cautions(
     }
     let slack: Vec<&str> = presets
         .iter()
-        .filter(|line| line.kind == Kind::Strategy && line.triggered > 0)
+        .filter(acted)
         .filter(|line| {
-            line.metrics
-                .nfr_obs
-                .why
-                .as_ref()
-                .is_some_and(|why| why.starts_with("budget not binding"))
+            let why = line.metrics.nfr_obs.why.as_ref();
+            why.is_some_and(|why| why.starts_with("budget not binding"))
         })
         .map(|line| line.preset.as_str())
         .collect();

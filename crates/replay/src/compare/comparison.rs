@@ -1,9 +1,8 @@
 //! A comparison, and what is read from it.
 
 use super::contrast::Contrast;
-use super::judges::Judges;
 use super::line::PresetLine;
-use super::outcomes::{OutcomeError, OutcomeRow, Outcomes};
+use super::outcomes::{OutcomeRow, Outcomes};
 use super::provenance::Provenance;
 use super::redact;
 use super::saving::Base;
@@ -39,8 +38,6 @@ pub struct Comparison {
     pub base: Option<Base>,
     /// One line per preset, in the order that they were given.
     pub presets: Vec<PresetLine>,
-    /// How far the two judges of retention agree.
-    pub judges: Judges,
     /// Pairs of strategies.
     pub contrasts: Vec<Contrast>,
     /// Every strategy against every control but no compaction.
@@ -89,11 +86,7 @@ impl Comparison {
     /// # Errors
     ///
     /// A row that can't be told from another, or no row with a session that is compared.
-    pub fn join_outcomes(
-        &mut self,
-        store: &Store,
-        rows: &[OutcomeRow],
-    ) -> Result<(), OutcomeError> {
+    pub fn join_outcomes(&mut self, store: &Store, rows: &[OutcomeRow]) -> Result<(), String> {
         let id = |at| Some(self.facts(store, at)?.session.id);
         self.outcomes = Some(Outcomes::join(&self.corpus.sessions, id, rows, &self.reporting)?);
         Ok(())

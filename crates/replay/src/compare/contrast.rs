@@ -2,7 +2,6 @@
 
 use super::line::PresetLine;
 use super::table::{Primary, Table};
-use crate::cost::{self, Bounds, Verdict};
 use crate::parallel::in_parallel;
 use crate::retention::Share;
 use crate::setup::Preset;
@@ -319,16 +318,15 @@ pub(crate) fn adjust<'d>(pairs: impl Iterator<Item = (&'d mut Difference, &'d mu
     }
 }
 
+/// Which of two is cheaper even if it reads everything again that it forgot, and the other one nothing.
 fn cheaper(first: &PresetLine, second: &PresetLine) -> Cheaper {
-    let bounds = |line: &PresetLine| Bounds {
-        optimistic: line.dollars.usd,
-        pessimistic: line.dollars.pessimistic_usd.unwrap_or(f64::INFINITY),
-        rereads: 0,
-    };
-    match cost::compare(&bounds(first), &bounds(second)) {
-        Verdict::First => Cheaper::First,
-        Verdict::Second => Cheaper::Second,
-        Verdict::Depends => Cheaper::Depends,
+    let worst = |line: &PresetLine| line.dollars.pessimistic_usd.unwrap_or(f64::INFINITY);
+    if worst(first) < second.dollars.usd {
+        Cheaper::First
+    } else if worst(second) < first.dollars.usd {
+        Cheaper::Second
+    } else {
+        Cheaper::Depends
     }
 }
 
@@ -346,34 +344,27 @@ pub(super) fn rank(table: &Table<'_>, lines: &mut [PresetLine], contrasts: &[Con
     }
 }
 
-/// Whether `a` is better than `b` by the primary metric.
+/// Whether `a` is better than `b` by the primary metric: as a part of the bill of `b`, or in points of what was kept,
+/// whichever of the two the contrast has first.
 fn beats(table: &Table<'_>, contrasts: &[Contrast], a: &str, b: &str) -> bool {
-    contrasts.iter().any(|contrast| {
-        let (forward, backward) = (
-            contrast.first == a && contrast.second == b,
-            contrast.first == b && contrast.second == a,
-        );
-        let primary = table.reporting.primary;
+    let primary = table.reporting.primary;
+    contrasts.iter().find_map(|contrast| contrast.between(a, b)).is_some_and(|contrast| {
         let difference = contrast.by(primary);
-        let sign = difference.value.map(|value| match primary {
+        let ahead = difference.value.map(|value| match primary {
             // Cheaper is better; the null of a ratio is one.
             Primary::Cost => 1.0 - value,
             Primary::FrrObsFar => value,
         });
-        let Some(ahead) = sign.filter(|by| !difference.tie && by.abs() > table.reporting.margin)
-        else {
-            return false;
-        };
         // A bill is smaller only if it stays so when everything forgotten is read again.
-        let at_worst = |cheaper| primary != Primary::Cost || contrast.cheaper == cheaper;
-        (forward && ahead > 0.0 && at_worst(Cheaper::First))
-            || (backward && ahead < 0.0 && at_worst(Cheaper::Second))
+        let at_worst = primary != Primary::Cost || contrast.cheaper == Cheaper::First;
+        at_worst && !difference.tie && ahead.is_some_and(|by| by > table.reporting.margin)
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::acted::preset;
     use crate::compare::{Comparison, Gate, Outcome, Reporting, Score};
     use crate::retention::Retention;
     use crate::stats::Bootstrap;
@@ -426,13 +417,7 @@ mod tests {
 
     /// Places of both, and the contrast.
     fn run(case: &Case) -> ([Option<usize>; 2], Contrast) {
-        let registry = foldback::registry().unwrap();
-        let presets: Vec<Preset> = ["none", "tunacode", "opencode"]
-            .map(|name| {
-                let strategy = foldback::preset(&registry, name).unwrap();
-                Preset::new(strategy, name.to_owned())
-            })
-            .into();
+        let presets = ["none", "tunacode", "opencode"].map(preset);
         let scores: Vec<Box<[Score]>> = (0..case.sessions)
             .map(|session| -> Box<[Score]> {
                 Box::new([
@@ -485,6 +470,12 @@ mod tests {
             ("ten tasks", Case { sessions: 10, ..PLAIN }, both, Cheaper::First),
             ("within the margin", Case { margin: 0.6, ..PLAIN }, tied, Cheaper::First),
             ("beyond the margin", Case { margin: 0.4, ..PLAIN }, both, Cheaper::First),
+            (
+                "within the margin, the other one first",
+                Case { usd: [1.0, 0.5], pessimistic: 1.0, margin: 0.6, ..PLAIN },
+                tied,
+                Cheaper::Second,
+            ),
             ("a gate", Case { gate: false, ..PLAIN }, [None, Some(1)], Cheaper::First),
             ("re-reads", Case { pessimistic: 1.1, ..PLAIN }, tied, Cheaper::Depends),
             (
@@ -509,11 +500,8 @@ mod tests {
 
     /// The contrasts of so many strategies over twelve sessions. The first has half the bill of the others in each.
     fn many(strategies: usize) -> Comparison {
-        let registry = foldback::registry().unwrap();
         let names = (0..=strategies).map(|at| if at == 0 { "none" } else { "tunacode" });
-        let presets: Vec<Preset> = names
-            .map(|name| Preset::new(foldback::preset(&registry, name).unwrap(), name.to_owned()))
-            .collect();
+        let presets: Vec<Preset> = names.map(preset).collect();
         let scores: Vec<Box<[Score]>> = (0..12)
             .map(|session| {
                 let usd = |preset: usize| match preset {

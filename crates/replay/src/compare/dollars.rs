@@ -2,6 +2,7 @@
 
 use super::table::Table;
 use crate::cost::OWN;
+use crate::in_order;
 use crate::study::Pauses;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -44,12 +45,8 @@ const RECORDED_OR_COLD: &str = "recorded-or-cold";
 /// The bills under every regime, in the order of the regimes, each with both readings of recordings
 /// without times. `own` comes last: not every session's model is known.
 pub(super) fn costs(table: &Table<'_>, preset: usize) -> Vec<Dollars> {
-    let mut regimes: Vec<&str> = Vec::new();
-    for (by, _) in table.of(preset).flat_map(|score| score.bills.iter()) {
-        if !regimes.contains(&&*by.regime) {
-            regimes.push(&by.regime);
-        }
-    }
+    let bills = table.of(preset).flat_map(|score| score.bills.iter());
+    let mut regimes = in_order(bills.map(|(by, _)| &*by.regime));
     regimes.sort_by_key(|regime| *regime == OWN);
     let readings = [(RECORDED_OR_WARM, Pauses::Warm), (RECORDED_OR_COLD, Pauses::ColdTurns)];
     regimes

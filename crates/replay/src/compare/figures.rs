@@ -117,8 +117,8 @@ figures! {
         => |of| of.saving(|pairs| stats::ratio_of_totals(of.bootstrap, pairs));
     saving_usd, "saved", judged, Shown::Nowhere, "dollars that a session costs less than with the base, on average"
         => |of| of.saving(|pairs| {
-            let turned = |Pair { cluster, value, base }| Pair { cluster, value: base, base: value };
-            stats::mean_difference(of.bootstrap, pairs.into_iter().map(turned))
+            let saved = |pair: Pair| (pair.cluster, pair.base - pair.value);
+            stats::mean(of.bootstrap, pairs.into_iter().map(saved))
         });
     worst_ratio, "worst", judged, Shown::AtMost, "cost if everything missed were read again"
         => |of| of.value(of.dollars.worst(), NO_BILL);
@@ -351,7 +351,7 @@ impl<'t, 'a> Of<'t, 'a> {
         let shares = share(sum.obs.kept).zip(share(sum.random)).zip(share(sum.clairvoyant));
         let (value, why) = match shares.map(|((own, random), best)| nfr(own, random, best)) {
             Some(Ok(value)) => (Some(value), None),
-            Some(Err(not_binding)) => (None, Some(Cow::Owned(not_binding.to_string()))),
+            Some(Err(not_binding)) => (None, Some(Cow::Owned(not_binding))),
             None => (None, Some(Cow::Borrowed(NOTHING_CHANGED))),
         };
         Metric { value, n, why, ..Metric::default() }

@@ -84,10 +84,9 @@ mod tests {
 
     #[test]
     fn what_is_sent_in_the_end_decides() {
-        let session = |strategy_violations, overflow_calls, sent_over, max_excess| {
+        let session = |strategy_violations, sent_over, max_excess| {
             let metrics = SessionMetrics {
                 strategy_violations,
-                overflow_calls,
                 sent_over,
                 max_excess,
                 ..SessionMetrics::default()
@@ -99,28 +98,27 @@ mod tests {
             Score::new(0, 0, Outcome { metrics, ..Outcome::default() })
         };
         let table = [
-            ("nothing", vec![session(0, 0, 0, 0)], None),
-            ("refused and mended", vec![session(0, 3, 0, 0)], None),
+            ("nothing", vec![session(0, 0, 0)], None),
             (
                 "sent all the same",
-                vec![session(0, 3, 1, 7_000)],
+                vec![session(0, 1, 7_000)],
                 Some("sent 1 request over the window, by up to 7.0k tokens"),
             ),
             (
                 "over the input limit",
-                vec![session(0, 0, 2, 0)],
+                vec![session(0, 2, 0)],
                 Some("sent 2 requests over the limits"),
             ),
-            ("nothing helps", vec![unfittable(session(0, 9, 0, 0), 9)], None),
+            ("nothing helps", vec![unfittable(session(0, 0, 0), 9)], None),
             (
                 "nothing helps one of two",
-                vec![unfittable(session(0, 9, 0, 0), 9), session(0, 3, 1, 7_000)],
+                vec![unfittable(session(0, 0, 0), 9), session(0, 1, 7_000)],
                 Some("sent 1 request over the window, by up to 7.0k tokens"),
             ),
-            ("a broken rule", vec![session(1, 9, 0, 0)], Some("broke provider rules once")),
+            ("a broken rule", vec![session(1, 0, 0)], Some("broke provider rules once")),
             (
                 "one of two",
-                vec![session(3, 0, 0, 0), session(0, 1, 1, 9)],
+                vec![session(3, 0, 0), session(0, 1, 9)],
                 Some(
                     "broke provider rules 3 times and sent 1 request over the window, by up to 9 tokens",
                 ),

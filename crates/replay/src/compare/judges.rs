@@ -9,34 +9,23 @@ use super::figures::LEAST_GAP;
 use super::line::PresetLine;
 use crate::stats::kendall_tau_b;
 use foldback_core::strategy::Kind;
-use schemars::JsonSchema;
-use serde::Serialize;
 
-/// How far the judges agree.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
-pub struct Judges {
-    /// Kendall's tau-b of the orders that they put the presets in; `null` with fewer than two orders to
-    /// compare, or if one of them rates all alike.
-    pub tau: Option<f64>,
-    /// Presets that both judged, controls included; without those that changed nothing.
-    pub presets: usize,
+/// How far the judges agree, in a sentence.
+pub(super) fn agreement(lines: &[PresetLine]) -> Option<String> {
+    let (tau, presets) = tau(lines);
+    Some(format!(
+        "Two independent judges, references (kept) and verbatim reuse, put the {presets} presets that \
+         acted in orders that agree with a Kendall's tau of {:.2}.",
+        tau?
+    ))
 }
 
-impl Judges {
-    pub(super) fn of(lines: &[PresetLine]) -> Self {
-        let acted = lines.iter().filter(|line| line.triggered > 0);
-        let judged: Vec<(f64, f64)> = acted.filter_map(|line| line.metrics.judged()).collect();
-        Self { tau: kendall_tau_b(&judged), presets: judged.len() }
-    }
-
-    pub(super) fn sentence(self) -> Option<String> {
-        let tau = self.tau?;
-        Some(format!(
-            "Two independent judges, references (kept) and verbatim reuse, put the {} presets that \
-             acted in orders that agree with a Kendall's tau of {tau:.2}.",
-            self.presets
-        ))
-    }
+/// Kendall's tau-b of the orders that they put the presets in; `None` with fewer than two orders to compare, or if one of
+/// them rates all alike. And the presets that both judged, controls included; without those that changed nothing.
+fn tau(lines: &[PresetLine]) -> (Option<f64>, usize) {
+    let acted = lines.iter().filter(|line| line.triggered > 0);
+    let judged: Vec<(f64, f64)> = acted.filter_map(|line| line.metrics.judged()).collect();
+    (kendall_tau_b(&judged), judged.len())
 }
 
 /// The presets that are good by one judge only, in a sentence.
@@ -100,10 +89,10 @@ mod tests {
             "{said}"
         );
         // The judges put the gamer the other way round to each of the three, and those alike.
-        assert_eq!(Judges::of(&lines), Judges { tau: Some(0.0), presets: 4 });
+        assert_eq!(tau(&lines), (Some(0.0), 4));
         // What did nothing keeps everything by any judge.
         lines[1].triggered = 0;
-        assert_eq!(Judges::of(&lines), Judges { tau: Some(1.0), presets: 3 });
+        assert_eq!(tau(&lines), (Some(1.0), 3));
         assert_eq!(caution(&lines[..1]), None);
     }
 }

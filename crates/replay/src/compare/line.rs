@@ -55,9 +55,6 @@ pub struct PresetLine {
     pub overflow_detections: u64,
     /// How often a pruner changed something.
     pub prune_operations: u64,
-    /// Summaries.
-    #[serde(skip)]
-    pub summaries: u64,
     /// Compactions that failed.
     #[serde(skip)]
     pub failures: u64,
@@ -137,7 +134,6 @@ pub(super) fn line(
         compactions,
         overflow_detections: count(|counters| counters.overflow_detections),
         prune_operations: count(|counters| counters.prune_operations),
-        summaries: count(|counters| counters.summaries),
         failures: count(|counters| counters.failures),
         inherited_violations: sum(|metrics| metrics.inherited_violations),
         estimator: strategy.estimator().id().to_string(),

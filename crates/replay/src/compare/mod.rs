@@ -23,7 +23,7 @@ mod verdict;
 mod windows;
 
 pub use crate::corpus::{Corpus, Failure, Skipped, Source};
-pub use crate::setup::{DEFAULT_LIMITS, Preset, Setup};
+pub use crate::setup::{Preset, Setup};
 pub use crate::study::{Inaction, Known, Outcome, Run, Score};
 pub use answer::{Answer, MUCH_FORGOTTEN, Remark};
 pub use comparison::{Comparison, ToldApart};
@@ -35,11 +35,9 @@ pub use figures::{FIGURES, Figure, Judge, LEAST_GAP, Metric, Metrics, Shown};
 pub use front::{Place, Point, Standing, ranks};
 pub use gate::Gate;
 pub use idle::Idle;
-pub use judges::Judges;
 pub use line::PresetLine;
 pub use outcomes::{
-    Arm, ArmPair, Found, McNemar, OutcomeError, OutcomeRow, Outcomes, SessionOutcome,
-    read as read_outcomes,
+    Arm, ArmPair, Found, McNemar, OutcomeRow, Outcomes, SessionOutcome, read as read_outcomes,
 };
 pub use provenance::Provenance;
 pub(crate) use provenance::short;
@@ -142,10 +140,9 @@ fn assemble(
     let base = paid.and_then(|paid| paid.base(&table, presets));
     summary.triggering = table.triggering(presets);
     cache_check.retain(|(_, agreement)| agreement.pairs > 0);
-    let judges = Judges::of(&preset_lines);
     let mut assumptions =
         assumptions::assumptions(presets, setup, &summary, &recordings, &scores, &reporting);
-    assumptions.extend(judges.sentence());
+    assumptions.extend(judges::agreement(&preset_lines));
     assumptions.extend(assumptions::coincidence(&preset_lines, &scores));
     let mut cautions = assumptions::cautions(presets, &preset_lines, &summary, &scores);
     cautions.extend(assumptions::copied(corpus, &summary));
@@ -162,7 +159,6 @@ fn assemble(
         cache_check,
         base,
         presets: preset_lines,
-        judges,
         contrasts,
         against_controls,
         scores,

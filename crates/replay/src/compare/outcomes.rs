@@ -8,15 +8,16 @@
 
 use super::sessions::SessionLine;
 use super::table::Reporting;
-use crate::stats::{self, Bootstrap, Estimate, Pair};
+use crate::in_order;
+use crate::stats::{self, Bootstrap, Estimate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use statrs::distribution::{Binomial, DiscreteCDF};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
-use thiserror::Error;
 
 /// A row of the file.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,16 +32,6 @@ pub struct OutcomeRow {
     pub task: Option<String>,
     /// 1 for solved, 0 for not; or any number.
     pub value: f64,
-}
-
-/// What is wrong with a file, and where.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{line}: {what}")]
-pub struct OutcomeError {
-    /// Line, from 1.
-    pub line: usize,
-    /// What is wrong, and the way out.
-    pub what: String,
 }
 
 /// What was joined.
@@ -158,7 +149,7 @@ struct Given {
 /// # Errors
 ///
 /// The first line that is no row.
-pub fn read(text: &str) -> Result<Vec<OutcomeRow>, OutcomeError> {
+pub fn read(text: &str) -> Result<Vec<OutcomeRow>, String> {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let rows: Vec<OutcomeRow> =
         lines.map(|(at, line)| row(at + 1, line)).collect::<Result<_, _>>()?;
@@ -171,7 +162,7 @@ pub fn read(text: &str) -> Result<Vec<OutcomeRow>, OutcomeError> {
     }
 }
 
-fn row(line: usize, text: &str) -> Result<OutcomeRow, OutcomeError> {
+fn row(line: usize, text: &str) -> Result<OutcomeRow, String> {
     let given: Given = serde_json::from_str(text).map_err(|error| {
         let (at, what) = (error.column(), error.to_string());
         let what = what.split(" at line ").next().unwrap_or_default().to_owned();
@@ -190,8 +181,8 @@ fn row(line: usize, text: &str) -> Result<OutcomeRow, OutcomeError> {
     Ok(OutcomeRow { line, session, arm, task, value })
 }
 
-fn wrong(line: usize, what: impl Into<String>) -> OutcomeError {
-    OutcomeError { line, what: what.into() }
+fn wrong(line: usize, what: impl Display) -> String {
+    format!("{line}: {what}")
 }
 
 /// The sessions by what a file may call them.
@@ -220,7 +211,7 @@ impl<'a> Names<'a> {
     }
 
     /// The session that a row means, and which of the names it was found by.
-    fn find(&self, row: &OutcomeRow) -> Result<Option<(usize, usize)>, OutcomeError> {
+    fn find(&self, row: &OutcomeRow) -> Result<Option<(usize, usize)>, String> {
         let name = row.session.as_str();
         let found = [self.paths.get(name), self.ids.get(name), self.files.get(name)];
         match found.iter().enumerate().find_map(|(by, found)| Some((by, (*found)?.as_slice()))) {
@@ -245,7 +236,7 @@ impl Outcomes {
         id: impl Fn(usize) -> Option<String>,
         rows: &[OutcomeRow],
         reporting: &Reporting,
-    ) -> Result<Self, OutcomeError> {
+    ) -> Result<Self, String> {
         let mut out = Self { rows: rows.len(), ..Self::default() };
         // By session, the line of its outcome.
         let mut lines: BTreeMap<usize, usize> = BTreeMap::new();
@@ -298,13 +289,8 @@ impl Outcomes {
         sessions: &[SessionLine],
         lines: &BTreeMap<usize, usize>,
         reporting: &Reporting,
-    ) -> Result<(), OutcomeError> {
-        let mut arms: Vec<Arc<str>> = Vec::new();
-        for arm in self.sessions.iter().filter_map(|one| one.arm.as_ref()) {
-            if !arms.contains(arm) {
-                arms.push(Arc::clone(arm));
-            }
-        }
+    ) -> Result<(), String> {
+        let arms = in_order(self.sessions.iter().filter_map(|one| one.arm.clone()));
         let bootstrap = Bootstrap::new(reporting.draws, reporting.seed);
         let estimated = |values: &[(&SessionOutcome, f64)]| {
             // A repository where one is recorded, else the task: sessions of one are drawn together.
@@ -316,13 +302,10 @@ impl Outcomes {
             };
             let labels: Vec<Arc<str>> = values.iter().map(|(one, _)| label(one)).collect();
             let (clusters, _) = stats::clusters(&labels);
-            let pairs = clusters.iter().zip(values);
-            let pairs = pairs.map(|(cluster, (_, value))| Pair {
-                cluster: *cluster,
-                value: *value,
-                base: 0.0,
-            });
-            stats::mean_difference(&bootstrap, pairs)
+            stats::mean(
+                &bootstrap,
+                clusters.into_iter().zip(values.iter().map(|(_, value)| *value)),
+            )
         };
         // By arm, its sessions by task.
         let mut tasks: Vec<BTreeMap<&str, &SessionOutcome>> = vec![BTreeMap::new(); arms.len()];

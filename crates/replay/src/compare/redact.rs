@@ -37,8 +37,6 @@ pub(super) fn walk(walk: &mut Walk, key: &ContentHash) {
         "" => String::new(),
         text => pseudonym(kind, key, text),
     };
-    walk.session = name("session", &walk.session);
-    walk.model = None;
     for line in &mut walk.messages {
         line.name = name("tool", &line.name);
         WITHHELD.clone_into(&mut line.excerpt);

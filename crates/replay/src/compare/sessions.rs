@@ -197,10 +197,10 @@ pub(super) fn hashes(corpus: &Corpus) -> Result<(Unique, Vec<Skipped>), CompareE
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::{Outcome, Preset, Reporting, Run, Setup, compare};
+    use crate::acted::{preset, setup};
+    use crate::compare::{Outcome, Preset, Reporting, Run, compare};
     use crate::store::Store;
     use crate::study::COUNTS;
-    use crate::{ModelTable, cost::RegimeTable};
     use foldback_core::Limits;
     use std::fs;
 
@@ -228,22 +228,14 @@ mod tests {
     /// unseen: nine messages in which `keep-last-1` acts twice and the other presets do nothing.
     #[test]
     fn a_short_session_takes_little() {
-        let registry = foldback::registry().unwrap();
-        let strategy = |name: &str| foldback::preset(&registry, name).unwrap();
         let named = ["none", "brutus", "indexed", "opencode", "tiered", "tunacode", "window"];
         let presets: Vec<Preset> = [&named[..], &["drop-oldest", "keep-last-1", "random"]]
             .concat()
             .into_iter()
-            .map(|name| Preset::new(strategy(name), name.to_owned()))
+            .map(preset)
             .chain([Preset::as_recorded().unwrap()])
             .collect();
-        let setup = Setup {
-            limits: Limits::new(200_000, 32_000),
-            model: None,
-            models: ModelTable::embedded(),
-            regimes: RegimeTable::embedded(),
-            measure: Arc::clone(strategy("none").estimator()),
-        };
+        let setup = setup(Limits::new(200_000, 32_000));
         let folder = tempfile::tempdir().unwrap();
         let file = |number: usize| {
             let mut text = format!(r#"{{"role":"user","content":"Look at file {number}."}}"#);

@@ -1,8 +1,9 @@
 //! The windows that sessions are replayed under: where they come from, and which of them the recordings contradict.
 
 use crate::number::{count, grouped};
-use crate::setup::{DEFAULT_LIMITS, Setup};
+use crate::setup::Setup;
 use crate::study::{Recording, Score};
+use foldback_core::Limits;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The windows that sessions were replayed under, and where they come from.
@@ -39,7 +40,7 @@ fn unknown(names: &BTreeMap<&str, usize>) -> String {
     format!(
         "; sessions of models without known limits use {} as the provider's limit, and a preset's \
          own window if it has one: {}; set them with --window or a table for --models",
-        DEFAULT_LIMITS.context,
+        Limits::DEFAULT.context,
         named.join(", ")
     )
 }
@@ -59,7 +60,7 @@ pub(super) fn contradicted(
         let known = match model {
             _ if setup.limits.context > 0 || facts.windowed => window,
             Some(model) => model.context,
-            None => DEFAULT_LIMITS.context,
+            None => Limits::DEFAULT.context,
         };
         if known == 0 || facts.largest_request <= known {
             continue;

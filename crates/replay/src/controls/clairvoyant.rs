@@ -22,11 +22,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// # Errors
 ///
 /// What `evict` refuses.
-pub fn clairvoyant(
-    foresight: Arc<dyn Foresight>,
-    config: EvictConfig,
-) -> Result<Strategy, Invalid> {
-    let following = Mutex::new(Following::new(&*foresight));
+pub fn clairvoyant(foresight: Arc<Foresight>, config: EvictConfig) -> Result<Strategy, Invalid> {
+    let following = Mutex::new(Following::new(&foresight));
     let stage = Clairvoyant { evict: Evict::new(config)?, foresight, following };
     seeing(
         "clairvoyant",
@@ -63,7 +60,7 @@ pub(crate) fn control(
 #[derive(Debug)]
 struct Clairvoyant {
     evict: Evict,
-    foresight: Arc<dyn Foresight>,
+    foresight: Arc<Foresight>,
     /// What the view of the one conversation that it looks at holds of what will be needed.
     following: Mutex<Following>,
 }
@@ -83,7 +80,7 @@ struct Following {
 }
 
 impl Following {
-    fn new(foresight: &dyn Foresight) -> Self {
+    fn new(foresight: &Foresight) -> Self {
         Self {
             cursor: Cursor::default(),
             holders: FactHolders::new(foresight.facts(), 0),
@@ -98,12 +95,12 @@ impl Following {
         self.messages[at.item].0 + at.part
     }
 
-    fn facts<'f>(&self, foresight: &'f dyn Foresight, at: PartPos) -> &'f [FactId] {
+    fn facts<'f>(&self, foresight: &'f Foresight, at: PartPos) -> &'f [FactId] {
         foresight.held(self.messages[at.item].1, at.part)
     }
 
     /// Takes over what happened since the last time.
-    fn update(&mut self, context: &StageContext<'_>, foresight: &dyn Foresight) {
+    fn update(&mut self, context: &StageContext<'_>, foresight: &Foresight) {
         if context.history.len() < self.messages.len() {
             // Another conversation.
             *self = Self::new(foresight);
@@ -145,7 +142,7 @@ impl Following {
 
     /// The candidates that go, least needed for their size first. What goes makes the other holders of
     /// its facts more needed, so the next one is only known when the one before has gone.
-    fn order(&mut self, demand: &Demand, foresight: &dyn Foresight) -> Vec<usize> {
+    fn order(&mut self, demand: &Demand, foresight: &Foresight) -> Vec<usize> {
         let mut choice = Greedy::default();
         // The candidates that are left, by unit.
         let mut left: HashMap<UnitId, usize> = HashMap::new();

@@ -2,43 +2,25 @@
 
 use crate::index::{Index, LogPart};
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// A reference, or the old text of an edit, that some call needs.
 pub type FactId = u32;
 
-/// **Sees the future.** For controls alone, never for a strategy: no agent can know this, and a number
-/// made with it says what could be kept, not what a strategy keeps.
+/// **Sees the future**, by having read the recording to its end. For controls alone, never for a strategy: no agent can
+/// know this, and a number made with it says what could be kept, not what a strategy keeps.
 ///
 /// A fact matters between the last message that brings it before a call, and that call: earlier copies
 /// are made good by the later one, and from the call on the arguments of the call hold it. That is
 /// what [`relied_on`](Self::relied_on) and [`due`](Self::due) mark, the beginning and the end.
-pub trait Foresight: Send + Sync + fmt::Debug {
-    /// Number of facts; they are numbered from 0.
-    fn facts(&self) -> usize;
-
-    /// The facts that a part of the log holds, each once. The part is given by the ordinal of its
-    /// message in the log and its index in it.
-    fn held(&self, ordinal: usize, part: usize) -> &[FactId];
-
-    /// The facts that this message of the log brings for the last time before a call needs them.
-    fn relied_on(&self, ordinal: usize) -> &[FactId];
-
-    /// The facts that a call needs: its references, then the old texts of its edits, each in the order
-    /// of the [`Index`].
-    fn due(&self, call: usize) -> &[FactId];
-}
-
-/// Foresight by having read the recording to its end.
 #[derive(Clone, Debug, Default)]
-pub struct Hindsight {
+pub struct Foresight {
     facts: usize,
     held: Vec<Vec<Box<[FactId]>>>,
     relied_on: Vec<Vec<FactId>>,
     due: Vec<Vec<FactId>>,
 }
 
-impl Hindsight {
+impl Foresight {
     /// Reads what the calls of a session need, and where it stands.
     pub fn of(index: &Index) -> Self {
         let references = index.asked.len();
@@ -83,23 +65,27 @@ impl Hindsight {
         }
         out
     }
-}
 
-impl Foresight for Hindsight {
-    fn facts(&self) -> usize {
+    /// Number of facts; they are numbered from 0.
+    pub fn facts(&self) -> usize {
         self.facts
     }
 
-    fn held(&self, ordinal: usize, part: usize) -> &[FactId] {
+    /// The facts that a part of the log holds, each once. The part is given by the ordinal of its
+    /// message in the log and its index in it.
+    pub fn held(&self, ordinal: usize, part: usize) -> &[FactId] {
         let parts = self.held.get(ordinal);
         parts.and_then(|parts| parts.get(part)).map_or(&[], |f| f)
     }
 
-    fn relied_on(&self, ordinal: usize) -> &[FactId] {
+    /// The facts that this message of the log brings for the last time before a call needs them.
+    pub fn relied_on(&self, ordinal: usize) -> &[FactId] {
         self.relied_on.get(ordinal).map_or(&[], |facts| facts)
     }
 
-    fn due(&self, call: usize) -> &[FactId] {
+    /// The facts that a call needs: its references, then the old texts of its edits, each in the order
+    /// of the [`Index`].
+    pub fn due(&self, call: usize) -> &[FactId] {
         self.due.get(call).map_or(&[], |facts| facts)
     }
 }

@@ -39,7 +39,7 @@ pub fn clairvoyant_lines(index: Arc<Index>, config: EvictConfig) -> Result<Strat
     };
     seeing(
         "clairvoyant-lines",
-        "Like `evict`, but each cleared result keeps the lines that later calls reuse; it sees the future",
+        "Like `clairvoyant`, but each cleared result keeps the lines that later calls reuse; it sees the future",
         Arc::new(stage),
     )
 }

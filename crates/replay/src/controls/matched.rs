@@ -104,7 +104,7 @@ struct Line {
 /// A session, ready for its shadows. Made once a session, for all strategies.
 #[derive(Clone, Debug)]
 pub struct MatchedControls {
-    foresight: Arc<dyn Foresight>,
+    foresight: Arc<Foresight>,
     /// Facts below this number are references, the others old texts of edits.
     references: usize,
     stub: u64,
@@ -119,13 +119,13 @@ pub struct MatchedControls {
 impl MatchedControls {
     /// A session, as its index has it. `measure` is the estimator that reports: the one that the sizes
     /// of views are counted with.
-    pub fn new(index: &Index, foresight: Arc<dyn Foresight>, measure: &dyn Estimator) -> Self {
+    pub fn new(index: &Index, foresight: Arc<Foresight>, measure: &dyn Estimator) -> Self {
         Self::with_stub(index, foresight, measure, STUB_TOKENS)
     }
 
     pub(super) fn with_stub(
         index: &Index,
-        foresight: Arc<dyn Foresight>,
+        foresight: Arc<Foresight>,
         measure: &dyn Estimator,
         stub: u64,
     ) -> Self {

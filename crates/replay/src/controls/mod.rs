@@ -28,10 +28,10 @@ mod tests;
 
 pub use clairvoyant::clairvoyant;
 pub(crate) use clairvoyant::control;
-pub use foresight::{FactId, Foresight, Hindsight};
+pub use foresight::{FactId, Foresight};
 pub use lines::clairvoyant_lines;
 pub use matched::{Kept, Matched, MatchedControls, STUB_TOKENS, view_sizes};
-pub use retention::{MIN_GAP, NotBinding, nfr};
+pub use retention::nfr;
 
 use crate::index::Index;
 use foldback_core::registry::Invalid;
@@ -54,11 +54,7 @@ impl Seer {
     /// # Errors
     ///
     /// What `evict` refuses.
-    pub fn of(
-        &self,
-        index: &Arc<Index>,
-        foresight: &Arc<dyn Foresight>,
-    ) -> Result<Strategy, Invalid> {
+    pub fn of(&self, index: &Arc<Index>, foresight: &Arc<Foresight>) -> Result<Strategy, Invalid> {
         match self {
             Self::Evict(config) => clairvoyant(Arc::clone(foresight), config.clone()),
             Self::Lines(config) => clairvoyant_lines(Arc::clone(index), config.clone()),

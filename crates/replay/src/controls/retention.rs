@@ -1,21 +1,7 @@
 //! Normalized retention: the position of a strategy between chance and foresight.
 
-use thiserror::Error;
-
 /// Least distance between foresight and chance at which the scale means anything.
-pub const MIN_GAP: f64 = 0.01;
-
-/// The budget does not bind: with so much kept, foresight is hardly better than chance, and no
-/// strategy can be told from another.
-#[derive(Clone, Copy, Debug, PartialEq, Error)]
-#[error(
-    "budget not binding: foresight keeps only {gap:.4} more than chance (less than {MIN_GAP}), so \
-     strategies can't be told apart"
-)]
-pub struct NotBinding {
-    /// Retention by foresight less retention by chance.
-    pub gap: f64,
-}
+const MIN_GAP: f64 = 0.01;
 
 /// Normalized forward-reference retention, (FRR − FRR_random) / (FRR_clairvoyant − FRR_random): 0 is
 /// chance and 1 is greedy foresight, at the sizes that the strategy's own views had. Below 0 and above
@@ -23,10 +9,17 @@ pub struct NotBinding {
 ///
 /// # Errors
 ///
-/// The denominator is below [`MIN_GAP`] or no number.
-pub fn nfr(frr: f64, random: f64, clairvoyant: f64) -> Result<f64, NotBinding> {
+/// The denominator is below [`MIN_GAP`] or no number. The budget does not bind then: with so much kept, foresight is hardly
+/// better than chance, and no strategy can be told from another.
+pub fn nfr(frr: f64, random: f64, clairvoyant: f64) -> Result<f64, String> {
     let gap = clairvoyant - random;
-    if gap >= MIN_GAP { Ok((frr - random) / gap) } else { Err(NotBinding { gap }) }
+    if gap >= MIN_GAP {
+        return Ok((frr - random) / gap);
+    }
+    Err(format!(
+        "budget not binding: foresight keeps only {gap:.4} more than chance (less than {MIN_GAP}), so \
+         strategies can't be told apart"
+    ))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Two reads agree when they are within this share of the larger.
-pub const TOLERANCE: f64 = 0.03;
+const TOLERANCE: f64 = 0.03;
 
 /// A recorded call, in the provider's tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,15 +17,9 @@ pub struct LedgerFiring {
 /// One line of the ledger.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LedgerRow {
-    /// Number of the request that came next.
-    pub call: usize,
-    /// `R`, in tokens.
-    pub reclaimed: u64,
     /// `W`: tokens after the first edit that had been cached and had to be written again; tokens
     /// that were new anyway are not counted.
     pub rewritten: u64,
-    /// `S`, in dollars.
-    pub summary_usd: f64,
     /// The cache had expired before the call, so that nothing was written again for the edit's sake.
     pub cold: bool,
     /// `N*`: calls after which it pays; `None` when it never does.
@@ -86,10 +80,7 @@ impl Priced<'_> {
                 Some(if fixed <= first { fixed / first } else { 1.0 + (fixed - first) / per_call })
             };
             rows.push(LedgerRow {
-                call: firing.call,
-                reclaimed: firing.reclaimed,
                 rewritten,
-                summary_usd: firing.summary_usd,
                 cold,
                 break_even,
                 calls,

@@ -3,7 +3,7 @@
 //!
 //! A [`RequestLog`] holds the requests of one replay as lists of blocks; a replay fills it, or you do
 //! by hand. [`Priced`] prices it under [`Terms`]: a provider's caching
-//! rules with its prices. [`Priced::ledger`] and [`bounds`] are built on that.
+//! rules with its prices. [`Priced::ledger`] and [`pessimistic_usd`] are built on that.
 //!
 //! Tokens saved are not money saved: an edit in the middle of a cached prefix makes everything after
 //! it be written again.
@@ -17,14 +17,12 @@ mod terms;
 #[cfg(test)]
 mod tests;
 
-pub use agreement::{Agreement, RecordedCall, TOLERANCE, agreement};
+pub use agreement::{Agreement, RecordedCall, agreement};
 pub(crate) use call::{call_of, recorded_output};
 pub use foldback_providers::prices::{
-    Block, CacheRules, CacheUse, Rates, Regime, RegimeTable, RegimeTableError, RequestLog,
-    SentRequest, Terms,
+    Block, CacheRules, CacheUse, Rates, Regime, RegimeTable, RequestLog, SentRequest, Terms,
 };
-pub use forgetting::{Bounds, Reread, Verdict, bounds, compare};
+pub use forgetting::{Reread, pessimistic_usd};
 pub use ledger::{LedgerFiring, LedgerRow};
-pub use session::{CallCost, Priced, SessionCost, SummaryCall};
-pub(crate) use terms::named;
+pub use session::{Priced, SessionCost, SummaryCall};
 pub use terms::{NamedTerms, OWN};

@@ -1,18 +1,6 @@
 //! The bill of a session.
 
-use foldback_providers::prices::{CacheUse, RequestLog, Terms, simulate_at, usd};
-use serde::Serialize;
-
-/// One call and its price.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct CallCost {
-    /// What the cache did.
-    pub cache: CacheUse,
-    /// Dollars for input.
-    pub input_usd: f64,
-    /// Dollars for output, and for what the provider searched the web for it.
-    pub output_usd: f64,
-}
+use foldback_providers::prices::{CacheUse, Rates, RequestLog, Terms, simulate_at, usd};
 
 /// A call of the summarizer, with a prompt of its own: nothing of it is cached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,28 +13,27 @@ pub struct SummaryCall {
     pub output_tokens: u64,
 }
 
-/// The bill of a session. Token counts are those of the log.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct SessionCost {
-    /// The calls.
-    pub calls: Vec<CallCost>,
-    /// Dollars of each summarizer call, in the order given.
-    pub summaries: Vec<f64>,
-    /// Tokens sent.
-    pub input_tokens: u64,
-    /// Tokens read from the cache.
-    pub read_tokens: u64,
-    /// Tokens that edits made be written again.
-    pub churn_tokens: u64,
-    /// Everything together, in dollars.
-    pub usd: f64,
+impl SummaryCall {
+    /// Its price in dollars.
+    pub(crate) fn usd(&self, rates: &Rates) -> f64 {
+        let rates = rates.at(self.input_tokens);
+        usd(rates.input, self.input_tokens) + usd(rates.output, self.output_tokens)
+    }
 }
 
-impl SessionCost {
-    /// Share of the input that was read from the cache, by tokens; `None` without input.
-    pub fn hit_rate(&self) -> Option<f64> {
-        (self.input_tokens > 0).then(|| self.read_tokens as f64 / self.input_tokens as f64)
-    }
+/// The bill of a session.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SessionCost {
+    /// Dollars for input.
+    pub input_usd: f64,
+    /// Dollars for output, and for what the provider searched the web for it.
+    pub output_usd: f64,
+    /// Dollars of each summarizer call, in the order given.
+    pub summaries: Vec<f64>,
+    /// Tokens read from the cache, by the counts of the log.
+    pub read_tokens: u64,
+    /// Everything together, in dollars.
+    pub usd: f64,
 }
 
 /// The requests of a session under one set of terms, sent through the cache once.
@@ -74,28 +61,18 @@ impl<'a> Priced<'a> {
         let mut bill = SessionCost::default();
         for (request, cache) in self.log.requests().iter().zip(&self.uses) {
             let rates = self.terms.rates.at(request.input_tokens);
-            let call = CallCost {
-                cache: *cache,
-                input_usd: rates.input_usd(cache),
-                output_usd: rates.output_usd(request.output_tokens, request.web_searches),
-            };
-            bill.input_tokens += request.input_tokens;
+            let input_usd = rates.input_usd(cache);
+            let output_usd = rates.output_usd(request.output_tokens, request.web_searches);
+            bill.input_usd += input_usd;
+            bill.output_usd += output_usd;
             bill.read_tokens += cache.read;
-            bill.churn_tokens += cache.churn;
-            bill.usd += call.input_usd + call.output_usd;
-            bill.calls.push(call);
+            bill.usd += input_usd + output_usd;
         }
         for summary in summaries {
-            let price = self.summary_usd(summary);
+            let price = summary.usd(&self.terms.rates);
             bill.usd += price;
             bill.summaries.push(price);
         }
         bill
-    }
-
-    /// Dollars of a summarizer call.
-    pub fn summary_usd(&self, summary: &SummaryCall) -> f64 {
-        let rates = self.terms.rates.at(summary.input_tokens);
-        usd(rates.input, summary.input_tokens) + usd(rates.output, summary.output_tokens)
     }
 }

@@ -1,6 +1,6 @@
 //! Prices and caching rules by name.
 
-use foldback_providers::prices::{ModelTable, Regime, Terms};
+use foldback_providers::prices::Terms;
 use std::sync::Arc;
 
 /// Prices and caching rules with their name.
@@ -14,13 +14,3 @@ pub struct NamedTerms {
 
 /// Name of the regime of a session's own model.
 pub const OWN: &str = "own";
-
-/// Every named regime with a price, in the order of the table.
-pub(crate) fn named(regimes: &[Regime], models: &ModelTable) -> Vec<NamedTerms> {
-    regimes
-        .iter()
-        .filter_map(|regime| {
-            Some(NamedTerms { name: regime.name.as_str().into(), terms: regime.terms(models)? })
-        })
-        .collect()
-}

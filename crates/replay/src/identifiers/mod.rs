@@ -37,17 +37,21 @@
 #[cfg(test)]
 mod cases;
 pub mod evidence;
-mod stop;
 #[cfg(test)]
 mod tests;
 mod word;
 
+use rustc_hash::FxHashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+use std::sync::LazyLock;
 
 /// Version of the rules. Moves with every change of what [`identifiers`] gives for any text.
 pub const VERSION: u32 = 2;
+
+/// A list of words, one a line.
+type Words = LazyLock<FxHashSet<&'static str>>;
 
 /// What kind of thing an identifier refers to.
 #[derive(
@@ -71,20 +75,6 @@ pub enum Class {
     Quoted,
     /// A command-line flag.
     Flag,
-}
-
-impl Class {
-    /// All classes, in the order of reports.
-    pub const ALL: [Self; 8] = [
-        Self::Path,
-        Self::Url,
-        Self::Symbol,
-        Self::Error,
-        Self::Hash,
-        Self::Number,
-        Self::Quoted,
-        Self::Flag,
-    ];
 }
 
 /// One identifier of a text, normalized.

@@ -1,8 +1,8 @@
 //! Classifies a single word.
 
-use super::stop::is_stop;
-use super::{Class, Identifier};
+use super::{Class, Identifier, Words};
 use std::collections::VecDeque;
+use std::sync::LazyLock;
 
 /// Which kinds of bytes a word has, a bit for each. Most rules are settled by it, without another pass over the word.
 pub(super) type Kinds = u16;
@@ -67,9 +67,13 @@ pub(super) fn first(bytes: &[u8]) -> (usize, Kinds) {
     (end.unwrap_or(bytes.len()), all)
 }
 
+/// Stop identifiers: strings that have the shape of a reference and occur in so many sessions that finding one in a
+/// context says nothing about what the context still knows.
+static STOP: Words = LazyLock::new(|| include_str!("../../data/stop.txt").lines().collect());
+
 /// Adds an identifier unless it is a stop identifier.
 pub(super) fn push<'a>(found: &mut VecDeque<Identifier<'a>>, class: Class, text: &'a str) {
-    if !text.is_empty() && !is_stop(text) {
+    if !text.is_empty() && !STOP.contains(text) {
         found.push_back(Identifier { class, text });
     }
 }
@@ -408,43 +412,9 @@ fn is_number(word: &str) -> bool {
             .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Names of system errors; a pattern would take `EXPECT` and `EVERY` as well. Sorted.
-pub(super) const SYSTEM_ERRORS: [&str; 34] = [
-    "EACCES",
-    "EADDRINUSE",
-    "EAGAIN",
-    "EBADF",
-    "EBUSY",
-    "ECANCELED",
-    "ECONNABORTED",
-    "ECONNREFUSED",
-    "ECONNRESET",
-    "EEXIST",
-    "EFAULT",
-    "EHOSTUNREACH",
-    "EINTR",
-    "EINVAL",
-    "EIO",
-    "EISDIR",
-    "ELOOP",
-    "EMFILE",
-    "ENETUNREACH",
-    "ENODEV",
-    "ENOENT",
-    "ENOEXEC",
-    "ENOMEM",
-    "ENOSPC",
-    "ENOSYS",
-    "ENOTCONN",
-    "ENOTDIR",
-    "ENOTEMPTY",
-    "ENOTFOUND",
-    "EPERM",
-    "EPIPE",
-    "ERESOLVE",
-    "EROFS",
-    "ETIMEDOUT",
-];
+/// Names of system errors; a pattern would take `EXPECT` and `EVERY` as well.
+static SYSTEM_ERRORS: Words =
+    LazyLock::new(|| include_str!("../../data/errors.txt").lines().collect());
 
 fn is_error(word: &str) -> bool {
     // All of them begin so. Hardly any word does, and every word comes by here.
@@ -457,7 +427,7 @@ fn is_error(word: &str) -> bool {
     if named && is_name(word) {
         return true;
     }
-    if SYSTEM_ERRORS.binary_search(&word).is_ok() {
+    if SYSTEM_ERRORS.contains(word) {
         return true;
     }
     let upper = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_uppercase());

@@ -152,21 +152,6 @@ impl Index {
         index
     }
 
-    /// Number of calls of the session.
-    pub fn calls(&self) -> usize {
-        self.calls.len()
-    }
-
-    /// Number of distinct identifiers that a view can have.
-    pub fn len(&self) -> usize {
-        self.syntax_from
-    }
-
-    /// Whether the session has no identifiers.
-    pub fn is_empty(&self) -> bool {
-        self.syntax_from == 0
-    }
-
     /// The identifiers that a part of the log makes present, ascending.
     pub(crate) fn part(&self, at: LogPart) -> &Arc<[Id]> {
         &self.parts[self.flat(at)]

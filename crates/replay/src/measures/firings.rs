@@ -26,8 +26,6 @@ pub struct Firing {
     pub before: u64,
     /// V': tokens of the view that the call sends.
     pub after: u64,
-    /// Tokens of the frame.
-    pub frame: u64,
     /// Summaries that a summarizer was asked for.
     pub summaries: u64,
     /// Those of them that are the recorder's own.
@@ -121,7 +119,6 @@ impl Firings {
             call,
             before,
             after: self.view,
-            frame: meter.frame_tokens(),
             summaries: folds.iter().map(|fold| fold.plan.summaries.len() as u64).sum(),
             recorded: folds
                 .iter()

@@ -1,7 +1,7 @@
 use super::*;
-use crate::acted;
+use crate::acted::{self, options, strategy};
 use crate::index::text::text_of;
-use crate::{Replay, ReplayOptions, replay_with};
+use crate::{Replay, replay_with};
 use foldback_core::Limits;
 use foldback_core::log::{Message, Part};
 use foldback_formats::Session;
@@ -85,7 +85,7 @@ impl Probe for Check {
             }
         }
         let known: BTreeSet<u32> =
-            (0..self.index.len() as u32).filter(|id| tracker.has(*id)).collect();
+            (0..self.index.entries.len() as u32).filter(|id| tracker.has(*id)).collect();
         assert_eq!(known, there, "{} call {call}", self.name);
     }
 }
@@ -96,16 +96,8 @@ fn replayed(
     preset: &str,
     limits: Limits,
 ) -> (SessionMeasures, Replay) {
-    let registry = foldback::registry().unwrap();
-    let strategy = Arc::new(foldback::preset(&registry, preset).unwrap());
-    let options = ReplayOptions {
-        limits,
-        model: None,
-        measure: Arc::clone(strategy.estimator()),
-        validate: false,
-        completions: None,
-        ceiling: None,
-    };
+    let strategy = Arc::new(strategy(preset));
+    let options = options(limits, Arc::clone(strategy.estimator()));
     let mut measures = Measures::new(Arc::clone(index));
     let name = format!("{} under {preset}", session.id);
     let mut check = Check { index: Arc::clone(index), name };
@@ -153,11 +145,12 @@ fn measures_agree(mut paths: Vec<PathBuf>) {
                 let known = measures.firings.iter().map(|firing| firing.call);
                 let known: Vec<usize> = known.filter(|call| *call < replay.rows.len()).collect();
                 assert_eq!(known, calls, "{name}");
+                let frame = replay.conversation.meter(replay.meter).frame_tokens();
                 for firing in
                     measures.firings.iter().filter(|firing| firing.call < replay.rows.len())
                 {
                     let sent = replay.rows[firing.call].input_tokens;
-                    assert_eq!(firing.frame + firing.after, sent, "{name}");
+                    assert_eq!(frame + firing.after, sent, "{name}");
                 }
                 for share in &measures.summaries {
                     assert_eq!(share.kept, share.needed, "{name}");

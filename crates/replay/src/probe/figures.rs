@@ -5,6 +5,7 @@
 
 use super::score::{Form, Outcome};
 use super::{AGES, Holder, Kind, age_band};
+use crate::in_order;
 use crate::retention::Share;
 use crate::stats::{Bootstrap, Estimate, clusters, proportion, proportion_difference};
 use serde::Serialize;
@@ -128,17 +129,6 @@ pub fn lines(rows: &[Row]) -> Vec<Line> {
         }
     };
     presets.iter().map(line).collect()
-}
-
-/// Each name once, in the order in which they come first.
-pub(super) fn in_order<'r>(names: impl Iterator<Item = &'r str>) -> Vec<&'r str> {
-    let mut once = Vec::new();
-    for name in names {
-        if !once.contains(&name) {
-            once.push(name);
-        }
-    }
-    once
 }
 
 /// Rows of questions that were asked.

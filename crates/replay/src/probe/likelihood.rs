@@ -3,9 +3,9 @@
 //! `nats` is the negative log-probability of an action, the sum over its tokens; `rise` is how much larger it is than under
 //! the whole log. Means are over actions, their intervals over sessions, those of one repository or task drawn together.
 
-use super::figures::in_order;
+use crate::in_order;
 use crate::retention::Share;
-use crate::stats::{Bootstrap, Estimate, Pair, clusters, mean_difference, proportion};
+use crate::stats::{Bootstrap, Estimate, clusters, mean, proportion};
 use serde::Serialize;
 
 /// An action under a view.
@@ -75,10 +75,8 @@ pub fn lines(rows: &[Row]) -> Vec<Line> {
         let told: Vec<&Row> = all.iter().copied().filter(|row| row.nats.is_some()).collect();
         let (numbers, _) = clusters(&told.iter().map(|row| &*row.cluster).collect::<Vec<_>>());
         let mean = |value: &dyn Fn(&Row) -> Option<f64>| {
-            let pairs = numbers.iter().zip(&told).filter_map(|(cluster, row)| {
-                Some(Pair { cluster: *cluster, value: value(row)?, base: 0.0 })
-            });
-            mean_difference(&bootstrap, pairs.collect::<Vec<_>>())
+            let values = numbers.iter().zip(&told);
+            mean(&bootstrap, values.filter_map(|(cluster, row)| Some((*cluster, value(row)?))))
         };
         let share = |row: &&Row| Share { kept: row.kept, needed: row.needed };
         let tokens: usize = told.iter().map(|row| row.action_tokens).sum();

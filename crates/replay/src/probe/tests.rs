@@ -1,24 +1,12 @@
 use super::figures::{Row, lines};
 use super::score::{Form, Outcome, score, stands_in};
 use super::*;
-use crate::acted::session;
-use crate::{ModelTable, Preset, Setup};
+use crate::Setup;
+use crate::acted::{call, preset, session};
 use foldback_core::Limits;
-use foldback_core::log::{Message, Part};
+use foldback_core::log::Message;
 use foldback_formats::Session;
 use proptest::prelude::*;
-use std::sync::Arc;
-
-fn call(number: usize, tool: &str, arguments: serde_json::Value, result: &str) -> [Message; 2] {
-    let id = format!("c{number}");
-    [
-        Message::assistant(
-            format!("a{number}"),
-            vec![Part::call(&id, tool, arguments.to_string())],
-        ),
-        Message::tool(format!("r{number}"), &id, tool, result),
-    ]
-}
 
 /// A task with everything that can be asked for: three files, two failures, a list, commands, and much in between.
 fn rich() -> Session {
@@ -90,19 +78,7 @@ fn rich() -> Session {
 }
 
 fn setup(window: u64) -> Setup {
-    let registry = foldback::registry().unwrap();
-    Setup {
-        limits: Limits::new(window, window / 10),
-        model: None,
-        models: ModelTable::embedded(),
-        regimes: crate::cost::RegimeTable::embedded(),
-        measure: Arc::clone(foldback::preset(&registry, "none").unwrap().estimator()),
-    }
-}
-
-fn preset(name: &str) -> Preset {
-    let registry = foldback::registry().unwrap();
-    Preset::new(foldback::preset(&registry, name).unwrap(), name.to_owned())
+    crate::acted::setup(Limits::new(window, window / 10))
 }
 
 #[test]

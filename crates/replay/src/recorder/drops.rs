@@ -1,31 +1,19 @@
 //! Unmarked compactions of a recording, found in its usage.
 
-use serde::{Deserialize, Serialize};
-
 /// Least drop, in tokens, of a session with a large context.
 const LEAST_DROP: u64 = 64_000;
 
 /// How many calls after the drop must stay low.
 const STEPS: usize = 3;
 
-/// A drop of the request's size that looks like a compaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Drop {
-    /// Number of the first call after it.
-    pub call: usize,
-    /// Input tokens of the call before it.
-    pub before: u64,
-    /// Input tokens of that call.
-    pub after: u64,
-}
-
-/// The drops among calls with recorded input, each given as its number and its input tokens.
+/// The calls after drops of the request's size that look like compactions, among calls with recorded input, each given as
+/// its number and its input tokens.
 ///
 /// The rule of TraceLab (`uw-syfi/TraceLab`, 2026): the input falls by 64k tokens or more, the call before
 /// had at least three quarters of the largest request of the session, and none of the three requests from
 /// there on is back at three quarters of it. In a session whose largest request is below 128k tokens nothing
 /// could fall by 64k and leave half of it; there half of the largest request stands for the 64k.
-pub fn drops(inputs: &[(usize, u64)]) -> Vec<Drop> {
+pub(super) fn drops(inputs: &[(usize, u64)]) -> Vec<usize> {
     let most = inputs.iter().map(|(_, input)| *input).max().unwrap_or(0);
     let least = LEAST_DROP.min(most / 2).max(1);
     let high = |input: u64| u128::from(input) * 4 >= u128::from(most) * 3;
@@ -37,7 +25,7 @@ pub fn drops(inputs: &[(usize, u64)]) -> Vec<Drop> {
         let fell = before.saturating_sub(after) >= least;
         let stays = inputs[at + 1..].iter().take(STEPS).all(|(_, input)| !high(*input));
         if high(before) && fell && stays {
-            out.push(Drop { call, before, after });
+            out.push(call);
         }
     }
     out
@@ -66,8 +54,7 @@ mod tests {
         ];
         for (name, inputs, expected) in cases {
             let inputs: Vec<(usize, u64)> = inputs.iter().copied().enumerate().collect();
-            let found: Vec<usize> = drops(&inputs).iter().map(|drop| drop.call).collect();
-            assert_eq!(found, expected, "{name}");
+            assert_eq!(drops(&inputs), expected, "{name}");
         }
     }
 
@@ -76,7 +63,7 @@ mod tests {
         let back = |at: usize| {
             let mut inputs = vec![(0, 160_000)];
             inputs.extend((1..=5).map(|call| (call, if call == at { 120_000 } else { 20_000 })));
-            drops(&inputs).first().map(|drop| drop.call)
+            drops(&inputs).first().copied()
         };
         // Being back at call 3 makes the fall after it another one.
         assert_eq!((back(3), back(4)), (Some(4), Some(1)));
@@ -84,8 +71,6 @@ mod tests {
 
     #[test]
     fn calls_keep_their_numbers() {
-        let found = drops(&[(3, 160_000), (7, 30_000)]);
-        let expected = Drop { call: 7, before: 160_000, after: 30_000 };
-        assert_eq!((found, drops(&[])), (vec![expected], Vec::new()));
+        assert_eq!((drops(&[(3, 160_000), (7, 30_000)]), drops(&[])), (vec![7], Vec::new()));
     }
 }

@@ -5,7 +5,7 @@
 //! recording alone:
 //!
 //! - [`policy`]: which context policy fits the recorded usage (all of it, the last k observations, …);
-//! - [`drops`]: compactions that only show in the usage, for recordings without markers;
+//! - `drops`: compactions that only show in the usage, for recordings without markers;
 //! - [`RecordedSummaries`]: what its own compactions wrote;
 //! - [`by_totals`]: the policy over several sessions of a model, where a recording has only a total.
 
@@ -20,8 +20,7 @@ mod real;
 #[cfg(test)]
 mod tests;
 
-pub use drops::{Drop, drops};
-pub use fit::{Basis, Candidate, Policy, RecorderPolicy, Total};
+pub use fit::{Policy, RecorderPolicy, Total};
 pub use policy::policy;
 pub use summaries::{More, RECORDED_KEEP_MORE, Recorded, RecordedSummaries};
-pub use totals::{GroupPolicy, by_totals};
+pub use totals::by_totals;

@@ -11,8 +11,8 @@
 //! Recordings that have only a total (SWE-agent's `tokens_sent`) can't be judged one by one; see
 //! [`super::by_totals`].
 
-use super::drops::{Drop, drops};
-use super::fit::{Basis, CANDIDATES, Call, Candidate, FITS, Policy, RecorderPolicy};
+use super::drops::drops;
+use super::fit::{CANDIDATES, Call, Candidate, FITS, Policy, RecorderPolicy};
 use super::totals::total;
 use foldback_core::log::{Message, PartKind, Role};
 use foldback_core::stage::Estimator;
@@ -35,22 +35,23 @@ const MASK: u64 = 10;
 /// Finds the policy of a session's recorder; `measure` counts the recorded messages.
 pub fn policy(session: &Session, measure: &dyn Estimator) -> RecorderPolicy {
     let calls = calls(session, measure);
-    let recorded: Vec<&Call> = calls.iter().filter(|call| call.usage > 0).collect();
-    let mut out = RecorderPolicy {
-        calls: recorded.len(),
-        marked: session.boundaries.len(),
+    let candidates = candidates(&calls);
+    RecorderPolicy {
+        policy: choose(&candidates),
+        total: if candidates.is_empty() { total(session, &calls) } else { None },
         unmarked: unmarked(&calls),
-        ..RecorderPolicy::default()
-    };
-    if recorded.len() < LEAST_CALLS {
-        out.total = total(session, &calls);
-        if out.total.is_some() {
-            out.basis = Basis::Total;
-        }
-        return out;
     }
-    out.basis = Basis::PerCall;
-    for (at, candidate) in CANDIDATES.into_iter().enumerate() {
+}
+
+/// Sending everything, and the candidates that differ from it in at least ten calls, the simplest first; none where too few
+/// calls record usage.
+pub(super) fn candidates(calls: &[Call]) -> Vec<Candidate> {
+    let recorded: Vec<&Call> = calls.iter().filter(|call| call.usage > 0).collect();
+    if recorded.len() < LEAST_CALLS {
+        return Vec::new();
+    }
+    let mut out = Vec::new();
+    for (at, policy) in CANDIDATES.into_iter().enumerate() {
         let changes = |call: &&&Call| call.sizes[at] != call.sizes[0];
         if at > 0 && recorded.iter().filter(changes).count() < LEAST_CHANGED {
             continue;
@@ -63,11 +64,8 @@ pub fn policy(session: &Session, measure: &dyn Estimator) -> RecorderPolicy {
                 usage: call.usage as f64,
             })
             .collect();
-        let (kappa, error) = fit(&pairs);
-        out.candidates.push(Candidate { policy: candidate, error, kappa });
+        out.push(Candidate { policy, error: error(&pairs) });
     }
-    out.policy = choose(&out.candidates);
-    out.candidates.sort_by_key(|candidate| candidate.policy);
     out
 }
 
@@ -174,14 +172,14 @@ impl Size {
     }
 }
 
-fn unmarked(calls: &[Call]) -> Vec<Drop> {
+fn unmarked(calls: &[Call]) -> Vec<usize> {
     let inputs: Vec<(usize, u64)> =
         calls.iter().filter(|call| call.usage > 0).map(|call| (call.number, call.usage)).collect();
     let mut found = drops(&inputs);
     // The same compaction if a mark lies between the two calls.
     found.retain(|drop| {
-        let before = inputs.iter().rev().find(|(call, _)| *call < drop.call);
-        before.is_none_or(|(call, _)| calls[*call].stretch == calls[drop.call].stretch)
+        let before = inputs.iter().rev().find(|(call, _)| call < drop);
+        before.is_none_or(|(call, _)| calls[*call].stretch == calls[*drop].stretch)
     });
     found
 }
@@ -192,8 +190,8 @@ struct Pair {
     usage: f64,
 }
 
-/// κ and the mean absolute relative error of `usage = κ · estimate + overhead of the stretch`.
-fn fit(pairs: &[Pair]) -> (f64, f64) {
+/// The mean absolute relative error of `usage = κ · estimate + overhead of the stretch`.
+fn error(pairs: &[Pair]) -> f64 {
     const LEAST: f64 = 0.5;
     const MOST: f64 = 3.0;
     let stretches = pairs.iter().map(|pair| pair.stretch).max().unwrap_or(0) + 1;
@@ -223,5 +221,5 @@ fn fit(pairs: &[Pair]) -> (f64, f64) {
             (kappa * pair.estimate + overhead - pair.usage).abs() / pair.usage
         })
         .sum();
-    (kappa, error / pairs.len().max(1) as f64)
+    error / pairs.len().max(1) as f64
 }

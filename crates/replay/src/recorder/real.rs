@@ -1,7 +1,8 @@
 //! The probe on real recordings; ignored where they are not beside the project.
 
+use super::tests::error_of;
 use super::{Policy, policy};
-use crate::ReplayOptions;
+use crate::acted::{options, strategy};
 use foldback_core::Limits;
 use foldback_core::conversation::StageRole;
 use foldback_stages::estimator::o200k;
@@ -29,9 +30,9 @@ fn the_recorders_policies_are_what_is_known_of_them() {
         let session = foldback_formats::read(&bytes, None).unwrap().remove(0);
         let found = policy(&session, &o200k());
         assert_eq!(found.policy, Some(expected), "{file}: {found:?}");
-        let error = found.error(expected).unwrap();
+        let error = error_of(&session, expected);
         assert!(error * 100.0 <= percent, "{file}: {error}");
-        assert_eq!((found.marked, found.unmarked.len()), (marked, 0), "{file}");
+        assert_eq!((session.boundaries.len(), found.unmarked.len()), (marked, 0), "{file}");
     }
 }
 
@@ -40,7 +41,6 @@ fn the_recorders_policies_are_what_is_known_of_them() {
 #[foldback_needs::sessions]
 #[test]
 fn whole_sessions_are_summarized_where_claude_code_did() {
-    let registry = foldback::registry().unwrap();
     // file, preset, calls before which Claude Code compacted by itself, and the preset
     type Row = (&'static str, &'static str, &'static [usize], &'static [usize]);
     let cases: [Row; 10] = [
@@ -68,15 +68,8 @@ fn whole_sessions_are_summarized_where_claude_code_did() {
         let own = session.boundaries.iter();
         let own = own.filter(|own| own.kind == "summary" && own.trigger == "auto");
         let own: Vec<usize> = own.map(|own| calls(own.before)).collect();
-        let options = ReplayOptions {
-            limits: Limits::new(200_000, 0),
-            ceiling: None,
-            model: None,
-            measure: Arc::new(o200k()),
-            validate: false,
-            completions: None,
-        };
-        let strategy = Arc::new(foldback::preset(&registry, preset).unwrap());
+        let options = options(Limits::new(200_000, 0), Arc::new(o200k()));
+        let strategy = Arc::new(strategy(preset));
         let replay = crate::drive::replay(&session, &strategy, &options);
         let folds = replay.rows.iter().flat_map(|row| &row.fired);
         let folds: Vec<usize> =

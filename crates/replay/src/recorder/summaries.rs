@@ -68,16 +68,6 @@ impl RecordedSummaries {
         Self { texts, first: first.map(|message| message.id.clone()) }
     }
 
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.texts.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.texts.is_empty()
-    }
-
     /// The one that stands for the same as a request: for all up to its last message. A request for a part of it alone, such as
     /// the beginning of a turn, has none.
     fn of_request(&self, request: &SummaryRequest) -> Option<&String> {
@@ -134,7 +124,8 @@ impl Summarizer for Recorded {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Replay, ReplayOptions, replay};
+    use crate::acted::{boundary, call, options, strategy};
+    use crate::{Replay, replay};
     use foldback_core::Limits;
     use foldback_core::conversation::StageRole;
     use foldback_core::log::{Marker, Origin, Part};
@@ -168,14 +159,7 @@ mod tests {
         let messages = [said("a"), said("b"), summary, said("c")];
         let mut session = Session::of_messages("one", messages.map(Arc::new).to_vec());
         session.format = format;
-        session.boundaries = vec![Boundary {
-            before: 2,
-            trigger: "auto".to_owned(),
-            kind: kind.to_owned(),
-            tokens_before: None,
-            tokens_after: None,
-            original_kept,
-        }];
+        session.boundaries = vec![Boundary { original_kept, ..boundary(2, kind) }];
         session
     }
 
@@ -188,8 +172,7 @@ mod tests {
         ];
         for (format, kind, kept, expected) in table {
             let found = RecordedSummaries::of(&recording(format, kind, kept));
-            assert_eq!(found.len(), expected, "{format} {kind} {kept}");
-            assert_eq!(found.is_empty(), expected == 0);
+            assert_eq!(found.texts.len(), expected, "{format} {kind} {kept}");
         }
     }
 
@@ -239,26 +222,17 @@ mod tests {
 
     #[test]
     fn a_replay_that_cuts_alike_shows_it() {
-        let registry = foldback::registry().unwrap();
-        let mut strategy = foldback::preset(&registry, "claude-code").unwrap();
+        let mut strategy = strategy("claude-code");
         let inner = strategy.summarizer.take().unwrap();
         strategy.summarizer = Some(Arc::new(Recorded(inner)));
         let strategy = Arc::new(strategy);
-        let options = ReplayOptions {
-            limits: Limits::new(40_000, 4_000),
-            ceiling: None,
-            model: None,
-            measure: Arc::new(chars(Unit::Utf16, Rounding::Ceil)),
-            validate: true,
-            completions: None,
-        };
+        let measure = Arc::new(chars(Unit::Utf16, Rounding::Ceil));
+        let options = options(Limits::new(40_000, 4_000), measure);
         let mut messages = vec![Message::user("u", "Read it all")];
-        for call in 0..12 {
-            let id = format!("c{call}");
-            let asked = vec![Part::call(&id, "read", format!("{{\"path\":\"{call}.rs\"}}"))];
-            messages.push(Message::assistant(format!("a{call}"), asked));
+        for number in 0..12 {
+            let arguments = serde_json::json!({ "path": format!("{number}.rs") });
             let text = "a line of some file that is read\n".repeat(300);
-            messages.push(Message::tool(format!("t{call}"), id, "read", text));
+            messages.extend(call(number, "read", arguments, &text));
         }
         let mut session = Session::of_messages("one", messages.into_iter().map(Arc::new).collect());
         let done = replay(&session, &strategy, &options);

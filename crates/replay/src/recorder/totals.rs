@@ -5,29 +5,15 @@
 //! coefficient of variation is the recorder's. (On 261 SWE-agent runs of five models, keeping five
 //! observations has 1 to 3 %, the full history 5 to 20 %.)
 
-use super::fit::{CANDIDATES, Call, Policy, RecorderPolicy, Total};
+use super::fit::{CANDIDATES, Call, Policy, Total};
 use foldback_formats::Session;
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use serde::Deserialize;
 
 /// Largest coefficient of variation with which a policy counts as found.
 const FITS: f64 = 0.05;
 
 /// Fewest sessions of a model that say anything.
 const LEAST_SESSIONS: usize = 3;
-
-/// The policy of a group of sessions.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct GroupPolicy {
-    /// Format and model.
-    pub group: String,
-    /// Sessions with a total.
-    pub sessions: usize,
-    /// The policy; `None` with fewer than three sessions, or when no candidate fits.
-    pub policy: Option<Policy>,
-    /// Coefficient of variation of recorded over predicted, by candidate; empty with fewer than three.
-    pub variation: Vec<(Policy, f64)>,
-}
 
 #[derive(Deserialize)]
 struct Document {
@@ -63,45 +49,22 @@ pub(super) fn total(session: &Session, calls: &[Call]) -> Option<Total> {
     })
 }
 
-/// The policies of groups of sessions (label of the group and what was found of one session), by label.
-pub fn by_totals<'a>(
-    sessions: impl IntoIterator<Item = (&'a str, &'a RecorderPolicy)>,
-) -> Vec<GroupPolicy> {
-    let mut groups: BTreeMap<&str, Vec<&Total>> = BTreeMap::new();
-    for (group, session) in sessions {
-        if let Some(total) = &session.total {
-            groups.entry(group).or_default().push(total);
-        }
-    }
-    groups.into_iter().map(|(group, totals)| of_group(group, &totals)).collect()
-}
-
-fn of_group(group: &str, totals: &[&Total]) -> GroupPolicy {
-    let mut out = GroupPolicy {
-        group: group.to_owned(),
-        sessions: totals.len(),
-        policy: None,
-        variation: Vec::new(),
-    };
+/// The policy behind the totals of several sessions of a model; `None` with fewer than three, or when no candidate fits.
+pub fn by_totals(totals: &[&Total]) -> Option<Policy> {
     if totals.len() < LEAST_SESSIONS {
-        return out;
+        return None;
     }
-    for (at, candidate) in CANDIDATES.into_iter().enumerate() {
-        let ratios: Option<Vec<f64>> = totals
-            .iter()
-            .map(|total| {
-                let (_, predicted) = total.predicted.get(at)?;
-                (*predicted > 0).then(|| total.sent as f64 / *predicted as f64)
-            })
-            .collect();
-        if let Some(ratios) = ratios {
-            out.variation.push((candidate, variation(&ratios)));
-        }
-    }
+    let candidates = CANDIDATES.into_iter().enumerate().filter_map(|(at, candidate)| {
+        let ratio = |total: &&Total| {
+            let (_, predicted) = total.predicted.get(at)?;
+            (*predicted > 0).then(|| total.sent as f64 / *predicted as f64)
+        };
+        let ratios: Option<Vec<f64>> = totals.iter().map(ratio).collect();
+        Some((candidate, variation(&ratios?)))
+    });
     // Of equal ones the first, which is the simpler.
-    let best = out.variation.iter().min_by(|a, b| a.1.total_cmp(&b.1));
-    out.policy = best.filter(|(_, variation)| *variation <= FITS).map(|(policy, _)| *policy);
-    out
+    let best = candidates.min_by(|a, b| a.1.total_cmp(&b.1));
+    best.filter(|(_, variation)| *variation <= FITS).map(|(policy, _)| policy)
 }
 
 /// Standard deviation over mean, with `n - 1`.

@@ -17,7 +17,7 @@
 mod read;
 mod write;
 
-pub use read::{Reader, ScoresError};
+pub use read::Reader;
 pub use write::{Scored, score};
 
 use crate::setup::{Preset, Setup};
@@ -28,7 +28,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// Version of the lines.
-pub const SCHEMA: &str = "foldback/scores/3";
+pub const SCHEMA: &str = "foldback/scores/4";
 
 /// A line of a part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

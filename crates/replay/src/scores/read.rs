@@ -8,19 +8,6 @@ use crate::store::{Key, Store};
 use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::path::PathBuf;
-use thiserror::Error;
-
-/// A part that can't be used.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{part}:{line}: {why}")]
-pub struct ScoresError {
-    /// Name of the part.
-    pub part: String,
-    /// Number of the line, from 1.
-    pub line: usize,
-    /// What is wrong, and the way out.
-    pub why: String,
-}
 
 /// Takes the lines of parts, one part after the other.
 #[derive(Debug)]
@@ -51,22 +38,25 @@ impl<'a> Reader<'a> {
     ///
     /// What is wrong, and the way out: the part is damaged or cut, was made by another version, lacks a preset, or was
     /// scored with other settings; one path holds different bytes in two parts.
-    pub fn part(&mut self, part: &str, mut lines: impl BufRead) -> Result<(), ScoresError> {
+    pub fn part(&mut self, part: &str, mut lines: impl BufRead) -> Result<(), String> {
         let (mut text, mut number) = (Vec::new(), 0);
         loop {
             text.clear();
             number += 1;
-            let wrong = |why: String| ScoresError { part: part.to_owned(), line: number, why };
+            let wrong = |why: String| format!("{part}:{number}: {why}");
             let read = lines.read_until(b'\n', &mut text);
             if read.map_err(|error| wrong(error.to_string()))? == 0 {
-                return match number {
-                    1 => Err(wrong(CUT.to_owned())),
-                    _ if self.open.is_some() => Err(wrong(CUT.to_owned())),
-                    _ => Ok(()),
+                return match number == 1 || self.open.is_some() {
+                    true => Err(wrong(CUT.to_owned())),
+                    false => Ok(()),
                 };
             }
-            let line = serde_json::from_slice(&text)
-                .map_err(|error| wrong(format!("not a line of scores: {error}")))?;
+            let line = serde_json::from_slice(&text).map_err(|error| {
+                wrong(format!(
+                    "{}: {error}",
+                    if number == 1 { FOREIGN } else { "not a line of scores" }
+                ))
+            })?;
             self.line(line, &text).map_err(wrong)?;
         }
     }
@@ -126,6 +116,9 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 }
+
+const FOREIGN: &str =
+    "no part that `foldback score` wrote; session files are compared without --scores";
 
 const CUT: &str = "ends too early; copy the part again";
 

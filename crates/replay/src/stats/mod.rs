@@ -14,6 +14,6 @@ mod rng;
 mod simple;
 
 pub use bootstrap::{Bootstrap, Estimate, Tails, clusters};
-pub use estimate::{Pair, mean_difference, proportion, proportion_difference, ratio_of_totals};
+pub use estimate::{Pair, mean, proportion, proportion_difference, ratio_of_totals};
 pub use rng::SplitMix64;
 pub use simple::{holm, kendall_tau_b, minimum_detectable};

@@ -14,6 +14,8 @@ impl SplitMix64 {
     }
 
     /// The next 64 bits.
+    // A comparison draws a hundred million times: whether this is inlined is not left to how the crate is cut into parts.
+    #[inline]
     pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -26,6 +28,7 @@ impl SplitMix64 {
     ///
     /// Multiplication and shift instead of a remainder (Lemire 2019). The bias that rejection would
     /// take away is at most `bound / 2^64`.
+    #[inline]
     pub fn below(&mut self, bound: usize) -> usize {
         let wide = u128::from(self.next_u64()) * bound as u128;
         (wide >> 64) as usize

@@ -7,7 +7,8 @@
 //!
 //! The same share of a request counts as read from the cache as was recorded. What those requests held is not
 //! recorded: retention is unknown there. What the recorder paid for its summaries is estimated: a request as recorded, else as
-//! large as the one before with its answer, none of it cached, and the text of the summary.
+//! large as the one before with its answer, none of it cached, and the text of the summary. Where the provider compacted, and
+//! only it can read the summary, that is the request before once more, cached as it was.
 
 use super::bill::{Bill, Billed, Compaction, Pauses, count_summaries};
 use super::facts::{CallFacts, Facts, RecordedSummary};
@@ -16,7 +17,6 @@ use crate::cost::{CacheUse, NamedTerms, SummaryCall, Terms};
 use crate::recorder::Policy;
 use crate::retention::Retention;
 use crate::totals::{CallRow, SessionMetrics};
-use foldback_providers::prices::usd;
 use std::sync::Arc;
 
 /// Usage is believed where this share of the calls has it; a call without counts like the one before it.
@@ -39,7 +39,7 @@ pub(super) fn record(facts: &Facts, plain: Record, terms: &[NamedTerms]) -> Reco
         (by, bill(&rows, &facts.calls, &summaries, &named.terms))
     });
     let bills = bills.collect();
-    count_summaries(&mut rows, &summaries);
+    count_summaries(&mut rows, summaries.iter().map(|asked| &asked.call));
     let marks = facts.session.boundaries.max(facts.session.recorder.unmarked.len());
     Record {
         known: Known::Sizes,
@@ -82,16 +82,27 @@ fn inputs(facts: &Facts) -> Option<Vec<(u64, u64)>> {
     Some(calls.iter().map(size).collect())
 }
 
+/// A request for a summary of the recorder's own.
+struct Asked {
+    call: SummaryCall,
+    /// What was read from the cache, if the provider compacts what it has there.
+    cache_read: Option<u64>,
+}
+
 /// The requests for the recorder's own summaries, estimated where their usage is not recorded.
-fn summaries(facts: &Facts, rows: &[CallRow]) -> Vec<SummaryCall> {
+fn summaries(facts: &Facts, rows: &[CallRow]) -> Vec<Asked> {
     let asked = |summary: &RecordedSummary| {
         let before = summary.call.checked_sub(1)?;
-        let size = rows.get(before)?.input_tokens + facts.calls.get(before)?.output;
-        let (input_tokens, output_tokens) = match summary.used.zip(facts.session.scale) {
-            Some(((input, output), scale)) => (scale.measured(input), output),
-            None => (size, summary.tokens),
-        };
-        Some(SummaryCall { call: summary.call, input_tokens, output_tokens })
+        let (row, output) = (rows.get(before)?, facts.calls.get(before)?.output);
+        let (input_tokens, output_tokens) =
+            match (summary.used.zip(facts.session.scale), summary.tokens) {
+                (Some(((input, output), scale)), _) => (scale.measured(input), output),
+                (None, Some(tokens)) => (row.input_tokens + output, tokens),
+                (None, None) => (row.input_tokens, 0),
+            };
+        let cache_read = summary.tokens.is_none().then_some(row.cache_read);
+        let call = SummaryCall { call: summary.call, input_tokens, output_tokens };
+        Some(Asked { call, cache_read })
     };
     facts.summaries.iter().filter_map(asked).collect()
 }
@@ -112,7 +123,7 @@ fn row((row, (input_tokens, cache_read)): (CallRow, (u64, u64))) -> CallRow {
 }
 
 /// The bill at the prices of a regime: what was read from the cache is what the recorder read.
-fn bill(rows: &[CallRow], calls: &[CallFacts], summaries: &[SummaryCall], terms: &Terms) -> Bill {
+fn bill(rows: &[CallRow], calls: &[CallFacts], summaries: &[Asked], terms: &Terms) -> Bill {
     let Terms { rules, rates } = terms;
     let (mut input_usd, mut output_usd, mut read_tokens) = (0.0, 0.0, 0);
     for (row, call) in rows.iter().zip(calls) {
@@ -122,10 +133,12 @@ fn bill(rows: &[CallRow], calls: &[CallFacts], summaries: &[SummaryCall], terms:
         output_usd += rates.output_usd(call.output, call.web_searches);
         read_tokens += cache.read;
     }
-    // With a prompt of its own, so that nothing of it is cached.
-    let asked_usd = |summary: &SummaryCall| {
-        let rates = rates.at(summary.input_tokens);
-        usd(rates.input, summary.input_tokens) + usd(rates.output, summary.output_tokens)
+    let asked_usd = |Asked { call, cache_read }: &Asked| match cache_read {
+        Some(read) => {
+            let cache = CacheUse::of(call.input_tokens, *read, *rules);
+            rates.at(call.input_tokens).input_usd(&cache)
+        }
+        None => call.usd(rates),
     };
     let summaries_usd = summaries.iter().map(asked_usd).sum();
     let requests = Bill::of_requests(input_usd, output_usd);
@@ -233,14 +246,31 @@ mod tests {
         }
     }
 
-    /// By their own usage, else as large as the request before with its answer.
+    /// By their own usage, else as large as the request before with its answer; one that only the provider can read as that
+    /// request alone.
     #[test]
     fn summaries_are_as_large_as_recorded() {
-        for (used, expected) in [(Some((8_000, 70)), (7_000, 70)), (None, (5_100, 30))] {
+        let table = [
+            (Some(30), Some((8_000, 70)), (7_000, 70, None)),
+            (Some(30), None, (5_100, 30, None)),
+            (None, None, (5_000, 0, Some(4_000))),
+        ];
+        for (tokens, used, expected) in table {
             let mut facts = facts(1, false, vec![call(5_000, None), call(9_000, None)]);
-            facts.summaries = vec![RecordedSummary { call: 1, tokens: 30, used }];
-            let asked = summaries(&facts, &plain(&facts).rows);
-            assert_eq!((asked[0].input_tokens, asked[0].output_tokens), expected);
+            facts.summaries = vec![RecordedSummary { call: 1, tokens, used }];
+            let mut rows = plain(&facts).rows;
+            rows[0].cache_read = 4_000;
+            let asked = &summaries(&facts, &rows)[0];
+            let SummaryCall { input_tokens, output_tokens, .. } = asked.call;
+            assert_eq!((input_tokens, output_tokens, asked.cache_read), expected);
+            let bill = bill(&rows, &facts.calls, std::slice::from_ref(asked), &terms().terms);
+            let input = match asked.cache_read {
+                Some(read) => read as f64 + 20.0 * (input_tokens - read) as f64,
+                None => 10.0 * input_tokens as f64,
+            };
+            let usd = (input + 100.0 * output_tokens as f64) / 1e6;
+            let billed = bill.compaction.unwrap().summaries_usd;
+            assert!((billed - usd).abs() < 1e-12, "{billed}");
         }
     }
 

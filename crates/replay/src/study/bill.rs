@@ -2,7 +2,8 @@
 
 use super::Common;
 use crate::cost::{
-    LedgerFiring, LedgerRow, NamedTerms, Priced, RequestLog, Reread, SummaryCall, Terms, bounds,
+    LedgerFiring, LedgerRow, NamedTerms, Priced, RequestLog, Reread, SummaryCall, Terms,
+    pessimistic_usd,
 };
 use crate::measures::Firing;
 use crate::number::total;
@@ -209,7 +210,10 @@ pub(super) fn summary_calls(inputs: &[(usize, u64)], firings: &[Firing]) -> Vec<
 
 /// Counts the summarizer's calls with the rows. Those after the last call belong to it, so that the sums over rows are
 /// those of the bill.
-pub(super) fn count_summaries(rows: &mut [CallRow], summaries: &[SummaryCall]) {
+pub(super) fn count_summaries<'s>(
+    rows: &mut [CallRow],
+    summaries: impl IntoIterator<Item = &'s SummaryCall>,
+) {
     let last = rows.len().saturating_sub(1);
     for asked in summaries {
         if let Some(row) = rows.get_mut(asked.call.min(last)) {
@@ -268,8 +272,8 @@ fn bill(items: &Items<'_>, starts: &[Option<i64>], terms: &Terms) -> Bill {
         .collect();
     let bill = Bill {
         usd: cost.usd,
-        input_usd: cost.calls.iter().map(|call| call.input_usd).sum(),
-        output_usd: cost.calls.iter().map(|call| call.output_usd).sum(),
+        input_usd: cost.input_usd,
+        output_usd: cost.output_usd,
         read_tokens: cost.read_tokens,
         compaction: None,
     };
@@ -278,7 +282,7 @@ fn bill(items: &Items<'_>, starts: &[Option<i64>], terms: &Terms) -> Bill {
     }
     bill.compacted(Compaction {
         summaries_usd: total(cost.summaries.iter().copied()),
-        pessimistic_usd: bounds(cost.usd, &terms.rates, items.rereads).pessimistic,
+        pessimistic_usd: pessimistic_usd(cost.usd, &terms.rates, items.rereads),
         ledger: Ledger::of(&priced.ledger(&firings)),
     })
 }

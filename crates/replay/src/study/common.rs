@@ -3,9 +3,10 @@
 use super::bill::Billed;
 use super::score::Setting;
 use crate::recorder::RecorderPolicy;
-use rustc_hash::FxHashSet;
+use dashmap::DashMap;
+use rustc_hash::FxBuildHasher;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Of all sessions of a comparison.
 #[derive(Debug, Default)]
@@ -20,22 +21,19 @@ pub(crate) struct Common {
 
 /// A set of values that gives each out as the one that it has.
 #[derive(Debug)]
-pub(crate) struct Distinct<T: ?Sized>(Mutex<FxHashSet<Arc<T>>>);
+pub(crate) struct Distinct<T: ?Sized>(DashMap<Arc<T>, (), FxBuildHasher>)
+where
+    Arc<T>: Eq + Hash;
 
-impl<T: ?Sized> Default for Distinct<T> {
+impl<T: Eq + Hash + ?Sized> Default for Distinct<T> {
     fn default() -> Self {
-        Self(Mutex::default())
+        Self(DashMap::default())
     }
 }
 
 impl<T: Eq + Hash + ?Sized> Distinct<T> {
     /// The one that equals this value.
     pub(crate) fn one(&self, value: &Arc<T>) -> Arc<T> {
-        let mut values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = values.get(value) {
-            return Arc::clone(known);
-        }
-        values.insert(Arc::clone(value));
-        Arc::clone(value)
+        Arc::clone(self.0.entry(Arc::clone(value)).or_default().key())
     }
 }

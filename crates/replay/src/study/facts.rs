@@ -11,6 +11,7 @@ use foldback_core::Limits;
 use foldback_core::log::EntryKind;
 use foldback_core::stage::Estimator;
 use foldback_formats::Session;
+use foldback_formats::session::SEALED;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -23,8 +24,6 @@ pub struct CallFacts {
     pub output: u64,
     /// Searches of the web that the provider made for it.
     pub web_searches: u64,
-    /// Number of the user turn, from 1.
-    pub turn: usize,
     /// When the request was sent, in milliseconds since the Unix epoch, where recorded.
     pub start_ms: Option<i64>,
     /// Size of the request by the provider's count.
@@ -126,8 +125,8 @@ impl Recording {
 pub struct RecordedSummary {
     /// Number of the call that came next.
     pub call: usize,
-    /// Its size by the measuring estimator.
-    pub tokens: u64,
+    /// Its size by the measuring estimator; `None` if only the provider can read it.
+    pub tokens: Option<u64>,
     /// Input and output tokens that writing it used, by its provider's count, where recorded.
     pub used: Option<(u64, u64)>,
 }
@@ -211,9 +210,19 @@ fn summaries(session: &Session, measure: &dyn Estimator) -> Vec<RecordedSummary>
             let usage = message.answer.as_ref().and_then(|answer| answer.usage);
             let used = usage.filter(|usage| !usage.is_zero());
             let used = used.map(|usage| (usage.input_total(), usage.output_total()));
-            out.push(RecordedSummary { call, tokens: measure.counts(message).total(), used });
+            out.push(RecordedSummary { call, tokens: Some(measure.counts(message).total()), used });
         }
     }
+    let answers = |before: usize| {
+        session.messages.iter().take(before).filter(|message| message.is_answer()).count()
+    };
+    let sealed = session.boundaries.iter().filter(|boundary| boundary.kind == SEALED);
+    out.extend(sealed.map(|boundary| RecordedSummary {
+        call: answers(boundary.before),
+        tokens: None,
+        used: None,
+    }));
+    out.sort_by_key(|summary| summary.call);
     out
 }
 
@@ -244,7 +253,6 @@ fn calls(
                 uncompacted,
                 output: request.map_or(0, |request| request.output_tokens),
                 web_searches: request.map_or(0, |request| request.web_searches),
-                turn: row.turn,
                 start_ms: request.and_then(|request| request.start_ms),
                 recorded_input: row.recorded_input,
                 recorded_read: row.recorded_input.and(usage).map(|usage| usage.cache_read),

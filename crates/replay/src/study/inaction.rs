@@ -59,18 +59,11 @@ fn window_to_act(
     // takes the one it looks at.
     let folds = |thousands: u64| {
         let pressure = Pressure {
-            moment,
             view_tokens: nearest.count,
-            frame_tokens: 0,
-            units: 0,
             usage: Some(usage),
-            since_answer: 0,
             view_at_step: nearest.count,
-            limits: limits(thousands),
             model: options.model.as_deref(),
-            idle_ms: None,
-            fold_stats: &[],
-            pruned: false,
+            ..Pressure::at(moment, limits(thousands))
         };
         policy.decide(&pressure).fold
     };
@@ -125,22 +118,15 @@ mod tests {
     /// The window at which a preset with this reserve would have acted on a count, and how often it was asked.
     fn window(reserve: u64, count: u64, context: u64) -> (Option<u64>, u64) {
         let policy = Arc::new(Counted { reserve, ..Counted::default() });
-        let blind = Arc::new(crate::controls::Hindsight::default());
-        let mut strategy = clairvoyant(blind, EvictConfig::default()).unwrap();
+        let mut strategy = clairvoyant(Arc::default(), EvictConfig::default()).unwrap();
         strategy.overflow = Some(Bound {
             name: "counted".to_owned(),
             stage: Arc::clone(&policy) as Arc<dyn OverflowPolicy>,
             when: Vec::new(),
             meter: MeterId::OWN,
         });
-        let options = ReplayOptions {
-            limits: Limits::new(context, 0),
-            model: None,
-            measure: Arc::new(chars(Unit::Utf16, Rounding::Ceil)),
-            validate: false,
-            completions: None,
-            ceiling: None,
-        };
+        let measure = Arc::new(chars(Unit::Utf16, Rounding::Ceil));
+        let options = crate::acted::options(Limits::new(context, 0), measure);
         let nearest = Decision { count, ..Decision::off("") };
         let window = window_to_act(&strategy, &nearest, Moment::CallStart, &options);
         (window, policy.asked.load(Ordering::Relaxed))

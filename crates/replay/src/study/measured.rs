@@ -3,7 +3,7 @@
 use super::record::Summaries;
 use super::{Context, Facts, Known, Record, bill, inaction};
 use crate::availability::{Availability, RereadRow};
-use crate::controls::{Foresight, Hindsight, MatchedControls, view_sizes};
+use crate::controls::{Foresight, MatchedControls, view_sizes};
 use crate::cost::Reread;
 use crate::drive::{Probe, Replay, ReplayOptions, replay_with};
 use crate::index::Index;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// What all replays of a session share, made once.
 pub(super) struct Shared {
     index: Arc<Index>,
-    foresight: Arc<dyn Foresight>,
+    foresight: Arc<Foresight>,
     matched_controls: MatchedControls,
     recorder: RecorderPolicy,
 }
@@ -30,7 +30,7 @@ impl Shared {
             scope.spawn(|| session.log().for_each(|message| _ = measure.counts(message)));
             Arc::new(Index::of(session))
         });
-        let foresight: Arc<dyn Foresight> = Arc::new(Hindsight::of(&index));
+        let foresight = Arc::new(Foresight::of(&index));
         Self {
             matched_controls: MatchedControls::new(&index, Arc::clone(&foresight), measure),
             recorder: recorder::policy(session, measure),

@@ -1,11 +1,8 @@
 use super::*;
-use crate::{
-    ModelTable,
-    cost::{OWN, RegimeTable},
-};
+use crate::acted::{preset, setup, strategy};
+use crate::cost::OWN;
 use foldback_core::Limits;
 use std::fs;
-use std::sync::Arc;
 
 const TALK: &str = r#"{"role":"user","content":"a"},{"role":"assistant","content":"b"}"#;
 const MORE: &str = r#",{"role":"user","content":"c"},{"role":"assistant","content":"d"}"#;
@@ -13,8 +10,8 @@ const MORE: &str = r#",{"role":"user","content":"c"},{"role":"assistant","conten
 /// An agent goes on writing while its file is studied. What is studied is what was read, under its own hash.
 #[test]
 fn a_file_that_grows_is_studied_as_what_was_read() {
-    let (setup, none) = setup();
-    let preset = |name: &str| Preset::new(none.clone(), name.to_owned());
+    let setup = setup(Limits::new(8_000, 800));
+    let preset = |name: &str| Preset::new(strategy("none"), name.to_owned());
     let [one, two] = [[preset("one")], [preset("two")]];
     let store = Store::temporary().unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -70,8 +67,8 @@ const CODEX: &str = r#"{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta"
 
 #[test]
 fn searches_that_a_provider_makes_are_billed() {
-    let (setup, none) = setup();
-    let (presets, store) = ([Preset::new(none, "none".to_owned())], Store::temporary().unwrap());
+    let (setup, presets) = (setup(Limits::new(8_000, 800)), [preset("none")]);
+    let store = Store::temporary().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let table = [("anthropic", ANTHROPIC, 3), ("claude-code", CLAUDE_CODE, 2), ("codex", CODEX, 1)];
     for (name, text, expected) in table {
@@ -100,8 +97,8 @@ fn searches_that_a_provider_makes_are_billed() {
 /// model that is recorded here.
 #[test]
 fn own_prices_are_of_the_cache_that_was_asked_for() {
-    let (setup, none) = setup();
-    let (presets, store) = ([Preset::new(none, "none".to_owned())], Store::temporary().unwrap());
+    let (setup, presets) = (setup(Limits::new(8_000, 800)), [preset("none")]);
+    let store = Store::temporary().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let rows = [
         ("nothing told", "", "anthropic-5m"),
@@ -135,32 +132,13 @@ fn context<'a>(presets: &'a [Preset], setup: &'a Setup, store: &'a Store) -> Con
     Context { presets, setup, names, store, common, regimes, split: None, progress: &|| {} }
 }
 
-/// What studies share, and the preset that does nothing.
-fn setup() -> (Setup, foldback_core::strategy::Strategy) {
-    let registry = foldback::registry().unwrap();
-    let none = foldback::preset(&registry, "none").unwrap();
-    let setup = Setup {
-        limits: Limits::new(8_000, 800),
-        model: None,
-        models: ModelTable::embedded(),
-        regimes: RegimeTable::embedded(),
-        measure: Arc::clone(none.estimator()),
-    };
-    (setup, none)
-}
-
 /// Presets with the same outcome share it, and sessions share what they have in common.
 #[test]
 fn what_is_the_same_is_kept_once() {
-    let (mut setup, _) = self::setup();
-    setup.limits = Limits::new(200_000, 32_000);
-    let registry = foldback::registry().unwrap();
+    let setup = setup(Limits::new(200_000, 32_000));
     let names = ["none", "brutus", "opencode", "opencode-1.17", "tiered", "tunacode", "window"];
-    let presets: Vec<Preset> = names
-        .iter()
-        .map(|name| Preset::new(foldback::preset(&registry, name).unwrap(), (*name).to_owned()))
-        .chain([Preset::as_recorded().unwrap()])
-        .collect();
+    let presets: Vec<Preset> =
+        names.into_iter().map(preset).chain([Preset::as_recorded().unwrap()]).collect();
     let folder = tempfile::tempdir().unwrap();
     let store = Store::temporary().unwrap();
     let context = context(&presets, &setup, &store);

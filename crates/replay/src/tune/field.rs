@@ -58,7 +58,7 @@ impl Field {
         self.keys.last().map_or(&self.path, String::as_str)
     }
 
-    /// The value that a strategy gives the field; `None` where it leaves it to the stage's default.
+    /// The value that the field has in a strategy; `None` where it has none.
     pub(super) fn value(&self, root: &Node) -> Option<Value> {
         let section = root.get(self.section)?;
         let start = match &self.stage {
@@ -202,11 +202,14 @@ fn unknown(registry: &Registry, strategy: &Compiled, path: &str) -> String {
     };
     let name = &strategy.strategy.name;
     match near.is_empty() {
-        false => format!("{name} has no field `{path}`; similar names are {}", near.join(", ")),
+        false => format!(
+            "the preset `{name}` has no field `{path}`; similar names are {}",
+            near.join(", ")
+        ),
         true => {
             let there = sections().filter(|section| strategy.root.get(section).is_some());
             format!(
-                "{name} has no field `{path}`; a path is SECTION.field, its sections are {}, and `foldback \
+                "the preset `{name}` has no field `{path}`; a path is SECTION.field, its sections are {}, and `foldback \
                  presets {name}` shows all fields",
                 there.collect::<Vec<_>>().join(", ")
             )

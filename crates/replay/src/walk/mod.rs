@@ -20,7 +20,6 @@ mod tracer;
 mod worst;
 
 pub use repeated::{GENERATIONS, Repeated};
-pub use tracer::Tracer;
 pub use worst::{Missed, worst};
 
 use crate::availability::Availability;
@@ -32,10 +31,11 @@ use foldback_core::Limits;
 use foldback_core::log::{EntryKind, Role};
 use foldback_core::moment::Moment;
 use foldback_core::stage::Estimator;
-use foldback_core::strategy::{Kind, Strategy};
+use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use tracer::Tracer;
 
 /// How much of the texts a walk keeps, in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,12 +57,8 @@ impl Default for Detail {
 pub struct Walk {
     /// Path of the file, `#id` after it where the file holds several sessions.
     pub path: String,
-    /// Id of the session.
-    pub session: String,
     /// Id of the format.
     pub format: String,
-    /// Model of most calls.
-    pub model: Option<String>,
     /// Estimator of the token counts.
     pub measure: String,
     /// The log.
@@ -149,8 +145,6 @@ pub struct NeedSource {
 pub struct Track {
     /// Name with the summarizer that stood in.
     pub preset: String,
-    /// `strategy` or `control`.
-    pub kind: Kind,
     /// Limits in force.
     pub limits: Limits,
     /// Estimator that the preset decides with.
@@ -250,8 +244,6 @@ pub struct MessageChange {
 pub struct Written {
     /// What kind.
     pub kind: EntryKind,
-    /// Who speaks.
-    pub role: Role,
     /// Number of the first call that was shown it.
     pub call: usize,
     /// Size.
@@ -284,9 +276,7 @@ impl Walk {
         let needs = needs::needs(index, &calls, &**measure);
         Self {
             path: path.to_owned(),
-            session: session.id.clone(),
             format: session.format.to_owned(),
-            model: session.model.clone(),
             measure: measure.id().to_string(),
             messages,
             calls,
@@ -294,22 +284,21 @@ impl Walk {
             tracks: Vec::new(),
         }
     }
+}
 
-    /// Replays the session that this walk was made of under one more preset. Whoever replays it anyway
-    /// gives a [`Tracer`] and an [`Availability`] to the same replay instead.
-    pub fn follow(
-        &mut self,
+impl Track {
+    /// Replays a session under a preset.
+    pub fn of(
         session: &Session,
         index: &Arc<Index>,
         strategy: &Arc<Strategy>,
         options: &ReplayOptions,
         detail: Detail,
-    ) {
+    ) -> Self {
         let mut availability = Availability::new(Arc::clone(index), Arc::clone(&options.measure));
         let mut tracer = Tracer::new(Arc::clone(index), detail);
         let mut probes: [&mut dyn crate::Probe; 2] = [&mut availability, &mut tracer];
         let replay = replay_with(session, index, strategy, options, &mut probes);
-        let findings = availability.finish();
-        self.tracks.push(tracer.finish(&replay, &findings));
+        tracer.finish(&replay, &availability.finish())
     }
 }

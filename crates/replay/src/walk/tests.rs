@@ -1,32 +1,14 @@
 use super::*;
-use crate::acted::session;
-use crate::{ReplayOptions, Setup};
+use crate::Preset;
+use crate::acted::{preset, session, setup};
 use foldback_core::log::{Message, Part};
 
 const OLD: &str = "fn token() {\n    refresh();\n}";
 
-fn setup(window: u64) -> Setup {
-    let registry = foldback::registry().unwrap();
-    Setup {
-        limits: Limits::new(window, window / 10),
-        model: None,
-        models: crate::ModelTable::embedded(),
-        regimes: crate::cost::RegimeTable::embedded(),
-        measure: Arc::clone(foldback::preset(&registry, "none").unwrap().estimator()),
-    }
-}
-
-fn follow(session: &Session, presets: &[&str], setup: &Setup) -> Walk {
-    let registry = foldback::registry().unwrap();
-    let index = Arc::new(Index::of(session));
-    let detail = Detail::default();
-    let mut walk = Walk::of("a.jsonl", session, &index, &setup.measure, detail);
-    for preset in presets {
-        let strategy = Arc::new(foldback::preset(&registry, preset).unwrap());
-        let options: ReplayOptions = setup.options(session, &strategy);
-        walk.follow(session, &index, &strategy, &options, detail);
-    }
-    walk
+fn follow(session: &Session, presets: &[&str], window: u64) -> Walk {
+    let presets: Vec<Preset> = presets.iter().map(|name| preset(name)).collect();
+    let setup = setup(Limits::new(window, window / 10));
+    setup.walk("a.jsonl", session, &presets.iter().collect::<Vec<_>>(), Detail::default())
 }
 
 /// A file is read, much is read after it, a later turn edits the file and names what stood in it.
@@ -62,7 +44,7 @@ fn forgetful() -> Session {
 
 #[test]
 fn what_was_cleared_and_what_that_cost_stands_in_the_walk() {
-    let walk = follow(&forgetful(), &["none", "tunacode-local"], &setup(40_000));
+    let walk = follow(&forgetful(), &["none", "tunacode-local"], 40_000);
     let answers: Vec<(usize, usize)> = walk.calls.iter().map(|c| (c.answer, c.turn)).collect();
     assert_eq!(answers, [(1, 1), (3, 1), (5, 1), (7, 1), (9, 1), (11, 2), (13, 3), (15, 3)]);
     assert_eq!(walk.messages[2].name, "read");
@@ -113,7 +95,7 @@ fn edits_come_first_then_what_is_dear_to_read_again() {
         headline: false,
     };
     let path = NeedKind::Reference(Class::Path);
-    let mut walk = follow(&forgetful(), &["tunacode-local"], &setup(40_000));
+    let mut walk = follow(&forgetful(), &["tunacode-local"], 40_000);
     walk.needs = vec![
         need(path, "cheap", Some((1, 10))),
         need(path, "dear", Some((2, 900))),
@@ -137,7 +119,7 @@ fn edits_come_first_then_what_is_dear_to_read_again() {
 
 #[test]
 fn what_fold_after_fold_does_is_counted() {
-    let mut walk = follow(&forgetful(), &["pi", "none"], &setup(17_000));
+    let mut walk = follow(&forgetful(), &["pi", "none"], 17_000);
     assert_eq!(walk.tracks.iter().map(|track| track.stuck).collect::<Vec<_>>(), [None, None]);
 
     let firing = |call: usize, fold, own_before, own_after| TrackFiring {
@@ -204,7 +186,7 @@ fn the_changes_add_up_to_what_was_sent() {
     for file in ["journal-opencode.json", "price-lists-codex.jsonl"] {
         let bytes = std::fs::read(format!("{folder}/{file}")).unwrap();
         let session = foldback_formats::read(&bytes, None).unwrap().remove(0);
-        let walk = follow(&session, &presets, &setup(60_000));
+        let walk = follow(&session, &presets, 60_000);
         let plain: Vec<u64> = walk.calls.iter().map(|call| call.plain_tokens).collect();
         assert_eq!(walk.tracks[0].tokens, plain, "{file}");
         let head = &walk.messages[..walk.calls[0].answer];

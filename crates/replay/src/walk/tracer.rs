@@ -29,7 +29,7 @@ struct Look {
 /// Notes what changes from request to request. Give it to [`crate::replay_with`] beside an
 /// [`crate::availability::Availability`], then what both found to [`Tracer::finish`].
 #[derive(Debug)]
-pub struct Tracer {
+pub(super) struct Tracer {
     index: Arc<Index>,
     detail: Detail,
     /// By position, the ordinal in the log of each of its messages.
@@ -49,7 +49,7 @@ pub struct Tracer {
 
 impl Tracer {
     /// A probe over one replay of the session that the index is of.
-    pub fn new(index: Arc<Index>, detail: Detail) -> Self {
+    pub(super) fn new(index: Arc<Index>, detail: Detail) -> Self {
         Self {
             index,
             detail,
@@ -67,7 +67,7 @@ impl Tracer {
     }
 
     /// What the preset made of the session. Replay and findings are those that this probe looked on at.
-    pub fn finish(self, replay: &Replay, findings: &Findings) -> Track {
+    pub(super) fn finish(self, replay: &Replay, findings: &Findings) -> Track {
         let strategy = replay.conversation.strategy();
         let firings = firings::firings(replay);
         let idle = match firings.is_empty() {
@@ -77,7 +77,6 @@ impl Tracer {
         let rows = &replay.rows;
         Track {
             preset: strategy.label(),
-            kind: strategy.kind,
             limits: replay.conversation.limits(),
             estimator: strategy.estimator().id().to_string(),
             tokens: rows.iter().map(|row| row.input_tokens).collect(),
@@ -152,14 +151,7 @@ impl Tracer {
             let known = self.known.get(&key).copied();
             standing.push(known.unwrap_or_else(|| {
                 let (text, cut) = beginning(&key.1, self.detail.written);
-                self.written.push(Written {
-                    kind,
-                    role: message.role,
-                    call,
-                    tokens: meter.shown(*place),
-                    text,
-                    cut,
-                });
+                self.written.push(Written { kind, call, tokens: meter.shown(*place), text, cut });
                 let index = self.written.len() - 1;
                 self.known.insert(key, index);
                 index

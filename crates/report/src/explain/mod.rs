@@ -87,21 +87,25 @@ fn firings(out: &mut String, track: &Track, width: Width) {
     );
     wrap(out, "", "  ", &head, width);
     let (first, last) = if total > FIRINGS { (FIRINGS * 3 / 4, FIRINGS / 4) } else { (total, 0) };
+    let calls = track.tokens.len();
     for fired in &track.firings[..first] {
-        firing(out, fired, width);
+        firing(out, fired, calls, width);
     }
     if first + last < total {
         let _ = writeln!(out, "  … {} more", total - first - last);
     }
     for fired in &track.firings[total - last..] {
-        firing(out, fired, width);
+        firing(out, fired, calls, width);
     }
 }
 
-fn firing(out: &mut String, fired: &TrackFiring, width: Width) {
+fn firing(out: &mut String, fired: &TrackFiring, calls: usize, width: Width) {
+    let at = match fired.call < calls {
+        true => format!("before call {}", fired.call),
+        false => "after the last call".to_owned(),
+    };
     let mut text = format!(
-        "before call {}, {}: {} {} → {}",
-        fired.call,
+        "{at}, {}: {} {} → {}",
         fired.moment,
         fired.stage,
         grouped(fired.own_before),

@@ -32,6 +32,14 @@ fn fits_the_terminal() {
 }
 
 #[test]
+fn what_fired_after_all_calls_is_before_none() {
+    let mut walk = walk();
+    walk.tracks[0].firings[0].call = walk.calls.len();
+    let text = explain(&walk, Width::terminal(100), 10);
+    assert!(text.contains("  after the last call, ") && !text.contains("call 12"), "{text}");
+}
+
+#[test]
 fn a_session_without_calls_has_no_plot() {
     let mut walk = walk();
     walk.calls.clear();

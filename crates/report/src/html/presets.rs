@@ -187,8 +187,8 @@ fn written(out: &mut String, comparison: &Comparison, cell: &Cell<'_>) {
             let _ = write!(out, "<td class=\"bar\" style=\"--part:{part}\">{shown}</td>");
             return;
         }
-        Value::Count(number) | Value::Faults(number, false) => ("", grouped(*number)),
-        Value::Faults(number, true) => ("bad", grouped(*number)),
+        Value::Count(number) => ("", grouped(*number)),
+        Value::Faults(number) => ("bad", grouped(*number)),
         Value::Over(sent, calibrated) => {
             (if *sent > 0 { "bad" } else { "" }, table::over(*sent, *calibrated))
         }

@@ -6,8 +6,8 @@ use super::markup::{
     preset_rows, row_head, text,
 };
 use crate::number::change;
-use foldback_replay::Comparison;
 use foldback_replay::compare::{Dollars, PresetLine};
+use foldback_replay::{Comparison, in_order};
 use std::fmt::Write as _;
 
 /// Recorded pauses, and none too long where none were recorded: what the headline goes by.
@@ -22,7 +22,9 @@ const NOTABLE: f64 = 0.02;
 /// The matrix of presets and regimes.
 pub(super) fn section(out: &mut String, comparison: &Comparison) {
     let presets = &comparison.presets;
-    let regimes = regimes(presets);
+    // In the order of the bills.
+    let bills = presets.iter().flat_map(|line| &line.costs);
+    let regimes = in_order(bills.map(|dollars| dollars.regime.as_str()));
     if regimes.is_empty() {
         return;
     }
@@ -45,17 +47,6 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
     out.push_str(END_TABLE);
     notes(out, presets, &regimes);
     out.push_str(END_FOLD);
-}
-
-/// The regimes in the order of the bills, each once.
-fn regimes(presets: &[PresetLine]) -> Vec<&str> {
-    let mut regimes: Vec<&str> = Vec::new();
-    for dollars in presets.iter().flat_map(|line| &line.costs) {
-        if !regimes.contains(&dollars.regime.as_str()) {
-            regimes.push(&dollars.regime);
-        }
-    }
-    regimes
 }
 
 fn find<'a>(line: &'a PresetLine, regime: &str, pauses: &str) -> Option<&'a Dollars> {

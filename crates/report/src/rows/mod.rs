@@ -15,10 +15,9 @@ mod parquet;
 #[cfg(feature = "arrow")]
 pub use arrow::Batches;
 use foldback_core::strategy::Kind;
-use foldback_replay::compare::{PresetLine, SessionLine};
 use foldback_replay::retention::Retention;
-use foldback_replay::study::{CallFacts, Known, Record};
-use foldback_replay::totals::{BrokenRule, CallRow, Fired};
+use foldback_replay::study::{Known, Record};
+use foldback_replay::totals::{BrokenRule, Fired};
 use foldback_replay::{Comparison, Store};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -255,94 +254,75 @@ fn each(
         let outcome = comparison.outcomes.as_ref().and_then(|outcomes| outcomes.of(number));
         for (preset, record) in comparison.presets.iter().zip(&records) {
             for (call, facts) in record.rows.iter().zip(&facts.calls) {
+                // What the recorder sent is known by its size alone.
+                let decided = matches!(record.known, Known::Everything | Known::Least);
+                let Retention { obs, obs_far, rescued, edits, pieces, pieces_far, .. } =
+                    call.retention;
+                let (frr, far) = (call.retention.frr(), call.retention.far());
                 take(&Row {
+                    session: &session.path,
+                    cluster: &session.cluster,
+                    format: &session.format,
+                    preset: &preset.preset,
+                    kind: preset.kind,
+                    estimator: &preset.estimator,
+                    context: record.limits.context,
+                    output_limit: record.limits.output,
+                    call: call.call,
+                    turn: call.turn,
+                    start_ms: facts.start_ms,
+                    messages: decided.then_some(call.messages as u64),
+                    input_tokens: call.input_tokens,
+                    decision_tokens: decided.then_some(call.decision_tokens),
+                    uncompacted_tokens: facts.uncompacted,
+                    output_tokens: facts.output,
                     calibrated_input: scale.map(|scale| scale.request(call.input_tokens)),
+                    web_searches: facts.web_searches,
+                    recorded_input: call.recorded_input,
+                    recorded_cache_read: facts.recorded_read,
+                    cache_read: call.cache_read,
+                    churn: call.churn,
+                    ceiling: call.ceiling,
+                    overflow: call.overflow,
+                    excess: call.excess,
+                    fired: &call.fired,
+                    recorder_compacted: call.recorder_compacted,
+                    broken: &call.broken,
                     exam: start.is_some_and(|start| call.call >= start),
+                    frr_needed: frr.needed,
+                    frr_kept: frr.kept,
+                    frr_rescued: rescued,
+                    frr_obs_needed: obs.needed,
+                    frr_obs_kept: obs.kept,
+                    frr_far_needed: far.needed,
+                    frr_far_kept: far.kept,
+                    frr_obs_far_needed: obs_far.needed,
+                    frr_obs_far_kept: obs_far.kept,
+                    epr_needed: edits.needed,
+                    epr_kept: edits.kept,
+                    verbatim_needed: pieces.needed,
+                    verbatim_kept: pieces.kept,
+                    verbatim_far_needed: pieces_far.needed,
+                    verbatim_far_kept: pieces_far.kept,
+                    rereads: call.retention.rereads,
+                    reread_tokens: call.retention.reread_tokens,
+                    overflow_detections: call.overflow_detections,
+                    tokens_pruned: call.tokens_pruned,
+                    summary_requests: call.summary_requests,
+                    summary_input: call.summary_input,
+                    summary_output: call.summary_output,
                     outcome: outcome.map(|one| one.outcome),
                     arm: outcome.and_then(|one| one.arm.as_deref()).unwrap_or_default(),
                     experiment,
+                    content: &session.content,
                     configuration: &provenance.configuration,
                     version: &provenance.version,
                     command: provenance.command.as_deref().unwrap_or_default(),
-                    ..row(session, preset, record, call, facts)
                 })?;
             }
         }
     }
     Ok(())
-}
-
-fn row<'a>(
-    session: &'a SessionLine,
-    preset: &'a PresetLine,
-    record: &Record,
-    call: &'a CallRow,
-    facts: &CallFacts,
-) -> Row<'a> {
-    // What the recorder sent is known by its size alone.
-    let decided = matches!(record.known, Known::Everything | Known::Least);
-    let Retention { obs, obs_far, rescued, edits, pieces, pieces_far, .. } = call.retention;
-    let (frr, far) = (call.retention.frr(), call.retention.far());
-    Row {
-        session: &session.path,
-        cluster: &session.cluster,
-        format: &session.format,
-        preset: &preset.preset,
-        kind: preset.kind,
-        estimator: &preset.estimator,
-        context: record.limits.context,
-        output_limit: record.limits.output,
-        call: call.call,
-        turn: call.turn,
-        start_ms: facts.start_ms,
-        messages: decided.then_some(call.messages as u64),
-        input_tokens: call.input_tokens,
-        decision_tokens: decided.then_some(call.decision_tokens),
-        uncompacted_tokens: facts.uncompacted,
-        output_tokens: facts.output,
-        calibrated_input: None,
-        web_searches: facts.web_searches,
-        recorded_input: call.recorded_input,
-        recorded_cache_read: facts.recorded_read,
-        cache_read: call.cache_read,
-        churn: call.churn,
-        ceiling: call.ceiling,
-        overflow: call.overflow,
-        excess: call.excess,
-        fired: &call.fired,
-        recorder_compacted: call.recorder_compacted,
-        broken: &call.broken,
-        exam: false,
-        frr_needed: frr.needed,
-        frr_kept: frr.kept,
-        frr_rescued: rescued,
-        frr_obs_needed: obs.needed,
-        frr_obs_kept: obs.kept,
-        frr_far_needed: far.needed,
-        frr_far_kept: far.kept,
-        frr_obs_far_needed: obs_far.needed,
-        frr_obs_far_kept: obs_far.kept,
-        epr_needed: edits.needed,
-        epr_kept: edits.kept,
-        verbatim_needed: pieces.needed,
-        verbatim_kept: pieces.kept,
-        verbatim_far_needed: pieces_far.needed,
-        verbatim_far_kept: pieces_far.kept,
-        rereads: call.retention.rereads,
-        reread_tokens: call.retention.reread_tokens,
-        overflow_detections: call.overflow_detections,
-        tokens_pruned: call.tokens_pruned,
-        summary_requests: call.summary_requests,
-        summary_input: call.summary_input,
-        summary_output: call.summary_output,
-        outcome: None,
-        arm: "",
-        experiment: "",
-        content: &session.content,
-        configuration: "",
-        version: "",
-        command: "",
-    }
 }
 
 /// A row for the tests of tables: every kind of cell changes from row to row.

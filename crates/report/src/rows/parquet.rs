@@ -29,6 +29,11 @@ enum Column {
 }
 
 impl Column {
+    /// Those of a row, without values.
+    fn all() -> Vec<Self> {
+        cells(&Row::default()).iter().map(|(_, value)| Self::like(value)).collect()
+    }
+
     fn like(value: &Cell<'_>) -> Self {
         match value {
             Cell::Text(_) => Self::Text(Vec::new()),
@@ -74,7 +79,7 @@ impl Column {
     }
 
     fn write(
-        &self,
+        self,
         group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
     ) -> std::result::Result<(), ParquetError> {
         let Some(mut column) = group.next_column()? else {
@@ -82,34 +87,18 @@ impl Column {
         };
         match self {
             Self::Text(values) => {
-                column.typed::<ByteArrayType>().write_batch(values, None, None)?
+                column.typed::<ByteArrayType>().write_batch(&values, None, None)?
             }
-            Self::Number(values) => column.typed::<Int64Type>().write_batch(values, None, None)?,
+            Self::Number(values) => column.typed::<Int64Type>().write_batch(&values, None, None)?,
             Self::Optional(values, levels) => {
-                column.typed::<Int64Type>().write_batch(values, Some(levels), None)?
+                column.typed::<Int64Type>().write_batch(&values, Some(&levels), None)?
             }
             Self::Real(values, levels) => {
-                column.typed::<DoubleType>().write_batch(values, Some(levels), None)?
+                column.typed::<DoubleType>().write_batch(&values, Some(&levels), None)?
             }
-            Self::Flag(values) => column.typed::<BoolType>().write_batch(values, None, None)?,
+            Self::Flag(values) => column.typed::<BoolType>().write_batch(&values, None, None)?,
         };
         column.close()
-    }
-
-    fn clear(&mut self) {
-        match self {
-            Self::Text(values) => values.clear(),
-            Self::Number(values) => values.clear(),
-            Self::Optional(values, levels) => {
-                values.clear();
-                levels.clear();
-            }
-            Self::Real(values, levels) => {
-                values.clear();
-                levels.clear();
-            }
-            Self::Flag(values) => values.clear(),
-        }
     }
 }
 
@@ -127,12 +116,10 @@ const SCHEMA: &str = "foldback.schema";
 
 impl<'w> Table<'w> {
     pub(super) fn new(out: &'w mut dyn Write) -> Result<Self> {
-        let (mut columns, mut types) = (Vec::new(), Vec::new());
-        for (name, value) in cells(&Row::default()) {
-            let column = Column::like(&value);
-            types.push(column.describe(name).map_err(Error::other)?);
-            columns.push(column);
-        }
+        let columns = Column::all();
+        let named = cells(&Row::default()).into_iter().zip(&columns);
+        let types = named.map(|((name, _), column)| column.describe(name));
+        let types = types.collect::<std::result::Result<_, _>>().map_err(Error::other)?;
         let group =
             Type::group_type_builder("row").with_fields(types).build().map_err(Error::other)?;
         let file = SerializedFileWriter::new(
@@ -168,9 +155,8 @@ impl<'w> Table<'w> {
             return Ok(());
         }
         let mut group = self.file.next_row_group().map_err(Error::other)?;
-        for column in &mut self.columns {
+        for column in std::mem::replace(&mut self.columns, Column::all()) {
             column.write(&mut group).map_err(Error::other)?;
-            column.clear();
         }
         group.close().map_err(Error::other)?;
         self.rows = 0;

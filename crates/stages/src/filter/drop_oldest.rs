@@ -6,7 +6,7 @@
 //! answer to.
 
 use super::arranged;
-use crate::usable::{Usable, check_shares};
+use crate::usable::{Usable, check_shares, unknown};
 use foldback_core::history::GroupId;
 use foldback_core::log::Role;
 use foldback_core::outcome::Why;
@@ -60,9 +60,7 @@ impl DropOldest {
         let decided = context.decision.and_then(|decision| decision.target);
         let target = match decided {
             Some(target) => target,
-            None => Usable::of(context.limits, true)
-                .ok_or_else(|| Why::new("window-unknown", "the window of the model is not known"))?
-                .share(self.config.target),
+            None => Usable::of(context.limits, true).ok_or_else(unknown)?.share(self.config.target),
         };
         if request <= target {
             let detail = format!("{request} <= {target}: the request is already at the target");
@@ -73,8 +71,8 @@ impl DropOldest {
 }
 
 /// The messages that always stay: the first user message, and system messages in front of it.
-fn head(context: &StageContext<'_>, visible: &[Pos]) -> BTreeSet<Pos> {
-    let role = |pos: &Pos| context.history.message(*pos).role;
+pub fn head(context: &StageContext<'_>, visible: &[Pos]) -> BTreeSet<Pos> {
+    let role = |pos: &Pos| context.history.kind(*pos).role;
     let first_user = visible.iter().position(|pos| role(pos) == Role::User);
     let front = visible.iter().take(first_user.map_or(0, |at| at + 1));
     front.filter(|pos| matches!(role(pos), Role::System | Role::User)).copied().collect()

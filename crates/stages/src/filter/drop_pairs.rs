@@ -9,7 +9,7 @@
 
 use super::arranged;
 use super::first_units;
-use crate::usable::{Usable, check_shares};
+use crate::usable::{Usable, check_shares, unknown};
 use foldback_core::log::{EntryKind, Message, Part, PartKind, Role, ToolCall};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
@@ -146,9 +146,9 @@ impl DropPairs {
         let target = match (decided, self.config.target) {
             (Some(target), _) => target,
             (None, None) => return Ok(u64::MAX),
-            (None, Some(share)) => Usable::of(context.limits, true)
-                .ok_or_else(|| Why::new("window-unknown", "the window of the model is not known"))?
-                .share(share),
+            (None, Some(share)) => {
+                Usable::of(context.limits, true).ok_or_else(unknown)?.share(share)
+            }
         };
         let request = context.frame_tokens() + context.view_tokens();
         if request <= target {

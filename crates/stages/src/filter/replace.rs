@@ -2,6 +2,7 @@
 //! moved off a call and its results, and the layout that shows the summary and what is kept.
 
 use foldback_core::log::{EntryKind, Message, Role};
+use foldback_core::outcome::Why;
 use foldback_core::plan::Layout;
 use foldback_core::registry::Invalid;
 use foldback_core::stage::{Arrangement, StageContext};
@@ -59,6 +60,12 @@ impl Spoken {
         let shown = |pos: &Pos| context.view.show_item(context.history, *pos).to_shared();
         self.messages[from..to].iter().map(shown).collect()
     }
+
+    /// The arrangement that shows a summary in the user's name, and behind it the messages from a cut on.
+    pub fn behind(self, context: &StageContext<'_>, summary: Message, cut: usize) -> Arrangement {
+        let order = self.system.into_iter().chain([context.history.len()]);
+        arranged(context, vec![summary], order.chain(self.messages.into_iter().skip(cut)))
+    }
 }
 
 /// Refuses settings under which no summary could be written, or none would be told from what the user said.
@@ -67,9 +74,7 @@ impl Spoken {
 ///
 /// No tokens for it; an empty line above it.
 pub fn check_summary(prefix: &str, summary_tokens: u64) -> Result<(), Invalid> {
-    if summary_tokens == 0 {
-        return Err(Invalid::new("summary_tokens", "must be at least 1: no summary would fit"));
-    }
+    check_room("summary_tokens", summary_tokens)?;
     if prefix.trim().is_empty() {
         return Err(Invalid::new(
             "prefix",
@@ -77,6 +82,30 @@ pub fn check_summary(prefix: &str, summary_tokens: u64) -> Result<(), Invalid> {
         ));
     }
     Ok(())
+}
+
+/// Refuses a field that leaves a summary no tokens.
+///
+/// # Errors
+///
+/// No tokens.
+pub fn check_room(field: &'static str, tokens: u64) -> Result<(), Invalid> {
+    match tokens {
+        0 => Err(Invalid::new(field, "must be at least 1: no summary would fit")),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses to fold while calls are unanswered.
+///
+/// # Errors
+///
+/// Results of the newest calls are still to come.
+pub fn check_open_calls(context: &StageContext<'_>) -> Result<(), Why> {
+    if context.history.open_calls().is_empty() {
+        return Ok(());
+    }
+    Err(Why::new("open-calls", "results of the newest calls are still to come"))
 }
 
 /// A message that a fold writes in the user's name.

@@ -205,18 +205,9 @@ mod tests {
 
     fn decide(config: WindowFractionConfig, limits: Limits, frame: u64, view: u64) -> Decision {
         config.build().unwrap().decide(&Pressure {
-            moment: Moment::CallStart,
             view_tokens: view,
             frame_tokens: frame,
-            units: 0,
-            usage: None,
-            since_answer: 0,
-            view_at_step: 0,
-            limits,
-            model: None,
-            idle_ms: None,
-            fold_stats: &[],
-            pruned: false,
+            ..Pressure::at(Moment::CallStart, limits)
         })
     }
 
@@ -323,18 +314,9 @@ mod tests {
         for (name, adaptive, fold_stats, target, says_so) in cases {
             let config = WindowFractionConfig { adaptive, ..WindowFractionConfig::default() };
             let decision = config.build().unwrap().decide(&Pressure {
-                moment: Moment::CallStart,
                 view_tokens: 70_000,
-                frame_tokens: 0,
-                units: 0,
-                usage: None,
-                since_answer: 0,
-                view_at_step: 0,
-                limits: Limits::new(100_000, 20_000),
-                model: None,
-                idle_ms: None,
                 fold_stats: &fold_stats,
-                pruned: false,
+                ..Pressure::at(Moment::CallStart, Limits::new(100_000, 20_000))
             });
             assert_eq!(decision.target, Some(target), "{name}");
             assert_eq!(decision.reason.contains("folds"), says_so, "{name}: {}", decision.reason);
@@ -348,18 +330,8 @@ mod tests {
         for (count, target) in [(90_000, 40_000), (40_000, 25_000), (0, 0)] {
             let policy = WindowFractionConfig::default().build().unwrap();
             let decision = policy.decide(&Pressure {
-                moment: Moment::ProviderOverflow,
                 view_tokens: count,
-                frame_tokens: 0,
-                units: 0,
-                usage: None,
-                since_answer: 0,
-                view_at_step: 0,
-                limits: Limits::new(100_000, 20_000),
-                model: None,
-                idle_ms: None,
-                fold_stats: &[],
-                pruned: false,
+                ..Pressure::at(Moment::ProviderOverflow, Limits::new(100_000, 20_000))
             });
             let got = (decision.fold, decision.target);
             assert_eq!(got, (true, Some(target)), "{}", decision.reason);
@@ -380,21 +352,13 @@ mod tests {
             let config =
                 WindowFractionConfig { by_usage, reserve_output: false, ..Default::default() };
             let decision = config.build().unwrap().decide(&Pressure {
-                moment: Moment::CallStart,
                 view_tokens: 80_000,
-                frame_tokens: 0,
-                units: 0,
                 usage: used.map(|used| UsageReading {
                     usage: Usage { uncached: used, ..Usage::default() },
                     source: UsageSource::Provider,
                 }),
                 since_answer: 10_000,
-                view_at_step: 0,
-                limits: Limits::new(100_000, 0),
-                model: None,
-                idle_ms: None,
-                fold_stats: &[],
-                pruned: false,
+                ..Pressure::at(Moment::CallStart, Limits::new(100_000, 0))
             });
             let got = (decision.count, decision.trigger, decision.target);
             assert_eq!(got, (count, 80_000, Some(target)), "{by_usage} {used:?}");
@@ -414,18 +378,9 @@ mod tests {
         for (cold_trigger, idle_ms, view_tokens, trigger, fold) in cases {
             let config = WindowFractionConfig { cold_trigger, ..WindowFractionConfig::default() };
             let decision = config.build().unwrap().decide(&Pressure {
-                moment: Moment::CallStart,
                 view_tokens,
-                frame_tokens: 0,
-                units: 0,
-                usage: None,
-                since_answer: 0,
-                view_at_step: 0,
-                limits: Limits::new(100_000, 0),
-                model: None,
                 idle_ms,
-                fold_stats: &[],
-                pruned: false,
+                ..Pressure::at(Moment::CallStart, Limits::new(100_000, 0))
             });
             let got = (decision.trigger, decision.fold);
             assert_eq!(got, (trigger, fold), "{cold_trigger:?} {idle_ms:?} {}", decision.reason);

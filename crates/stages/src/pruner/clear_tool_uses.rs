@@ -214,10 +214,6 @@ impl Pruner for ClearToolUses {
             let why = format!("{cleared} tokens could be cleared, {clear_at_least} needed");
             return Pruning::Nothing(Why::new("below-minimum", why));
         }
-        Pruning::Edits {
-            prunable: edits.iter().map(|edit| edit.before).sum(),
-            reason: format!("{count} > {trigger}: {cleared} tokens of old tool uses"),
-            edits,
-        }
+        Pruning::of(edits, format!("{count} > {trigger}: {cleared} tokens of old tool uses"))
     }
 }

@@ -4,7 +4,7 @@
 //! with every size and the window doubled it decides the same.
 
 use super::results::{DEFAULT_PLACEHOLDER, check_placeholder, gain, standing};
-use crate::usable::{Usable, check_shares};
+use crate::usable::{Usable, check_shares, unknown};
 use foldback_core::meter::{LastText, MeteredResult};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
@@ -147,9 +147,7 @@ impl Evict {
     /// The window is not known, or the request is not above the trigger.
     pub fn excess(&self, context: &StageContext<'_>) -> Result<(u64, String), Why> {
         let EvictConfig { trigger, target, reserve_output, .. } = self.config;
-        let Some(usable) = Usable::of(context.limits, reserve_output) else {
-            return Err(Why::new("window-unknown", "the window of the model is not known"));
-        };
+        let usable = Usable::of(context.limits, reserve_output).ok_or_else(unknown)?;
         let request = context.frame_tokens() + context.view_tokens();
         let (above, down_to) = (usable.share(trigger), usable.share(target));
         let sign = if request > above { ">" } else { "<=" };

@@ -95,25 +95,6 @@ pub fn assert(law: Law, subject: impl Into<Subject>) {
     }
 }
 
-/// Tries laws on one session. [`Law::Acts`], [`Law::CostPerCallFlat`] and [`Law::KeepsFreeing`] are laws of other sessions,
-/// and hold here.
-///
-/// # Errors
-///
-/// The first that does not hold.
-pub fn check_session(
-    laws: &[Law],
-    subject: &Subject,
-    session: &Session,
-) -> Result<(), Box<Breach>> {
-    for law in laws {
-        let held = of_session(*law).map_or(Ok(()), |check| check(subject, session));
-        let shown = || Some((session.clone(), session.limits()));
-        held.map_err(|what| breach(*law, subject, what, shown()))?;
-    }
-    Ok(())
-}
-
 /// How a law is tried that one session can break.
 fn of_session(law: Law) -> Option<Check> {
     Some(match law {

@@ -6,6 +6,7 @@ use crate::request::Form;
 use crate::window::OUTPUT_TOKEN_MAX;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::Filter;
+use foldback_stages::filter::check_room;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -115,9 +116,7 @@ impl Default for CheckpointConfig {
 
 impl StageConfig<dyn Filter> for CheckpointConfig {
     fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
-        if self.summary_budget == 0 {
-            return Err(Invalid::new("summary_budget", "must be at least 1: no summary would fit"));
-        }
+        check_room("summary_budget", self.summary_budget)?;
         if self.tail_minimum > self.tail_maximum {
             return Err(Invalid::new(
                 "tail_minimum",

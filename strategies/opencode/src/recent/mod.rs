@@ -15,7 +15,7 @@ use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
 use foldback_core::view::Pos;
-use foldback_stages::filter::{Spoken, arranged, entry};
+use foldback_stages::filter::{Spoken, check_open_calls, check_room, entry};
 use record::{Recorded, recorded};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -50,9 +50,7 @@ impl Default for RecentConfig {
 
 impl StageConfig<dyn Filter> for RecentConfig {
     fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
-        if self.summary_budget == 0 {
-            return Err(Invalid::new("summary_budget", "must be at least 1: no summary would fit"));
-        }
+        check_room("summary_budget", self.summary_budget)?;
         Ok(Arc::new(Recent(self)))
     }
 }
@@ -77,9 +75,7 @@ struct Selection {
 
 impl Recent {
     fn select(&self, context: &StageContext<'_>) -> Result<Selection, Why> {
-        if !context.history.open_calls().is_empty() {
-            return Err(Why::new("open-calls", "results of the newest calls are still to come"));
-        }
+        check_open_calls(context)?;
         let all = stored::in_sight(context);
         let units: Vec<&StoredMessage> =
             stored::in_view(context, &all).into_iter().map(|unit| &all[unit]).collect();
@@ -181,7 +177,8 @@ impl Filter for Recent {
         if let Some(from) = from {
             checkpoint = checkpoint.annotated(FROM, context.history.message(from).id.clone());
         }
-        let order = Spoken::of(context).system.into_iter().chain([context.history.len()]);
-        Ok(arranged(context, vec![checkpoint], order))
+        let spoken = Spoken::of(context);
+        let all = spoken.messages.len();
+        Ok(spoken.behind(context, checkpoint, all))
     }
 }

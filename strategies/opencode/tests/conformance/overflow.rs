@@ -7,7 +7,6 @@ use foldback_core::moment::Moment;
 use foldback_core::stage::{Decision, Pressure, UsageReading, UsageSource};
 use foldback_opencode::window::{OUTPUT_TOKEN_MAX, WindowRule};
 use foldback_test_support::table;
-use foldback_testkit::talk::pressure;
 use std::collections::BTreeSet;
 
 /// Id, preset, window, usage (input, output, cache read), whether it is an overflow.
@@ -25,7 +24,7 @@ fn rows() -> impl Iterator<Item = (&'static str, Row)> {
 
 pub(crate) fn decide(preset: &str, changes: &str, limits: Limits, usage: Usage) -> Decision {
     let reading = UsageReading { usage, source: UsageSource::Provider };
-    let pressure = Pressure { usage: Some(reading), ..pressure(Moment::StepEnd, limits) };
+    let pressure = Pressure { usage: Some(reading), ..Pressure::at(Moment::StepEnd, limits) };
     strategy(preset, changes).overflow.unwrap().stage.decide(&pressure)
 }
 
@@ -120,7 +119,7 @@ fn one_policy_decides_at_every_moment() {
         presets.iter().flat_map(|preset| cases.map(|case| (preset, case)))
     {
         let policy = strategy(preset, changes).overflow.unwrap();
-        let pressure = pressure(Moment::ProviderOverflow, Limits::new(200_000, 32_000));
+        let pressure = Pressure::at(Moment::ProviderOverflow, Limits::new(200_000, 32_000));
         assert_eq!(policy.stage.decide(&pressure).fold, fold, "{preset}: {case}");
     }
 }

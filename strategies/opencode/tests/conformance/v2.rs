@@ -11,7 +11,6 @@ use foldback_core::outcome::Outcome;
 use foldback_core::stage::{Pressure, SummaryError, UsageReading, UsageSource};
 use foldback_opencode::recent::record::{Recorded, recorded};
 use foldback_opencode::recent::split::{Entry, start};
-use foldback_testkit::talk::pressure;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -66,7 +65,7 @@ fn counts() {
             view_tokens,
             since_answer,
             usage,
-            ..pressure(Moment::CallStart, limits)
+            ..Pressure::at(Moment::CallStart, limits)
         };
         let decision = strategy("opencode-2", "").overflow.unwrap().stage.decide(&pressure);
         assert_eq!(decision.count, count, "{id}: {}", decision.reason);
@@ -289,9 +288,7 @@ fn defaults() {
     let default = foldback_opencode::recent::RecentConfig::default();
     assert_eq!((default.keep_tokens, default.tool_output_max), (15_000, 2_000));
     let preset = include_str!("../../presets/opencode-2.toml");
-    for line in ["keep_tokens = 15_000", "tool_output_max = 2_000", "buffer = 20_000"] {
-        assert!(preset.contains(line), "OCv2-K8: {line}");
-    }
+    assert!(preset.contains("buffer = 20_000"), "OCv2-K8");
 }
 
 pub(crate) fn ids() -> BTreeSet<String> {

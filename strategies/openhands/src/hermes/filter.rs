@@ -8,7 +8,7 @@ use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
 use foldback_core::view::{Place, Pos};
-use foldback_stages::filter::{Spoken, arranged, entry, summary_of};
+use foldback_stages::filter::{Spoken, arranged, check_room, entry, summary_of};
 use foldback_stages::policy::check_share;
 use foldback_stages::python::repr;
 use schemars::JsonSchema;
@@ -81,9 +81,7 @@ impl StageConfig<dyn Filter> for MiddleConfig {
         if !(1.0..=10.0).contains(&self.tail_most) {
             return Err(Invalid::new("tail_most", "must be from 1 to 10"));
         }
-        if self.summary_least == 0 {
-            return Err(Invalid::new("summary_least", "must be at least 1: no summary would fit"));
-        }
+        check_room("summary_least", self.summary_least)?;
         Ok(Arc::new(Middle(self)))
     }
 }

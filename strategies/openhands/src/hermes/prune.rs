@@ -136,11 +136,8 @@ impl Pruner for Lines {
             let why = "no old result or argument is long, and no result came twice";
             return Pruning::Nothing(Why::new("nothing-to-cut", why));
         }
-        Pruning::Edits {
-            prunable: edits.iter().map(|edit| edit.before).sum(),
-            reason: format!("{} results and arguments", edits.len()),
-            edits,
-        }
+        let reason = format!("{} results and arguments", edits.len());
+        Pruning::of(edits, reason)
     }
 }
 

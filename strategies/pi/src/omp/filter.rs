@@ -9,7 +9,7 @@ use foldback_core::log::{EntryKind, Message};
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
-use foldback_stages::filter::{Spoken, arranged, entry, summary_of};
+use foldback_stages::filter::{Spoken, check_room, entry, summary_of};
 use foldback_stages::policy::TokenClass;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,14 +49,8 @@ impl Default for OmpCheckpointConfig {
 
 impl StageConfig<dyn Filter> for OmpCheckpointConfig {
     fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
-        for (field, tokens) in [
-            ("summary_tokens", self.summary_tokens),
-            ("turn_summary_tokens", self.turn_summary_tokens),
-        ] {
-            if tokens == 0 {
-                return Err(Invalid::new(field, "must be at least 1: no summary would fit"));
-            }
-        }
+        check_room("summary_tokens", self.summary_tokens)?;
+        check_room("turn_summary_tokens", self.turn_summary_tokens)?;
         if !(0.0..=1.0).contains(&self.enough_share) {
             return Err(Invalid::new("enough_share", "must be a share of the limit, e.g. 0.8"));
         }
@@ -209,8 +203,6 @@ impl Filter for OmpCheckpoint {
         let mut summary = entry(context, Role::User, EntryKind::Summary, text);
         touched.note_on(&mut summary);
         let Selection { spoken, cut, .. } = selection;
-        let order = spoken.system.into_iter().chain([context.history.len()]);
-        let order = order.chain(spoken.messages[cut.kept..].iter().copied());
-        Ok(arranged(context, vec![summary], order))
+        Ok(spoken.behind(context, summary, cut.kept))
     }
 }

@@ -137,14 +137,8 @@ impl Pruner for Shake {
         if edits.is_empty() || saved < least {
             return Pruning::Nothing(Why::new("too-little", format!("{saved} < {least}")));
         }
-        Pruning::Edits {
-            prunable: edits.iter().map(|edit| edit.before).sum(),
-            reason: format!(
-                "{saved} >= {least}, before the newest {} tokens",
-                self.0.protect_tokens
-            ),
-            edits,
-        }
+        let protected = self.0.protect_tokens;
+        Pruning::of(edits, format!("{saved} >= {least}, before the newest {protected} tokens"))
     }
 }
 

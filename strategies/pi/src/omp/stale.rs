@@ -109,10 +109,7 @@ impl Pruner for Stale {
         if edits.is_empty() {
             return Pruning::Nothing(Why::new("nothing-stale", "no read was repeated"));
         }
-        Pruning::Edits {
-            prunable: edits.iter().map(|edit| edit.before).sum(),
-            reason: format!("{} reads superseded by newer ones", edits.len()),
-            edits,
-        }
+        let reason = format!("{} reads superseded by newer ones", edits.len());
+        Pruning::of(edits, reason)
     }
 }

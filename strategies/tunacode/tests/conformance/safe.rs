@@ -23,22 +23,15 @@ fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
     table::rows(include_str!("safe.toml"), group)
 }
 
-/// The preset without the guards that the original lacks.
-fn unguarded(mut strategy: Strategy, summaries: &Arc<Scripted>) -> Strategy {
-    strategy.guards.no_growth = false;
-    strategy.summarizer = Some(Arc::clone(summaries) as _);
-    strategy
-}
-
 /// The preset, with other tokens to keep where these are not its own.
 fn keeping(keep: u64, summaries: &Arc<Scripted>) -> Strategy {
     if keep == 20_000 {
-        return unguarded(preset(NAME), summaries);
+        return talk::unguarded(preset(NAME), summaries);
     }
     let toml = format!(
         "name = \"t\"\nextends = \"{NAME}\"\n[filter]\nuse = \"tunacode.summary\"\nkeep_recent_tokens = {keep}\n"
     );
-    unguarded(user_file(&toml), summaries)
+    talk::unguarded(user_file(&toml), summaries)
 }
 
 fn image() -> Part {
@@ -106,14 +99,14 @@ fn sizes() {
 #[test]
 fn triggers() {
     for (id, window, tokens, compacts) in rows::<(String, u64, u64, bool)>("triggers") {
-        let strategy = unguarded(preset(NAME), &Scripted::always(Some("s")));
+        let strategy = talk::unguarded(preset(NAME), &Scripted::always(Some("s")));
         let mut talk = said(strategy, window, &format!("u{tokens}"));
         // What the original does not store with the messages does not count.
         talk.append(Message::new("s", Role::System, vec![Part::text("x".repeat(4_000))]));
         let decision = at(&mut talk, Moment::TurnStart).decision.expect("a decision");
         assert_eq!(decision.fold, compacts, "{id} {window}: {}", decision.reason);
     }
-    let unknown = unguarded(preset(NAME), &Scripted::always(Some("s")));
+    let unknown = talk::unguarded(preset(NAME), &Scripted::always(Some("s")));
     let report = at(&mut said(unknown, 0, "u9 a9"), Moment::TurnStart);
     assert!(!report.decision.expect("a decision").fold, "T2-T4: the window is not known");
 }
@@ -140,7 +133,7 @@ fn boundaries() {
 #[test]
 fn forced() {
     for (id, messages, expected) in rows::<(String, String, usize)>("forced") {
-        let strategy = unguarded(preset(NAME), &Scripted::always(Some("s")));
+        let strategy = talk::unguarded(preset(NAME), &Scripted::always(Some("s")));
         let mut talk = said(strategy, 200_000, &messages);
         at(&mut talk, Moment::Manual);
         assert_eq!(boundary(&talk), expected, "{id} {messages}");
@@ -150,7 +143,7 @@ fn forced() {
 #[test]
 fn refused() {
     for (id, messages, expected) in rows::<(String, String, usize)>("refused") {
-        let strategy = unguarded(preset(NAME), &Scripted::always(Some("s")));
+        let strategy = talk::unguarded(preset(NAME), &Scripted::always(Some("s")));
         let mut talk = said(strategy, 200_000, &messages);
         at(&mut talk, Moment::ProviderOverflow);
         assert_eq!(boundary(&talk), expected, "{id} {messages}");
@@ -160,7 +153,7 @@ fn refused() {
 #[test]
 fn what_becomes_of_a_fold() {
     let outcome = |messages: &str, answer: Result<&str, SummaryError>| {
-        let strategy = unguarded(preset(NAME), &Scripted::in_turn([answer]));
+        let strategy = talk::unguarded(preset(NAME), &Scripted::in_turn([answer]));
         let mut talk = said(strategy, 200_000, messages);
         let outcome = at(&mut talk, Moment::Manual).outcome;
         let same =
@@ -220,7 +213,7 @@ fn a_fold_and_the_next() {
 fn results() {
     for (id, length, shown, end) in rows::<(String, usize, usize, String)>("results") {
         let summaries = Scripted::always(Some("s"));
-        let mut talk = said(unguarded(preset(NAME), &summaries), 200_000, "u5 C9");
+        let mut talk = said(talk::unguarded(preset(NAME), &summaries), 200_000, "u5 C9");
         talk.append(Message::tool("t", "c", "r", format!(" {}\n", "é".repeat(length))));
         talk.append(Message::user("u", "x"));
         at(&mut talk, Moment::Manual);
@@ -233,7 +226,7 @@ fn results() {
 fn the_newer_preset_differs_in_what_counts() {
     // T3-T1: a call of 13 tokens above a threshold of 0, which are none in 0.2.3.
     for (name, folds) in [(NAME, true), ("tunacode-0.2", false)] {
-        let strategy = unguarded(preset(name), &Scripted::always(Some("s")));
+        let strategy = talk::unguarded(preset(name), &Scripted::always(Some("s")));
         let mut talk = said(strategy, 36_384, "u0 C13");
         talk.append(Message::tool("t", "c", "r", ""));
         let decision = at(&mut talk, Moment::TurnStart).decision.expect("a decision");
@@ -245,16 +238,9 @@ fn the_newer_preset_differs_in_what_counts() {
 }
 
 #[test]
-fn the_presets_and_their_page() {
-    let page = include_str!("../../README.md").replace('\n', " ");
+fn the_presets() {
     let strategy = preset("tunacode-0.2");
     assert_eq!(strategy.preset_limits, Limits::new(200_000, 0), "a model that is not known");
     assert!(strategy.deviations.len() > 9 && preset(NAME).reproduces.contains("0.1.78"));
-    for deviation in strategy.deviations {
-        for text in [deviation.original, deviation.foldback] {
-            let cell = text[1..].trim_end_matches('.');
-            assert!(page.contains(cell), "{text}");
-        }
-    }
     assert!(registry().preset(NAME).is_some());
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// A preset whose reserve leaves room in a window of 1,000.
 fn small(preset: &str) -> Strategy {
-    strategy(preset, &[("max_output = 16_384", "max_output = 100")])
+    strategy(preset, "[overflow]\nmax_output = 100")
 }
 
 /// Ten messages of 99 tokens: 1,090 of 1,000 with the reserve; four of them within 400.
@@ -241,7 +241,7 @@ fn a_window_too_small_for_what_is_kept() {
         row("S9-17", "reference", "keeps 40 %", FAITHFUL, (5, 4_096, "changed")),
     ];
     check(&rows, |preset| {
-        let mut strategy = strategy(preset, &[("max_output = 16_384", "max_output = 500")]);
+        let mut strategy = strategy(preset, "[overflow]\nmax_output = 500");
         strategy.guards.repeat = false;
         let fake = saying("Hello.");
         let mut talk = Talk::plain(strategy, 1_000, Some(Arc::clone(&fake)));

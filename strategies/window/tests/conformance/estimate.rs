@@ -8,7 +8,7 @@ use serde_json::json;
 use std::sync::Arc;
 
 fn estimators(preset: &str) -> Vec<Arc<dyn Estimator>> {
-    strategy(preset, &[]).estimators
+    strategy(preset, "").estimators
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn messages() {
     ];
     for preset in PRESETS {
         check(&rows, |messages| {
-            let mut talk = Talk::plain(strategy(preset, &[]), 200_000, None);
+            let mut talk = Talk::plain(strategy(preset, ""), 200_000, None);
             talk.append(messages.iter().cloned());
             talk.conversation.meter(MeterId::OWN).view_tokens()
         });
@@ -63,7 +63,7 @@ fn content() {
 
 #[test]
 fn two_estimators_where_the_original_has_two() {
-    let strategy = strategy(FAITHFUL, &[]);
+    let strategy = strategy(FAITHFUL, "");
     let loops = strategy.counts_for(strategy.overflow.as_ref().unwrap());
     let compactors = strategy.counts_for(strategy.filter.as_ref().unwrap());
     let structured = Message::new(

@@ -8,7 +8,7 @@ mod estimate;
 mod prune;
 mod split;
 
-pub(crate) use common::registry;
+pub(crate) use common::{registry, unsummarized};
 
 #[test]
 fn every_row_is_here() {

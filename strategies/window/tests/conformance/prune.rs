@@ -34,8 +34,8 @@ fn truncation() {
 
 /// Results after every tool has run, with `recent` messages left alone.
 fn results(recent: &str, messages: &[Message]) -> Vec<String> {
-    let line = format!("preserve_recent = {recent}");
-    let mut talk = Talk::plain(strategy(WINDOW, &[("preserve_recent = 10", &line)]), 200_000, None);
+    let pruner = format!("[[pruner]]\nuse = \"window.truncate\"\npreserve_recent = {recent}");
+    let mut talk = Talk::plain(strategy(WINDOW, &pruner), 200_000, None);
     talk.append(messages.iter().cloned());
     talk.at(Moment::ToolResult);
     talk.sent()
@@ -70,7 +70,7 @@ fn old_results() {
 #[test]
 fn eight_rounds() {
     for preset in PRESETS {
-        let mut talk = Talk::plain(strategy(preset, &[]), 200_000, None);
+        let mut talk = Talk::plain(strategy(preset, ""), 200_000, None);
         talk.append([Message::user("u", "please")]);
         for n in 0..8 {
             talk.append(step(n, &bytes(2_000)));
@@ -107,7 +107,7 @@ fn the_short_walk_finds_what_the_whole_walk_finds() {
             .map(|(index, _)| index)
             .collect()
     };
-    let mut talk = Talk::plain(strategy(WINDOW, &[]), 200_000, None);
+    let mut talk = Talk::plain(strategy(WINDOW, ""), 200_000, None);
     // A history that was loaded whole, one of its results already cleared by the recorder.
     for n in 0..8 {
         talk.append(step(n, &bytes(2_000)));

@@ -71,7 +71,7 @@ fn budget_between_call_and_result() {
 
 /// Folds by hand a chain of six calls and a final answer, with `budget` tokens to keep.
 fn folded(preset: &str, budget: u64) -> Conversation {
-    let mut talk = Talk::plain(strategy(preset, &[]), budget * 10 / 4, None);
+    let mut talk = Talk::plain(strategy(preset, ""), budget * 10 / 4, None);
     talk.append(chain(6, 400, 400));
     talk.at(Moment::Manual);
     talk.conversation
@@ -120,7 +120,7 @@ fn what_can_not_be_split_says_why() {
         why("one group", (1_000, step(0, &bytes(4_000)).to_vec()), "no-split"),
     ];
     check(&rows, |(window, messages)| {
-        let mut talk = Talk::plain(strategy(WINDOW, &[]), *window, None);
+        let mut talk = Talk::plain(strategy(WINDOW, ""), *window, None);
         talk.append(messages.iter().cloned());
         let reports = talk.at(Moment::Manual);
         let whys = reports.iter().filter(|report| report.stage == "window.split");

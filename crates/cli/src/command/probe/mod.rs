@@ -108,6 +108,12 @@ pub(crate) fn run(args: &Probe) -> Result<(), Error> {
     for one in found {
         all.add(one?);
     }
+    if let Some(at) = args.at.filter(|at| *at >= all.calls && all.calls > 0) {
+        return Err(Error::Usage(format!(
+            "--at {at}: the longest session has {} calls, and the first is 0",
+            all.calls
+        )));
+    }
     if let Some(counted) = models.finish()? {
         return output::print(&counted);
     }
@@ -115,13 +121,13 @@ pub(crate) fn run(args: &Probe) -> Result<(), Error> {
     if let Some(path) = &args.export {
         let lines = models.exported();
         if lines.is_empty() {
-            return Err(nothing_asked(args));
+            return Err(nothing_asked());
         }
         output::note(format_args!("{} requests were written and none was sent", lines.len()));
         return output::write(Some(path), &(lines.join("\n") + "\n"));
     }
     if all.rows.is_empty() && all.likely.is_empty() {
-        return Err(nothing_asked(args));
+        return Err(nothing_asked());
     }
     if args.likelihood {
         all.likely.sort_by_key(|row| labels.iter().position(|label| *label == row.preset));
@@ -168,11 +174,9 @@ fn limits(args: &Probe) -> ModelArgs {
     }
 }
 
-fn nothing_asked(args: &Probe) -> Error {
-    Error::Usage(format!(
-        "nothing could be asked: the sessions have too little that has a single answer and others like it{}",
-        if args.at.is_some() { ", or no such call as --at names" } else { "" }
-    ))
+fn nothing_asked() -> Error {
+    let why = "the sessions have too little that has a single answer and others like it";
+    Error::Usage(format!("nothing could be asked: {why}"))
 }
 
 /// What came of some files.
@@ -181,6 +185,8 @@ struct Found {
     rows: Vec<Row>,
     likely: Vec<likely::Row>,
     skipped: Vec<Skipped>,
+    /// Calls of the longest session.
+    calls: usize,
     /// Sessions that nothing could be asked of.
     without: usize,
 }
@@ -190,6 +196,7 @@ impl Found {
         self.rows.extend(more.rows);
         self.likely.extend(more.likely);
         self.skipped.extend(more.skipped);
+        self.calls = self.calls.max(more.calls);
         self.without += more.without;
     }
 
@@ -221,6 +228,7 @@ fn of(source: &Source, args: &Probe, own: &Own, sitting: &Sitting<'_>) -> Result
     for session in &sessions {
         let path = source.path_of(&session.id, many);
         input::strict(&path, &session.warnings, args.corpus.strict)?;
+        found.calls = found.calls.max(session.calls());
         let cluster = session.cluster.as_deref().unwrap_or(&path);
         if args.likelihood {
             let rows = sitting.likely(&path, cluster, session)?;

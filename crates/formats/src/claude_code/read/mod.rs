@@ -292,9 +292,7 @@ impl<'a> Reader<'a> {
         self.blocks(line, index);
         let answer = self.out.messages[index].answer.get_or_insert_default();
         answer.ended = answer.ended.max(line.at());
-        if let Some(finish) = message["stop_reason"].as_str().map(finish) {
-            answer.finish = Some(finish);
-        }
+        answer.finish = message["stop_reason"].as_str().map(finish).or(answer.finish);
         // The same usage is repeated on every line of an answer and grows while it streams.
         if let Some(usage) = COUNTS.of_object(&message["usage"])
             && answer.usage.is_none_or(|best| usage.output >= best.output)

@@ -3,7 +3,7 @@
 mod event;
 
 use crate::prelude::*;
-use crate::session::BEGINS_MIDWAY;
+use crate::session::{BEGINS_MIDWAY, SEALED};
 use foldback_providers::wire::responses::item::{self, Item};
 
 /// Types of lines that neither reach the model nor tell anything about it.
@@ -14,18 +14,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let source = Source::lines(text);
     let mut reader = Reader {
         out: SessionBuilder::new("codex", super::FORMAT.id, source.clone()),
-        model: None,
-        provider: None,
-        at: None,
-        record: 0,
-        open: None,
-        last: None,
-        total: None,
-        turn: Turn::default(),
-        injected: HashSet::new(),
-        after_boundary: false,
-        stray_usage: 0,
-        recorded: Recorded::default(),
+        ..Reader::default()
     };
     for (record, line) in jsonl::values_once(&source, super::is_header) {
         match line {
@@ -36,6 +25,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     only(reader.finish())
 }
 
+#[derive(Default)]
 struct Reader {
     out: SessionBuilder,
     model: Option<String>,
@@ -78,9 +68,7 @@ impl Reader {
         match kind {
             "session_meta" => self.meta(payload),
             "turn_context" => {
-                if let Some(model) = payload["model"].as_str() {
-                    self.model = Some(model.to_owned());
-                }
+                self.model = value::string(payload, "model").or(self.model.take());
             }
             "response_item" => {
                 self.count(payload);
@@ -243,7 +231,8 @@ impl Reader {
         let summary = payload["message"].as_str().filter(|text| !text.is_empty());
         self.summarized(summary.unwrap_or_default());
         self.open = None;
-        let boundary = self.out.boundary("replace", "auto");
+        let kind = if summary.is_some() { "replace" } else { SEALED };
+        let boundary = self.out.boundary(kind, "auto");
         boundary.tokens_before = before;
         boundary.original_kept = kept;
         if !kept {

@@ -19,9 +19,9 @@ pub(crate) mod stream;
 mod write;
 
 #[doc(hidden)]
-pub use read::media;
+pub use read::{media, part};
 #[doc(hidden)]
-pub use write::{Writer, block};
+pub use write::{Writer, block, records};
 
 use crate::wire::shared::messages::Messages;
 use crate::wire::shared::usage::Counts;
@@ -58,12 +58,6 @@ pub fn stream() -> Stream {
 #[doc(hidden)]
 pub fn read(root: &Value, list: &str) -> Messages {
     Messages::read(root, list, read::frame, read::records)
-}
-
-/// The protocol's messages for a run of messages.
-#[doc(hidden)]
-pub fn records(messages: &[Message], losses: &mut Vec<String>) -> Vec<Value> {
-    write::records(messages, losses)
 }
 
 pub(crate) fn answer_in(body: &Value) -> Result<Message, WireError> {

@@ -2,7 +2,7 @@
 
 use super::{COMPACTION, COUNTS, compaction, is_server_block, web_searches};
 use crate::wire::shared::messages::Messages;
-use crate::wire::shared::parts::{file, reasoning, redacted, unknown};
+use crate::wire::shared::parts::{file, redacted, signed_member, text_member, unknown};
 use crate::wire::shared::usage::finish;
 use crate::wire::shared::value;
 use base64::Engine;
@@ -110,32 +110,44 @@ impl Reader<'_> {
 
     fn block(&mut self, record: u32, index: usize, block: &Value) -> Part {
         let pointer = format!("/content/{index}");
-        let kind = value::text(block, "type").unwrap_or("");
-        match kind {
-            "text" => Part::text(value::string(block, "text").unwrap_or_default())
-                .at(format!("{pointer}/text")),
-            "thinking" => reasoning(
-                value::string(block, "thinking").unwrap_or_default(),
-                value::string(block, "signature"),
-            )
-            .at(format!("{pointer}/thinking")),
-            "redacted_thinking" => redacted(value::string(block, "data")).at(pointer),
-            "tool_use" => {
-                let name = value::text(block, "name").unwrap_or_default();
-                let input = block.get("input").map_or("{}".to_owned(), Value::to_string);
-                let id = value::text(block, "id").unwrap_or(name);
-                self.out.call(id, name, input).at(format!("{pointer}/input"))
+        match part(block, &pointer) {
+            Some(mut part) => {
+                self.out.join(std::slice::from_mut(&mut part));
+                part
             }
-            "image" | "document" if is_file(block) => file(media(block)).at(pointer),
-            // A document of blocks of its own: what it says is in them.
-            kind @ ("image" | "document") => unknown(kind, block).at(pointer),
-            kind if kind == COMPACTION || is_server_block(kind) => unknown(kind, block).at(pointer),
-            kind => {
+            None => {
+                let kind = value::text(block, "type").unwrap_or_default();
                 let place = format!("{}/{record}{pointer}", self.list);
                 self.out.unknown_part(place, "a block of type", kind, block).at(pointer)
             }
         }
     }
+}
+
+/// A block at the pointer `at`, calls under their recorded ids. `None` for the results of tools that run on this side, and for
+/// types that are not known.
+pub fn part(block: &Value, at: &str) -> Option<Part> {
+    Some(match value::text(block, "type")? {
+        "text" => text_member(block, "text", at),
+        "thinking" => signed_member(block, "thinking", value::string(block, "signature"), at),
+        "redacted_thinking" => redacted(value::string(block, "data")).at(at),
+        "tool_use" => {
+            let name = value::text(block, "name").unwrap_or_default();
+            let input = match &block["input"] {
+                Value::Null => "{}".to_owned(),
+                // Text stands for arguments that never became whole.
+                input => value::shown(input),
+            };
+            let id = value::text(block, "id").unwrap_or(name);
+            Part::call(id, name, input).at(format!("{at}/input"))
+        }
+        "image" | "document" if is_file(block) => file(media(block)).at(at),
+        // A document of blocks of its own: what it says is in them.
+        kind if matches!(kind, "image" | "document" | COMPACTION) || is_server_block(kind) => {
+            unknown(kind, block).at(at)
+        }
+        _ => return None,
+    })
 }
 
 /// What a recorder noted beside the message. Bodies as they are sent have no such notes.

@@ -3,11 +3,12 @@
 use crate::wire::WireError;
 use crate::wire::shared::pieces::{append, member, take};
 use crate::wire::shared::value;
+use crate::wire::stream::Pieces;
 use serde_json::Value;
 
 /// The message put together from the events so far.
 #[derive(Debug, Default)]
-pub(crate) struct Pieces {
+pub(crate) struct Events {
     message: Value,
     blocks: Vec<Block>,
     ended: bool,
@@ -20,35 +21,7 @@ struct Block {
     input: String,
 }
 
-impl Pieces {
-    pub(crate) fn push(&mut self, mut event: Value) -> Result<(), WireError> {
-        match value::text(&event, "type").unwrap_or_default() {
-            "message_start" => {
-                self.message = take(&mut event, "/message");
-                if !self.message.is_object() {
-                    return Err(WireError::shape("/message", "a message is an object"));
-                }
-            }
-            "content_block_start" => {
-                let value = take(&mut event, "/content_block");
-                if !value.is_object() {
-                    return Err(WireError::shape("/content_block", "a block is an object"));
-                }
-                self.blocks.push(Block { value, input: String::new() });
-            }
-            "content_block_delta" => self.delta(&event)?,
-            "content_block_stop" => self.block(&event)?.close(),
-            "message_delta" => {
-                merge(Some(&mut self.message), take(&mut event, "/delta"));
-                merge(member(&mut self.message, "usage"), take(&mut event, "/usage"));
-            }
-            "message_stop" => self.ended = true,
-            // `ping`, and what is yet to come.
-            _ => {}
-        }
-        Ok(())
-    }
-
+impl Events {
     fn block(&mut self, event: &Value) -> Result<&mut Block, WireError> {
         let index = event.get("index").and_then(Value::as_u64);
         let block = index.and_then(|index| self.blocks.get_mut(usize::try_from(index).ok()?));
@@ -79,14 +52,42 @@ impl Pieces {
         }
         Ok(())
     }
+}
 
-    /// Whether the message is complete.
-    pub(crate) fn is_over(&self) -> bool {
+impl Pieces for Events {
+    fn push(&mut self, mut event: Value) -> Result<(), WireError> {
+        match value::text(&event, "type").unwrap_or_default() {
+            "message_start" => {
+                self.message = take(&mut event, "/message");
+                if !self.message.is_object() {
+                    return Err(WireError::shape("/message", "a message is an object"));
+                }
+            }
+            "content_block_start" => {
+                let value = take(&mut event, "/content_block");
+                if !value.is_object() {
+                    return Err(WireError::shape("/content_block", "a block is an object"));
+                }
+                self.blocks.push(Block { value, input: String::new() });
+            }
+            "content_block_delta" => self.delta(&event)?,
+            "content_block_stop" => self.block(&event)?.close(),
+            "message_delta" => {
+                merge(Some(&mut self.message), take(&mut event, "/delta"));
+                merge(member(&mut self.message, "usage"), take(&mut event, "/usage"));
+            }
+            "message_stop" => self.ended = true,
+            // `ping`, and what is yet to come.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn is_over(&self) -> bool {
         self.ended
     }
 
-    /// The body of the whole answer; `None` before its end.
-    pub(crate) fn body(mut self) -> Option<Value> {
+    fn body(mut self: Box<Self>) -> Option<Value> {
         if !self.ended {
             return None;
         }

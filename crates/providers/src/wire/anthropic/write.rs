@@ -3,7 +3,7 @@
 use super::read::is_file;
 use super::{COMPACTION, is_server_block};
 use crate::wire::shared::made::{
-    Held, PDF, held, mime_of, object, results, runs, text_of, with_files,
+    Held, PDF, held, mime_of, name_of, object, results, runs, text_of, with_files,
 };
 use crate::wire::shared::raw::json_string;
 use crate::wire::shared::rewrite::Dialect;
@@ -54,7 +54,7 @@ impl Writer<'_> {
 
 /// The protocol's messages for a run of messages. The results that follow an answer are one user message, because the API
 /// wants them together.
-pub(super) fn records(messages: &[Message], losses: &mut Vec<String>) -> Vec<Value> {
+pub fn records(messages: &[Message], losses: &mut Vec<String>) -> Vec<Value> {
     let mut out = Vec::new();
     let (mut unsigned, mut systems) = (0, 0);
     for (message, run) in runs(messages) {
@@ -167,13 +167,13 @@ fn file_block(media: &Media) -> Value {
             Some(text) => {
                 ("document", json!({"type": "text", "media_type": "text/plain", "data": text}))
             }
-            None => return named(media),
+            None => return json!({"type": "text", "text": name_of(media)}),
         },
         Held::Link(url) if mime.starts_with("image/") => {
             ("image", json!({"type": "url", "url": url}))
         }
         Held::Link(url) => ("document", json!({"type": "url", "url": url})),
-        Held::Nowhere => return named(media),
+        Held::Nowhere => return json!({"type": "text", "text": name_of(media)}),
     };
     let mut out = json!({"type": kind, "source": source});
     if let (Some(name), "document") = (&media.name, kind) {
@@ -189,9 +189,4 @@ const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"]
 fn decoded(mime: &str, data: &str) -> Option<String> {
     let bytes = mime.starts_with("text/").then(|| STANDARD.decode(data).ok()).flatten()?;
     String::from_utf8(bytes).ok().filter(|text| !text.trim().is_empty())
-}
-
-/// The name of a file as a text block.
-fn named(media: &Media) -> Value {
-    json!({"type": "text", "text": text_of(&Part::new(PartKind::File(media.clone())))})
 }

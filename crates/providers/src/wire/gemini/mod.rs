@@ -15,7 +15,7 @@ mod write;
 #[doc(hidden)]
 pub use read::media;
 #[doc(hidden)]
-pub use write::Writer;
+pub use write::{Writer, records};
 
 use crate::wire::shared::messages::Messages;
 use crate::wire::shared::usage;
@@ -53,12 +53,6 @@ pub fn stream() -> Stream {
 #[doc(hidden)]
 pub fn read(root: &Value, list: &str) -> Messages {
     Messages::read(root, list, read::frame, read::records)
-}
-
-/// Contents of a run of canonical messages.
-#[doc(hidden)]
-pub fn records(messages: &[Message]) -> Vec<Value> {
-    write::records(messages)
 }
 
 pub(crate) fn answer_in(body: &Value, id: &str) -> Result<Message, WireError> {

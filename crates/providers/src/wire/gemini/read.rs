@@ -2,7 +2,7 @@
 
 use super::{COUNTS, SIGNATURE};
 use crate::wire::shared::messages::{Messages, ProblemKind};
-use crate::wire::shared::parts::{file, reasoning, result, unknown};
+use crate::wire::shared::parts::{self, file, reasoning, result, unknown};
 use crate::wire::shared::value;
 use foldback_core::log::{Answer, Media, Message, Part, Role};
 use serde_json::Value;
@@ -166,12 +166,6 @@ fn object<'a>(part: &'a Value, name: &str) -> Option<&'a Value> {
 /// A file of a part.
 pub fn media(part: &Value) -> Option<Media> {
     let data = part.get("inlineData").or_else(|| part.get("fileData"))?;
-    Some(Media {
-        mime: value::string(data, "mimeType")
-            .unwrap_or_else(|| "application/octet-stream".to_owned()),
-        name: value::string(data, "displayName"),
-        url: value::string(data, "data")
-            .or_else(|| value::string(data, "fileUri"))
-            .unwrap_or_default(),
-    })
+    let url = if data["data"].is_string() { "data" } else { "fileUri" };
+    Some(parts::media(data, ["mimeType", "displayName", url], "application/octet-stream"))
 }

@@ -4,19 +4,40 @@ use super::SIGNATURE;
 use crate::wire::WireError;
 use crate::wire::shared::pieces::{append, member, take};
 use crate::wire::shared::value;
+use crate::wire::stream::Pieces;
 use serde_json::{Map, Value, json};
 
 /// The answer put together from the pieces so far.
 #[derive(Debug, Default)]
-pub(crate) struct Pieces {
+pub(crate) struct Chunks {
     parts: Vec<Value>,
     /// Members besides the content; the last piece that has one counts.
     members: Map<String, Value>,
     finish: Option<Value>,
 }
 
-impl Pieces {
-    pub(crate) fn push(&mut self, mut piece: Value) -> Result<(), WireError> {
+impl Chunks {
+    /// Consecutive texts are one text, unless a signature stands between them.
+    fn part(&mut self, part: Value) {
+        let is_text = |part: &Value| part["text"].is_string() && part.get(SIGNATURE).is_none();
+        let thought = |part: &Value| value::flag(part, "thought");
+        if let Some(last) = self.parts.last_mut()
+            && is_text(last)
+            && part["text"].is_string()
+            && thought(last) == thought(&part)
+        {
+            append(last, &part, "text");
+            if let (Some(signature), Some(place)) = (part.get(SIGNATURE), member(last, SIGNATURE)) {
+                *place = signature.clone();
+            }
+            return;
+        }
+        self.parts.push(part);
+    }
+}
+
+impl Pieces for Chunks {
+    fn push(&mut self, mut piece: Value) -> Result<(), WireError> {
         if !piece.is_object() {
             return Err(WireError::shape("", "a piece of an answer is an object"));
         }
@@ -35,27 +56,8 @@ impl Pieces {
         Ok(())
     }
 
-    /// Consecutive texts are one text, unless a signature stands between them.
-    fn part(&mut self, part: Value) {
-        let is_text = |part: &Value| part["text"].is_string() && part.get(SIGNATURE).is_none();
-        let thought = |part: &Value| value::flag(part, "thought");
-        if let Some(last) = self.parts.last_mut()
-            && is_text(last)
-            && part["text"].is_string()
-            && thought(last) == thought(&part)
-        {
-            append(last, &part, "text");
-            if let (Some(signature), Some(place)) = (part.get(SIGNATURE), member(last, SIGNATURE)) {
-                *place = signature.clone();
-            }
-            return;
-        }
-        self.parts.push(part);
-    }
-
-    /// The body of the whole answer; `None` before its end.
-    pub(crate) fn body(self) -> Option<Value> {
-        let Self { parts, members, finish } = self;
+    fn body(self: Box<Self>) -> Option<Value> {
+        let Self { parts, members, finish } = *self;
         let mut body = Value::Object(members);
         if let Some(finish) = finish {
             let content = json!({"role": "model", "parts": parts});

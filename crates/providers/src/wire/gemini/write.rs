@@ -1,7 +1,7 @@
 //! Writes messages as contents.
 
 use super::SIGNATURE;
-use crate::wire::shared::made::{Held, held, mime_of, object, results, runs, text_of};
+use crate::wire::shared::made::{Held, held, mime_of, name_of, object, results, runs, text_of};
 use crate::wire::shared::raw::json_string;
 use crate::wire::shared::rewrite::Dialect;
 use foldback_core::log::{Media, Message, Part, PartKind, ResultStatus, Role, ToolResult};
@@ -31,7 +31,7 @@ impl Dialect for Writer {
 
 /// Contents of a run of canonical messages: the results that follow an answer are one content, because
 /// the API wants as many of them as there were calls.
-pub(super) fn records(messages: &[Message]) -> Vec<Value> {
+pub fn records(messages: &[Message]) -> Vec<Value> {
     let mut out = Vec::new();
     for (message, run) in runs(messages) {
         let parts = match message.role {
@@ -111,6 +111,6 @@ fn file(media: &Media) -> Value {
     match held(media) {
         Held::Data(data) => json!({ "inlineData": { "mimeType": mime, "data": data } }),
         Held::Link(url) => json!({ "fileData": { "mimeType": mime, "fileUri": url } }),
-        Held::Nowhere => json!({ "text": text_of(&Part::new(PartKind::File(media.clone()))) }),
+        Held::Nowhere => json!({ "text": name_of(media) }),
     }
 }

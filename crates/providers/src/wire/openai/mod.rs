@@ -20,7 +20,7 @@ pub(crate) mod stream;
 mod write;
 
 #[doc(hidden)]
-pub use write::Writer;
+pub use write::{Writer, records};
 
 use crate::wire::shared::messages::Messages;
 use crate::wire::shared::usage;
@@ -68,12 +68,6 @@ pub fn output_limit(model: &str) -> &'static str {
 #[doc(hidden)]
 pub fn read(root: &Value, list: &str) -> Messages {
     Messages::read(root, list, read::frame, read::records)
-}
-
-/// One chat message for every message.
-#[doc(hidden)]
-pub fn records(messages: &[Message], losses: &mut Vec<String>) -> Vec<Value> {
-    write::records(messages, losses)
 }
 
 pub(crate) fn answer_in(body: &Value) -> Result<Message, WireError> {

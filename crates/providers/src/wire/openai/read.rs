@@ -2,7 +2,7 @@
 
 use super::COUNTS;
 use crate::wire::shared::messages::Messages;
-use crate::wire::shared::parts::{file, reasoning_member};
+use crate::wire::shared::parts::{file, reasoning_member, text_member};
 use crate::wire::shared::usage::finish;
 use crate::wire::shared::value;
 use foldback_core::log::{Answer, Media, Message, Part, Role};
@@ -116,14 +116,8 @@ impl Reader<'_> {
             let pointer = format!("/content/{index}");
             let kind = value::text(item, "type").unwrap_or("");
             let part = match kind {
-                "text" | "input_text" | "output_text" => {
-                    let text = value::string(item, "text").unwrap_or_default();
-                    Part::text(text).at(format!("{pointer}/text"))
-                }
-                "refusal" => {
-                    let text = value::string(item, "refusal").unwrap_or_default();
-                    Part::text(text).at(format!("{pointer}/refusal"))
-                }
+                "text" | "input_text" | "output_text" => text_member(item, "text", &pointer),
+                "refusal" => text_member(item, "refusal", &pointer),
                 _ => match media(item) {
                     Some(media) => file(media).at(pointer),
                     None => {
@@ -158,7 +152,11 @@ fn media(item: &Value) -> Option<Media> {
         "image_url" => {
             let image = item.get("image_url")?;
             let url = value::string(image, "url").or_else(|| image.as_str().map(str::to_owned))?;
-            Some(Media { mime: mime_of(&url).unwrap_or("image/*").to_owned(), name: None, url })
+            Some(Media {
+                mime: value::data_type(&url).unwrap_or("image/*").to_owned(),
+                name: None,
+                url,
+            })
         }
         "input_audio" => {
             let audio = item.get("input_audio")?;
@@ -173,16 +171,11 @@ fn media(item: &Value) -> Option<Media> {
             let url =
                 value::string(file, "file_data").or_else(|| value::string(file, "file_id"))?;
             Some(Media {
-                mime: mime_of(&url).unwrap_or("application/octet-stream").to_owned(),
+                mime: value::data_type(&url).unwrap_or("application/octet-stream").to_owned(),
                 name: value::string(file, "filename"),
                 url,
             })
         }
         _ => None,
     }
-}
-
-/// The type in a `data:` URL.
-fn mime_of(url: &str) -> Option<&str> {
-    url.strip_prefix("data:")?.split([';', ',']).next()
 }

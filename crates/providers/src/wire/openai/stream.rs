@@ -3,12 +3,13 @@
 use crate::wire::WireError;
 use crate::wire::shared::pieces::append;
 use crate::wire::shared::value;
+use crate::wire::stream::Pieces;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// The answer put together from the chunks so far.
-#[derive(Debug)]
-pub(crate) struct Pieces {
+#[derive(Debug, Default)]
+pub(crate) struct Chunks {
     message: Value,
     /// Calls by their index in the message.
     calls: BTreeMap<u64, Value>,
@@ -20,26 +21,17 @@ pub(crate) struct Pieces {
 /// Members of a delta that are texts in pieces.
 const TEXTS: [&str; 4] = ["content", "reasoning_content", "reasoning", "refusal"];
 
-impl Default for Pieces {
-    fn default() -> Self {
-        Self {
-            message: json!({"role": "assistant"}),
-            calls: BTreeMap::new(),
-            finish: Value::Null,
-            usage: Value::Null,
-            model: Value::Null,
-        }
-    }
-}
-
-impl Pieces {
-    pub(crate) fn push(&mut self, chunk: Value) -> Result<(), WireError> {
+impl Pieces for Chunks {
+    fn push(&mut self, chunk: Value) -> Result<(), WireError> {
         if !chunk.is_object() {
             return Err(WireError::shape("", "a chunk is an object"));
         }
         // The chunk with usage has no choices.
         let choice = &chunk["choices"][0];
         let delta = &choice["delta"];
+        if self.message.is_null() {
+            self.message = json!({"role": "assistant"});
+        }
         for key in TEXTS {
             append(&mut self.message, delta, key);
         }
@@ -73,9 +65,8 @@ impl Pieces {
         Ok(())
     }
 
-    /// The body of the whole answer; `None` before its end.
-    pub(crate) fn body(self) -> Option<Value> {
-        let Self { mut message, calls, finish, usage, model } = self;
+    fn body(self: Box<Self>) -> Option<Value> {
+        let Self { mut message, calls, finish, usage, model } = *self;
         if finish.is_null() {
             return None;
         }

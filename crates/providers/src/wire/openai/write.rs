@@ -1,6 +1,6 @@
 //! Writes messages as the protocol has them.
 
-use crate::wire::shared::made::{Held, data_url, held, mime_of, stored_call, text_of};
+use crate::wire::shared::made::{Held, data_url, held, mime_of, name_of, stored_call, text_of};
 use crate::wire::shared::rewrite::Dialect;
 use foldback_core::log::{Media, Message, Part, PartKind, Role};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ impl Dialect for Writer<'_> {
 }
 
 /// One chat message for every message.
-pub(super) fn records(messages: &[Message], losses: &mut Vec<String>) -> Vec<Value> {
+pub fn records(messages: &[Message], losses: &mut Vec<String>) -> Vec<Value> {
     let mut files = 0;
     let out = messages
         .iter()
@@ -84,7 +84,7 @@ fn file(media: &Media) -> Value {
             json!({"type": "file", "file": {"filename": name, "file_data": data_url(mime, data)}})
         }
         (Held::Link(_) | Held::Nowhere, _) => {
-            json!({"type": "text", "text": text_of(&Part::new(PartKind::File(media.clone())))})
+            json!({"type": "text", "text": name_of(media)})
         }
     }
 }

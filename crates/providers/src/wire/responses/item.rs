@@ -1,7 +1,8 @@
 //! One item of the Responses API.
 
-use crate::wire::shared::parts::{file, reasoning, unknown};
-use foldback_core::log::{Media, Part, PartKind, ResultStatus, ToolCall, ToolResult};
+use crate::wire::shared::parts::{file, reasoning, text_member, unknown};
+use crate::wire::shared::value;
+use foldback_core::log::{Media, Part, PartKind, ResultStatus, ToolResult};
 use serde_json::Value;
 
 /// Items without content for the log: snapshots of the working tree, and the opaque result of a compaction, which
@@ -62,10 +63,7 @@ pub fn read(item: &Value, at: &str) -> Item {
         kind if IGNORED.contains(&kind) => Item::Ignored,
         kind if kind.ends_with("_output") => Item::Output(output(item, at, "output")),
         // Tools that the provider runs itself (web search): the call has no answer on this side.
-        kind if kind.ends_with("_call") => {
-            let raw = PartKind::Unknown { name: kind.to_owned(), raw: item.clone() };
-            Item::Answer(vec![Part::new(raw).at(at)])
-        }
+        kind if kind.ends_with("_call") => Item::Answer(vec![unknown(kind, item).at(at)]),
         kind => Item::Unknown(kind.to_owned()),
     }
 }
@@ -115,7 +113,7 @@ fn content(block: &Value, at: &str) -> Part {
     match block["type"].as_str().unwrap_or_default() {
         "input_text" | "output_text" | "text" | "refusal" => {
             let field = if block["text"].is_string() { "text" } else { "refusal" };
-            Part::text(block[field].as_str().unwrap_or_default()).at(format!("{at}/{field}"))
+            text_member(block, field, at)
         }
         "input_image" | "input_file" => file(media(block)).at(at),
         name => unknown(name, block).at(at),
@@ -139,14 +137,8 @@ fn call(item: &Value, at: &str, tool: &str, field: &str) -> Item {
         Value::Null => "{}".to_owned(),
         other => other.to_string(),
     };
-    let call_id =
-        ["call_id", "id"].iter().find_map(|field| item[*field].as_str()).unwrap_or_default();
-    let part = Part::new(PartKind::Call(ToolCall {
-        call_id: call_id.to_owned(),
-        tool: tool.to_owned(),
-        arguments,
-    }));
-    Item::Answer(vec![part.at(format!("{at}/{field}"))])
+    let call_id = value::first(item, &["call_id", "id"]).unwrap_or_default();
+    Item::Answer(vec![Part::call(call_id, tool, arguments).at(format!("{at}/{field}"))])
 }
 
 fn output(item: &Value, at: &str, field: &str) -> Part {
@@ -191,16 +183,11 @@ fn output(item: &Value, at: &str, field: &str) -> Part {
 }
 
 fn media(block: &Value) -> Media {
-    let url = ["image_url", "file_data", "file_url", "file_id"]
-        .iter()
-        .find_map(|field| block[*field].as_str())
-        .unwrap_or_default();
-    let mime = url
-        .strip_prefix("data:")
-        .and_then(|rest| rest.split([';', ',']).next())
-        .unwrap_or(if block["type"] == "input_file" { FILE } else { "image/*" });
+    let places = ["image_url", "file_data", "file_url", "file_id"];
+    let url = value::first(block, &places).unwrap_or_default();
+    let usual = if block["type"] == "input_file" { FILE } else { "image/*" };
     Media {
-        mime: mime.to_owned(),
+        mime: value::data_type(url).unwrap_or(usual).to_owned(),
         name: block["filename"].as_str().map(str::to_owned),
         url: url.to_owned(),
     }

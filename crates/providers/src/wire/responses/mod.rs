@@ -22,18 +22,17 @@ pub(crate) mod stream;
 mod write;
 
 #[doc(hidden)]
-pub use read::Placed;
+pub use read::{Placed, read};
+pub(crate) use write::items_of;
 #[doc(hidden)]
-pub use write::{edited, items, message};
+pub use write::{edited, items, message, records, rewrite};
 
 use crate::wire::shared::messages::Messages;
-use crate::wire::shared::rewrite::{Own, Stale};
 use crate::wire::shared::usage::Counts;
 use crate::wire::shared::value;
 use crate::wire::{Request, Stream, Text, WireError};
 use foldback_core::log::{Answer, Message, Role};
 use foldback_core::validity::Dialect;
-use foldback_core::view::Shown;
 use serde_json::Value;
 
 /// Reads the body of a request; [`Request::parse`].
@@ -57,41 +56,6 @@ pub fn answer(id: &str, body: &str) -> Result<Message, WireError> {
 /// Assembles an answer that streams.
 pub fn stream() -> Stream {
     Stream::new(Dialect::OpenAiResponses)
-}
-
-/// Reads items, and the instructions and tools of their body.
-#[doc(hidden)]
-pub fn read<'a>(root: &Value, items: impl IntoIterator<Item = Placed<'a>>) -> Messages {
-    read::read(root, items)
-}
-
-/// The items of a message. Parts that were read from items of unknown kinds become those items again.
-#[doc(hidden)]
-pub fn records(message: &Message, losses: &mut Vec<String>) -> Vec<Value> {
-    write::records(message, losses)
-}
-
-/// The text of the source with the items of `sent`.
-///
-/// # Errors
-///
-/// [`Stale`] if an item changed after it was read.
-#[doc(hidden)]
-pub fn rewrite(
-    own: &Own<'_>,
-    sent: &[Shown<'_>],
-    losses: &mut Vec<String>,
-) -> Result<Option<String>, Stale> {
-    write::rewrite(own, sent, losses)
-}
-
-/// The items of [`rewrite`] one by one, with their source.
-pub(crate) fn items_of<'a>(
-    own: &Own<'a>,
-    sent: &[Shown<'_>],
-    losses: &mut Vec<String>,
-) -> Result<Option<write::Arranged<'a>>, Stale> {
-    write::items_of(own, sent, losses)
 }
 
 /// Members of a request that refer to what the provider keeps.
@@ -145,7 +109,8 @@ pub(crate) fn answer_in(body: &Value) -> Result<Message, WireError> {
 }
 
 /// `input_tokens` includes the cached tokens, `output_tokens` the reasoning.
-pub(crate) const COUNTS: Counts = Counts {
+#[doc(hidden)]
+pub const COUNTS: Counts = Counts {
     input: &["/input_tokens"],
     cache_read: &["/input_tokens_details/cached_tokens"],
     output: &["/output_tokens"],

@@ -14,7 +14,7 @@ use serde_json::Value;
 pub type Placed<'a> = (u32, String, &'a Value);
 
 /// Reads items, and the instructions and tools of their body `root`.
-pub(super) fn read<'a>(root: &Value, items: impl IntoIterator<Item = Placed<'a>>) -> Messages {
+pub fn read<'a>(root: &Value, items: impl IntoIterator<Item = Placed<'a>>) -> Messages {
     let mut out = Messages::default();
     frame(&mut out, root);
     let mut out = records(out, items);

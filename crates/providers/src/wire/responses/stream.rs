@@ -3,19 +3,20 @@
 use crate::wire::WireError;
 use crate::wire::shared::pieces::take;
 use crate::wire::shared::value;
+use crate::wire::stream::Pieces;
 use serde_json::Value;
 
 /// The response, once it has come.
 #[derive(Debug, Default)]
-pub(crate) struct Pieces {
+pub(crate) struct Events {
     response: Option<Value>,
 }
 
 /// The events that end a response.
 const LAST: [&str; 3] = ["response.completed", "response.incomplete", "response.failed"];
 
-impl Pieces {
-    pub(crate) fn push(&mut self, mut event: Value) -> Result<(), WireError> {
+impl Pieces for Events {
+    fn push(&mut self, mut event: Value) -> Result<(), WireError> {
         let kind = value::text(&event, "type").unwrap_or_default();
         let failed = kind == "response.failed" && !event["response"]["error"].is_null();
         if kind == "error" || failed {
@@ -27,13 +28,11 @@ impl Pieces {
         Ok(())
     }
 
-    /// Whether the response is complete.
-    pub(crate) fn is_over(&self) -> bool {
+    fn is_over(&self) -> bool {
         self.response.is_some()
     }
 
-    /// The body of the whole answer; `None` before its end.
-    pub(crate) fn body(self) -> Option<Value> {
+    fn body(self: Box<Self>) -> Option<Value> {
         self.response
     }
 }

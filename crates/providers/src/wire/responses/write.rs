@@ -1,10 +1,11 @@
 //! Writes messages as items.
 
-use crate::wire::shared::made::{Held, arguments, data_url, held, mime_of, text_of, with_files};
+use crate::wire::shared::made::{Held, arguments, data_url, held, mime_of, name_of, with_files};
 use crate::wire::shared::overlay::{Overlay, Rules, Step};
 use crate::wire::shared::raw::{self, Change, Item, json_string, rebuild};
 use crate::wire::shared::rewrite::{Own, Stale};
 use crate::wire::shared::source::{Shape, Source};
+use crate::wire::shared::value;
 use foldback_core::log::{Media, Message, Part, PartKind, Role};
 use foldback_core::view::Shown;
 use serde_json::{Value, json};
@@ -14,7 +15,7 @@ use std::borrow::Cow;
 const RULES: Rules = Rules { edited, element: |_| None };
 
 /// Items with their source.
-pub(super) type Arranged<'a> = (Cow<'a, Source>, Vec<Item>);
+pub(crate) type Arranged<'a> = (Cow<'a, Source>, Vec<Item>);
 
 /// The text of the source with the items of `sent`. `None` if its items can't be one list: an output stands before the
 /// input that it answers, or the input is a text with an output beside it.
@@ -22,7 +23,7 @@ pub(super) type Arranged<'a> = (Cow<'a, Source>, Vec<Item>);
 /// # Errors
 ///
 /// [`Stale`] if an item changed after it was read.
-pub(super) fn rewrite(
+pub fn rewrite(
     own: &Own<'_>,
     sent: &[Shown<'_>],
     losses: &mut Vec<String>,
@@ -37,7 +38,7 @@ pub(super) fn rewrite(
 /// # Errors
 ///
 /// As with [`rewrite`].
-pub(super) fn items_of<'a>(
+pub(crate) fn items_of<'a>(
     own: &Own<'a>,
     sent: &[Shown<'_>],
     losses: &mut Vec<String>,
@@ -225,8 +226,7 @@ fn file(media: &Media) -> Value {
         }
         Held::Link(url) => json!({ "type": "input_file", "file_url": url }),
         Held::Data(_) | Held::Nowhere => {
-            let text = text_of(&Part::new(PartKind::File(media.clone())));
-            json!({ "type": "input_text", "text": text })
+            json!({ "type": "input_text", "text": name_of(media) })
         }
     }
 }
@@ -247,8 +247,9 @@ pub fn edited(part: &Part, text: &str) -> Option<String> {
         PartKind::File(_) | PartKind::Marker(_) | PartKind::Unknown { .. } => None,
     }
 }
+
 /// The items of a message. Parts that were read from items of unknown kinds become those items again.
-pub(super) fn records(message: &Message, losses: &mut Vec<String>) -> Vec<Value> {
+pub fn records(message: &Message, losses: &mut Vec<String>) -> Vec<Value> {
     if message.role != Role::Assistant {
         return items(message, losses);
     }
@@ -267,6 +268,6 @@ pub(super) fn records(message: &Message, losses: &mut Vec<String>) -> Vec<Value>
 }
 
 fn value_is_item(raw: &Value, name: &str) -> bool {
-    raw.get("type").and_then(Value::as_str) == Some(name)
+    value::text(raw, "type") == Some(name)
         && (name.ends_with("_call") || name.starts_with("compaction"))
 }

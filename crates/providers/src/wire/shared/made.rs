@@ -136,14 +136,16 @@ pub fn arguments(call: &ToolCall) -> &str {
     if call.arguments.trim().is_empty() { "{}" } else { &call.arguments }
 }
 
+/// A file that the format has no place for, as text.
+pub fn name_of(media: &Media) -> String {
+    format!("[{}: {}]", media.mime, media.name.as_deref().unwrap_or_default())
+}
+
 /// A part that the format has no place for, as text. Unknown parts are quoted as they were recorded.
 pub fn text_of(part: &Part) -> String {
     match &part.kind {
         PartKind::Unknown { raw, .. } => value::shown(raw),
-        PartKind::File(media) => {
-            let name = media.name.as_deref().unwrap_or_default();
-            format!("[{}: {name}]", media.mime)
-        }
+        PartKind::File(media) => name_of(media),
         _ => part.shown().into_owned(),
     }
 }

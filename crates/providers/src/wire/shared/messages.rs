@@ -147,6 +147,20 @@ impl Messages {
         self.push(record, &format!("m{record}"), role, parts)
     }
 
+    /// Adds a message under the recorder's id, or without one of its own.
+    pub fn push_named(
+        &mut self,
+        record: u32,
+        id: Option<&str>,
+        role: Role,
+        parts: Vec<Part>,
+    ) -> &mut Message {
+        match id {
+            Some(id) => self.push(record, id, role, parts),
+            None => self.push_unnamed(record, role, parts),
+        }
+    }
+
     /// Adds what a user message of the protocol says. Its results become messages, and so does what is between them,
     /// which was said while the loop was running.
     pub fn push_user(&mut self, record: u32, parts: Vec<Part>) {
@@ -194,6 +208,23 @@ impl Messages {
     /// A call, under a unique id.
     pub fn call(&mut self, id: &str, tool: &str, arguments: impl Into<String>) -> Part {
         Part::call(self.calls.call(id), tool, arguments)
+    }
+
+    /// The calls of a list at the pointer `at`, with the names of the members for id, tool and arguments. Without an id a
+    /// call goes by the name of its tool.
+    pub fn called(
+        &mut self,
+        list: &[Value],
+        [id, tool, arguments]: [&str; 3],
+        at: &str,
+    ) -> Vec<Part> {
+        let call = |(index, call): (usize, &Value)| {
+            let tool = value::text(call, tool).unwrap_or_default();
+            let id = value::text(call, id).unwrap_or(tool);
+            let part = self.call(id, tool, value::shown_of(call, arguments));
+            part.at(format!("{at}/{index}/{arguments}"))
+        };
+        list.iter().enumerate().map(call).collect()
     }
 
     /// A result, with the id of the call that it answers.

@@ -20,6 +20,25 @@ pub fn reasoning_member(raw: &Value, key: &str, at: &str) -> Option<Part> {
     Some(reasoning(text, None).at(format!("{at}/{key}")))
 }
 
+/// Reasoning in the member `key` of `raw`, which is at the pointer `at`, with what only its model can read.
+pub fn signed_member(raw: &Value, key: &str, opaque: Option<String>, at: &str) -> Part {
+    reasoning(value::text(raw, key).unwrap_or_default(), opaque).at(format!("{at}/{key}"))
+}
+
+/// The text in the member `key` of `raw`, which is at the pointer `at`.
+pub fn text_member(raw: &Value, key: &str, at: &str) -> Part {
+    Part::text(value::text(raw, key).unwrap_or_default()).at(format!("{at}/{key}"))
+}
+
+/// The file that `raw` describes in its members `mime`, `name` and `url`; `usual` is its type where it states none.
+pub fn media(raw: &Value, [mime, name, url]: [&str; 3], usual: &str) -> Media {
+    Media {
+        mime: value::text(raw, mime).unwrap_or(usual).to_owned(),
+        name: value::string(raw, name),
+        url: value::string(raw, url).unwrap_or_default(),
+    }
+}
+
 /// A file.
 pub fn file(media: Media) -> Part {
     Part::new(PartKind::File(media))
@@ -68,6 +87,13 @@ pub fn flattened(parts: Vec<Part>, whole: String) -> (String, Vec<Media>, String
         }
     }
     (texts.join("\n"), media, place)
+}
+
+/// The parts with their texts marked as written by the harness.
+#[must_use]
+pub fn synthetic(mut parts: Vec<Part>) -> Vec<Part> {
+    mark_synthetic(&mut parts);
+    parts
 }
 
 /// Marks the texts as written by the harness.

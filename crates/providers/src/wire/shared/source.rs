@@ -10,10 +10,11 @@ use std::ops::{Deref, Range};
 use std::sync::{Arc, OnceLock};
 
 /// How a file is divided into records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shape {
     /// One JSON value a line; a record is a line.
+    #[default]
     Lines,
     /// One JSON document; a record is an element of its message array.
     Document,
@@ -29,7 +30,7 @@ pub(crate) fn list_of(dialect: Dialect) -> &'static str {
 }
 
 /// The text of a file or of a request, shared by everything that was read from it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text(Arc<String>);
 
 impl Text {
@@ -67,7 +68,7 @@ impl From<&str> for Text {
 
 /// The text of a file and the places of its records. A writer copies untouched records from here, byte for byte:
 /// parsing and writing JSON again changes almost every real line.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Source {
     /// The whole text.
     pub text: Text,

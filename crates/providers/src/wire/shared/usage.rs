@@ -62,6 +62,12 @@ impl Counts {
         raw.is_object().then(|| self.usage(raw))
     }
 
+    /// [`Self::usage`] where the input was counted.
+    pub fn of_request(&self, raw: &Value) -> Option<Usage> {
+        let mut counts = self.input.iter().filter_map(|at| raw.pointer(at));
+        counts.any(Value::is_number).then(|| self.usage(raw))
+    }
+
     /// [`Self::usage`] where anything was counted.
     pub fn any(&self, raw: &Value) -> Option<Usage> {
         Some(self.usage(raw)).filter(|usage| !usage.is_zero())

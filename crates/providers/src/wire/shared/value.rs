@@ -87,6 +87,11 @@ pub fn shown(value: &Value) -> String {
     }
 }
 
+/// The type in a `data:` URL.
+pub fn data_type(url: &str) -> Option<&str> {
+    url.strip_prefix("data:")?.split([';', ',']).next()
+}
+
 /// The data of a `data:` URL in base64, or the text itself where it is base64 already; `None` for
 /// anything else, and for data that was cut or redacted and would not decode.
 pub fn base64_data(url: &str) -> Option<&str> {

@@ -10,11 +10,11 @@ fn the_clairvoyant_keeps_what_is_needed_later() {
     let limits = Limits::new(20_000, 0);
     // preset, references kept of five
     let table = [
-        (preset("none"), 5..=5),
+        (strategy("none"), 5..=5),
         (seer(&session), 5..=5),
-        (preset("random"), 0..=4),
-        (preset("keep-last-1"), 0..=0),
-        (preset("drop-oldest"), 0..=0),
+        (strategy("random"), 0..=4),
+        (strategy("keep-last-1"), 0..=0),
+        (strategy("drop-oldest"), 0..=0),
     ];
     let mut firings = Vec::new();
     for (strategy, expected) in table {
@@ -88,12 +88,12 @@ fn foresight_sees_from_the_last_copy_to_the_call() {
     // Fact 0 stands in two results and is needed twice: the second time the call before it has it.
     let session = planted(&[(60, vec![]), (60, vec![]), (60, vec![0]), (60, vec![0, 1])]);
     let index = Index::of(&session);
-    let hindsight = Hindsight::of(&index);
-    assert_eq!(hindsight.facts(), index.asked.len());
-    let due: Vec<usize> = (0..4).map(|call| hindsight.due(call).len()).collect();
+    let foresight = Foresight::of(&index);
+    assert_eq!(foresight.facts(), index.asked.len());
+    let due: Vec<usize> = (0..4).map(|call| foresight.due(call).len()).collect();
     assert_eq!(due, [0, 0, 1, 2]);
     let ordinals = 0..session.messages.len();
-    let relied: Vec<usize> = ordinals.map(|n| hindsight.relied_on(n).len()).collect();
+    let relied: Vec<usize> = ordinals.map(|n| foresight.relied_on(n).len()).collect();
     // user, (answer, result) four times: results 0 and 1, and the third answer
     assert_eq!(relied, [0, 0, 1, 0, 1, 1, 0, 0, 0]);
 }
@@ -111,12 +111,12 @@ fn real_sessions_come_out_in_order() {
         let session = foldback_formats::read(&bytes, None).unwrap().remove(0);
         let matched_controls = matched_controls(&session, 4, STUB_TOKENS);
         let full = matched_controls.shadow(&[], &mut Greedy::default()).sizes;
-        let (none, _) = measured(&session, preset("none"), Limits::new(1_000_000, 0));
+        let (none, _) = measured(&session, strategy("none"), Limits::new(1_000_000, 0));
         let frame = none.rows[0].input_tokens - full[0];
         // Room for the frame and for half of the log.
         let half = full.last().copied().unwrap_or(0) / 2;
         let limits = Limits::new(frame + half, 0);
-        let strategies = presets.map(preset).into_iter().chain([seer(&session)]);
+        let strategies = presets.map(strategy).into_iter().chain([seer(&session)]);
         for (strategy, sums) in strategies.zip(&mut sums) {
             let (replay, kept) = measured(&session, strategy, limits);
             let matched = matched_controls.matched(&view_sizes(&replay.rows, frame), 1);
@@ -166,7 +166,7 @@ fn the_lines_that_are_reused_stay_for_next_to_nothing() {
     let index = Arc::new(Index::of(&session));
     let lines = clairvoyant_lines(Arc::clone(&index), EvictConfig::default()).unwrap();
     let evict = || {
-        let mut strategy = preset("random");
+        let mut strategy = strategy("random");
         let stage = foldback_stages::pruner::Evict::new(EvictConfig::default()).unwrap();
         strategy.pruners[0].stage = Arc::new(stage);
         strategy

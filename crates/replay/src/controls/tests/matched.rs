@@ -45,7 +45,7 @@ fn the_cheapest_goes_first() {
 fn without_a_limit_nothing_is_lost() {
     let session = random_session(1);
     let matched_controls = matched_controls(&session, 4, STUB_TOKENS);
-    let (none, real) = measured(&session, preset("none"), Limits::new(1_000_000, 0));
+    let (none, real) = measured(&session, strategy("none"), Limits::new(1_000_000, 0));
     let views = view_sizes(&none.rows, 0);
     assert_eq!(real.references.len(), due(&session));
     for bounds in [&views[..], &[]] {
@@ -152,7 +152,7 @@ fn only_proportions_count() {
         // Characters of the session come in fours of none in particular, so count them one by one.
         let (one, two) = (matched_controls(&session, 1, 50), Doubled::of(&counting(1)));
         let index = Index::of(&session);
-        let foresight = Arc::new(Hindsight::of(&index));
+        let foresight = Arc::new(Foresight::of(&index));
         let twice = MatchedControls::with_stub(&index, foresight, &*two, 100);
         let views: Vec<u64> = (0..60).map(|call| 20_000 - 200 * call).collect();
         let doubled: Vec<u64> = views.iter().map(|size| 2 * size).collect();

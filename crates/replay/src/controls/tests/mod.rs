@@ -6,7 +6,7 @@ mod matched;
 use super::choice::{Choice, Greedy, Random, Worth};
 use super::holders::FactHolders;
 use super::*;
-use crate::acted::session;
+use crate::acted::{options, session, strategy};
 use crate::availability::Availability;
 use crate::index::Index;
 use crate::stats::SplitMix64;
@@ -67,14 +67,14 @@ fn counting(per_token: u64) -> Arc<dyn Estimator> {
 
 fn matched_controls(session: &Session, per_token: u64, stub: u64) -> MatchedControls {
     let index = Index::of(session);
-    let foresight = Arc::new(Hindsight::of(&index));
+    let foresight = Arc::new(Foresight::of(&index));
     MatchedControls::with_stub(&index, foresight, &*counting(per_token), stub)
 }
 
 /// What the calls of a session need all told.
 fn due(session: &Session) -> usize {
-    let hindsight = Hindsight::of(&Index::of(session));
-    (0..session.messages.len()).map(|call| hindsight.due(call).len()).sum()
+    let foresight = Foresight::of(&Index::of(session));
+    (0..session.messages.len()).map(|call| foresight.due(call).len()).sum()
 }
 
 fn share(kept: &[bool]) -> f64 {
@@ -84,14 +84,7 @@ fn share(kept: &[bool]) -> f64 {
 /// A replay, and what stood in its views of what its calls needed.
 fn measured(session: &Session, strategy: Strategy, limits: Limits) -> (Replay, Kept) {
     let measure = counting(4);
-    let options = ReplayOptions {
-        limits,
-        model: None,
-        measure: Arc::clone(&measure),
-        validate: true,
-        completions: None,
-        ceiling: None,
-    };
+    let options = ReplayOptions { validate: true, ..options(limits, Arc::clone(&measure)) };
     let index = Arc::new(Index::of(session));
     let mut probe = Availability::new(Arc::clone(&index), measure);
     let replay = replay_with(session, &index, &Arc::new(strategy), &options, &mut [&mut probe]);
@@ -103,15 +96,11 @@ fn measured(session: &Session, strategy: Strategy, limits: Limits) -> (Replay, K
     (replay, kept)
 }
 
-fn preset(name: &str) -> Strategy {
-    foldback::preset(&foldback::registry().unwrap(), name).unwrap()
-}
-
 fn seer(session: &Session) -> Strategy {
     seer_down_to(session, EvictConfig::default().target)
 }
 
 fn seer_down_to(session: &Session, target: f64) -> Strategy {
     let config = EvictConfig { target, ..EvictConfig::default() };
-    clairvoyant(Arc::new(Hindsight::of(&Index::of(session))), config).unwrap()
+    clairvoyant(Arc::new(Foresight::of(&Index::of(session))), config).unwrap()
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::explain::tests::walk;
 use crate::html::Walked;
-use foldback_core::log::{EntryKind, Role};
+use foldback_core::log::EntryKind;
 use foldback_replay::walk::Written;
 
 /// What stands between the tags of the script and data blocks of a page.
@@ -116,7 +116,6 @@ fn many_summaries_are_told_by_their_beginning() {
         let mut walk = walk();
         let written = Written {
             kind: EntryKind::Summary,
-            role: Role::User,
             call: 3,
             tokens: 9,
             text: "ü".repeat(4_000),

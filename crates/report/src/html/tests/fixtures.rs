@@ -112,7 +112,6 @@ fn record(sizes: &[u64]) -> Record {
             calls: rows.len() as u64,
             input_tokens: sizes.iter().sum(),
             peak_tokens: sizes.iter().copied().max().unwrap_or(0),
-            overflow_calls: rows.iter().filter(|row| row.overflow).count() as u64,
             compactions,
             ..SessionMetrics::default()
         },

@@ -52,10 +52,7 @@ pub fn numbered_lines(text: &str) -> impl Iterator<Item = (usize, Range<usize>)>
         let content = line.trim_end_matches(['\n', '\r']);
         let from = start;
         start += line.len();
-        let pieces = match content.trim().is_empty() {
-            true => Vec::new(),
-            false => pieces(content),
-        };
+        let pieces = if content.trim().is_empty() { Vec::new() } else { pieces(content) };
         pieces.into_iter().map(move |piece| (index + 1, from + piece.start..from + piece.end))
     })
 }

@@ -5,19 +5,18 @@
 //! record. The file is what is sent: writing puts the text of an edit in place of the content and
 //! leaves out what is hidden. `docs/anthropic.md` has the mapping.
 
-pub(crate) mod read;
-mod write;
-
+use crate::bodies::{Body, ToolShape, frame_tools, lines, read_all};
 use crate::prelude::*;
-use foldback_core::validity::Dialect;
+use crate::rewrite::rewrite;
+use foldback_providers::wire::anthropic::{self, Writer, records};
 
 pub(crate) const FORMAT: Format = Format::new(
     "anthropic",
     "Anthropic Messages API: request bodies and message lists, also one a line",
     detect,
-    read::read,
+    |text| read_all(text, conversation),
 )
-.written(write::patch, write::generate)
+.written(patch, generate)
 .request_to(Dialect::Anthropic);
 
 /// Types of content blocks that only this format has.
@@ -49,4 +48,35 @@ fn detect(_: &str, opening: &Peek) -> u8 {
         })
         .max()
         .unwrap_or(0)
+}
+
+fn conversation(body: &Body<'_>) -> Result<Session, ReadError> {
+    let read = anthropic::read(&body.root, body.list);
+    let mut out = SessionBuilder::read(body.session(FORMAT.id)?, read);
+    out.compactions("summary", "provider");
+    Ok(out.finish())
+}
+
+fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
+    rewrite(view, &view.sent, &mut Writer { parsed: view.session.parsed(), losses })
+}
+
+/// A request body: model, system prompt, messages (one a line) and tools.
+fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
+    let mut out = String::from("{");
+    if let Some(model) = &view.session.model {
+        out.push_str(&format!("\"model\":{},\n", json_string(model)));
+    }
+    let system: Vec<Value> =
+        view.system().map(|text| json!({"type": "text", "text": text})).collect();
+    if !system.is_empty() {
+        out.push_str(&format!("\"system\":{},\n", Value::from(system)));
+    }
+    let list = lines(records(&view.messages(), losses), ",\n");
+    out.push_str(&format!("\"messages\":[\n{list}\n]"));
+    if let Some(tools) = frame_tools(view.frame, ToolShape::Anthropic, losses) {
+        out.push_str(&format!(",\n\"tools\":{tools}"));
+    }
+    out.push_str("}\n");
+    Ok(out)
 }

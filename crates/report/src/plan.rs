@@ -1,4 +1,6 @@
-//! Plans for programs.
+//! Plans for people and for programs.
+
+pub use foldback_core::render::{plans, reports};
 
 use foldback_core::conversation::{Conversation, Fold};
 use foldback_core::plan::Plan;

@@ -4,19 +4,18 @@
 //! Every message is one record. The file is what is sent: writing puts the text of an edit in place of
 //! the content and leaves out what is hidden. `docs/openai-chat.md` has the mapping.
 
-pub(crate) mod read;
-mod write;
-
+use crate::bodies::{Body, ToolShape, frame_tools, lines, read_all};
 use crate::prelude::*;
-use foldback_core::validity::Dialect;
+use crate::rewrite::rewrite;
+use foldback_providers::wire::openai::{self, Writer, records};
 
 pub(crate) const FORMAT: Format = Format::new(
     "openai-chat",
     "OpenAI Chat Completions: message lists and request bodies, also one a line",
     detect,
-    read::read,
+    |text| read_all(text, conversation),
 )
-.written(write::patch, write::generate)
+.written(patch, generate)
 .request_to(Dialect::OpenAiChat);
 
 /// Roles that only this format's messages have.
@@ -40,4 +39,26 @@ fn detect(_: &str, opening: &Peek) -> u8 {
         })
         .max()
         .unwrap_or(0)
+}
+
+fn conversation(body: &Body<'_>) -> Result<Session, ReadError> {
+    let read = openai::read(&body.root, body.list);
+    let mut out = SessionBuilder::read(body.session(FORMAT.id)?, read);
+    out.session.model = out.session.model.take().or(out.main_model());
+    Ok(out.finish())
+}
+
+fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
+    rewrite(view, &view.sent, &mut Writer { losses })
+}
+
+fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
+    let system = view.system().map(|text| json!({"role": "system", "content": text}));
+    let list: Vec<Value> = system.chain(records(&view.messages(), losses)).collect();
+    let mut out = format!("{{\"messages\":[\n{}\n]", lines(list, ",\n"));
+    if let Some(tools) = frame_tools(view.frame, ToolShape::OpenAi, losses) {
+        out.push_str(&format!(",\n\"tools\":{tools}"));
+    }
+    out.push_str("}\n");
+    Ok(out)
 }

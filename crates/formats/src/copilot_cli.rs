@@ -1,6 +1,13 @@
-//! The events of a file as messages.
+//! `copilot-cli`: the `events.jsonl` of GitHub Copilot CLI, `~/.copilot/session-state/<id>`.
+//!
+//! A line is an event, `{type, data, id, timestamp, parentId}`; about an eighth of them are messages.
+//! Subagents speak in the same stream and are sessions of their own. Input tokens are seldom
+//! recorded. The format is only read. `docs/copilot-cli.md` has the mapping.
 
 use crate::prelude::*;
+
+pub(crate) const FORMAT: Format =
+    Format::new("copilot-cli", "GitHub Copilot CLI session (events.jsonl)", detect, read);
 
 /// Families of events that tell nothing about what the model saw or said.
 const SILENT: &[&str] = &[
@@ -23,8 +30,21 @@ const SILENT: &[&str] = &[
     "user_input.",
 ];
 
+fn detect(text: &str, _: &Peek) -> u8 {
+    const FAMILIES: [&str; 4] = ["session.", "assistant.", "user.", "tool."];
+    jsonl::surest(text, 20, |line| {
+        let opening = peek(line);
+        let own = |kind: &str| FAMILIES.iter().any(|family| kind.starts_with(family));
+        match opening.has("/data") && opening.has("/parentId") && opening.has("/timestamp") {
+            true if opening.is("/type", "session.start") => 100,
+            true if opening.values("/type").any(own) => 90,
+            _ => 0,
+        }
+    })
+}
+
 /// Reads a file: the main conversation, then those of subagents.
-pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
+fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let source = Source::lines(text);
     let mut warnings = Vec::new();
     let mut seen = HashSet::new();
@@ -54,7 +74,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let id = main
         .iter()
         .find_map(|event| value::string(&event.value["data"], "sessionId"))
-        .unwrap_or_else(|| super::FORMAT.id.to_owned());
+        .unwrap_or_else(|| FORMAT.id.to_owned());
     let context = main.iter().find_map(|event| event.data().get("context"));
     let (repository, folder) = (context.and_then(repository), context.and_then(folder));
     let sessions = threads
@@ -64,13 +84,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
                 None => id.clone(),
                 Some(key) => format!("{id}/{key}"),
             };
-            let mut reader = Reader {
-                out: SessionBuilder::new(id, super::FORMAT.id, source.clone()),
-                model: None,
-                last: None,
-                running: false,
-                recorded: Recorded::default(),
-            };
+            let out = SessionBuilder::new(id, FORMAT.id, source.clone());
+            let mut reader = Reader { out, ..Reader::default() };
             reader.out.session.worked_in(repository.clone(), folder.clone());
             for event in events {
                 reader.event(event);
@@ -104,6 +119,7 @@ impl Event {
     }
 }
 
+#[derive(Default)]
 struct Reader {
     out: SessionBuilder,
     model: Option<String>,
@@ -155,10 +171,8 @@ impl Reader {
     }
 
     fn push(&mut self, event: &Event, role: Role, parts: Vec<Part>) -> &mut Message {
-        let wanted = match value::text(&event.value, "id") {
-            Some(id) => id.to_owned(),
-            None => format!("event-{}", event.record),
-        };
+        let id = value::string(&event.value, "id");
+        let wanted = id.unwrap_or_else(|| format!("event-{}", event.record));
         let message = self.out.push(event.record, &wanted, role, parts);
         message.parent = value::string(&event.value, "parentId");
         message.at = value::time(&event.value, "timestamp");
@@ -182,12 +196,8 @@ impl Reader {
             mark_synthetic(&mut parts);
         }
         for (index, attached) in value::list(data, "attachments").iter().enumerate() {
-            let media = Media {
-                mime: value::string(attached, "mimeType")
-                    .unwrap_or_else(|| "application/octet-stream".to_owned()),
-                name: value::string(attached, "displayName"),
-                url: value::string(attached, "path").unwrap_or_default(),
-            };
+            let members = ["mimeType", "displayName", "path"];
+            let media = media(attached, members, "application/octet-stream");
             parts.push(file(media).at(format!("/data/attachments/{index}")));
         }
         let mid_turn = by_client || std::mem::replace(&mut self.running, true);
