@@ -3,11 +3,11 @@
 //! All four protocols stream server-sent events. The pieces are put together to the body of an answer that does not stream,
 //! so there is one reader of answers.
 
+use crate::wire::shared::pieces::Pieces;
 use crate::wire::{WireError, anthropic, gemini, openai, responses};
 use foldback_core::log::Message;
 use foldback_core::validity::Dialect;
 use serde_json::Value;
-use std::fmt::Debug;
 
 /// Assembles an answer from the bytes of a stream, in whatever pieces they come.
 ///
@@ -41,20 +41,6 @@ const ANNOUNCE: [&str; 5] =
 
 /// Longest stream that is read, in bytes.
 const MOST: usize = 64 << 20;
-
-/// The pieces of an answer so far, in one of the protocols.
-pub(crate) trait Pieces: Debug + Send + Sync {
-    /// Takes the next event.
-    fn push(&mut self, event: Value) -> Result<(), WireError>;
-
-    /// Whether the event that ends the answer came, if the protocol has one.
-    fn is_over(&self) -> bool {
-        false
-    }
-
-    /// The body of the whole answer; `None` before its end.
-    fn body(self: Box<Self>) -> Option<Value>;
-}
 
 impl Stream {
     /// A stream before its first byte.

@@ -1,9 +1,8 @@
 //! The events of a streamed message.
 
 use crate::wire::WireError;
-use crate::wire::shared::pieces::{append, member, take};
+use crate::wire::shared::pieces::{Pieces, append, member, take};
 use crate::wire::shared::value;
-use crate::wire::stream::Pieces;
 use serde_json::Value;
 
 /// The message put together from the events so far.

@@ -2,9 +2,8 @@
 
 use super::SIGNATURE;
 use crate::wire::WireError;
-use crate::wire::shared::pieces::{append, member, take};
+use crate::wire::shared::pieces::{Pieces, append, member, take};
 use crate::wire::shared::value;
-use crate::wire::stream::Pieces;
 use serde_json::{Map, Value, json};
 
 /// The answer put together from the pieces so far.

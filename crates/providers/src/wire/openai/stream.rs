@@ -1,9 +1,8 @@
 //! The chunks of a chat completion.
 
 use crate::wire::WireError;
-use crate::wire::shared::pieces::append;
+use crate::wire::shared::pieces::{Pieces, append};
 use crate::wire::shared::value;
-use crate::wire::stream::Pieces;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

@@ -1,9 +1,8 @@
 //! The events of a streamed response. The last one repeats the whole response.
 
 use crate::wire::WireError;
-use crate::wire::shared::pieces::take;
+use crate::wire::shared::pieces::{Pieces, take};
 use crate::wire::shared::value;
-use crate::wire::stream::Pieces;
 use serde_json::Value;
 
 /// The response, once it has come.

@@ -1,6 +1,22 @@
 //! What puts the pieces of a streamed answer together.
 
+use crate::wire::WireError;
 use serde_json::Value;
+use std::fmt::Debug;
+
+/// The pieces of an answer so far, in one of the protocols.
+pub(crate) trait Pieces: Debug + Send + Sync {
+    /// Takes the next event.
+    fn push(&mut self, event: Value) -> Result<(), WireError>;
+
+    /// Whether the event that ends the answer came, if the protocol has one.
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    /// The body of the whole answer; `None` before its end.
+    fn body(self: Box<Self>) -> Option<Value>;
+}
 
 /// The value at a JSON pointer, removed; null if it is missing.
 pub(crate) fn take(value: &mut Value, pointer: &str) -> Value {
