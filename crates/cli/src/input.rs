@@ -82,7 +82,7 @@ pub(crate) fn some(
 ) -> Result<Vec<Session>, Error> {
     let all = sessions(path, from)?;
     match several && id.is_none() {
-        true => may_replace(path, out, 1).map(|()| all),
+        true => may_replace(path, out, 0).map(|()| all),
         false => Ok(vec![pick(path, all, id, Some(out))?]),
     }
 }
@@ -107,22 +107,22 @@ fn pick(
         None => 0,
     };
     if let Some(out) = out {
-        may_replace(path, out, sessions.len())?;
+        may_replace(path, out, sessions.len() - 1)?;
     }
     Ok(sessions.swap_remove(index))
 }
 
-/// Refuses an output that would replace the file that was read, if it holds other sessions as well, or if it is no text: a
-/// store, an archive or a compressed file would become one.
-fn may_replace(path: &Path, out: &Path, sessions: usize) -> Result<(), Error> {
+/// Refuses an output that would replace the file that was read, if so many other sessions would be lost, or if it is no
+/// text: a store, an archive or a compressed file would become one.
+fn may_replace(path: &Path, out: &Path, lost: usize) -> Result<(), Error> {
     let found = |path: &Path| std::fs::canonicalize(path).ok();
     if found(path).is_none_or(|read| found(out) != Some(read)) {
         return Ok(());
     }
-    let why = match sessions {
-        1 if is_text(path) => return Ok(()),
-        1 => "is not UTF-8 text, and the output is".to_owned(),
-        _ => format!("holds {sessions} sessions, and only one would be left"),
+    let why = match lost {
+        0 if is_text(path) => return Ok(()),
+        0 => "is not UTF-8 text, and the output is".to_owned(),
+        _ => format!("holds {} sessions, and only one would be left", lost + 1),
     };
     Err(Error::Usage(format!("{} {why}; name another file for the output", path.display())))
 }

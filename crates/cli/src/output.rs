@@ -83,31 +83,38 @@ pub(crate) fn screen(text: &str) -> Result<(), Error> {
 pub(crate) fn check(outputs: &[&Path], sessions: bool) -> Result<(), Error> {
     let mut targets = Vec::new();
     for path in outputs {
-        let fail = |error: std::io::Error| Error::File { path: path.to_path_buf(), error };
-        let target = Target::of(path).map_err(fail)?;
-        if let Target::File(file) = &target {
-            let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-            match std::fs::metadata(folder.unwrap_or(Path::new("."))) {
-                Ok(found) if found.is_dir() => {}
-                Ok(_) => return Err(fail(std::io::ErrorKind::NotADirectory.into())),
-                Err(error) => return Err(fail(error)),
+        let target = writable(path)?;
+        let other = |why: &str| {
+            Error::Usage(format!("{} {why}; name another file for the output", path.display()))
+        };
+        match &target {
+            Target::Stdout if targets.contains(&target) => {
+                let why = "two outputs go to standard output; name a file for one of them";
+                return Err(Error::Usage(why.to_owned()));
             }
-            let other = |why: &str| {
-                Error::Usage(format!("{} {why}; name another file for the output", path.display()))
-            };
-            if targets.contains(&target) {
+            Target::File(_) if targets.contains(&target) => {
                 return Err(other("is named for two outputs"));
             }
-            if !sessions && is_session(file) {
+            Target::File(file) if !sessions && is_session(file) => {
                 return Err(other("is a recorded session"));
             }
-        } else if target == Target::Stdout && targets.contains(&target) {
-            let why = "two outputs go to standard output; name a file for one of them";
-            return Err(Error::Usage(why.to_owned()));
+            _ => targets.push(target),
         }
-        targets.push(target);
     }
     Ok(())
+}
+
+/// Where an output goes, if it can be written there.
+fn writable(path: &Path) -> Result<Target, Error> {
+    let fail = |error: std::io::Error| Error::File { path: path.to_owned(), error };
+    let target = Target::of(path).map_err(fail)?;
+    let Target::File(file) = &target else { return Ok(target) };
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match std::fs::metadata(folder.unwrap_or(Path::new("."))) {
+        Ok(found) if !found.is_dir() => Err(fail(std::io::ErrorKind::NotADirectory.into())),
+        Ok(_) => Ok(target),
+        Err(error) => Err(fail(error)),
+    }
 }
 
 /// Whether there is a session at a path.

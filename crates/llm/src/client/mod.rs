@@ -109,14 +109,10 @@ impl Client {
         let request = self.http.get(target.base.clone()).timeout(limit);
         match request.send().await {
             Err(error) if error.is_connect() || !error.is_timeout() => {
-                Err(Self::failures(&target, endpoint).transport(error))
+                Err(Failures { target: &target, endpoint }.transport(error))
             }
             _ => Ok(()),
         }
-    }
-
-    fn failures<'c>(target: &'c Target, endpoint: &'c Endpoint) -> Failures<'c> {
-        Failures { target, endpoint }
     }
 
     async fn ask(
@@ -124,7 +120,7 @@ impl Client {
         target: &Target,
         request: &CompletionRequest,
     ) -> Result<Completion, ProviderError> {
-        let failures = Self::failures(target, &request.endpoint);
+        let failures = Failures { target, endpoint: &request.endpoint };
         let answer = async {
             let sent = self.http.execute(self.request(target, request)?).await;
             let mut response = sent.map_err(|error| failures.transport(error))?;
@@ -191,7 +187,8 @@ impl Client {
             value.set_sensitive(true);
             sent = sent.header(name, value);
         }
-        sent.build().map_err(|error| Self::failures(target, &request.endpoint).transport(error))
+        let failures = Failures { target, endpoint: &request.endpoint };
+        sent.build().map_err(|error| failures.transport(error))
     }
 
     /// The body, up to the limit.
