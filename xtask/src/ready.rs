@@ -45,14 +45,15 @@ fn missing(root: &Path, tag: &str, address: &str) -> Result<Vec<String>, String>
         let path = format!("{member}/Cargo.toml");
         let package = &manifest(&path)?["package"];
         let published = package.get("publish").and_then(Item::as_bool) != Some(false);
-        // The wheel takes its links from its crate.
-        let named =
-            package.get("repository").and_then(|it| it.get("workspace")?.as_bool()) == Some(true);
-        want(
-            named || !published && member != "bindings/python",
-            format!("{path}: repository.workspace = true"),
-        );
+        let named = package.get("repository").and_then(|it| it.get("workspace")?.as_bool());
+        want(named == Some(true) || !published, format!("{path}: repository.workspace = true"));
     }
+    let python = manifest("bindings/python/pyproject.toml")?;
+    let source = python["project"].get("urls").and_then(|urls| urls.get("Source"));
+    want(
+        of(source),
+        format!("bindings/python/pyproject.toml: [project.urls] Source = \"{address}\""),
+    );
     for name in NPM {
         let path = format!("bindings/{name}/package.json");
         let package: Value = serde_json::from_str(&read(&root.join(&path))?)
