@@ -34,6 +34,12 @@ impl Usage {
         self.uncached.saturating_add(self.cache_read).saturating_add(self.cache_write)
     }
 
+    /// Whether the request was counted. No request is empty: where the input classes are all 0, nothing was told of it, even
+    /// if the output was counted. Whoever needs its size or its price then estimates it.
+    pub fn has_input(&self) -> bool {
+        self.input_total() > 0
+    }
+
     /// Everything that was generated.
     #[doc(hidden)]
     pub fn output_total(&self) -> u64 {
@@ -63,7 +69,7 @@ impl Usage {
     /// Whether nothing was recorded at all (some recorders write zeros for aborted calls).
     #[doc(hidden)]
     pub fn is_zero(&self) -> bool {
-        self.input_total() == 0 && self.output == 0 && self.reasoning == 0
+        !self.has_input() && self.output_total() == 0
     }
 }
 
