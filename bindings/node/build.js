@@ -11,7 +11,8 @@ const cwd = fileURLToPath(new URL('.', import.meta.url));
 const told = ['--message-format', 'json-render-diagnostics'];
 const build = target ? ['zigbuild', '--target', target] : ['build'];
 // A library that is loaded is linked with the C library that is there.
-const env = target?.endsWith('-musl') ? { ...process.env, RUSTFLAGS: '-Ctarget-feature=-crt-static' } : process.env;
+const env = { ...process.env };
+if (target?.endsWith('-musl')) env.RUSTFLAGS = `${env.RUSTFLAGS ?? ''} -Ctarget-feature=-crt-static`;
 const { status, stdout, error } = spawnSync('cargo', [...build, '--package', 'foldback-node', '--profile', profile, ...told], {
   cwd,
   env,

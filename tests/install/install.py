@@ -95,7 +95,9 @@ def libraries(*programs):
     """The dynamic loader and the libraries of programs, and nothing else."""
     found = set()
     for program in programs:
-        for word in said(["ldd", program]).split():
+        # A program for musl has none, and `ldd` calls that a failure.
+        ran = subprocess.run(["ldd", program], capture_output=True, text=True)
+        for word in ran.stdout.split():
             if word.startswith("/"):
                 found.add(word)
     return found
