@@ -145,7 +145,7 @@ fn assemble(
     assumptions.extend(judges::agreement(&preset_lines));
     assumptions.extend(assumptions::coincidence(&preset_lines, &scores));
     let mut cautions = assumptions::cautions(presets, &preset_lines, &summary, &scores);
-    cautions.extend(assumptions::copied(corpus, &summary));
+    cautions.extend(assumptions::copied(&summary));
     cautions.extend(judges::caution(&preset_lines));
     cautions.extend(prices::hour(setup, &recordings, &reporting));
     cautions.extend(windows::contradicted(setup, &recordings, &scores, baseline));
