@@ -48,7 +48,7 @@ pub(crate) enum Error {
     #[error("can't write the output: {0}")]
     Output(std::io::Error),
     #[error(transparent)]
-    Parquet(foldback_report::rows::NoParquet),
+    Rows(foldback_report::rows::FormatError),
     #[error("can't write JSON: {0}")]
     Json(#[from] serde_json::Error),
 }

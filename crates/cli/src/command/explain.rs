@@ -18,6 +18,10 @@ pub(crate) fn run(args: &Explain) -> Result<(), Error> {
 
 /// What is printed.
 pub(crate) fn text(args: &Explain, width: Width) -> Result<String, Error> {
+    let file = &args.session.file.file;
+    if input::is_folder(file) {
+        return Err(Error::Usage(format!("{} is a folder; name a session file", file.display())));
+    }
     let registry = foldback::registry()?;
     let choice = args.summaries.summarizer.as_deref().map(Choice::read).transpose()?;
     let names = match args.preset.is_empty() {
@@ -30,7 +34,7 @@ pub(crate) fn text(args: &Explain, width: Width) -> Result<String, Error> {
     for contender in &contenders {
         strategies::check_window(&contender.preset.strategy, setup.limits)?;
     }
-    let (session, _) = input::session(&args.session, None)?;
+    let (session, _) = input::session(&args.session, false)?;
     let path = args.session.file.file.display().to_string();
     if session.calls() == 0 {
         return Err(Error::Usage(format!(

@@ -22,7 +22,7 @@ use foldback_replay::{Comparison, Store};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Result, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// One request that a preset would have sent in the place of a recorded one.
@@ -175,17 +175,27 @@ pub enum Format {
     Parquet,
 }
 
-/// Parquet was requested in a build without the feature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error(
-    "this build knows no Parquet. Build it with `--features parquet` \
-     (`cargo install --path crates/cli --features parquet`), or use JSON lines: a name that ends in .jsonl"
-)]
-pub struct NoParquet;
+/// A file that rows can't be written to.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum FormatError {
+    /// Parquet was requested in a build without the feature.
+    #[error(
+        "this build knows no Parquet. Build it with `--features parquet` \
+         (`cargo install --path crates/cli --features parquet`), or use JSON lines: a name that ends in .jsonl"
+    )]
+    NoParquet,
+    /// The name promises another format.
+    #[error("{}: rows are written as JSON lines, CSV or Parquet: a name that ends in .jsonl, .csv or .parquet", .0.display())]
+    Unknown(PathBuf),
+}
 
 impl Format {
-    /// By the file name extension: `.csv`, `.parquet`, JSON lines for everything else.
-    pub fn of(path: &Path) -> std::result::Result<Self, NoParquet> {
+    /// By the file name extension: `.csv`, `.parquet`, and JSON lines for `.jsonl`, `.ndjson`, `.json` or none.
+    ///
+    /// # Errors
+    ///
+    /// The name ends in something else, or in what this build can't write.
+    pub fn of(path: &Path) -> std::result::Result<Self, FormatError> {
         let ending = path.extension().unwrap_or_default();
         if ending.eq_ignore_ascii_case("csv") {
             Ok(Self::Csv)
@@ -193,9 +203,11 @@ impl Format {
             #[cfg(feature = "parquet")]
             return Ok(Self::Parquet);
             #[cfg(not(feature = "parquet"))]
-            Err(NoParquet)
-        } else {
+            Err(FormatError::NoParquet)
+        } else if ["", "json", "jsonl", "ndjson"].iter().any(|it| ending.eq_ignore_ascii_case(it)) {
             Ok(Self::Jsonl)
+        } else {
+            Err(FormatError::Unknown(path.to_owned()))
         }
     }
 }
