@@ -305,7 +305,11 @@ impl Conversation {
             }
         };
         let (outcome, fold) = match ended {
-            Ok((outcome, fold)) => (outcome, Some(fold)),
+            Ok((outcome, fold)) => {
+                let made = self.folds.last().filter(|made| made.id == fold);
+                tokens_before = made.map_or(tokens_before, |made| made.plan.tokens_before);
+                (outcome, Some(fold))
+            }
             Err(outcome) => (outcome, None),
         };
         if let Outcome::Failed(_) = outcome {
@@ -376,7 +380,11 @@ impl Conversation {
         let planned = planned.unwrap_or_else(|why| Err((Outcome::Failed(why), false)));
         let (ended, summarised) = match planned {
             Err((outcome, summarised)) => (Err(outcome), summarised),
-            Ok(plan) => {
+            Ok(mut plan) => {
+                // What prepared it is undone with it, so it is part of it: a summary may need more room than the clearings left.
+                if self.strategy.guards.atomic && plan.tokens_after >= plan.tokens_before {
+                    plan.tokens_before += asked.cleared;
+                }
                 let summarised = !plan.summaries.is_empty();
                 let outcome = plan.degraded.clone().map_or(Outcome::Changed, Outcome::Degraded);
                 let fold = self.check_and_commit(plan).map_err(Outcome::Failed);
