@@ -1,5 +1,6 @@
 //! The assumptions behind the numbers of a comparison, and the reasons to doubt it.
 
+use super::comparison::FailedReplay;
 use super::contrast::LEAST_CLUSTERS;
 use super::line::PresetLine;
 use super::sessions::CorpusSummary;
@@ -277,6 +278,22 @@ pub(super) fn copied(summary: &CorpusSummary) -> Option<String> {
 }
 
 /// Signs that a comparison says little.
+/// Presets that are compared on fewer sessions than others, since their replays failed.
+pub(super) fn failed(failed: &[FailedReplay]) -> Option<String> {
+    let mut presets: BTreeMap<&str, usize> = BTreeMap::new();
+    for replay in failed {
+        *presets.entry(&replay.preset).or_default() += 1;
+    }
+    let of = |(preset, sessions): (&str, usize)| format!("{preset} ({})", grouped(sessions as u64));
+    let presets: Vec<String> = presets.into_iter().map(of).collect();
+    (!presets.is_empty()).then(|| {
+        format!(
+            "Replays failed, which is a fault of foldback: {}. These sessions count for nothing under these presets.",
+            presets.join(", ")
+        )
+    })
+}
+
 pub(super) fn cautions(
     contenders: &[Preset],
     presets: &[PresetLine],
