@@ -14,6 +14,28 @@ pub(crate) struct SessionBuilder {
     pub(crate) session: Session,
     log: Messages,
     unknown: UnknownTypes,
+    responses: HashMap<String, Response>,
+    reused: Option<Reused>,
+}
+
+/// The latest answer that was read under an id of the provider's.
+struct Response {
+    /// Its message.
+    answer: usize,
+    /// How many messages were looked at to know the rest.
+    seen: usize,
+    /// Whether anything stands behind it.
+    followed: bool,
+    /// Whether what stands behind it begins another turn, or was written by a compaction.
+    ended: bool,
+}
+
+/// Answers under an id that an earlier one has.
+struct Reused {
+    id: String,
+    /// Record of the first of them.
+    record: u32,
+    answers: usize,
 }
 
 impl SessionBuilder {
@@ -106,6 +128,38 @@ impl SessionBuilder {
         let source = &self.session.source;
         let warnings = unknown.warnings(source, what, |first| place(source, first));
         self.session.warnings.extend(warnings);
+    }
+
+    /// The answer of which a record is another piece, by the id that the provider gave its response; `None` where the record
+    /// begins one. Gateways give every response the same id: behind a result an answer goes on only where `same` finds that
+    /// the record says so, behind a prompt it never does.
+    pub(crate) fn piece_of(
+        &mut self,
+        response: &str,
+        record: u32,
+        same: impl FnOnce(&Message) -> bool,
+    ) -> Option<usize> {
+        let known = self.responses.get_mut(response)?;
+        for message in self.log.messages.iter().skip(known.seen) {
+            known.followed = true;
+            known.ended |= message.begins_turn() || message.is_entry();
+        }
+        known.seen = self.log.messages.len();
+        let answer = self.log.messages.get(known.answer)?;
+        if !known.followed || !known.ended && same(answer) {
+            return Some(known.answer);
+        }
+        let first = || Reused { id: response.to_owned(), record, answers: 0 };
+        self.reused.get_or_insert_with(first).answers += 1;
+        None
+    }
+
+    /// Notes that the message which was added last begins the answer of a response.
+    pub(crate) fn begins_response(&mut self, response: &str) {
+        let seen = self.log.messages.len();
+        let answer = seen.saturating_sub(1);
+        let begun = Response { answer, seen, followed: false, ended: false };
+        self.responses.insert(response.to_owned(), begun);
     }
 
     /// Whether anything but what a compaction wrote was read so far.
@@ -205,6 +259,14 @@ impl SessionBuilder {
     /// The session.
     pub(crate) fn finish(self) -> Session {
         let mut session = self.session;
+        if let Some(Reused { id, record, answers }) = self.reused {
+            let place = session.source.place(record);
+            let detail = format!(
+                "{answers} answer(s) have the id of an earlier one (`{id}` first): told apart by the results and prompts between \
+                 them"
+            );
+            session.warn("reused-id", place, detail);
+        }
         session.messages = self.log.messages.into_iter().map(Arc::new).collect();
         session.frame = self.log.frame;
         pair(&mut session);
@@ -223,7 +285,7 @@ impl From<Session> for SessionBuilder {
     fn from(mut session: Session) -> Self {
         let mut log = Messages::default();
         log.frame = std::mem::take(&mut session.frame);
-        Self { session, log, unknown: UnknownTypes::default() }
+        Self { session, log, ..Self::default() }
     }
 }
 

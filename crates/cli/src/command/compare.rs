@@ -114,7 +114,7 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     }
     tell_statistics(&presets);
     results::tell(&store);
-    Ok(())
+    Error::of_replays(comparison.failed)
 }
 
 /// The first screen shows no control. All else that is written has every one, and so do parts that were scored.

@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Tune) -> Result<(), Error> {
     drop(progress);
     write(args, &tuned, &candidates, search)?;
     results::tell(&prepared.store);
-    Ok(())
+    Error::of_replays(tuned.failed())
 }
 
 fn write(

@@ -1,6 +1,8 @@
 //! Files as they lie about: glued, nested deep, packed, in another encoding, behind a prefix, of newer recorders.
 use crate::common::{self, bare, outline, read_case, sessions, usage, warnings};
 use foldback_formats::{Session, read};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// A file of `tests/cases`, its sessions: messages of the log, calls, turns, tool calls, input tokens; and the codes of
 /// what is noted beside what the same file says without its fault.
@@ -69,7 +71,122 @@ const ROWS: &[Row] = &[
     ),
     ("B19-refused-files/s.jsonl.gz", &[[8, 4, 1, 3, 4_616]], &[]),
     ("B19-refused-files/stream-json.jsonl", &[[6, 3, 1, 2, 80], [2, 1, 1, 0, 7]], &[]),
+    ("B26-constant-message-id/constant-id.jsonl", &[[10, 5, 1, 4, 15_000]], &["reused-id"]),
+    (
+        "B26-constant-message-id/constant-id-null-request.jsonl",
+        &[[10, 5, 1, 4, 15_000]],
+        &["reused-id"],
+    ),
+    ("B26-constant-message-id/control.jsonl", &[[10, 5, 1, 4, 15_000]], &[]),
+    ("B26-constant-message-id/provider-distinct-requests.jsonl", &[[14, 7, 1, 6, 31_014]], &[]),
+    (
+        "B26-constant-message-id/provider-same-request.jsonl",
+        &[[14, 7, 1, 6, 31_014]],
+        &["reused-id"],
+    ),
+    ("B29-codex-rollback-steered/control.jsonl", &[[6, 3, 2, 1, 3_400]], &["abandoned-branch"]),
+    ("B29-codex-rollback-steered/one.jsonl", &[[5, 2, 2, 1, 2_300]], &["abandoned-branch"]),
+    ("B29-codex-rollback-steered/two.jsonl", &[[2, 1, 1, 0, 1_300]], &["abandoned-branch"]),
+    ("B43-opencode-revert/session.json", &[[6, 2, 2, 2, 5_001]], &["abandoned-branch"]),
 ];
+
+/// Members that hold the id of a response, as the provider gave it.
+const RESPONSE_IDS: &[&str] =
+    &["gen_ai.response.id", "llm_response_id", "messageId", "responseId", "response_id"];
+
+/// Members whose `id` is that of a response, by format.
+const RESPONSES: &[(&str, &[&str])] = &[
+    ("claude-code", &["message"]),
+    ("openhands", &["model_response"]),
+    ("goose", &["", "conversation"]),
+    ("inspect", &["messages", "message"]),
+    ("openai-chat", &["", "response"]),
+    ("langchain", &["messages", "kwargs"]),
+];
+
+/// Gives every response the same id.
+fn with_one_id(value: &mut Value, at: &str, inside: &[&str]) {
+    match value {
+        Value::Object(object) => {
+            let answers = object.get("role").is_none_or(|role| role == "assistant");
+            for (key, member) in object {
+                let is_id = RESPONSE_IDS.contains(&&**key)
+                    || key == "id" && answers && inside.contains(&at);
+                if is_id && member.is_string() {
+                    *member = "constant".into();
+                }
+                with_one_id(member, key, inside);
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(|value| with_one_id(value, at, inside)),
+        _ => {}
+    }
+}
+
+/// Gateways give every response the same id: it is no answer's name in any format.
+#[test]
+fn a_constant_response_id_changes_no_count() {
+    let mut changed = BTreeSet::new();
+    for (id, name, text) in common::fixtures() {
+        let inside = RESPONSES.iter().find(|(known, _)| *known == id).map_or(&[][..], |row| row.1);
+        let respelled = |text: &str| {
+            let mut value: Value = serde_json::from_str(text).ok()?;
+            let before = value.clone();
+            with_one_id(&mut value, "", inside);
+            Some((value.to_string(), value != before))
+        };
+        let lines = || text.lines().map(|line| respelled(line).unwrap_or((line.to_owned(), false)));
+        let (constant, differs) = respelled(&text).unwrap_or_else(|| {
+            let texts: Vec<String> = lines().map(|line| line.0).collect();
+            (texts.join("\n") + "\n", lines().any(|line| line.1))
+        });
+        if !differs {
+            continue;
+        }
+        changed.insert(id.clone());
+        let [before, after] = [&text, &constant]
+            .map(|text| sessions(text, &id).iter().map(counts).collect::<Vec<_>>());
+        assert_eq!(after, before, "{id} {name}");
+    }
+    let expected = ["claude-code", "goose", "inspect", "openhands"];
+    assert!(expected.iter().all(|id| changed.contains(*id)), "{changed:?}");
+}
+
+/// A request may say only what is new, where the provider keeps what was said before: no new conversation.
+#[test]
+fn a_thread_that_the_provider_keeps_goes_on() {
+    let said = |role: &str, text: &str| json!({"role": role, "parts": [{"type": "text", "content": text}]});
+    let span = |number: u64, previous: Option<&str>| {
+        let mut attributes = json!({
+            "gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-5.4", "gen_ai.response.id": format!("resp_{number}"),
+            "gen_ai.usage.input_tokens": 100 * number, "gen_ai.usage.output_tokens": 5,
+            "gen_ai.input.messages": [said("user", &format!("Question {number}"))],
+            "gen_ai.output.messages": [said("assistant", &format!("Answer {number}"))],
+        });
+        if let Some(previous) = previous {
+            attributes["gen_ai.request.previous_response_id"] = previous.into();
+        }
+        json!({"spanId": number.to_string(), "traceId": "t", "startTimeUnixNano": number, "attributes": attributes}).to_string()
+    };
+    let read = |spans: &[String]| {
+        let sessions = sessions(&spans.join("\n"), "otel");
+        sessions.iter().map(|s| (counts(s), s.begins_midway())).collect::<Vec<_>>()
+    };
+    let all = [span(1, None), span(2, Some("resp_1")), span(3, Some("resp_2"))];
+    assert_eq!(read(&all), [([6, 3, 3, 0, 600], false)]);
+    assert_eq!(read(&all[1..]), [([4, 2, 2, 0, 500], true)]);
+    assert_eq!(read(&[span(1, None), span(2, None)]).len(), 2);
+    let body = json!({"input": [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "And?"}]}]});
+    for (member, kept) in
+        [("previous_response_id", true), ("conversation", true), ("prompt", false)]
+    {
+        let mut body = body.clone();
+        body[member] = "id".into();
+        let session = &sessions(&body.to_string(), "openai-responses")[0];
+        assert_eq!(session.begins_midway(), kept, "{member}");
+        assert_eq!(warnings(session).contains(&"kept-elsewhere"), kept, "{member}");
+    }
+}
 
 fn counts(session: &Session) -> [u64; 5] {
     let [uncached, read, written, ..] = usage(session);
@@ -84,6 +201,15 @@ fn files_that_once_went_wrong_are_read() {
         let found = read(&read_case(name), None).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(found.iter().map(counts).collect::<Vec<_>>(), *expected, "{name}");
         assert_eq!(warnings(&found[0]), *codes, "{name}");
+    }
+    // What the user took back stays in the file.
+    for (name, id) in [
+        ("B29-codex-rollback-steered/one.jsonl", "codex"),
+        ("B43-opencode-revert/session.json", "opencode"),
+        ("B55-redacted-thinking/pi.jsonl", "pi"),
+    ] {
+        let text = common::case(name);
+        assert_eq!(common::rewritten(&common::session(&text, id), id).text, text, "{name}");
     }
     let recorded: Vec<String> = sessions(
         &common::case("B06-gemini-thought-in-content/gemini-thought-content.jsonl"),

@@ -151,6 +151,9 @@ pub struct Row<'a> {
     pub outcome: Option<f64>,
     /// What the session was recorded under, by the same file; empty if it does not say.
     pub arm: &'a str,
+    /// Why the session could not be replayed under the preset; empty where it was. The row is then the only one of both, and its
+    /// counts say nothing.
+    pub failed: &'a str,
     /// Hash of the experiment file that fixed the comparison beforehand; empty without one.
     pub experiment: &'a str,
     /// Hash of the bytes of the session's file.
@@ -265,6 +268,28 @@ fn each(
         let scale = facts.session.scale;
         let outcome = comparison.outcomes.as_ref().and_then(|outcomes| outcomes.of(number));
         for (preset, record) in comparison.presets.iter().zip(&records) {
+            let provided = Row {
+                session: &session.path,
+                cluster: &session.cluster,
+                format: &session.format,
+                preset: &preset.preset,
+                kind: preset.kind,
+                estimator: &preset.estimator,
+                context: record.limits.context,
+                output_limit: record.limits.output,
+                outcome: outcome.map(|one| one.outcome),
+                arm: outcome.and_then(|one| one.arm.as_deref()).unwrap_or_default(),
+                experiment,
+                content: &session.content,
+                configuration: &provenance.configuration,
+                version: &provenance.version,
+                command: provenance.command.as_deref().unwrap_or_default(),
+                ..Row::default()
+            };
+            if let Some(fault) = &record.fault {
+                let failed = fault.to_string();
+                take(&Row { failed: &failed, ..provided.clone() })?;
+            }
             for (call, facts) in record.rows.iter().zip(&facts.calls) {
                 // What the recorder sent is known by its size alone.
                 let decided = matches!(record.known, Known::Everything | Known::Least);
@@ -272,14 +297,6 @@ fn each(
                     call.retention;
                 let (frr, far) = (call.retention.frr(), call.retention.far());
                 take(&Row {
-                    session: &session.path,
-                    cluster: &session.cluster,
-                    format: &session.format,
-                    preset: &preset.preset,
-                    kind: preset.kind,
-                    estimator: &preset.estimator,
-                    context: record.limits.context,
-                    output_limit: record.limits.output,
                     call: call.call,
                     turn: call.turn,
                     start_ms: facts.start_ms,
@@ -323,13 +340,7 @@ fn each(
                     summary_requests: call.summary_requests,
                     summary_input: call.summary_input,
                     summary_output: call.summary_output,
-                    outcome: outcome.map(|one| one.outcome),
-                    arm: outcome.and_then(|one| one.arm.as_deref()).unwrap_or_default(),
-                    experiment,
-                    content: &session.content,
-                    configuration: &provenance.configuration,
-                    version: &provenance.version,
-                    command: provenance.command.as_deref().unwrap_or_default(),
+                    ..provided.clone()
                 })?;
             }
         }
