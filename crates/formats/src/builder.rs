@@ -14,6 +14,18 @@ pub(crate) struct SessionBuilder {
     pub(crate) session: Session,
     log: Messages,
     unknown: UnknownTypes,
+    /// How many of the first messages are known to be entries.
+    entries: usize,
+    answered: Answered,
+}
+
+/// What was looked at of the answers so far.
+#[derive(Default)]
+struct Answered {
+    /// How many messages were looked at.
+    messages: usize,
+    /// The answers among them, each with the size of the context after the answers before it, in tokens.
+    answers: Vec<(usize, Option<u64>)>,
 }
 
 impl SessionBuilder {
@@ -109,15 +121,38 @@ impl SessionBuilder {
     }
 
     /// Whether anything but what a compaction wrote was read so far.
-    pub(crate) fn holds_log(&self) -> bool {
-        self.messages.iter().any(|message| !message.is_entry())
+    pub(crate) fn holds_log(&mut self) -> bool {
+        let is_entry = |at: usize| self.log.messages.get(at).is_some_and(Message::is_entry);
+        self.entries = (self.entries..).find(|at| !is_entry(*at)).unwrap_or_default();
+        self.entries < self.log.messages.len()
     }
 
-    /// Size of the context after the latest answer, in tokens.
-    pub(crate) fn latest_tokens(&self) -> Option<u64> {
-        let usage =
-            self.messages.iter().rev().find_map(|message| message.answer.as_ref()?.usage)?;
-        Some(usage.total_tokens())
+    /// Size of the context after the latest answer whose usage is known, in tokens. Only the last answer may get its usage
+    /// later.
+    pub(crate) fn latest_tokens(&mut self) -> Option<u64> {
+        let messages = &self.log.messages;
+        let tokens = |(at, before): &(usize, Option<u64>)| {
+            let usage = messages.get(*at).and_then(|message| message.answer.as_ref()?.usage);
+            usage.map(|usage| usage.total_tokens()).or(*before)
+        };
+        let Answered { messages: seen, answers } = &mut self.answered;
+        for at in (*seen..messages.len()).filter(|at| messages[*at].answer.is_some()) {
+            let before = answers.last().and_then(tokens);
+            answers.push((at, before));
+        }
+        *seen = messages.len();
+        answers.last().and_then(tokens)
+    }
+
+    /// Takes back all messages from this one on, and the compactions behind it. Gives how many messages those were.
+    pub(crate) fn take_back(&mut self, from: usize) -> usize {
+        let gone = self.log.messages.len() - from;
+        self.log.messages.truncate(from);
+        while self.session.boundaries.pop_if(|boundary| boundary.before > from).is_some() {}
+        self.entries = self.entries.min(from);
+        self.answered.messages = self.answered.messages.min(from);
+        while self.answered.answers.pop_if(|(at, _)| *at >= from).is_some() {}
+        gone
     }
 
     /// Adds a compaction that comes before the next message and left the original in place.
@@ -223,7 +258,7 @@ impl From<Session> for SessionBuilder {
     fn from(mut session: Session) -> Self {
         let mut log = Messages::default();
         log.frame = std::mem::take(&mut session.frame);
-        Self { session, log, unknown: UnknownTypes::default() }
+        Self { session, log, ..Self::default() }
     }
 }
 

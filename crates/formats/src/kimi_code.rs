@@ -310,9 +310,8 @@ impl Reader {
             usize::try_from(turns).ok().and_then(|back| self.anchors.len().checked_sub(back));
         let Some(left) = left.filter(|left| *left < self.anchors.len()) else { return };
         let start = self.anchors[left];
-        let gone = self.out.messages.len() - start;
         self.anchors.truncate(left);
-        self.out.messages.truncate(start);
+        let gone = self.out.take_back(start);
         self.running = false;
         let detail =
             format!("the user took back {turns} turn(s); their {gone} message(s) were skipped");

@@ -19,7 +19,7 @@ pub struct Lineage {
 pub fn lineage(opening: &[u8]) -> Option<Lineage> {
     let text = String::from_utf8_lossy(opening);
     let mut codex: Option<Lineage> = None;
-    for line in text.lines().take(LINES).filter(|line| line.starts_with('{')) {
+    for line in text.lines().take(LINES).filter(|line| line.trim_start().starts_with('{')) {
         let opening = peek(line);
         let value = |path: &str| one(&opening, path);
         if opening.is("/type", "session_meta") {

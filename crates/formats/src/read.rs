@@ -58,10 +58,8 @@ pub fn read(bytes: &[u8], from: Option<&str>) -> Result<Vec<Session>, ReadError>
     if let Some(first) = sessions.first_mut() {
         note_glued(first);
     }
-    for session in &mut sessions {
-        folded::find(session);
-        plausible::check(session);
-    }
+    folded::find(&mut sessions);
+    sessions.iter_mut().for_each(plausible::check);
     if sessions.iter().all(|session| session.messages.is_empty()) {
         return Err(ReadError::NoMessages);
     }

@@ -78,7 +78,7 @@ impl Reader {
         self.open = None;
         let answer = self
             .last
-            .filter(|&last| !self.out.messages[last..].iter().any(Message::begins_turn))
+            .filter(|_| !self.prompted)
             .and_then(|index| self.out.messages[index].answer.as_mut());
         if let Some(answer) = answer
             && answer.usage.is_none()
@@ -90,18 +90,15 @@ impl Reader {
 
     /// The user took back the last turns; the model never sees them again.
     fn roll_back(&mut self, turns: u64) {
-        let starts: Vec<usize> = (0..self.out.messages.len())
-            .filter(|&index| self.out.messages[index].begins_turn())
-            .collect();
         let Some(back) = usize::try_from(turns).ok().filter(|turns| *turns > 0) else {
             return;
         };
-        let Some(&start) = starts.get(starts.len().saturating_sub(back)) else {
+        let first = self.begins.len().saturating_sub(back);
+        let Some(&start) = self.begins.get(first) else {
             return;
         };
-        let gone = self.out.messages.len() - start;
-        self.out.messages.truncate(start);
-        self.out.session.boundaries.retain(|b| b.before <= start);
+        self.begins.truncate(first);
+        let gone = self.out.take_back(start);
         self.open = None;
         self.last = None;
         let detail =
