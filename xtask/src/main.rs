@@ -12,6 +12,8 @@
 //!
 //! `cargo xtask package` packs every package and tests a crate outside of the workspace that uses them.
 //!
+//! `cargo xtask ready TAG ADDRESS` says what is missing for a release: versions, and the address of the repository.
+//!
 //! `cargo xtask mutations [PRESET]` changes every value of the presets, one at a time, and runs the rows of their crates, which must see it.
 //!
 //! `cargo xtask test-external [WORD] [--newest]` runs the tests that need a program which not every machine has, such as a browser;
@@ -28,6 +30,7 @@ mod mutations;
 mod new_strategy;
 mod outside;
 mod package;
+mod ready;
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
         ["book"] => book::build().map(|page| println!("{}", page.display())),
         ["rust-clients"] => clients::check(),
         ["package"] => package::check(),
+        ["ready", tag, address] => ready::check(tag, address),
         ["mutations"] => mutations::run(""),
         ["mutations", only] => mutations::run(only),
         ["test-external"] => external::run("", false),
@@ -48,7 +52,7 @@ fn main() -> ExitCode {
         ["drift", rest @ ..] => drift(rest),
         _ => Err(
             "usage: cargo xtask new-strategy NAME, cargo xtask fuzz --minutes N, cargo xtask book, cargo xtask rust-clients, \
-                  cargo xtask package, cargo xtask mutations [PRESET], cargo xtask test-external [WORD] [--newest], or cargo xtask drift [PACKAGE]"
+                  cargo xtask package, cargo xtask ready TAG ADDRESS, cargo xtask mutations [PRESET], cargo xtask test-external [WORD] [--newest], or cargo xtask drift [PACKAGE]"
                 .to_owned(),
         ),
     };

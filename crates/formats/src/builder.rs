@@ -17,6 +17,12 @@ pub(crate) struct SessionBuilder {
     /// How many of the first messages are known to be entries.
     entries: usize,
     answered: Answered,
+    /// Of each id of a response, the latest answer that was read under it.
+    responses: HashMap<String, usize>,
+    reused: Option<Reused>,
+    /// How many messages were looked at for those that begin a turn or were written by a compaction, and these.
+    looked: usize,
+    ends: Vec<usize>,
 }
 
 /// What was looked at of the answers so far.
@@ -26,6 +32,14 @@ struct Answered {
     messages: usize,
     /// The answers among them, each with the size of the context after the answers before it, in tokens.
     answers: Vec<(usize, Option<u64>)>,
+}
+
+/// Answers under an id that an earlier one has.
+struct Reused {
+    id: String,
+    /// Record of the first of them.
+    record: u32,
+    answers: usize,
 }
 
 impl SessionBuilder {
@@ -120,6 +134,36 @@ impl SessionBuilder {
         self.session.warnings.extend(warnings);
     }
 
+    /// The answer of which a record is another piece, by the id that the provider gave its response; `None` where the record
+    /// begins one. Gateways give every response the same id: behind a result an answer goes on only where `same` finds that
+    /// the record says so, behind a prompt it never does.
+    pub(crate) fn piece_of(
+        &mut self,
+        response: &str,
+        record: u32,
+        same: impl FnOnce(&Message) -> bool,
+    ) -> Option<usize> {
+        let known = *self.responses.get(response)?;
+        let messages = &self.log.messages;
+        let is_end = |at: &usize| messages[*at].begins_turn() || messages[*at].is_entry();
+        self.ends.extend((self.looked..messages.len()).filter(is_end));
+        self.looked = messages.len();
+        let ended = self.ends.last().is_some_and(|end| *end > known);
+        let answer = messages.get(known)?;
+        if known + 1 == messages.len() || !ended && same(answer) {
+            return Some(known);
+        }
+        let first = || Reused { id: response.to_owned(), record, answers: 0 };
+        self.reused.get_or_insert_with(first).answers += 1;
+        None
+    }
+
+    /// Notes that the message which was added last begins the answer of a response.
+    pub(crate) fn begins_response(&mut self, response: &str) {
+        let answer = self.log.messages.len().saturating_sub(1);
+        self.responses.insert(response.to_owned(), answer);
+    }
+
     /// Whether anything but what a compaction wrote was read so far.
     pub(crate) fn holds_log(&mut self) -> bool {
         let is_entry = |at: usize| self.log.messages.get(at).is_some_and(Message::is_entry);
@@ -152,6 +196,8 @@ impl SessionBuilder {
         self.entries = self.entries.min(from);
         self.answered.messages = self.answered.messages.min(from);
         while self.answered.answers.pop_if(|(at, _)| *at >= from).is_some() {}
+        self.looked = self.looked.min(from);
+        while self.ends.pop_if(|at| *at >= from).is_some() {}
         gone
     }
 
@@ -240,6 +286,14 @@ impl SessionBuilder {
     /// The session.
     pub(crate) fn finish(self) -> Session {
         let mut session = self.session;
+        if let Some(Reused { id, record, answers }) = self.reused {
+            let place = session.source.place(record);
+            let detail = format!(
+                "{answers} answer(s) have the id of an earlier one (`{id}` first): told apart by the results and prompts between \
+                 them"
+            );
+            session.warn("reused-id", place, detail);
+        }
         session.messages = self.log.messages.into_iter().map(Arc::new).collect();
         session.frame = self.log.frame;
         pair(&mut session);

@@ -71,7 +71,7 @@ fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     }
     out.warn_unknown(" line(s)", Source::place);
     let model = value::text_at(&header, "/model_config/model_name").map(str::to_owned);
-    let mut reader = Reader { out, model, answer: None, running: false };
+    let mut reader = Reader { out, model, running: false };
     reader.messages(&messages);
     reader.usage(value::list(&header, "usage_ledger"));
     only(reader.out.finish_run())
@@ -90,8 +90,6 @@ fn said(message: &Value) -> Vec<&str> {
 struct Reader {
     out: SessionBuilder,
     model: Option<String>,
-    /// The answer that goes on: its id and place. Each of its calls is a message, with the result behind it.
-    answer: Option<(String, usize)>,
     /// Whether the turn was begun.
     running: bool,
 }
@@ -136,7 +134,6 @@ impl Reader {
             message.mid_turn = true;
             message.origin = Origin::Entry(kind);
         }
-        self.answer = None;
     }
 
     fn push(&mut self, record: u32, raw: &Value, role: Role, parts: Vec<Part>) -> &mut Message {
@@ -163,7 +160,6 @@ impl Reader {
                 self.push(record, raw, Role::User, synthetic(parts)).mid_turn = true;
             }
             Some("user") => {
-                self.answer = None;
                 let mid_turn = std::mem::replace(&mut self.running, true);
                 self.push(record, raw, Role::User, parts).mid_turn = mid_turn;
             }
@@ -172,13 +168,20 @@ impl Reader {
     }
 
     fn answer(&mut self, record: u32, raw: &Value, parts: Vec<Part>) {
-        let id = value::filled(raw, "id").unwrap_or_default();
+        let id = value::filled(raw, "id");
         self.running = parts.iter().any(|part| part.as_call().is_some());
-        if let Some((_, at)) = self.answer.as_ref().filter(|(open, _)| open == id) {
-            let at = *at;
-            let thought = |part: &Part| matches!(part.kind, PartKind::Reasoning { .. });
+        let thought = |part: &Part| matches!(part.kind, PartKind::Reasoning { .. });
+        // Each of its calls is a message, with the time and the thoughts of the answer and the result behind it.
+        let made = value::seconds(raw, "/created");
+        let same = |answer: &Message| {
+            let known = |part: &Part| answer.parts.iter().any(|known| known.kind == part.kind);
+            let thoughts: Vec<bool> =
+                parts.iter().filter(|part| thought(part)).map(known).collect();
+            let thinks = answer.parts.iter().any(thought);
+            answer.at == made && thinks != thoughts.is_empty() && !thoughts.contains(&false)
+        };
+        if let Some(at) = id.and_then(|id| self.out.piece_of(id, record, same)) {
             let known = &self.out.messages[at].parts;
-            // Each of its calls comes with the thoughts.
             let is_new =
                 |part: &Part| !thought(part) || known.iter().all(|known| known.kind != part.kind);
             let parts: Vec<Part> = parts.into_iter().filter(is_new).collect();
@@ -187,8 +190,9 @@ impl Reader {
         let model = self.model.clone();
         let message = self.push(record, raw, Role::Assistant, parts);
         message.answer = Some(Answer { model, ended: message.at, ..Answer::default() });
-        let at = self.out.messages.len() - 1;
-        self.answer = (!id.is_empty()).then(|| (id.to_owned(), at));
+        if let Some(id) = id {
+            self.out.begins_response(id);
+        }
     }
 
     fn parts(&mut self, record: u32, raw: &Value) -> Vec<Part> {

@@ -2,7 +2,7 @@
 
 use crate::FormatId;
 pub use crate::folded::Folded;
-use foldback_core::log::{Message, Origin, Usage};
+use foldback_core::log::{Answer, Message, Origin, Usage};
 use foldback_core::view::{EditKind, PartEdit, PartPos};
 use foldback_core::{Frame, Limits};
 pub(crate) use foldback_providers::wire::shared::source::Parsed;
@@ -37,6 +37,9 @@ pub struct Session {
     /// [`Origin::Entry`]; those that it dropped from its view are here anyway, as long as the
     /// recording still holds them.
     pub messages: Vec<Arc<Message>>,
+    /// Answers that were paid for and are not in the log, in the order of the recording: what the user took back, and what
+    /// a model was asked within another's answer, as an advisor is.
+    pub unlogged: Vec<Answer>,
     /// Parts that the recorder itself had cleared, with the time. The text in `messages` is the original.
     pub cleared: Vec<Cleared>,
     /// Compactions that the recorder made.

@@ -220,6 +220,97 @@ fn a_compaction_is_kept_with_what_it_used() {
     assert_eq!(streamed(Dialect::Anthropic, &sse(&events), 7).unwrap(), whole);
 }
 
+/// Gateways that do not know a count write null or 0. What was told before stays, and a request that nobody counted has no
+/// size of 0.
+#[test]
+fn what_is_missing_is_no_zero() {
+    let counts = |usage: Usage| [usage.uncached, usage.cache_read, usage.cache_write, usage.output];
+    let anthropic = |start: Value, end: Value| {
+        let message =
+            json!({"type": "message", "role": "assistant", "content": [], "usage": start});
+        vec![
+            json!({"type": "message_start", "message": message}),
+            json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": end}),
+            json!({"type": "message_delta", "delta": {"stop_reason": null}, "usage": null}),
+            json!({"type": "message_stop"}),
+        ]
+    };
+    let chat = |usages: [Value; 2]| -> Vec<Value> {
+        let choices = json!([{"delta": {"content": "So."}, "finish_reason": "stop"}]);
+        let all = usages.into_iter().zip([choices, json!([])]);
+        all.map(|(usage, choices)| json!({"choices": choices, "usage": usage})).collect()
+    };
+    let gemini = |usages: [Value; 2]| -> Vec<Value> {
+        let candidates = json!([{"content": {"parts": [{"text": "So."}]}, "finishReason": "STOP"}]);
+        let piece = |usage| json!({"candidates": candidates, "usageMetadata": usage});
+        usages.into_iter().map(piece).collect()
+    };
+    let responses = |usage: Value| {
+        let response = json!({"status": "completed", "output": [], "usage": usage});
+        vec![json!({"type": "response.completed", "response": response})]
+    };
+    let start = json!({"input_tokens": 40, "cache_read_input_tokens": 60, "cache_creation_input_tokens": 7, "cache_creation": {"ephemeral_1h_input_tokens": 5}, "output_tokens": 1});
+    let nulls = json!({"input_tokens": null, "cache_read_input_tokens": null, "cache_creation_input_tokens": null, "cache_creation": {"ephemeral_1h_input_tokens": null}, "output_tokens": 30});
+    let zeros = json!({"input_tokens": 0, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "cache_creation": null, "output_tokens": 30});
+    let output = json!({"output_tokens": 30});
+    let all = Some([40, 60, 7, 30]);
+    let only_output = Some([0, 0, 0, 30]);
+    let chat_all = json!({"prompt_tokens": 100, "prompt_tokens_details": {"cached_tokens": 60}, "completion_tokens": 30});
+    let chat_nulls =
+        json!({"prompt_tokens": null, "prompt_tokens_details": null, "completion_tokens": 30});
+    let chat_zeros = json!({"prompt_tokens": 0, "prompt_tokens_details": {"cached_tokens": 0}, "completion_tokens": 0});
+    let gemini_all =
+        json!({"promptTokenCount": 100, "cachedContentTokenCount": 60, "candidatesTokenCount": 30});
+    let gemini_nulls = json!({"promptTokenCount": null, "cachedContentTokenCount": null, "candidatesTokenCount": 30});
+    let gemini_zeros = json!({"promptTokenCount": 0, "candidatesTokenCount": 30});
+    let responses_zeros = json!({"input_tokens": 0, "output_tokens": 30, "input_tokens_details": {"cached_tokens": 0}});
+    let table = [
+        ("nulls", Dialect::Anthropic, anthropic(start.clone(), nulls.clone()), all),
+        ("zeros", Dialect::Anthropic, anthropic(start.clone(), zeros.clone()), all),
+        (
+            "late",
+            Dialect::Anthropic,
+            anthropic(
+                zeros.clone(),
+                json!({"input_tokens": 40, "cache_read_input_tokens": 60, "cache_creation_input_tokens": 7, "output_tokens": 30}),
+            ),
+            all,
+        ),
+        ("no start", Dialect::Anthropic, anthropic(Value::Null, output.clone()), only_output),
+        ("never", Dialect::Anthropic, anthropic(zeros.clone(), zeros), only_output),
+        ("nothing", Dialect::Anthropic, anthropic(Value::Null, Value::Null), None),
+        ("no object", Dialect::Anthropic, anthropic(start, json!(7)), Some([40, 60, 7, 1])),
+        (
+            "nulls",
+            Dialect::OpenAiChat,
+            chat([chat_all.clone(), chat_nulls.clone()]),
+            Some([40, 60, 0, 30]),
+        ),
+        ("zeros", Dialect::OpenAiChat, chat([chat_all, chat_zeros.clone()]), Some([40, 60, 0, 30])),
+        ("never", Dialect::OpenAiChat, chat([Value::Null, chat_nulls]), only_output),
+        ("nothing", Dialect::OpenAiChat, chat([Value::Null, chat_zeros]), None),
+        (
+            "nulls",
+            Dialect::Gemini,
+            gemini([gemini_all, gemini_nulls.clone()]),
+            Some([40, 60, 0, 30]),
+        ),
+        ("never", Dialect::Gemini, gemini([gemini_nulls, gemini_zeros]), only_output),
+        ("nothing", Dialect::Gemini, gemini([Value::Null, json!({})]), None),
+        ("never", Dialect::OpenAiResponses, responses(responses_zeros), only_output),
+        ("empty", Dialect::OpenAiResponses, responses(json!({})), None),
+        ("nothing", Dialect::OpenAiResponses, responses(Value::Null), None),
+    ];
+    for (name, dialect, events, expected) in table {
+        let answer = streamed(dialect, &sse(&events), 64).unwrap().answer.unwrap();
+        assert_eq!(answer.usage.map(counts), expected, "{name}, {dialect}");
+        let is_counted = expected.is_some_and(|[uncached, ..]| uncached > 0);
+        assert_eq!(answer.usage.is_some_and(|usage| usage.has_input()), is_counted, "{name}");
+        let said = [Finish::Stop].contains(&answer.finish.unwrap());
+        assert!(said, "{name}, {dialect}: what ended it stays, too");
+    }
+}
+
 #[test]
 fn a_stream_that_is_cut_gives_no_answer() {
     for row in rows() {

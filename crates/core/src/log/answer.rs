@@ -34,6 +34,12 @@ impl Usage {
         self.uncached.saturating_add(self.cache_read).saturating_add(self.cache_write)
     }
 
+    /// Whether the request was counted. No request is empty: where the input classes are all 0, nothing was told of it, even
+    /// if the output was counted. Whoever needs its size or its price then estimates it.
+    pub fn has_input(&self) -> bool {
+        self.input_total() > 0
+    }
+
     /// Everything that was generated.
     #[doc(hidden)]
     pub fn output_total(&self) -> u64 {
@@ -63,7 +69,7 @@ impl Usage {
     /// Whether nothing was recorded at all (some recorders write zeros for aborted calls).
     #[doc(hidden)]
     pub fn is_zero(&self) -> bool {
-        self.input_total() == 0 && self.output == 0 && self.reasoning == 0
+        !self.has_input() && self.output_total() == 0
     }
 }
 
@@ -118,6 +124,31 @@ pub enum Finish {
     Other,
 }
 
+/// How a request was served, where providers charge for it: each way has prices of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Service {
+    /// As usual.
+    #[default]
+    Standard,
+    /// Faster, as Anthropic's `speed: fast` and OpenAI's tier `fast`.
+    Fast,
+    /// Before others, as OpenAI's tier `priority`. Anthropic's tier of that name has no prices of its own.
+    Priority,
+    /// After others, as OpenAI's tier `flex`.
+    Flex,
+    /// In a batch.
+    Batch,
+}
+
+impl Service {
+    /// Whether it need not be written.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+    fn is_standard(&self) -> bool {
+        *self == Self::Standard
+    }
+}
+
 /// Whether a count need not be written.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
 pub(crate) fn is_zero(count: &u64) -> bool {
@@ -137,6 +168,9 @@ pub struct Answer {
     /// Searches of the web that the provider made for the answer and bills apart, where recorded.
     #[serde(skip_serializing_if = "is_zero")]
     pub web_searches: u64,
+    /// How the request was served, where recorded.
+    #[serde(skip_serializing_if = "Service::is_standard")]
+    pub service: Service,
     /// Why the model stopped, where recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish: Option<Finish>,

@@ -5,8 +5,8 @@ use crate::prelude::*;
 /// What the events of a sample tell.
 #[derive(Default)]
 pub(super) struct Events {
-    /// Calls by the id of the message that answers them.
-    pub(super) answers: HashMap<String, Answer>,
+    /// Calls by the id of the message that answers them, in order where several have it.
+    pub(super) answers: HashMap<String, VecDeque<Answer>>,
     /// Compactions by the id of the answer that they came after; before the first, by none.
     pub(super) compactions: HashMap<String, Vec<Boundary>>,
 }
@@ -22,7 +22,8 @@ pub(super) fn events(sample: &Value) -> Events {
                     continue;
                 };
                 if let Some(id) = value::text_at(choice, "/message/id") {
-                    out.answers.insert(id.to_owned(), answer(event, choice));
+                    let answers = out.answers.entry(id.to_owned()).or_default();
+                    answers.push_back(answer(event, choice));
                     id.clone_into(&mut latest);
                 }
             }
@@ -39,6 +40,15 @@ pub(super) fn events(sample: &Value) -> Events {
             }
             _ => {}
         }
+    }
+    // What was told again counts as it was told last.
+    let mut held: HashMap<&str, usize> = HashMap::new();
+    for id in value::list(sample, "messages").iter().filter_map(|m| value::text(m, "id")) {
+        *held.entry(id).or_default() += 1;
+    }
+    for (id, answers) in &mut out.answers {
+        let again = answers.len().saturating_sub(held.get(&**id).copied().unwrap_or(0));
+        answers.drain(..again);
     }
     out
 }

@@ -126,7 +126,8 @@ impl Reader<'_> {
         let mut parts = self.content(record, raw);
         let calls = value::list(raw, "tool_calls");
         parts.extend(self.out.called(calls, ["id", "function", "arguments"], "/tool_calls"));
-        let recorded = value::text(raw, "id").and_then(|id| self.events.answers.remove(id));
+        let recorded =
+            value::text(raw, "id").and_then(|id| self.events.answers.get_mut(id)?.pop_front());
         // An example of a few-shot prompt is no call.
         let answer = match (recorded, value::text(raw, "source")) {
             (Some(answer), _) => Some(answer),

@@ -78,10 +78,14 @@ impl Event {
 pub(super) struct Reader {
     pub out: SessionBuilder,
     model: Option<String>,
-    /// Answers by the id of their response.
-    answers: HashMap<String, usize>,
-    /// What the metrics of the run say about each response.
-    usages: HashMap<String, Usage>,
+    /// Answers by the id of their response, in order where several have it.
+    answers: HashMap<String, Vec<usize>>,
+    /// What the metrics of the run say about each response, in order.
+    usages: HashMap<String, Vec<Usage>>,
+    /// The raw response of the latest answer.
+    raw: String,
+    /// A tool was run since the latest answer.
+    pub ran: bool,
     /// Running total of the run at the last event that names one.
     spent: Usage,
     /// Calls that the recorder gave no id, by the event that made them.
@@ -138,19 +142,28 @@ impl Reader {
         self.push(event, Role::User, synthetic(parts)).mid_turn = true;
     }
 
-    /// The answer that a response is read into; the second value tells whether this event opened it.
-    pub(super) fn answer(&mut self, event: &Event, response: Option<&str>) -> (usize, bool) {
-        let known = response.and_then(|id| self.answers.get(id));
-        if let Some(&index) = known {
+    /// The answer that a response is read into; the second value tells whether this event opened it. `goes_on`: whether the
+    /// event says that it belongs to an answer of which calls have results already.
+    pub(super) fn answer(
+        &mut self,
+        event: &Event,
+        response: Option<&str>,
+        goes_on: bool,
+    ) -> (usize, bool) {
+        let known = response.and_then(|id| self.out.piece_of(id, event.record, |_| goes_on));
+        if let Some(index) = known {
             return (index, false);
         }
+        self.ran = false;
         let index = self.out.messages.len();
-        let usage = response.and_then(|id| self.usages.get(id)).copied();
+        let before = response.and_then(|id| self.answers.get(id)).map_or(0, Vec::len);
+        let usage = response.and_then(|id| self.usages.get(id)?.get(before)).copied();
         let model = self.model.clone();
         let message = self.push(event, Role::Assistant, Vec::new());
         message.answer = Some(Answer { usage, model, ended: message.at, ..Answer::default() });
         if let Some(id) = response {
-            self.answers.insert(id.to_owned(), index);
+            self.out.begins_response(id);
+            self.answers.entry(id.to_owned()).or_default().push(index);
         }
         (index, true)
     }
@@ -198,16 +211,32 @@ impl Reader {
 
     /// Usage by response, from a list that some recorders keep beside the events.
     pub(super) fn note_usages(&mut self, metrics: &Value) {
+        let mut usages: HashMap<String, Vec<Usage>> = HashMap::new();
         for raw in value::list(metrics, "token_usages") {
             if let Some(id) = value::filled(raw, "response_id") {
-                self.usages.insert(id.to_owned(), COUNTS.usage(raw));
-                if let Some(&index) = self.answers.get(id)
-                    && let Some(answer) = &mut self.out.messages[index].answer
-                {
-                    answer.usage = Some(COUNTS.usage(raw));
-                }
+                usages.entry(id.to_owned()).or_default().push(COUNTS.usage(raw));
             }
         }
+        for (id, usages) in usages {
+            // Those of a model beside the agent's, which makes fewer calls, may have the same id.
+            if self.usages.get(&id).is_some_and(|known| known.len() > usages.len()) {
+                continue;
+            }
+            for (&index, usage) in self.answers.get(&id).into_iter().flatten().zip(&usages) {
+                if let Some(answer) = &mut self.out.messages[index].answer {
+                    answer.usage = Some(*usage);
+                }
+            }
+            self.usages.insert(id, usages);
+        }
+    }
+
+    /// Whether an event repeats the raw response of the latest answer.
+    pub(super) fn repeats(&mut self, response: &Value) -> bool {
+        let raw = response.to_string();
+        let repeats = raw == self.raw;
+        self.raw = raw;
+        repeats
     }
 
     /// What an event says about the model call behind it: the raw response, or only what the run has

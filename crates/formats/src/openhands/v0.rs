@@ -67,8 +67,9 @@ impl Reader {
         let metadata = &event.value["tool_call_metadata"];
         let response = &metadata["model_response"];
         let call_id = value::text(metadata, "tool_call_id");
-        let response_id = value::filled(response, "id");
-        let (index, opened) = self.answer(event, response_id.filter(|_| call_id.is_some()));
+        let response_id = value::filled(response, "id").filter(|_| call_id.is_some());
+        let goes_on = response_id.is_some() && self.repeats(response);
+        let (index, opened) = self.answer(event, response_id, goes_on);
         let mut parts = Vec::new();
         let message = event.value.pointer(MESSAGE).unwrap_or(&Value::Null);
         match call_id {

@@ -35,12 +35,16 @@ impl Reader {
             "MessageEvent" => self.message(event),
             "ActionEvent" => self.call(event),
             "ObservationEvent" => {
+                self.ran = true;
                 let error = value::flag(&event.value["observation"], "is_error");
                 let part = observed(event);
                 self.observed(event, error, part);
             }
             "AgentErrorEvent" => self.failed(event, "error"),
-            "UserRejectObservation" => self.failed(event, "rejection_reason"),
+            "UserRejectObservation" => {
+                self.ran = true;
+                self.failed(event, "rejection_reason");
+            }
             "Condensation" => {
                 let summary = event
                     .text("summary")
@@ -75,7 +79,8 @@ impl Reader {
         let by_agent = event.text("source") == Some("agent")
             || value::text(message, "role") == Some("assistant");
         if by_agent {
-            let (index, _) = self.answer(event, event.text("llm_response_id"));
+            let response = value::filled(&event.value, "llm_response_id");
+            let (index, _) = self.answer(event, response, false);
             let mut all = thought(event, message, "/llm_message");
             all.append(&mut parts);
             self.out.extend(index, event.record, all);
@@ -90,12 +95,15 @@ impl Reader {
     }
 
     fn call(&mut self, event: &Event) {
-        let (index, opened) = self.answer(event, event.text("llm_response_id"));
-        let mut parts = Vec::new();
-        if opened {
-            parts.extend(thought(event, &event.value, ""));
-        }
-        parts.extend(content(event, &event.value["thought"], "/thought"));
+        let mut thought = thought(event, &event.value, "");
+        let said = content(event, &event.value["thought"], "/thought");
+        // A call that could not be made is told before the next one, and only the first comes with words.
+        let goes_on = !self.ran && thought.is_empty() && said.is_empty();
+        let response = value::filled(&event.value, "llm_response_id");
+        let (index, opened) = self.answer(event, response, goes_on);
+        thought.retain(|_| opened);
+        let mut parts = thought;
+        parts.extend(said);
         let raw = &event.value["tool_call"];
         // The first versions keep the call as the chat API writes it.
         let (called, at) = match raw.get("function") {

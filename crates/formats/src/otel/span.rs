@@ -20,6 +20,9 @@ const PARENTS: [&str; 6] = [
     "parent_run_id",
 ];
 
+/// Where the id of a response is.
+const RESPONSE: [&str; 1] = ["gen_ai.response.id"];
+
 /// Members that are lists of spans.
 const LISTS: [&str; 5] = ["spans", "observations", "runs", "data", "child_runs"];
 
@@ -115,16 +118,18 @@ pub(super) fn spans(text: &str) -> Found {
             }
         }
     }
-    let responses = ["gen_ai.response.id"];
-    let told: HashSet<&str> = all
-        .iter()
-        .filter(|span| span.is_call())
-        .flat_map(|span| [Some(&*span.id).filter(|id| !id.is_empty()), span.text(&responses)])
-        .flatten()
-        .collect();
-    // A client of a provider tells once more, without content, of a call that is told around it.
+    let calls_told = || all.iter().filter(|span| span.is_call());
+    let told: HashSet<&str> =
+        calls_told().map(|span| &*span.id).filter(|id| !id.is_empty()).collect();
+    let mut responses: HashMap<&str, usize> = HashMap::new();
+    for id in calls_told().filter_map(|span| span.text(&RESPONSE)) {
+        *responses.entry(id).or_default() += 1;
+    }
+    // A client of a provider tells once more, without content, of a call that is told around it. An id that several calls
+    // have tells none.
     let again = |span: &Span| {
-        told.contains(&*span.parent) || span.text(&responses).is_some_and(|id| told.contains(id))
+        let id = span.text(&RESPONSE);
+        told.contains(&*span.parent) || id.is_some_and(|id| responses.get(id) == Some(&1))
     };
     let usage = |span: &&Span| {
         span.has("gen_ai.request.model") && !span.has("gen_ai.input.messages") && !again(span)
@@ -307,5 +312,9 @@ mod tests {
             let found = spans(&format!("{call}\n{beside}"));
             assert_eq!((found.spans.len(), found.without_content), (1, expected), "{beside}");
         }
+        // A gateway that gives every response the same id.
+        let other = json!({"attributes": {"gen_ai.request.model": "m", "gen_ai.response.id": "r"}});
+        let found = spans(&format!("{call}\n{call}\n{other}"));
+        assert_eq!((found.spans.len(), found.without_content), (2, 1));
     }
 }

@@ -1,6 +1,8 @@
 //! Files as they lie about: glued, nested deep, packed, in another encoding, behind a prefix, of newer recorders.
 use crate::common::{self, bare, outline, read_case, sessions, usage, warnings};
 use foldback_formats::{Session, read};
+use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// A file of `tests/cases`, its sessions: messages of the log, calls, turns, tool calls, input tokens; and the codes of
 /// what is noted beside what the same file says without its fault.
@@ -69,7 +71,82 @@ const ROWS: &[Row] = &[
     ),
     ("B19-refused-files/s.jsonl.gz", &[[8, 4, 1, 3, 4_616]], &[]),
     ("B19-refused-files/stream-json.jsonl", &[[6, 3, 1, 2, 80], [2, 1, 1, 0, 7]], &[]),
+    ("B26-constant-message-id/constant-id.jsonl", &[[10, 5, 1, 4, 15_000]], &["reused-id"]),
+    (
+        "B26-constant-message-id/constant-id-null-request.jsonl",
+        &[[10, 5, 1, 4, 15_000]],
+        &["reused-id"],
+    ),
+    ("B26-constant-message-id/control.jsonl", &[[10, 5, 1, 4, 15_000]], &[]),
+    ("B26-constant-message-id/provider-distinct-requests.jsonl", &[[14, 7, 1, 6, 31_014]], &[]),
+    (
+        "B26-constant-message-id/provider-same-request.jsonl",
+        &[[14, 7, 1, 6, 31_014]],
+        &["reused-id"],
+    ),
 ];
+
+/// Members that hold the id of a response, as the provider gave it.
+const RESPONSE_IDS: &[&str] =
+    &["gen_ai.response.id", "llm_response_id", "messageId", "responseId", "response_id"];
+
+/// Members whose `id` is that of a response, by format.
+const RESPONSES: &[(&str, &[&str])] = &[
+    ("claude-code", &["message"]),
+    ("openhands", &["model_response"]),
+    ("goose", &["", "conversation"]),
+    ("inspect", &["messages", "message"]),
+    ("openai-chat", &["", "response"]),
+    ("langchain", &["messages", "kwargs"]),
+];
+
+/// Gives every response the same id.
+fn with_one_id(value: &mut Value, at: &str, inside: &[&str]) {
+    match value {
+        Value::Object(object) => {
+            let answers = object.get("role").is_none_or(|role| role == "assistant");
+            for (key, member) in object {
+                let is_id = RESPONSE_IDS.contains(&&**key)
+                    || key == "id" && answers && inside.contains(&at);
+                if is_id && member.is_string() {
+                    *member = "constant".into();
+                }
+                with_one_id(member, key, inside);
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(|value| with_one_id(value, at, inside)),
+        _ => {}
+    }
+}
+
+/// Gateways give every response the same id: it is no answer's name in any format.
+#[test]
+fn a_constant_response_id_changes_no_count() {
+    let mut changed = BTreeSet::new();
+    for (id, name, text) in common::fixtures() {
+        let inside = RESPONSES.iter().find(|(known, _)| *known == id).map_or(&[][..], |row| row.1);
+        let respelled = |text: &str| {
+            let mut value: Value = serde_json::from_str(text).ok()?;
+            let before = value.clone();
+            with_one_id(&mut value, "", inside);
+            Some((value.to_string(), value != before))
+        };
+        let lines = || text.lines().map(|line| respelled(line).unwrap_or((line.to_owned(), false)));
+        let (constant, differs) = respelled(&text).unwrap_or_else(|| {
+            let texts: Vec<String> = lines().map(|line| line.0).collect();
+            (texts.join("\n") + "\n", lines().any(|line| line.1))
+        });
+        if !differs {
+            continue;
+        }
+        changed.insert(id.clone());
+        let [before, after] = [&text, &constant]
+            .map(|text| sessions(text, &id).iter().map(counts).collect::<Vec<_>>());
+        assert_eq!(after, before, "{id} {name}");
+    }
+    let expected = ["claude-code", "goose", "inspect", "openhands"];
+    assert!(expected.iter().all(|id| changed.contains(*id)), "{changed:?}");
+}
 
 fn counts(session: &Session) -> [u64; 5] {
     let [uncached, read, written, ..] = usage(session);

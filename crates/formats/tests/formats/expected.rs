@@ -107,7 +107,11 @@ fn shown(session: &Session) -> String {
         }
         if let Some(answer) = &message.answer {
             // Nearly all have none.
-            line(format!("    = {answer:?}").replace(" compaction: None,", ""));
+            line(
+                format!("    = {answer:?}")
+                    .replace(" compaction: None,", "")
+                    .replace(" service: Standard,", ""),
+            );
         }
     }
     for cleared in &session.cleared {

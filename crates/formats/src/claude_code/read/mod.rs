@@ -70,8 +70,6 @@ struct Reader<'a> {
     lines: &'a [Line],
     by_uuid: &'a HashMap<&'a str, usize>,
     thread: &'a Thread,
-    /// Answers by (message id, request id).
-    answers: HashMap<(&'a str, &'a str), usize>,
     /// Blocks of each answer, to notice one that was stored twice.
     blocks: HashMap<usize, HashSet<&'a Value>>,
     /// How many calls and how many results were recorded under an id.
@@ -109,7 +107,6 @@ impl<'a> Reader<'a> {
             lines,
             by_uuid,
             thread,
-            answers: HashMap::new(),
             blocks: HashMap::new(),
             counts: HashMap::new(),
             answered,
@@ -287,18 +284,21 @@ impl<'a> Reader<'a> {
             self.state = Loop::Idle;
             return;
         }
-        let key = (
-            message["id"].as_str().unwrap_or_default(),
-            line.request_id.as_deref().unwrap_or_default(),
-        );
-        let known = (!key.0.is_empty()).then(|| self.answers.get(&key).copied()).flatten();
+        let request = line.request_id.as_deref().unwrap_or_default();
+        let response = value::filled(message, "id").map(|id| format!("{id} {request}"));
+        let usage = COUNTS.of_object(&message["usage"]);
+        let known = response.as_deref().and_then(|response| {
+            self.out.piece_of(response, line.record, |answer| is_of_one_request(answer, usage))
+        });
         let index = known.unwrap_or_else(|| {
             let index = self.out.messages.len();
             let message = self.push(line, line.id(), Role::Assistant, Vec::new());
             message.answer = Some(Answer { model: model.map(str::to_owned), ..Answer::default() });
+            if let Some(response) = &response {
+                self.out.begins_response(response);
+            }
             index
         });
-        self.answers.insert(key, index);
         self.state = Loop::Answered(index);
         self.after_boundary = false;
         self.blocks(line, index);
@@ -306,7 +306,7 @@ impl<'a> Reader<'a> {
         answer.ended = answer.ended.max(line.at());
         answer.finish = message["stop_reason"].as_str().map(finish).or(answer.finish);
         // The same usage is repeated on every line of an answer and grows while it streams.
-        if let Some(usage) = COUNTS.of_object(&message["usage"])
+        if let Some(usage) = usage
             && answer.usage.is_none_or(|best| usage.output >= best.output)
         {
             answer.usage = Some(usage);
@@ -376,6 +376,13 @@ impl<'a> Reader<'a> {
             }
         }
     }
+}
+
+/// Whether the counts of a line are those of the request that was answered: its input is the same on every line.
+fn is_of_one_request(answer: &Message, usage: Option<Usage>) -> bool {
+    let input = |usage: Usage| Usage { output: 0, reasoning: 0, total: None, ..usage };
+    let known = answer.answer.as_ref().and_then(|answer| answer.usage).map(input);
+    known.is_some_and(|known| known.input_total() > 0) && known == usage.map(input)
 }
 
 /// Tools of a snapshot, as they are sent.

@@ -1,7 +1,7 @@
 //! The events of a streamed message.
 
 use crate::wire::WireError;
-use crate::wire::shared::pieces::{Pieces, append, member, take};
+use crate::wire::shared::pieces::{Pieces, append, member, take, tell};
 use crate::wire::shared::value;
 use serde_json::Value;
 
@@ -72,8 +72,10 @@ impl Pieces for Events {
             "content_block_delta" => self.delta(&event)?,
             "content_block_stop" => self.block(&event)?.close(),
             "message_delta" => {
-                merge(Some(&mut self.message), take(&mut event, "/delta"));
-                merge(member(&mut self.message, "usage"), take(&mut event, "/usage"));
+                tell(&mut self.message, take(&mut event, "/delta"));
+                if let Some(usage) = member(&mut self.message, "usage") {
+                    tell(usage, take(&mut event, "/usage"));
+                }
             }
             "message_stop" => self.ended = true,
             // `ping`, and what is yet to come.
@@ -105,16 +107,5 @@ impl Block {
             let input = std::mem::take(&mut self.input);
             *place = serde_json::from_str(&input).unwrap_or(Value::String(input));
         }
-    }
-}
-
-/// Puts the members of `told` into `place`.
-fn merge(place: Option<&mut Value>, members: Value) {
-    let (Some(place), Value::Object(members)) = (place, members) else {
-        return;
-    };
-    match place {
-        Value::Object(place) => place.extend(members),
-        place => *place = Value::Object(members),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::SIGNATURE;
 use crate::wire::WireError;
-use crate::wire::shared::pieces::{Pieces, append, member, take};
+use crate::wire::shared::pieces::{Pieces, append, member, take, tell};
 use crate::wire::shared::value;
 use serde_json::{Map, Value, json};
 
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 #[derive(Debug, Default)]
 pub(crate) struct Chunks {
     parts: Vec<Value>,
-    /// Members besides the content; the last piece that has one counts.
+    /// Members besides the content, as the pieces tell them.
     members: Map<String, Value>,
     finish: Option<Value>,
 }
@@ -48,8 +48,9 @@ impl Pieces for Chunks {
             parts.into_iter().for_each(|part| self.part(part));
         }
         for key in ["usageMetadata", "modelVersion", "promptFeedback"] {
-            if let Some(member) = piece.get_mut(key).filter(|member| !member.is_null()) {
-                self.members.insert(key.to_owned(), member.take());
+            let news = take(&mut piece, &format!("/{key}"));
+            if !news.is_null() {
+                tell(self.members.entry(key).or_insert(Value::Null), news);
             }
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! The chunks of a chat completion.
 
 use crate::wire::WireError;
-use crate::wire::shared::pieces::{Pieces, append};
+use crate::wire::shared::pieces::{Pieces, append, tell};
 use crate::wire::shared::value;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -57,9 +57,7 @@ impl Pieces for Chunks {
             (&mut self.usage, chunk.get("usage")),
             (&mut self.model, chunk.get("model")),
         ] {
-            if let Some(told) = told.filter(|told| !told.is_null()) {
-                *place = told.clone();
-            }
+            told.into_iter().for_each(|told| tell(place, told.clone()));
         }
         Ok(())
     }

@@ -137,7 +137,7 @@ impl Reader {
 
 /// What a response says about its request.
 pub(super) fn complete(answer: &mut Answer, root: &Value) {
-    answer.usage = root.get("usage").and_then(|usage| COUNTS.of_object(usage));
+    answer.usage = root.get("usage").and_then(|usage| COUNTS.any(usage));
     answer.model = value::string(root, "model");
     let seconds = |key: &str| root.get(key)?.as_f64().map(|time| (time * 1000.0) as i64);
     answer.started = seconds("created_at");

@@ -28,6 +28,22 @@ pub(crate) fn member<'a>(value: &'a mut Value, key: &str) -> Option<&'a mut Valu
     Some(value.as_object_mut()?.entry(key).or_insert(Value::Null))
 }
 
+/// Puts what an event tells into what events before it told. A count only grows while an answer streams: one that is null or
+/// 0 now is missing, and what was told stays.
+pub(crate) fn tell(told: &mut Value, news: Value) {
+    match (told, news) {
+        (_, Value::Null) => {}
+        (Value::Number(_), Value::Number(count)) if count.as_f64() == Some(0.0) => {}
+        (Value::Object(told), Value::Object(news)) => {
+            for (key, news) in news {
+                tell(told.entry(key).or_insert(Value::Null), news);
+            }
+        }
+        (Value::Object(_), _) => {}
+        (told, news) => *told = news,
+    }
+}
+
 /// Appends the text at `key` of `piece` to the text at `key` of `whole`.
 pub(crate) fn append(whole: &mut Value, piece: &Value, key: &str) {
     let Some(more) = piece.get(key).and_then(Value::as_str) else {
