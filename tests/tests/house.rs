@@ -103,6 +103,29 @@ fn every_page_has_the_deviations_of_its_presets() {
     }
 }
 
+/// What a repository has and its registry has not stands in the table of the front page, beside what was compared.
+#[test]
+fn the_table_of_newer_releases_tells_what_only_the_sources_have() {
+    let text = |path: &str| std::fs::read_to_string(root().join(path)).unwrap();
+    let rows: toml::Table = text("tests/drift/packages.toml").parse().unwrap();
+    let rows: Vec<_> = rows["package"].as_array().unwrap().iter().collect();
+    let page = text("README.md");
+    let (_, table) = page.split_once("<!-- drift: begin -->").unwrap();
+    let (table, _) = table.split_once("<!-- drift: end -->").unwrap();
+    let mut told = 0;
+    for row in rows {
+        let named =
+            format!("| {} {} |", row["name"].as_str().unwrap(), row["checked"].as_str().unwrap());
+        let line =
+            table.lines().find(|line| line.contains(&named)).unwrap_or_else(|| panic!("{named}"));
+        let seen = row.get("source").map(|source| source["seen"].as_str().unwrap());
+        assert!(seen.is_none_or(|seen| line.contains(seen)), "{line}");
+        assert!(!line.ends_with("| current |"), "{line}: of what?");
+        told += usize::from(seen.is_some());
+    }
+    assert!(told > 0);
+}
+
 /// A preset states what differs from the defaults of its stages, and what has a comment of its own; `foldback presets NAME`
 /// shows the rest.
 #[test]

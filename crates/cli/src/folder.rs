@@ -58,7 +58,8 @@ fn found(
         !entry.file_type().is_dir() || identity(entry).is_none_or(|folder| seen.insert(folder))
     };
     // What lies in a folder that may be read may be read: only a link leads elsewhere.
-    let may = |entry: &DirEntry| (entry.depth() > 0 && !entry.path_is_symlink()) || may(entry.path());
+    let may =
+        |entry: &DirEntry| (entry.depth() > 0 && !entry.path_is_symlink()) || may(entry.path());
     let out_of_it = |path: &Path| {
         let reason = "a link leads out of what may be read".to_owned();
         Source::Unreadable { path: path.to_owned(), reason }

@@ -28,12 +28,38 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let source = Source { text: text.into(), shape: Shape::Lines, records: records.into() };
     let mut ids = Ids::default();
     let mut chains: Vec<Chain> = Vec::new();
-    let mut index = Index::default();
+    // Chains by their latest response, and those that changed since they were noted.
+    let mut responses: HashMap<String, usize> = HashMap::new();
+    let (mut index, mut changed) = (Index::default(), BTreeSet::new());
     let mut repeated = Vec::new();
     for span in &found.spans {
         let record = source.records.partition_point(|range| range.start < span.range.start) as u32;
         let apart = Request::new(span, record);
         let mut request = apart.joined();
+        if let Some(previous) = request.previous() {
+            let known = responses.get(previous).copied();
+            let known = known.filter(|number: &usize| chains[*number].ends_with(previous));
+            let number = match known {
+                Some(number) => {
+                    chains[number].extend_kept(request);
+                    number
+                }
+                None => {
+                    let id = ids.unique(&id_of(&request));
+                    let mut chain = Chain::new(id, source.clone(), &request);
+                    chain.begins_elsewhere(&request);
+                    chain.extend(request, &[]);
+                    chains.push(chain);
+                    chains.len() - 1
+                }
+            };
+            responses.extend(chains[number].response().map(|id| (id.to_owned(), number)));
+            changed.insert(number);
+            continue;
+        }
+        for number in std::mem::take(&mut changed) {
+            index.note(number, &chains[number]);
+        }
         let mut found = index.nearest(&chains, &request);
         // Answers may stand apart that are two: one that the client began, and what the model made of it.
         let continues = |found: &Found| matches!(found, Some((_, Relation::Continues(_))));
@@ -64,7 +90,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
                 chains.len() - 1
             }
         };
-        index.note(number, &chains[number]);
+        responses.extend(chains[number].response().map(|id| (id.to_owned(), number)));
+        changed.insert(number);
     }
     let mut sessions: Vec<Session> = chains.into_iter().map(Chain::finish).collect();
     if let Some(first) = sessions.first_mut() {

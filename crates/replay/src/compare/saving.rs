@@ -7,7 +7,7 @@
 use super::table::Table;
 use crate::setup::{AS_RECORDED, Preset};
 use crate::stats::Pair;
-use crate::study::{Known, Score};
+use crate::study::Score;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -75,7 +75,7 @@ fn pairs<'t>(
 ) -> impl Iterator<Item = Pair> + 't {
     let both = table.of(preset).zip(table.of(base)).zip(table.of(table.baseline));
     both.filter_map(move |((score, base), none)| {
-        let known = [score, base].iter().all(|score| score.known != Known::Nothing);
+        let known = [score, base].iter().all(|score| score.known.counts());
         let bills = (table.bill(score)?.usd, table.bill(base)?.usd);
         (known && fits(none)).then(|| Pair {
             cluster: table.cluster(score),

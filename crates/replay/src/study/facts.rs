@@ -74,6 +74,8 @@ pub struct SessionFacts {
     pub recorder: RecorderPolicy,
     /// Model calls.
     pub calls: usize,
+    /// Calls that another session holds as well and that count there.
+    pub copied: usize,
     /// Every call says when it was sent.
     pub timed: bool,
     /// The recorder asked for a cache of one hour; see [`Session::caches_for_an_hour`].
@@ -175,6 +177,7 @@ impl Facts {
             headless: crate::calibrate::is_headless(session),
             recorder,
             calls: calls.len(),
+            copied: session.copied,
             timed: !calls.is_empty() && calls.iter().all(|call| call.start_ms.is_some()),
             hour: session.caches_for_an_hour(),
             largest_request: session.largest_request(),

@@ -107,6 +107,7 @@ pub(super) fn replay(
         rows,
         bills,
         inaction,
+        fault: None,
     };
     Ok((facts, record))
 }

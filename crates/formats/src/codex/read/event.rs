@@ -2,6 +2,7 @@
 
 use super::{Reader, Turn};
 use crate::prelude::*;
+use foldback_providers::wire::responses::item;
 
 impl Reader {
     pub(super) fn event(&mut self, event: &Value) {
@@ -88,8 +89,16 @@ impl Reader {
         }
     }
 
-    /// The user took back the last turns; the model never sees them again.
+    /// The user took back the last turns; the model never sees them again. Codex counts every message of a person, those
+    /// that came while it worked as well.
     fn roll_back(&mut self, turns: u64) {
+        let by_person = |message: &Message| {
+            message.role == Role::User && !message.is_entry() && !item::is_injected(&message.parts)
+        };
+        let messages = &self.out.messages;
+        let since = self.looked..messages.len();
+        self.begins.extend(since.filter(|at| by_person(&messages[*at])));
+        self.looked = messages.len();
         let Some(back) = usize::try_from(turns).ok().filter(|turns| *turns > 0) else {
             return;
         };
@@ -98,6 +107,7 @@ impl Reader {
             return;
         };
         self.begins.truncate(first);
+        self.looked = start;
         let gone = self.out.take_back(start);
         self.open = None;
         self.last = None;

@@ -38,7 +38,8 @@ struct Reader {
     last: Option<usize>,
     /// Whether a turn was begun since.
     prompted: bool,
-    /// Messages that begin a turn.
+    /// How many messages were looked at for those of a person, and these.
+    looked: usize,
     begins: Vec<usize>,
     /// `total_token_usage` of the last token count, to know one that is only repeated.
     total: Option<Value>,
@@ -107,6 +108,8 @@ impl Reader {
         if let Some(id) = meta["id"].as_str() {
             self.out.session.id = id.to_owned();
         }
+        let parent = super::PARENTS.iter().find_map(|at| value::text_at(meta, at));
+        self.out.session.parent = parent.map(str::to_owned);
         let repository = meta["git"]["repository_url"].as_str().and_then(cluster::repository);
         let folder = meta["cwd"].as_str().and_then(cluster::folder);
         self.out.session.worked_in(repository, folder);
@@ -184,10 +187,7 @@ impl Reader {
         self.open = None;
         let index = self.push(Role::User, parts, None);
         self.out.messages[index].mid_turn = mid_turn;
-        if !mid_turn {
-            self.prompted = true;
-            self.begins.push(index);
-        }
+        self.prompted |= !mid_turn;
         if repeated {
             self.out.messages[index].origin = Origin::Entry(EntryKind::Boundary);
         }
