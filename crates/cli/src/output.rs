@@ -10,6 +10,7 @@ use foldback_core::validity::Violation;
 use foldback_report::{Width, plain};
 use std::collections::BTreeMap;
 use std::io::{BufWriter, IsTerminal as _, Seek as _, Write};
+use std::num::NonZero;
 #[cfg(unix)]
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -24,6 +25,9 @@ pub(crate) fn print(text: &str) -> Result<(), Error> {
 /// Applies the user's output options.
 pub(crate) fn set_up(args: OutputArgs) {
     if let Some(threads) = args.jobs {
+        // More of them than processors take memory and turns, and do nothing.
+        let processors = std::thread::available_parallelism().map_or(threads, NonZero::get);
+        let threads = threads.min(processors);
         // It fails only where the threads are there already, and nothing has run yet.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     }

@@ -84,6 +84,7 @@ const ROWS: &[Row] = &[
     ),
     ("Cline", Base::Editors, "saoudrizwan.claude-dev/tasks", TASK),
     ("Cline", Base::Home(".cline", None), "data/tasks", TASK),
+    ("Cline", Base::Home(".cline", None), "data/sessions", &["*.messages.json"]),
     ("Roo Code", Base::Editors, "rooveterinaryinc.roo-cline/tasks", TASK),
     ("Kilo Code", Base::Editors, "kilocode.kilo-code/tasks", TASK),
     ("mini-swe-agent", Base::Settings, "mini-swe-agent", &["*.traj.json"]),
@@ -262,6 +263,8 @@ mod tests {
         (".copilot/session-state/old.jsonl", true),
         (".copilot/session-state/9a/plan.json", false),
         (".cline/data/tasks/17/api_conversation_history.json", true),
+        (".cline/data/sessions/17_a/17_a.messages.json", true),
+        (".cline/data/sessions/17_a/17_a.json", false),
         (
             ".vscode-server/data/User/globalStorage/rooveterinaryinc.roo-cline/tasks/18/api_conversation_history.json",
             true,

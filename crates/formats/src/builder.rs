@@ -14,20 +14,24 @@ pub(crate) struct SessionBuilder {
     pub(crate) session: Session,
     log: Messages,
     unknown: UnknownTypes,
-    responses: HashMap<String, Response>,
+    /// How many of the first messages are known to be entries.
+    entries: usize,
+    answered: Answered,
+    /// Of each id of a response, the latest answer that was read under it.
+    responses: HashMap<String, usize>,
     reused: Option<Reused>,
+    /// How many messages were looked at for those that begin a turn or were written by a compaction, and these.
+    looked: usize,
+    ends: Vec<usize>,
 }
 
-/// The latest answer that was read under an id of the provider's.
-struct Response {
-    /// Its message.
-    answer: usize,
-    /// How many messages were looked at to know the rest.
-    seen: usize,
-    /// Whether anything stands behind it.
-    followed: bool,
-    /// Whether what stands behind it begins another turn, or was written by a compaction.
-    ended: bool,
+/// What was looked at of the answers so far.
+#[derive(Default)]
+struct Answered {
+    /// How many messages were looked at.
+    messages: usize,
+    /// The answers among them, each with the size of the context after the answers before it, in tokens.
+    answers: Vec<(usize, Option<u64>)>,
 }
 
 /// Answers under an id that an earlier one has.
@@ -139,15 +143,15 @@ impl SessionBuilder {
         record: u32,
         same: impl FnOnce(&Message) -> bool,
     ) -> Option<usize> {
-        let known = self.responses.get_mut(response)?;
-        for message in self.log.messages.iter().skip(known.seen) {
-            known.followed = true;
-            known.ended |= message.begins_turn() || message.is_entry();
-        }
-        known.seen = self.log.messages.len();
-        let answer = self.log.messages.get(known.answer)?;
-        if !known.followed || !known.ended && same(answer) {
-            return Some(known.answer);
+        let known = *self.responses.get(response)?;
+        let messages = &self.log.messages;
+        let is_end = |at: &usize| messages[*at].begins_turn() || messages[*at].is_entry();
+        self.ends.extend((self.looked..messages.len()).filter(is_end));
+        self.looked = messages.len();
+        let ended = self.ends.last().is_some_and(|end| *end > known);
+        let answer = messages.get(known)?;
+        if known + 1 == messages.len() || !ended && same(answer) {
+            return Some(known);
         }
         let first = || Reused { id: response.to_owned(), record, answers: 0 };
         self.reused.get_or_insert_with(first).answers += 1;
@@ -156,30 +160,50 @@ impl SessionBuilder {
 
     /// Notes that the message which was added last begins the answer of a response.
     pub(crate) fn begins_response(&mut self, response: &str) {
-        let seen = self.log.messages.len();
-        let answer = seen.saturating_sub(1);
-        let begun = Response { answer, seen, followed: false, ended: false };
-        self.responses.insert(response.to_owned(), begun);
-    }
-
-    /// Takes out the messages from `start` on, which the user took back. Their answers were paid for. How many there were.
-    pub(crate) fn take_back(&mut self, start: usize) -> usize {
-        let gone = self.log.messages.split_off(start);
-        let (count, answers) = (gone.len(), gone.into_iter().filter_map(|message| message.answer));
-        self.session.unlogged.extend(answers);
-        count
+        let answer = self.log.messages.len().saturating_sub(1);
+        self.responses.insert(response.to_owned(), answer);
     }
 
     /// Whether anything but what a compaction wrote was read so far.
-    pub(crate) fn holds_log(&self) -> bool {
-        self.messages.iter().any(|message| !message.is_entry())
+    pub(crate) fn holds_log(&mut self) -> bool {
+        let is_entry = |at: usize| self.log.messages.get(at).is_some_and(Message::is_entry);
+        self.entries = (self.entries..).find(|at| !is_entry(*at)).unwrap_or_default();
+        self.entries < self.log.messages.len()
     }
 
-    /// Size of the context after the latest answer, in tokens.
-    pub(crate) fn latest_tokens(&self) -> Option<u64> {
-        let usage =
-            self.messages.iter().rev().find_map(|message| message.answer.as_ref()?.usage)?;
-        Some(usage.total_tokens()).filter(|_| usage.has_input())
+    /// Size of the context after the latest answer whose usage is known, in tokens. Only the last answer may get its usage
+    /// later.
+    pub(crate) fn latest_tokens(&mut self) -> Option<u64> {
+        let messages = &self.log.messages;
+        let tokens = |(at, before): &(usize, Option<u64>)| {
+            let usage = messages.get(*at).and_then(|message| message.answer.as_ref()?.usage);
+            match usage {
+                Some(usage) => Some(usage.total_tokens()).filter(|_| usage.has_input()),
+                None => *before,
+            }
+        };
+        let Answered { messages: seen, answers } = &mut self.answered;
+        for at in (*seen..messages.len()).filter(|at| messages[*at].answer.is_some()) {
+            let before = answers.last().and_then(tokens);
+            answers.push((at, before));
+        }
+        *seen = messages.len();
+        answers.last().and_then(tokens)
+    }
+
+    /// Takes out the messages from this one on, which the user took back, and the compactions behind it. Their answers were
+    /// paid for. Gives how many messages those were.
+    pub(crate) fn take_back(&mut self, from: usize) -> usize {
+        let gone = self.log.messages.split_off(from);
+        let count = gone.len();
+        self.session.unlogged.extend(gone.into_iter().filter_map(|message| message.answer));
+        while self.session.boundaries.pop_if(|boundary| boundary.before > from).is_some() {}
+        self.entries = self.entries.min(from);
+        self.answered.messages = self.answered.messages.min(from);
+        while self.answered.answers.pop_if(|(at, _)| *at >= from).is_some() {}
+        self.looked = self.looked.min(from);
+        while self.ends.pop_if(|at| *at >= from).is_some() {}
+        count
     }
 
     /// Adds a compaction that comes before the next message and left the original in place.

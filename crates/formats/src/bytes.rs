@@ -7,19 +7,28 @@ use ruzstd::decoding::StreamingDecoder;
 use std::borrow::Cow;
 use std::io;
 
+/// How packed files begin.
+const GZIP: &[u8] = &[0x1f, 0x8b];
+const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+
 /// The bytes of a file that may be packed with gzip or Zstandard.
 ///
 /// # Errors
 ///
 /// [`ReadError::Malformed`] where they cannot be unpacked, or are more than the limit.
 pub(crate) fn unpacked(bytes: &[u8]) -> Result<Cow<'_, [u8]>, ReadError> {
-    let (what, found) = match bytes {
-        [0x1f, 0x8b, ..] => ("the gzip file", gzip(bytes)),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => ("the zstd file", zstd(bytes)),
-        _ => return Ok(Cow::Borrowed(bytes)),
+    let (what, found) = match () {
+        () if bytes.starts_with(GZIP) => ("the gzip file", gzip(bytes)),
+        () if bytes.starts_with(ZSTD) => ("the zstd file", zstd(bytes)),
+        () => return Ok(Cow::Borrowed(bytes)),
     };
     let fail = |error| value::malformed(what, format!("cannot be unpacked: {error}"));
     found.map(Cow::Owned).map_err(fail)
+}
+
+/// Whether a file that begins so is packed.
+pub(crate) fn is_packed(beginning: &[u8]) -> bool {
+    beginning.starts_with(GZIP) || beginning.starts_with(ZSTD)
 }
 
 fn gzip(bytes: &[u8]) -> io::Result<Vec<u8>> {

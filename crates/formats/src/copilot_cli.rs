@@ -49,6 +49,7 @@ fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let mut warnings = Vec::new();
     let mut seen = HashSet::new();
     let mut threads: Vec<(Option<String>, Vec<Event>)> = vec![(None, Vec::new())];
+    let mut places = HashMap::from([(None, 0)]);
     for (record, value) in jsonl::values(&source) {
         let value = match value {
             Ok(value) => value,
@@ -65,7 +66,8 @@ fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         // The call that the subagent was started by tells its events apart.
         let key = value::string(&value["data"], "parentToolCallId");
         let event = Event { record, value };
-        match threads.iter_mut().find(|(known, _)| *known == key) {
+        let place = *places.entry(key.clone()).or_insert(threads.len());
+        match threads.get_mut(place) {
             Some((_, events)) => events.push(event),
             None => threads.push((key, vec![event])),
         }

@@ -142,7 +142,7 @@ impl Reader {
 #[cfg(feature = "sqlite")]
 pub(crate) mod store {
     use crate::prelude::*;
-    use crate::sqlite::store::{Store, parsed, rows};
+    use crate::sqlite::store::{Store, Table, parsed, rows};
     use rusqlite::Connection;
 
     pub(crate) const STORE: Store = Store {
@@ -153,14 +153,15 @@ pub(crate) mod store {
     };
 
     fn documents(connection: &Connection) -> Result<Vec<String>, ReadError> {
-        let sessions = rows(connection, "SELECT * FROM sessions ORDER BY created_at, id", "")?;
-        sessions.iter().map(|session| shown(connection, session)).collect()
+        let messages = ("messages", "session_id");
+        let mut messages = Table::new(connection, messages, &["created_at"], |id| id)?;
+        let sessions = rows(connection, "sessions", &["created_at", "id"])?;
+        sessions.iter().map(|session| shown(session, &mut messages)).collect()
     }
 
-    fn shown(connection: &Connection, session: &Value) -> Result<String, ReadError> {
+    fn shown(session: &Value, messages: &mut Table<'_>) -> Result<String, ReadError> {
         let id = value::text(session, "id").unwrap_or_default();
-        let query = "SELECT * FROM messages WHERE session_id = ?1 ORDER BY created_at, rowid";
-        let messages = rows(connection, query, id)?.into_iter().map(|row| {
+        let messages = messages.take(id)?.into_iter().map(|row| {
             let parts = parsed(&row, "parts");
             let parts = value::items(&parts).iter().map(|part| {
                 let mut out = part["data"].as_object().cloned().unwrap_or_default();

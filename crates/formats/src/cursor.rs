@@ -302,7 +302,7 @@ impl Reader {
 #[cfg(feature = "sqlite")]
 pub(crate) mod store {
     use crate::prelude::*;
-    use crate::sqlite::store::{Store, parsed, rows};
+    use crate::sqlite::store::{Store, Table, parsed};
     use rusqlite::Connection;
 
     pub(crate) const STORE: Store = Store {
@@ -343,14 +343,24 @@ pub(crate) mod store {
     ];
 
     /// Texts are stored as such or as bytes; what Cursor has deleted is a row without any.
-    const COMPOSERS: &str = "SELECT key, CAST(value AS TEXT) AS value FROM cursorDiskKV \
-                             WHERE key >= 'composerData:' AND key < 'composerData;' ORDER BY key";
-    const BUBBLES: &str = "SELECT key, CAST(value AS TEXT) AS value FROM cursorDiskKV \
-                           WHERE key >= 'bubbleId:' || ?1 || ':' AND key < 'bubbleId:' || ?1 || ';'";
+    const ROW: &str = "SELECT key, CAST(value AS TEXT) AS value FROM cursorDiskKV WHERE rowid = ?1";
+
+    /// What a key begins with: the composers', or the bubbles' of one composer.
+    fn begins(key: &str) -> &str {
+        match key.split_once(':') {
+            Some(("bubbleId", _)) => key.rsplit_once(':').map_or("", |(begins, _)| begins),
+            Some((COMPOSERS, _)) => COMPOSERS,
+            _ => "",
+        }
+    }
+
+    const COMPOSERS: &str = "composerData";
 
     fn documents(connection: &Connection) -> Result<Vec<String>, ReadError> {
         let mut found: Vec<(Option<i64>, Value)> = Vec::new();
-        for row in rows(connection, COMPOSERS, "")? {
+        let mut table = Table::new(connection, ("cursorDiskKV", "key"), &["key"], begins)?;
+        ROW.clone_into(&mut table.row);
+        for row in table.take(COMPOSERS)? {
             let stored = parsed(&row, "value");
             let key = value::text(&row, "key").and_then(|key| key.split_once(':'));
             let Some((_, id)) = key.filter(|_| stored.is_object()) else { continue };
@@ -359,7 +369,7 @@ pub(crate) mod store {
             // Before there were bubbles, the composer had them.
             let headers = value::list(&stored, "fullConversationHeadersOnly");
             if !headers.is_empty() {
-                out["conversation"] = conversation(connection, id, headers, &stored)?;
+                out["conversation"] = conversation(&mut table, id, headers, &stored)?;
             }
             if !value::list(&out, "conversation").is_empty() {
                 found.push((value::millis(&stored, "/createdAt"), out));
@@ -371,13 +381,13 @@ pub(crate) mod store {
 
     /// The bubbles in the order of their headers. Others are of answers that were made anew.
     fn conversation(
-        connection: &Connection,
+        table: &mut Table<'_>,
         id: &str,
         headers: &[Value],
         composer: &Value,
     ) -> Result<Value, ReadError> {
         let mut bubbles: HashMap<String, Value> = HashMap::new();
-        for row in rows(connection, BUBBLES, id)? {
+        for row in table.take(&format!("bubbleId:{id}"))? {
             let key = value::text(&row, "key").and_then(|key| key.rsplit_once(':'));
             let Some((_, bubble)) = key else { continue };
             bubbles.insert(bubble.to_owned(), parsed(&row, "value"));

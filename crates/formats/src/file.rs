@@ -3,7 +3,9 @@
 use crate::sqlite::STORE;
 use crate::{bytes, limit, raw};
 use foldback_providers::wire::shared::raw::Change;
-use std::fs::File;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, HashSet};
+use std::fs::{DirEntry, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -37,21 +39,21 @@ fn continued(path: &Path, own: &[u8]) -> Option<Vec<u8>> {
         [("/payload/history_base", Change::Remove), ("/ordinal", Change::Set("0".into()))];
     let changes = changes.map(|(pointer, change)| (pointer.to_owned(), change));
     let header = raw::patch(std::str::from_utf8(header).ok()?, &changes).ok()?;
-    let mut files = vec![path.to_owned()];
+    let rollouts = Rollouts::around(path);
+    let largest = limit::largest().ok()?;
+    let mut files = HashSet::from([path.to_owned()]);
     let mut pieces = vec![rest.to_vec()];
+    let mut size = rest.len() as u64;
     loop {
-        let file = rollout(path, &base.thread).filter(|file| !files.contains(file))?;
-        let held = limit::read(File::open(&file).ok()?).ok()?;
-        let held = bytes::unpacked(&held).ok()?;
-        let (header, rest) = split(held.get(..base.end)?)?;
+        let file = rollouts.find(&base.thread).filter(|file| files.insert((*file).to_owned()))?;
+        let held = beginning(file, base.end, largest.checked_sub(size)?)?;
+        let (header, rest) = split(&held)?;
         pieces.push(rest.to_vec());
-        let sum: usize = pieces.iter().map(Vec::len).sum();
-        limit::largest().ok().filter(|largest| sum as u64 <= *largest)?;
+        size += rest.len() as u64;
         match self::base(header) {
             Some(further) => base = further,
             None => break,
         }
-        files.push(file);
     }
     pieces.push(format!("{header}\n").into_bytes());
     pieces.reverse();
@@ -80,28 +82,75 @@ fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&bytes[..at], &bytes[at + 1..]))
 }
 
-/// The rollout with this id: beside another, or in the folder of another day.
-fn rollout(beside: &Path, id: &str) -> Option<PathBuf> {
-    let endings = [".jsonl", ".jsonl.zst"].map(|end| format!("{id}{end}"));
-    let is_it = |path: &PathBuf| {
-        let name = path.file_name().and_then(|name| name.to_str());
-        name.is_some_and(|name| endings.iter().any(|end| name.ends_with(end)))
-    };
-    let inside = |folder: &Path| -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        entries.map(|entry| entry.path()).collect()
-    };
-    let day = beside.parent()?;
-    let found = inside(day).into_iter().find(is_it);
-    let elsewhere = || {
-        let months = day.ancestors().nth(3).map(inside)?.into_iter().flat_map(|year| inside(&year));
-        months.flat_map(|month| inside(&month)).flat_map(|day| inside(&day)).find(is_it)
-    };
-    let is_dated = || {
-        let numbers = day.iter().rev().take(3);
-        numbers.filter(|name| name.to_str().is_some_and(|n| n.parse::<u16>().is_ok())).count() == 3
-    };
-    found.or_else(|| if is_dated() { elsewhere() } else { None })
+/// The first `size` bytes of a file, unpacked; `None` where it has fewer, or where they are more than the limit.
+fn beginning(file: &Path, size: usize, largest: u64) -> Option<Vec<u8>> {
+    if size as u64 > largest {
+        return None;
+    }
+    let mut file = File::open(file).ok()?;
+    let mut held = Vec::new();
+    file.by_ref().take(size as u64).read_to_end(&mut held).ok()?;
+    if bytes::is_packed(&held) {
+        held = bytes::unpacked(&limit::read(held.chain(file)).ok()?).ok()?.into_owned();
+    }
+    held.truncate(size);
+    (held.len() == size).then_some(held)
+}
+
+/// The rollouts beside another, and in the folders of other days. Their ids end their names.
+struct Rollouts {
+    beside: Names,
+    day: PathBuf,
+    elsewhere: OnceCell<Names>,
+}
+
+/// Files by the letters of their names, from the last to the first.
+type Names = BTreeMap<Vec<u8>, PathBuf>;
+
+impl Rollouts {
+    fn around(path: &Path) -> Self {
+        let day = path.parent().filter(|day| *day != Path::new("")).unwrap_or(Path::new("."));
+        let day = day.to_owned();
+        Self { beside: names([day.clone()]), day, elsewhere: OnceCell::new() }
+    }
+
+    fn find(&self, id: &str) -> Option<&Path> {
+        named(&self.beside, id)
+            .or_else(|| named(self.elsewhere.get_or_init(|| self.other_days()), id))
+    }
+
+    fn other_days(&self) -> Names {
+        let numbers = self.day.iter().rev().take(3);
+        let numbers = numbers.filter(|n| n.to_str().is_some_and(|n| n.parse::<u16>().is_ok()));
+        let root = self.day.ancestors().nth(3).filter(|_| numbers.count() == 3);
+        let inside = |folder: PathBuf| entries(&folder).map(|entry| entry.path());
+        let days = root.into_iter().flat_map(|root| inside(root.to_owned()));
+        names(days.flat_map(inside).flat_map(inside))
+    }
+}
+
+/// The first file whose name ends with the id.
+fn named<'a>(names: &'a Names, id: &str) -> Option<&'a Path> {
+    [".jsonl", ".jsonl.zst"].iter().find_map(|end| {
+        let ending: Vec<u8> = format!("{id}{end}").bytes().rev().collect();
+        let (name, file) = names.range(ending.clone()..).next()?;
+        name.starts_with(&ending).then_some(&**file)
+    })
+}
+
+/// The ordinary files in these folders. A link may lead anywhere, and a pipe never ends.
+fn names(folders: impl IntoIterator<Item = PathBuf>) -> Names {
+    let entries = folders.into_iter().flat_map(|folder| entries(&folder));
+    let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+    files
+        .map(|file| {
+            (file.file_name().as_encoded_bytes().iter().rev().copied().collect(), file.path())
+        })
+        .collect()
+}
+
+fn entries(folder: &Path) -> impl Iterator<Item = DirEntry> + use<> {
+    std::fs::read_dir(folder).into_iter().flatten().flatten()
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 use crate::overlay::records_of;
 use crate::prelude::*;
+use foldback_providers::wire::shared::source::Text;
 
 /// Messages were left out of a file after the usage in it had been counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,14 +42,25 @@ fn counted(message: &Message) -> bool {
     usage.is_some_and(|usage| usage.has_input())
 }
 
-/// Finds the last note of a session.
-pub(crate) fn find(session: &mut Session) {
+/// Finds the last note of each session of a file.
+pub(crate) fn find(sessions: &mut [Session]) {
     let quoted = json_string(UNRECORDED);
-    if !session.source.text.contains(&quoted) {
-        return;
+    // Sessions that share a text are looked for in it once.
+    let mut searched: Option<(Text, bool)> = None;
+    for session in sessions {
+        let text = &session.source.text;
+        let known = searched.as_ref().filter(|(known, _)| known.is(text)).map(|(_, noted)| *noted);
+        let noted = known.unwrap_or_else(|| text.contains(&quoted));
+        searched = Some((text.clone(), noted));
+        if noted {
+            find_in(session, &quoted);
+        }
     }
+}
+
+fn find_in(session: &mut Session, quoted: &str) {
     let note = |record: &u32| {
-        let raw = session.source.record(*record).filter(|raw| raw.contains(&quoted))?;
+        let raw = session.source.record(*record).filter(|raw| raw.contains(quoted))?;
         let record: Value = raw::parse(raw).ok()?;
         let note = record.get(NOTE).or_else(|| record.get("extra")?.get(NOTE))?;
         note.get(UNRECORDED).and_then(value::tokens)

@@ -46,7 +46,12 @@ fn read(text: &str) -> Result<Vec<Session>, ReadError> {
             header = root;
             value::source(text, "/conversation")?
         }
-        Err(error) if text.trim_start().starts_with("{\n") => return Err(error),
+        // A document over several lines that does not end.
+        Err(error)
+            if text.lines().find(|line| !line.trim().is_empty()).map(str::trim) == Some("{") =>
+        {
+            return Err(error);
+        }
         _ => {
             let source = Source::lines(text);
             for (record, line) in jsonl::values_once(&source, is_header) {
@@ -98,23 +103,26 @@ impl Reader {
             let message = messages.get(at).map(|(_, message)| message);
             message.is_some_and(|m| value::text(m, "role") == Some(role) && is_hidden(m) == hidden)
         };
+        // What the user said last.
+        let mut last = None;
         let mut at = 0;
         while let Some((record, message)) = messages.get(at) {
             // What a compaction writes: a summary and the word to go on, and the user's last word once more.
-            if is(at, "user", true) && is(at + 1, "assistant", true) {
-                let earlier = messages[..at].iter().rev().map(|(_, message)| message);
-                let last = earlier
-                    .filter(|m| value::text(m, "role") == Some("user") && !said(m).is_empty())
-                    .map(said)
-                    .next();
+            let taken = if is(at, "user", true) && is(at + 1, "assistant", true) {
                 let next = messages.get(at + 2).map(|(_, message)| said(message).join("\n"));
-                let again = is(at + 2, "user", false) && next == last.map(|texts| texts.join("\n"));
+                let again = is(at + 2, "user", false) && next == last;
                 self.compaction(&messages[at..at + 2], !again);
-                at += if again { 3 } else { 2 };
-                continue;
-            }
-            self.message(*record, message);
-            at += 1;
+                if again { 3 } else { 2 }
+            } else {
+                self.message(*record, message);
+                1
+            };
+            let taken = &messages[at..at + taken];
+            let mut users =
+                taken.iter().rev().filter(|(_, m)| value::text(m, "role") == Some("user"));
+            let texts = users.find_map(|(_, m)| Some(said(m)).filter(|texts| !texts.is_empty()));
+            last = texts.map(|texts| texts.join("\n")).or(last);
+            at += taken.len();
         }
     }
 
@@ -309,7 +317,7 @@ const COUNTS: Counts = Counts {
 #[cfg(feature = "sqlite")]
 pub(crate) mod store {
     use crate::prelude::*;
-    use crate::sqlite::store::{Store, parsed, rows};
+    use crate::sqlite::store::{Store, Table, parsed, rows};
     use rusqlite::Connection;
 
     pub(crate) const STORE: Store = Store {
@@ -320,20 +328,20 @@ pub(crate) mod store {
     };
 
     fn documents(connection: &Connection) -> Result<Vec<String>, ReadError> {
-        let sessions = rows(connection, "SELECT * FROM sessions ORDER BY created_at, id", "")?;
-        sessions.iter().map(|session| export(connection, session)).collect()
+        let of = |table| Table::new(connection, (table, "session_id"), &["id"], |id| id);
+        // Newer versions have a ledger.
+        let (mut messages, mut ledger) = (of("messages")?, of("usage_ledger")?);
+        let sessions = rows(connection, "sessions", &["created_at", "id"])?;
+        sessions.iter().map(|session| export(session, &mut messages, &mut ledger)).collect()
     }
 
-    fn export(connection: &Connection, session: &Value) -> Result<String, ReadError> {
+    fn export(
+        session: &Value,
+        messages: &mut Table<'_>,
+        ledger: &mut Table<'_>,
+    ) -> Result<String, ReadError> {
         let id = value::text(session, "id").unwrap_or_default();
-        let of = |table: &str| {
-            rows(
-                connection,
-                &format!("SELECT * FROM {table} WHERE session_id = ?1 ORDER BY id"),
-                id,
-            )
-        };
-        let messages = of("messages")?.into_iter().map(|row| {
+        let messages = messages.take(id)?.into_iter().map(|row| {
             json!({
                 "id": row["message_id"],
                 "role": row["role"],
@@ -345,8 +353,7 @@ pub(crate) mod store {
         let mut out = session.clone();
         out["model_config"] = parsed(session, "model_config_json");
         out["conversation"] = messages.collect();
-        // Newer versions have it.
-        out["usage_ledger"] = of("usage_ledger").unwrap_or_default().into();
+        out["usage_ledger"] = ledger.take(id)?.into();
         Ok(out.to_string())
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::chat;
 use crate::prelude::*;
+use std::ops::Range;
 
 pub(crate) const FORMAT: Format =
     Format::new("hermes", "Hermes Agent sessions (`hermes sessions export`)", detect, read);
@@ -50,21 +51,24 @@ fn joined(sessions: Vec<Value>) -> Vec<Value> {
     let text = |session: &Value, column: &str| value::string(session, column).unwrap_or_default();
     let ended = sessions.iter().filter(|session| text(session, "end_reason") == "compression");
     let ended: HashSet<String> = ended.map(|session| text(session, "id")).collect();
-    let mut messages: HashMap<String, Vec<Value>> = HashMap::new();
+    // With each how many of its rows are known to be compacted, or to be in front of a summary.
+    let mut messages: HashMap<String, (Vec<Value>, usize)> = HashMap::new();
     for session in &sessions {
         let parent = text(session, "parent_session_id");
         let before = ended.contains(&parent).then(|| messages.remove(&parent)).flatten();
-        let mut all = before.unwrap_or_default();
-        let summary = all.iter().rposition(|raw| Row { record: 0, raw }.is_summary());
-        let since = all.iter_mut().skip(summary.map_or(0, |at| at + 1));
+        let (mut all, settled) = before.unwrap_or_default();
+        let since = all.get_mut(settled..).unwrap_or_default();
+        let summary = since.iter().rposition(|raw| Row { record: 0, raw }.is_summary());
+        let since = since.iter_mut().skip(summary.map_or(0, |at| at + 1));
         for row in since.filter(|row| row.is_object() && row["active"] != 0) {
             row["compacted"] = 1.into();
         }
+        let settled = all.len();
         all.extend_from_slice(value::list(session, "messages"));
-        messages.insert(text(session, "id"), all);
+        messages.insert(text(session, "id"), (all, settled));
     }
     let joined = sessions.into_iter().filter_map(|mut session| {
-        session["messages"] = messages.remove(&text(&session, "id"))?.into();
+        session["messages"] = messages.remove(&text(&session, "id"))?.0.into();
         Some(session)
     });
     joined.collect()
@@ -106,19 +110,11 @@ impl Row<'_> {
         begins.iter().any(|begin| text.starts_with(begin)) || text.contains(within)
     }
 
-    /// Whether it says what another does. A copy has a number and a time of its own.
-    fn repeats(&self, other: &Self) -> bool {
+    /// What it says: equal for a copy, which has a number and a time of its own.
+    fn said(&self) -> String {
         let told = ["role", "content", "tool_call_id", "tool_calls"];
-        told.iter().all(|member| self.raw[*member] == other.raw[*member])
+        json!(told.map(|member| &self.raw[member])).to_string()
     }
-}
-
-/// How many rows of two lists are the same, pair by pair from the first.
-fn same<'a, 'b: 'a>(
-    a: impl Iterator<Item = &'a Row<'b>>,
-    b: impl Iterator<Item = &'a Row<'b>>,
-) -> usize {
-    a.zip(b).take_while(|(a, b)| a.repeats(b)).count()
 }
 
 impl Reader {
@@ -132,15 +128,15 @@ impl Reader {
             self.out.warn_at("abandoned-branch", first.record, detail);
         }
         let copies = copies(&rows);
-        for (at, row) in rows.iter().enumerate().filter(|(at, _)| !copies.contains(at)) {
-            if row.is_summary() {
+        let mut compacted = false;
+        for (at, row) in rows.iter().enumerate() {
+            match row.is_summary() {
+                _ if copies[at] => {}
                 // An export has lost what it stands for.
-                let kept = copies.contains(&(at + 1))
-                    || rows[..at].iter().any(|row| value::count(row.raw, "/compacted") > 0);
-                self.summary(row, kept);
-            } else {
-                self.message(row);
+                true => self.summary(row, compacted || copies[at + 1]),
+                false => self.message(row),
             }
+            compacted |= value::count(row.raw, "/compacted") > 0;
         }
     }
 
@@ -205,22 +201,81 @@ impl Reader {
 
 /// Places of what a compaction wrote once more around its summary: the first messages in front of it, and behind it the
 /// last ones. What was not stored before follows those.
-fn copies(rows: &[Row<'_>]) -> HashSet<usize> {
-    let mut copies = HashSet::new();
-    for at in (1..rows.len()).filter(|at| rows[*at].is_summary()) {
-        let heads = (1..=at / 2).rev();
-        let head = heads
-            .into_iter()
-            .find(|&size| same(rows[at - size..at].iter(), rows[..size].iter()) == size);
-        let begin = at - head.unwrap_or(0);
-        let behind = &rows[at + 1..];
-        let tail = (1..=begin.min(behind.len()))
-            .rev()
-            .find(|&size| same(behind.iter(), rows[begin - size..begin].iter()) == size);
-        copies.extend(begin..at);
-        copies.extend(at + 1..=at + tail.unwrap_or(0));
+fn copies(rows: &[Row<'_>]) -> Vec<bool> {
+    let mut known = HashMap::new();
+    let mut number = |row: &Row<'_>| {
+        let next = known.len();
+        *known.entry(row.said()).or_insert(next)
+    };
+    let said: Vec<usize> = rows.iter().map(&mut number).collect();
+    let heads = repeated_heads(&said);
+    let summaries: Vec<usize> = (1..rows.len()).filter(|at| rows[*at].is_summary()).collect();
+    // How many copies begin less how many end.
+    let mut edges = vec![0i64; rows.len() + 1];
+    let mut mark = |copy: Range<usize>| {
+        edges[copy.start] += 1;
+        edges[copy.end] -= 1;
+    };
+    for (number, &at) in summaries.iter().enumerate() {
+        let begin = at - heads[at];
+        // A copy may hold the summary before. None goes further, so that no message is looked at more than a few times.
+        let end = summaries.get(number + FURTHER).copied().unwrap_or(rows.len());
+        let behind = &said[at + 1..end];
+        let behind = &behind[..behind.len().min(begin)];
+        let tail = repeated_tail(behind, &said[begin - behind.len()..begin]);
+        mark(begin..at);
+        mark(at + 1..at + 1 + tail);
     }
-    copies
+    let open = edges.iter().scan(0, |open, edge| {
+        *open += edge;
+        Some(*open > 0)
+    });
+    open.collect()
+}
+
+/// A copy ends before so many summaries have followed.
+const FURTHER: usize = 3;
+
+/// For each length of a list: how many elements at the end repeat the first ones, at most half of them.
+fn repeated_heads(list: &[usize]) -> Vec<usize> {
+    let borders = borders(list);
+    let mut halves = vec![0; list.len() + 1];
+    let mut size = 0;
+    for (at, element) in list.iter().enumerate().skip(1) {
+        size = longer(list, &borders, size, *element);
+        while size * 2 > at + 1 {
+            size = borders[size];
+        }
+        halves[at + 1] = size;
+    }
+    halves
+}
+
+/// How many of the first elements of `behind` are the last ones of `before`.
+fn repeated_tail(behind: &[usize], before: &[usize]) -> usize {
+    let borders = borders(behind);
+    let size = before.iter().fold(0, |size, element| longer(behind, &borders, size, *element));
+    size.min(behind.len())
+}
+
+/// For each length of a list: how many elements at its end, fewer than all, repeat the first ones (the prefix function).
+fn borders(list: &[usize]) -> Vec<usize> {
+    let mut borders = vec![0; list.len() + 1];
+    for (at, element) in list.iter().enumerate().skip(1) {
+        borders[at + 1] = longer(list, &borders, borders[at], *element);
+    }
+    borders
+}
+
+/// With one more element: how many of the first elements of `list` were the last ones, where `size` were so far.
+fn longer(list: &[usize], borders: &[usize], mut size: usize, element: usize) -> usize {
+    loop {
+        match list.get(size) {
+            Some(next) if *next == element => return size + 1,
+            _ if size == 0 => return 0,
+            _ => size = borders[size],
+        }
+    }
 }
 
 /// `state.db`.
@@ -228,7 +283,7 @@ fn copies(rows: &[Row<'_>]) -> HashSet<usize> {
 pub(crate) mod store {
     use crate::prelude::*;
     use crate::raw;
-    use crate::sqlite::store::{Store, parsed, rows};
+    use crate::sqlite::store::{Store, Table, parsed, rows};
     use rusqlite::Connection;
 
     pub(crate) const STORE: Store = Store {
@@ -242,11 +297,11 @@ pub(crate) mod store {
     const JSON: &str = "\0json:";
 
     fn documents(connection: &Connection) -> Result<Vec<String>, ReadError> {
-        let mut sessions = rows(connection, "SELECT * FROM sessions ORDER BY started_at, id", "")?;
+        let mut messages = Table::new(connection, ("messages", "session_id"), &["id"], |id| id)?;
+        let mut sessions = rows(connection, "sessions", &["started_at", "id"])?;
         for session in &mut sessions {
             let id = value::string(session, "id").unwrap_or_default();
-            let query = "SELECT * FROM messages WHERE session_id = ?1 ORDER BY id";
-            let own: Vec<Value> = rows(connection, query, &id)?.into_iter().map(stored).collect();
+            let own: Vec<Value> = messages.take(&id)?.into_iter().map(stored).collect();
             session["messages"] = own.into();
         }
         Ok(super::joined(sessions).iter().map(Value::to_string).collect())

@@ -22,7 +22,7 @@ pub(crate) fn values_once(
 
 /// How sure the first `count` lines make an importer: the surest of those that hold an object counts.
 pub(crate) fn surest(text: &str, count: usize, score: impl Fn(&str) -> u8) -> u8 {
-    let lines = text.lines().take(count).filter(|line| line.starts_with('{'));
+    let lines = text.lines().take(count).filter(|line| line.trim_start().starts_with('{'));
     let mut best = 0;
     for line in lines {
         best = score(line).max(best);

@@ -18,6 +18,7 @@ mod builder;
 mod bytes;
 mod chat;
 mod claude_code;
+mod cline;
 mod cluster;
 mod codex;
 pub mod convert;

@@ -28,7 +28,7 @@ pub fn lineage(opening: &[u8]) -> Option<Lineage> {
         return one(&whole, "/conversation/*/id").map(|id| Lineage { id, from: None });
     }
     let mut rollout: Option<Lineage> = None;
-    for line in text.lines().take(LINES).filter(|line| line.starts_with('{')) {
+    for line in text.lines().take(LINES).filter(|line| line.trim_start().starts_with('{')) {
         let opening = peek(line);
         let value = |path: &str| one(&opening, path);
         if opening.is("/type", "session_meta") {

@@ -1,7 +1,7 @@
 //! `opencode.db`: the SQLite store of OpenCode, each session as `opencode export` would print it.
 
 use crate::prelude::*;
-use crate::sqlite::store::{Store, parsed, rows};
+use crate::sqlite::store::{Store, Table, parsed, rows};
 use rusqlite::Connection;
 
 pub(crate) const STORE: Store = Store {
@@ -12,19 +12,26 @@ pub(crate) const STORE: Store = Store {
 };
 
 fn documents(connection: &Connection) -> Result<Vec<String>, ReadError> {
-    let sessions = rows(connection, "SELECT * FROM session ORDER BY time_created, id", "")?;
-    sessions.iter().filter_map(|session| export(connection, session).transpose()).collect()
+    let mut messages =
+        Table::new(connection, ("message", "session_id"), &["time_created", "id"], |id| id)?;
+    let mut parts = Table::new(connection, ("part", "session_id"), &["id"], |id| id)?;
+    let sessions = rows(connection, "session", &["time_created", "id"])?;
+    let export = |session| export(session, &mut messages, &mut parts).transpose();
+    sessions.iter().filter_map(export).collect()
 }
 
 /// The document of a session; `None` if it has no messages.
-fn export(connection: &Connection, session: &Value) -> Result<Option<String>, ReadError> {
+fn export(
+    session: &Value,
+    messages: &mut Table<'_>,
+    parts: &mut Table<'_>,
+) -> Result<Option<String>, ReadError> {
     let id = value::text(session, "id").unwrap_or_default();
-    let messages = "SELECT * FROM message WHERE session_id = ?1 ORDER BY time_created, id";
-    let messages = rows(connection, messages, id)?;
+    let messages = messages.take(id)?;
     if messages.is_empty() {
         return Ok(None);
     }
-    let parts = rows(connection, "SELECT * FROM part WHERE session_id = ?1 ORDER BY id", id)?;
+    let parts = parts.take(id)?;
     let mut of_message: HashMap<&str, Vec<Value>> = HashMap::new();
     for part in &parts {
         let message = value::text(part, "message_id").unwrap_or_default();

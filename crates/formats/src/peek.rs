@@ -1,7 +1,8 @@
 //! The opening of a text, for detection.
 
-/// How much of a text is looked at.
+/// How much of a text is looked at, and how much of long strings is passed over besides.
 const BYTES: usize = 128 * 1024;
+const LONG: usize = 8 << 20;
 /// How deep below the top the looking goes.
 const DEPTH: usize = 5;
 /// How much of a string is kept.
@@ -36,19 +37,25 @@ impl Peek {
 
 /// Looks at the opening of `text`. Never fails: it stops at damaged or cut text.
 pub(crate) fn peek(text: &str) -> Peek {
-    let mut walk =
-        Walk { bytes: &text.as_bytes()[..text.len().min(BYTES)], pos: 0, found: Vec::new() };
+    let mut walk = Walk { text: text.as_bytes(), pos: 0, passed: 0, found: Vec::new() };
     walk.value("", 0);
     Peek { found: walk.found }
 }
 
 struct Walk<'a> {
-    bytes: &'a [u8],
+    text: &'a [u8],
     pos: usize,
+    /// Bytes of strings that were passed over.
+    passed: usize,
     found: Vec<(String, String)>,
 }
 
 impl Walk<'_> {
+    /// The byte at the cursor; `None` where the looking ends.
+    fn byte(&self) -> Option<u8> {
+        self.text.get(self.pos).copied().filter(|_| self.pos < BYTES + self.passed)
+    }
+
     /// Walks a value; `None` once the text ends or is not JSON.
     fn value(&mut self, path: &str, depth: usize) -> Option<()> {
         match self.next()? {
@@ -62,13 +69,10 @@ impl Walk<'_> {
             }
             _ => {
                 let start = self.pos;
-                while !matches!(
-                    self.bytes.get(self.pos)?,
-                    b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t'
-                ) {
+                while !matches!(self.byte()?, b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t') {
                     self.pos += 1;
                 }
-                let text = String::from_utf8_lossy(&self.bytes[start..self.pos]).into_owned();
+                let text = String::from_utf8_lossy(&self.text[start..self.pos]).into_owned();
                 self.note(path, depth, text);
                 (self.pos > start).then_some(())
             }
@@ -111,7 +115,7 @@ impl Walk<'_> {
     fn skip(&mut self) -> Option<()> {
         let mut open = 0usize;
         loop {
-            match self.bytes.get(self.pos)? {
+            match self.byte()? {
                 b'"' => {
                     self.string()?;
                     continue;
@@ -134,26 +138,29 @@ impl Walk<'_> {
     }
 
     fn next(&mut self) -> Option<u8> {
-        while self.bytes.get(self.pos)?.is_ascii_whitespace() {
+        while self.byte()?.is_ascii_whitespace() {
             self.pos += 1;
         }
-        self.bytes.get(self.pos).copied()
+        self.byte()
     }
 
     /// The string at the cursor, escapes left as they are.
     fn string(&mut self) -> Option<String> {
         let start = self.pos + 1;
         self.pos = start;
+        let most = self.text.len().min(BYTES + self.passed.max(LONG));
         loop {
-            match self.bytes.get(self.pos)? {
-                b'\\' => self.pos += 2,
-                b'"' => break,
-                _ => self.pos += 1,
+            let rest = self.text.get(self.pos..most)?;
+            self.pos += rest.iter().position(|byte| matches!(byte, b'\\' | b'"'))?;
+            if self.text[self.pos] == b'"' {
+                break;
             }
+            self.pos += 2;
         }
         let end = self.pos.min(start + SCALAR);
+        self.passed = LONG.min(self.passed + self.pos - end);
         self.pos += 1;
-        Some(String::from_utf8_lossy(&self.bytes[start..end]).into_owned())
+        Some(String::from_utf8_lossy(&self.text[start..end]).into_owned())
     }
 }
 
@@ -186,6 +193,14 @@ mod tests {
         let deep = format!("{}\"]\"{}", "[".repeat(300), "]".repeat(300));
         let text = format!("{{\"deep\": {deep}, \"last\": 1}}");
         assert!(peek(&text).is("/last", "1"));
+    }
+
+    #[test]
+    fn what_stands_behind_a_long_string_is_found() {
+        let text = format!("{{\"long\": \"{}\", \"last\": 1}}", "\\n x".repeat(100_000));
+        assert!(peek(&text).is("/last", "1"));
+        let endless = format!("{{\"first\": 1, \"long\": \"{}", "x".repeat(20 << 20));
+        assert!(peek(&endless).is("/first", "1"));
     }
 
     #[test]

@@ -62,8 +62,8 @@ pub fn read(bytes: &[u8], from: Option<&str>) -> Result<Vec<Session>, ReadError>
     if let Some(first) = sessions.first_mut() {
         note_glued(first);
     }
+    folded::find(&mut sessions);
     for session in &mut sessions {
-        folded::find(session);
         plausible::check(session);
         set_apart(session);
     }

@@ -39,7 +39,7 @@ pub(crate) mod store {
     use rusqlite::types::ValueRef;
     use rusqlite::{Connection, MAIN_DB, OpenFlags, Row};
     use serde_json::{Map, Value};
-    use std::collections::HashSet;
+    use std::collections::{HashMap, HashSet};
     use std::fs::File;
     use std::io::{Cursor, Result as IoResult};
     use std::path::{Path, PathBuf};
@@ -208,10 +208,15 @@ pub(crate) mod store {
         Ok((connection, write_ahead))
     }
 
+    /// Tables with their columns, without virtual ones.
+    const COLUMNS: &str = "SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c \
+                           WHERE m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%'";
+
     fn columns(connection: &Connection) -> rusqlite::Result<HashSet<String>> {
-        let query = "SELECT m.name || '.' || c.name FROM sqlite_master m, pragma_table_info(m.name) c \
-                     WHERE m.type = 'table'";
-        connection.prepare(query)?.query_map([], |row| row.get(0))?.collect()
+        let name = |row: &Row<'_>| {
+            Ok(format!("{}.{}", row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+        };
+        connection.prepare(COLUMNS)?.query_map([], name)?.collect()
     }
 
     fn sessions(
@@ -246,34 +251,111 @@ pub(crate) mod store {
         Ok(sessions)
     }
 
-    /// The rows of a query, each an object of its columns. `?1` in it is `of`.
+    /// The rows of a table that all belong to one session, each an object of its columns.
+    ///
+    /// Only columns are read that are stored: a generated one may be any amount of work for a row, and so may a view or a
+    /// virtual table. The rows of a session are found without an index, in one pass over the table.
+    pub(crate) struct Table<'c> {
+        connection: &'c Connection,
+        /// Selects a row by its number.
+        pub(crate) row: String,
+        /// Numbers of rows by the session that they belong to.
+        numbers: HashMap<String, Vec<i64>>,
+    }
+
+    impl<'c> Table<'c> {
+        /// A table in the order of some of its columns. `session` gives the session that a row belongs to, by the text in
+        /// the column `of`. A table that is not there is empty.
+        pub(crate) fn new(
+            connection: &'c Connection,
+            (table, of): (&str, &str),
+            order: &[&str],
+            session: fn(&str) -> &str,
+        ) -> Result<Self, ReadError> {
+            let read = || {
+                let columns = stored(connection, table)?;
+                let mut numbers: HashMap<String, Vec<i64>> = HashMap::new();
+                if columns.iter().any(|column| column == of) {
+                    let order = ordered(order, &columns);
+                    let query = format!("SELECT rowid, CAST({of} AS TEXT) FROM {table}{order}");
+                    let mut statement = connection.prepare(&query)?;
+                    let mut rows = statement.query([])?;
+                    while let Some(row) = rows.next()? {
+                        let text = row.get_ref(1)?.as_str_or_null().unwrap_or_default();
+                        let session = session(text.unwrap_or_default()).to_owned();
+                        numbers.entry(session).or_default().push(row.get(0)?);
+                    }
+                }
+                let row = format!("SELECT {} FROM {table} WHERE rowid = ?1", named(&columns));
+                Ok(Self { connection, row, numbers })
+            };
+            read().map_err(|error| damaged(&error))
+        }
+
+        /// The rows of a session. They are given once: another session of the same id has none.
+        pub(crate) fn take(&mut self, session: &str) -> Result<Vec<Value>, ReadError> {
+            let numbers = self.numbers.remove(session).unwrap_or_default();
+            let read = || {
+                let mut statement = self.connection.prepare(&self.row)?;
+                let mut taken = Vec::with_capacity(numbers.len());
+                for number in numbers {
+                    taken.push(statement.query_row([number], object)?);
+                }
+                Ok(taken)
+            };
+            read().map_err(|error| damaged(&error))
+        }
+    }
+
+    /// All rows of a table, in the order of some of its columns, each an object of those that are [stored](Table).
     pub(crate) fn rows(
         connection: &Connection,
-        query: &str,
-        of: &str,
+        table: &str,
+        order: &[&str],
     ) -> Result<Vec<Value>, ReadError> {
         let read = || {
-            let mut statement = connection.prepare(query)?;
-            let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
-            let parameters = [of];
-            let parameters = &parameters[..statement.parameter_count().min(1)];
-            let rows = statement
-                .query_map(rusqlite::params_from_iter(parameters), |row| object(row, &names))?;
-            rows.collect::<rusqlite::Result<Vec<Value>>>()
+            let columns = stored(connection, table)?;
+            if columns.is_empty() {
+                return Ok(Vec::new());
+            }
+            let (names, order) = (named(&columns), ordered(order, &columns));
+            let mut statement =
+                connection.prepare(&format!("SELECT {names} FROM {table}{order}"))?;
+            statement.query_map([], object)?.collect::<rusqlite::Result<Vec<Value>>>()
         };
         read().map_err(|error| damaged(&error))
     }
 
-    fn object(row: &Row<'_>, names: &[String]) -> rusqlite::Result<Value> {
+    /// The columns of a table that are stored in it; none where there is no such table. The list of SQLite leaves out those
+    /// that are generated.
+    fn stored(connection: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
+        let query = format!("{COLUMNS} AND m.name = ?1");
+        connection.prepare(&query)?.query_map([table], |row| row.get(1))?.collect()
+    }
+
+    /// Names of columns, quoted.
+    fn named(columns: &[String]) -> String {
+        let quoted: Vec<String> =
+            columns.iter().map(|name| format!("\"{}\"", name.replace('"', "\"\""))).collect();
+        quoted.join(", ")
+    }
+
+    fn ordered(by: &[&str], columns: &[String]) -> String {
+        let is_stored = |name: &&&str| columns.iter().any(|column| column == **name);
+        let by: Vec<&str> = by.iter().filter(is_stored).copied().chain(["rowid"]).collect();
+        format!(" ORDER BY {}", by.join(", "))
+    }
+
+    fn object(row: &Row<'_>) -> rusqlite::Result<Value> {
         let mut out = Map::new();
-        for (at, name) in names.iter().enumerate() {
+        for (at, name) in row.as_ref().column_names().into_iter().enumerate() {
             let value = match row.get_ref(at)? {
                 ValueRef::Integer(number) => number.into(),
                 ValueRef::Real(number) => number.into(),
                 ValueRef::Text(text) => String::from_utf8_lossy(text).into(),
                 ValueRef::Null | ValueRef::Blob(_) => continue,
             };
-            out.insert(name.clone(), value);
+            out.insert(name.to_owned(), value);
         }
         Ok(Value::Object(out))
     }

@@ -28,6 +28,7 @@ pub const FORMATS: &[Format] = &[
     crate::gemini_cli::FORMAT,
     crate::copilot_cli::FORMAT,
     crate::roo_code::FORMAT,
+    crate::cline::FORMAT,
     crate::gemini::FORMAT,
     crate::openhands::FORMAT,
     crate::openhands_llm::FORMAT,

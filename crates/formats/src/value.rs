@@ -4,6 +4,8 @@ use crate::session::Source;
 use crate::time::parse_rfc3339;
 use crate::{ReadError, raw};
 use serde_json::Value;
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::ops::Range;
 
 pub(crate) use foldback_providers::wire::shared::value::*;
@@ -69,15 +71,13 @@ pub(crate) fn seconds(value: &Value, pointer: &str) -> Option<i64> {
 
 /// The model named most often; of equal ones the earliest.
 pub(crate) fn most_common<'a>(names: impl Iterator<Item = &'a str>) -> Option<String> {
-    let mut counts: Vec<(&str, usize)> = Vec::new();
-    for name in names {
-        match counts.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((name, 1)),
-        }
+    // By name, how often and where first.
+    let mut counts: HashMap<&str, (usize, usize)> = HashMap::new();
+    for (at, name) in names.enumerate() {
+        counts.entry(name).or_insert((0, at)).0 += 1;
     }
-    let most = counts.iter().map(|(_, count)| *count).max()?;
-    counts.into_iter().find(|(_, count)| *count == most).map(|(name, _)| name.to_owned())
+    let most = counts.into_iter().max_by_key(|(_, (count, first))| (*count, Reverse(*first)))?;
+    Some(most.0.to_owned())
 }
 
 /// An id made from the content of a file without an id.

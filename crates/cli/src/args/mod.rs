@@ -59,7 +59,7 @@ pub(crate) struct OutputArgs {
         hide_possible_values = true
     )]
     pub(crate) color: Color,
-    /// Number of threads; the number of processors by default.
+    /// Number of threads; the number of processors by default, and at most.
     #[arg(long, global = true, value_name = "N", value_parser = a_thread)]
     pub(crate) jobs: Option<usize>,
     /// Print only errors on standard error.

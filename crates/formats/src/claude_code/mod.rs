@@ -30,12 +30,13 @@ pub(crate) const FORMAT: Format = Format::new(
 /// Several of the first lines are looked at: the very first may be a title or a snapshot.
 fn detect(text: &str, _: &Peek) -> u8 {
     jsonl::surest(text, 20, |line| {
-        let has = |field: &str| line.contains(field);
-        let other = has("\"type\":\"file-history-snapshot\"")
-            || (has("\"type\":\"summary\"") && has("\"leafUuid\""));
-        let printed = has("\"session_id\"")
-            && (has("\"parent_tool_use_id\"") || has("\"subtype\"") && has("\"init\""));
-        match has("\"parentUuid\"") && has("\"sessionId\"") {
+        let opening = peek(line);
+        let has = |member: &str| opening.has(member);
+        let is = |kind: &str| opening.is("/type", kind);
+        let other = is("file-history-snapshot") || is("summary") && has("/leafUuid");
+        let printed =
+            has("/session_id") && (has("/parent_tool_use_id") || opening.is("/subtype", "init"));
+        match has("/parentUuid") && has("/sessionId") {
             true => 100,
             false if printed => 90,
             false if other => 60,

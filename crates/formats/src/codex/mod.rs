@@ -21,13 +21,13 @@ pub(crate) const FORMAT: Format = Format::new(
 
 fn detect(text: &str, _: &Peek) -> u8 {
     jsonl::surest(text, 20, |line| {
-        let has = |field: &str| line.contains(field);
-        let item = has("\"type\":\"response_item\"") || has("\"type\":\"event_msg\"");
-        match has("\"payload\"") {
-            true if has("\"type\":\"session_meta\"") => 100,
-            true if item => 95,
+        let opening = peek(line);
+        let is = |kind: &str| opening.is("/type", kind);
+        match opening.has("/payload") {
+            true if is("session_meta") => 100,
+            true if is("response_item") || is("event_msg") => 95,
             // Rollouts of early 2025 have no envelope.
-            _ if has("\"record_type\":\"state\"") => 80,
+            _ if opening.is("/record_type", "state") => 80,
             _ => 0,
         }
     })

@@ -82,10 +82,10 @@ pub(super) struct Recording {
     pub project: Option<String>,
     /// In order of first appearance.
     pub messages: Vec<Stored>,
-    /// Numbers of messages in front of which the history was replaced, and by what.
-    pub replaced: Vec<(usize, &'static str)>,
     /// Answers that the user took back.
     pub unlogged: Vec<Answer>,
+    /// By the number of a message, how the history in front of it was replaced.
+    pub replaced: HashMap<usize, &'static str>,
     pub warnings: Vec<Warning>,
 }
 
@@ -98,12 +98,13 @@ pub(super) fn recording(text: &str) -> Result<Recording, ReadError> {
     match value::document(text) {
         Ok(root) if root["messages"].is_array() => {
             let source = value::source(text, "/messages")?;
-            let mut recording = Recording { source, ..Recording::default() };
-            recording.name(&root);
+            let mut states =
+                States { out: Recording { source, ..Default::default() }, ..Default::default() };
+            states.name(&root);
             for (record, value) in (0u32..).zip(value::list(&root, "messages")) {
-                recording.message(record, String::new(), value.clone());
+                states.message(record, String::new(), value.clone());
             }
-            Ok(recording)
+            Ok(states.finish())
         }
         whole => {
             let recording = lines(text);
@@ -120,23 +121,47 @@ pub(super) fn recording(text: &str) -> Result<Recording, ReadError> {
 
 fn lines(text: &str) -> Recording {
     let source = Source::lines(text);
-    let mut recording = Recording { source: source.clone(), ..Recording::default() };
+    let mut states = States {
+        out: Recording { source: source.clone(), ..Default::default() },
+        ..Default::default()
+    };
     for (record, line) in jsonl::values(&source) {
         match line {
-            Ok(line) => recording.line(record, line),
-            Err(warning) => recording.warnings.push(warning),
+            Ok(line) => states.line(record, line),
+            Err(warning) => states.out.warnings.push(warning),
         }
     }
-    recording
+    states.finish()
 }
 
-impl Recording {
+/// The messages of a recording while it is read. What is asked of all of them is kept, so that a line costs what it holds.
+#[derive(Default)]
+struct States {
+    out: Recording,
+    /// By place, in order. Behind the last is room for the next.
+    messages: BTreeMap<usize, Stored>,
+    next: usize,
+    /// Places by id, the first of each.
+    places: HashMap<String, usize>,
+    /// Places in front of which the history was replaced, and by what.
+    replaced: BTreeMap<usize, &'static str>,
+    /// Places of what a history that lacks it has lost.
+    open: BTreeSet<usize>,
+    /// Places of what the client wrote in front of what the user said.
+    contexts: BTreeSet<usize>,
+    /// How many messages the model sees, and how many of them it said.
+    seen: usize,
+    answers: usize,
+}
+
+impl States {
     fn line(&mut self, record: u32, line: Value) {
         if let Some(to) = value::text(&line, "$rewindTo") {
-            let at = self.messages.iter().position(|message| message.id() == Some(to));
-            let gone = self.messages.split_off(at.unwrap_or(0));
-            self.unlogged.extend(gone.iter().filter_map(Stored::answer));
-            self.went_back(record, gone.len());
+            let from = self.places.get(to).copied().unwrap_or(0);
+            let answers = self.messages.range(from..).filter_map(|(_, gone)| gone.answer());
+            self.out.unlogged.extend(answers);
+            let gone = self.truncate(from);
+            self.went_back(record, gone);
         } else if line.get("id").is_some_and(Value::is_string) {
             self.message(record, String::new(), line);
         } else if let Some(set) = line.get("$set") {
@@ -154,34 +179,84 @@ impl Recording {
     }
 
     fn went_back(&mut self, record: u32, gone: usize) {
-        self.replaced.retain(|(place, _)| *place <= self.messages.len());
         let detail = format!("the user went back: {gone} message(s) skipped");
-        let place = self.source.place(record);
-        self.warnings.push(Warning::new("abandoned-branch", place, detail));
+        let place = self.out.source.place(record);
+        self.out.warnings.push(Warning::new("abandoned-branch", place, detail));
     }
 
     fn name(&mut self, meta: &Value) {
         if let Some(id) = value::string(meta, "sessionId") {
-            self.id.get_or_insert(id);
+            self.out.id.get_or_insert(id);
         }
         if let Some(project) = value::string(meta, "projectHash") {
-            self.project.get_or_insert(project);
+            self.out.project.get_or_insert(project);
         }
     }
 
     /// A message that is stored again replaces its earlier state, in its earlier place.
     fn message(&mut self, record: u32, prefix: String, value: Value) {
         let stored = Stored { record, prefix, value, rewritten: false, replaced: false };
-        let known = stored.id().and_then(|id| {
-            let mut messages = self.messages.iter();
-            messages.position(|message| message.id() == Some(id))
-        });
-        match known.and_then(|index| self.messages.get_mut(index)) {
-            Some(known) => {
-                let rewritten = known.rewritten;
-                *known = Stored { rewritten, replaced: known.replaced, ..stored };
+        let known = stored.id().and_then(|id| self.places.get(id)).copied();
+        match known.and_then(|place| Some((place, self.take(place)?))) {
+            Some((place, Stored { rewritten, replaced, .. })) => {
+                self.put(place, Stored { rewritten, replaced, ..stored });
             }
-            None => self.messages.push(stored),
+            None => self.push(stored),
+        }
+    }
+
+    fn push(&mut self, stored: Stored) {
+        self.put(self.next, stored);
+        self.next += 1;
+    }
+
+    fn put(&mut self, place: usize, stored: Stored) {
+        if let Some(id) = stored.id() {
+            self.places.entry(id.to_owned()).or_insert(place);
+        }
+        if stored.is_context() {
+            self.contexts.insert(place);
+        }
+        // Information is left out where a session goes on, whatever it holds.
+        let matters =
+            !SILENT.contains(&stored.kind()) && !stored.is_calls_alone() && !stored.is_context();
+        if matters && !stored.replaced {
+            self.open.insert(place);
+        }
+        self.seen += usize::from(!stored.is_silent());
+        self.answers += usize::from(stored.is_answer());
+        self.messages.insert(place, stored);
+    }
+
+    fn take(&mut self, place: usize) -> Option<Stored> {
+        let stored = self.messages.remove(&place)?;
+        if let Some(id) = stored.id().filter(|id| self.places.get(*id) == Some(&place)) {
+            self.places.remove(id);
+        }
+        self.contexts.remove(&place);
+        self.open.remove(&place);
+        self.seen -= usize::from(!stored.is_silent());
+        self.answers -= usize::from(stored.is_answer());
+        Some(stored)
+    }
+
+    /// Takes out the messages from a place on; gives how many those were.
+    fn truncate(&mut self, from: usize) -> usize {
+        let gone: Vec<usize> = self.messages.range(from..).map(|(place, _)| *place).collect();
+        for place in &gone {
+            self.take(*place);
+        }
+        self.next = self.next.min(from);
+        self.replaced.split_off(&(self.next + 1));
+        gone.len()
+    }
+
+    fn mark_replaced(&mut self, places: &[usize]) {
+        for place in places {
+            self.open.remove(place);
+            if let Some(message) = self.messages.get_mut(place) {
+                message.replaced = true;
+            }
         }
     }
 
@@ -191,23 +266,18 @@ impl Recording {
     fn history(&mut self, record: u32, list: &str, history: &[Value]) {
         let ids: HashSet<&str> = history.iter().filter_map(|m| value::text(m, "id")).collect();
         let is_kept = |message: &Stored| message.id().is_some_and(|id| ids.contains(id));
-        let known: HashSet<&str> = self.messages.iter().filter_map(Stored::id).collect();
-        let begins = self.messages.iter().all(Stored::is_silent);
-        let sent = self.messages.iter().any(Stored::is_answer);
-        let is_lost = |message: &Stored| {
-            // Information is left out where a session goes on, whatever it holds.
-            let matters = !SILENT.contains(&message.kind())
-                && !message.is_calls_alone()
-                && !message.is_context();
-            !is_kept(message) && !message.replaced && matters
-        };
+        let is_kept_at = |place: &usize| self.messages.get(place).is_some_and(is_kept);
+        let begins = self.seen == 0;
+        let sent = self.answers > 0;
         let lost: Vec<usize> =
-            (0..self.messages.len()).filter(|index| is_lost(&self.messages[*index])).collect();
-        let last_kept = self.messages.iter().rposition(is_kept);
+            self.open.iter().filter(|place| !is_kept_at(place)).copied().collect();
+        let last_kept = ids.iter().filter_map(|id| self.places.get(*id)).max().copied();
         let rewritten = !begins && (sent || lost.is_empty());
         let mut new: Vec<Stored> = (0..)
             .zip(history)
-            .filter(|(_, value)| value::text(value, "id").is_none_or(|id| !known.contains(id)))
+            .filter(|(_, value)| {
+                value::text(value, "id").is_none_or(|id| !self.places.contains_key(id))
+            })
             .map(|(index, value): (usize, _)| {
                 let prefix = format!("{list}/{index}");
                 Stored { record, prefix, value: value.clone(), rewritten, replaced: false }
@@ -222,29 +292,46 @@ impl Recording {
         }
         match (lost.first(), last_kept) {
             // What was never sent is gone without a trace.
-            _ if !sent => self
-                .messages
-                .retain(|message| !is_lost(message) && (is_kept(message) || !message.is_context())),
+            _ if !sent => {
+                let contexts = self.contexts.iter().filter(|place| !is_kept_at(place));
+                let gone: Vec<usize> = lost.iter().chain(contexts).copied().collect();
+                for place in gone {
+                    self.take(place);
+                }
+            }
             (Some(_), _) if is_new => {
-                lost.iter().for_each(|index| self.messages[*index].replaced = true);
-                self.replaced.push((self.messages.len(), "summary"));
+                self.mark_replaced(&lost);
+                self.replaced.entry(self.next).or_insert("summary");
             }
             (Some(first), last) if last.is_none_or(|last| *first > last) => {
-                self.messages.truncate(*first);
+                self.truncate(*first);
                 self.went_back(record, lost.len());
             }
             // What is put in place of it was recorded just before, message by message.
             (Some(_), _) => {
                 let is_put = |message: &Stored| is_kept(message) && !message.is_answer();
-                let old = self.messages.iter().rposition(|message| !is_put(message));
-                let from = old.map_or(0, |old| old + 1);
-                lost.iter().for_each(|index| self.messages[*index].replaced = true);
-                self.messages[from..].iter_mut().for_each(|message| message.rewritten = true);
-                self.replaced.push((from, "replace"));
+                let old = self.messages.iter().rev().find(|(_, message)| !is_put(message));
+                let from = old.map_or(0, |(place, _)| place + 1);
+                self.mark_replaced(&lost);
+                let put = self.messages.range_mut(from..);
+                put.for_each(|(_, message)| message.rewritten = true);
+                self.replaced.entry(from).or_insert("replace");
             }
             (None, _) => {}
         }
-        self.messages.append(&mut new);
+        new.into_iter().for_each(|stored| self.push(stored));
+    }
+
+    fn finish(self) -> Recording {
+        let Self { mut out, messages, replaced, .. } = self;
+        let mut replaced = replaced.into_iter().peekable();
+        for (number, (place, message)) in messages.into_iter().enumerate() {
+            while let Some((_, kind)) = replaced.next_if(|(before, _)| *before <= place) {
+                out.replaced.entry(number).or_insert(kind);
+            }
+            out.messages.push(message);
+        }
+        out
     }
 }
 

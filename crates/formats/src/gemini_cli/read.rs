@@ -19,7 +19,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         .filter_map(|call| value::string(call, "id"))
         .collect();
     for (index, stored) in messages.iter().enumerate() {
-        if let Some((_, kind)) = replaced.iter().find(|(place, _)| *place == index) {
+        if let Some(kind) = replaced.get(&index) {
             reader.replaced(kind);
         }
         reader.message(stored);

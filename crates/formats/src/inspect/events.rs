@@ -7,14 +7,14 @@ use crate::prelude::*;
 pub(super) struct Events {
     /// Calls by the id of the message that answers them, in order where several have it.
     pub(super) answers: HashMap<String, VecDeque<Answer>>,
-    /// Compactions, each with the id of the answer that it came after.
-    pub(super) compactions: Vec<(Option<String>, Boundary)>,
+    /// Compactions by the id of the answer that they came after; before the first, by none.
+    pub(super) compactions: HashMap<String, Vec<Boundary>>,
 }
 
 /// Reads the events of a sample.
 pub(super) fn events(sample: &Value) -> Events {
     let mut out = Events::default();
-    let mut latest = None;
+    let mut latest = String::new();
     for event in value::list(sample, "events") {
         match value::text(event, "event") {
             Some("model") => {
@@ -22,8 +22,9 @@ pub(super) fn events(sample: &Value) -> Events {
                     continue;
                 };
                 if let Some(id) = value::text_at(choice, "/message/id") {
-                    out.answers.entry(id.to_owned()).or_default().push_back(answer(event, choice));
-                    latest = Some(id.to_owned());
+                    let answers = out.answers.entry(id.to_owned()).or_default();
+                    answers.push_back(answer(event, choice));
+                    id.clone_into(&mut latest);
                 }
             }
             Some("compaction") => {
@@ -35,7 +36,7 @@ pub(super) fn events(sample: &Value) -> Events {
                 let mut boundary = Boundary::new(0, kind, "auto");
                 boundary.tokens_before = event["tokens_before"].as_u64();
                 boundary.tokens_after = event["tokens_after"].as_u64();
-                out.compactions.push((latest.clone(), boundary));
+                out.compactions.entry(latest.clone()).or_default().push(boundary);
             }
             _ => {}
         }

@@ -57,6 +57,7 @@ pub(super) fn sample(text: &str, root: &Value, log: &Log) -> Result<Session, Rea
         out: SessionBuilder::new(id, FORMAT.id, source),
         events: events::events(root),
         attachments: root.get("attachments").unwrap_or(&Value::Null),
+        answered: false,
     };
     reader.out.session.cluster = cluster::task(log.task.as_deref(), &part("id"));
     reader.out.tools(tools(root));
@@ -80,6 +81,8 @@ struct Reader<'a> {
     out: SessionBuilder,
     events: Events,
     attachments: &'a Value,
+    /// Whether the model has said anything.
+    answered: bool,
 }
 
 impl Reader<'_> {
@@ -107,7 +110,7 @@ impl Reader<'_> {
     fn user(&mut self, record: u32, raw: &Value) {
         let mut parts = self.content(record, raw);
         let is_input = value::text(raw, "source") == Some("input");
-        let answered = self.out.messages.iter().any(Message::is_answer);
+        let answered = self.answered;
         let summary = raw.pointer("/metadata/summary").and_then(Value::as_bool) == Some(true);
         if summary || (answered && !is_input) {
             mark_synthetic(&mut parts);
@@ -134,18 +137,19 @@ impl Reader<'_> {
         let message = self.push(record, raw, Role::Assistant, parts);
         message.at = answer.as_ref().and_then(|answer| answer.ended);
         message.answer = answer;
+        let is_answer = message.is_answer();
+        self.answered |= is_answer;
         self.compactions(value::text(raw, "id"));
     }
 
     /// The compactions that came after the answer with this id.
     fn compactions(&mut self, after: Option<&str>) {
-        let Some(after) = after else {
+        let Some(after) = after.filter(|id| !id.is_empty()) else {
             return;
         };
         let before = self.out.messages.len();
-        let is_here = |found: &mut (Option<String>, _)| found.0.as_deref() == Some(after);
-        let here = self.events.compactions.extract_if(.., is_here);
-        let boundaries = here.map(|(_, boundary)| Boundary { before, ..boundary });
+        let here = self.events.compactions.remove(after).unwrap_or_default();
+        let boundaries = here.into_iter().map(|boundary| Boundary { before, ..boundary });
         self.out.session.boundaries.extend(boundaries);
     }
 
@@ -231,7 +235,7 @@ impl Reader<'_> {
 
     fn finish(mut self, model: Option<&str>, stored: usize) -> Session {
         self.out.session.model = model.map(str::to_owned);
-        let stray = self.events.compactions.len();
+        let stray: usize = self.events.compactions.values().map(Vec::len).sum();
         if stray > 0 {
             let detail =
                 format!("{stray} compaction(s) follow no message of this sample; left out");

@@ -3,6 +3,7 @@
 use super::stream::{self, Event, Stream};
 use crate::chat;
 use crate::prelude::*;
+use std::ops::RangeInclusive;
 
 /// Reads a file. It holds one session, or one for each instance of a benchmark.
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
@@ -89,8 +90,11 @@ pub(super) struct Reader {
     spent: Usage,
     /// Calls that the recorder gave no id, by the event that made them.
     pub actions: HashMap<String, String>,
-    /// Events in order, each with the number of messages before it.
-    sequence: Vec<(String, usize)>,
+    /// By event, in order, the number of messages before it.
+    sequence: Vec<usize>,
+    /// Places in the sequence by id, and by that as a number.
+    places: HashMap<String, usize>,
+    numbers: BTreeMap<u64, usize>,
     /// The loop was asked and has not ended.
     pub running: bool,
 }
@@ -98,7 +102,10 @@ pub(super) struct Reader {
 impl Reader {
     fn event(&mut self, event: &Event) {
         if let Some(id) = event.id() {
-            self.sequence.push((id, self.out.messages.len()));
+            let place = self.sequence.len();
+            self.sequence.push(self.out.messages.len());
+            self.numbers.extend(id.parse().map(|number: u64| (number, place)));
+            self.places.insert(id, place);
         }
         if event.text("kind").is_some() {
             self.v1(event);
@@ -167,20 +174,25 @@ impl Reader {
         self.push(event, Role::Tool, vec![part]);
     }
 
-    /// A condensation: the events that `forgotten` names are no longer shown, `summary` (with its
-    /// pointer) stands for them. All of them are in the stream.
+    /// A condensation: the events that `forgotten` lists or that have a number in the range are no longer shown, `summary`
+    /// (with its pointer) stands for them. All of them are in the stream.
     pub(super) fn condensation(
         &mut self,
         event: &Event,
         summary: Option<Part>,
-        forgotten: impl Fn(&str) -> bool,
+        forgotten: &Value,
+        range: Option<RangeInclusive<u64>>,
     ) {
         self.out.boundary(if summary.is_some() { "summary" } else { "drop" }, "auto");
         let Some(summary) = summary else { return };
-        let last = self.sequence.iter().rposition(|(id, _)| forgotten(id));
+        let listed = value::items(forgotten).iter().map(value::shown);
+        let listed = listed.filter_map(|id| self.places.get(&id).copied()).max();
+        let range = range.filter(|range| !range.is_empty());
+        let counted = range.and_then(|range| self.numbers.range(range).next_back());
+        let last = listed.max(counted.map(|(_, place)| *place));
         let tail = last
             .and_then(|last| self.sequence.get(last + 1))
-            .and_then(|(_, index)| self.out.messages.get(*index))
+            .and_then(|index| self.out.messages.get(*index))
             .map(|message| message.id.clone());
         let at = summary.pointer.clone().unwrap_or_default();
         let mut parts = vec![summary];

@@ -158,16 +158,10 @@ impl Reader {
         let args = &event.value["args"];
         let summary = value::filled(args, "summary")
             .map(|text| Part::text(text).at(event.at("/args/summary")));
-        let listed: Vec<String> =
-            value::list(args, "forgotten_event_ids").iter().map(value::shown).collect();
         let from = args["forgotten_events_start_id"].as_u64();
         let range = from.zip(args["forgotten_events_end_id"].as_u64());
-        self.condensation(event, summary, |id| {
-            let number = id.parse::<u64>().ok();
-            let in_range =
-                range.zip(number).is_some_and(|((from, to), number)| (from..=to).contains(&number));
-            in_range || listed.iter().any(|listed| listed == id)
-        });
+        let range = range.map(|(from, to)| from..=to);
+        self.condensation(event, summary, &args["forgotten_event_ids"], range);
     }
 }
 

@@ -50,9 +50,7 @@ impl Reader {
                     .text("summary")
                     .filter(|text| !text.is_empty())
                     .map(|text| Part::text(text).at(event.at("/summary")));
-                let ids = value::list(&event.value, "forgotten_event_ids").iter();
-                let ids: Vec<&str> = ids.filter_map(Value::as_str).collect();
-                self.condensation(event, summary, |id| ids.contains(&id));
+                self.condensation(event, summary, &event.value["forgotten_event_ids"], None);
             }
             "ConversationStateUpdateEvent" => {
                 let by_agent = event.value.pointer("/value/usage_to_metrics");

@@ -9,8 +9,8 @@ use crate::session::KEPT_ELSEWHERE;
 const SERVICE: [&str; 2] = ["openai.response.service_tier", "gen_ai.openai.response.service_tier"];
 
 /// A unit of the context with the message that holds it.
-struct Held {
-    unit: Unit,
+pub(super) struct Held {
+    pub(super) unit: Unit,
     message: usize,
 }
 
@@ -28,7 +28,7 @@ pub(super) enum Relation {
 pub(super) struct Request<'a> {
     pub(super) span: &'a Span,
     pub(super) record: u32,
-    instructions: Vec<String>,
+    pub(super) instructions: Vec<String>,
     pub(super) units: Vec<Unit>,
 }
 
@@ -62,12 +62,12 @@ impl<'a> Request<'a> {
 pub(super) struct Chain {
     out: SessionBuilder,
     /// The latest request and its answer.
-    context: Vec<Held>,
+    pub(super) context: Vec<Held>,
     /// Names of the agent and the conversation, the span around the calls, and the instructions.
-    agent: Option<String>,
-    conversation: Option<String>,
-    parent: String,
-    instructions: Vec<String>,
+    pub(super) agent: Option<String>,
+    pub(super) conversation: Option<String>,
+    pub(super) parent: String,
+    pub(super) instructions: Vec<String>,
     unanswered: usize,
     contradicted: usize,
     /// The id of the latest response.
@@ -95,6 +95,20 @@ impl Chain {
         }
     }
 
+    /// Places of the context of which a request that continues it shows something else.
+    pub(super) fn shown_anew(&self, request: &Request<'_>) -> Vec<usize> {
+        let pairs = self.context.iter().zip(&request.units).enumerate();
+        pairs
+            .filter(|(_, (held, unit))| held.unit.key != unit.key)
+            .map(|(place, _)| place)
+            .collect()
+    }
+
+    /// The id of the latest response.
+    pub(super) fn response(&self) -> Option<&str> {
+        self.response.as_deref()
+    }
+
     /// Whether a response is the latest of this chain.
     pub(super) fn ends_with(&self, response: &str) -> bool {
         self.response.as_deref() == Some(response)
@@ -112,46 +126,6 @@ impl Chain {
     pub(super) fn begins_elsewhere(&mut self, request: &Request<'_>) {
         let detail = "the provider keeps what was said before: the recording begins in the middle";
         self.out.warn_at(KEPT_ELSEWHERE, request.record, detail);
-    }
-
-    /// How many units the context holds.
-    pub(super) fn len(&self) -> usize {
-        self.context.len()
-    }
-
-    /// How `request` relates to this chain; `None` if it has nothing to do with it.
-    pub(super) fn relation(&self, request: &Request<'_>) -> Option<Relation> {
-        let mut other = Vec::new();
-        let pairs = self.context.iter().zip(&request.units);
-        let mut common = 0;
-        for (place, (held, unit)) in pairs.enumerate() {
-            if held.unit.key == unit.key {
-                common += 1;
-            } else if held.unit.answers.is_some() && held.unit.answers == unit.answers {
-                other.push(place);
-                common += 1;
-            } else {
-                break;
-            }
-        }
-        let agent = request.span.text(&["gen_ai.agent.name"]);
-        let conversation = request.span.text(&["gen_ai.conversation.id"]);
-        let same = agent == self.agent.as_deref()
-            && (conversation.is_none()
-                || self.conversation.is_none()
-                || conversation == self.conversation.as_deref());
-        if !same {
-            return None;
-        }
-        if common == self.context.len() && common > 0 {
-            return Some(Relation::Continues(other));
-        }
-        if common == request.units.len() && other.is_empty() {
-            return Some(Relation::Repeats);
-        }
-        let caller = !self.parent.is_empty() && self.parent == request.span.parent;
-        let replaces = common > 0 || caller && self.instructions == request.instructions;
-        replaces.then_some(Relation::Replaces)
     }
 
     /// Adds a request that continues the chain, and its answer.
@@ -178,16 +152,20 @@ impl Chain {
     pub(super) fn replace(&mut self, request: Request<'_>) {
         let mut before: Vec<Option<Held>> =
             std::mem::take(&mut self.context).into_iter().map(Some).collect();
+        let mut places: HashMap<String, VecDeque<usize>> = HashMap::new();
+        for (place, held) in before.iter().enumerate() {
+            let key = held.as_ref().map(|held| held.unit.key.clone());
+            places.entry(key.unwrap_or_default()).or_default().push_back(place);
+        }
         let mut kept: Vec<Option<Held>> = Vec::new();
         let mut from = 0;
         for unit in &request.units {
-            let same = |held: &Option<Held>| held.as_ref().is_some_and(|h| h.unit.key == unit.key);
-            let found = before.get(from..).and_then(|rest| rest.iter().position(same));
-            kept.push(found.and_then(|offset| {
-                let held = before.get_mut(from + offset).and_then(Option::take);
-                from += offset + 1;
-                held
-            }));
+            let found = places.get_mut(&unit.key).and_then(|places| {
+                while places.pop_front_if(|place| *place < from).is_some() {}
+                places.pop_front()
+            });
+            from = found.map_or(from, |place| place + 1);
+            kept.push(found.and_then(|place| before.get_mut(place)?.take()));
         }
         let last_kept = kept.iter().rposition(Option::is_some);
         let last = request.units.len().saturating_sub(1);

@@ -21,7 +21,7 @@ pub(super) struct Unit {
 
 /// The units of a list of messages.
 pub(super) fn units(list: &Value) -> Vec<Unit> {
-    let mut items = VecDeque::new();
+    let mut items = Items::default();
     match list {
         Value::Array(messages) => {
             messages.iter().flat_map(|message| units_of(message, &mut items)).collect()
@@ -34,9 +34,40 @@ pub(super) fn units(list: &Value) -> Vec<Unit> {
     }
 }
 
-/// `items` are calls without a result that are named as items of an answer, as OpenLLMetry names those of the Responses
-/// API. Their results name them otherwise, and come in their order.
-fn units_of(message: &Value, items: &mut VecDeque<String>) -> Vec<Unit> {
+/// Calls without a result that are named as items of an answer, as OpenLLMetry names those of the Responses API. Their
+/// results name them otherwise, and come in their order.
+#[derive(Default)]
+struct Items {
+    calls: VecDeque<Option<String>>,
+    /// How many calls were taken from the front, and the places of the others by name.
+    taken: usize,
+    places: HashMap<String, VecDeque<usize>>,
+}
+
+impl Items {
+    fn push(&mut self, call: &str) {
+        let place = self.taken + self.calls.len();
+        self.calls.push_back(Some(call.to_owned()));
+        self.places.entry(call.to_owned()).or_default().push_back(place);
+    }
+
+    /// Takes out the first call of this name, else the first of all.
+    fn take(&mut self, name: &str) -> Option<String> {
+        let named = self.places.get_mut(name).and_then(VecDeque::pop_front);
+        if let Some(place) = named {
+            return self.calls.get_mut(place - self.taken)?.take();
+        }
+        loop {
+            self.taken += usize::from(!self.calls.is_empty());
+            if let Some(first) = self.calls.pop_front()? {
+                self.places.get_mut(&first).and_then(VecDeque::pop_front);
+                return Some(first);
+            }
+        }
+    }
+}
+
+fn units_of(message: &Value, items: &mut Items) -> Vec<Unit> {
     // OpenInference has it in an object of its own.
     let raw = message.get("message").filter(|inner| inner.is_object()).unwrap_or(message);
     // LangChain's: by class, with the fields inside.
@@ -69,11 +100,12 @@ fn units_of(message: &Value, items: &mut VecDeque<String>) -> Vec<Unit> {
     let thought = fields.get("reasoning_content").filter(|thought| thought.is_string());
     parts.splice(0..0, thought.map(|thought| reasoning(summaries(Some(thought)), None)));
     // The short form carries calls as the Chat Completions API does. Some have them once more where they stand in the content.
+    let id = |part: &Part| part.as_call().map(|call| call.call_id.clone());
+    let mut called: HashSet<Option<String>> = parts.iter().map(id).collect();
     for raw in value::list(fields, "tool_calls") {
         let raw = raw.get("tool_call").unwrap_or(raw);
         let found = call(value::text(raw, "id"), raw.get("function").unwrap_or(raw));
-        let id = |part: &Part| part.as_call().map(|call| call.call_id.clone());
-        if parts.iter().all(|part| id(part) != id(&found)) {
+        if called.insert(id(&found)) {
             parts.push(found);
         }
     }
@@ -82,11 +114,10 @@ fn units_of(message: &Value, items: &mut VecDeque<String>) -> Vec<Unit> {
     for part in &mut parts {
         match &mut part.kind {
             PartKind::Call(call) if call.call_id.starts_with("fc_") => {
-                items.push_back(call.call_id.clone());
+                items.push(&call.call_id);
             }
             PartKind::Result(result) => {
-                let named = items.iter().position(|item| *item == result.call_id);
-                if let Some(item) = items.remove(named.unwrap_or(0)) {
+                if let Some(item) = items.take(&result.call_id) {
                     result.call_id = item;
                 }
             }
@@ -106,17 +137,22 @@ fn units_of(message: &Value, items: &mut VecDeque<String>) -> Vec<Unit> {
 
 /// Answers that stand apart as one: the Responses API has an answer in items.
 pub(super) fn joined(units: Vec<Unit>) -> Vec<Unit> {
-    let mut out: Vec<Unit> = Vec::new();
+    // Each with whether it is made of several.
+    let mut out: Vec<(Unit, bool)> = Vec::new();
     for next in units {
-        match out.last_mut().filter(|last| [last.role, next.role] == [Role::Assistant; 2]) {
-            Some(last) => {
-                let parts = std::mem::take(&mut last.parts);
-                *last = unit(Role::Assistant, [parts, next.parts].concat());
+        match out.last_mut().filter(|(last, _)| [last.role, next.role] == [Role::Assistant; 2]) {
+            Some((last, several)) => {
+                last.parts.extend(next.parts);
+                *several = true;
             }
-            None => out.push(next),
+            None => out.push((next, false)),
         }
     }
-    out
+    let made = |(of, several): (Unit, bool)| match several {
+        true => unit(Role::Assistant, of.parts),
+        false => of,
+    };
+    out.into_iter().map(made).collect()
 }
 
 fn unit(role: Role, parts: Vec<Part>) -> Unit {

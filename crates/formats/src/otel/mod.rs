@@ -6,6 +6,7 @@
 //! where a request does not continue it, the context was changed. `docs/otel.md` has the mapping.
 
 mod chain;
+mod index;
 mod message;
 mod read;
 mod span;

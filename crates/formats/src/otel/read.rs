@@ -1,6 +1,7 @@
 //! From spans to the canonical form.
 
 use super::chain::{Chain, Relation, Request, id_of};
+use super::index::{Found, Index};
 use super::span;
 use crate::prelude::*;
 use std::ops::Range;
@@ -27,44 +28,70 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let source = Source { text: text.into(), shape: Shape::Lines, records: records.into() };
     let mut ids = Ids::default();
     let mut chains: Vec<Chain> = Vec::new();
+    // Chains by their latest response, and those that changed since they were noted.
+    let mut responses: HashMap<String, usize> = HashMap::new();
+    let (mut index, mut changed) = (Index::default(), BTreeSet::new());
     let mut repeated = Vec::new();
     for span in &found.spans {
         let record = source.records.partition_point(|range| range.start < span.range.start) as u32;
         let apart = Request::new(span, record);
         let mut request = apart.joined();
         if let Some(previous) = request.previous() {
-            match chains.iter_mut().find(|chain| chain.ends_with(previous)) {
-                Some(chain) => chain.extend_kept(request),
+            let known = responses.get(previous).copied();
+            let known = known.filter(|number: &usize| chains[*number].ends_with(previous));
+            let number = match known {
+                Some(number) => {
+                    chains[number].extend_kept(request);
+                    number
+                }
                 None => {
                     let id = ids.unique(&id_of(&request));
                     let mut chain = Chain::new(id, source.clone(), &request);
                     chain.begins_elsewhere(&request);
                     chain.extend(request, &[]);
                     chains.push(chain);
+                    chains.len() - 1
                 }
-            }
+            };
+            responses.extend(chains[number].response().map(|id| (id.to_owned(), number)));
+            changed.insert(number);
             continue;
         }
-        let mut found = nearest(&chains, &request);
+        for number in std::mem::take(&mut changed) {
+            index.note(number, &chains[number]);
+        }
+        let mut found = index.nearest(&chains, &request);
         // Answers may stand apart that are two: one that the client began, and what the model made of it.
         let continues = |found: &Found| matches!(found, Some((_, Relation::Continues(_))));
         if !continues(&found) && request.units.len() < apart.units.len() {
-            let other = nearest(&chains, &apart);
+            let other = index.nearest(&chains, &apart);
             if continues(&other) {
                 (request, found) = (apart, other);
             }
         }
-        match found {
-            Some((index, Relation::Continues(other))) => chains[index].extend(request, &other),
-            Some((index, Relation::Replaces)) => chains[index].replace(request),
-            Some((_, Relation::Repeats)) => repeated.push(record),
+        let number = match found {
+            Some((_, Relation::Repeats)) => {
+                repeated.push(record);
+                continue;
+            }
+            Some((number, Relation::Continues(other))) => {
+                chains[number].extend(request, &other);
+                number
+            }
+            Some((number, Relation::Replaces)) => {
+                chains[number].replace(request);
+                number
+            }
             None => {
                 let id = ids.unique(&id_of(&request));
                 let mut chain = Chain::new(id, source.clone(), &request);
                 chain.extend(request, &[]);
                 chains.push(chain);
+                chains.len() - 1
             }
-        }
+        };
+        responses.extend(chains[number].response().map(|id| (id.to_owned(), number)));
+        changed.insert(number);
     }
     let mut sessions: Vec<Session> = chains.into_iter().map(Chain::finish).collect();
     if let Some(first) = sessions.first_mut() {
@@ -94,18 +121,4 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         }
     }
     Ok(sessions)
-}
-
-/// A chain, and how a request relates to it.
-type Found = Option<(usize, Relation)>;
-
-/// The chain that a request belongs to: the longest that it continues, else the latest of the same agent.
-fn nearest(chains: &[Chain], request: &Request<'_>) -> Found {
-    let rank = |(index, relation): &(usize, Relation)| match relation {
-        Relation::Continues(_) => (3, chains[*index].len(), *index),
-        Relation::Repeats => (2, 0, *index),
-        Relation::Replaces => (1, 0, *index),
-    };
-    let related = chains.iter().enumerate();
-    related.filter_map(|(index, chain)| Some((index, chain.relation(request)?))).max_by_key(rank)
 }

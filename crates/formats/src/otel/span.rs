@@ -143,31 +143,29 @@ pub(super) fn spans(text: &str) -> Found {
 }
 
 fn collect(text: &str, range: Range<usize>, root: &Value, out: &mut Vec<Span>) {
-    let slice = &text[range.clone()];
     let mut lists = Vec::new();
     if root.is_array() {
-        lists.push(String::new());
+        lists.push((root, range, String::new()));
     } else if let Some(list) = LISTS.iter().find(|list| root[**list].is_array()) {
-        lists.push(format!("/{list}"));
         // A run has those inside it, too.
         out.extend(span(root, range.clone()));
+        lists.push((root, range, format!("/{list}")));
     } else {
+        let mut scopes = Vec::new();
         for (outer, inner) in [("resourceSpans", "scopeSpans"), ("resource_spans", "scope_spans")] {
-            for (number, resource) in value::list(root, outer).iter().enumerate() {
-                for scope in 0..value::list(resource, inner).len() {
-                    lists.push(format!("/{outer}/{number}/{inner}/{scope}/spans"));
-                }
+            for (resource, place) in placed(text, range.clone(), root, &format!("/{outer}")) {
+                scopes.extend(placed(text, place, resource, &format!("/{inner}")));
             }
         }
+        if scopes.is_empty() {
+            out.extend(span(root, range));
+            return;
+        }
+        let spans = |(scope, place)| (scope, place, "/spans".to_owned());
+        lists.extend(scopes.into_iter().map(spans));
     }
-    if lists.is_empty() {
-        out.extend(span(root, range));
-        return;
-    }
-    for list in lists {
-        let ranges = raw::elements(slice, &list).unwrap_or_default();
-        for (value, inside) in value::list_at(root, &list).iter().zip(ranges) {
-            let place = range.start + inside.start..range.start + inside.end;
+    for (root, range, list) in lists {
+        for (value, place) in placed(text, range, root, &list) {
             // A list of exports, each with resources of its own.
             if value.get("resourceSpans").is_some() || value["child_runs"].is_array() {
                 collect(text, place, value, out);
@@ -176,6 +174,18 @@ fn collect(text: &str, range: Range<usize>, root: &Value, out: &mut Vec<Span>) {
             }
         }
     }
+}
+
+/// The elements of a list of `root`, which is at this place in the text, each with its own.
+fn placed<'a>(
+    text: &str,
+    range: Range<usize>,
+    root: &'a Value,
+    list: &str,
+) -> Vec<(&'a Value, Range<usize>)> {
+    let ranges = raw::elements(&text[range.clone()], list).unwrap_or_default();
+    let ranges = ranges.into_iter().map(|at| range.start + at.start..range.start + at.end);
+    value::list_at(root, list).iter().zip(ranges).collect()
 }
 
 fn span(raw: &Value, range: Range<usize>) -> Option<Span> {

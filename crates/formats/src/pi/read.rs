@@ -115,33 +115,56 @@ struct Reader {
 #[derive(Default)]
 struct Prompt {
     said: Vec<String>,
-    sections: Vec<(String, String)>,
-    tools: Vec<(String, Value)>,
+    sections: Named<String>,
+    tools: Named<Value>,
+}
+
+/// The last state of what has a name, in the order in which the names came up.
+struct Named<T> {
+    states: Vec<Option<T>>,
+    places: HashMap<String, usize>,
+}
+
+impl<T> Default for Named<T> {
+    fn default() -> Self {
+        Self { states: Vec::new(), places: HashMap::new() }
+    }
+}
+
+impl<T> Named<T> {
+    /// Sets a state in its place, or takes it out.
+    fn set(&mut self, name: &str, to: Option<T>) {
+        match (self.places.get(name), to) {
+            (Some(at), Some(to)) => self.states[*at] = Some(to),
+            (Some(at), None) => {
+                self.states[*at] = None;
+                self.places.remove(name);
+            }
+            (None, Some(to)) => {
+                self.places.insert(name.to_owned(), self.states.len());
+                self.states.push(Some(to));
+            }
+            (None, None) => {}
+        }
+    }
+
+    fn into_states(self) -> impl Iterator<Item = T> {
+        self.states.into_iter().flatten()
+    }
 }
 
 impl Prompt {
     fn add(&mut self, message: &Value, parts: &[Part]) {
         self.said.extend(parts.iter().map(|part| part.shown().into_owned()));
         for (name, section) in message["sections"].as_object().into_iter().flatten() {
-            set(&mut self.sections, name, section.as_str().map(str::to_owned));
+            self.sections.set(name, section.as_str().map(str::to_owned));
         }
         for (list, is_there) in [("toolsRemoved", false), ("toolsAdded", true)] {
             for tool in value::list(message, list) {
                 let name = value::text(tool, "name").unwrap_or_default();
-                set(&mut self.tools, name, is_there.then(|| tool.clone()));
+                self.tools.set(name, is_there.then(|| tool.clone()));
             }
         }
-    }
-}
-
-/// Sets what has a name, in its place, or takes it out.
-fn set<T>(all: &mut Vec<(String, T)>, name: &str, to: Option<T>) {
-    let known = all.iter().position(|(known, _)| known == name);
-    match (known, to) {
-        (Some(at), Some(to)) => all[at].1 = to,
-        (Some(at), None) => drop(all.remove(at)),
-        (None, Some(to)) => all.push((name.to_owned(), to)),
-        (None, None) => {}
     }
 }
 
@@ -305,11 +328,11 @@ impl Reader {
     /// The prompt is complete where the conversation begins.
     fn begin(&mut self) {
         let Prompt { said, sections, tools } = std::mem::take(&mut self.prompt);
-        let sections = sections.into_iter().map(|(_, text)| text);
-        for text in said.into_iter().chain(sections).filter(|text| !text.is_empty()) {
+        let texts = said.into_iter().chain(sections.into_states());
+        for text in texts.filter(|text| !text.is_empty()) {
             self.out.opening(text);
         }
-        self.out.tools(Some(&tools.into_iter().map(|(_, tool)| tool).collect()));
+        self.out.tools(Some(&tools.into_states().collect()));
     }
 
     fn answer(&mut self, entry: &Entry, message: &Value, of: &Content<'_>) {

@@ -41,6 +41,7 @@ const ROWS: &[(&str, &str, Grows)] = &[
     ),
     ("foldback", "", Lines(Some(r#"{"owl":{}}"#))),
     ("crush", "store.json", Whole),
+    ("cline", "cli.messages.json", Whole),
     ("hermes", "store.jsonl", Lines(Some(r#"{"owl":[]}"#))),
     ("cursor", "transcript.jsonl", Lines(Some(r#"{"type":"owl"}"#))),
     ("roo-code", "native.json", Whole),

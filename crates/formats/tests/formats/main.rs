@@ -1,6 +1,7 @@
 //! What every format promises, and what is particular to each.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
+mod bounded;
 mod cases;
 mod changed;
 mod cluster;

@@ -27,6 +27,10 @@ mod store {
 
     /// A store that holds an export, and a session that was never used.
     fn store(export: &str) -> Vec<u8> {
+        store_in(TABLES, export)
+    }
+
+    fn store_in(tables: &str, export: &str) -> Vec<u8> {
         let export: Value = serde_json::from_str(export).unwrap();
         let without = |value: &Value, keys: &[&str]| {
             let mut value = value.clone();
@@ -56,7 +60,7 @@ mod store {
                 rows.push(("part", json!({"id": part["id"], "message_id": info["id"], "session_id": id, "data": data})));
             }
         }
-        filled(TABLES, &rows)
+        filled(tables, &rows)
     }
 
     /// A store of these tables, with rows as objects of their columns. What is no scalar is stored as JSON.
@@ -115,6 +119,64 @@ mod store {
                 }
             }
         }
+    }
+
+    /// A generated column is work for each row that the size of the file does not show. Those here fail.
+    #[test]
+    fn only_what_is_stored_is_read() {
+        let export = fixture("opencode", "plain.json");
+        let altered = |changes: &str| {
+            let mut connection = Connection::open_in_memory().unwrap();
+            let bytes = store(&export);
+            let size = bytes.len();
+            let bytes = std::io::Cursor::new(bytes);
+            connection.deserialize_read_exact("main", bytes, size, false).unwrap();
+            let changes = changes.replace("FAILS", "TEXT GENERATED ALWAYS AS (json('{'))");
+            connection.execute_batch(&changes).unwrap();
+            read(&connection.serialize("main").unwrap(), None)
+        };
+        let beside = altered(
+            "ALTER TABLE session ADD extra FAILS; ALTER TABLE message ADD extra FAILS; ALTER TABLE part ADD extra FAILS",
+        );
+        let expected = outline(&session(&export, "opencode"), 60);
+        assert_eq!(outline(&beside.unwrap()[0], 60), expected);
+        // Nothing is ordered by one.
+        let order = altered(
+            "ALTER TABLE message RENAME time_created TO made; ALTER TABLE message ADD time_created FAILS",
+        );
+        assert_eq!(outline(&order.unwrap()[0], 60), expected);
+        // With one for what is read it is another program's table.
+        let own = altered("ALTER TABLE part RENAME data TO raw; ALTER TABLE part ADD data FAILS");
+        let error = own.unwrap_err().to_string();
+        assert!(!error.contains("malformed JSON"), "{error}");
+        let case = "F-sqlite-generated-column/sqlite-generated-column-bomb.db";
+        assert_eq!(read(&crate::common::read_case(case), None).unwrap()[0].messages.len(), 2);
+    }
+
+    /// Whoever made the store has no index for the sessions of its rows, and may have a session twice.
+    #[test]
+    fn the_rows_of_a_session_are_found_in_one_pass() {
+        let make = |n: usize| {
+            let tables = TABLES.replace("TEXT PRIMARY KEY", "TEXT");
+            let rows = (0..n).flat_map(|number| {
+                let (id, message) = (format!("ses_{number}"), format!("m{number}"));
+                let data = json!({"role": "user", "time": {"created": number}});
+                let text = json!({"type": "text", "text": "x"});
+                let session = json!({"id": id, "project_id": "p", "slug": "s", "directory": "/", "title": "t", "version": "1"});
+                [
+                    ("session", session.clone()),
+                    ("session", session),
+                    ("message", json!({"id": message, "session_id": id, "data": data})),
+                    ("part", json!({"id": format!("p{number}"), "message_id": message, "session_id": id, "data": text})),
+                ]
+            });
+            filled(&tables, &rows.collect::<Vec<_>>())
+        };
+        let (small, large) = (make(150), make(1_200));
+        assert_eq!(read(&large, None).unwrap().len(), 1_200);
+        let wrong =
+            crate::bounded::grows(3.0, &|| drop(read(&small, None)), &|| drop(read(&large, None)));
+        assert!(wrong.is_none(), "{}", wrong.unwrap_or_default());
     }
 
     #[test]

@@ -52,17 +52,29 @@ impl<'a> Reader<'a> {
             self.out.boundary("clear", metadata["trigger"].as_str().unwrap_or("unknown"));
         boundary.tokens_before = before;
         boundary.tokens_after = before.zip(saved).map(|(b, s)| b.saturating_sub(s));
-        let ids = value::list(metadata, "compactedToolIds").iter();
-        let ids: HashSet<&str> = ids.filter_map(Value::as_str).collect();
         let time = line.at().unwrap_or(0);
-        let mut cleared = Vec::new();
-        for (item, message) in self.out.messages.iter().enumerate() {
+        self.note_results();
+        let ids = value::list(metadata, "compactedToolIds").iter().filter_map(Value::as_str);
+        let ids: HashSet<&str> = ids.collect();
+        let known = &self.results.1;
+        let mut cleared: Vec<PartPos> =
+            ids.iter().filter_map(|id| known.get(*id)).flatten().copied().collect();
+        cleared.sort_unstable();
+        let cleared = cleared.into_iter().map(|at| Cleared { at, time });
+        self.out.session.cleared.extend(cleared);
+    }
+
+    /// Notes where results are in the messages that were not looked at yet. They come as messages of their own.
+    fn note_results(&mut self) {
+        let (seen, results) = &mut self.results;
+        for (item, message) in self.out.messages.iter().enumerate().skip(*seen) {
             for (part, of) in message.parts.iter().enumerate() {
-                if of.as_result().is_some_and(|r| ids.contains(r.call_id.as_str())) {
-                    cleared.push(Cleared { at: PartPos { item, part }, time });
+                if let Some(result) = of.as_result() {
+                    let places = results.entry(result.call_id.clone()).or_default();
+                    places.push(PartPos { item, part });
                 }
             }
         }
-        self.out.session.cleared.append(&mut cleared);
+        *seen = self.out.messages.len();
     }
 }

@@ -86,6 +86,10 @@ struct Reader<'a> {
     /// Ids of calls that are answered anywhere in the thread.
     answered: HashSet<&'a str>,
     state: Loop,
+    /// By answer and number of its parts, whether all its calls are answered.
+    all_answered: Option<((usize, usize), bool)>,
+    /// How many messages were looked at for results, and where those are, by the id of the call.
+    results: (usize, HashMap<String, Vec<PartPos>>),
     /// A boundary was read and its summary was not yet.
     awaits_summary: bool,
     /// Between a boundary and the next prompt or answer: what is recorded there comes with the
@@ -117,6 +121,8 @@ impl<'a> Reader<'a> {
             contradicted: BTreeMap::new(),
             answered,
             state: Loop::Idle,
+            all_answered: None,
+            results: Default::default(),
             awaits_summary: false,
             after_boundary: false,
         }
@@ -299,15 +305,21 @@ impl<'a> Reader<'a> {
 
     /// Whether the loop still runs: it has been asked and not yet answered, or its last answer asked
     /// for tools. An answer whose calls never got a result ended with the process that ran it.
-    fn is_running(&self) -> bool {
-        match self.state {
-            Loop::Idle => false,
-            Loop::Asked => true,
-            Loop::Answered(index) => {
-                let mut calls = self.out.messages[index].call_ids().peekable();
-                calls.peek().is_some() && calls.all(|call| self.answered.contains(call))
-            }
+    fn is_running(&mut self) -> bool {
+        let index = match self.state {
+            Loop::Idle => return false,
+            Loop::Asked => return true,
+            Loop::Answered(index) => index,
+        };
+        let message = &self.out.messages[index];
+        let answer = (index, message.parts.len());
+        if let Some((_, known)) = self.all_answered.filter(|(known, _)| *known == answer) {
+            return known;
         }
+        let mut calls = message.call_ids().peekable();
+        let all = calls.peek().is_some() && calls.all(|call| self.answered.contains(call));
+        self.all_answered = Some((answer, all));
+        all
     }
 
     fn assistant(&mut self, line: &'a Line) {

@@ -114,7 +114,7 @@ impl Reader {
         self.open = None;
         let answer = self
             .last
-            .filter(|&last| !self.out.messages[last..].iter().any(Message::begins_turn))
+            .filter(|_| !self.prompted)
             .and_then(|index| self.out.messages[index].answer.as_mut());
         if let Some(answer) = answer
             && answer.usage.is_none()
@@ -127,20 +127,23 @@ impl Reader {
     /// The user took back the last turns; the model never sees them again. Codex counts every message of a person, those
     /// that came while it worked as well.
     fn roll_back(&mut self, turns: u64) {
-        let messages = self.out.messages.iter().enumerate();
         let by_person = |message: &Message| {
             message.role == Role::User && !message.is_entry() && !item::is_injected(&message.parts)
         };
-        let starts: Vec<usize> =
-            messages.filter(|(_, message)| by_person(message)).map(|(index, _)| index).collect();
+        let messages = &self.out.messages;
+        let since = self.looked..messages.len();
+        self.begins.extend(since.filter(|at| by_person(&messages[*at])));
+        self.looked = messages.len();
         let Some(back) = usize::try_from(turns).ok().filter(|turns| *turns > 0) else {
             return;
         };
-        let Some(&start) = starts.get(starts.len().saturating_sub(back)) else {
+        let first = self.begins.len().saturating_sub(back);
+        let Some(&start) = self.begins.get(first) else {
             return;
         };
+        self.begins.truncate(first);
+        self.looked = start;
         let gone = self.out.take_back(start);
-        self.out.session.boundaries.retain(|b| b.before <= start);
         self.open = None;
         self.last = None;
         let detail =

@@ -36,6 +36,11 @@ struct Reader {
     open: Option<usize>,
     /// The last answer, open or not.
     last: Option<usize>,
+    /// Whether a turn was begun since.
+    prompted: bool,
+    /// How many messages were looked at for those of a person, and these.
+    looked: usize,
+    begins: Vec<usize>,
     /// `total_token_usage` of the last token count, to know one that is only repeated.
     total: Option<Value>,
     turn: Turn,
@@ -168,6 +173,7 @@ impl Reader {
                 self.uncounted += 1;
                 self.open = Some(index);
                 self.last = Some(index);
+                self.prompted = false;
                 index
             }
         };
@@ -188,6 +194,7 @@ impl Reader {
         self.open = None;
         let index = self.push(Role::User, parts, None);
         self.out.messages[index].mid_turn = mid_turn;
+        self.prompted |= !mid_turn;
         if repeated {
             self.out.messages[index].origin = Origin::Entry(EntryKind::Boundary);
         }
@@ -206,11 +213,7 @@ impl Reader {
         }
         match self.last {
             Some(index) if self.turn.running => {
-                let message = &self.out.messages[index];
-                let prompted_since = self.out.messages[index..]
-                    .iter()
-                    .any(|message| message.role == Role::User && !message.mid_turn);
-                prompted_since || message.call_ids().next().is_some()
+                self.prompted || self.out.messages[index].call_ids().next().is_some()
             }
             _ => self.turn.running,
         }
@@ -267,6 +270,9 @@ impl Reader {
         let Some(last) = self.last.filter(|last| last + 1 == self.out.messages.len()) else {
             return;
         };
+        if summary.is_empty() {
+            return;
+        }
         let message = &mut self.out.messages[last];
         let said: String = message.parts.iter().map(Part::shown).collect();
         if !said.is_empty() && summary.ends_with(&said) {
