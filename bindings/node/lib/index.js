@@ -2,7 +2,6 @@
 import * as given from './arguments.js';
 import { FoldbackError } from './error.js';
 import { native } from './native.js';
-import { Read } from './read.js';
 import { FORMS, answerIn, check, dump, protocolOf, protocolOfResponse } from './shapes.js';
 
 export { FoldbackError };
@@ -16,10 +15,18 @@ function engine(act) {
   }
 }
 
+/** Presets by their names. An object of the engine is freed no sooner than at the next turn of the event loop, so a loop without one makes none. */
+const PRESETS = new Map();
+
+function presetOf(name) {
+  if (!PRESETS.has(name)) PRESETS.set(name, engine(() => new native.Preset(name)));
+  return PRESETS.get(name);
+}
+
 export class Preset {
   constructor(name) {
     if (!(name instanceof native.Preset)) given.text('preset', name ?? null);
-    this.native = name instanceof native.Preset ? name : engine(() => new native.Preset(name));
+    this.native = name instanceof native.Preset ? name : presetOf(name);
   }
 
   static fromToml(textOrPath) {
@@ -49,7 +56,23 @@ export function presets() {
 }
 
 export function compact(messages, options) {
-  return new Conversation(options).fold(messages);
+  return new Conversation(options, ONCE).fold(messages);
+}
+
+/** Says that a conversation folds once. */
+const ONCE = Symbol('once');
+
+/** An engine that folds once: it is made for that, and gone with it. */
+class Once {
+  constructor(...settings) {
+    // What is wrong with them is said where there is nothing to fold, too.
+    native.check(...settings);
+    this.settings = settings;
+  }
+
+  fold(body) {
+    return native.compact(...this.settings, body);
+  }
 }
 
 export class Conversation {
@@ -57,10 +80,10 @@ export class Conversation {
   #protocol;
   #known;
   #form;
-  #read = new Read();
   #engine;
+  #kind;
 
-  constructor(options = {}) {
+  constructor(options = {}, once = undefined) {
     given.options(options, given.CONVERSATION);
     const { preset = 'opencode-1.17', window, maxOutput, model, system, tools, protocol } = options;
     given.tokens('window', window);
@@ -77,6 +100,7 @@ export class Conversation {
     this.system = system;
     this.tools = tools;
     this.#limits = [window, maxOutput, model];
+    this.#kind = once === ONCE ? Once : native.Engine;
     this.#protocol = protocol;
     // What is wrong with the limits is said now, not at the first message. What all protocols have in common is read as
     // Chat Completions until it is known.
@@ -114,19 +138,24 @@ export class Conversation {
     if (!this.#known) this.#become(protocolOf(messages, system));
     const form = this.#form;
     const offset = this.#offset(system);
-    const texts = messages.map((message, index) =>
-      this.#read.of(`/${form.list}/${index}`, form.value(message), (value, path) => {
-        if (this.#protocol !== undefined) check(message, path, this.#protocol);
-        return dump(value, path);
-      }),
-    );
+    // All of them each time: it takes less than to find out which of them changed where they stand.
+    const texts = messages.map((message, index) => {
+      const path = `/${form.list}/${index}`;
+      if (this.#protocol !== undefined) check(message, path, this.#protocol);
+      return dump(form.value(message), path);
+    });
     if (offset > 0) texts.unshift(dump({ role: 'system', content: system }, '/system'));
     const body = form.body(texts, { model: this.#limits[2], system: offset > 0 ? undefined : system, tools });
-    return engine(() => this.#engine.fold(body)).flatMap(({ number, text }) => {
-      const original = number === undefined || number < offset ? undefined : messages[number - offset];
-      if (text !== undefined) return form.load(text, original, messages);
-      return original === undefined ? [] : [original];
-    });
+    const sent = [];
+    for (const { number, count, text } of engine(() => this.#engine.fold(body))) {
+      if (text !== undefined) {
+        const original = number === undefined || number < offset ? undefined : messages[number - offset];
+        sent.push(...form.load(text, original, messages));
+        continue;
+      }
+      for (let at = Math.max(number - offset, 0); at < number - offset + count; at++) sent.push(messages[at]);
+    }
+    return sent;
   }
 
   compact(instructions) {
@@ -167,13 +196,12 @@ export class Conversation {
     if (protocol === undefined) return;
     const before = this.#form;
     this.#form = FORMS[protocol];
-    this.#read = new Read();
     this.#known = true;
     if (this.#form.protocol !== before.protocol) this.#engine = this.#begun();
   }
 
   #begun() {
-    return engine(() => new native.Engine(this.preset.native, this.#form.protocol, ...this.#limits));
+    return engine(() => new this.#kind(this.preset.native, this.#form.protocol, ...this.#limits));
   }
 
   /** Chat Completions have the system prompt as a message. */

@@ -74,11 +74,29 @@ pub fn presets() -> Result<Vec<Preset>, String> {
     Ok(made.into_iter().map(|preset| Preset { preset }).collect())
 }
 
-/// A message to send: the number of one that stays, JSON text of one that is new, or both where one is changed.
+/// Messages to send: the numbers of those that stay, from the first of so many; or JSON text of one that is new, with its number
+/// where one is changed.
 #[napi(object)]
-pub struct Message {
+pub struct Messages {
     pub number: Option<u32>,
+    pub count: u32,
     pub text: Option<String>,
+}
+
+/// Most messages of a request stay, and an object for each of them takes longer than to fold them.
+fn runs(sent: Vec<foldback::engine::Message>) -> Vec<Messages> {
+    let mut runs: Vec<Messages> = Vec::new();
+    for (number, text) in sent {
+        match (runs.last_mut(), number, &text) {
+            (Some(Messages { number: Some(first), count, text: None }), Some(number), None)
+                if *first + *count == number =>
+            {
+                *count += 1;
+            }
+            _ => runs.push(Messages { number, count: 1, text }),
+        }
+    }
+    runs
 }
 
 /// Tokens of a request by the strategy's own estimator.
@@ -105,17 +123,12 @@ impl Engine {
         max_output: Option<f64>,
         model: Option<String>,
     ) -> Result<Self, String> {
-        let tokens = |count: Option<f64>| count.map(|count| count as u64);
-        let (window, max_output) = (tokens(window), tokens(max_output));
-        let preset = &preset.preset;
-        let made = foldback::engine::Engine::new(preset, &protocol, window, max_output, model);
-        Ok(Self { engine: made.map_err(placed)? })
+        Ok(Self { engine: engine(preset, &protocol, window, max_output, model)? })
     }
 
     #[napi]
-    pub fn fold(&self, body: String) -> Result<Vec<Message>, String> {
-        let sent = self.engine.fold(&body, &[]).map_err(placed)?;
-        Ok(sent.into_iter().map(|(number, text)| Message { number, text }).collect())
+    pub fn fold(&self, body: String) -> Result<Vec<Messages>, String> {
+        Ok(runs(self.engine.fold(&body, &[]).map_err(placed)?))
     }
 
     #[napi]
@@ -163,6 +176,45 @@ impl Engine {
     pub fn recall_tool(&self) -> String {
         self.engine.recall_tool()
     }
+}
+
+fn engine(
+    preset: &Preset,
+    protocol: &str,
+    window: Option<f64>,
+    max_output: Option<f64>,
+    model: Option<String>,
+) -> Result<foldback::engine::Engine, String> {
+    let tokens = |count: Option<f64>| count.map(|count| count as u64);
+    let (window, max_output) = (tokens(window), tokens(max_output));
+    let made = foldback::engine::Engine::new(&preset.preset, protocol, window, max_output, model);
+    made.map_err(placed)
+}
+
+/// Says what is wrong with the settings of an engine.
+#[napi]
+pub fn check(
+    preset: &Preset,
+    protocol: String,
+    window: Option<f64>,
+    max_output: Option<f64>,
+    model: Option<String>,
+) -> Result<(), String> {
+    engine(preset, &protocol, window, max_output, model).map(|_| ())
+}
+
+/// Folds once, in an engine that is gone then: an object of JavaScript would be there until the event loop turns.
+#[napi]
+pub fn compact(
+    preset: &Preset,
+    protocol: String,
+    window: Option<f64>,
+    max_output: Option<f64>,
+    model: Option<String>,
+    body: String,
+) -> Result<Vec<Messages>, String> {
+    let engine = engine(preset, &protocol, window, max_output, model)?;
+    Ok(runs(engine.fold(&body, &[]).map_err(placed)?))
 }
 
 /// What of one list of messages is shown in another. Lists are bodies of requests.

@@ -8,7 +8,6 @@ import * as given from '../arguments.js';
 import { FoldbackError } from '../error.js';
 import { Conversation, Preset } from '../index.js';
 import { native } from '../native.js';
-import { copy } from '../read.js';
 import { FORMS, check, dump, protocolOf } from '../shapes.js';
 
 /** What the engine says, as the error of this package. */
@@ -27,6 +26,20 @@ function body(form, messages, protocol) {
     return dump(form.value(message), path);
   });
   return form.body(texts, {});
+}
+
+/** Arrays and plain objects are copied, with the texts in them shared; `undefined` for what has other objects in it. */
+function copy(value) {
+  if (typeof value !== 'object' || value === null) return typeof value === 'function' ? undefined : { value };
+  const list = Array.isArray(value);
+  if (!list && ![Object.prototype, null].includes(Object.getPrototypeOf(value))) return undefined;
+  const copied = list ? [] : Object.create(Object.getPrototypeOf(value));
+  for (const [name, member] of Object.entries(value)) {
+    const inner = copy(member);
+    if (inner === undefined) return undefined;
+    copied[name] = inner.value;
+  }
+  return { value: copied };
 }
 
 const titled = (name, title) => (title === undefined ? name : `${name} · ${title}`);

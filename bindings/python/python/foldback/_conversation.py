@@ -5,7 +5,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _arguments, _shapes
 from ._foldback import Engine, Error, Preset
-from ._read import Read
+from ._read import Once, Read
 
 PresetLike = Union[str, Preset]
 
@@ -49,6 +49,7 @@ def compact(
     conversation = Conversation(
         preset, window, max_output=max_output, model=model, system=system, tools=tools, protocol=protocol
     )
+    conversation._read = Once()
     return conversation.fold(messages)
 
 
@@ -203,7 +204,7 @@ class Conversation:
     def _set_form(self, name: Optional[str]) -> None:
         if name is None:
             return
-        self._read = Read()
+        self._read = type(self._read)()
         form, before = _shapes.FORMS[name], self._form
         self._form, self._known = form, True
         if form.protocol != before.protocol:

@@ -31,6 +31,13 @@ class Read:
         return made
 
 
+class Once(Read):
+    """For values that are given once: nothing is kept of them."""
+
+    def of(self, place: str, value: Any, make: Callable[[Any, str], Made]) -> Made:
+        return make(value, place)
+
+
 def _is(copy: Any, value: Any) -> bool:
     # In C but for objects of SDKs: texts are compared by their address first.
     return type(copy) in (type(value), _Object) and bool(copy == value)

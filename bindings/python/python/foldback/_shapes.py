@@ -338,7 +338,7 @@ def body(form: Form, messages: Sequence[str], model: Optional[str], system: Any,
 def dump(value: Any, path: str) -> str:
     """JSON text. Objects of SDKs are what they say of themselves."""
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain, separators=(",", ":"))
+        text = _ENCODER.encode(value)
         text.encode()
     except (TypeError, ValueError, RecursionError) as wrong:
         raise error(path, f"is no JSON: {wrong}") from wrong
@@ -350,6 +350,10 @@ def _plain(value: Any) -> Any:
     if callable(model_dump):
         return model_dump(mode="json", exclude_unset=True)
     raise TypeError(f"{type(value).__name__} is neither JSON nor an object with `model_dump`")
+
+
+#: Made once: `json.dumps` makes one for every message.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain, separators=(",", ":"))
 
 
 def _get(message: Any, name: str) -> Any:
