@@ -1,7 +1,8 @@
 """Which presets may have drifted from the packages that they reproduce: `cargo xtask drift`.
 
 For each row of `packages.toml` it asks the registry for the newest release, gets it and the release that was checked, and compares the functions in
-the files that hold the rules: by the hash of their code, without comments, documentation and layout. With `--write FILE` it puts the table into a
+the files that hold the rules: by the hash of their code, without comments, documentation and layout. Of the model table it says how old it is; more
+than three months are too many. With `--write FILE` it puts the table into a
 document, between two comments. Needs npm and pip; it installs and runs nothing.
 """
 
@@ -21,6 +22,8 @@ import zipfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
+MODELS = HERE.parents[1] / "crates/providers/data/models.toml"
+OLDEST_DAYS = 92
 BEGIN, END = "<!-- drift: begin -->", "<!-- drift: end -->"
 
 
@@ -133,6 +136,16 @@ def compared(row: dict, latest: str) -> tuple[str, list[str]]:
     return (", ".join(told) + f" of {len(before)} functions" if told else f"the same {len(before)} functions"), full
 
 
+def prices() -> bool:
+    """Says how old the model table is; whether that is too old."""
+    table = tomllib.loads(MODELS.read_text())
+    days = (datetime.date.today() - datetime.date.fromisoformat(table["as_of"])).days
+    too_old = days > OLDEST_DAYS
+    told = "too old: cargo xtask prices makes it anew" if too_old else "current"
+    print(f"{MODELS.name}, {table['source']}: {days} days old, {told}", flush=True)
+    return too_old
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", type=Path, metavar="FILE", help="put the table into this document")
@@ -158,6 +171,8 @@ def main() -> None:
         day = datetime.date.today().isoformat()
         head = f"Checked on {day}:\n\n| preset | reproduces | newest | code of the rules |\n|---|---|---|---|\n"
         given.write.write_text(before + BEGIN + "\n" + head + "\n".join(lines) + "\n" + END + after)
+    if not given.only:
+        failed |= prices()
     sys.exit(2 if failed else 0)
 
 
