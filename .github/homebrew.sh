@@ -36,6 +36,10 @@ $(archive x86_64-unknown-linux-gnu)
 
   def install
     bin.install "foldback"
+    man1.install Dir["man/*.1"]
+    bash_completion.install "completions/foldback.bash" => "foldback"
+    zsh_completion.install "completions/foldback.zsh" => "_foldback"
+    fish_completion.install "completions/foldback.fish"
   end
 
   test do

@@ -1,7 +1,8 @@
 // Packs what npm gets, into a folder: the package without its native part, which names a package for each platform, and the
-// one for this platform with the native part that `build.js` made. npm installs that of the platform alone.
+// one for this platform (or that of `FOLDBACK_TARGET`) with the native part that `build.js` made. npm installs that of the
+// platform alone. `--plugins` packs the plugins for agents instead.
 //
-//     node pack.js FOLDER
+//     node pack.js [--plugins] FOLDER
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,18 +10,29 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
-/** Those that `.github/workflows/release.yml` builds, by `process.platform` and `process.arch`. */
-const PLATFORMS = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64', 'win32-x64'];
+/** Those that `.github/workflows/release.yml` builds, as `process.platform` and `process.arch` name them. */
+const PLATFORMS = ['linux-x64', 'linux-x64-musl', 'linux-arm64', 'linux-arm64-musl', 'darwin-x64', 'darwin-arm64', 'win32-x64'];
+const PLUGINS = ['pi', 'opencode', 'dsh'];
 
-const { scripts, ...manifest } = JSON.parse(readFileSync(join(here, 'package.json'), 'utf8'));
+const read = (folder) => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+const { scripts, ...manifest } = read(here);
 const named = (platform) => `${manifest.name}-${platform}`;
-const own = `${process.platform}-${process.arch}`;
+
+/** Whether the native part is for musl. */
+function isMusl() {
+  const target = process.env.FOLDBACK_TARGET;
+  if (target) return target.endsWith('-musl');
+  return process.platform === 'linux' && !process.report.getReport().header.glibcVersionRuntime;
+}
+
+const musl = isMusl();
+const own = `${process.platform}-${process.arch}${musl ? '-musl' : ''}`;
 
 /** The manifest of this platform's package. */
 function native() {
-  const { version, description, license } = manifest;
-  const library = process.platform === 'linux' ? { libc: ['glibc'] } : {};
-  const about = { name: named(own), version, description: `${description}: the native part for ${own}`, license };
+  const { version, description, license, repository } = manifest;
+  const library = process.platform === 'linux' ? { libc: [musl ? 'musl' : 'glibc'] } : {};
+  const about = { name: named(own), version, description: `${description}: the native part for ${own}`, license, repository };
   return { ...about, os: [process.platform], cpu: [process.arch], ...library, files: ['foldback.node'] };
 }
 
@@ -55,6 +67,16 @@ export function packBoth(to) {
   return [main, part];
 }
 
+/** Packs the plugins, and gives their archives. */
+function packPlugins(to) {
+  mkdirSync(to, { recursive: true });
+  return PLUGINS.map((name) => {
+    const from = join(here, '..', name);
+    return pack(to, read(from), (folder) => cpSync(from, folder, { recursive: true }));
+  });
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  for (const archive of packBoth(resolve(process.argv[2]))) console.log(archive);
+  const plugins = process.argv.includes('--plugins');
+  for (const archive of (plugins ? packPlugins : packBoth)(resolve(process.argv.at(-1)))) console.log(archive);
 }

@@ -1,9 +1,9 @@
 """Which presets may have drifted from the packages that they reproduce: `cargo xtask drift`.
 
 For each row of `packages.toml` it asks the registry for the newest release, gets it and the release that was checked, and compares the functions in
-the files that hold the rules: by the hash of their code, without comments, documentation and layout. Of the model table it says how old it is; more
-than three months are too many. With `--write FILE` it puts the table into a
-document, between two comments. Needs npm and pip; it installs and runs nothing.
+the files that hold the rules: by the hash of their code, without comments, documentation and layout. Where the registry lags behind the repository, it
+asks that for its newest tag, too, and says what a person read there. Of the model table it says how old it is; more than three months are too many.
+With `--write FILE` it puts the table into a document, between two comments. Needs npm, pip and git; it installs and runs nothing.
 """
 
 import argparse
@@ -24,11 +24,12 @@ from pathlib import Path
 HERE = Path(__file__).parent
 MODELS = HERE.parents[1] / "crates/providers/data/models.toml"
 OLDEST_DAYS = 92
+REGISTRIES = {"npm": "npm", "pypi": "PyPI"}
 BEGIN, END = "<!-- drift: begin -->", "<!-- drift: end -->"
 
 
-def ask(*command: str) -> str:
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
+def ask(*command: str, wait: int = 300) -> str:
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=wait)
     if ran.returncode:
         raise RuntimeError(f"{' '.join(command)}: {(ran.stderr or ran.stdout).strip().splitlines()[-1:]}")
     return ran.stdout.strip()
@@ -40,6 +41,22 @@ def newest(row: dict) -> str:
         return json.loads(ask("npm", "view", "--json", name, "dist-tags.latest"))
     first = ask(sys.executable, "-m", "pip", "index", "versions", "--python-version", "3.13", name).splitlines()[0]
     return re.search(r"\((.+)\)", first)[1]
+
+
+def of_source(row: dict, latest: str) -> str:
+    """What the repository has that the registry has not, as far as it can be reached; nothing without a repository."""
+    if "source" not in row:
+        return ""
+    source = row["source"]
+    told = f"; source, read on {source['on']}: {source['seen']}"
+    address = f"https://github.com/{source['repository']}"
+    try:
+        tags = ask("git", "ls-remote", "--tags", "--refs", "--sort=-v:refname", address, wait=30).splitlines()
+    except (RuntimeError, OSError, subprocess.SubprocessError):
+        print(f"{address} was not reached", file=sys.stderr)
+        return told
+    newest = next((tag.rsplit("/", 1)[-1] for tag in tags if re.search(r"\d+\.\d+", tag)), None)
+    return told if newest is None or newest.removeprefix("v") == latest else f"{told}; its newest tag is {newest}"
 
 
 def files(row: dict, version: str) -> dict[str, str]:
@@ -124,7 +141,7 @@ def functions(row: dict, version: str) -> dict[str, str]:
 def compared(row: dict, latest: str) -> tuple[str, list[str]]:
     """What changed, in a word or two and in full."""
     if latest == row["checked"]:
-        return "current", []
+        return f"the newest on {REGISTRIES[row['registry']]}", []
     if "files" not in row:
         return "newer; holds no source", []
     before, after = functions(row, row["checked"]), functions(row, latest)
@@ -157,6 +174,7 @@ def main() -> None:
         try:
             latest = newest(row)
             what, full = compared(row, latest)
+            what += of_source(row, latest)
         except (RuntimeError, OSError, subprocess.SubprocessError) as error:
             latest, what, full, failed = "–", "not reached", [str(error)], True
         names = ", ".join(f"`{preset.strip()}`" for preset in row["presets"].split(","))
@@ -169,7 +187,7 @@ def main() -> None:
         before, rest = document.split(BEGIN, 1)
         after = rest.split(END, 1)[1]
         day = datetime.date.today().isoformat()
-        head = f"Checked on {day}:\n\n| preset | reproduces | newest | code of the rules |\n|---|---|---|---|\n"
+        head = f"Checked on {day}:\n\n| preset | reproduces | newest in its registry | what was compared |\n|---|---|---|---|\n"
         given.write.write_text(before + BEGIN + "\n" + head + "\n".join(lines) + "\n" + END + after)
     if not given.only:
         failed |= prices()

@@ -1,21 +1,28 @@
 """Installs what a release has where there is no Rust, compares the sessions that ship, and checks the screen against README's.
 
-    python3 tests/install/install.py FOLDER [--here]
+    python3 tests/install/install.py FOLDER [--here] [--glibc VERSION]
 
 FOLDER holds the archive of the command, the wheel, and npm's packages, or some of them. On Linux each is installed in a root of
 its own without a network: one that holds the C library alone, one with Python, one with Node. `--here` does without roots, with
 an empty home, and with no folder on PATH that has Rust in it: for systems that have none, and for machines that forbid them.
+`--glibc 2.28` demands that nothing needs a newer one.
+
+Before, it is seen what they hold: licenses, a page whose links lead out of the repository, the command's manual pages and
+completions, and nothing of the machine that built them.
 """
 
 import argparse
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import tempfile
 import time
+import zipfile
 from pathlib import Path
 
 WORKSPACE = Path(__file__).resolve().parents[2]
@@ -88,7 +95,9 @@ def libraries(*programs):
     """The dynamic loader and the libraries of programs, and nothing else."""
     found = set()
     for program in programs:
-        for word in said(["ldd", program]).split():
+        # A program for musl has none, and `ldd` calls that a failure.
+        ran = subprocess.run(["ldd", program], capture_output=True, text=True)
+        for word in ran.stdout.split():
             if word.startswith("/"):
                 found.add(word)
     return found
@@ -112,7 +121,11 @@ def from_wheel(place, wheel):
     bin = os.path.join(venv, "Scripts" if WINDOWS else "bin")
     place.run(os.path.join(bin, "python"), "-m", "pip", "install", "--quiet", "--no-index", "--disable-pip-version-check", wheel.name)
     module, script = [os.path.join(bin, "python"), "-m", "foldback"], [os.path.join(bin, "foldback")]
-    assert place.run(*module, "--version") == place.run(*script, "--version")
+    # By the name of the package `uvx` runs it.
+    named = [os.path.join(bin, "foldback-cli")]
+    assert place.run(*module, "--version") == place.run(*script, "--version") == place.run(*named, "--version")
+    # What is not seen by the command: the engine.
+    place.run(os.path.join(bin, "python"), "-c", PYTHON_COMPACTS)
     return script
 
 
@@ -121,9 +134,22 @@ def from_npm(place, *archives):
         shutil.copy(archive, place.folder_of("work"))
     npm = [NODE, NPM / "bin" / "npm-cli.js", "install", "--silent", "--no-audit", "--no-fund", "--offline"]
     place.run(*npm, *(f"./{archive.name}" for archive in archives))
+    place.run(NODE, "--input-type=module", "--eval", NODE_COMPACTS)
     return [NODE, NPM / "bin" / "npx-cli.js", "--offline", "foldback"]
 
 
+PYTHON_COMPACTS = """
+import foldback
+messages = [{"role": "user", "content": "word " * 2000}, {"role": "assistant", "content": "Yes."}] * 20
+sent = foldback.compact(messages, preset="indexed", window=20_000, max_output=2_000, system="", tools=[])
+assert 0 < len(sent) and sum(len(str(it)) for it in sent) < sum(len(str(it)) for it in messages) / 2, len(sent)
+"""
+NODE_COMPACTS = """
+import { compact } from 'foldback';
+const messages = Array(20).fill([{ role: 'user', content: 'word '.repeat(2000) }, { role: 'assistant', content: 'Yes.' }]).flat();
+const sent = compact(messages, { preset: 'indexed', window: 20_000, maxOutput: 2_000, system: '', tools: [] });
+if (!(JSON.stringify(sent).length < JSON.stringify(messages).length / 2)) throw new Error(`${sent.length} messages`);
+"""
 PYTHON = Path(sys.base_prefix, "python.exe" if WINDOWS else f"bin/python{sys.version_info.major}.{sys.version_info.minor}")
 NODE = Path(os.path.realpath(shutil.which("node") or "node"))
 NPM = NODE.parent / "node_modules/npm" if WINDOWS else Path(os.path.realpath(shutil.which("npm") or "npm")).parents[1]
@@ -148,13 +174,46 @@ def libraries_of(archive):
         return libraries(next(Path(folder).glob("*/foldback")))
 
 
+def members(artefact):
+    """The files of an archive, by their names."""
+    if artefact.suffix == ".whl":
+        with zipfile.ZipFile(artefact) as opened:
+            return {name: opened.read(name) for name in opened.namelist()}
+    with tarfile.open(artefact) as opened:
+        return {member.name: opened.extractfile(member).read() for member in opened if member.isfile()}
+
+
+def contents(artefact, glibc):
+    """What is wrong with the contents of an archive."""
+    files = members(artefact)
+    names = {name.rsplit("/", 1)[-1] for name in files}
+    needs = ["LICENSE-MIT", "LICENSE-APACHE"]
+    if artefact.name.endswith(".tar.gz"):
+        needs += ["README.md", "foldback.1", "foldback-compare.1", "foldback.bash", "foldback.zsh", "foldback.fish"]
+    yield from (f"{need} is missing" for need in needs if need not in names)
+    for name, content in files.items():
+        if name.endswith(("README.md", "METADATA")):
+            text = re.sub(r"`[^`]*`", "", content.decode())
+            yield from (f"{name} links to {link}" for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text))
+        # Sources are named from the root of the repository.
+        if (root := str(WORKSPACE).encode()) in content:
+            yield f"{name} names {root.decode()}"
+        if glibc and content.startswith(b"\x7fELF"):
+            newest = max(map(int, re.findall(rb"GLIBC_2\.(\d+)", content)), default=0)
+            if newest > int(glibc.partition(".")[2]):
+                yield f"{name} needs glibc 2.{newest}"
+
+
 def readme():
     """The screen that README shows."""
     _, _, rest = (WORKSPACE / "README.md").read_text(encoding="utf-8").partition("The first one prints:\n\n```text\n")
     return rest.partition("```\n")[0]
 
 
-def check(name, artefacts, install, bound, kind):
+def check(name, artefacts, install, bound, kind, glibc):
+    wrong = [f"{artefact.name}: {problem}" for artefact in artefacts for problem in contents(artefact, glibc)]
+    if wrong:
+        sys.exit("failed: " + "\n".join(wrong))
     bytes = sum(artefact.stat().st_size for artefact in artefacts)
     with tempfile.TemporaryDirectory() as folder:
         place = kind(folder, bound() if kind is Root else ())
@@ -184,12 +243,13 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("--here", action="store_true")
+    parser.add_argument("--glibc")
     given = parser.parse_args()
     found = list(ways(given.folder.resolve()))
     if not found:
         sys.exit(f"failed: nothing to install in {given.folder}")
     for name, artefacts, install, bound in found:
-        check(name, artefacts, install, bound, Here if given.here else Root)
+        check(name, artefacts, install, bound, Here if given.here else Root, given.glibc)
     print(f"{len(found)} passed, 0 failed")
 
 

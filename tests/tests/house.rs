@@ -103,6 +103,29 @@ fn every_page_has_the_deviations_of_its_presets() {
     }
 }
 
+/// What a repository has and its registry has not stands in the table of the front page, beside what was compared.
+#[test]
+fn the_table_of_newer_releases_tells_what_only_the_sources_have() {
+    let text = |path: &str| std::fs::read_to_string(root().join(path)).unwrap();
+    let rows: toml::Table = text("tests/drift/packages.toml").parse().unwrap();
+    let rows: Vec<_> = rows["package"].as_array().unwrap().iter().collect();
+    let page = text("README.md");
+    let (_, table) = page.split_once("<!-- drift: begin -->").unwrap();
+    let (table, _) = table.split_once("<!-- drift: end -->").unwrap();
+    let mut told = 0;
+    for row in rows {
+        let named =
+            format!("| {} {} |", row["name"].as_str().unwrap(), row["checked"].as_str().unwrap());
+        let line =
+            table.lines().find(|line| line.contains(&named)).unwrap_or_else(|| panic!("{named}"));
+        let seen = row.get("source").map(|source| source["seen"].as_str().unwrap());
+        assert!(seen.is_none_or(|seen| line.contains(seen)), "{line}");
+        assert!(!line.ends_with("| current |"), "{line}: of what?");
+        told += usize::from(seen.is_some());
+    }
+    assert!(told > 0);
+}
+
 /// A preset states what differs from the defaults of its stages, and what has a comment of its own; `foldback presets NAME`
 /// shows the rest.
 #[test]
@@ -242,6 +265,102 @@ fn every_published_package_can_be_published() {
         }
     }
     assert!(problems.is_empty(), "{problems:#?}");
+}
+
+/// Other projects have the name `foldback` at some registries, and who follows a document must not run their code. A name that
+/// is ours, or a file, is what a command installs.
+#[test]
+fn nothing_tells_anybody_to_install_a_stranger() {
+    let table = [
+        ("uvx foldback compare", true),
+        ("pip install foldback  # or pipx run foldback", true),
+        ("pip install -U 'foldback[all]'", true),
+        ("uvx foldback-cli compare", false),
+        ("uvx --from ./foldback_cli-0.1.0.whl foldback compare", false),
+        ("pip install ./bindings/python", false),
+    ];
+    for (line, expected) in table {
+        assert_eq!(installs_a_stranger(line), expected, "{line}");
+    }
+    let mut found = Vec::new();
+    let mut see = |path: &Path, text: &str| {
+        let lines = text.lines().filter(|line| installs_a_stranger(line));
+        found.extend(lines.map(|line| format!("{}: {line}", path.display())));
+    };
+    let endings = ["md", "py", "pyi", "js", "mjs", "ts", "toml", "ipynb", "rs", "yml", "sh"];
+    for folder in ["bindings", "crates", "docs", "examples", "strategies", "xtask", ".github"] {
+        visit(&root().join(folder), &endings, &mut see);
+    }
+    for page in ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CITATION.cff"] {
+        see(Path::new(page), &std::fs::read_to_string(root().join(page)).unwrap());
+    }
+    assert!(found.is_empty(), "PyPI's foldback is another project: {found:#?}");
+}
+
+/// Whether a line installs or runs what PyPI has under the name `foldback`.
+fn installs_a_stranger(line: &str) -> bool {
+    let commands =
+        ["pip install ", "uvx ", "pipx install ", "pipx run ", "uv add ", "uv tool install "];
+    commands.iter().flat_map(|command| line.split(command).skip(1)).any(|rest| {
+        let mut words = rest.split_whitespace().filter(|word| !word.starts_with('-'));
+        let word = words.next().unwrap_or_default().trim_matches(['\'', '"', '`', ',', ')']);
+        word.split(['[', '=']).next() == Some("foldback")
+    })
+}
+
+/// Beside the workspace's manifest these say a version; and what is installed is what is named.
+#[test]
+fn the_packages_of_other_languages_are_of_this_version() {
+    let text = |path: &str| std::fs::read_to_string(root().join(path)).unwrap();
+    let workspace = manifest(&root())["workspace"].clone();
+    let version = workspace["package"]["version"].as_str().unwrap();
+    let mut said =
+        vec![("CITATION.cff", text("CITATION.cff").contains(&format!("\nversion: {version}\n")))];
+    for path in ["bindings/node", "bindings/pi", "bindings/opencode", "bindings/dsh"] {
+        let package: serde_json::Value =
+            serde_json::from_str(&text(&format!("{path}/package.json"))).unwrap();
+        let needs = package["dependencies"].get("foldback");
+        said.push((path, package["version"] == version && needs.is_none_or(|it| *it == version)));
+    }
+    for (path, dependency) in workspace["dependencies"].as_table().unwrap() {
+        let of_path = dependency.get("path").and(dependency.get("version"));
+        said.push((path, of_path.is_none_or(|it| it.as_str() == Some(version))));
+    }
+    let other: Vec<&str> = said.iter().filter(|(_, same)| !same).map(|(path, _)| *path).collect();
+    assert!(other.is_empty(), "not of version {version}: {other:?}");
+
+    let python: toml::Table = text("bindings/python/pyproject.toml").parse().unwrap();
+    let project = &python["project"];
+    // `uvx NAME` runs the script that is called like the package.
+    assert_eq!(project["name"].as_str(), Some("foldback-cli"));
+    let scripts = project["scripts"].as_table().unwrap();
+    assert_eq!(scripts.keys().collect::<Vec<_>>(), ["foldback", "foldback-cli"]);
+    assert_eq!(scripts["foldback"], scripts["foldback-cli"]);
+}
+
+/// The pages of the wheel and of npm's packages are read where the repository is not.
+#[test]
+fn the_pages_of_packages_lead_nowhere_into_the_repository() {
+    let mut problems = Vec::new();
+    for name in ["python", "node", "pi", "opencode", "dsh"] {
+        let page = format!("bindings/{name}/README.md");
+        let text = std::fs::read_to_string(root().join(&page)).unwrap();
+        let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        let inside = targets.filter(|target| !target.starts_with("https://"));
+        problems.extend(inside.map(|target| format!("{page}: {target}")));
+        assert!(text.contains("Licensed under MIT or Apache-2.0"), "{page}");
+    }
+    assert!(problems.is_empty(), "{problems:#?}");
+}
+
+/// The hosted workflows: `tests/workflows`.
+#[foldback_needs::yaml]
+#[test]
+fn the_workflows_pin_what_they_run_and_say_what_it_may() {
+    let mut python = std::process::Command::new("python3");
+    python.args(["-B", "tests/workflows/test_workflows.py"]).current_dir(root());
+    let ran = python.output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
 }
 
 /// What is fuzzed is what is tested. `fuzz` is no member of the workspace and has a lock file of its own.

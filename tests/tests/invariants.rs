@@ -6,7 +6,7 @@ use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
 use foldback_replay::{Replay, replay};
 use foldback_testkit::generate::{self, What, happens};
-use foldback_testkit::law::{report_holds, unaltered};
+use foldback_testkit::law::{self, Law, report_holds, unaltered};
 use foldback_tests::{guarded, options, presets};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -48,6 +48,15 @@ fn check(
         prop_assert!(!is_summary || !message.message.shown_text().trim().is_empty(), "{}", name);
     }
     Ok(done)
+}
+
+/// Nothing panics, whatever fills a view at once: the presets as they are, beside the laws of their own crates, which have other windows and
+/// thresholds.
+#[test]
+fn no_preset_panics() {
+    for strategy in presets() {
+        law::assert(Law::NeverPanics, strategy);
+    }
 }
 
 proptest! {

@@ -12,6 +12,8 @@
 //!
 //! `cargo xtask package` packs every package and tests a crate outside of the workspace that uses them.
 //!
+//! `cargo xtask ready TAG ADDRESS` says what is missing for a release: versions, and the address of the repository.
+//!
 //! `cargo xtask mutations [PRESET]` changes every value of the presets, one at a time, and runs the rows of their crates, which must see it.
 //!
 //! `cargo xtask test-external [WORD] [--newest]` runs the tests that need a program which not every machine has, such as a browser;
@@ -32,6 +34,7 @@ mod mutations;
 mod new_strategy;
 mod outside;
 mod package;
+mod ready;
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -44,6 +47,7 @@ fn main() -> ExitCode {
         ["book"] => book::build().map(|page| println!("{}", page.display())),
         ["rust-clients"] => clients::check(),
         ["package"] => package::check(),
+        ["ready", tag, address] => ready::check(tag, address),
         ["mutations"] => mutations::run(""),
         ["mutations", only] => mutations::run(only),
         ["test-external"] => external::run("", false),
@@ -53,8 +57,8 @@ fn main() -> ExitCode {
         ["prices", rest @ ..] => python("tests/drift/prices.py", rest, "the model table was not made"),
         _ => Err(
             "usage: cargo xtask new-strategy NAME, cargo xtask fuzz --minutes N, cargo xtask book, cargo xtask rust-clients, \
-                  cargo xtask package, cargo xtask mutations [PRESET], cargo xtask test-external [WORD] [--newest], cargo xtask drift [PACKAGE], \
-                  or cargo xtask prices [--version V]"
+                  cargo xtask package, cargo xtask ready TAG ADDRESS, cargo xtask mutations [PRESET], cargo xtask test-external [WORD] [--newest], \
+                  cargo xtask drift [PACKAGE], or cargo xtask prices [--version V]"
                 .to_owned(),
         ),
     };

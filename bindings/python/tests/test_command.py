@@ -23,8 +23,9 @@ def run(*arguments, by=MODULE, **options):
 
 
 def test_it_is_installed():
-    script = shutil.which("foldback", path=sysconfig.get_path("scripts"))
-    for by in ([script], MODULE):
+    # By the second name `uvx` and `pipx run` find it: that of the package.
+    scripts = [shutil.which(name, path=sysconfig.get_path("scripts")) for name in ("foldback", "foldback-cli")]
+    for by in (*([script] for script in scripts), MODULE):
         assert run("--version", by=by).stdout == f"foldback {foldback.__version__}\n"
 
 

@@ -89,15 +89,57 @@ fn read(path: &Path) -> Result<Experiment, Error> {
 
 /// Reads the text of an experiment file. Strategy files that it names are looked up relative to it.
 pub(crate) fn parse(path: &Path, text: &str) -> Result<Experiment, Error> {
-    let name = path.display().to_string();
-    let mut experiment = Experiment::parse(&name, text).map_err(Error::Usage)?;
+    match parse_rest(path, text) {
+        (experiment, wrong) if wrong.is_empty() => Ok(experiment),
+        (_, wrong) => Err(Error::Several(wrong)),
+    }
+}
+
+/// The same, with all that is wrong and what could be read besides.
+pub(crate) fn parse_rest(path: &Path, text: &str) -> (Experiment, Vec<Error>) {
+    let (mut experiment, wrong) = Experiment::parse_rest(&path.display().to_string(), text);
     let folder = path.parent().unwrap_or(Path::new(""));
     for name in experiment.strategies.iter_mut().chain(&mut experiment.summarizer) {
         if name.ends_with(".toml") {
             *name = folder.join(&*name).display().to_string();
         }
     }
-    Ok(experiment)
+    (experiment, wrong.into_iter().map(Error::Usage).collect())
+}
+
+/// All that keeps an experiment from being run.
+pub(crate) fn check(registry: &Registry, path: &Path, text: &str) -> Result<usize, Error> {
+    let (experiment, mut wrong) = parse_rest(path, text);
+    let choice = experiment.summarizer.as_deref().map(Choice::read).transpose();
+    let choice = noted(choice, &mut wrong).flatten();
+    let (listed, names) = (Listed::of(registry)?, &experiment.strategies);
+    let contenders = strategies::presets(registry, &listed, names, Controls::All, choice.as_ref());
+    let contenders = noted(contenders, &mut wrong);
+    let model = |estimator: String, name: Option<String>| ModelArgs {
+        window: Some(experiment.window),
+        max_output: Some(experiment.max_output),
+        model: name,
+        models: None,
+        estimator: EstimatorArgs { estimator },
+    };
+    let setup =
+        strategies::setup(registry, &model(experiment.estimator.clone(), experiment.model.clone()));
+    let setup = match noted(setup, &mut wrong) {
+        Some(setup) => setup,
+        None => strategies::setup(registry, &model(Experiment::default().estimator, None))?,
+    };
+    noted(strategies::check_regime(&setup, &experiment.prices), &mut wrong);
+    let able = contenders.map(|contenders| able(contenders, &listed, names, &setup));
+    let able = able.and_then(|able| noted(able, &mut wrong));
+    match wrong.is_empty() {
+        true => Ok(able.map_or(0, |able| able.len())),
+        false => Err(Error::Several(wrong)),
+    }
+}
+
+/// What is right, with the rest noted.
+fn noted<T>(made: Result<T, Error>, wrong: &mut Vec<Error>) -> Option<T> {
+    made.map_err(|error| wrong.push(error)).ok()
 }
 
 /// The flags that an experiment file replaces.

@@ -106,9 +106,13 @@ impl Compared<'_> {
             .filter(|at| self.presets[*at].strategy.kind == Kind::Strategy)
             .collect();
         if acted.is_empty() {
-            acted.push(
-                self.comparison.ranked().first().copied().unwrap_or(self.comparison.baseline),
-            );
+            let failed = |at: &usize| {
+                let score = self.comparison.scores_of(session).get(*at);
+                score.is_some_and(|score| score.fault().is_some())
+            };
+            let ranked = self.comparison.ranked();
+            let first = ranked.iter().copied().find(|at| !failed(at));
+            acted.push(first.unwrap_or(self.comparison.baseline));
         }
         let make = || {
             let presets: Vec<&Preset> = acted.iter().map(|at| &self.presets[*at]).collect();

@@ -6,7 +6,9 @@ use foldback::{ConfigErrors, RegistryError};
 use foldback_core::provider::ProviderError;
 use foldback_formats::{ReadError, WriteError};
 use foldback_replay::CompareError;
+use foldback_replay::compare::{FailedReplay, REPORT};
 use foldback_replay::corpus::Skipped;
+use foldback_replay::number::count;
 use foldback_report::inspect::not_used;
 use foldback_report::plain;
 use std::path::PathBuf;
@@ -39,6 +41,8 @@ pub(crate) enum Error {
     Usage(String),
     #[error("{0}")]
     NotMet(String),
+    #[error("{}", replays(.0))]
+    Failed(Vec<FailedReplay>),
     #[error("{0}")]
     Hook(String),
     #[error("{}", lines(.0))]
@@ -48,7 +52,7 @@ pub(crate) enum Error {
     #[error("can't write the output: {0}")]
     Output(std::io::Error),
     #[error(transparent)]
-    Parquet(foldback_report::rows::NoParquet),
+    Rows(foldback_report::rows::FormatError),
     #[error("can't write JSON: {0}")]
     Json(#[from] serde_json::Error),
 }
@@ -61,9 +65,15 @@ impl Error {
         ))
     }
 
-    /// The exit code: 1 if the command did its work and the budget does not hold, or a host is to go on, else 2.
+    /// The exit code: 1 if the command did its work and the budget does not hold, a replay failed, or a host is to go on, else
+    /// 2.
     pub(crate) fn code(&self) -> u8 {
-        if matches!(self, Self::NotMet(_) | Self::Hook(_)) { 1 } else { 2 }
+        if matches!(self, Self::NotMet(_) | Self::Failed(_) | Self::Hook(_)) { 1 } else { 2 }
+    }
+
+    /// For a command that has done its work: it failed where replays did.
+    pub(crate) fn of_replays(failed: Vec<FailedReplay>) -> Result<(), Self> {
+        if failed.is_empty() { Ok(()) } else { Err(Self::Failed(failed)) }
     }
 }
 
@@ -71,6 +81,23 @@ impl From<ProviderError> for Error {
     fn from(error: ProviderError) -> Self {
         Self::Model { error, unanswered: 1 }
     }
+}
+
+/// The most replays that are told one by one.
+const TOLD: usize = 20;
+
+/// Which replays failed, a line each.
+fn replays(failed: &[FailedReplay]) -> String {
+    let count = count(failed.len() as u64, "replay");
+    let mut lines = vec![format!("{count} failed, and the rest is complete; {REPORT}")];
+    let line = |FailedReplay { session, preset, fault }: &FailedReplay| {
+        format!("  {} under {preset}: {}", plain::line(session), plain::line(&fault.to_string()))
+    };
+    lines.extend(failed.iter().take(TOLD).map(line));
+    if let Some(more @ 1..) = failed.len().checked_sub(TOLD) {
+        lines.push(format!("  and {more} more; --json and --rows have all"));
+    }
+    lines.join("\n")
 }
 
 fn lines(errors: &[Error]) -> String {
@@ -106,4 +133,33 @@ pub(crate) fn reasons(skipped: &[Skipped]) -> String {
     let lines = not_used(skipped, is_verbose());
     let lines: Vec<String> = lines.iter().map(|line| format!("  {}", plain::line(line))).collect();
     lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use foldback_replay::Fault;
+
+    #[test]
+    fn replays_that_failed_are_told_and_end_with_1() {
+        let replay = |number: usize| FailedReplay {
+            session: format!("s{number}.jsonl").into(),
+            preset: "mine".to_owned(),
+            fault: Fault { what: "no place".to_owned(), at: Some("src/a.rs:1:2".to_owned()) },
+        };
+        assert!(Error::of_replays(Vec::new()).is_ok());
+        let error = Error::of_replays((0..22).map(replay).collect()).unwrap_err();
+        assert_eq!(error.code(), 1);
+        let text = error.to_string();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 2 + TOLD);
+        assert_eq!(
+            lines[..2],
+            [
+                "22 replays failed, and the rest is complete; this is a fault of foldback, please report it with what stands here",
+                "  s0.jsonl under mine: panicked at src/a.rs:1:2: no place",
+            ]
+        );
+        assert_eq!(lines[1 + TOLD], "  and 2 more; --json and --rows have all");
+    }
 }

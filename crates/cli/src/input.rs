@@ -3,7 +3,7 @@
 use crate::args::{CorpusArgs, SessionArgs};
 use crate::error::Error;
 use crate::places::Place;
-use crate::{folder, objects, output, places, selection};
+use crate::{folder, objects, output, places, replace, selection};
 use foldback_formats::Session;
 use foldback_formats::limit;
 use foldback_formats::session::Warning;
@@ -12,7 +12,7 @@ use foldback_replay::scores::Reader;
 use foldback_replay::{Corpus, Source};
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{BufReader, Read as _};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 /// The URL of an object or a folder in object storage, given instead of a path.
@@ -37,6 +37,7 @@ pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Error> {
     if path.is_dir() {
         return Err(Error::Usage(format!("{} is a folder; name a session file", path.display())));
     }
+    replace::uses(path);
     foldback_formats::read_file(path).map_err(fail)
 }
 
@@ -53,16 +54,20 @@ pub(crate) fn sessions(path: &Path, from: Option<&str>) -> Result<Vec<Session>, 
 }
 
 /// One session of a file with the format that the file is in. A session in foldback's own lines keeps
-/// the format that it was first recorded in; what is written goes by the file. `out` is where.
+/// the format that it was first recorded in; what is written goes by the file. If that is to be `in_place`, it must be all
+/// that the file holds.
 pub(crate) fn session(
     args: &SessionArgs,
-    out: Option<&Path>,
+    in_place: bool,
 ) -> Result<(Session, &'static str), Error> {
     let (path, from) = (args.file.file.as_path(), args.file.from.as_deref());
     let bytes = bytes(path)?;
     let fail = |error| Error::Read { path: path.display().to_string(), error };
     let sessions = foldback_formats::read(&bytes, from).map_err(fail)?;
-    let session = pick(path, sessions, args.session.as_deref(), out)?;
+    if in_place {
+        may_go(path, &bytes, sessions.len())?;
+    }
+    let session = pick(path, sessions, args.session.as_deref())?;
     strict(&path.display().to_string(), &session.warnings, args.strict)?;
     let format = match from {
         Some(id) => foldback_formats::format(id).map_err(fail)?.id,
@@ -71,29 +76,22 @@ pub(crate) fn session(
     Ok((session, format))
 }
 
-/// All sessions of a file, or the one with this id; the only one, if there may not be several. `out` is where
-/// they are written.
+/// All sessions of a file, or the one with this id; the only one, if there may not be several.
 pub(crate) fn some(
     path: &Path,
     from: Option<&str>,
     id: Option<&str>,
     several: bool,
-    out: &Path,
 ) -> Result<Vec<Session>, Error> {
     let all = sessions(path, from)?;
     match several && id.is_none() {
-        true => may_replace(path, out, 0).map(|()| all),
-        false => Ok(vec![pick(path, all, id, Some(out))?]),
+        true => Ok(all),
+        false => Ok(vec![pick(path, all, id)?]),
     }
 }
 
 /// The only session of a file, or the one with this id.
-fn pick(
-    path: &Path,
-    mut sessions: Vec<Session>,
-    id: Option<&str>,
-    out: Option<&Path>,
-) -> Result<Session, Error> {
+fn pick(path: &Path, mut sessions: Vec<Session>, id: Option<&str>) -> Result<Session, Error> {
     let ids = || sessions.iter().map(|session| session.id.clone()).collect::<Vec<_>>();
     let name = || path.display().to_string();
     let index = match id {
@@ -106,35 +104,25 @@ fn pick(
         }
         None => 0,
     };
-    if let Some(out) = out {
-        may_replace(path, out, sessions.len() - 1)?;
-    }
     Ok(sessions.swap_remove(index))
 }
 
-/// Refuses an output that would replace the file that was read, if so many other sessions would be lost, or if it is no
-/// text: a store, an archive or a compressed file would become one.
-fn may_replace(path: &Path, out: &Path, lost: usize) -> Result<(), Error> {
-    let found = |path: &Path| std::fs::canonicalize(path).ok();
-    if found(path).is_none_or(|read| found(out) != Some(read)) {
-        return Ok(());
-    }
-    let why = match lost {
-        0 if is_text(path) => return Ok(()),
-        0 => "is not UTF-8 text, and the output is".to_owned(),
-        _ => format!("holds {} sessions, and only one would be left", lost + 1),
+/// Refuses to write a session over its file if others would be lost, or if the file has more to it than its text: a store,
+/// an archive or a compressed file would become one, and so would a file that goes on where another ends.
+fn may_go(path: &Path, read: &[u8], sessions: usize) -> Result<(), Error> {
+    let why = match sessions {
+        0 | 1 if path == Path::new("-") || url(path).is_some() => "is no file here".to_owned(),
+        0 | 1 if std::str::from_utf8(read).is_err() => {
+            "is not UTF-8 text, and the output is".to_owned()
+        }
+        0 | 1 if std::fs::read(path).is_ok_and(|own| own != read) => {
+            "is not whole by itself, and the output is".to_owned()
+        }
+        0 | 1 => return Ok(()),
+        _ => format!("holds {sessions} sessions, and only one would be left"),
     };
-    Err(Error::Usage(format!("{} {why}; name another file for the output", path.display())))
-}
-
-/// Whether a file begins as text does.
-fn is_text(path: &Path) -> bool {
-    let mut head = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(512).read_to_end(&mut head));
-    // The last character may be cut.
-    let is_utf8 =
-        |head| std::str::from_utf8(head).map_or_else(|bad| bad.error_len().is_none(), |_| true);
-    read.is_ok() && !head.contains(&0) && is_utf8(&head)
+    let way_out = "name another file for the output with --out";
+    Err(Error::Usage(format!("{} {why}; {way_out}", path.display())))
 }
 
 /// Fails on the first warning if `strict` is set.

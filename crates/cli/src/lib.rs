@@ -26,6 +26,7 @@ mod output;
 mod page;
 mod places;
 mod progress;
+mod replace;
 mod results;
 mod selection;
 mod setup;
@@ -65,6 +66,7 @@ fn command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         }
     };
     output::set_up(args.output);
+    replace::begin(&args.given);
     match command::run(args.command) {
         Ok(()) => 0,
         // Whoever reads the output has gone away (`foldback … | head`): nothing is left to say.
@@ -91,12 +93,12 @@ pub struct Compared {
 fn embedded(
     command: &str,
     arguments: impl IntoIterator<Item = OsString>,
-) -> Result<args::Command, String> {
+) -> Result<args::Args, String> {
     let fixed = ["foldback", "--quiet", command, "--no-store"].map(OsString::from);
     let args = args::Args::of(fixed.into_iter().chain(arguments));
     let args = args.map_err(|error| error.to_string())?;
     output::set_up(args.output);
-    Ok(args.command)
+    Ok(args)
 }
 
 /// What `foldback compare` with these arguments computes, for a program of another kind. Nothing is written.
@@ -105,7 +107,7 @@ fn embedded(
 ///
 /// What the command would print.
 pub fn compare(arguments: impl IntoIterator<Item = OsString>) -> Result<Compared, String> {
-    let args::Command::Compare(compare) = embedded("compare", arguments)? else {
+    let args::Command::Compare(compare) = embedded("compare", arguments)?.command else {
         return Err("these are no arguments of compare".to_owned());
     };
     let computed = command::compare::compute(&compare, strategies::Controls::All)
@@ -119,8 +121,7 @@ pub fn compare(arguments: impl IntoIterator<Item = OsString>) -> Result<Compared
 ///
 /// What the command would print.
 pub fn score(arguments: impl IntoIterator<Item = OsString>) -> Result<(), String> {
-    let args::Command::Score(score) = embedded("score", arguments)? else {
-        return Err("these are no arguments of score".to_owned());
-    };
-    command::score::run(&score).map_err(|error| error.to_string())
+    let args = embedded("score", arguments)?;
+    replace::begin(&args.given);
+    command::run(args.command).map_err(|error| error.to_string())
 }

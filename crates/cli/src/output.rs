@@ -4,12 +4,16 @@ use crate::args::{Color, OutputArgs};
 use crate::error::Error;
 use crate::notes;
 pub(crate) use crate::notes::{detail, is_verbose, note};
+use crate::replace::{self, Identity};
 use anstream::ColorChoice;
 use foldback_core::validity::Violation;
 use foldback_report::{Width, plain};
 use std::collections::BTreeMap;
-use std::io::{BufWriter, IsTerminal as _, Write};
+use std::io::{BufWriter, IsTerminal as _, Seek as _, Write};
+#[cfg(unix)]
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
 
 /// Prints a report to standard output. Quoted text can't control the terminal.
 pub(crate) fn print(text: &str) -> Result<(), Error> {
@@ -78,27 +82,29 @@ pub(crate) fn screen(text: &str) -> Result<(), Error> {
     out.flush().map_err(Error::Output)
 }
 
-/// Refuses outputs that can't be written, two with one target, and reports in place of a recorded session, before anything
-/// is computed.
+/// Refuses outputs that can't be written, two with one target, and those that would take the place of what is not
+/// foldback's to replace, before anything is computed.
 pub(crate) fn check(outputs: &[&Path], sessions: bool) -> Result<(), Error> {
-    let mut targets = Vec::new();
+    let (mut to_stdout, mut targets) = (false, Vec::new());
     for path in outputs {
-        let target = writable(path)?;
-        let other = |why: &str| {
-            Error::Usage(format!("{} {why}; name another file for the output", path.display()))
-        };
-        match &target {
-            Target::Stdout if targets.contains(&target) => {
+        match writable(path)? {
+            Target::Stdout if to_stdout => {
                 let why = "two outputs go to standard output; name a file for one of them";
                 return Err(Error::Usage(why.to_owned()));
             }
-            Target::File(_) if targets.contains(&target) => {
-                return Err(other("is named for two outputs"));
+            Target::Stdout => to_stdout = true,
+            Target::Special => {}
+            Target::File(file) => {
+                let target = Identity::of(&file);
+                if targets.contains(&target) {
+                    return Err(Error::Usage(format!(
+                        "{} is named for two outputs; name another file for one of them",
+                        path.display()
+                    )));
+                }
+                replace::check(&file, sessions)?;
+                targets.push(target);
             }
-            Target::File(file) if !sessions && is_session(file) => {
-                return Err(other("is a recorded session"));
-            }
-            _ => targets.push(target),
         }
     }
     Ok(())
@@ -113,14 +119,13 @@ fn writable(path: &Path) -> Result<Target, Error> {
     match std::fs::metadata(folder.unwrap_or(Path::new("."))) {
         Ok(found) if !found.is_dir() => Err(fail(std::io::ErrorKind::NotADirectory.into())),
         Ok(_) => Ok(target),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(Error::Usage(format!(
+            "{}: there is no folder {}; make it first, or name another file for the output",
+            path.display(),
+            folder.unwrap_or(Path::new(".")).display()
+        ))),
         Err(error) => Err(fail(error)),
     }
-}
-
-/// Whether there is a session at a path.
-fn is_session(file: &Path) -> bool {
-    let bytes = foldback_formats::read_file(file).unwrap_or_default();
-    foldback_formats::detect_bytes(&bytes).is_some()
 }
 
 /// Writes a report for people: to standard output like [`print`], to a file unchanged.
@@ -143,7 +148,6 @@ const STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
 const MOST_LINKS: usize = 40;
 
 /// Where an output goes.
-#[derive(PartialEq)]
 enum Target {
     Stdout,
     /// A pipe, a device or another file that is not regular: it is written to directly.
@@ -176,9 +180,17 @@ impl Target {
     }
 }
 
+/// The path of a file, or of the one that is to be there, behind all links.
+pub(crate) fn behind_links(path: &Path) -> std::io::Result<PathBuf> {
+    match Target::of(path)? {
+        Target::File(file) => Ok(file),
+        _ => Err(std::io::Error::other("is no regular file")),
+    }
+}
+
 /// Whether the path of an output is standard output.
 pub(crate) fn is_stdout(path: &Path) -> bool {
-    Target::of(path).is_ok_and(|target| target == Target::Stdout)
+    matches!(Target::of(path), Ok(Target::Stdout))
 }
 
 /// Writes a file through a temporary one next to it, so that nothing is ever half written. `-` and
@@ -198,7 +210,93 @@ pub(crate) fn write_with(
             let mut out = BufWriter::new(opened);
             content(&mut out).and_then(|()| out.flush()).map_err(fail)
         }
-        Target::File(file) => replace(&file, content).map_err(fail),
+        Target::File(file) => {
+            let mut hashed = blake3::Hasher::new();
+            let content = |out: &mut dyn Write| content(&mut Hashing(out, &mut hashed));
+            let temporary = temporary(&file, content).map_err(fail)?;
+            // Something may have been put there meanwhile.
+            replace::check(&file, true)?;
+            replace::wrote(&file, &hashed.finalize());
+            temporary.persist(&file).map_err(|error| fail(error.error))?;
+            // Another output of this command does not take its place.
+            replace::uses(&file);
+            Ok(())
+        }
+    }
+}
+
+/// Writes into a file what is to be there instead of its text, which is `before` (`None`: there is no file), whoever wrote
+/// it. A link is followed.
+pub(crate) fn write_over(path: &Path, before: Option<&[u8]>, after: &str) -> Result<(), Error> {
+    let fail = |error: std::io::Error| Error::File { path: path.to_owned(), error };
+    let Target::File(file) = Target::of(path).map_err(fail)? else {
+        return Err(Error::Usage(format!("{} is no regular file", path.display())));
+    };
+    let temporary = temporary(&file, |out| out.write_all(after.as_bytes())).map_err(fail)?;
+    let now = match std::fs::read(&file) {
+        Ok(now) => Some(now),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => return Err(fail(error)),
+    };
+    if now.as_deref() != before {
+        let why =
+            "was changed by another program meanwhile and is left as it is; run the command again";
+        return Err(Error::Usage(format!("{} {why}", path.display())));
+    }
+    if is_more_than_text(&file, &temporary) {
+        return write_into(&file, &now.unwrap_or_default(), after.as_bytes()).map_err(fail);
+    }
+    temporary.persist(&file).map_err(|error| fail(error.error))?;
+    Ok(())
+}
+
+/// Whether a file has further names, another owner or attributes of its own, which a new file in its place would not have.
+#[cfg(unix)]
+fn is_more_than_text(file: &Path, new: &NamedTempFile) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let (Ok(old), Ok(new)) = (std::fs::metadata(file), new.as_file().metadata()) else {
+        return false;
+    };
+    let mut names = [0; 65_536];
+    // What cannot be listed may be there.
+    let has_attributes = match rustix::fs::listxattr(file, &mut names) {
+        // The system gives this one to every file.
+        Ok(bytes) => names[..bytes]
+            .split(|byte| *byte == 0)
+            .any(|name| !name.is_empty() && name != b"security.selinux"),
+        Err(error) => error != rustix::io::Errno::NOTSUP,
+    };
+    old.nlink() > 1 || (old.uid(), old.gid()) != (new.uid(), new.gid()) || has_attributes
+}
+
+#[cfg(not(unix))]
+fn is_more_than_text(_: &Path, _: &NamedTempFile) -> bool {
+    false
+}
+
+/// Writes into a file that keeps all else that it has. If it fails, its text is put back.
+fn write_into(file: &Path, before: &[u8], after: &[u8]) -> std::io::Result<()> {
+    let mut opened = std::fs::OpenOptions::new().write(true).open(file)?;
+    let mut put = |text: &[u8]| {
+        opened.rewind()?;
+        opened.write_all(text)?;
+        opened.set_len(text.len() as u64)
+    };
+    put(after).or_else(|error| put(before).and(Err(error)))
+}
+
+/// A writer that hashes what goes through it.
+struct Hashing<'a>(&'a mut dyn Write, &'a mut blake3::Hasher);
+
+impl Write for Hashing<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = self.0.write(bytes)?;
+        self.1.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
     }
 }
 
@@ -208,11 +306,11 @@ fn to_stdout(content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Res
     content(&mut out).and_then(|()| out.flush()).map_err(Error::Output)
 }
 
-/// Replaces or creates a whole file.
-fn replace(
+/// What is to be at a path, whole, in a temporary file next to it. It is never more readable than the file that is there.
+fn temporary(
     file: &Path,
     content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
-) -> std::io::Result<()> {
+) -> std::io::Result<NamedTempFile> {
     // A file that its owner protected from writing is not replaced either.
     let old = match std::fs::OpenOptions::new().write(true).open(file) {
         Ok(old) => Some(old.metadata()?.permissions()),
@@ -222,18 +320,18 @@ fn replace(
     let mut builder = tempfile::Builder::new();
     // A temporary file is private; what a user asked for is as readable as any other file of theirs.
     #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.permissions(old.clone().unwrap_or_else(|| PermissionsExt::from_mode(0o666)));
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut temporary = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
     let mut buffered = BufWriter::new(&mut temporary);
     content(&mut buffered)?;
     buffered.flush()?;
     drop(buffered);
+    // The umask may have taken something from them.
     if let Some(permissions) = old {
         temporary.as_file().set_permissions(permissions)?;
     }
-    temporary.persist(file).map_err(|error| error.error)?;
-    Ok(())
+    Ok(temporary)
 }
 
 /// Whether progress is visible.
@@ -254,3 +352,31 @@ pub(crate) fn width() -> Width {
 
 /// The smallest width that is respected. A narrower table has no room for a name and a number.
 const NARROWEST: u16 = 40;
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    /// What takes the place of a private file is at no moment more readable than it.
+    #[test]
+    fn a_private_file_stays_private_while_it_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("settings.json");
+        for mode in [0o600, 0o640, 0o400] {
+            std::fs::write(&file, "{}").unwrap();
+            std::fs::set_permissions(&file, PermissionsExt::from_mode(mode)).unwrap();
+            let mut seen = Vec::new();
+            let content = |out: &mut dyn Write| {
+                for entry in std::fs::read_dir(folder.path())? {
+                    seen.push(entry?.metadata()?.permissions().mode() & 0o777 & !mode);
+                }
+                out.write_all(b"{\"key\": 1}")
+            };
+            if let Ok(made) = temporary(&file, content) {
+                assert_eq!(made.as_file().metadata().unwrap().permissions().mode() & 0o777, mode);
+                assert_eq!(seen, [0, 0]);
+            }
+            std::fs::remove_file(&file).unwrap();
+        }
+    }
+}

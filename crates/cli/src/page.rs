@@ -3,7 +3,7 @@
 use crate::args::Compare;
 use crate::details::Compared;
 use crate::error::Error;
-use crate::output;
+use crate::{output, replace};
 use foldback_report::html;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -26,6 +26,12 @@ pub(crate) fn write(path: &Path, compared: &Compared<'_>, args: &Compare) -> Res
         remove_others(&folder, &written).map_err(fail)?;
     }
     output::write(Some(path), &html::comparison(compared.comparison, &details))
+}
+
+/// Refuses to replace what is no page of an earlier report by the pages of so many sessions.
+pub(crate) fn check(path: &Path, sessions: usize) -> Result<(), Error> {
+    let (folder, _) = folder_of(path)?;
+    (0..sessions).try_for_each(|session| replace::check(&folder.join(file(session)), false))
 }
 
 /// Refuses a path without a folder, before anything is computed.
@@ -55,7 +61,7 @@ fn file(session: usize) -> String {
     format!("{}.html", session + 1)
 }
 
-/// Pages of sessions that an earlier report had and this one does not. Other files there belong to the user.
+/// Deletes pages of sessions that an earlier report had and this one does not. Other files there belong to the user.
 fn remove_others(folder: &Path, written: &[usize]) -> std::io::Result<()> {
     let written: BTreeSet<String> = written.iter().map(|session| file(*session)).collect();
     for entry in std::fs::read_dir(folder)? {
@@ -64,8 +70,13 @@ fn remove_others(folder: &Path, written: &[usize]) -> std::io::Result<()> {
         let is_page = name.strip_suffix(".html").is_some_and(|number| {
             !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
         });
-        if is_page && !written.contains(&name) && entry.file_type()?.is_file() {
-            std::fs::remove_file(entry.path())?;
+        let path = entry.path();
+        if is_page
+            && !written.contains(&name)
+            && entry.file_type()?.is_file()
+            && replace::is_own(&path)
+        {
+            std::fs::remove_file(path)?;
         }
     }
     Ok(())

@@ -71,6 +71,14 @@ fn usual_place() -> Option<PathBuf> {
     Some(cache.join("foldback"))
 }
 
+/// The folder in which foldback remembers what it wrote.
+pub(crate) fn state() -> Option<PathBuf> {
+    let state = input::absolute("XDG_STATE_HOME")
+        .or_else(|| input::absolute("LOCALAPPDATA"))
+        .or_else(|| Some(input::home()?.join(".local/state")))?;
+    Some(state.join("foldback"))
+}
+
 /// The file that holds the command where that is not the program that runs.
 static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
 

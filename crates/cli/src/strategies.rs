@@ -4,7 +4,7 @@ use crate::args::ModelArgs;
 use crate::error::Error;
 use crate::groups::Listed;
 use crate::summaries::{Choice, refuse_models};
-use crate::{input, output};
+use crate::{input, output, replace};
 use foldback::{Compiled, Document, Options, Registry};
 use foldback_core::Limits;
 use foldback_core::config::nearest;
@@ -51,7 +51,11 @@ pub(crate) fn compile_with(
         return Err(Error::Usage(format!("{name}: {}", only_compared(&control))));
     }
     let path = Path::new(name);
-    let read = foldback::read_beside(path);
+    let beside = foldback::read_beside(path);
+    let read = |other: &str| {
+        replace::uses(&path.with_file_name(other));
+        beside(other)
+    };
     let env = |name: &str| std::env::var(name).ok();
     let options = Options { read_file: Some(&read), env: Some(&env) };
     let file = match name.ends_with(".toml") {

@@ -54,18 +54,20 @@ pub(crate) fn parts(raw: &Value) -> Vec<Part> {
     parts
 }
 
-/// The calls in the `tool_calls` of a message.
+/// The calls in the `tool_calls` of a message, with their signatures in front of them.
 pub(crate) fn calls(message: &Value) -> Vec<Part> {
     let call = |(index, raw): (usize, &Value)| {
         let function = &raw["function"];
-        Part::call(
+        let at = format!("/tool_calls/{index}");
+        let call = Part::call(
             value::text(raw, "id").unwrap_or_default(),
             value::text(function, "name").unwrap_or_default(),
             value::shown(&function["arguments"]),
-        )
-        .at(format!("/tool_calls/{index}/function/arguments"))
+        );
+        let signature = openai::signature(raw, &at);
+        signature.into_iter().chain([call.at(format!("{at}/function/arguments"))])
     };
-    value::list(message, "tool_calls").iter().enumerate().map(call).collect()
+    value::list(message, "tool_calls").iter().enumerate().flat_map(call).collect()
 }
 
 /// A message that is told: its role, its parts, and whether it came mid-turn.

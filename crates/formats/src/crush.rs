@@ -104,7 +104,9 @@ impl Reader {
                 "text" if text("text").is_empty() => {}
                 "text" => parts.push(text_member(part, "text", &at)),
                 "reasoning" => {
-                    let opaque = value::filled(part, "signature").map(str::to_owned);
+                    let names = ["signature", "thought_signature"];
+                    let opaque = names.iter().find_map(|name| value::filled(part, name));
+                    let opaque = opaque.map(str::to_owned);
                     parts.push(signed_member(part, "thinking", opaque, &at));
                 }
                 "tool_call" => {

@@ -105,6 +105,7 @@ impl Reader {
         if let Some(id) = value::filled(header, "id") {
             session.id = id.to_owned();
         }
+        session.parent = value::filled(header, "parentSession").map(str::to_owned);
         session.worked_in(None, value::text(header, "cwd").and_then(cluster::folder));
     }
 

@@ -17,13 +17,10 @@ pub enum ReadError {
     },
     /// No importer recognizes it.
     #[error(
-        "none of the known formats; if it is one of them, name it with --from; where a command has no --from, \
-         `foldback convert --from` reads it: {known}"
+        "none of the known formats; if it is one of them, name it with --from (`--from help` lists them); where a command \
+         has no --from, `foldback convert --from` reads it"
     )]
-    UnknownFormat {
-        /// The ids of all formats.
-        known: String,
-    },
+    UnknownFormat,
     /// An id that no format has.
     #[error("there is no format `{id}`{nearest}; known are {known}")]
     NoSuchFormat {

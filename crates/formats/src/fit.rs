@@ -110,6 +110,8 @@ impl Found {
                 {
                     *opaque = value::string(&Value::Object(item), "encrypted_content");
                 }
+                // Anthropic alone hides reasoning in this form.
+                let maker = if *redacted { Some(Dialect::Anthropic) } else { maker };
                 if opaque.is_some() && maker != Some(dialect) {
                     (*opaque, *redacted) = (None, false);
                     self.foreign += 1;

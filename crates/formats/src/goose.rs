@@ -9,6 +9,9 @@ use crate::prelude::*;
 pub(crate) const FORMAT: Format =
     Format::new("goose", "Goose session (export, or session lines)", detect, read);
 
+/// Where the signature of a call is.
+const SIGNATURE: &str = "/metadata/thoughtSignature";
+
 /// Parts of a message that the model is not sent.
 const SILENT: &[&str] =
     &["actionRequired", "conversationCompacted", "systemNotification", "toolConfirmationRequest"];
@@ -211,6 +214,11 @@ impl Reader {
                         Some(arguments) => (value::shown(arguments), "/toolCall/value/arguments"),
                         None => ("{}".to_owned(), "/toolCall"),
                     };
+                    // Gemini's, in front of what it stands with.
+                    if let Some(signature) = value::text_at(part, SIGNATURE) {
+                        let signature = reasoning("", Some(signature.to_owned()));
+                        parts.push(signature.at(format!("{at}{SIGNATURE}")));
+                    }
                     parts.push(self.out.call(text("id"), name, text_of).at(format!("{at}{place}")));
                 }
                 "toolResponse" => parts.push(self.result(part, &at)),

@@ -75,6 +75,7 @@ fn session(text: &str, root: &Value) -> Result<Session, ReadError> {
     let mut out = SessionBuilder::document(text, "/messages", id, FORMAT.id)?;
     let folder = value::first(root, &["git_repo_root", "cwd"]).and_then(cluster::folder);
     out.session.worked_in(None, folder);
+    out.session.parent = value::filled(root, "parent_session_id").map(str::to_owned);
     if let Some(system) = value::filled(root, "system_prompt") {
         out.system(system);
     }

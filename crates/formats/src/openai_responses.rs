@@ -8,6 +8,7 @@
 
 use crate::bodies::{self, ToolShape, frame_tools};
 use crate::prelude::*;
+use crate::session::KEPT_ELSEWHERE;
 use foldback_providers::wire::responses;
 
 pub(crate) const FORMAT: Format = Format::new(
@@ -155,6 +156,10 @@ fn session<'a>(
     let mut out = SessionBuilder::read(session, responses::read(root, placed));
     out.compactions("replace", "auto");
     out.infer_finish();
+    if let Some(member) = responses::KEPT_HISTORY.iter().find(|member| !root[**member].is_null()) {
+        let detail = "the provider keeps what was said before: the recording begins in the middle";
+        out.warn(KEPT_ELSEWHERE, format!("/{member}"), detail);
+    }
     out.finish()
 }
 

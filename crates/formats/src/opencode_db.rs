@@ -51,6 +51,7 @@ fn info(session: &Value) -> Value {
         ("project_id", "projectID"),
         ("directory", "directory"),
         ("parent_id", "parentID"),
+        ("fork_session_id", "forkSessionID"),
         ("title", "title"),
         ("version", "version"),
     ];
@@ -58,6 +59,9 @@ fn info(session: &Value) -> Value {
         if let Some(text) = session.get(column) {
             out.insert(key.to_owned(), text.clone());
         }
+    }
+    if let revert @ Value::Object(_) = parsed(session, "revert") {
+        out.insert("revert".to_owned(), revert);
     }
     let time = |column: &str| session[column].as_i64().unwrap_or(0);
     let times = json!({"created": time("time_created"), "updated": time("time_updated")});

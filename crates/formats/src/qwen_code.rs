@@ -242,6 +242,7 @@ impl Reader {
         for (index, raw) in value::list(content, "parts").iter().enumerate() {
             let at = format!("{at}/parts/{index}");
             if let Some(call) = raw.get("functionCall") {
+                parts.extend(part(raw, &at));
                 let name = value::text(call, "name").unwrap_or_default();
                 let arguments = call.get("args").map_or("{}".to_owned(), Value::to_string);
                 let id = value::text(call, "id").unwrap_or(name);

@@ -40,8 +40,10 @@ fn nearest(id: &str) -> String {
     FORMATS
         .iter()
         .map(|format| (strsim::levenshtein(id, format.id), format.id))
+        .filter(|(distance, known)| {
+            *distance * 2 <= known.len() || id.len() > 2 && known.starts_with(id)
+        })
         .min()
-        .filter(|(distance, known)| *distance * 2 <= known.len())
         .map_or(String::new(), |(_, known)| format!(" (did you mean `{known}`?)"))
 }
 
@@ -82,7 +84,7 @@ fn read_text(bytes: &[u8], from: Option<&str>) -> Result<Vec<Session>, ReadError
         Some(id) => (format(id)?.read)(text),
         None => match detect(text) {
             Some(format) => (format.read)(text),
-            None => Err(ReadError::UnknownFormat { known: known() }),
+            None => Err(ReadError::UnknownFormat),
         },
     };
     let prefixed = |error| {
@@ -141,6 +143,7 @@ mod tests {
         let table = [
             ("open-code", "there is no format `open-code` (did you mean `opencode`?); known are "),
             ("anthropc", "there is no format `anthropc` (did you mean `anthropic`?); known are "),
+            ("claude", "there is no format `claude` (did you mean `claude-code`?); known are "),
             ("xml", "there is no format `xml`; known are foldback, "),
         ];
         for (id, expected) in table {

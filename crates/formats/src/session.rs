@@ -46,7 +46,9 @@ pub struct Session {
     pub boundaries: Vec<Boundary>,
     /// Messages were left out of the file by foldback: usage up to there is of other requests.
     pub folded: Option<Folded>,
-    /// Calls that another file holds as well and that count there: they are no answers here.
+    /// The session that it was forked from or spawned by, where the recording says so: its history may begin with that one's.
+    pub parent: Option<String>,
+    /// Calls that another session holds as well and that count there: they are no answers here.
     pub copied: usize,
     /// What could not be read or does not fit together; the rest was used.
     pub warnings: Vec<Warning>,
@@ -112,6 +114,9 @@ impl Boundary {
 /// Code of the warning that a recording begins in the middle of a conversation.
 pub(crate) const BEGINS_MIDWAY: &str = "begins-midway";
 
+/// Code of the warning that the provider keeps what was said before the first message.
+pub(crate) const KEPT_ELSEWHERE: &str = "kept-elsewhere";
+
 /// Something that an importer could not use. Never fatal unless `--strict` is set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
@@ -133,7 +138,8 @@ impl Session {
     /// Whether the recording begins in the middle of a conversation: what was said before is in its
     /// requests and their usage, but not in the file.
     pub fn begins_midway(&self) -> bool {
-        self.warnings.iter().any(|warning| warning.code == BEGINS_MIDWAY)
+        let codes = [BEGINS_MIDWAY, KEPT_ELSEWHERE];
+        self.warnings.iter().any(|warning| codes.contains(&&*warning.code))
     }
 
     /// A session without content, to be filled by an importer.

@@ -106,8 +106,9 @@ impl Drop for Handed<'_> {
 }
 
 impl AgentLoop {
-    /// A loop around a conversation, new or loaded.
-    pub fn new(conversation: Conversation) -> Self {
+    /// A loop around a conversation, new or loaded. A stage that panics is a compaction that failed.
+    pub fn new(mut conversation: Conversation) -> Self {
+        conversation.contain_panics();
         let history = conversation.history();
         let log = history.iter().map(|(_, message)| message).filter(|message| !message.is_entry());
         let order = Order::after(log, !history.open_calls().is_empty());

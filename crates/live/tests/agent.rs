@@ -2,11 +2,19 @@
 //! of turn, and futures that are dropped.
 
 use foldback::Message;
+use foldback_core::event::Event;
 use foldback_core::log::{Answer, Finish, Part};
+use foldback_core::meter::MeterId;
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
+use foldback_core::outcome::Why;
 use foldback_core::provider::ProviderError;
-use foldback_core::services::{BeforeCompaction, Hook, Verdict};
+use foldback_core::services::{BeforeCompaction, Hook, Services, Verdict};
+use foldback_core::stage::{
+    Filter, Proposal, Pruner, Pruning, StageContext, Summarizer, Summary, SummaryError,
+    SummaryRequest,
+};
+use foldback_core::strategy::{Bound, Strategy};
 use foldback_live::{AgentLoop, NO_RESULT, Next, Stopped};
 use foldback_test_support::table;
 use foldback_testkit::talk;
@@ -89,10 +97,21 @@ impl Play {
     /// Goes on with the same conversation under a policy that always folds at these moments, and with
     /// these hooks.
     fn always_at(&mut self, when: Vec<Moment>, hooks: Vec<Arc<dyn Hook>>) {
+        self.always_at_with(when, hooks, |_| {});
+    }
+
+    /// The same with another change.
+    fn always_at_with(
+        &mut self,
+        when: Vec<Moment>,
+        hooks: Vec<Arc<dyn Hook>>,
+        change: impl FnOnce(&mut Strategy),
+    ) {
         let conversation = self.agent.conversation();
         let mut strategy = (**conversation.strategy()).clone();
         let policy = strategy.overflow.as_mut().unwrap();
         (policy.when, policy.stage) = (when, Arc::new(Always));
+        change(&mut strategy);
         let mut services = conversation.services().clone();
         services.hooks = hooks;
         let (limits, frame) = (crate::support::limits(), foldback::Frame::default());
@@ -205,6 +224,130 @@ impl foldback_core::stage::OverflowPolicy for Always {
             fold: true,
             ..foldback_core::stage::Decision::off("always")
         }
+    }
+}
+
+/// A stage of any kind, or a hook, that panics.
+#[derive(Debug)]
+struct Panics;
+
+impl foldback_core::stage::OverflowPolicy for Panics {
+    fn moments(&self) -> &'static [Moment] {
+        Moment::ALL
+    }
+
+    fn decide(&self, _: &foldback_core::stage::Pressure<'_>) -> foldback_core::stage::Decision {
+        panic!("no decision")
+    }
+}
+
+impl Pruner for Panics {
+    fn moment(&self) -> Moment {
+        Moment::CallStart
+    }
+
+    fn prune(&self, _: &StageContext<'_>) -> Pruning {
+        panic!("no pruning")
+    }
+}
+
+impl Filter for Panics {
+    fn propose(&self, _: &StageContext<'_>) -> Result<Proposal, Why> {
+        panic!("no {}", "proposal")
+    }
+}
+
+#[async_trait::async_trait]
+impl Summarizer for Panics {
+    fn id(&self) -> &str {
+        "panics"
+    }
+
+    async fn summarize(&self, _: &SummaryRequest, _: &Services) -> Result<Summary, SummaryError> {
+        tokio::task::yield_now().await;
+        panic!("no summary")
+    }
+}
+
+#[async_trait::async_trait]
+impl Hook for Panics {
+    async fn before(&self, _: &BeforeCompaction) -> Result<Verdict, String> {
+        panic!("no verdict")
+    }
+
+    async fn after(&self, _: &Event) {
+        panic!("no end")
+    }
+}
+
+/// A stage that panics is a compaction that failed: the conversation goes on with what it had, and the next one is tried. A hook that
+/// panics is one that failed.
+#[tokio::test]
+async fn a_panic_of_a_stage_is_a_compaction_that_failed() {
+    type Plant = fn(&mut Strategy);
+    let table: [(&str, Plant, Option<&str>); 6] = [
+        (
+            "policy",
+            |strategy| strategy.overflow.as_mut().unwrap().stage = Arc::new(Panics),
+            Some("no decision"),
+        ),
+        (
+            "filter",
+            |strategy| strategy.filter.as_mut().unwrap().stage = Arc::new(Panics),
+            Some("no proposal"),
+        ),
+        ("summarizer", |strategy| strategy.summarizer = Some(Arc::new(Panics)), Some("no summary")),
+        (
+            "pruner",
+            |strategy| {
+                let (stage, when) = (Arc::new(Panics) as _, vec![Moment::CallStart]);
+                let name = "panics".to_owned();
+                strategy.pruners.push(Bound { name, stage, when, meter: MeterId::OWN });
+            },
+            Some("no pruning"),
+        ),
+        (
+            "pruner before a summary",
+            |strategy| {
+                let (stage, when) = (Arc::new(Panics) as _, vec![Moment::BeforeSummary]);
+                let name = "panics".to_owned();
+                strategy.pruners.push(Bound { name, stage, when, meter: MeterId::OWN });
+            },
+            Some("no pruning"),
+        ),
+        ("nothing", |_| {}, None),
+    ];
+    for (what, plant, said) in table {
+        let mut play = Play::new("window");
+        long(&mut play).await;
+        long(&mut play).await;
+        play.always_at_with(vec![Moment::CallStart], vec![Arc::new(Panics)], plant);
+        let before = crate::support::sent(play.agent.conversation());
+        play.tell("request").await;
+        let reports = play.agent.reports();
+        let failed: Vec<String> = reports
+            .iter()
+            .filter_map(|report| match &report.outcome {
+                Outcome::Failed(why) if why.code == "panicked" => Some(why.detail.clone()),
+                _ => None,
+            })
+            .collect();
+        match said {
+            Some(said) => {
+                assert!(failed.iter().any(|why| why.ends_with(said)), "{what}: {reports:?}")
+            }
+            None => assert_eq!(failed, [""; 0], "{what}"),
+        }
+        // A pruner takes nothing from the fold after it.
+        let folds = said.is_none() || what.starts_with("pruner");
+        assert_eq!(
+            reports.iter().any(|report| report.outcome.changed()),
+            folds,
+            "{what}: {reports:?}"
+        );
+        assert_eq!(crate::support::sent(play.agent.conversation()) != before, folds, "{what}");
+        assert_eq!(play.tell("answer tool-calls 1").await, "tools", "{what}");
+        assert_eq!(play.tell("results 0").await, "call", "{what}");
     }
 }
 

@@ -11,14 +11,14 @@ use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 /// A form of secrets and its name. A group `secret` is the part of the match that is replaced.
-const FORMS: [(&str, &str); 22] = [
+const FORMS: [(&str, &str); 36] = [
     (
         "private key",
         r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\z)",
     ),
     (
         "authorization",
-        r#"(?i)\bauthorization["'\\]{0,3}\s*[:=]\s*["'\\]{0,3}(?:bearer|basic|digest|token)\s+(?<secret>[^\s"'\\,;\[$<{][^\s"'\\,;]{3,})"#,
+        r#"(?i)\bauthorization["'\\]{0,3}\s*[:=]\s*["'\\]{0,3}(?:bearer|basic|bot|digest|key|ssws|token)\s+(?<secret>[^\s"'\\,;\[$<{][^\s"'\\,;]{3,})"#,
     ),
     // Without a scheme; what is shorter is one.
     (
@@ -64,8 +64,21 @@ const FORMS: [(&str, &str); 22] = [
     ("GitHub token", r"\b(?:gh[oprsu]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})"),
     ("GitLab token", r"\bglpat-[A-Za-z0-9_-]{20,}"),
     ("AWS key", r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
-    ("Slack token", r"\bxox[a-z]-[A-Za-z0-9-]{10,}"),
-    ("Google key", r"\bAIza[A-Za-z0-9_-]{35}"),
+    ("Slack token", r"\b(?:xox[a-z]|xapp)-[A-Za-z0-9-]{10,}"),
+    // Its address posts for whoever has it.
+    (
+        "webhook",
+        r"(?i)\b(?:hooks\.slack\.com/(?:services|workflows)/|discord(?:app)?\.com/api/webhooks/[0-9]+/)(?<secret>[a-z0-9_/-]{20,})",
+    ),
+    // Of Telegram, of Discord.
+    ("bot token", r"(?:\b|bot)[0-9]{8,10}:[A-Za-z0-9_-]{35}\b"),
+    ("bot token", r"\b[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}"),
+    (
+        "Google key",
+        r"\b(?:AIza[A-Za-z0-9_-]{35}|GOCSPX-[A-Za-z0-9_-]{20,}|ya29\.[A-Za-z0-9_-]{20,})",
+    ),
+    ("SendGrid key", r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
+    ("key of a provider", r"\b(?:gsk_|xai-|dop_v1_|shpat_|whsec_)[A-Za-z0-9]{20,}"),
     ("registry token", r"\b(?:npm_[A-Za-z0-9]{36}|pypi-[A-Za-z0-9_-]{32,}|hf_[A-Za-z0-9]{30,})"),
     (
         "password in a URL",
@@ -74,8 +87,87 @@ const FORMS: [(&str, &str); 22] = [
     // A name in capitals, or any with a value in quotes; a reference such as `$KEY` is no secret.
     (
         "assignment",
-        r#"(?:\b[A-Z0-9_]*(?:_KEY|TOKEN|SECRET|PASSWORD|PASSWD)["'\\]{0,3}\s*[:=]\s*["'\\]{0,3}|(?i:\b[a-z0-9_-]*(?:[_-]key|apikey|token|secret|password|passwd)\\?["']?\s*[:=]\s*\\?["']))(?<secret>[^\s"'\\,;\[$<{(][^\s"'\\,;]{5,})"#,
+        r#"(?:\b[A-Z0-9_]*(?:_KEY|TOKEN|SECRET|PASSWORD|PASSWD)["'\\]{0,3}\s*(?::=|=>|[:=])\s*["'\\]{0,3}|(?i:\b[a-z0-9_-]*(?:[_-]key|apikey|token|secret|password|passwd)\\?["']?\s*(?::=|=>|[:=])\s*\\?["'`]))(?<secret>[^\s"'`\\,;\[$<{(>=][^\s"'`\\,;]{5,})"#,
     ),
+    // With a type: `const API_KEY: &str = "…"`, `apiKey: String = "…"`.
+    (
+        "assignment",
+        r#"(?i)\b[a-z0-9_-]*(?:[_-]key|apikey|token|secret|password|passwd)\s*:\s*[&'a-z0-9_<>.?]{1,24}(?:\s[a-z0-9_]{1,24})?\s*=\s*\\?["'](?<secret>[^\s"'\\,;\[$<{(][^\s"'\\,;]{5,})"#,
+    ),
+    // In an address or the body of a form.
+    (
+        "parameter",
+        r#"(?i)[?&](?:[a-z0-9_-]*[_-])?(?:api-?key|key|password|passwd|secret|sig|signature|token)=(?<secret>[^\s"'\\&;\[$<{(][^\s"'\\&;]{3,})"#,
+    ),
+    // Without quotes a name of the program may stand there; a digit tells a value.
+    (
+        "parameter",
+        r#"(?i)\b(?:[a-z0-9-]+_)*(?:api_?key|password|passwd|secret|token)=(?<secret>(?:[a-z_~+/-]{5,}[0-9]|[a-z_~+/-]*[0-9][a-z0-9_~+/=-]{3})[a-z0-9_~+/=-]*)(?:[\s"'\\&;]|\z)"#,
+    ),
+    // A line of a configuration.
+    (
+        "line of a configuration",
+        r#"(?im)^[ \t]*(?:[a-z0-9-]+_)*(?:access_key|api_?key|client_secret|password|secret_key|session_token|auth_token)[ \t]*=[ \t]*(?<secret>[a-z_~+/-]{0,40}[0-9][a-z0-9_~+/=-]{7,})[ \t\r]*$"#,
+    ),
+    (
+        OPTION,
+        r#"(?i)\s--(?:[a-z0-9]+-)*(?:api-?key|auth|pass|passphrase|passwd|password|secret|secret-key|token)(?:=|\s+)["'\\]{0,3}(?<secret>[^\s"'\\,;.:)`|&\[$<{(*-][^\s"'\\;)`|&]{3,})"#,
+    ),
+    // Of clients of databases it follows at once, and a space is no password.
+    (
+        "password of a command",
+        r#"\b(?:mysql[a-z_]*|mariadb[a-z-]*|7z[az]?)\b(?:[^\r\n|;&]|\\\r?\n)*?\s-p["'\\]{0,3}(?<secret>[^\s"'\\\[$<{(-][^\s"'\\]*)"#,
+    ),
+    (
+        "password of a command",
+        r#"\b(?:sshpass|mongo[a-z]*|(?:az|crane|docker|helm|nerdctl|oc|oras|podman|skopeo)\s+(?:registry\s+)?login|(?:redis-cli\b[^\r\n|;&]*?\s-a|ldap[a-z]+\b[^\r\n|;&]*?\s-w|(?:sqlcmd|bcp|unzip|zip)\b[^\r\n|;&]*?\s-P))(?:(?:[^\r\n|;&]|\\\r?\n)*?\s-p)?\s*["'\\]{0,3}(?<secret>[^\s"'\\\[$<{(-][^\s"'\\]*)"#,
+    ),
+    // A line of `.netrc`, or several.
+    (
+        "password of a machine",
+        r"\b(?:machine\s+\S+|default)(?:\s+(?:login|account)\s+\S+)+\s+password\s+(?<secret>[^\s\[$<{]\S*)",
+    ),
+    (
+        "password of a machine",
+        r"\bmachine\s+\S+\s+password\s+(?<secret>[^\s\[$<{]\S*)\s+(?:login|account)\s",
+    ),
+];
+
+/// The form of an option with its value. Sentences about options look like it.
+const OPTION: &str = "option of a command";
+
+/// Words that follow the name of an option in a sentence.
+const PROSE: [&str; 30] = [
+    "also",
+    "argument",
+    "arguments",
+    "because",
+    "before",
+    "cannot",
+    "does",
+    "file",
+    "flag",
+    "flags",
+    "from",
+    "have",
+    "instead",
+    "into",
+    "must",
+    "option",
+    "options",
+    "parameter",
+    "requires",
+    "should",
+    "switch",
+    "that",
+    "then",
+    "this",
+    "value",
+    "were",
+    "when",
+    "which",
+    "will",
+    "with",
 ];
 
 /// Types and remarks that stand in place of a secret.
@@ -91,13 +183,39 @@ static COMPILED: LazyLock<Vec<(&str, Regex)>> = LazyLock::new(|| {
     compiled.into_iter().flatten().collect()
 });
 
-/// The text without secrets.
+/// Characters that nobody sees, and their escapes in JSON: a key may have been copied with them.
+static INVISIBLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"[\u{ad}\u{180e}\u{200b}-\u{200f}\u{2060}\u{feff}]|\\u(?i:00ad|180e|200[b-f]|2060|feff)",
+    )
+    .ok()
+});
+
+/// The text without secrets. Where one is known only without the invisible characters in it, all of them are taken out.
 pub fn scrub(text: &mut String) {
+    let without = match &*INVISIBLE {
+        Some(invisible) => invisible.replace_all(text, ""),
+        None => Cow::Borrowed(&**text),
+    };
+    let mut visible = match without {
+        Cow::Owned(without) => Some(without),
+        Cow::Borrowed(_) => None,
+    };
+    scrub_forms(text);
+    if let Some(visible) = &mut visible {
+        scrub_forms(visible);
+        if left_out(visible) > left_out(text) {
+            text.clone_from(visible);
+        }
+    }
+}
+
+fn scrub_forms(text: &mut String) {
     for (name, form) in COMPILED.iter() {
         let replaced = form.replace_all(text, |found: &Captures<'_>| {
             let whole = found.get_match();
             let secret = found.name("secret").unwrap_or(whole);
-            if is_code(secret.as_str()) {
+            if is_code(secret.as_str()) || *name == OPTION && is_prose(secret.as_str()) {
                 return whole.as_str().to_owned();
             }
             let (before, after) = (&text[whole.start()..secret.start()], secret.end()..whole.end());
@@ -107,6 +225,12 @@ pub fn scrub(text: &mut String) {
             *text = replaced;
         }
     }
+}
+
+/// Whether a word behind the name of an option is one of a sentence, or the name of its value in a help text.
+fn is_prose(word: &str) -> bool {
+    PROSE.contains(&&*word.to_lowercase())
+        || word.chars().all(|c| c.is_ascii_uppercase() || c == '_')
 }
 
 /// Whether a program has this in place of a secret: a type, or the source of the secret.
@@ -268,6 +392,128 @@ mod tests {
                 "max_tokens: 4096, MAX_TOKENS=200000".to_owned(),
                 "max_tokens: 4096, MAX_TOKENS=200000",
             ),
+            ("apiKey := \"abc123def\"".to_owned(), "apiKey := \"*\""),
+            ("api_key := `abc123def`".to_owned(), "api_key := `*`"),
+            (":api_key => 'abc123def'".to_owned(), ":api_key => '*'"),
+            ("\"password\" => \"hunter22\",".to_owned(), "\"password\" => \"*\","),
+            ("const API_KEY: &str = \"abc123def\";".to_owned(), "const API_KEY: &str = \"*\";"),
+            (
+                "const TOKEN: &'static str = \"abc123def\";".to_owned(),
+                "const TOKEN: &'static str = \"*\";",
+            ),
+            ("let apiKey: String = \"abc123def\"".to_owned(), "let apiKey: String = \"*\""),
+            (
+                "https://api.telegram.org/bot123456789:".to_owned() + &hex[..35],
+                "https://api.telegram.org/*",
+            ),
+            (format!("TG 987654321:{}", &hex[..35]), "TG *"),
+            (format!("MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.{}", &hex[..27]), "*"),
+            ("Authorization: Bot abcd1234".to_owned(), "Authorization: Bot *"),
+            (
+                format!("https://hooks.slack.com/services/T0/B0/{}", &hex[..24]),
+                "https://hooks.slack.com/services/*",
+            ),
+            (
+                format!("https://discord.com/api/webhooks/123/{hex}"),
+                "https://discord.com/api/webhooks/123/*",
+            ),
+            (format!("xapp-1-{hex} GOCSPX-{hex}"), "* *"),
+            ("tool --password hunter2 --user me".to_owned(), "tool --password * --user me"),
+            ("tool --password='hunter2'".to_owned(), "tool --password='*'"),
+            ("tool --db-password \"hunter2\" x".to_owned(), "tool --db-password \"*\" x"),
+            ("gh auth --token abc123".to_owned(), "gh auth --token *"),
+            (r#"{"cmd": "x --api-key abc123def -v"}"#.to_owned(), r#"{"cmd": "x --api-key * -v"}"#),
+            ("tool --client-secret=abc123def".to_owned(), "tool --client-secret=*"),
+            ("mysql -u root -p'hunter2' db".to_owned(), "mysql -u root -p'*' db"),
+            ("mysqldump -phunter2 db > x".to_owned(), "mysqldump -p* db > x"),
+            ("sshpass -p 'hunter2' ssh me@h".to_owned(), "sshpass -p '*' ssh me@h"),
+            ("docker login -u me -p hunter2 r.io".to_owned(), "docker login -u me -p * r.io"),
+            ("redis-cli -h x -a hunter2 ping".to_owned(), "redis-cli -h x -a * ping"),
+            (
+                "machine api.example.org login me password hunter2".to_owned(),
+                "machine api.example.org login me password *",
+            ),
+            (
+                "machine h\n  login me\n  password hunter2\n".to_owned(),
+                "machine h\n  login me\n  password *\n",
+            ),
+            ("machine h password hunter2 login me".to_owned(), "machine h password * login me"),
+            ("default login me password hunter2".to_owned(), "default login me password *"),
+            (
+                "grant_type=x&client_id=me&client_secret=abcdefgh".to_owned(),
+                "grant_type=x&client_id=me&client_secret=*",
+            ),
+            ("-d client_secret=abc123def -d a=b".to_owned(), "-d client_secret=* -d a=b"),
+            (
+                "https://a.b/c?x=1&access_token=abcd&y=2".to_owned(),
+                "https://a.b/c?x=1&access_token=*&y=2",
+            ),
+            ("https://a.b/?api_key=abcd".to_owned(), "https://a.b/?api_key=*"),
+            (
+                "[default]\naws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfi\n".to_owned(),
+                "[default]\naws_secret_access_key = *\n",
+            ),
+            ("client_secret = abc1-2345678\n".to_owned(), "client_secret = *\n"),
+            (format!("sk-ant-\u{200b}{hex} \u{200b}x"), "* x"),
+            (format!("ghp_{}\u{feff}{}", &hex[..9], &hex[9..]), "*"),
+            (format!(r#"{{"key": "sk-ant\u200b-{hex}"}}"#), r#"{"key": "*"}"#),
+            ("api\u{200b}Key = \"abc123def\"".to_owned(), "apiKey = \"*\""),
+            // Ordinary code and sentences.
+            (
+                "caf\u{200b}e \u{1f468}\u{200d}\u{1f4bb}".to_owned(),
+                "caf\u{200b}e \u{1f468}\u{200d}\u{1f4bb}",
+            ),
+            ("token := lexer.Next()".to_owned(), "token := lexer.Next()"),
+            ("key, secret := pair(config)".to_owned(), "key, secret := pair(config)"),
+            ("if token == \"identifier\" {".to_owned(), "if token == \"identifier\" {"),
+            (
+                "login(user=user, password=password)".to_owned(),
+                "login(user=user, password=password)",
+            ),
+            (
+                "Client(client_secret=client_secret)".to_owned(),
+                "Client(client_secret=client_secret)",
+            ),
+            (
+                "client_secret=settings.CLIENT_SECRET,".to_owned(),
+                "client_secret=settings.CLIENT_SECRET,",
+            ),
+            ("api_key=os.environ['KEY_2024']".to_owned(), "api_key=os.environ['KEY_2024']"),
+            ("token=next(tokens2)".to_owned(), "token=next(tokens2)"),
+            ("password = getpass.getpass()\n".to_owned(), "password = getpass.getpass()\n"),
+            ("api_key = load_key_v2(path)\n".to_owned(), "api_key = load_key_v2(path)\n"),
+            (
+                "fn f(token: &str, secret: Option<String>)".to_owned(),
+                "fn f(token: &str, secret: Option<String>)",
+            ),
+            ("let token: Token = self.bump();".to_owned(), "let token: Token = self.bump();"),
+            ("use the --password option of it".to_owned(), "use the --password option of it"),
+            ("  --token TOKEN  the token to use".to_owned(), "  --token TOKEN  the token to use"),
+            (
+                "tool --password-stdin --token-limit 4096".to_owned(),
+                "tool --password-stdin --token-limit 4096",
+            ),
+            (
+                "tool --password \"$PASSWORD\" --token <token>".to_owned(),
+                "tool --password \"$PASSWORD\" --token <token>",
+            ),
+            ("--password, --token: see below".to_owned(), "--password, --token: see below"),
+            (
+                "docker run -p 8080:80 -p'9090:90' nginx".to_owned(),
+                "docker run -p 8080:80 -p'9090:90' nginx",
+            ),
+            (
+                "mkdir -p 'a b'; ssh -p 2222 h; cp -pr a b".to_owned(),
+                "mkdir -p 'a b'; ssh -p 2222 h; cp -pr a b",
+            ),
+            ("mysql -u root -p db".to_owned(), "mysql -u root -p db"),
+            (
+                "the machine and its default password are set".to_owned(),
+                "the machine and its default password are set",
+            ),
+            ("12:34:56 1700000000:12345".to_owned(), "12:34:56 1700000000:12345"),
+            ("?page=2&key=a&sort=token".to_owned(), "?page=2&key=a&sort=token"),
+            ("const MOST_TOKENS: usize = 4_096;".to_owned(), "const MOST_TOKENS: usize = 4_096;"),
         ];
         for (given, expected) in cases {
             let mut text = given.clone();

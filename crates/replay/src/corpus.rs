@@ -3,6 +3,7 @@
 //! A corpus holds names, not sessions. A session is read when its turn comes and dropped when every
 //! preset has replayed it, so memory is bounded by the largest files in flight.
 
+use crate::copies;
 use foldback_formats::Session;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,7 +20,7 @@ pub type Copied = BTreeMap<usize, Vec<usize>>;
 pub enum Source {
     /// A file in any format.
     File(PathBuf),
-    /// A file that begins with calls that another of the corpus holds; they [count there](crate::copies).
+    /// A file with calls that another of the corpus holds; they [count there](crate::copies).
     Copying {
         /// Its path.
         path: PathBuf,
@@ -177,6 +178,7 @@ impl Source {
             }
         };
         sessions.retain(|session| session.log().next().is_some());
+        copies::counted_once(&mut sessions);
         if let Self::Copying { copied, .. } = self {
             taken_out(&mut sessions, copied);
         }
@@ -218,7 +220,7 @@ impl Corpus {
 }
 
 /// Takes the calls out that are counted elsewhere.
-fn taken_out(sessions: &mut [Session], copied: &Copied) {
+pub(crate) fn taken_out(sessions: &mut [Session], copied: &Copied) {
     for (number, messages) in copied {
         let Some(session) = sessions.get_mut(*number) else { continue };
         for at in messages {

@@ -101,17 +101,49 @@ impl Experiment {
     ///
     /// # Errors
     ///
-    /// What is wrong with it, with the line.
+    /// Everything that is wrong with it, each with its line.
     pub fn parse(name: &str, text: &str) -> Result<Self, String> {
-        let mut experiment: Self = toml::from_str(text).map_err(|error| {
-            let line =
-                error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
-            format!(
-                "{name}:{line}: {}; an experiment file has strategies, prices, primary, margin, seed, draws, split, window, max_output, model, estimator, summarizer",
-                in_words(error.message())
-            )
-        })?;
-        experiment.hash = Some(short(blake3::hash(text.as_bytes())));
-        Ok(experiment)
+        match Self::parse_rest(name, text) {
+            (experiment, wrong) if wrong.is_empty() => Ok(experiment),
+            (_, wrong) => Err(wrong.join("\n")),
+        }
+    }
+
+    /// Reads what can be read, and what is wrong with the rest, which is as in an empty file.
+    pub fn parse_rest(name: &str, text: &str) -> (Self, Vec<String>) {
+        let hash = Some(short(blake3::hash(text.as_bytes())));
+        let line = |at: usize| text[..at.min(text.len())].matches('\n').count() + 1;
+        let error = match toml::from_str::<Self>(text) {
+            Ok(experiment) => return (Self { hash, ..experiment }, Vec::new()),
+            Err(error) => error,
+        };
+        let told = |line: usize, message: &str| {
+            let keys = match message.starts_with("unknown field") {
+                true => {
+                    "; an experiment file has strategies, prices, primary, margin, seed, draws, split, window, max_output, model, estimator, summarizer"
+                }
+                false => "",
+            };
+            format!("{name}:{line}: {}{keys}", in_words(message))
+        };
+        let Ok(document) = Document::parse(name, text) else {
+            let at = error.span().map_or(0, |span| span.start);
+            return (Self::default(), vec![told(line(at), error.message())]);
+        };
+        // One key at a time.
+        let (mut good, mut wrong) = (toml::Table::new(), Vec::new());
+        for (key, value) in text.parse::<toml::Table>().unwrap_or_default() {
+            let alone = toml::Table::from_iter([(key.clone(), value.clone())]);
+            match alone.try_into::<Self>() {
+                Ok(_) => drop(good.insert(key, value)),
+                Err(error) => {
+                    let place = document.root.get(&key).map_or(1, |node| node.key_place.line);
+                    wrong.push((place, told(place, error.message())));
+                }
+            }
+        }
+        wrong.sort();
+        let experiment = good.try_into::<Self>().unwrap_or_default();
+        (Self { hash, ..experiment }, wrong.into_iter().map(|(_, told)| told).collect())
     }
 }

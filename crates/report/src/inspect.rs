@@ -255,14 +255,21 @@ pub fn session(one: &Inspected, width: Width) -> String {
     if let Some(window) = one.window {
         line("window", format!("{} tokens, as recorded", grouped(window)));
     }
-    let number = |number: usize| grouped(number as u64);
+    let shown = |number: usize| grouped(number as u64);
     line(
         "messages",
-        format!("{} as stored, {} in the log", number(one.messages), number(one.in_log)),
+        format!("{} as stored, {} in the log", shown(one.messages), shown(one.in_log)),
     );
-    line("calls", number(one.calls));
-    line("turns", number(one.turns));
-    line("tool calls", number(one.tool_calls));
+    let copied = match one.copied_calls {
+        0 => String::new(),
+        count => format!(
+            ", and {} copied from another session, which count where they were made",
+            number::count(count as u64, "call")
+        ),
+    };
+    line("calls", shown(one.calls) + &copied);
+    line("turns", shown(one.turns));
+    line("tool calls", shown(one.tool_calls));
     line(
         "usage",
         match one.usage {

@@ -2,7 +2,7 @@
 
 use foldback_replay::Comparison;
 use foldback_replay::compare::{
-    Base, Contrast, CorpusSummary, Idle, Outcomes, PresetLine, Provenance, Reporting,
+    Base, Contrast, CorpusSummary, FailedReplay, Idle, Outcomes, PresetLine, Provenance, Reporting,
 };
 use foldback_replay::cost::Agreement;
 use schemars::JsonSchema;
@@ -35,6 +35,8 @@ pub(crate) struct Document<'a> {
     assumptions: &'a [String],
     /// Reasons to doubt the comparison, one sentence each.
     cautions: &'a [String],
+    /// Replays that failed, each a session under a preset; all else is said of the others.
+    failed: &'a [FailedReplay],
     /// Simulated against recorded cache reads, by price regime of those that the recordings could have
     /// had.
     cache_check: BTreeMap<&'a str, &'a Agreement>,
@@ -98,6 +100,7 @@ fn whole(comparison: &Comparison) -> Document<'_> {
         reporting: &comparison.reporting,
         assumptions: &comparison.assumptions,
         cautions: &comparison.cautions,
+        failed: &comparison.failed,
         cache_check: comparison
             .cache_check
             .iter()

@@ -71,7 +71,7 @@ pub struct TieredConfig {
     pub budget_fraction: f64,
     /// How the budget is dealt out.
     pub shares: Shares,
-    /// Tokens that a summary is allowed even where the budget leaves nothing; a tier that would get less than this from its own size is cut to sentences without asking a summarizer.
+    /// Tokens that a summary is allowed even where the budget leaves nothing; of a tier that would get less than this from its own size, all sentences stay where they fit its budget, else the most important ones, without asking a summarizer.
     pub min_summary_tokens: u64,
     /// Whether a tier 0 above its budget has its oldest tool results cut.
     pub cut_tool_results: bool,

@@ -61,10 +61,13 @@ impl TieredResidual {
     pub(crate) fn allowance(&self, cut: &Cut<'_>, tier: usize) -> Allowance {
         let wanted = Fraction::percent(self.config.preserve[tier - 1]).floor_of(cut.sizes[tier]);
         let floor = self.config.min_summary_tokens;
+        let dealt = cut.budget.map(|budget| budget.tier(tier));
         if wanted < floor {
-            return Allowance::Sentences(wanted);
+            // A share of so little would say nothing. What fits the tier's budget stays whole.
+            let fits = dealt.filter(|dealt| cut.sizes[tier] <= *dealt);
+            return Allowance::Sentences(fits.unwrap_or(wanted));
         }
-        let dealt = cut.budget.map_or(u64::MAX, |budget| budget.tier(tier));
+        let dealt = dealt.unwrap_or(u64::MAX);
         match wanted.min(dealt).max(floor) {
             0 => Allowance::Nothing,
             tokens => Allowance::Summary(tokens),
@@ -123,7 +126,7 @@ impl TieredResidual {
 pub(crate) enum Allowance {
     /// A summary of so many tokens.
     Summary(u64),
-    /// The tier is so small that its sentences are cut to so many tokens.
+    /// The tier is so small that no summary is asked for: its sentences have at most so many tokens.
     Sentences(u64),
     /// No room at all.
     Nothing,

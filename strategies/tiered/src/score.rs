@@ -46,7 +46,7 @@ pub enum Factor {
     VeryRecent,
     /// Less than an hour old.
     Recent,
-    /// It is a task or speaks of a task or an objective.
+    /// The recorder marked it as a task (`type`), or it speaks of a task or an objective.
     TaskRelated,
 }
 
@@ -147,6 +147,7 @@ impl Evidence {
                 Some(mark) if mark.eq_ignore_ascii_case("medium") => Some(Importance::Medium),
                 _ => None,
             },
+            task: message.annotations.get("type").is_some_and(|mark| mark == "task"),
             ..Self::default()
         };
         let (mut error, mut tool_or_failed) = (false, false);

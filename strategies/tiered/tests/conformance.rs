@@ -47,6 +47,8 @@ fn mx_1_to_5_scores() {
         text: String,
         status: Option<ResultStatus>,
         importance: Option<String>,
+        /// What the message is marked as, besides.
+        kind: Option<String>,
         references: u32,
         minutes: i64,
         points: u32,
@@ -54,10 +56,22 @@ fn mx_1_to_5_scores() {
         residual: bool,
     }
     let rows: Vec<Row> = table::rows(include_str!("rows.toml"), "scores");
-    for Row { id, text, status, importance, references, minutes, points, factors, residual } in rows
+    for Row {
+        id,
+        text,
+        status,
+        importance,
+        kind,
+        references,
+        minutes,
+        points,
+        factors,
+        residual,
+    } in rows
     {
         let message = status.map_or_else(|| said(&text), |status| answered(status, &text));
         let message = importance.iter().fold(message, |message, of| marked(of, message));
+        let message = kind.iter().fold(message, |message, of| message.annotated("type", of));
         let score = score(&message, references, minutes * MINUTE);
         assert_eq!(score.points, points, "{id}: {:?}", score.factors());
         assert_eq!(names(&score.factors()), factors, "{id}");

@@ -306,6 +306,24 @@ async fn a_tier_without_a_summary_is_cut_to_sentences() {
     }
 }
 
+/// The request is all of tier 3, and 15 % of it would be two words.
+#[tokio::test]
+async fn a_tier_that_fits_its_budget_stays_whole() {
+    const REQUEST: &str =
+        "Read all parts of this folder, one after the other, and say that you are done.";
+    for (request, whole) in [(REQUEST.to_owned(), true), (REQUEST.repeat(7), false)] {
+        let mut conversation = conversation(&strategy("tiered", "", &names()), 6_000);
+        conversation.append(Message::user("request", &request));
+        append(&mut conversation, fillers("m", 0..50));
+        let report = at(&mut conversation, Moment::CallStart).await;
+        assert_eq!(report.outcome, Outcome::Changed, "{report:?}");
+        let text = summary(&conversation);
+        assert_eq!(text.contains(&request), whole, "{text}");
+        let plan = last_plan(&conversation);
+        assert_eq!(plan.tables["tiers"][0]["by"], "sentences");
+    }
+}
+
 #[tokio::test]
 async fn summaries_are_asked_for_within_budget_and_ratio() {
     let fake = names();

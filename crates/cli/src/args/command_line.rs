@@ -3,6 +3,7 @@
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
+use std::path::PathBuf;
 
 /// Options that only affect where results are stored, how they are computed and how they are shown.
 const SHOWN: [&str; 18] = [
@@ -25,6 +26,20 @@ const SHOWN: [&str; 18] = [
     "jobs",
     "toml",
 ];
+
+/// Arguments that name what is written.
+const OUTPUTS: [&str; 7] = ["json", "html", "rows", "export", "toml", "out", "output"];
+
+/// All values that were given, but for outputs: each may be the path of a file that is read.
+pub(super) fn given(described: &Command, matches: &ArgMatches) -> Vec<PathBuf> {
+    let Some((name, matches)) = matches.subcommand() else { return Vec::new() };
+    let args = described.find_subcommand(name).into_iter().flat_map(Command::get_arguments);
+    args.filter(|arg| !OUTPUTS.contains(&arg.get_id().as_str()) && arg.get_action().takes_values())
+        .filter(|arg| matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine))
+        .flat_map(|arg| matches.get_raw(arg.get_id().as_str()).into_iter().flatten())
+        .map(PathBuf::from)
+        .collect()
+}
 
 /// The command line: paths, then options in the order of the help.
 pub(super) fn of(described: &Command, matches: &ArgMatches) -> String {

@@ -12,8 +12,29 @@ fn day(text: &str) -> Result<i64, String> {
         text.parse::<jiff::civil::Date>().and_then(|day| day.to_zoned(jiff::tz::TimeZone::UTC));
     match start {
         Ok(start) => Ok(start.timestamp().as_millisecond()),
-        Err(_) => Err("takes a day, such as 2026-01-31".to_owned()),
+        Err(_) => {
+            Err(format!("takes a day, such as {}", ago(text).unwrap_or("2026-01-31".to_owned())))
+        }
     }
+}
+
+/// The day that a span such as `7d` or `2w` ago was, in words.
+fn ago(text: &str) -> Option<String> {
+    let text = text.trim().to_lowercase();
+    let at = text.find(|c: char| !c.is_ascii_digit())?;
+    let (number, unit) = text.split_at(at);
+    let days = match unit.trim() {
+        "d" | "day" | "days" => 1,
+        "w" | "week" | "weeks" => 7,
+        "m" | "month" | "months" => 30,
+        "y" | "year" | "years" => 365,
+        _ => return None,
+    };
+    let days = number.parse::<i64>().ok()?.checked_mul(days)?;
+    let span = jiff::Span::new().try_days(days).ok()?;
+    let day =
+        jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date().checked_sub(span).ok()?;
+    Some(format!("{day} for {text}"))
 }
 
 /// The id of a format.

@@ -40,6 +40,9 @@ pub(crate) struct Args {
     pub(crate) command: Command,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+    /// What was given besides outputs: the files that the command reads are among it.
+    #[arg(skip)]
+    pub(crate) given: Vec<PathBuf>,
 }
 
 /// What the command prints.
@@ -76,7 +79,11 @@ fn a_thread(text: &str) -> Result<usize, String> {
 
 fn a_share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| "must be a number from 0 to 1".to_owned())
+    let percent = text.parse().ok().filter(|percent| (1.0..=100.0).contains(percent));
+    share.ok_or_else(|| match percent {
+        Some(percent) => format!("is a share from 0 to 1; {text} % is {}", percent / 100.0),
+        None => "must be a number from 0 to 1".to_owned(),
+    })
 }
 
 /// When colors are used.
@@ -155,6 +162,7 @@ impl Args {
         if let Some(quoted) = quoted {
             *quoted = command_line::of(&described, &matches);
         }
+        args.given = command_line::given(&described, &matches);
         Ok(args)
     }
 }
@@ -226,7 +234,7 @@ impl Command {
         paths.into_iter().flatten().map(PathBuf::as_path).chain(out).collect()
     }
 
-    /// Whether the output is a session, which may take the place of one.
+    /// Whether the output is a session, as one is that foldback wrote before.
     pub(crate) fn writes_sessions(&self) -> bool {
         match self {
             Self::Compact(args) => !args.plan && !args.render,
@@ -283,8 +291,7 @@ pub(crate) struct Compare {
     /// Write a page for every session, into a folder next to the HTML file (report-sessions next to report.html).
     #[arg(long, requires = "html")]
     pub(crate) reader_all: bool,
-    /// Write one row per session, preset and call: CSV or Parquet if the file ends in .csv or .parquet,
-    /// else JSON lines.
+    /// Write one row per session, preset and call: JSON lines, or CSV or Parquet if the file ends in .csv or .parquet.
     #[arg(long, value_name = "FILE")]
     pub(crate) rows: Option<PathBuf>,
     /// Replace paths, tasks, tools and identifiers by pseudonyms, and leave texts out, in every output.
@@ -341,6 +348,9 @@ pub(crate) struct Compact {
     pub(crate) to: Option<String>,
     #[command(flatten)]
     pub(crate) out: OutArgs,
+    /// Write the session over its own file: what is taken out is gone from it.
+    #[arg(long, conflicts_with_all = ["out", "to", "plan", "render"])]
+    pub(crate) in_place: bool,
     /// Print the edits and their reasons instead of the session.
     #[arg(long)]
     pub(crate) plan: bool,

@@ -2,8 +2,6 @@
 
 use crate::args::Check;
 use crate::error::Error;
-use crate::groups::Listed;
-use crate::strategies::Controls;
 use crate::summaries::Choice;
 use crate::{design, input, output, strategies};
 use foldback::Document;
@@ -24,14 +22,9 @@ pub(crate) fn run(args: &Check) -> Result<(), Error> {
         ));
     }
     if Experiment::is_one(&path, &text) {
-        let experiment = design::parse(&args.file, &text)?;
-        let choice = experiment.summarizer.as_deref().map(Choice::read).transpose()?;
-        let (listed, names) = (Listed::of(&registry)?, &experiment.strategies);
-        let contenders =
-            strategies::presets(&registry, &listed, names, Controls::All, choice.as_ref())?;
+        let contenders = design::check(&registry, &args.file, &text)?;
         return output::print(&format!(
-            "{path}: valid experiment with {} presets and controls; run it with `foldback compare PATH --experiment {path}`\n",
-            contenders.len()
+            "{path}: valid experiment with {contenders} presets and controls; run it with `foldback compare PATH --experiment {path}`\n"
         ));
     }
     let compiled = strategies::compile(&registry, &path)?;

@@ -20,11 +20,17 @@ use foldback_report::{plan, render};
 use std::sync::Arc;
 
 pub(crate) fn run(args: &Compact) -> Result<(), Error> {
+    let file = &args.session.file.file;
+    // What its agent appends meanwhile is not lost.
+    let before = args.in_place.then(|| std::fs::read(file).ok()).flatten();
     match compact(args)? {
         Output::Message(text) => output::print(&text),
         Output::Report(text) => output::report(args.out.path(), &text),
         Output::Data { text, notes } => {
-            output::write(args.out.path(), &text)?;
+            match args.in_place {
+                true => output::write_over(file, before.as_deref(), &text)?,
+                false => output::write(args.out.path(), &text)?,
+            }
             notes.iter().for_each(output::note);
             Ok(())
         }
@@ -52,7 +58,7 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
     if !args.manual {
         strategies::check_window(&strategy, setup.limits)?;
     }
-    let (session, own) = input::session(&args.session, args.out.path())?;
+    let (session, own) = input::session(&args.session, args.in_place)?;
     // Asked for before any work is done: a format that can't be written.
     let format = match &args.to {
         Some(id) => convert::target(id)?,

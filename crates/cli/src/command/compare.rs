@@ -69,13 +69,16 @@ fn outcome(path: &Path, error: String) -> Error {
 
 pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     let rows = match &args.rows {
-        Some(path) => Some((path, rows::Format::of(path).map_err(Error::Parquet)?)),
+        Some(path) => Some((path, rows::Format::of(path).map_err(Error::Rows)?)),
         None => None,
     };
     if args.reader_all {
         args.html.as_deref().map_or(Ok(()), page::has_folder)?;
     }
     let Computed { comparison, store, corpus, planned } = compute(args, controls(args))?;
+    if let Some(path) = args.html.as_deref().filter(|_| args.reader_all) {
+        page::check(path, comparison.corpus.sessions.len())?;
+    }
     let Planned { experiment, listed, presets, setup, answers } = planned;
     if let Some(answers) = &answers
         && let Some(counted) = answers.finish(None, &|at| idle(&comparison, at))?
@@ -111,7 +114,7 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     }
     tell_statistics(&presets);
     results::tell(&store);
-    Ok(())
+    Error::of_replays(comparison.failed)
 }
 
 /// The first screen shows no control. All else that is written has every one, and so do parts that were scored.

@@ -3,13 +3,14 @@
 use crate::args::Convert;
 use crate::error::Error;
 use crate::{input, output};
+use foldback_core::config::nearest;
 use foldback_formats::convert::{convert, writable};
 use foldback_formats::{Format, Session, WriteError};
 
 pub(crate) fn run(args: &Convert) -> Result<(), Error> {
     let to = target(&args.to)?;
     let (from, id) = (args.from.as_deref(), args.session.as_deref());
-    let sessions = input::some(&args.input, from, id, to.many, &args.output)?;
+    let sessions = input::some(&args.input, from, id, to.many)?;
     let path = args.input.display().to_string();
     for session in &sessions {
         input::strict(&path, &session.warnings, args.strict)?;
@@ -37,7 +38,11 @@ pub(crate) fn target(id: &str) -> Result<&'static Format, Error> {
         Ok(format) if format.writer.is_some() => Ok(format),
         Ok(format) => Err(read_only(format)),
         Err(_) => {
-            Err(Error::Usage(format!("no format `{id}` can be written; known are {}", known())))
+            let near = nearest(id, writable().map(|format| format.id));
+            Err(Error::Usage(format!(
+                "no format `{id}` can be written; known are {}{near}",
+                known()
+            )))
         }
     }
 }

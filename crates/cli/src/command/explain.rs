@@ -8,16 +8,28 @@ use crate::progress::Progress;
 use crate::summaries::Choice;
 use crate::{input, next, output, strategies};
 use foldback_replay::Preset;
+use foldback_replay::compare::FailedReplay;
 use foldback_replay::walk::{Detail, Track};
 use foldback_report::{Width, explain};
 use std::ffi::OsString;
 
 pub(crate) fn run(args: &Explain) -> Result<(), Error> {
-    output::print(&text(args, output::width())?)
+    let (text, failed) = explained(args, output::width())?;
+    output::print(&text)?;
+    Error::of_replays(failed)
 }
 
 /// What is printed.
 pub(crate) fn text(args: &Explain, width: Width) -> Result<String, Error> {
+    Ok(explained(args, width)?.0)
+}
+
+/// What is printed, and the presets under which the replay failed.
+fn explained(args: &Explain, width: Width) -> Result<(String, Vec<FailedReplay>), Error> {
+    let file = &args.session.file.file;
+    if input::is_folder(file) {
+        return Err(Error::Usage(format!("{} is a folder; name a session file", file.display())));
+    }
     let registry = foldback::registry()?;
     let choice = args.summaries.summarizer.as_deref().map(Choice::read).transpose()?;
     let names = match args.preset.is_empty() {
@@ -30,7 +42,7 @@ pub(crate) fn text(args: &Explain, width: Width) -> Result<String, Error> {
     for contender in &contenders {
         strategies::check_window(&contender.preset.strategy, setup.limits)?;
     }
-    let (session, _) = input::session(&args.session, None)?;
+    let (session, _) = input::session(&args.session, false)?;
     let path = args.session.file.file.display().to_string();
     if session.calls() == 0 {
         return Err(Error::Usage(format!(
@@ -60,9 +72,13 @@ pub(crate) fn text(args: &Explain, width: Width) -> Result<String, Error> {
     if let Some(answers) = &answers
         && let Some(counted) = answers.finish(None, &idle)?
     {
-        return Ok(counted);
+        return Ok((counted, Vec::new()));
     }
-    Ok(explain::explain(&walk, width, args.top))
+    let failed = walk.tracks.iter().filter_map(|track| {
+        let (session, preset) = (walk.path.as_str().into(), track.preset.clone());
+        Some(FailedReplay { session, preset, fault: track.fault.clone()? })
+    });
+    Ok((explain::explain(&walk, width, args.top), failed.collect()))
 }
 
 /// The preset that a comparison of this file recommends.

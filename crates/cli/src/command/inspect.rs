@@ -6,10 +6,10 @@ use crate::progress::Progress;
 use crate::{input, output, strategies};
 use foldback_core::stage::Estimator;
 use foldback_formats::Session;
-use foldback_replay::Source;
 use foldback_replay::corpus::Skipped;
 use foldback_replay::parallel::in_parallel;
 use foldback_replay::spent::Prices;
+use foldback_replay::{Source, copies};
 use foldback_report::Width;
 use foldback_report::inspect::{self, Inspected};
 use std::collections::BTreeSet;
@@ -63,7 +63,8 @@ impl Found {
 /// All sessions of a file, in the given format.
 fn file(args: &Inspect, path: &Path, estimator: &dyn Estimator) -> Result<Vec<Inspected>, Error> {
     let name = path.display().to_string();
-    let sessions = input::sessions(path, args.from.as_deref())?;
+    let mut sessions = input::sessions(path, args.from.as_deref())?;
+    copies::counted_once(&mut sessions);
     for session in &sessions {
         input::strict(&name, &session.warnings, args.corpus.strict)?;
     }

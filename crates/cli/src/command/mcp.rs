@@ -25,8 +25,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes of one answer: some 4,000 tokens.
+/// Bytes of one answer or error: some 4,000 tokens.
 const LIMIT: usize = 16_000;
+
+/// Bytes of it that say where to go on.
+const TRAILER: usize = 200;
 
 const INSTRUCTIONS: &str = "Recorded sessions of agents, this one's among them. `inspect` without a path lists them. \
     `recall` searches one session, or gives out a passage whole, also what a compaction removed. `explain` says what a \
@@ -233,8 +236,8 @@ impl Sessions {
         // It gives out pages of its own.
         answer(None, move || {
             let path = allowed(&roots, &given.path)?;
-            let conversation = conversation(&path, &given)?;
-            let recall = Recall::new().with_limit(LIMIT - 1_000);
+            let (conversation, start) = conversation(&path, &given)?;
+            let recall = Recall::new().with_limit(LIMIT - 1_000).with_cleared_before(start);
             let mut recall = match given.cleared.unwrap_or(false) {
                 true => recall,
                 false => recall.of_everything(),
@@ -276,7 +279,7 @@ async fn answer(
 }
 
 fn page(whole: &str, offset: usize) -> String {
-    let Some(page) = Page::cut(whole, offset, LIMIT) else {
+    let Some(page) = Page::cut(whole, offset, LIMIT - TRAILER) else {
         return format!("The answer has {} bytes; there is nothing from {offset} on.", whole.len());
     };
     match page.next {
@@ -347,8 +350,8 @@ fn run_command(name: &str, options: &[String], paths: &[PathBuf]) -> Result<Stri
     }
 }
 
-/// The session as its recorder left it, or as a preset would have.
-fn conversation(path: &Path, given: &RecallArguments) -> Result<Conversation, Error> {
+/// The session as its recorder left it, or as a preset would have; and where what its recorder took out of sight ends.
+fn conversation(path: &Path, given: &RecallArguments) -> Result<(Conversation, usize), Error> {
     let registry = foldback::registry()?;
     let name = given.preset.as_deref().unwrap_or("none");
     let preset = presets(&registry, [name])?.join(",");
@@ -358,11 +361,15 @@ fn conversation(path: &Path, given: &RecallArguments) -> Result<Conversation, Er
     };
     let strategy = strategies::contender(&registry, &args.preset, None)?.preset.strategy;
     let setup = strategies::setup(&registry, &args.model)?;
-    let (session, _) = input::session(&args.session, None)?;
+    let (session, _) = input::session(&args.session, false)?;
     let options = setup.options(&session, &strategy);
-    let (conversation, _) = match given.preset {
-        Some(_) => replay(&session, &strategy, &options).into_state(),
-        None => stored(&session, &strategy, &options, Ask::NextTurn),
-    };
-    Ok(conversation)
+    if given.preset.is_some() {
+        let (conversation, _) = replay(&session, &strategy, &options).into_state();
+        return Ok((conversation, 0));
+    }
+    // What was cleared is marked, part by part.
+    let folds = session.boundaries.iter().filter(|boundary| boundary.kind != "clear");
+    let start = folds.map(|boundary| boundary.before).max().unwrap_or(0);
+    let (conversation, _) = stored(&session, &strategy, &options, Ask::NextTurn);
+    Ok((conversation, start))
 }

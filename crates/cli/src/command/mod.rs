@@ -17,7 +17,7 @@ mod presets;
 mod probe;
 mod recommend;
 mod schema;
-pub(crate) mod score;
+mod score;
 #[cfg(feature = "serve")]
 mod serve;
 mod setup;
@@ -29,8 +29,8 @@ use crate::args::Command;
 use crate::error::Error;
 use crate::output;
 
-/// Runs a command. Outputs that can't be written, or that would take the place of a session or of each other, are refused
-/// before anything is computed.
+/// Runs a command. Outputs that can't be written, or that would take the place of something else, are refused before
+/// anything is computed.
 pub(crate) fn run(command: Command) -> Result<(), Error> {
     output::check(&command.outputs(), command.writes_sessions())?;
     match command {

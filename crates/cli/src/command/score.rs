@@ -25,7 +25,7 @@ pub(crate) fn run(args: &Score) -> Result<(), Error> {
         answers.show(&progress);
     }
     let run = Run { store: &store, progress: &|| progress.step(), strict: args.corpus.strict };
-    let scored = scores::score(&corpus, &presets, &setup, experiment.split, run)?;
+    let mut scored = scores::score(&corpus, &presets, &setup, experiment.split, run)?;
     drop(progress);
     if let Some(answers) = &answers
         && let Some(counted) =
@@ -34,11 +34,12 @@ pub(crate) fn run(args: &Score) -> Result<(), Error> {
         return output::print(&counted);
     }
     let (files, sessions) = (scored.files(), scored.sessions());
+    let failed = std::mem::take(&mut scored.failed);
     output::write_with(args.out.path(), |out| scored.write(&store, out))?;
     output::note(format_args!(
         "scored {sessions} sessions of {files} files under {} presets",
         presets.len()
     ));
     results::tell(&store);
-    Ok(())
+    Error::of_replays(failed)
 }

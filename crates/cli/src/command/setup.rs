@@ -2,12 +2,12 @@
 
 use crate::args::Setup;
 use crate::error::Error;
-use crate::setup::{Change, HOSTS, Host, Needs, change, names};
+use crate::setup::{Change, HOSTS, Host, Needs, Written, change, names, own};
 use crate::{input, output};
 use similar::TextDiff;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &Setup) -> Result<(), Error> {
     let variable = |name: &str| input::absolute(name);
@@ -28,14 +28,18 @@ pub(crate) fn run(args: &Setup) -> Result<(), Error> {
             names()
         )));
     }
+    let mut written = Written::open(args.write || args.remove)?;
     // All of it is looked at before anything is written.
     let (mut changes, mut said) = (Vec::new(), String::new());
     let (mut refused, mut others) = (Vec::new(), Vec::new());
     for host in &hosts {
         let _ = writeln!(said, "{}", host.title);
-        match looked_at(host, &variable, args, &changes) {
+        let folder = host.folder(&variable);
+        match looked_at(host, folder.as_deref(), args, &changes, &written) {
             Ok(change) => {
-                said.push_str(&told(host, &change, args));
+                let own =
+                    folder.map_or_else(Vec::new, |folder| own(host, &folder, &args.url, &written));
+                said.push_str(&told(host, &change, &own, args));
                 changes.push(change);
                 others.push(*host);
             }
@@ -52,11 +56,25 @@ pub(crate) fn run(args: &Setup) -> Result<(), Error> {
     });
     let count = paths.collect::<BTreeSet<_>>().len();
     if args.write || args.remove {
-        changes.iter().try_for_each(make)?;
+        for change in &changes {
+            // Remembered before it is there: what is not there is not taken out either.
+            if args.write {
+                written.note(change, false);
+                written.keep()?;
+            }
+            let made = make(change);
+            if args.remove && made.is_ok() || args.write && made.is_err() {
+                written.note(change, true);
+                written.keep()?;
+            }
+            made?;
+        }
     }
     let needs_proxy = others.iter().any(|host| host.needs_proxy());
     let proxy = |before: &str| match needs_proxy {
-        true => format!("{before} start the proxy: foldback serve --preset indexed"),
+        true => format!(
+            "{before} start the proxy: foldback serve --preset indexed\nuntil it runs, agents that go through it reach no model"
+        ),
         false => String::new(),
     };
     output::print(&match (count, args.write, args.remove) {
@@ -94,16 +112,17 @@ fn way_out(others: &[&Host], args: &Setup) -> String {
 /// What is to be done to the file of a host.
 fn looked_at(
     host: &Host,
-    variable: &dyn Fn(&str) -> Option<PathBuf>,
+    folder: Option<&Path>,
     args: &Setup,
     earlier: &[Change],
+    written: &Written,
 ) -> Result<Change, Error> {
     if host.files().is_empty() {
         return Ok(Change::None);
     }
     let unknown = || Error::Usage("neither HOME nor USERPROFILE is set".to_owned());
-    let folder = host.folder(variable).ok_or_else(unknown)?;
-    change(host, &folder, &args.url, args.remove, earlier)
+    let folder = folder.ok_or_else(unknown)?;
+    change(host, folder, &args.url, args.remove, earlier, written)
 }
 
 fn named(given: &[String]) -> Result<Vec<&'static Host>, Error> {
@@ -115,8 +134,9 @@ fn named(given: &[String]) -> Result<Vec<&'static Host>, Error> {
 }
 
 /// What a host needs, or what is done to its file.
-fn told(host: &Host, change: &Change, args: &Setup) -> String {
-    if let Change::Text { path, before, after } = change {
+/// `own` are the members that somebody else wrote alike.
+fn told(host: &Host, change: &Change, own: &[String], args: &Setup) -> String {
+    if let Change::Text { path, before, after, .. } = change {
         let (before, after) =
             (before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default());
         let name = path.display().to_string();
@@ -129,6 +149,10 @@ fn told(host: &Host, change: &Change, args: &Setup) -> String {
             .iter()
             .map(|line| format!("  export {}\n", line.replace("{url}", &args.url)))
             .collect(),
+        _ if args.remove && !own.is_empty() => format!(
+            "  foldback did not write {}, which stays; take it out by hand if it is to go\n",
+            own.join(" and ")
+        ),
         _ if args.remove && !host.needs_proxy() => "  nothing to take out\n".to_owned(),
         _ if args.remove => format!("  nothing to take out for --url {}\n", args.url),
         _ => "  is set up\n".to_owned(),
@@ -136,13 +160,15 @@ fn told(host: &Host, change: &Change, args: &Setup) -> String {
 }
 
 fn make(change: &Change) -> Result<(), Error> {
-    let Change::Text { path, after, .. } = change else { return Ok(()) };
+    let Change::Text { path, before, after, .. } = change else { return Ok(()) };
     let fail = |error| Error::File { path: path.clone(), error };
+    // A link is kept, also one to a file that is not there.
+    let file = output::behind_links(path).map_err(fail)?;
     let Some(after) = after else {
-        return std::fs::remove_file(path).map_err(fail);
+        return std::fs::remove_file(file).map_err(fail);
     };
-    if let Some(folder) = path.parent() {
+    if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder).map_err(fail)?;
     }
-    output::write(Some(path), after)
+    output::write_over(path, before.as_deref().map(str::as_bytes), after)
 }

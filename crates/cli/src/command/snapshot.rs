@@ -87,31 +87,48 @@ fn name(path: &Path, several: Option<&Session>, strategy: &Strategy) -> String {
     format!("{}{id}.{}.{ENDING}", safe(&stem(path)), safe(&strategy.name))
 }
 
-/// The text of a snapshot; `None` if there is none.
-fn kept(path: &Path) -> Result<Option<String>, Error> {
-    match std::fs::read_to_string(path) {
-        // Git may have given it the line ends of another system.
-        Ok(text) => Ok(Some(text.replace("\r\n", "\n"))),
+/// A file that is there; `None` if there is none.
+fn there(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Error::File { path: path.to_owned(), error }),
     }
 }
 
+/// The text of a snapshot. Git may have given it the line ends of another system.
+fn kept(there: &[u8]) -> String {
+    String::from_utf8_lossy(there).replace("\r\n", "\n")
+}
+
+/// Whether a text has the sections of a snapshot, as some version wrote them.
+fn is_snapshot(text: &str) -> bool {
+    text.starts_with("# ") && text.contains("\n## Folds\n")
+}
+
+/// Writes them over those that are there, and over nothing else.
 fn update(made: BTreeMap<PathBuf, String>) -> Result<(), Error> {
-    let count = made.len();
-    let mut written = 0;
+    let (count, mut changed) = (made.len(), Vec::new());
     for (path, text) in made {
-        if kept(&path)?.as_ref() == Some(&text) {
-            continue;
+        let there = there(&path)?;
+        let kept = there.as_deref().map(kept);
+        if kept.as_ref().is_some_and(|kept| !is_snapshot(kept)) {
+            let why = "is no snapshot; move it away, or name another folder with --out";
+            return Err(Error::Usage(format!("{} {why}", path.display())));
         }
+        if kept.as_ref() != Some(&text) {
+            changed.push((path, there, text));
+        }
+    }
+    for (path, there, text) in &changed {
         if let Some(folder) = path.parent() {
             let fail = |error| Error::File { path: folder.to_owned(), error };
             std::fs::create_dir_all(folder).map_err(fail)?;
         }
-        output::write(Some(&path), &text)?;
+        output::write_over(path, there.as_deref(), text)?;
         output::note(format_args!("wrote {}", path.display()));
-        written += 1;
     }
+    let written = changed.len();
     output::print(&format!(
         "{}: {written} written, {} as they were\n",
         snapshots(count),
@@ -123,7 +140,7 @@ fn check(made: &BTreeMap<PathBuf, String>) -> Result<(), Error> {
     let (mut differ, mut missing) = (0, Vec::new());
     for (path, now) in made {
         let shown = path.display().to_string();
-        match kept(path)? {
+        match there(path)?.as_deref().map(kept) {
             None => missing.push(shown),
             Some(kept) if kept == *now => {}
             Some(kept) => {

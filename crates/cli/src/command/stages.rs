@@ -3,6 +3,7 @@
 use crate::args::Stages;
 use crate::error::Error;
 use crate::output;
+use foldback_core::config::nearest;
 use foldback_core::registry::{Registered, StageDescriptor, StageKind};
 use std::fmt::Write as _;
 
@@ -21,10 +22,13 @@ pub(crate) fn run(args: &Stages) -> Result<(), Error> {
     };
     let found: Vec<_> = registry.stages().filter(|stage| stage.item.name == name).collect();
     if found.is_empty() {
-        let names: Vec<&str> = registry.stages().map(|stage| stage.item.name).collect();
+        let preset = match registry.preset(name) {
+            Some(_) => format!("; `foldback presets {name}` shows those of the preset"),
+            None => String::new(),
+        };
         return Err(Error::Usage(format!(
-            "no stage is called `{name}`; known are {}",
-            names.join(", ")
+            "no stage is called `{name}`; `foldback stages` lists all{preset}{}",
+            nearest(name, registry.stages().map(|stage| stage.item.name))
         )));
     }
     let mut out = String::new();

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::groups::Listed;
 use crate::progress::Progress;
 use crate::strategies::Controls;
-use crate::{input, output, results, strategies};
+use crate::{input, output, replace, results, strategies};
 use foldback::{Compiled, Options, Registry};
 use foldback_core::strategy::Kind;
 use foldback_replay::setup::Made;
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Tune) -> Result<(), Error> {
     drop(progress);
     write(args, &tuned, &candidates, search)?;
     results::tell(&prepared.store);
-    Ok(())
+    Error::of_replays(tuned.failed())
 }
 
 fn write(
@@ -177,7 +177,10 @@ pub(super) fn prepare(registry: &Registry, args: &SearchArgs) -> Result<Prepared
 
 /// Compiles with files read and the originals' environment variables honored, as for any preset.
 pub(super) fn with_options<T>(compile: impl FnOnce(Options<'_>) -> T) -> T {
-    let read = |path: &str| std::fs::read_to_string(path).map_err(|error| error.to_string());
+    let read = |path: &str| {
+        replace::uses(Path::new(path));
+        std::fs::read_to_string(path).map_err(|error| error.to_string())
+    };
     let env = |name: &str| std::env::var(name).ok();
     compile(Options { read_file: Some(&read), env: Some(&env) })
 }

@@ -1,6 +1,7 @@
 //! Lines at the beginning of a file of TOML, where they belong to no table.
 
 use super::{Refusal, Settings};
+use serde_json::Value;
 
 const BEGIN: &str = "# foldback setup: begin\n";
 const END: &str = "# foldback setup: end\n";
@@ -54,6 +55,10 @@ impl Settings for Block<'_> {
             }
             None => Ok(None),
         }
+    }
+
+    fn members(&self, _: &str, _: bool) -> Vec<(String, Value)> {
+        Vec::new()
     }
 }
 

@@ -19,6 +19,11 @@ impl Members {
         tree
     }
 
+    /// The places where these values stand in a text.
+    pub(super) fn there(&self, text: &str) -> Vec<String> {
+        self.members(text, true).into_iter().map(|(place, _)| place).collect()
+    }
+
     /// The member at a place of which the first names exist, as it is written. What it needs around it is on one line, so
     /// that it can't be taken for one in an object that was there.
     fn member(&self, in_empty: bool, place: &[&str], depth: usize) -> String {
@@ -94,6 +99,14 @@ impl Settings for Members {
             }
         }
         Ok((unset != text).then_some(unset))
+    }
+
+    fn members(&self, text: &str, remove: bool) -> Vec<(String, Value)> {
+        let are = self.0.iter().filter(|(place, value)| {
+            let found = walk(text, place).ok().and_then(|(_, found)| found);
+            found.is_some_and(|found| says(found, value)) == remove
+        });
+        are.map(|(place, value)| (place.join("."), value.clone())).collect()
     }
 }
 

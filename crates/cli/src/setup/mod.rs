@@ -1,16 +1,20 @@
 //! What a host needs for its conversations to go through the proxy: lines in its settings, which can be taken out again so
 //! that the file is byte for byte what it was.
 //!
-//! Nothing is remembered. What is written stands at a place and in a spelling that follow from the file, so that it is found
-//! again, and whatever else was changed since stays.
+//! What is written stands at a place and in a spelling that follow from the file, so that it is found again, and whatever else was
+//! changed since stays. Lines have marks; which members are foldback's is remembered.
 
 mod block;
 mod hosts;
 mod members;
+mod written;
 
 pub(crate) use hosts::{HOSTS, Host, Needs, names};
+pub(crate) use written::Written;
 
 use crate::error::Error;
+use members::Members;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// What setting up or undoing makes of a file.
@@ -19,7 +23,13 @@ pub(crate) enum Change {
     /// It is as it should be.
     None,
     /// Its text before (`None`: there is no file) and after.
-    Text { path: PathBuf, before: Option<String>, after: Option<String> },
+    Text {
+        path: PathBuf,
+        before: Option<String>,
+        after: Option<String>,
+        /// The members that are written or taken out.
+        members: Vec<(String, Value)>,
+    },
 }
 
 /// Why a file is left alone.
@@ -35,6 +45,17 @@ trait Settings {
 
     /// The text without what `set` writes; `None` if nothing of it is there.
     fn unset(&self, text: &str) -> Result<Option<String>, Refusal>;
+
+    /// The members that are to be written into a text, or taken out, by their places.
+    fn members(&self, text: &str, remove: bool) -> Vec<(String, Value)>;
+}
+
+/// The settings file of a host in a folder: the first of its names that exists, if only as a link, or else the last.
+fn file(host: &Host, folder: &Path) -> Option<PathBuf> {
+    let names = host.files();
+    let mut paths = names.iter().map(|name| folder.join(name));
+    let existing = paths.find(|path| path.symlink_metadata().is_ok());
+    existing.or_else(|| names.last().map(|name| folder.join(name)))
 }
 
 /// What is to be done to the file of a host in a folder, after the changes that are to be made before.
@@ -44,23 +65,34 @@ pub(crate) fn change(
     url: &str,
     remove: bool,
     earlier: &[Change],
+    written: &Written,
 ) -> Result<Change, Error> {
-    let names = host.files();
-    let existing = names.iter().map(|name| folder.join(name)).find(|path| path.exists());
-    let path = match existing {
-        Some(path) => path,
-        None => match names.last() {
-            Some(name) => folder.join(name),
-            None => return Ok(Change::None),
-        },
-    };
+    let Some(path) = file(host, folder) else { return Ok(Change::None) };
     match &host.needs {
         Needs::Members(_, members) => {
             let members = members.iter().map(|(place, value)| (*place, value.of(url)));
-            with(&members::Members(members.collect()), path, remove, earlier)
+            let mut members = Members(members.collect());
+            if remove {
+                members.0.retain(|(place, value)| written.has(&path, &place.join("."), value));
+            }
+            with(&members, path, remove, earlier)
         }
         Needs::Block(_, lines) => with(&block::Block { lines, url }, path, remove, earlier),
         Needs::Variables(_) | Needs::Nothing(_) => Ok(Change::None),
+    }
+}
+
+/// Members of a host's file that are as foldback would write them, and that it did not write.
+pub(crate) fn own(host: &Host, folder: &Path, url: &str, written: &Written) -> Vec<String> {
+    let (Needs::Members(_, members), Some(path)) = (&host.needs, file(host, folder)) else {
+        return Vec::new();
+    };
+    let members = members.iter().map(|(place, value)| (*place, value.of(url)));
+    let members: Vec<_> =
+        members.filter(|(place, value)| !written.has(&path, &place.join("."), value)).collect();
+    match read(&path) {
+        Ok(Some(text)) => Members(members).there(&text),
+        _ => Vec::new(),
     }
 }
 
@@ -86,17 +118,22 @@ fn with<S: Settings>(
             settings.set(text.unwrap_or(S::NEW)).map_err(|why| refused(&path, &why))?
         }
     };
+    let members = settings.members(text.unwrap_or(S::NEW), remove);
     Ok(match done {
         None => Change::None,
         Some(after) => {
             let after = (!remove || after != S::NEW).then_some(after);
-            Change::Text { path, before, after }
+            Change::Text { path, before, after, members }
         }
     })
 }
 
 /// The text of a file; `None` if there is none.
 fn read(path: &Path) -> Result<Option<String>, Error> {
+    // Reading a pipe may never end.
+    if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err(refused(path, "it is no regular file"));
+    }
     match std::fs::read(path) {
         Ok(bytes) => {
             String::from_utf8(bytes).map(Some).map_err(|_| refused(path, "it is not UTF-8"))

@@ -9,8 +9,9 @@ fn host(name: &str) -> &'static Host {
     Host::of(name).unwrap()
 }
 
-/// Does what a change says.
-fn done(change: &Change) {
+/// Does what a change says, and remembers it.
+fn done(change: &Change, remove: bool, written: &mut Written) {
+    written.note(change, remove);
     if let Change::Text { path, after, .. } = change {
         match after {
             Some(after) => std::fs::write(path, after).unwrap(),
@@ -27,19 +28,26 @@ fn there_and_back(name: &str, file: &str, before: Option<&str>) -> Result<String
         std::fs::write(&path, before).unwrap();
     }
     let read = || std::fs::read_to_string(&path).ok();
-    let change = |remove| {
+    let mut written = Written::default();
+    let change = |remove, written: &Written| {
         let short =
             |error: Error| error.to_string().rsplit('/').next().unwrap_or_default().to_owned();
-        super::change(host, folder.path(), URL, remove, &[]).map_err(short)
+        super::change(host, folder.path(), URL, remove, &[], written).map_err(short)
     };
-    assert_eq!(change(true)?, Change::None, "nothing is there to be removed");
-    done(&change(false)?);
+    assert_eq!(change(true, &written)?, Change::None, "nothing is there to be removed");
+    done(&change(false, &written)?, false, &mut written);
     let set = read().unwrap();
     assert_ne!(Some(&*set), before);
-    assert_eq!(change(false)?, Change::None, "it is set up");
-    done(&change(true)?);
+    assert_eq!(change(false, &written)?, Change::None, "it is set up");
+    done(&change(true, &written)?, true, &mut written);
     assert_eq!(read().as_deref(), before, "byte for byte");
-    assert_eq!(change(true)?, Change::None);
+    assert_eq!(change(true, &written)?, Change::None);
+    // The same, as the user's own: it is set up, and nothing is foldback's.
+    if matches!(host.needs, Needs::Members(..)) {
+        std::fs::write(&path, &set).unwrap();
+        assert!([false, true].iter().all(|remove| change(*remove, &written) == Ok(Change::None)));
+        assert!(!own(host, folder.path(), URL, &written).is_empty());
+    }
     Ok(set)
 }
 
@@ -174,8 +182,9 @@ fn a_file_that_is_not_what_it_should_be_is_left_alone() {
     }
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("settings.json"), b"{\"a\": \"\xe9\"}").unwrap();
-    let refused =
-        change(host("claude-code"), folder.path(), URL, false, &[]).unwrap_err().to_string();
+    let refused = change(host("claude-code"), folder.path(), URL, false, &[], &Written::default())
+        .unwrap_err()
+        .to_string();
     assert!(refused.ends_with("settings.json: it is not UTF-8"), "{refused}");
 }
 
@@ -185,15 +194,18 @@ fn what_was_changed_since_stays_or_is_said() {
     let path = folder.path().join("settings.json");
     let claude = host("claude-code");
     let write = |text: &str| std::fs::write(&path, text).unwrap();
-    let set = |url| change(claude, folder.path(), url, false, &[]).map(|change| done(&change));
-    let unset = |url| change(claude, folder.path(), url, true, &[]).map(|change| done(&change));
+    let mut written = Written::default();
+    let mut make = |host: &Host, url: &str, remove| {
+        let change = change(host, folder.path(), url, remove, &[], &written).unwrap();
+        done(&change, remove, &mut written);
+    };
     let read = || std::fs::read_to_string(&path).unwrap();
 
     // Something else was set since.
     write("{\"model\": \"opus\"}\n");
-    set(URL).unwrap();
+    make(claude, URL, false);
     write(&read().replace("opus", "sonnet"));
-    unset(URL).unwrap();
+    make(claude, URL, true);
     assert_eq!(read(), "{\"model\": \"sonnet\"}\n");
 
     // A program wrote the file in its own way: only the member is known to be foldback's.
@@ -206,23 +218,25 @@ fn what_was_changed_since_stays_or_is_said() {
             "{\n  \"env\": {\n    \"A\": \"1\",\n    // mine\n     /* , */\n  },\n}",
         ),
     ] {
+        write("{}");
+        make(claude, URL, false);
         write(&rewritten.replace("{url}", URL));
-        unset(URL).unwrap();
+        make(claude, URL, true);
         assert_eq!(read(), left);
     }
 
     // Another address.
     write("{}\n");
-    set(URL).unwrap();
+    make(claude, URL, false);
     let before = read();
-    unset("http://127.0.0.1:9999").unwrap();
+    make(claude, "http://127.0.0.1:9999", true);
     assert_eq!(read(), before, "that is not what was written");
-    unset(URL).unwrap();
+    make(claude, URL, true);
     assert_eq!(read(), "{}\n");
 
     // Lines between marks are known for any address.
-    let codex = |url, remove| {
-        done(&change(host("codex"), folder.path(), url, remove, &[]).unwrap());
+    let mut codex = |url, remove| {
+        make(host("codex"), url, remove);
         std::fs::read_to_string(folder.path().join("config.toml")).ok()
     };
     codex("http://127.0.0.1:9999", false);
@@ -239,13 +253,14 @@ fn hosts_of_one_file_are_set_up_and_taken_out_in_any_order() {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("settings.json");
             std::fs::write(&path, before).unwrap();
+            let mut written = Written::default();
             for (hosts, remove) in [(*set, false), (unset, true)] {
                 let changes = hosts.into_iter().fold(Vec::new(), |mut changes, host| {
-                    let next = change(host, folder.path(), URL, remove, &changes).unwrap();
-                    changes.push(next);
+                    let next = change(host, folder.path(), URL, remove, &changes, &written);
+                    changes.push(next.unwrap());
                     changes
                 });
-                changes.iter().for_each(done);
+                changes.iter().for_each(|change| done(change, remove, &mut written));
             }
             assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
         }
@@ -312,7 +327,7 @@ proptest! {
     #[test]
     fn any_file_is_byte_for_byte_what_it_was(text in json(), name in prop::sample::select(vec!["claude-code", "opencode"])) {
         let Needs::Members(_, members) = &host(name).needs else { unreachable!() };
-        let members = members::Members(members.iter().map(|(place, value)| (*place, value.of(URL))).collect());
+        let members = Members(members.iter().map(|(place, value)| (*place, value.of(URL))).collect());
         if let Ok(Some(set)) = members.set(&text) {
             prop_assert_eq!(members.set(&set), Ok(None));
             prop_assert_eq!(members.unset(&set), Ok(Some(text)));

@@ -58,7 +58,10 @@ fn each_kind_of_bad_input_is_told_and_ends_with_2() {
         "unknown.toml",
         "strategies = [\"openkode\", \"tunacod\"]\nseed = 1\n",
     );
+    let three = "strategies = [\"none\", \"openkode\"]\nprimary = \"cheap\"\nseed = \"one\"\nwindw = 5\nprices = \"free\"\n\
+                 estimator = \"o2000k\"\n";
     let names = [
+        ("three", write(folder.path(), "three.toml", three)),
         ("flat", flat),
         ("unknown", unknown),
         ("good", good),
@@ -145,9 +148,9 @@ fn an_empty_home_is_not_the_current_folder() {
     assert!(said.contains("no session found") && !said.contains("here.json"), "{said}");
 }
 
-/// A file of several sessions is not replaced by one of them, by whichever name it is called.
+/// A file of several sessions, and one that is more than its text, is not replaced by one session.
 #[test]
-fn the_other_sessions_of_a_file_are_kept() {
+fn what_is_more_than_one_session_is_not_written_over() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let [one, two, both] = ["one.jsonl", "two.jsonl", "both.jsonl"].map(at);
@@ -155,55 +158,24 @@ fn the_other_sessions_of_a_file_are_kept() {
     line(&format!("convert {good} --to foldback {one}")).done();
     let lines = std::fs::read_to_string(&one).unwrap();
     let id = lines.split('"').nth(5).unwrap();
-    let other = lines.replacen(id, "other", 1);
-    std::fs::write(&both, format!("{lines}{other}")).unwrap();
-    let before = std::fs::read_to_string(&both).unwrap();
-    let again = format!(
-        "{}/../{}/both.jsonl",
-        folder.path().display(),
-        folder.path().file_name().unwrap().display()
-    );
-    for out in [&both, &again] {
-        for args in [
-            format!("compact {both} --session other --preset none -o {out}"),
-            format!("convert {both} --session other --to foldback {out}"),
-        ] {
-            let ran = line(&args);
-            assert_eq!(ran.code, 2, "{args}: {}", ran.stderr);
-            assert!(
-                ran.stderr.contains("both.jsonl holds 2 sessions, and only one"),
-                "{}",
-                ran.stderr
-            );
-            assert_eq!(std::fs::read_to_string(&both).unwrap(), before);
-        }
+    std::fs::write(&both, format!("{lines}{}", lines.replacen(id, "other", 1))).unwrap();
+    let utf_16 = session().encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    let utf_16 = write(folder.path(), "utf-16.json", [&[0xff, 0xfe], &utf_16[..]].concat());
+    for (args, file, says) in [
+        (format!("{both} --session other"), &both, "both.jsonl holds 2 sessions, and only one"),
+        (utf_16.clone(), &utf_16, "utf-16.json is not UTF-8 text"),
+        ("-".to_owned(), &good, "- is no file here"),
+    ] {
+        let before = std::fs::read(file).unwrap();
+        let args = format!("compact {args} --preset none --in-place");
+        let args: Vec<&str> = args.split(' ').collect();
+        let ran = run(&args, &session(), &[]);
+        assert!(ran.code == 2 && ran.stderr.contains(says), "{args:?}: {}", ran.stderr);
+        assert_eq!(std::fs::read(file).unwrap(), before);
     }
     line(&format!("compact {both} --session other --preset none -o {two}")).done();
-    // One session may take its own place.
-    line(&format!("compact {one} --preset none -o {one}")).done();
+    line(&format!("compact {one} --preset none --in-place")).done();
     assert_eq!(std::fs::read_to_string(&one).unwrap(), lines);
-}
-
-/// Stores, archives, compressed files and UTF-16 are read, and what is written is UTF-8: it does not take their place.
-#[test]
-fn what_is_no_text_is_not_replaced() {
-    let folder = tempfile::tempdir().unwrap();
-    let utf_16 = session().encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
-    let path = write(folder.path(), "utf-16.json", [&[0xff, 0xfe], &utf_16[..]].concat());
-    let before = std::fs::read(&path).unwrap();
-    for args in [
-        format!("compact {path} --preset none -o {path}"),
-        format!("convert {path} --to openai-chat {path}"),
-        format!("convert {path} --to foldback {path}"),
-    ] {
-        let ran = line(&args);
-        assert!(
-            ran.code == 2 && ran.stderr.contains("name another file"),
-            "{args}: {}",
-            ran.stderr
-        );
-        assert_eq!(std::fs::read(&path).unwrap(), before);
-    }
 }
 
 #[test]
@@ -387,35 +359,5 @@ fn counts_that_can_not_be_are_left_out() {
     assert!(ran.stdout.contains("implausible-number"), "{}", ran.stdout);
     for command in ["compare --no-store", "explain --preset window", "compact --preset none"] {
         line(&format!("{command} {path}")).done();
-    }
-}
-
-/// A report never takes the place of a recording, and two outputs have two targets.
-#[test]
-fn reports_do_not_replace_sessions_or_each_other() {
-    let folder = tempfile::tempdir().unwrap();
-    let [one, two] = ["one.json", "two.json"].map(|name| write(folder.path(), name, session()));
-    let report = folder.path().join("report.json").to_str().unwrap().to_owned();
-    let compare = format!("compare {two} --preset none --no-store");
-    for (args, says) in [
-        (format!("inspect --json {one}"), "one.json is a recorded session"),
-        (format!("{compare} --json {one}"), "one.json is a recorded session"),
-        (format!("{compare} --rows {two}"), "two.json is a recorded session"),
-        (format!("compact {one} --preset none --plan -o {one}"), "one.json is a recorded session"),
-        (format!("{compare} --json {report} --html {report}"), "is named for two outputs"),
-        (format!("{compare} --json - --rows -"), "two outputs go to standard output"),
-    ] {
-        let ran = line(&args);
-        assert!(ran.code == 2 && ran.stderr.contains(says), "{args}: {}", ran.stderr);
-        assert!(ran.stdout.is_empty());
-    }
-    for path in [&one, &two] {
-        assert_eq!(std::fs::read_to_string(path).unwrap(), session());
-    }
-    for _ in 0..2 {
-        for output in ["json", "rows", "html"] {
-            line(&format!("{compare} --{output} {report}")).done();
-        }
-        line(&format!("inspect {one} --json {report}")).done();
     }
 }

@@ -53,7 +53,9 @@ pub(crate) fn start(args: &[&str], env: &[(&str, &str)]) -> Child {
         command.env_remove(name);
     }
     // Results that the user keeps are none of the tests' business.
-    command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
+    for folder in ["XDG_CACHE_HOME", "XDG_STATE_HOME"] {
+        command.env(folder, env!("CARGO_TARGET_TMPDIR"));
+    }
     command.envs(env.iter().copied());
     command.spawn().expect("the command starts")
 }
@@ -75,13 +77,15 @@ pub(crate) fn write(folder: &Path, name: &str, content: impl AsRef<[u8]>) -> Str
 struct Refused {
     args: Vec<String>,
     says: Vec<String>,
+    #[serde(default)]
+    lacks: Vec<String>,
 }
 
 /// Runs a table of `refused.toml`. `names` are what stands in braces there, several arguments by lines.
 pub(crate) fn refused(table: &str, names: &[(&str, String)]) {
     let tables: BTreeMap<String, BTreeMap<String, Refused>> =
         toml::from_str(include_str!("refused.toml")).unwrap();
-    for (what, Refused { args, says }) in &tables[table] {
+    for (what, Refused { args, says, lacks }) in &tables[table] {
         let named = |arg: &str| {
             let name = arg.strip_prefix('{')?.strip_suffix('}')?;
             names.iter().find(|(known, _)| *known == name).map(|(_, text)| text.as_str())
@@ -93,6 +97,9 @@ pub(crate) fn refused(table: &str, names: &[(&str, String)]) {
         assert!(ran.stdout.is_empty(), "{what} printed a result:\n{}", ran.stdout);
         for text in says {
             assert!(ran.stderr.contains(text), "{what}:\n{}\nlacks {text:?}", ran.stderr);
+        }
+        for text in lacks {
+            assert!(!ran.stderr.contains(text), "{what}:\n{}\nhas {text:?}", ran.stderr);
         }
         assert!(!ran.stderr.contains("panicked"), "{what}: {}", ran.stderr);
         let errors = ran.stderr.lines().filter(|line| line.starts_with("error:")).count();

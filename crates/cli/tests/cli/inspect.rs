@@ -54,28 +54,39 @@ fn what_holds_no_session_is_an_error() {
 #[test]
 fn copied_history_counts_once() {
     let rows = [
-        ("resume-copy", &[("aaaa-1", 7, 0, 13_628), ("bbbb-2", 1, 7, 3_644)][..]),
-        ("codex-fork", &[("parent", 4, 0, 10_000), ("child", 2, 4, 3_000)]),
+        (
+            "B15-copied-history/resume-copy",
+            &[("aaaa-1", 7, 0, 13_628), ("bbbb-2", 1, 7, 3_644)][..],
+        ),
+        ("B15-copied-history/codex-fork", &[("parent", 4, 0, 10_000), ("child", 2, 4, 3_000)]),
+        ("B25-opencode-fork", &[("fork", 2, 5, 25_011), ("parent", 5, 0, 27_510)]),
+        (
+            "B25-opencode-fork/db/opencode.db",
+            &[("ses_parent", 5, 0, 27_510), ("ses_fork", 2, 5, 25_011)],
+        ),
+        ("B28-codex-spawned-child", &[("parent", 4, 0, 10_000), ("child", 2, 4, 11_000)]),
     ];
     for (folder, expected) in rows {
-        let folder = format!("tests/cases/B15-copied-history/{folder}");
+        let folder = format!("tests/cases/{folder}");
         let found: Value =
             serde_json::from_str(&line(&format!("inspect {folder} --json -")).done().stdout)
                 .unwrap();
         for (session, (name, calls, copied, input)) in
             found["sessions"].as_array().unwrap().iter().zip(expected)
         {
-            assert!(session["path"].as_str().unwrap().contains(name), "{session}");
+            let named = |key: &str| session[key].as_str().unwrap().contains(name);
+            assert!(named("path") || named("id"), "{session}");
             let counts = [&session["calls"], &session["copied_calls"], &session["usage"]["input"]];
             assert_eq!(counts, [*calls, *copied, *input], "{name}");
         }
         let listed = line(&format!("inspect {folder}")).done().stdout;
         let copied: u64 = expected.iter().map(|row| row.2).sum();
+        let listed = listed.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(listed.contains(&format!("{copied} calls copied")), "{listed}");
         let compared =
             line(&format!("compare {folder} --no-store --preset none --full")).done().stdout;
         let compared = compared.split_whitespace().collect::<Vec<_>>().join(" ");
-        let caution = "1 of 2 files begin with the history of others";
+        let caution = "1 of 2 sessions hold the history of others";
         assert!(compared.contains(caution), "{compared}");
         assert!(compared.contains(&format!("{copied} calls in them are copies")), "{compared}");
     }

@@ -42,11 +42,12 @@ fn check(command: &str) {
     let whole = fs::read(out).unwrap();
     for (number, moment) in moments(took).enumerate() {
         let (out, args) = args(&number.to_string());
-        let before = "what was there before";
-        fs::write(&out, before).unwrap();
+        // What foldback wrote is what it may replace.
+        foldback(&["inspect", "examples/sessions", "--json", &out]).done();
+        let before = fs::read(&out).unwrap();
         killed(&args, moment);
         let left = fs::read(&out).unwrap();
-        assert!(left == whole || left == before.as_bytes(), "{} bytes are left", left.len());
+        assert!(left == whole || left == before, "{} bytes are left", left.len());
         let again = run(&args).done();
         assert_eq!((&again.stdout, &again.stderr), (&first.stdout, &first.stderr), "{number}");
         assert!(fs::read(&out).unwrap() == whole, "{number}: the next run wrote something else");

@@ -110,7 +110,7 @@ fn every_session_can_be_read() {
 }
 
 #[test]
-fn pages_of_an_earlier_report_go_and_other_files_stay() {
+fn other_files_stay_beside_the_pages() {
     let folder = tempfile::tempdir().unwrap();
     let beside = folder.path().join("report-sessions");
     std::fs::create_dir(&beside).unwrap();
@@ -118,7 +118,7 @@ fn pages_of_an_earlier_report_go_and_other_files_stay() {
         std::fs::write(beside.join(name), "old").unwrap();
     }
     compared(folder.path(), "--window=40000 --reader-all");
-    let names = ["1.html", "2.html", "3.html", "4.html", "7.txt", "notes.html"];
+    let names = ["1.html", "2.html", "3.html", "4.html", "7.html", "7.txt", "notes.html"];
     assert_eq!(pages(folder.path()), names);
 }
 

@@ -87,7 +87,11 @@ pub fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Str
     known
         .into_iter()
         .map(|name| (strsim::damerau_levenshtein(wrong, name), name))
-        .filter(|(distance, name)| *distance <= (name.len().max(wrong.len()) / 3).max(1))
+        .filter(|(distance, name)| {
+            // Or it is the beginning of a name.
+            *distance <= (name.len().max(wrong.len()) / 3).max(1)
+                || wrong.len() > 2 && name.starts_with(wrong)
+        })
         .min()
         .map_or(String::new(), |(_, name)| format!("; did you mean `{name}`?"))
 }

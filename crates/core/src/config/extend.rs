@@ -42,19 +42,20 @@ pub(super) fn preset_document(registry: &Registry, name: &str) -> Result<Documen
         }
     }
     let known: Vec<&str> = registry.presets().map(|preset| preset.item.name).collect();
-    let near = three_nearest(name, known.iter().copied());
+    let all = "`foldback presets` lists all; or give the path of a .toml file";
+    let message = match &*nearest(name, known.iter().copied()) {
+        "" => {
+            let near = three_nearest(name, known.iter().copied()).join(", ");
+            format!("no preset has this name; the nearest of {} are {near}, and {all}", known.len())
+        }
+        nearest => format!("no preset has this name; {all}{nearest}"),
+    };
     Err(ConfigErrors(vec![ConfigError {
         source: name.to_owned(),
         line: 0,
         column: 0,
         path: String::new(),
-        message: format!(
-            "no preset has this name; the nearest of {} are {}, and `foldback presets` lists all; or give the path \
-             of a .toml file{}",
-            known.len(),
-            near.join(", "),
-            nearest(name, known.iter().copied()),
-        ),
+        message,
     }]))
 }
 

@@ -121,7 +121,7 @@ impl Conversation {
             view_at_step: context.view_tokens(),
             ..context.pressure()
         };
-        policy.stage.decide(&assumed).fold
+        self.say(&policy.name, || policy.stage.decide(&assumed).fold).unwrap_or(true)
     }
 
     /// Tries again whatever was held back.

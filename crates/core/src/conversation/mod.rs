@@ -12,6 +12,7 @@
 
 mod breaker;
 mod commit;
+mod contain;
 mod late;
 mod pipeline;
 mod replay;
@@ -20,6 +21,7 @@ mod report;
 pub use crate::plan::FoldId;
 pub use breaker::Breaker;
 pub use commit::{CommitError, Fold};
+pub use contain::panic_text;
 pub use replay::ReplayError;
 pub use report::{Report, Signals, StageRole};
 
@@ -66,6 +68,8 @@ pub struct Conversation {
     /// Why the newest automatic fold with a summary was not committed, if none with one was since.
     refused: Option<Why>,
     automatic: bool,
+    /// Whether a panic of a stage is a failure of it.
+    contained: bool,
     /// Usage of the last answer, until the next one or a fold that changes what is sent as a whole.
     usage: Option<UsageReading>,
     pinned: BTreeSet<Pos>,
@@ -104,6 +108,7 @@ impl Conversation {
             breaker: Breaker::default(),
             refused: None,
             automatic: true,
+            contained: false,
             usage: None,
             pinned: BTreeSet::new(),
             fold_stats: Vec::new(),

@@ -111,7 +111,17 @@ impl Conversation {
             return reports;
         }
         let pruned = reports.iter().any(|report| report.outcome.changed());
-        let decision = self.decide(policy, moment, pruned);
+        let decision = match self.say(&policy.name, || self.decide(policy, moment, pruned)) {
+            Ok(decision) => decision,
+            Err(why) => {
+                self.counters.failures += 1;
+                let failed = Outcome::Failed(why);
+                let report = self.idle(moment, &policy.name, StageRole::Overflow, failed);
+                self.emit_outcome(&report);
+                reports.push(report);
+                return reports;
+            }
+        };
         if decision.fold {
             self.counters.overflow_detections += 1;
         }
@@ -134,7 +144,9 @@ impl Conversation {
             },
             filter => {
                 if let Some(filter) = filter {
-                    filter.stage.read_ahead(&self.context(moment, filter.meter));
+                    let context = self.context(moment, filter.meter);
+                    // It prepares for a fold, which will say what is wrong.
+                    let _ = self.say(&filter.name, || filter.stage.read_ahead(&context));
                 }
                 let why = Why::new("below-threshold", decision.reason.clone());
                 let report = idle(self, Outcome::Unchanged(why));
@@ -170,18 +182,24 @@ impl Conversation {
 // Pruners, and the policy.
 impl Conversation {
     fn prune(&mut self, pruner: &Bound<dyn Pruner>, moment: Moment) -> Report {
-        let proposal = pruner.stage.prune(&self.context(moment, pruner.meter));
         let tokens_before = self.meters[0].view_tokens();
-        let (outcome, fold) = match self.unpinned(proposal) {
-            Pruning::Nothing(why) => (Outcome::Unchanged(why), None),
-            Pruning::Edits { edits, prunable, reason } => {
-                let draft = self.draft(&pruner.name, moment, Trigger::Auto);
-                let plan = self.counted(Plan { edits, prunable, reasons: vec![reason], ..draft });
-                match self.check_and_commit(plan) {
-                    Err(why) => (Outcome::Failed(why), None),
-                    Ok(fold) => (Outcome::Changed, Some(fold)),
+        let proposed = self.say(&pruner.name, || {
+            let proposal = pruner.stage.prune(&self.context(moment, pruner.meter));
+            match self.unpinned(proposal) {
+                Pruning::Nothing(why) => Err(Outcome::Unchanged(why)),
+                Pruning::Edits { edits, prunable, reason } => {
+                    let draft = self.draft(&pruner.name, moment, Trigger::Auto);
+                    Ok(self.counted(Plan { edits, prunable, reasons: vec![reason], ..draft }))
                 }
             }
+        });
+        let (outcome, fold) = match proposed {
+            Err(why) => (Outcome::Failed(why), None),
+            Ok(Err(outcome)) => (outcome, None),
+            Ok(Ok(plan)) => match self.check_and_commit(plan) {
+                Err(why) => (Outcome::Failed(why), None),
+                Ok(fold) => (Outcome::Changed, Some(fold)),
+            },
         };
         let report = self.idle(moment, &pruner.name, StageRole::Pruner, outcome);
         Report { tokens_before, fold, ..report }
@@ -287,7 +305,11 @@ impl Conversation {
             }
         };
         let (outcome, fold) = match ended {
-            Ok((outcome, fold)) => (outcome, Some(fold)),
+            Ok((outcome, fold)) => {
+                let made = self.folds.last().filter(|made| made.id == fold);
+                tokens_before = made.map_or(tokens_before, |made| made.plan.tokens_before);
+                (outcome, Some(fold))
+            }
             Err(outcome) => (outcome, None),
         };
         if let Outcome::Failed(_) = outcome {
@@ -321,7 +343,8 @@ impl Conversation {
         // Every hook is called; of their instructions the first that is not empty counts.
         let (mut from_hooks, mut veto) = (None, None);
         for hook in &self.services.hooks {
-            match hook.before(&context).await {
+            let said = self.say_later("a hook", hook.before(&context)).await;
+            match said.unwrap_or_else(|why| Err(why.to_string())) {
                 Ok(Verdict::Instruct(text)) if !text.trim().is_empty() => {
                     from_hooks.get_or_insert(text);
                 }
@@ -353,10 +376,15 @@ impl Conversation {
         asked: Asked<'_>,
     ) -> Result<(Outcome, FoldId), Outcome> {
         let trigger = asked.trigger;
-        let planned = self.plan_fold(filter, asked).await;
+        let planned = self.say_later(&filter.name, self.plan_fold(filter, asked)).await;
+        let planned = planned.unwrap_or_else(|why| Err((Outcome::Failed(why), false)));
         let (ended, summarised) = match planned {
             Err((outcome, summarised)) => (Err(outcome), summarised),
-            Ok(plan) => {
+            Ok(mut plan) => {
+                // What prepared it is undone with it, so it is part of it: a summary may need more room than the clearings left.
+                if self.strategy.guards.atomic && plan.tokens_after >= plan.tokens_before {
+                    plan.tokens_before += asked.cleared;
+                }
                 let summarised = !plan.summaries.is_empty();
                 let outcome = plan.degraded.clone().map_or(Outcome::Changed, Outcome::Degraded);
                 let fold = self.check_and_commit(plan).map_err(Outcome::Failed);
@@ -391,7 +419,9 @@ impl Conversation {
     async fn after_fold(&self, boundary: Option<&Event>) {
         if let Some(event) = boundary {
             for hook in &self.services.hooks {
-                hook.after(event).await;
+                if let Err(why) = self.say_later("a hook", hook.after(event)).await {
+                    self.services.emit(&Event::HookFailed { error: why.to_string() });
+                }
             }
         }
     }

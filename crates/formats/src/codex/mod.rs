@@ -33,6 +33,14 @@ fn detect(text: &str, _: &Peek) -> u8 {
     })
 }
 
+/// Where the header of a rollout names the one that it was forked from, spawned by, or goes on with.
+pub(crate) const PARENTS: [&str; 4] = [
+    "/forked_from_id",
+    "/parent_thread_id",
+    "/source/subagent/thread_spawn/parent_thread_id",
+    "/history_base/thread_id",
+];
+
 /// Whether a line is the header of a rollout. Those of early 2025 have no type.
 fn is_header(line: &str) -> bool {
     let opening = peek(line);

@@ -86,6 +86,20 @@ pub(super) const KINDS: &[Kind] = &[
             _ => None,
         })
     }),
+    // It goes back in another form than a signature.
+    kind(
+        "mark of reasoning that its provider hid",
+        "marks of reasoning that its provider hid",
+        |session| {
+            let hidden = parts(session).filter_map(|part| match &part.kind {
+                PartKind::Reasoning { opaque: Some(opaque), .. } if part.redacted => {
+                    Some(opaque.as_str().into())
+                }
+                _ => None,
+            });
+            hidden.collect()
+        },
+    ),
     kind("file or image", "files and images", files),
     kind("part of an unknown type", "parts of unknown types", |session| unknown(session, false)),
     kind(

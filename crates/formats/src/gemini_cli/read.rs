@@ -238,24 +238,31 @@ fn content(stored: &Stored) -> Vec<Part> {
             .filter(|(_, raw)| {
                 value::list(&stored.value, "thoughts").is_empty() || !is_thought(raw)
             })
-            .filter_map(|(index, raw)| part(raw, &format!("{at}/{index}")))
+            .flat_map(|(index, raw)| part(raw, &format!("{at}/{index}")))
             .collect(),
-        raw => part(raw, &at).into_iter().collect(),
+        raw => part(raw, &at),
     }
 }
 
-/// A part that is no call and no result.
-pub(crate) fn part(raw: &Value, at: &str) -> Option<Part> {
+/// A part that is no call and no result, behind its signature; of a call the signature alone.
+pub(crate) fn part(raw: &Value, at: &str) -> Vec<Part> {
     if let Some(text) = raw.as_str() {
-        return (!text.is_empty()).then(|| Part::text(text).at(at));
+        return Vec::from_iter((!text.is_empty()).then(|| Part::text(text).at(at)));
     }
+    let signature = value::filled(raw, gemini::SIGNATURE).map(str::to_owned);
     if is_thought(raw) {
-        return Some(signed_member(raw, "text", None, at));
+        return vec![signed_member(raw, "text", signature, at)];
+    }
+    let mut parts = Vec::new();
+    if signature.is_some() {
+        parts.push(reasoning("", signature).at(format!("{at}/{}", gemini::SIGNATURE)));
     }
     if let Some(text) = value::text(raw, "text") {
-        return (!text.is_empty()).then(|| Part::text(text).at(format!("{at}/text")));
+        parts.extend((!text.is_empty()).then(|| Part::text(text).at(format!("{at}/text"))));
+    } else {
+        parts.extend(gemini::media(raw).map(|media| file(media).at(at)));
     }
-    gemini::media(raw).map(|media| file(media).at(at))
+    parts
 }
 
 /// Reasoning: parts that are marked as thought. The mark of a call belongs to the call.

@@ -181,14 +181,18 @@ impl Reader<'_> {
             let kind = value::text(item, "type").unwrap_or_default();
             parts.push(match kind {
                 "text" => Part::text(text("text")).at(format!("{pointer}/text")),
-                "reasoning" => reasoning(
-                    match value::flag(item, "redacted") {
-                        true => value::string(item, "summary").unwrap_or_default(),
-                        false => text("reasoning"),
-                    },
-                    value::string(item, "signature"),
-                )
-                .at(pointer),
+                // OpenAI's has an id as its signature, and may have a summary.
+                "reasoning" if value::flag(item, "redacted") => {
+                    let (data, summary) = (text("reasoning"), value::string(item, "summary"));
+                    match summary.is_none() && item["signature"].is_null() {
+                        true => redacted(Some(data)),
+                        false => reasoning(summary.unwrap_or_default(), Some(data)),
+                    }
+                    .at(pointer)
+                }
+                "reasoning" => {
+                    reasoning(text("reasoning"), value::string(item, "signature")).at(pointer)
+                }
                 "image" | "audio" | "video" | "document" => {
                     let url = text(kind);
                     let found = media(item, ["mime_type", "filename", ""], &format!("{kind}/*"));

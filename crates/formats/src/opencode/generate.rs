@@ -2,7 +2,7 @@
 //! sessions that were recorded elsewhere.
 
 use super::context::Context;
-use super::parts::finish_name;
+use super::parts::{REDACTED, finish_name};
 use super::{COMPACTION, INTERRUPTED};
 use crate::bodies::{Held, data_url, held, object};
 use crate::prelude::*;
@@ -256,7 +256,8 @@ fn content(part: &Part, from_harness: bool, context: &Context) -> Value {
         PartKind::Reasoning { text, opaque } => {
             let mut out = json!({"type": "reasoning", "text": text, "time": {"start": 0}});
             if let Some(opaque) = opaque {
-                out["metadata"] = json!({"recorded": {"signature": opaque}});
+                let name = if part.redacted { REDACTED } else { "signature" };
+                out["metadata"] = json!({"recorded": {name: opaque}});
             }
             out
         }

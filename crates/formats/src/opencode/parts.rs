@@ -106,20 +106,27 @@ fn attached(part: &Value) -> Media {
     media(part, ["mime", "filename", "url"], "")
 }
 
-/// The signature or encrypted content of a reasoning part, which each provider names otherwise.
-pub(super) fn opaque(part: &Value) -> Option<String> {
+/// Where Anthropic's hidden reasoning is.
+pub(super) const REDACTED: &str = "redactedData";
+
+/// A part of reasoning, with its signature or encrypted content, which each provider names otherwise.
+pub(super) fn reasoning(part: &Value, pointer: &str) -> Part {
     const NAMES: &[&str] = &[
         "signature",
-        "redactedData",
+        REDACTED,
         "reasoningEncryptedContent",
         "encryptedContent",
         "reasoningOpaque",
         "thoughtSignature",
     ];
-    let providers = part.get("metadata")?.as_object()?;
-    providers
-        .values()
-        .find_map(|metadata| NAMES.iter().find_map(|name| value::string(metadata, name)))
+    let providers = part.get("metadata").and_then(Value::as_object);
+    let mut providers = providers.into_iter().flat_map(Map::values);
+    let found = providers
+        .find_map(|told| NAMES.iter().find_map(|name| Some((*name, value::string(told, name)?))));
+    match found {
+        Some((REDACTED, data)) => redacted(Some(data)).at(format!("{pointer}/text")),
+        found => signed_member(part, "text", found.map(|(_, opaque)| opaque), pointer),
+    }
 }
 
 /// `input` leaves out what was read from the cache.

@@ -16,10 +16,46 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let project = value::text(info, "projectID").filter(|project| *project != "global");
     let folder = value::text(info, "directory").and_then(cluster::folder);
     reader.out.session.worked_in(project.map(str::to_owned), folder);
-    for (record, message) in (0u32..).zip(messages) {
+    reader.out.session.parent = value::filled(info, "forkSessionID").map(str::to_owned);
+    let kept = kept(info, messages);
+    for (record, message) in (0u32..).zip(messages).take(kept.whole) {
         reader.record(record, message);
     }
+    if let Some(bound) = messages.get(kept.whole) {
+        let record = kept.whole as u32;
+        let mut gone = messages.len() - kept.whole;
+        if kept.parts > 0 {
+            let mut bound = bound.clone();
+            if let Some(Value::Array(parts)) = bound.get_mut("parts") {
+                parts.truncate(kept.parts);
+            }
+            reader.record(record, &bound);
+            gone -= 1;
+        }
+        let detail = format!("the user went back to here: {gone} message(s) skipped");
+        reader.out.warn_at("abandoned-branch", record, detail);
+    }
     Ok(vec![reader.finish()])
+}
+
+/// What a session still has after the user went back.
+struct Kept {
+    /// Messages that are there as they were.
+    whole: usize,
+    /// Parts of the message behind them.
+    parts: usize,
+}
+
+fn kept(info: &Value, messages: &[Value]) -> Kept {
+    let revert = &info["revert"];
+    let id_is = |of: &Value, at: &str, wanted: &str| value::text_at(of, at) == Some(wanted);
+    let bound = value::filled(revert, "messageID")
+        .and_then(|id| messages.iter().position(|message| id_is(message, "/info/id", id)));
+    let Some(whole) = bound else { return Kept { whole: messages.len(), parts: 0 } };
+    let parts = value::filled(revert, "partID").and_then(|id| {
+        value::list(&messages[whole], "parts").iter().position(|part| id_is(part, "/id", id))
+    });
+    Kept { whole, parts: parts.unwrap_or(0) }
 }
 
 #[derive(Default)]
@@ -239,7 +275,7 @@ impl Reader {
                 })
                 .at(format!("{pointer}/text")),
             ),
-            Some("reasoning") => Some(signed_member(part, "text", parts::opaque(part), pointer)),
+            Some("reasoning") => Some(parts::reasoning(part, pointer)),
             Some(kind) if parts::WITHOUT_TEXT.contains(&kind) => None,
             Some(kind) => {
                 let place = format!("/messages/{record}{pointer}");

@@ -151,7 +151,7 @@ fn thought(event: &Event, holder: &Value, at: &str) -> Vec<Part> {
             let opaque = value::first_string(block, &["signature", "data"]);
             match block.get("thinking") {
                 Some(_) => signed_member(block, "thinking", opaque, &pointer),
-                None => reasoning("", opaque).at(pointer),
+                None => redacted(opaque).at(pointer),
             }
         })
         .collect();

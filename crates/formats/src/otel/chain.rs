@@ -1,8 +1,9 @@
 //! A conversation, assembled from the requests that continue each other.
 
 use super::message::{Unit, instructions, joined, units};
-use super::span::Span;
+use super::span::{PREVIOUS, RESPONSE, Span};
 use crate::prelude::*;
+use crate::session::KEPT_ELSEWHERE;
 
 /// A unit of the context with the message that holds it.
 struct Held {
@@ -43,6 +44,11 @@ impl<'a> Request<'a> {
         Self { span, record, instructions, units }
     }
 
+    /// The response that the request continues, where the provider keeps what was said up to there.
+    pub(super) fn previous(&self) -> Option<&'a str> {
+        self.span.text(&PREVIOUS)
+    }
+
     /// The same with answers as one message that stand there in items.
     pub(super) fn joined(&self) -> Self {
         Self { units: joined(self.units.clone()), instructions: self.instructions.clone(), ..*self }
@@ -60,6 +66,8 @@ pub(super) struct Chain {
     parent: String,
     instructions: Vec<String>,
     unanswered: usize,
+    /// The id of the latest response.
+    response: Option<String>,
 }
 
 impl Chain {
@@ -78,7 +86,27 @@ impl Chain {
             parent: span.parent.clone(),
             instructions: request.instructions.clone(),
             unanswered: 0,
+            response: None,
         }
+    }
+
+    /// Whether a response is the latest of this chain.
+    pub(super) fn ends_with(&self, response: &str) -> bool {
+        self.response.as_deref() == Some(response)
+    }
+
+    /// Adds a request that says only what is new, and its answer: the provider keeps what was said before.
+    pub(super) fn extend_kept(&mut self, request: Request<'_>) {
+        for unit in &request.units {
+            self.push(unit.clone(), &request, Origin::Log);
+        }
+        self.answer(&request);
+    }
+
+    /// Notes that what a request continues is not in the file.
+    pub(super) fn begins_elsewhere(&mut self, request: &Request<'_>) {
+        let detail = "the provider keeps what was said before: the recording begins in the middle";
+        self.out.warn_at(KEPT_ELSEWHERE, request.record, detail);
     }
 
     /// How many units the context holds.
@@ -202,6 +230,7 @@ impl Chain {
     /// Adds the answer of a request: the first choice, if the span has it.
     fn answer(&mut self, request: &Request<'_>) {
         let span = request.span;
+        self.response = span.text(&RESPONSE).map(str::to_owned);
         let output = span.json(&["gen_ai.output.messages"]).unwrap_or_default();
         let first = match &output {
             // Choices end each for itself; the items of one answer do not.

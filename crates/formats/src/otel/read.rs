@@ -32,6 +32,19 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         let record = source.records.partition_point(|range| range.start < span.range.start) as u32;
         let apart = Request::new(span, record);
         let mut request = apart.joined();
+        if let Some(previous) = request.previous() {
+            match chains.iter_mut().find(|chain| chain.ends_with(previous)) {
+                Some(chain) => chain.extend_kept(request),
+                None => {
+                    let id = ids.unique(&id_of(&request));
+                    let mut chain = Chain::new(id, source.clone(), &request);
+                    chain.begins_elsewhere(&request);
+                    chain.extend(request, &[]);
+                    chains.push(chain);
+                }
+            }
+            continue;
+        }
         let mut found = nearest(&chains, &request);
         // Answers may stand apart that are two: one that the client began, and what the model made of it.
         let continues = |found: &Found| matches!(found, Some((_, Relation::Continues(_))));

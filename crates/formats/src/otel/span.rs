@@ -21,7 +21,11 @@ const PARENTS: [&str; 6] = [
 ];
 
 /// Where the id of a response is.
-const RESPONSE: [&str; 1] = ["gen_ai.response.id"];
+pub(super) const RESPONSE: [&str; 1] = ["gen_ai.response.id"];
+
+/// Where a request names the response that it continues, with what was said up to there, which the provider keeps.
+pub(super) const PREVIOUS: [&str; 2] =
+    ["gen_ai.request.previous_response_id", "gen_ai.openai.request.previous_response_id"];
 
 /// Members that are lists of spans.
 const LISTS: [&str; 5] = ["spans", "observations", "runs", "data", "child_runs"];

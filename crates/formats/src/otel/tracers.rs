@@ -1,6 +1,7 @@
 //! Calls as tracing products export them, in the words of the conventions: observations of Langfuse, runs of LangSmith,
 //! spans of OpenInference, which Phoenix exports. Each holds the whole request, as a span does.
 
+use super::span::{PREVIOUS, RESPONSE};
 use crate::prelude::*;
 
 type Attributes = Map<String, Value>;
@@ -69,6 +70,7 @@ pub(super) fn open_inference(attributes: &mut Attributes) {
     put("gen_ai.output.messages", messages(&llm["output_messages"], "assistant"));
     put("gen_ai.request.model", llm["model_name"].clone());
     put("gen_ai.provider.name", llm["provider"].clone());
+    put(PREVIOUS[0], parsed(&llm["invocation_parameters"])["previous_response_id"].clone());
     let tools = value::list(&llm, "tools").iter().map(|tool| parsed(&tool["tool"]["json_schema"]));
     put("gen_ai.tool.definitions", tools.collect());
     usage(&llm["token_count"], &OPEN_INFERENCE, &mut put);
@@ -112,7 +114,10 @@ fn observation(raw: &Value, out: &mut Attributes) {
     let input = parsed(&raw["input"]);
     put("gen_ai.input.messages", messages(&input, "user"));
     put("gen_ai.tool.definitions", input["tools"].clone());
-    put("gen_ai.output.messages", messages(&parsed(&raw["output"]), "assistant"));
+    let output = parsed(&raw["output"]);
+    put(RESPONSE[0], output["id"].clone());
+    put(PREVIOUS[0], input["previous_response_id"].clone());
+    put("gen_ai.output.messages", messages(&output, "assistant"));
     let models = ["model", "providedModelName", "provided_model_name"];
     put("gen_ai.request.model", first(&models).unwrap_or_default());
     put("gen_ai.conversation.id", first(&["sessionId", "session_id"]).unwrap_or_default());
@@ -134,6 +139,9 @@ fn run(raw: &Value, out: &mut Attributes) {
     let mut put = |name: &str, value: Value| put(out, name, value);
     put("gen_ai.input.messages", messages(inputs, "user"));
     put("gen_ai.output.messages", messages(outputs, "assistant"));
+    put(RESPONSE[0], outputs["id"].clone());
+    let previous = [&inputs["previous_response_id"], &asked["previous_response_id"]];
+    put(PREVIOUS[0], previous.into_iter().find(|id| id.is_string()).cloned().unwrap_or_default());
     let tools = [&inputs["tools"], &asked["tools"]].into_iter().find(|tools| tools.is_array());
     put("gen_ai.tool.definitions", tools.cloned().unwrap_or_default());
     let models =

@@ -122,7 +122,11 @@ fn blocks(message: &Message, losses: &mut Vec<String>) -> Vec<Value> {
             PartKind::Text { ignored: true, .. } => {}
             PartKind::Text { text, .. } => blocks.push(json!({ "type": "text", "text": text })),
             PartKind::Reasoning { text, opaque } => {
-                let mut block = json!({ "type": "thinking", "thinking": text });
+                let shown = if part.redacted { "[Reasoning redacted]" } else { text };
+                let mut block = json!({ "type": "thinking", "thinking": shown });
+                if part.redacted {
+                    block["redacted"] = true.into();
+                }
                 if let Some(signature) = opaque {
                     block["thinkingSignature"] = signature.as_str().into();
                 }
@@ -169,6 +173,8 @@ pub(super) fn edited(part: &Part, text: &str) -> Option<String> {
     match &part.kind {
         // A command that the user ran and changed sections of the prompt are told in texts that stand nowhere as such.
         PartKind::Text { .. } if pointer == "/message" => Some(user(text).to_string()),
+        // A signature says nothing that could be put in other words.
+        PartKind::Reasoning { .. } if pointer.ends_with("Signature") => None,
         PartKind::Text { .. } | PartKind::Reasoning { .. } => Some(json_string(text)),
         PartKind::Call(_) => Some(object(text).to_string()),
         PartKind::Result(_) if pointer.ends_with("/text") => Some(json_string(text)),

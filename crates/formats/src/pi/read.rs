@@ -391,8 +391,18 @@ fn content(raw: &Value, pointer: &str) -> Vec<Part> {
     blocks
         .iter()
         .enumerate()
-        .map(|(index, raw)| block(raw, &format!("{pointer}/{index}")))
+        .flat_map(|(index, raw)| {
+            let at = format!("{pointer}/{index}");
+            signature(raw, &at).into_iter().chain([block(raw, &at)])
+        })
         .collect()
+}
+
+/// Gemini's signature of a call.
+fn signature(raw: &Value, pointer: &str) -> Option<Part> {
+    const NAME: &str = "thoughtSignature";
+    let signature = value::filled(raw, NAME)?;
+    Some(reasoning("", Some(signature.to_owned())).at(format!("{pointer}/{NAME}")))
 }
 
 fn block(raw: &Value, pointer: &str) -> Part {
@@ -401,6 +411,10 @@ fn block(raw: &Value, pointer: &str) -> Part {
         "text" => text_member(raw, "text", pointer),
         "thinking" => {
             let signature = value::filled(raw, "thinkingSignature").map(str::to_owned);
+            if value::flag(raw, "redacted") {
+                // The text is for the screen.
+                return redacted(signature).at(format!("{pointer}/thinkingSignature"));
+            }
             signed_member(raw, "thinking", signature, pointer)
         }
         "toolCall" => Part::call(

@@ -22,6 +22,9 @@ pub(crate) const FORMAT: Format = Format::new(
 .written(write::patch, write::generate)
 .sent_to(Dialect::OpenAiChat);
 
+/// Id of a part that Anthropic hid.
+const REDACTED: &str = "redacted_thinking";
+
 fn detect(_: &str, opening: &Peek) -> u8 {
     let lists = ["", "/messages"];
     let has_messages = lists.iter().any(|list| {

@@ -132,6 +132,9 @@ impl Reader {
             let pointer = format!("/parts/{index}");
             out.push(match value::text(part, "part_kind").unwrap_or("") {
                 "text" => text_member(part, "content", &pointer),
+                "thinking" if value::text(part, "id") == Some(super::REDACTED) => {
+                    redacted(value::string(part, "signature")).at(format!("{pointer}/content"))
+                }
                 "thinking" => {
                     let signature = value::string(part, "signature");
                     signed_member(part, "content", signature, &pointer)

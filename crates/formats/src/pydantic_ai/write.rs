@@ -191,11 +191,13 @@ fn response(message: &Message) -> Value {
 
 fn answer_part(part: &Part) -> Value {
     match &part.kind {
-        PartKind::Reasoning { text, opaque } => json!({
-            "content": text,
-            "signature": opaque,
-            "part_kind": "thinking",
-        }),
+        PartKind::Reasoning { text, opaque } => {
+            let mut out = json!({"content": text, "signature": opaque, "part_kind": "thinking"});
+            if part.redacted {
+                out["id"] = super::REDACTED.into();
+            }
+            out
+        }
         PartKind::Call(call) => json!({
             "tool_name": call.tool,
             "args": call.arguments,

@@ -167,6 +167,9 @@ fn thinking(entry: &Value) -> Vec<Part> {
     let blocks = value::list(entry, "thinking_blocks").iter().enumerate();
     let thought = |(index, block): (usize, &Value)| {
         let at = format!("/thinking_blocks/{index}");
+        if value::text(block, "type") == Some("redacted_thinking") {
+            return redacted(value::string(block, "data")).at(format!("{at}/data"));
+        }
         signed_member(block, "thinking", value::string(block, "signature"), &at)
     };
     blocks.map(thought).collect()

@@ -1,7 +1,7 @@
 //! Files as they lie about: glued, nested deep, packed, in another encoding, behind a prefix, of newer recorders.
 use crate::common::{self, bare, outline, read_case, sessions, usage, warnings};
 use foldback_formats::{Session, read};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// A file of `tests/cases`, its sessions: messages of the log, calls, turns, tool calls, input tokens; and the codes of
@@ -84,6 +84,10 @@ const ROWS: &[Row] = &[
         &[[14, 7, 1, 6, 31_014]],
         &["reused-id"],
     ),
+    ("B29-codex-rollback-steered/control.jsonl", &[[6, 3, 2, 1, 3_400]], &["abandoned-branch"]),
+    ("B29-codex-rollback-steered/one.jsonl", &[[5, 2, 2, 1, 2_300]], &["abandoned-branch"]),
+    ("B29-codex-rollback-steered/two.jsonl", &[[2, 1, 1, 0, 1_300]], &["abandoned-branch"]),
+    ("B43-opencode-revert/session.json", &[[6, 2, 2, 2, 5_001]], &["abandoned-branch"]),
 ];
 
 /// Members that hold the id of a response, as the provider gave it.
@@ -148,6 +152,42 @@ fn a_constant_response_id_changes_no_count() {
     assert!(expected.iter().all(|id| changed.contains(*id)), "{changed:?}");
 }
 
+/// A request may say only what is new, where the provider keeps what was said before: no new conversation.
+#[test]
+fn a_thread_that_the_provider_keeps_goes_on() {
+    let said = |role: &str, text: &str| json!({"role": role, "parts": [{"type": "text", "content": text}]});
+    let span = |number: u64, previous: Option<&str>| {
+        let mut attributes = json!({
+            "gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-5.4", "gen_ai.response.id": format!("resp_{number}"),
+            "gen_ai.usage.input_tokens": 100 * number, "gen_ai.usage.output_tokens": 5,
+            "gen_ai.input.messages": [said("user", &format!("Question {number}"))],
+            "gen_ai.output.messages": [said("assistant", &format!("Answer {number}"))],
+        });
+        if let Some(previous) = previous {
+            attributes["gen_ai.request.previous_response_id"] = previous.into();
+        }
+        json!({"spanId": number.to_string(), "traceId": "t", "startTimeUnixNano": number, "attributes": attributes}).to_string()
+    };
+    let read = |spans: &[String]| {
+        let sessions = sessions(&spans.join("\n"), "otel");
+        sessions.iter().map(|s| (counts(s), s.begins_midway())).collect::<Vec<_>>()
+    };
+    let all = [span(1, None), span(2, Some("resp_1")), span(3, Some("resp_2"))];
+    assert_eq!(read(&all), [([6, 3, 3, 0, 600], false)]);
+    assert_eq!(read(&all[1..]), [([4, 2, 2, 0, 500], true)]);
+    assert_eq!(read(&[span(1, None), span(2, None)]).len(), 2);
+    let body = json!({"input": [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "And?"}]}]});
+    for (member, kept) in
+        [("previous_response_id", true), ("conversation", true), ("prompt", false)]
+    {
+        let mut body = body.clone();
+        body[member] = "id".into();
+        let session = &sessions(&body.to_string(), "openai-responses")[0];
+        assert_eq!(session.begins_midway(), kept, "{member}");
+        assert_eq!(warnings(session).contains(&"kept-elsewhere"), kept, "{member}");
+    }
+}
+
 fn counts(session: &Session) -> [u64; 5] {
     let [uncached, read, written, ..] = usage(session);
     let counts = [session.log().count(), session.calls(), session.turns(), session.tool_calls()];
@@ -161,6 +201,15 @@ fn files_that_once_went_wrong_are_read() {
         let found = read(&read_case(name), None).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(found.iter().map(counts).collect::<Vec<_>>(), *expected, "{name}");
         assert_eq!(warnings(&found[0]), *codes, "{name}");
+    }
+    // What the user took back stays in the file.
+    for (name, id) in [
+        ("B29-codex-rollback-steered/one.jsonl", "codex"),
+        ("B43-opencode-revert/session.json", "opencode"),
+        ("B55-redacted-thinking/pi.jsonl", "pi"),
+    ] {
+        let text = common::case(name);
+        assert_eq!(common::rewritten(&common::session(&text, id), id).text, text, "{name}");
     }
     let recorded: Vec<String> = sessions(
         &common::case("B06-gemini-thought-in-content/gemini-thought-content.jsonl"),

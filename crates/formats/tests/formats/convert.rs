@@ -1,9 +1,10 @@
 //! Every session in every format that can be written: what comes back, and what is said to be lost.
 use crate::common::{bare, fixture, fixtures, recorded, session, sessions, usage};
 use crate::recorded::files;
-use foldback_core::log::Role;
+use foldback_core::log::{PartKind, Role};
 use foldback_formats::convert::{Converted, convert, writable};
 use foldback_formats::{Session, format, read};
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Which formats may lose what, by the singular of [`foldback_formats::convert::Loss::what`]. Losses that are
@@ -81,6 +82,226 @@ fn of_recorded() -> Vec<(String, usize, Session)> {
         sessions.into_iter().map(move |session| (name.clone(), size, session))
     };
     files.flat_map(named).collect()
+}
+
+/// Recordings with something opaque in every shape that a format has for it; it begins with `opaque-`, or `hidden-` where the
+/// provider showed nobody what it stands for.
+fn opaque() -> Vec<(&'static str, String)> {
+    let chat = json!({"role": "assistant", "content": null, "tool_calls": [
+        {"id": "c1", "type": "function", "function": {"name": "read", "arguments": "{}"}, "extra_content": {"google": {"thought_signature": "opaque-1"}}},
+        {"id": "c2", "type": "function", "function": {"name": "read", "arguments": "{}"}, "provider_specific_fields": {"thought_signature": "opaque-2"}},
+    ]});
+    let said = json!({"role": "assistant", "content": "So.", "extra_content": {"google": {"thought_signature": "opaque-3"}}});
+    let user = json!({"role": "user", "content": "Why?"});
+    let gemini = "gemini-3.1-pro-preview";
+    let parts = json!([
+        {"text": "Hm.", "thought": true, "thoughtSignature": "opaque-1"},
+        {"functionCall": {"id": "c1", "name": "read", "args": {}}, "thoughtSignature": "opaque-2"},
+        {"functionCall": {"id": "c2", "name": "read", "args": {}}, "thoughtSignature": "opaque-3"},
+        {"text": "So.", "thoughtSignature": "opaque-4"},
+    ]);
+    let blocks = json!([
+        {"type": "thinking", "thinking": "Hm.", "signature": "opaque-1"},
+        {"type": "redacted_thinking", "data": "hidden-1"},
+        {"type": "text", "text": "So."},
+    ]);
+    let lines = |lines: &[Value]| lines.iter().map(|line| format!("{line}\n")).collect();
+    let answer = json!({"role": "assistant", "content": blocks});
+    let hermes = json!({"id": "s", "source": "cli", "started_at": 1, "end_reason": null, "model": gemini, "messages": [
+        {"id": 1, "role": "user", "content": "Why?"},
+        {"id": 2, "role": "assistant", "content": "", "tool_calls": chat["tool_calls"]},
+    ]});
+    vec![
+        ("openai-chat", json!({"model": gemini, "messages": [user, chat, said]}).to_string()),
+        ("hermes", lines(&[hermes])),
+        ("anthropic", json!({"model": "claude-opus-4-8", "messages": [user, answer]}).to_string()),
+        (
+            "claude-code",
+            lines(&[
+                json!({"type": "user", "uuid": "u", "parentUuid": null, "sessionId": "s", "message": user}),
+                json!({"type": "assistant", "uuid": "a", "parentUuid": "u", "sessionId": "s", "message": {"id": "m", "model": "claude-opus-4-8", "role": "assistant", "content": blocks}}),
+            ]),
+        ),
+        (
+            "langchain",
+            json!([
+                {"type": "human", "data": {"content": "Why?"}},
+                {"type": "ai", "data": {"content": blocks, "response_metadata": {"model_name": "claude-opus-4-8"}}},
+            ])
+            .to_string(),
+        ),
+        (
+            "pi",
+            lines(&[
+                json!({"type": "session", "version": 3, "id": "s", "cwd": "/work"}),
+                json!({"type": "message", "id": "e1", "parentId": null, "message": user}),
+                json!({"type": "message", "id": "e2", "parentId": "e1", "message": {"role": "assistant", "model": "claude-opus-4-8", "content": [
+                    {"type": "thinking", "thinking": "Hm.", "thinkingSignature": "opaque-1"},
+                    {"type": "thinking", "thinking": "[Reasoning redacted]", "thinkingSignature": "hidden-1", "redacted": true},
+                    {"type": "toolCall", "id": "c1", "name": "read", "arguments": {}, "thoughtSignature": "opaque-2"},
+                ]}}),
+            ]),
+        ),
+        (
+            "opencode",
+            json!({"info": {"id": "ses_1", "slug": "s", "time": {"created": 1}}, "messages": [
+                {"info": {"id": "m1", "role": "user", "time": {"created": 1}}, "parts": [{"type": "text", "text": "Why?"}]},
+                {"info": {"id": "m2", "role": "assistant", "modelID": "claude-opus-4-8", "time": {"created": 2}}, "parts": [
+                    {"type": "reasoning", "text": "Hm.", "metadata": {"anthropic": {"signature": "opaque-1"}}},
+                    {"type": "reasoning", "text": "", "metadata": {"anthropic": {"redactedData": "hidden-1"}}},
+                    {"type": "text", "text": "So."},
+                ]},
+            ]})
+            .to_string(),
+        ),
+        (
+            "pydantic-ai",
+            json!([
+                {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "Why?"}]},
+                {"kind": "response", "model_name": "claude-opus-4-8", "parts": [
+                    {"part_kind": "thinking", "content": "Hm.", "signature": "opaque-1"},
+                    {"part_kind": "thinking", "id": "redacted_thinking", "content": "", "signature": "hidden-1"},
+                    {"part_kind": "text", "content": "So."},
+                ]},
+            ])
+            .to_string(),
+        ),
+        ("gemini", json!({"contents": [{"role": "user", "parts": [{"text": "Why?"}]}, {"role": "model", "parts": parts}]}).to_string()),
+        (
+            "qwen-code",
+            lines(&[
+                json!({"uuid": "u", "parentUuid": null, "sessionId": "s", "type": "user", "message": {"role": "user", "parts": [{"text": "Why?"}]}}),
+                json!({"uuid": "a", "parentUuid": "u", "sessionId": "s", "type": "assistant", "model": gemini, "message": {"role": "model", "parts": parts}}),
+            ]),
+        ),
+        (
+            "gemini-cli",
+            lines(&[
+                json!({"sessionId": "s", "projectHash": "p", "startTime": "2026-01-01T00:00:00Z", "kind": "main"}),
+                json!({"id": "1", "type": "user", "timestamp": "2026-01-01T00:00:00Z", "content": [{"text": "Why?"}]}),
+                json!({"id": "2", "type": "gemini", "timestamp": "2026-01-01T00:00:01Z", "model": gemini, "content": parts}),
+            ]),
+        ),
+        (
+            "goose",
+            json!({"id": "s", "working_dir": "/work", "model_config": {"model_name": gemini}, "conversation": [
+                {"id": "m1", "role": "user", "created": 1, "content": [{"type": "text", "text": "Why?"}]},
+                {"id": "m2", "role": "assistant", "created": 2, "content": [
+                    {"type": "thinking", "thinking": "Hm.", "signature": "opaque-1"},
+                    {"type": "redactedThinking", "data": "hidden-1"},
+                    {"type": "toolRequest", "id": "c1", "toolCall": {"value": {"name": "read", "arguments": {}}}, "metadata": {"thoughtSignature": "opaque-2"}},
+                ]},
+            ]})
+            .to_string(),
+        ),
+        (
+            "openhands",
+            lines(&[
+                json!({"kind": "MessageEvent", "id": "e1", "source": "user", "timestamp": "2026-01-01T00:00:00", "llm_message": user}),
+                json!({"kind": "MessageEvent", "id": "e2", "source": "agent", "timestamp": "2026-01-01T00:00:01", "llm_message": {
+                    "role": "assistant", "content": [{"type": "text", "text": "So."}], "thinking_blocks": blocks.as_array().map(|blocks| &blocks[..2]),
+                }}),
+            ]),
+        ),
+        (
+            "swe-agent",
+            json!({"environment": "e", "trajectory": [], "info": {}, "history": [
+                {"role": "user", "content": "Why?", "message_type": "observation"},
+                {"role": "assistant", "content": "So.", "message_type": "action", "thinking_blocks": blocks.as_array().map(|blocks| &blocks[..2])},
+            ]})
+            .to_string(),
+        ),
+        (
+            "inspect",
+            json!({"id": 1, "epoch": 1, "messages": [user, {"role": "assistant", "id": "a", "model": "claude-opus-4-8", "content": [
+                {"type": "reasoning", "reasoning": "Hm.", "signature": "opaque-1"},
+                {"type": "reasoning", "reasoning": "hidden-1", "redacted": true},
+                {"type": "text", "text": "So."},
+            ]}]})
+            .to_string(),
+        ),
+    ]
+}
+
+/// The opaque payloads in a text, and those among them that stand as what their provider hid.
+fn payloads(text: &str) -> [BTreeSet<String>; 2] {
+    fn walk(value: &Value, found: &mut [BTreeSet<String>; 2]) {
+        match value {
+            Value::Object(object) => {
+                let hidden = object.get("redacted") == Some(&true.into())
+                    || ["type", "id"].iter().any(|key| {
+                        let name = object.get(*key).and_then(Value::as_str).unwrap_or_default();
+                        name == "redacted_thinking" || name == "redactedThinking"
+                    });
+                for (key, member) in object {
+                    match member.as_str() {
+                        Some(text)
+                            if text.starts_with("opaque-") || text.starts_with("hidden-") =>
+                        {
+                            found[0].insert(text.to_owned());
+                            if hidden || key == "redactedData" {
+                                found[1].insert(text.to_owned());
+                            }
+                        }
+                        _ => walk(member, found),
+                    }
+                }
+            }
+            Value::Array(list) => list.iter().for_each(|value| walk(value, found)),
+            _ => {}
+        }
+    }
+    let mut found = [BTreeSet::new(), BTreeSet::new()];
+    for value in serde_json::Deserializer::from_str(text).into_iter::<Value>() {
+        walk(&value.unwrap(), &mut found);
+    }
+    found
+}
+
+/// The same of a session.
+fn held(session: &Session) -> [BTreeSet<String>; 2] {
+    let mut found = [BTreeSet::new(), BTreeSet::new()];
+    for part in session.log().flat_map(|message| &message.parts) {
+        if let PartKind::Reasoning { opaque: Some(opaque), .. } = &part.kind {
+            found[0].insert(opaque.clone());
+            if part.redacted {
+                found[1].insert(opaque.clone());
+            }
+        }
+    }
+    found
+}
+
+/// What only a provider can read is in the file as what it was, or it is said that it is not.
+#[test]
+fn opaque_payloads_keep_their_kind_or_are_told() {
+    let (mut kept, mut told) = (0, 0);
+    for (id, text) in opaque() {
+        let session = session(&text, id);
+        let [all, hidden] = payloads(&text);
+        assert!(!all.is_empty(), "{id}");
+        for to in writable() {
+            let (converted, again) = written(&session, to.id);
+            let lost = |what: &str| {
+                let losses = converted.losses.iter().filter(|loss| loss.what[0] == what);
+                losses.map(|loss| loss.lost).sum::<usize>()
+            };
+            let [there, as_hidden] = match to.id {
+                // Members of their own.
+                "foldback" | "atif" => held(&again),
+                _ => payloads(&converted.text),
+            };
+            let name = format!("{id} → {}", to.id);
+            let gone = all.difference(&there).count();
+            assert_eq!(gone, lost("reasoning signature"), "{name}: {:?}", converted.losses);
+            let gone = hidden.difference(&as_hidden).count();
+            let marks = lost("mark of reasoning that its provider hid");
+            assert_eq!(gone, marks, "{name}: {:?}\n{}", converted.losses, converted.text);
+            assert!(as_hidden.is_subset(&hidden), "{name}");
+            (kept, told) = (kept + there.len(), told + all.len() - there.len());
+        }
+    }
+    assert!(kept > 200 && told > 100, "{kept} kept, {told} told");
 }
 
 fn written(session: &Session, to: &str) -> (Converted, Session) {

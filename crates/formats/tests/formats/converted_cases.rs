@@ -27,7 +27,25 @@ fn rows() -> Vec<Row> {
     let orphans = "B20-orphans-go-out/lc-mixed.json";
     let dangling = "B20-orphans-go-out/pyd-dangling.json";
     let image = "B22-convert-opencode-bare-base64/image-urls.json";
+    let hidden = "B55-redacted-thinking/pi.jsonl";
+    let gemini = "B34-gemini-signature/chat.json";
     vec![
+        (
+            hidden,
+            "anthropic",
+            "/messages/1/content/1",
+            json!({"type": "redacted_thinking", "data": "UkVEQUNURURfUEFZTE9BRA=="}),
+            "",
+        ),
+        (hidden, "openai-responses", "", json!(null), "2 reasoning signatures"),
+        (
+            gemini,
+            "gemini",
+            "/contents/1/parts/0/thoughtSignature",
+            json!("c2lnbmF0dXJlLW51bWJlci01"),
+            "",
+        ),
+        (gemini, "anthropic", "", json!(null), "9 reasoning signatures"),
         (odd, "anthropic", "/messages/1/content/0/input", json!({}), "1 blank text"),
         (
             odd,

@@ -105,8 +105,9 @@ fn taken(mark: Mark, log: &[Arc<Message>]) -> (Vec<Step<'_>>, Mark, bool) {
 }
 
 impl Followed {
-    /// Nothing was seen of it, and the engine is empty.
-    pub fn new(conversation: Conversation, base: usize, key: Key) -> Self {
+    /// Nothing was seen of it, and the engine is empty. A stage that panics is a compaction that failed.
+    pub fn new(mut conversation: Conversation, base: usize, key: Key) -> Self {
+        conversation.contain_panics();
         Self {
             conversation,
             base,

@@ -36,6 +36,8 @@ pub struct Recall {
     cursor: Cursor,
     limit: usize,
     everything: bool,
+    /// What stands before this position counts as cleared.
+    start: Pos,
     store: Option<Arc<Store>>,
 }
 
@@ -83,6 +85,7 @@ impl Recall {
             cursor: Cursor::default(),
             limit: DEFAULT_LIMIT,
             everything: false,
+            start: 0,
             store: None,
         }
     }
@@ -98,6 +101,13 @@ impl Recall {
     #[must_use]
     pub fn of_everything(mut self) -> Self {
         self.everything = true;
+        self
+    }
+
+    /// Takes what stands before a position for cleared: a recorder took it out of sight, and the view does not know that.
+    #[must_use]
+    pub fn with_cleared_before(mut self, start: Pos) -> Self {
+        self.start = start;
         self
     }
 
@@ -122,8 +132,9 @@ impl Recall {
         reference: &str,
         offset: usize,
     ) -> Result<Page, RecallError> {
-        let (what, text) = match find(conversation, reference) {
-            Some(pos) if !self.everything && is_whole(conversation, pos) => {
+        let is_whole = |pos| self.is_whole(conversation, pos);
+        let (what, text) = match find(conversation, reference, &is_whole) {
+            Some(pos) if !self.everything && is_whole(pos) => {
                 return Err(RecallError::Visible(reference.to_owned()));
             }
             Some(pos) => (describe(conversation, pos), original(conversation, pos)),
@@ -174,7 +185,10 @@ impl Recall {
             }
             for (index, part) in message.parts.iter().enumerate() {
                 let at = PartPos { item, part: index };
-                let gone = self.everything || !view.is_visible(item) || view.edit(at).is_some();
+                let gone = self.everything
+                    || item < self.start
+                    || !view.is_visible(item)
+                    || view.edit(at).is_some();
                 match (gone, self.index.contains(at)) {
                     (true, false) => self.index.insert(at, &text_of(part)),
                     (false, true) => self.index.remove(at),
@@ -182,6 +196,14 @@ impl Recall {
                 }
             }
         }
+    }
+
+    /// Whether the view shows all of a message as it came.
+    fn is_whole(&self, conversation: &Conversation, pos: Pos) -> bool {
+        let view = conversation.view();
+        pos >= self.start
+            && view.is_visible(pos)
+            && view.show_item(conversation.history(), pos).edits.is_empty()
     }
 
     /// Whether it finds what the view shows as well.
@@ -212,14 +234,12 @@ impl fmt::Debug for Recall {
     }
 }
 
-/// Whether the view shows all of a message as it came.
-fn is_whole(conversation: &Conversation, pos: Pos) -> bool {
-    let view = conversation.view();
-    view.is_visible(pos) && view.show_item(conversation.history(), pos).edits.is_empty()
-}
-
 /// The message behind a reference: by id, by place, or by the id of a call, whose result is meant.
-fn find(conversation: &Conversation, reference: &str) -> Option<Pos> {
+fn find(
+    conversation: &Conversation,
+    reference: &str,
+    is_whole: &dyn Fn(Pos) -> bool,
+) -> Option<Pos> {
     let history = conversation.history();
     let place = reference.strip_prefix('#').and_then(|place| place.parse().ok());
     if let Some(pos) = place.filter(|pos| history.get(*pos).is_some()) {
@@ -230,7 +250,7 @@ fn find(conversation: &Conversation, reference: &str) -> Option<Pos> {
         let mut shown = None;
         for (pos, message) in history.iter().rev() {
             if message.parts.iter().any(wanted) {
-                if !is_whole(conversation, pos) {
+                if !is_whole(pos) {
                     return Some(pos);
                 }
                 shown = shown.or(Some(pos));

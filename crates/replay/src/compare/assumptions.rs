@@ -1,12 +1,11 @@
 //! The assumptions behind the numbers of a comparison, and the reasons to doubt it.
 
+use super::comparison::FailedReplay;
 use super::contrast::LEAST_CLUSTERS;
 use super::line::PresetLine;
 use super::sessions::CorpusSummary;
 use super::table::Reporting;
 use super::{prices, windows};
-use crate::copies;
-use crate::corpus::Corpus;
 use crate::cost::OWN;
 use crate::number::grouped;
 use crate::recorder::{More, Policy, RECORDED_KEEP_MORE, Recorded, Total, by_totals};
@@ -285,23 +284,40 @@ fn without_model<'a>(
         })
 }
 
-/// What of the corpus was copied from one file to another.
-pub(super) fn copied(corpus: &Corpus, summary: &CorpusSummary) -> Option<String> {
-    let copied: Vec<usize> = corpus.sources.iter().filter_map(copies::in_source).collect();
+/// What of the corpus was copied from one session to another.
+pub(super) fn copied(summary: &CorpusSummary) -> Option<String> {
+    let copies = summary.sessions.iter().map(|line| line.copied_calls).filter(|calls| *calls > 0);
+    let (sessions, copied) =
+        copies.fold((0, 0), |(sessions, sum), calls| (sessions + 1, sum + calls));
     let calls: usize = summary.sessions.iter().map(|line| line.calls).sum();
-    (!copied.is_empty()).then(|| {
+    (sessions > 0).then(|| {
         format!(
-            "{} of {} files begin with the history of others, which were resumed, forked or handed on: {} calls in them \
+            "{sessions} of {} sessions hold the history of others, which were resumed, forked or handed on: {} calls in them \
              are copies. They count once, where they were made, beside {} calls in all.",
-            copied.len(),
-            summary.files,
-            grouped(copied.iter().sum::<usize>() as u64),
+            summary.imported,
+            grouped(copied as u64),
             grouped(calls as u64),
         )
     })
 }
 
 /// Signs that a comparison says little.
+/// Presets that are compared on fewer sessions than others, since their replays failed.
+pub(super) fn failed(failed: &[FailedReplay]) -> Option<String> {
+    let mut presets: BTreeMap<&str, usize> = BTreeMap::new();
+    for replay in failed {
+        *presets.entry(&replay.preset).or_default() += 1;
+    }
+    let of = |(preset, sessions): (&str, usize)| format!("{preset} ({})", grouped(sessions as u64));
+    let presets: Vec<String> = presets.into_iter().map(of).collect();
+    (!presets.is_empty()).then(|| {
+        format!(
+            "Replays failed, which is a fault of foldback: {}. These sessions count for nothing under these presets.",
+            presets.join(", ")
+        )
+    })
+}
+
 pub(super) fn cautions(
     contenders: &[Preset],
     presets: &[PresetLine],

@@ -10,10 +10,14 @@ use super::sessions::CorpusSummary;
 use super::table::{self, Primary, Reporting};
 use crate::corpus::{ContentHash, Corpus};
 use crate::cost::Agreement;
+use crate::fault::Fault;
+use crate::setup::Preset;
 use crate::store::Store;
 use crate::study::{Bill, Facts, Keys, Record, Score};
 use crate::walk::{Detail, Walk};
 use foldback_formats::Session;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -30,6 +34,8 @@ pub struct Comparison {
     pub assumptions: Vec<String>,
     /// Reasons to doubt the comparison, one sentence each.
     pub cautions: Vec<String>,
+    /// Replays that failed; all else is said of the others.
+    pub failed: Vec<FailedReplay>,
     /// The prices in short; the assumptions have the full text.
     pub prices: String,
     /// Simulated against recorded cache reads, by regime of those that the recordings could have had.
@@ -56,6 +62,31 @@ pub struct Comparison {
     /// Models of sessions that the model table does not list.
     pub(super) unlisted: Vec<String>,
     pub(super) redacted: bool,
+}
+
+/// A session that could not be replayed under a preset.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FailedReplay {
+    /// Path of the session.
+    pub session: Arc<str>,
+    /// Name of the preset, with the summarizer that stood in.
+    pub preset: String,
+    /// Why.
+    #[serde(flatten)]
+    pub fault: Fault,
+}
+
+/// Those among scores.
+pub(crate) fn failed<'a>(
+    scores: impl IntoIterator<Item = &'a Score>,
+    session: &Arc<str>,
+    presets: &[Preset],
+) -> Vec<FailedReplay> {
+    let of = |score: &Score| {
+        let preset = presets.get(score.preset())?.strategy.label();
+        Some(FailedReplay { session: Arc::clone(session), preset, fault: score.fault()?.clone() })
+    };
+    scores.into_iter().filter_map(of).collect()
 }
 
 /// How many pairs of strategies a metric separates, and how small a difference could have been.
@@ -101,6 +132,7 @@ impl Comparison {
         if self.redacted {
             let broken = record.rows.iter_mut().flat_map(|row| &mut row.broken);
             broken.for_each(|broken| redact::rule(broken, &keys.content()));
+            record.fault.as_mut().map(redact::fault);
         }
         Some(record)
     }
@@ -174,6 +206,7 @@ impl Comparison {
                 *least = key;
             }
         }
+        let mut paths: BTreeMap<Arc<str>, Arc<str>> = BTreeMap::new();
         for (session, keys) in self.corpus.sessions.iter_mut().zip(&self.keys) {
             let path: Arc<str> = match keys.number() {
                 0 => redact::named("session", &keys.content()).into(),
@@ -186,7 +219,12 @@ impl Comparison {
                     redact::pseudonym("task", &clusters[&session.cluster], &session.cluster).into()
                 }
             };
-            session.path = path;
+            paths.insert(std::mem::replace(&mut session.path, Arc::clone(&path)), path);
+        }
+        for failed in &mut self.failed {
+            let session = paths.get(&failed.session);
+            failed.session = session.map_or_else(|| "session".into(), Arc::clone);
+            redact::fault(&mut failed.fault);
         }
         if let Some(outcomes) = &mut self.outcomes {
             outcomes.redact(&self.corpus.sessions);

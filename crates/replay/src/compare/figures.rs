@@ -273,7 +273,8 @@ impl<'t, 'a> Of<'t, 'a> {
         paid: Option<Paid>,
     ) -> Self {
         let contents = table.knows_contents(preset);
-        let known = |score: &Score| matches!(score.known, Known::Everything | Known::Least);
+        let readable = [Known::Everything, Known::Least, Known::Failed];
+        let known = |score: &Score| readable.contains(&score.known);
         let least = !contents && table.of(preset).all(known);
         let bootstrap = &table.bootstrap;
         Self { bootstrap, table, preset, kind, contents, least, sums, dollars, paid }

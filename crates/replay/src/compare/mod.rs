@@ -24,9 +24,10 @@ mod windows;
 
 pub use crate::corpus::{Corpus, Failure, Skipped, Source};
 pub use crate::setup::{Preset, Setup};
-pub use crate::study::{Inaction, Known, Outcome, Run, Score};
+pub use crate::study::{Inaction, Known, Outcome, REPORT, Run, Score};
 pub use answer::{Answer, MUCH_FORGOTTEN, Remark};
-pub use comparison::{Comparison, ToldApart};
+pub(crate) use comparison::failed;
+pub use comparison::{Comparison, FailedReplay, ToldApart};
 pub(crate) use contrast::adjust;
 pub use contrast::{Cheaper, Contrast, Difference};
 pub use dollars::Dollars;
@@ -153,7 +154,12 @@ fn assemble(
     assumptions.extend(judges::agreement(&preset_lines));
     assumptions.extend(assumptions::coincidence(&preset_lines, &scores));
     let mut cautions = assumptions::cautions(presets, &preset_lines, &summary, &scores);
-    cautions.extend(assumptions::copied(corpus, &summary));
+    cautions.extend(assumptions::copied(&summary));
+    let failed = summary.sessions.iter().zip(&scores);
+    let failed =
+        failed.flat_map(|(line, scores)| comparison::failed(&**scores, &line.path, presets));
+    let failed: Vec<FailedReplay> = failed.collect();
+    cautions.extend(assumptions::failed(&failed));
     cautions.extend(judges::caution(&preset_lines));
     cautions.extend(prices::hour(setup, &recordings, &reporting));
     cautions.extend(windows::contradicted(setup, &recordings, &scores, baseline));
@@ -163,6 +169,7 @@ fn assemble(
         reporting,
         assumptions,
         cautions,
+        failed,
         prices,
         cache_check,
         base,

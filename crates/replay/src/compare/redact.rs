@@ -4,6 +4,7 @@
 //! over the same file, and without the file the name can't be found by trying names.
 
 use crate::corpus::{ContentHash, Skipped};
+use crate::fault::Fault;
 use crate::totals::BrokenRule;
 use crate::walk::Walk;
 
@@ -31,6 +32,11 @@ pub(super) fn rule(broken: &mut BrokenRule, key: &ContentHash) {
     broken.detail.clone_from(&broken.rule);
 }
 
+/// A fault without its words, which may hold a text. The place in the program stays.
+pub(super) fn fault(fault: &mut Fault) {
+    WITHHELD.clone_into(&mut fault.what);
+}
+
 /// A walk that shows sizes and no texts. Reasons stay: stages give them in their own words.
 pub(super) fn walk(walk: &mut Walk, key: &ContentHash) {
     let name = |kind: &str, text: &str| match text {
@@ -48,6 +54,10 @@ pub(super) fn walk(walk: &mut Walk, key: &ContentHash) {
     }
     for track in &mut walk.tracks {
         track.broken.iter_mut().for_each(|(_, broken)| rule(broken, key));
+        if let Some(failed) = &mut track.fault {
+            fault(failed);
+            track.idle = vec![failed.to_string()];
+        }
         let texts = track.shown.iter_mut().chain(&mut track.failures);
         let degraded = track.firings.iter_mut().filter_map(|firing| firing.degraded.as_mut());
         let written = track.written.iter_mut().map(|written| &mut written.text);

@@ -7,7 +7,7 @@
 use super::table::Table;
 use crate::setup::{AS_RECORDED, Preset};
 use crate::stats::Pair;
-use crate::study::{Known, Score};
+use crate::study::Score;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -69,7 +69,7 @@ impl Paid {
     ) -> impl Iterator<Item = (&'t Score, &'t Score)> {
         let both = table.of(preset).zip(table.of(self.preset));
         both.filter(|(score, base)| {
-            table.counts(score) && [score, base].iter().all(|score| score.known != Known::Nothing)
+            table.counts(score) && [score, base].iter().all(|score| score.known.counts())
         })
     }
 

@@ -30,6 +30,8 @@ pub struct SessionLine {
     pub tool_calls: usize,
     /// Model calls.
     pub calls: usize,
+    /// Calls that another session holds as well and that count there.
+    pub copied_calls: usize,
     /// User turns.
     pub turns: usize,
     /// Compactions that the recorder made.
@@ -71,6 +73,7 @@ impl SessionLine {
             messages: facts.messages,
             tool_calls: facts.tool_calls,
             calls: facts.calls,
+            copied_calls: facts.copied,
             turns: facts.turns,
             boundaries: facts.boundaries,
             warnings: facts.warnings,

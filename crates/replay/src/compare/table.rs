@@ -92,12 +92,12 @@ impl<'a> Table<'a> {
         preset: usize,
     ) -> impl Iterator<Item = (&'a Score, &'a Score)> + use<'a> {
         let pairs = self.of(preset).zip(self.of(self.baseline));
-        pairs.filter(|(score, _)| score.known != Known::Nothing)
+        pairs.filter(|(score, base)| score.known.counts() && base.known.counts())
     }
 
     /// Whether it is known what every request of a preset held.
     pub(super) fn knows_contents(&self, preset: usize) -> bool {
-        self.of(preset).all(|score| score.known == Known::Everything)
+        self.of(preset).all(|score| matches!(score.known, Known::Everything | Known::Failed))
     }
 
     pub(super) fn cluster(&self, score: &Score) -> usize {

@@ -1,7 +1,7 @@
 //! Scores a corpus and gives what a comparison of it needs, line by line.
 
 use super::{Entry, Head, Line, Of, hex};
-use crate::compare::{CompareError, Run};
+use crate::compare::{CompareError, FailedReplay, Run, failed};
 use crate::corpus::{Corpus, Failure, Source};
 use crate::parallel::{in_parallel, try_in_parallel};
 use crate::setup::{Preset, Setup};
@@ -16,6 +16,8 @@ use std::io::{self, Write};
 pub struct Scored {
     head: Head,
     sources: Vec<(String, Found)>,
+    /// Replays that failed.
+    pub failed: Vec<FailedReplay>,
 }
 
 /// A source, with the names of its results.
@@ -56,6 +58,7 @@ pub fn score(
         corpus.sources.iter().zip(hashes).map(with_hash).collect();
     let sources = try_in_parallel(&inputs, |(source, hash, first)| {
         let path = source.name();
+        let mut faults = Vec::new();
         let found = match hash.clone() {
             Err(failure) => Found::Unreadable(failure.skips(|| path.clone())?),
             Ok(hash) if !first => Found::Read(hash, Ok(Vec::new())),
@@ -64,6 +67,10 @@ pub fn score(
                     let warned = studied.iter().find_map(|it| it.facts.first_warning.clone());
                     if let Some(warning) = warned.filter(|_| run.strict) {
                         return Err(CompareError::Strict { path, warning });
+                    }
+                    for session in &studied {
+                        let path = session.path.as_str().into();
+                        faults.extend(failed(&*session.scores, &path, presets));
                     }
                     // The file may have been written since it was hashed.
                     let content = studied.first().map_or(hash, |session| session.keys.content());
@@ -75,9 +82,11 @@ pub fn score(
                 Err(failure) => Found::Read(hash, Err(failure.skips(|| path.clone())?)),
             },
         };
-        Ok((path, found))
+        Ok(((path, found), faults))
     })?;
-    Ok(Scored { head: Head::of(presets, setup, split), sources })
+    let (sources, failed): (Vec<_>, Vec<_>) = sources.into_iter().unzip();
+    let failed = failed.into_iter().flatten().collect();
+    Ok(Scored { head: Head::of(presets, setup, split), sources, failed })
 }
 
 impl Scored {

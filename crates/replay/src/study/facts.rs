@@ -78,6 +78,8 @@ pub struct SessionFacts {
     pub recorder: RecorderPolicy,
     /// Model calls.
     pub calls: usize,
+    /// Calls that another session holds as well and that count there.
+    pub copied: usize,
     /// Every call says when it was sent.
     pub timed: bool,
     /// The share of what the recorder wrote to the cache that was to live for an hour; see [`Session::hour_share`].
@@ -192,6 +194,7 @@ impl Facts {
             headless: crate::calibrate::is_headless(session),
             recorder,
             calls: calls.len(),
+            copied: session.copied,
             timed: !calls.is_empty() && calls.iter().all(|call| call.start_ms.is_some()),
             hour: session.hour_share(),
             began: session.began(),

@@ -108,6 +108,7 @@ pub(super) fn replay(
         rows,
         bills,
         inaction,
+        fault: None,
     };
     Ok((facts, record))
 }

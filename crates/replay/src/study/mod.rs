@@ -28,6 +28,7 @@ pub use score::{Outcome, Score};
 
 use crate::corpus::{Content, ContentHash, Failure, Source};
 use crate::cost::{Agreement, Asked, NamedTerms};
+use crate::fault::{Fault, caught};
 use crate::parallel::try_in_parallel;
 use crate::setup::{Made, Preset, Setup};
 use crate::split::Split;
@@ -249,6 +250,9 @@ impl Lazy<'_> {
     }
 }
 
+/// What to do about a fault of the program.
+pub const REPORT: &str = "this is a fault of foldback, please report it with what stands here";
+
 /// Studies every session of a source whose content had this hash.
 pub(crate) fn study(
     context: &Context<'_>,
@@ -256,13 +260,18 @@ pub(crate) fn study(
     hash: ContentHash,
 ) -> Result<Box<[Studied]>, Failure> {
     let lazy = Lazy { source, read: OnceLock::new() };
-    let studied = study_content(context, &lazy, hash);
-    match lazy.read.get() {
-        // It was written in between. What was read is whole, and is studied as what it is: results of
-        // two contents are never mixed.
-        Some(Ok(content)) if content.hash != hash => study_content(context, &lazy, content.hash),
-        _ => studied,
-    }
+    let studied = caught(|| {
+        let studied = study_content(context, &lazy, hash);
+        match lazy.read.get() {
+            // It was written in between. What was read is whole, and is studied as what it is: results of
+            // two contents are never mixed.
+            Some(Ok(content)) if content.hash != hash => {
+                study_content(context, &lazy, content.hash)
+            }
+            _ => studied,
+        }
+    });
+    studied.unwrap_or_else(|fault| Err(Failure::Source(format!("{fault}; {REPORT}"))))
 }
 
 /// Studies what the store knows under a hash, and reads the rest.
@@ -297,7 +306,9 @@ fn study_content(
             session.ok_or_else(gone)
         };
         let path = lazy.source.path_of(id, ids.len() > 1);
-        study_session(context, hash, number, path, &session)
+        // Of a part that was scored elsewhere there may be no more than that it failed.
+        let again = !matches!(lazy.source, Source::Scored { .. });
+        study_session(context, hash, number, path, again, &session)
     });
     studied.map(Vec::into)
 }
@@ -306,12 +317,13 @@ fn keep<T: Serialize>(store: &Store, at: Key, value: &T) -> Result<(), Failure> 
     store.put(at, value).map_err(|error| Failure::Store(error.to_string()))
 }
 
-/// Studies one session. `path` is what reports call it.
+/// Studies one session. `path` is what reports call it; `again` says whether replays that failed are tried again.
 fn study_session<'s>(
     context: &Context<'_>,
     hash: ContentHash,
     number: usize,
     path: String,
+    again: bool,
     session: &(dyn Fn() -> Result<&'s Session, Failure> + Sync),
 ) -> Result<Studied, Failure> {
     let keys = Keys { content: hash, number, names: Arc::clone(&context.names) };
@@ -330,18 +342,30 @@ fn study_session<'s>(
             return Ok((at, Record::default()));
         }
         let stored = known.get().and_then(|_| keys.record(context.store, at));
+        let stored = stored.filter(|record| !again || record.fault.is_none());
         let record = match stored {
             Some(record) => record,
             None => {
                 let session = session()?;
                 let measure = &*context.setup.measure;
-                let shared = shared.get_or_init(|| Shared::of(session, measure));
                 let unknown = known.get().is_none();
-                let (facts, record) = replay(context, session, shared, preset, unknown)?;
-                if let Some(facts) = facts {
-                    keep(context.store, keys.of_facts(), &facts)?;
-                    let _ = known.set(facts);
-                }
+                let replayed = caught(|| {
+                    let shared = shared.get_or_init(|| Shared::of(session, measure));
+                    replay(context, session, shared, preset, unknown)
+                });
+                let record = match replayed.and_then(|made| made.map_err(Fault::from)) {
+                    Ok((facts, record)) => {
+                        if let Some(facts) = facts {
+                            keep(context.store, keys.of_facts(), &facts)?;
+                            let _ = known.set(facts);
+                        }
+                        record
+                    }
+                    Err(fault) => {
+                        let limits = context.setup.options(session, &preset.strategy).limits;
+                        Record::failed(limits, fault)
+                    }
+                };
                 keys.keep_record(context, at, record)?
             }
         };
@@ -350,15 +374,21 @@ fn study_session<'s>(
     })?;
     made.sort_by_key(|(at, _)| *at);
     let mut records: Vec<Record> = made.into_iter().map(|(_, record)| record).collect();
-    let mut facts =
-        known.into_inner().ok_or_else(|| "there is no strategy to study it under".to_owned())?;
+    let mut facts = known.into_inner().ok_or_else(|| {
+        let fault = records.iter().find_map(|record| record.fault.as_ref());
+        let fault = fault.map(|fault| format!("under every preset: {fault}; {REPORT}"));
+        fault.unwrap_or_else(|| "there is no strategy to study it under".to_owned())
+    })?;
     let start = Record::exam_start(&records);
     // The recorder's requests are made from those of no compaction.
     let made = |of: fn(&Preset) -> bool| context.presets.iter().position(of);
     let mut paid = Paid::default();
     if let Some(baseline) = made(Preset::is_baseline) {
         let at = made(|preset| matches!(preset.made, Made::Recorded));
+        let unknown = records[baseline].fault.is_some();
         let stored = at.and_then(|at| keys.record(context.store, at));
+        let stored =
+            stored.or_else(|| unknown.then(|| Record { known: Known::Nothing, ..Record::default() }));
         let record = stored.clone().unwrap_or_else(|| {
             let SessionFacts { model, hour, began, .. } = &facts.session;
             let asked = Asked { hour: *hour, at_ms: *began, ..Asked::default() };

@@ -2,6 +2,7 @@
 
 use super::bill::Bills;
 use crate::availability::MustKeep;
+use crate::fault::Fault;
 use crate::measures::{Firing, SessionMeasures};
 use crate::retention::{Retention, Share};
 use crate::totals::{CallRow, SessionMetrics};
@@ -30,6 +31,16 @@ pub enum Known {
     Sizes,
     /// Nothing; the session counts for nothing under this preset.
     Nothing,
+    /// Nothing, since its replay failed. The session counts for nothing under this preset, and what is said of the preset is
+    /// said of the other sessions.
+    Failed,
+}
+
+impl Known {
+    /// Whether the session counts under the preset.
+    pub fn counts(self) -> bool {
+        !matches!(self, Self::Nothing | Self::Failed)
+    }
 }
 
 /// What a replay gave.
@@ -51,6 +62,8 @@ pub struct Record {
     pub bills: Bills,
     /// Why it did nothing, where it did nothing.
     pub inaction: Option<Inaction>,
+    /// Why there is no more, where the replay failed.
+    pub fault: Option<Fault>,
 }
 
 /// What the summaries of a replay are worth.
@@ -93,6 +106,11 @@ impl Summaries {
 }
 
 impl Record {
+    /// That of a replay that failed.
+    pub(super) fn failed(limits: Limits, fault: Fault) -> Self {
+        Self { known: Known::Failed, limits, fault: Some(fault), ..Self::default() }
+    }
+
     /// Number of the first call before which the strategy changed something.
     pub fn first_fired(&self) -> Option<usize> {
         self.rows.iter().find(|row| !row.fired.is_empty()).map(|row| row.call)

@@ -6,6 +6,7 @@ use super::bill::Bills;
 use super::facts::Facts;
 use super::record::{Inaction, Known, Record, Summaries};
 use crate::availability::MustKeep;
+use crate::fault::Fault;
 use crate::retention::Retention;
 use crate::scale::Scale;
 use crate::totals::{CallRow, SessionMetrics};
@@ -26,6 +27,7 @@ pub struct Score {
 pub(super) struct Setting {
     window: u64,
     inaction: Option<Inaction>,
+    fault: Option<Fault>,
 }
 
 /// What came of it. Strategies of which the same came share one: in a short session all do.
@@ -79,7 +81,7 @@ impl Score {
     #[must_use]
     pub fn because(mut self, inaction: Inaction) -> Self {
         let window = self.window();
-        self.setting = Arc::new(Setting { window, inaction: Some(inaction) });
+        self.setting = Arc::new(Setting { window, inaction: Some(inaction), fault: None });
         self
     }
 
@@ -108,6 +110,11 @@ impl Score {
         self.setting.inaction.as_ref()
     }
 
+    /// Why it could not be replayed, where it could not.
+    pub fn fault(&self) -> Option<&Fault> {
+        self.setting.fault.as_ref()
+    }
+
     /// Reduces a record. `start` is where the exam begins, the same for all strategies. What came of `others`, the
     /// presets before it, is kept once where the same came of this one.
     pub(super) fn of(
@@ -134,7 +141,8 @@ impl Score {
         };
         let same = others.iter().find(|other| *other.outcome == outcome);
         let outcome = same.map_or_else(|| Arc::new(outcome), |same| Arc::clone(&same.outcome));
-        let setting = Setting { window: record.limits.context, inaction: record.inaction };
+        let Record { limits, inaction, fault, .. } = record;
+        let setting = Setting { window: limits.context, inaction, fault };
         let setting = common.settings.one(&Arc::new(setting));
         Self { session: 0, preset: narrow(others.len()), setting, outcome }
     }

@@ -1,7 +1,14 @@
 use super::*;
 use crate::acted::{preset, setup, strategy};
+use crate::compare::{Reporting, compare};
+use crate::corpus::Corpus;
 use crate::cost::OWN;
 use foldback_core::Limits;
+use foldback_core::meter::MeterId;
+use foldback_core::moment::Moment;
+use foldback_core::outcome::Why;
+use foldback_core::stage::{Pruner, Pruning, StageContext};
+use foldback_core::strategy::Bound;
 use std::fs;
 
 const TALK: &str = r#"{"role":"user","content":"a"},{"role":"assistant","content":"b"}"#;
@@ -127,6 +134,85 @@ fn own_prices_are_of_the_cache_that_was_asked_for() {
 }
 
 /// A study of all sessions without progress reports.
+/// Panics where a request holds so many messages.
+#[derive(Debug)]
+struct Fragile(usize);
+
+impl Pruner for Fragile {
+    fn moment(&self) -> Moment {
+        Moment::CallStart
+    }
+
+    fn prune(&self, context: &StageContext<'_>) -> Pruning {
+        assert!(context.view.places().len() < self.0, "more than {} messages", self.0);
+        Pruning::Nothing(Why::new("nothing", "nothing to do"))
+    }
+}
+
+fn fragile(most: usize) -> Preset {
+    let mut strategy = strategy("none");
+    strategy.name = "fragile".to_owned();
+    let stage: Arc<dyn Pruner> = Arc::new(Fragile(most));
+    let when = vec![stage.moment()];
+    strategy.pruners.push(Bound { name: "fragile".to_owned(), stage, when, meter: MeterId::OWN });
+    Preset::new(strategy, format!("fragile {most}"))
+}
+
+/// The replay of a session under a preset that panics is a row that says so; all other results are those of a run
+/// without it, and the next run tries again.
+#[test]
+fn a_replay_that_panics_costs_its_row_alone() {
+    let setup = setup(Limits::new(8_000, 800));
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, more: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, format!("{{\"messages\":[{TALK}{more}]}}")).unwrap();
+        Source::File(path)
+    };
+    let sources = vec![file("long.json", &MORE.repeat(2)), file("short.json", "")];
+    let corpus = Corpus { sources };
+    let compared = |presets: &[Preset], store: &Store| {
+        let run = Run { store, progress: &|| {}, strict: true };
+        let reporting = Reporting { draws: 10, ..Reporting::default() };
+        compare(&corpus, presets, &setup, reporting, run).unwrap()
+    };
+    let store = Store::temporary().unwrap();
+    let others = [preset("none"), preset("keep-last-1")];
+    let sound = compared(&others, &Store::temporary().unwrap());
+    let presets = [others[0].clone(), fragile(3), others[1].clone()];
+    let mut with = compared(&presets, &store);
+
+    let [failed] = &*with.failed else { panic!("{:?}", with.failed) };
+    assert!(failed.session.ends_with("long.json"), "{failed:?}");
+    assert_eq!((&*failed.preset, &*failed.fault.what), ("fragile", "more than 3 messages"));
+    let at = failed.fault.at.as_deref().unwrap();
+    assert!(at.starts_with("crates/replay/src/study/tests.rs:"), "{at}");
+    assert!(with.cautions.iter().any(|caution| caution.contains("fragile (1)")));
+    assert_eq!([0, 1, 2].map(|at| with.presets[at].sessions), [2, 1, 2]);
+    for (sound, with) in sound.scores.iter().zip(&with.scores) {
+        assert_eq!(*sound[0], *with[0]);
+        assert_eq!(*sound[1], *with[2]);
+    }
+    let at = with.corpus.sessions.iter().position(|line| line.path == failed.session).unwrap();
+    let record = |preset: usize| with.record(&store, at, preset).unwrap();
+    assert_eq!(record(1), Record::failed(record(0).limits, failed.fault.clone()));
+    with.redact();
+    let hidden = &with.failed[0];
+    assert!(!format!("{hidden:?}").contains("long") && hidden.fault.what != "more than 3 messages");
+
+    let mended = Preset { fingerprint: presets[1].fingerprint.clone(), ..fragile(99) };
+    let again = compared(&[others[0].clone(), mended, others[1].clone()], &store);
+    assert_eq!(again.failed, [], "what failed is tried again");
+
+    // Where nothing can be replayed, the session is left out.
+    let broken = Preset { strategy: fragile(0).strategy, ..others[0].clone() };
+    let other = file("other.json", MORE);
+    let store = Store::temporary().unwrap();
+    let only = context(std::slice::from_ref(&broken), &setup, &store);
+    let none = study(&only, &other, other.hash().unwrap());
+    assert!(matches!(&none, Err(Failure::Source(why)) if why.contains(REPORT)), "{none:?}");
+}
+
 fn context<'a>(presets: &'a [Preset], setup: &'a Setup, store: &'a Store) -> Context<'a> {
     let names = Names::of(setup, presets);
     let common = Common::default();

@@ -2,8 +2,8 @@
 
 use super::{Candidate, Rejected};
 use crate::compare::{
-    Base, CompareError, Contrast, Difference, Gate, Metric, Point, PresetLine, Provenance, adjust,
-    ranks,
+    Base, CompareError, Contrast, Difference, FailedReplay, Gate, Metric, Point, PresetLine,
+    Provenance, adjust, ranks,
 };
 use crate::corpus::Corpus;
 use crate::setup::{Preset, Setup};
@@ -125,6 +125,8 @@ pub struct PartSummary {
     pub base: Option<Base>,
     /// Files that were not used, with the reason.
     pub skipped: Vec<crate::corpus::Skipped>,
+    /// Replays that failed; all else is said of the others.
+    pub failed: Vec<FailedReplay>,
     /// What its numbers were made of and by.
     pub provenance: Provenance,
 }
@@ -139,6 +141,7 @@ impl PartSummary {
             triggering: corpus.triggering,
             base: comparison.base.clone(),
             skipped: corpus.skipped.clone(),
+            failed: comparison.failed.clone(),
             provenance: comparison.provenance.clone(),
         }
     }
@@ -329,6 +332,12 @@ impl Bench<'_> {
 }
 
 impl Tuned {
+    /// Replays that failed.
+    pub fn failed(&self) -> Vec<FailedReplay> {
+        let parts = [Some(&self.tune), self.report.as_ref()].into_iter().flatten();
+        parts.flat_map(|part| part.failed.iter().cloned()).collect()
+    }
+
     /// Indices of the trials that nothing beats.
     pub fn front(&self) -> Vec<usize> {
         let ranked = self.trials.iter().enumerate();

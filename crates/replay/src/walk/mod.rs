@@ -24,8 +24,10 @@ pub use worst::{Missed, worst};
 
 use crate::availability::Availability;
 use crate::drive::{ReplayOptions, replay_with};
+use crate::fault::{Fault, caught};
 use crate::identifiers::Class;
 use crate::index::Index;
+use crate::study::REPORT;
 use crate::totals::BrokenRule;
 use foldback_core::Limits;
 use foldback_core::log::{EntryKind, Role};
@@ -141,7 +143,7 @@ pub struct NeedSource {
 }
 
 /// One session under one preset.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Track {
     /// Name with the summarizer that stood in.
     pub preset: String,
@@ -176,6 +178,9 @@ pub struct Track {
     pub failures: Vec<String>,
     /// Why nothing fired, where nothing did; a line for each stage that ran.
     pub idle: Vec<String>,
+    /// Why there is no more, where the replay failed.
+    #[serde(default)]
+    pub fault: Option<Fault>,
 }
 
 /// A stage that changed the view.
@@ -295,10 +300,21 @@ impl Track {
         options: &ReplayOptions,
         detail: Detail,
     ) -> Self {
-        let mut availability = Availability::new(Arc::clone(index), Arc::clone(&options.measure));
-        let mut tracer = Tracer::new(Arc::clone(index), detail);
-        let mut probes: [&mut dyn crate::Probe; 2] = [&mut availability, &mut tracer];
-        let replay = replay_with(session, index, strategy, options, &mut probes);
-        tracer.finish(&replay, &availability.finish())
+        let replayed = caught(|| {
+            let mut availability =
+                Availability::new(Arc::clone(index), Arc::clone(&options.measure));
+            let mut tracer = Tracer::new(Arc::clone(index), detail);
+            let mut probes: [&mut dyn crate::Probe; 2] = [&mut availability, &mut tracer];
+            let replay = replay_with(session, index, strategy, options, &mut probes);
+            tracer.finish(&replay, &availability.finish())
+        });
+        replayed.unwrap_or_else(|fault| Self {
+            preset: strategy.label(),
+            limits: options.limits,
+            estimator: strategy.estimator().id().to_string(),
+            idle: vec![format!("the replay failed: {fault}; {REPORT}")],
+            fault: Some(fault),
+            ..Self::default()
+        })
     }
 }

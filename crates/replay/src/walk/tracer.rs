@@ -91,6 +91,7 @@ impl Tracer {
             failures: idle::failures(replay),
             firings,
             idle,
+            fault: None,
             steps: self.steps,
             written: self.written,
             shown: self.shown,

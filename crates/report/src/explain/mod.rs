@@ -30,6 +30,10 @@ pub fn explain(walk: &Walk, width: Width, top: usize) -> String {
 fn preset(out: &mut String, walk: &Walk, track: &Track, width: Width, top: usize) {
     let mut say = |indent: &str, text: &str| wrap(out, indent, "  ", text, width);
     say("", &format!("{} under {}", walk.path, track.preset));
+    if track.fault.is_some() {
+        track.idle.iter().for_each(|why| say("", why));
+        return;
+    }
     say("", &sizes(walk, track));
     out.push('\n');
     saw::draw(out, walk, track, width);

@@ -22,7 +22,7 @@ use foldback_replay::{Comparison, Store};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Result, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// One request that a preset would have sent in the place of a recorded one.
@@ -151,6 +151,9 @@ pub struct Row<'a> {
     pub outcome: Option<f64>,
     /// What the session was recorded under, by the same file; empty if it does not say.
     pub arm: &'a str,
+    /// Why the session could not be replayed under the preset; empty where it was. The row is then the only one of both, and its
+    /// counts say nothing.
+    pub failed: &'a str,
     /// Hash of the experiment file that fixed the comparison beforehand; empty without one.
     pub experiment: &'a str,
     /// Hash of the bytes of the session's file.
@@ -175,17 +178,27 @@ pub enum Format {
     Parquet,
 }
 
-/// Parquet was requested in a build without the feature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error(
-    "this build knows no Parquet. Build it with `--features parquet` \
-     (`cargo install --path crates/cli --features parquet`), or use JSON lines: a name that ends in .jsonl"
-)]
-pub struct NoParquet;
+/// A file that rows can't be written to.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum FormatError {
+    /// Parquet was requested in a build without the feature.
+    #[error(
+        "this build knows no Parquet. Build it with `--features parquet` \
+         (`cargo install --path crates/cli --features parquet`), or use JSON lines: a name that ends in .jsonl"
+    )]
+    NoParquet,
+    /// The name promises another format.
+    #[error("{}: rows are written as JSON lines, CSV or Parquet: a name that ends in .jsonl, .csv or .parquet", .0.display())]
+    Unknown(PathBuf),
+}
 
 impl Format {
-    /// By the file name extension: `.csv`, `.parquet`, JSON lines for everything else.
-    pub fn of(path: &Path) -> std::result::Result<Self, NoParquet> {
+    /// By the file name extension: `.csv`, `.parquet`, and JSON lines for `.jsonl`, `.ndjson`, `.json` or none.
+    ///
+    /// # Errors
+    ///
+    /// The name ends in something else, or in what this build can't write.
+    pub fn of(path: &Path) -> std::result::Result<Self, FormatError> {
         let ending = path.extension().unwrap_or_default();
         if ending.eq_ignore_ascii_case("csv") {
             Ok(Self::Csv)
@@ -193,9 +206,11 @@ impl Format {
             #[cfg(feature = "parquet")]
             return Ok(Self::Parquet);
             #[cfg(not(feature = "parquet"))]
-            Err(NoParquet)
-        } else {
+            Err(FormatError::NoParquet)
+        } else if ["", "json", "jsonl", "ndjson"].iter().any(|it| ending.eq_ignore_ascii_case(it)) {
             Ok(Self::Jsonl)
+        } else {
+            Err(FormatError::Unknown(path.to_owned()))
         }
     }
 }
@@ -253,6 +268,28 @@ fn each(
         let scale = facts.session.scale;
         let outcome = comparison.outcomes.as_ref().and_then(|outcomes| outcomes.of(number));
         for (preset, record) in comparison.presets.iter().zip(&records) {
+            let provided = Row {
+                session: &session.path,
+                cluster: &session.cluster,
+                format: &session.format,
+                preset: &preset.preset,
+                kind: preset.kind,
+                estimator: &preset.estimator,
+                context: record.limits.context,
+                output_limit: record.limits.output,
+                outcome: outcome.map(|one| one.outcome),
+                arm: outcome.and_then(|one| one.arm.as_deref()).unwrap_or_default(),
+                experiment,
+                content: &session.content,
+                configuration: &provenance.configuration,
+                version: &provenance.version,
+                command: provenance.command.as_deref().unwrap_or_default(),
+                ..Row::default()
+            };
+            if let Some(fault) = &record.fault {
+                let failed = fault.to_string();
+                take(&Row { failed: &failed, ..provided.clone() })?;
+            }
             for (call, facts) in record.rows.iter().zip(&facts.calls) {
                 // What the recorder sent is known by its size alone.
                 let decided = matches!(record.known, Known::Everything | Known::Least);
@@ -260,14 +297,6 @@ fn each(
                     call.retention;
                 let (frr, far) = (call.retention.frr(), call.retention.far());
                 take(&Row {
-                    session: &session.path,
-                    cluster: &session.cluster,
-                    format: &session.format,
-                    preset: &preset.preset,
-                    kind: preset.kind,
-                    estimator: &preset.estimator,
-                    context: record.limits.context,
-                    output_limit: record.limits.output,
                     call: call.call,
                     turn: call.turn,
                     start_ms: facts.start_ms,
@@ -311,13 +340,7 @@ fn each(
                     summary_requests: call.summary_requests,
                     summary_input: call.summary_input,
                     summary_output: call.summary_output,
-                    outcome: outcome.map(|one| one.outcome),
-                    arm: outcome.and_then(|one| one.arm.as_deref()).unwrap_or_default(),
-                    experiment,
-                    content: &session.content,
-                    configuration: &provenance.configuration,
-                    version: &provenance.version,
-                    command: provenance.command.as_deref().unwrap_or_default(),
+                    ..provided.clone()
                 })?;
             }
         }

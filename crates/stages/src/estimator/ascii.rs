@@ -3,6 +3,7 @@
 //! Nearly all of a session is ASCII, in which a piece is a run of bytes of one or two classes. The regular expressions of
 //! the vocabularies, which know all of Unicode, take several times as long to find its end.
 
+use super::tokenizer::noted;
 use super::vocabulary::Vocabulary;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,9 +43,14 @@ const CLASSES: [Class; 256] = {
     classes
 };
 
+/// Digits of a piece at most.
+const DIGITS: usize = 3;
+
 /// Where bytes of some classes end that begin here.
 fn run(text: &[u8], from: usize, of: impl Fn(Class) -> bool) -> usize {
-    from + text[from..].iter().take_while(|byte| of(CLASSES[usize::from(**byte)])).count()
+    let length = text[from..].iter().take_while(|byte| of(CLASSES[usize::from(**byte)])).count();
+    noted(length);
+    from + length
 }
 
 /// The length of the first piece; `None` where more than ASCII decides, and where there is none.
@@ -70,7 +76,8 @@ pub(super) fn first_piece(vocabulary: Vocabulary, text: &[u8]) -> Option<usize> 
             }
             end
         }
-        (Digit, _) => run(text, 0, |class| class == Digit).min(3),
+        // No more than a piece is looked at: a number of many digits is many pieces.
+        (Digit, _) => run(&text[..text.len().min(DIGITS)], 0, |class| class == Digit),
         (first @ Mark, _) | (first @ Space, Mark) => {
             let marks = run(text, usize::from(first == Space), |class| class == Mark);
             let after =

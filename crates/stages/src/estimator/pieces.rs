@@ -66,6 +66,7 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use foldback_core::work;
     use proptest::prelude::*;
 
     fn both() -> [(Vocabulary, &'static bpe_openai::Tokenizer); 2] {
@@ -96,6 +97,75 @@ mod tests {
                 let library = &library.bpe;
                 let piece = library.decode_tokens(&tokens);
                 prop_assert_eq!(Tokenizer::of(vocabulary).count(&piece), library.count(&piece));
+            }
+        }
+    }
+
+    /// Characters of every class that the vocabularies know, and what begins or ends a run of them.
+    const RUNS: [&str; 40] = [
+        "7",
+        "a",
+        "A",
+        "aA",
+        "Aa",
+        "é",
+        "É",
+        "漢",
+        "ا",
+        "ǅ",
+        "ʰ",
+        "\u{301}",
+        "a\u{301}",
+        "²",
+        "٣",
+        "7٣",
+        "7é",
+        "7a",
+        "a7",
+        "=",
+        "/",
+        "'",
+        "'s",
+        "a's",
+        "= ",
+        "=é",
+        " ",
+        "\t",
+        "\n",
+        "\r\n",
+        " \n",
+        "\n ",
+        "\u{a0}",
+        "\u{3000}",
+        " é",
+        "\u{0}",
+        "🙂",
+        "=🙂",
+        "7 ",
+        "😀😀 ",
+    ];
+
+    /// A run that is four times as long takes four times the steps, whatever comes behind it. The counts are the library's.
+    #[test]
+    fn a_long_run_takes_the_steps_of_its_length() {
+        let steps = |vocabulary, text: &str| {
+            let before = work::counted();
+            count(vocabulary, text);
+            work::counted() - before
+        };
+        for (vocabulary, library) in both() {
+            for (unit, end) in
+                RUNS.iter().flat_map(|unit| ["", "x", "é", "\n", "7"].map(|end| (unit, end)))
+            {
+                let [short, long] = [1_000, 4_000].map(|times| unit.repeat(times) + end);
+                let (once, four) = (steps(vocabulary, &short), steps(vocabulary, &long));
+                assert!(once >= 1_000, "{unit:?}{end:?}: {once} steps, so nothing was counted");
+                assert!(four <= 5 * once, "{unit:?}{end:?}: {once} steps became {four}");
+                assert_eq!(
+                    count(vocabulary, &short),
+                    library.count(&*short) as u64,
+                    "{unit:?}{end:?}"
+                );
             }
         }
     }

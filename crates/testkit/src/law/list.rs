@@ -32,11 +32,13 @@ pub enum Law {
     /// without effect that the breaker stops them, what is freed does not dwindle, and folds keep the view within the
     /// window.
     KeepsFreeing,
+    /// Nothing panics where a view is filled at once: by an answer with many calls, or by one message that is larger than the window.
+    NeverPanics,
 }
 
 impl Law {
     /// Every law.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Acts,
         Self::ValidInEveryDialect,
         Self::LogUntouched,
@@ -47,6 +49,7 @@ impl Law {
         Self::CostPerCallFlat,
         Self::BlindToTheFuture,
         Self::KeepsFreeing,
+        Self::NeverPanics,
     ];
 
     /// The name of its test.

@@ -11,6 +11,7 @@
 //! it are the caches that come with a message, state of its own, and whatever it shares with the rest of the
 //! program. That is what `log_untouched`, `deterministic` and `blind_to_the_future` look for.
 
+mod crowded;
 mod fixed;
 pub(crate) mod list;
 mod session;
@@ -72,6 +73,7 @@ pub fn check(law: Law, subject: &Subject) -> Result<(), Box<Breach>> {
     match (law, of_session(law)) {
         (_, Some(check)) => drawn(law, subject, check),
         (Law::Acts, None) => acts(subject),
+        (Law::NeverPanics, None) => crowded(law, subject),
         (Law::KeepsFreeing, None) => {
             fixed::keeps_freeing(subject).map_err(|what| breach(law, subject, what, None))
         }
@@ -105,7 +107,7 @@ fn of_session(law: Law) -> Option<Check> {
         Law::UndoRestores => session::undo_restores,
         Law::Deterministic => session::deterministic,
         Law::BlindToTheFuture => fixed::blind,
-        Law::Acts | Law::CostPerCallFlat | Law::KeepsFreeing => return None,
+        Law::Acts | Law::CostPerCallFlat | Law::KeepsFreeing | Law::NeverPanics => return None,
     })
 }
 
@@ -140,6 +142,21 @@ fn drawn(law: Law, subject: &Subject, check: Check) -> Result<(), Box<Breach>> {
         Err(TestError::Abort(why)) => Err(breach(law, subject, why.to_string(), None)),
         Err(TestError::Fail(why, (happens, window))) => {
             Err(breach(law, subject, why.to_string(), Some(put(&happens, window))))
+        }
+    }
+}
+
+/// The same of sessions that fill a view at once, in windows of their own.
+fn crowded(law: Law, subject: &Subject) -> Result<(), Box<Breach>> {
+    let found = runner().run(&crowded::drawn(), |drawn| {
+        crowded::panics(subject, &drawn).map_err(TestCaseError::fail)
+    });
+    match found {
+        Ok(()) => Ok(()),
+        Err(TestError::Abort(why)) => Err(breach(law, subject, why.to_string(), None)),
+        Err(TestError::Fail(why, drawn)) => {
+            let session = Some((crowded::session(&drawn), crowded::limits(&drawn)));
+            Err(breach(law, subject, why.to_string(), session))
         }
     }
 }
@@ -216,6 +233,7 @@ macro_rules! laws {
                 cost_per_call_flat CostPerCallFlat,
                 blind_to_the_future BlindToTheFuture,
                 keeps_freeing KeepsFreeing,
+                never_panics NeverPanics,
             }
         }
     };

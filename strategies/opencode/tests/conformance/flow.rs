@@ -107,6 +107,29 @@ fn br_5_overflow_compaction_summary_filter_continue() {
     assert!(counters.mean_tokens_before().is_some());
 }
 
+/// What the clearing leaves is less than a summary: the fold is both, and is smaller than the view that it began with.
+#[test]
+fn br_5_a_summary_may_be_larger_than_what_the_clearing_leaves() {
+    let summarizer = Scripted::always(Some("parser fixed, lexer next"));
+    let mut conversation = with("brutus", "", &summarizer);
+    conversation.append(prompt("u1", "go"));
+    append(&mut conversation, tools("a1", &[("read", &"x".repeat(240_000))]));
+    conversation.append(prompt("u2", "on"));
+    let before = conversation.tokens();
+    let reports = at(&mut conversation, Moment::StepEnd, Some(usage(190_000, 0, 0)));
+    let [pruned, folded] = &*reports else { panic!("{reports:?}") };
+    assert!(pruned.outcome.changed() && folded.outcome.changed(), "{reports:?}");
+    assert!(pruned.tokens_after < folded.tokens_after, "{reports:?}");
+    assert_eq!((pruned.tokens_before, folded.tokens_before), (before, before));
+    assert_eq!(cleared(&conversation), ["a1-call-0"]);
+    assert_eq!(
+        sent_texts(&conversation),
+        ["What did we do so far?", "parser fixed, lexer next", "Continue if you have next steps"]
+    );
+    conversation.undo();
+    assert_eq!(cleared(&conversation), ["a1-call-0"], "each is undone by itself");
+}
+
 #[test]
 fn br_an_error_of_the_agent_saves_nothing() {
     let summarizer = Scripted::in_turn([Err(SummaryError::Failed("503".into()))]);

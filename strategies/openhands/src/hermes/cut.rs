@@ -53,7 +53,8 @@ impl Messages {
         over.ok_or(sum)
     }
 
-    /// Where the newest messages begin. The head before it stays, too, and something is left between the two.
+    /// Where the newest messages begin. The head before it stays, too, and something is left between the two; behind a head that is
+    /// all there is, nothing.
     pub(super) fn tail(&self, head: usize, tail: Tail) -> usize {
         let count = self.0.len();
         let behind = count.saturating_sub(head + 1);
@@ -77,7 +78,7 @@ impl Messages {
         cut = self.before_call(cut);
         cut = self.with_last_request(head, cut);
         cut = self.with_last_answer(head, cut);
-        self.off_results(cut.max(head + 1))
+        self.off_results(cut.max(head + 1)).min(count)
     }
 
     /// The newest request is kept. Where it is the first message behind the head, it goes with its answer.

@@ -3,8 +3,10 @@
 //! The library skips lines that are not JSON or too long, and a client would wait for the answer forever. Here both get the
 //! error that JSON-RPC defines.
 
+use super::{LIMIT, TRAILER};
+use foldback::live::recall::Page;
 use rmcp::RoleServer;
-use rmcp::model::ErrorData;
+use rmcp::model::{ContentBlock, ErrorData, JsonRpcMessage, ServerResult};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::transport::async_rw::{AsyncRwTransport, DEFAULT_MAX_LINE_LENGTH};
@@ -46,7 +48,7 @@ impl Transport<RoleServer> for Lines {
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        self.checked.send(item)
+        self.checked.send(cut(item))
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
@@ -70,6 +72,40 @@ impl Transport<RoleServer> for Lines {
     async fn close(&mut self) -> io::Result<()> {
         self.checked.close().await
     }
+}
+
+/// The message; an error is as long as an answer at most. It may quote what the client sent.
+fn cut(mut item: TxJsonRpcMessage<RoleServer>) -> TxJsonRpcMessage<RoleServer> {
+    match &mut item {
+        JsonRpcMessage::Error(told) => {
+            let error = &mut told.error;
+            if let Some(short) = shortened(&error.message) {
+                error.message = short.into();
+            }
+            let is_large = |data: &mut Value| data.to_string().len() > LIMIT;
+            let _ = error.data.take_if(is_large);
+        }
+        // Of arguments that the library could not read.
+        JsonRpcMessage::Response(told) => {
+            if let ServerResult::CallToolResult(result) = &mut told.result {
+                for block in &mut result.content {
+                    if let ContentBlock::Text(text) = block
+                        && let Some(short) = shortened(&text.text)
+                    {
+                        text.text = short;
+                    }
+                }
+            }
+        }
+        _ => {}
+    }
+    item
+}
+
+/// The beginning of a text that is longer than an answer.
+fn shortened(text: &str) -> Option<String> {
+    let page = Page::cut(text, 0, LIMIT - TRAILER).filter(|_| text.len() > LIMIT)?;
+    Some(format!("{} [{} more bytes]", page.text, page.bytes - page.text.len()))
 }
 
 /// Passes lines on until the last, and reports refused ones.

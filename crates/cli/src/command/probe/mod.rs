@@ -32,7 +32,7 @@ const NOTHING: &str = "nothing";
 
 pub(crate) fn run(args: &Probe) -> Result<(), Error> {
     let rows = match &args.rows {
-        Some(path) => match Format::of(path).map_err(Error::Parquet)? {
+        Some(path) => match Format::of(path).map_err(Error::Rows)? {
             #[cfg(feature = "parquet")]
             Format::Parquet => {
                 let why = "these rows are JSON lines or CSV; name a file in .jsonl or .csv";

@@ -2,6 +2,7 @@
 
 use super::{Reader, Turn};
 use crate::prelude::*;
+use foldback_providers::wire::responses::item;
 
 impl Reader {
     pub(super) fn event(&mut self, event: &Value) {
@@ -88,11 +89,15 @@ impl Reader {
         }
     }
 
-    /// The user took back the last turns; the model never sees them again.
+    /// The user took back the last turns; the model never sees them again. Codex counts every message of a person, those
+    /// that came while it worked as well.
     fn roll_back(&mut self, turns: u64) {
-        let starts: Vec<usize> = (0..self.out.messages.len())
-            .filter(|&index| self.out.messages[index].begins_turn())
-            .collect();
+        let messages = self.out.messages.iter().enumerate();
+        let by_person = |message: &Message| {
+            message.role == Role::User && !message.is_entry() && !item::is_injected(&message.parts)
+        };
+        let starts: Vec<usize> =
+            messages.filter(|(_, message)| by_person(message)).map(|(index, _)| index).collect();
         let Some(back) = usize::try_from(turns).ok().filter(|turns| *turns > 0) else {
             return;
         };

@@ -103,6 +103,8 @@ impl Reader {
         if let Some(id) = meta["id"].as_str() {
             self.out.session.id = id.to_owned();
         }
+        let parent = super::PARENTS.iter().find_map(|at| value::text_at(meta, at));
+        self.out.session.parent = parent.map(str::to_owned);
         let repository = meta["git"]["repository_url"].as_str().and_then(cluster::repository);
         let folder = meta["cwd"].as_str().and_then(cluster::folder);
         self.out.session.worked_in(repository, folder);

@@ -90,7 +90,8 @@ fn name_calls(message: &mut Message, content: &Value, id: &str) {
 }
 
 /// The member with the mark that the model put on a part and wants back unaltered.
-pub(crate) const SIGNATURE: &str = "thoughtSignature";
+#[doc(hidden)]
+pub const SIGNATURE: &str = "thoughtSignature";
 
 /// `promptTokenCount` includes the cached tokens; tokens that tools put into the prompt are counted apart.
 #[doc(hidden)]

@@ -20,6 +20,9 @@ pub(crate) mod stream;
 mod write;
 
 #[doc(hidden)]
+pub use read::signature;
+
+#[doc(hidden)]
 pub use write::{Writer, records};
 
 use crate::wire::shared::messages::Messages;

@@ -2,7 +2,7 @@
 
 use super::COUNTS;
 use crate::wire::shared::messages::Messages;
-use crate::wire::shared::parts::{file, reasoning_member, text_member};
+use crate::wire::shared::parts::{file, reasoning, reasoning_member, text_member};
 use crate::wire::shared::usage::finish;
 use crate::wire::shared::value;
 use foldback_core::log::{Answer, Media, Message, Part, Role};
@@ -68,6 +68,7 @@ impl Reader<'_> {
         let mut thoughts = ["reasoning_content", "reasoning"].iter();
         let thought = thoughts.find_map(|key| reasoning_member(message, key, ""));
         let mut parts = Vec::from_iter(thought);
+        parts.extend(signature(message, ""));
         parts.extend(self.content(record, message));
         if let Some(refusal) = value::text(message, "refusal") {
             parts.push(Part::text(refusal).at("/refusal"));
@@ -78,6 +79,7 @@ impl Reader<'_> {
             parts.push(call.at("/function_call/arguments"));
         }
         for (index, call) in value::list(message, "tool_calls").iter().enumerate() {
+            parts.extend(signature(call, &format!("/tool_calls/{index}")));
             let (kind, arguments) = match value::text(call, "type") {
                 Some("custom") => ("custom", "input"),
                 _ => ("function", "arguments"),
@@ -130,6 +132,19 @@ impl Reader<'_> {
         }
         parts
     }
+}
+
+/// The end of the pointers to signatures.
+pub(super) const SIGNATURE: &str = "/thought_signature";
+
+/// Gemini's signature of a call or an answer, where servers in between put it: reasoning that only the model can read, in
+/// front of what it stands with.
+pub fn signature(raw: &Value, at: &str) -> Option<Part> {
+    ["/extra_content/google", "/provider_specific_fields"].iter().find_map(|place| {
+        let place = format!("{place}{SIGNATURE}");
+        let signature = value::text_at(raw, &place).filter(|signature| !signature.is_empty())?;
+        Some(reasoning("", Some(signature.to_owned())).at(format!("{at}{place}")))
+    })
 }
 
 /// Content as one text, and the files in it.

@@ -20,6 +20,9 @@ pub(crate) struct Chunks {
 /// Members of a delta that are texts in pieces.
 const TEXTS: [&str; 4] = ["content", "reasoning_content", "reasoning", "refusal"];
 
+/// What a provider says besides, which comes whole: Gemini's signatures.
+const EXTRA: &str = "extra_content";
+
 impl Pieces for Chunks {
     fn push(&mut self, chunk: Value) -> Result<(), WireError> {
         if !chunk.is_object() {
@@ -34,6 +37,9 @@ impl Pieces for Chunks {
         for key in TEXTS {
             append(&mut self.message, delta, key);
         }
+        if let Some(extra) = delta.get(EXTRA) {
+            self.message[EXTRA] = extra.clone();
+        }
         for piece in value::list(delta, "tool_calls") {
             // Some servers leave the index out where there is one call.
             let index = piece.get("index").and_then(Value::as_u64).unwrap_or(0);
@@ -42,6 +48,9 @@ impl Pieces for Chunks {
                 if let Some(told) = value::filled(piece, key) {
                     call[key] = told.into();
                 }
+            }
+            if let Some(extra) = piece.get(EXTRA) {
+                call[EXTRA] = extra.clone();
             }
             for (kind, text) in [("function", "arguments"), ("custom", "input")] {
                 if let Some(part) = piece.get(kind).filter(|part| part.is_object()) {

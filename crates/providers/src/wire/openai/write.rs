@@ -1,8 +1,11 @@
 //! Writes messages as the protocol has them.
 
+use super::read::SIGNATURE;
 use crate::wire::shared::made::{Held, data_url, held, mime_of, name_of, stored_call, text_of};
+use crate::wire::shared::raw::json_string;
 use crate::wire::shared::rewrite::Dialect;
 use foldback_core::log::{Media, Message, Part, PartKind, Role};
+use foldback_core::view::{PartEdit, PartPos};
 use serde_json::{Value, json};
 
 /// Writes messages over a list. Every text of this protocol is a JSON string, arguments included.
@@ -12,6 +15,14 @@ pub struct Writer<'a> {
 }
 
 impl Dialect for Writer<'_> {
+    fn edited(&self, _: PartPos, part: &Part, pointer: &str, edit: &PartEdit) -> Option<String> {
+        match &part.kind {
+            // A signature says nothing that could be put in other words.
+            PartKind::Reasoning { .. } if pointer.ends_with(SIGNATURE) => None,
+            _ => Some(json_string(&edit.text)),
+        }
+    }
+
     fn generate(&mut self, messages: &[Message], _: Option<u32>) -> Vec<Value> {
         records(messages, self.losses)
     }

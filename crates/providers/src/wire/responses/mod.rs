@@ -58,8 +58,12 @@ pub fn stream() -> Stream {
     Stream::new(Dialect::OpenAiResponses)
 }
 
+/// Members that refer to what was said before and the provider keeps.
+#[doc(hidden)]
+pub const KEPT_HISTORY: [&str; 2] = ["previous_response_id", "conversation"];
+
 /// Members of a request that refer to what the provider keeps.
-const KEPT: [&str; 3] = ["previous_response_id", "conversation", "prompt"];
+const KEPT: [&str; 3] = [KEPT_HISTORY[0], KEPT_HISTORY[1], "prompt"];
 
 /// Checks that the provider keeps no part of a request's conversation.
 pub(crate) fn check(root: &Value) -> Result<(), WireError> {

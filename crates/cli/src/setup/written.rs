@@ -1,0 +1,97 @@
+//! Which members setup wrote into which files. A user may have written the same: that stays when foldback's are taken out.
+
+use super::Change;
+use crate::error::Error;
+use crate::results;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// The members of a file, by the names of their place with dots between them.
+type Members = BTreeMap<String, Value>;
+
+/// What is remembered.
+#[derive(Debug, Default)]
+pub(crate) struct Written {
+    files: BTreeMap<String, Members>,
+    /// The file that it is kept in, and the lock on it.
+    kept: Option<(PathBuf, File)>,
+}
+
+impl Written {
+    /// What is remembered. Whoever is to change it waits until others have: two runs at once are one after the other.
+    pub(crate) fn open(to_change: bool) -> Result<Self, Error> {
+        let Some(folder) = results::state() else {
+            let why =
+                "neither HOME nor XDG_STATE_HOME is set, and what is written has to be remembered";
+            return match to_change {
+                true => Err(Error::Usage(why.to_owned())),
+                false => Ok(Self::default()),
+            };
+        };
+        let path = folder.join("setup.json");
+        let fail = |error| Error::File { path: path.clone(), error };
+        let mut written = Self::default();
+        if to_change {
+            std::fs::create_dir_all(&folder).map_err(fail)?;
+            let lock = folder.join("setup.lock");
+            let lock = OpenOptions::new().write(true).create(true).truncate(false).open(lock);
+            let lock = lock.map_err(fail)?;
+            lock.lock().map_err(fail)?;
+            written.kept = Some((path.clone(), lock));
+        }
+        match std::fs::read(&path) {
+            Ok(bytes) => {
+                written.files = serde_json::from_slice(&bytes).map_err(|error| {
+                    let way_out =
+                        "delete it; what setup wrote until now then has to be taken out by hand";
+                    Error::Usage(format!("{}: {error}; {way_out}", path.display()))
+                })?;
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(fail(error)),
+        }
+        Ok(written)
+    }
+
+    /// Whether setup wrote this member.
+    pub(super) fn has(&self, file: &Path, place: &str, value: &Value) -> bool {
+        let members = self.files.get(&name(file));
+        members.and_then(|members| members.get(place)) == Some(value)
+    }
+
+    /// A change was made.
+    pub(crate) fn note(&mut self, change: &Change, removed: bool) {
+        let Change::Text { path, members, .. } = change else { return };
+        let of_file = self.files.entry(name(path)).or_default();
+        for (place, value) in members {
+            match removed {
+                true => drop(of_file.remove(place)),
+                false => drop(of_file.insert(place.clone(), value.clone())),
+            }
+        }
+        self.files.retain(|_, members| !members.is_empty());
+    }
+
+    /// Keeps what is remembered.
+    pub(crate) fn keep(&self) -> Result<(), Error> {
+        let Some((path, _)) = &self.kept else { return Ok(()) };
+        let fail = |error| Error::File { path: path.clone(), error };
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(fail)?;
+        let text = serde_json::to_string_pretty(&self.files)?;
+        file.write_all(text.as_bytes()).map_err(fail)?;
+        file.persist(path).map_err(|error| fail(error.error))?;
+        Ok(())
+    }
+}
+
+/// A settings file under one name, whichever link leads to it and whether it is there or not.
+fn name(file: &Path) -> String {
+    let folder = file.parent().and_then(|folder| folder.canonicalize().ok());
+    let name = file.file_name().map(PathBuf::from).unwrap_or_default();
+    let file = folder.map_or_else(|| file.to_owned(), |folder| folder.join(name));
+    file.display().to_string()
+}
