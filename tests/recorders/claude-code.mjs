@@ -36,6 +36,7 @@ export default async function start({ installed, home, cwd, url }) {
 
   return {
     writes: true,
+    requests: true,
     pictures: true,
     interrupts: true,
     full: 300_000,

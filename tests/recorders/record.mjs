@@ -29,6 +29,8 @@ class Story {
   left = [];
   faults = [];
   count = 0;
+  /** Requests that an agent wrote down, and that were compared with what arrived. */
+  requests = 0;
 
   async begin(name) {
     const { default: start } = await import(`./${name}.mjs`);
@@ -117,6 +119,11 @@ class Story {
         unknown: [],
       };
       const found = read(file, this.agent.session?.(name), this.agent.told);
+      // No two answers have the same usage.
+      const arrived = found.requests.map(([input]) => [input, wire(this.provider.asked.find(({ answer }) => answer.usage?.input === input)?.body)]);
+      expected.requests = arrived.map((request) => JSON.stringify(request));
+      found.requests = found.requests.map((request) => JSON.stringify(request));
+      this.requests += arrived.length;
       found.results = found.results.filter(([id]) => results.has(id)).sort();
       const lines = Object.keys(expected).flatMap((what) => differing(found[what], expected[what]).map((line) => `    ${what}${line}`));
       if (lines.length > 0) this.faults.push(`  session ${name ?? 'before turns were taken back'}, ${file}`, ...lines);
@@ -138,6 +145,23 @@ const answered = ({ text = '', thinking = '', calls = [], items = [], usage, mod
   text, thinking, calls: calls.map(({ id, name, args }) => [id, name, args]), others: items.map(({ type }) => type).filter((type) => type !== 'message' && type !== 'text'),
   usage, model,
 });
+
+/** What a request of Anthropic's protocol says, message by message. */
+const wire = ({ messages = [] } = {}) => messages.map(({ content }) => (typeof content === 'string' ? [['text', content]] : content.map(
+  ({ type, ...block }) => ({ text: () => ['text', block.text], tool_use: () => ['call', block.id], tool_result: () => ['result', block.tool_use_id], thinking: () => ['reasoning', block.thinking] })[type]?.() ?? [type],
+)));
+
+/** The requests that the lines have, each with the input of its answer and in the words of `wire`. */
+function sent(lines, messages) {
+  const inputs = new Map(messages.map(({ id, answer }) => [id, answer?.usage?.uncached]));
+  const said = ({ type, text, call_id, name }) => ({ text: [type, text], reasoning: [type, text], call: [type, call_id], result: [type, call_id], file: ['image'] })[type] ?? [name];
+  const latest = [];
+  return lines.flatMap(({ request }) => {
+    if (!request) return [];
+    latest.splice(request.keep, Infinity, ...request.tail.map((read) => read.flatMap(({ parts }) => parts.map(said))));
+    return [[inputs.get(request.answer), [...latest]]];
+  });
+}
 
 /** What foldback reads in a file, in the same words. */
 function read(file, session, told = []) {
@@ -163,6 +187,7 @@ function read(file, session, told = []) {
       return { text: said(message, 'text'), thinking: said(message, 'reasoning'), calls, others, usage: { input, cached, written, output, reasoning }, model };
     }),
     results: of('tool').flatMap((message) => parts(message, 'result').map(({ call_id, text }) => [call_id, text])),
+    requests: sent(lines, messages),
     boundaries: lines.filter(({ boundary }) => boundary).length,
     unknown: lines.flatMap(({ warning }) => (warning && ![...told, 'abandoned-branch'].includes(warning.code) ? [`${warning.code}: ${warning.detail}`] : [])),
   };
@@ -204,13 +229,14 @@ async function tell(name) {
   }
   await agent.end?.();
   const files = story.read();
+  if (agent.requests) assert.ok(story.requests > 0, `${name} writes no request down`);
   if (story.faults.length > 0) {
     console.log(`${name}: what is read is not what was recorded:\n${story.faults.join('\n')}`);
     failed.push(name);
     return;
   }
   const missing = without.length > 0 ? `; without ${without.join(', ')}` : '';
-  console.log(`${name}: ${story.provider.asked.length} requests in ${files} sessions are read as they were recorded${missing}`);
+  console.log(`${name}: ${story.provider.asked.length} requests in ${files} sessions are read as they were recorded${story.requests > 0 ? `, ${story.requests} word for word` : ''}${missing}`);
 }
 
 const failed = [];

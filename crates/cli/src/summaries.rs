@@ -84,9 +84,14 @@ impl Choice {
     #[cfg(feature = "serve")]
     pub(crate) fn of_client(model: &str) -> Result<Self, Error> {
         let mut chosen = Self::read(MODEL)?;
-        let fields = [("provider", "client"), ("model", model), ("on_failure", "keep")];
+        let fields = [
+            ("provider", json!("client")),
+            ("model", json!(model)),
+            ("on_failure", json!("keep")),
+            ("extractive", json!(false)),
+        ];
         for (field, value) in fields {
-            chosen.section.set(field, Node::of("--summaries", json!(value)));
+            chosen.section.set(field, Node::of("--summaries", value));
         }
         Ok(chosen)
     }

@@ -28,6 +28,7 @@ struct Item {
     group: GroupId,
     withdrawn: bool,
     kind: Kind,
+    at: Option<i64>,
 }
 
 /// The kind of a message, stored separately so that a walk over thousands reads none of them.
@@ -67,6 +68,8 @@ pub struct History {
     split: Vec<bool>,
     log_len: usize,
     withdrawn: usize,
+    /// The newest time of a message so far.
+    newest: Option<i64>,
     derived: Derived,
     #[cfg(feature = "count-reads")]
     reads: Reads,
@@ -101,6 +104,12 @@ impl History {
         self.reads.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     }
 
+    /// When a message was stored, in milliseconds since the Unix epoch, where known. A clock that runs backwards stands still: no
+    /// message is older than one before it.
+    pub fn time(&self, pos: Pos) -> Option<i64> {
+        self.items[pos].at
+    }
+
     /// Appends a message and files it under its group.
     #[doc(hidden)]
     pub fn append(&mut self, message: Arc<Message>) -> Pos {
@@ -131,7 +140,9 @@ impl History {
         if !message.is_entry() {
             self.log_len += 1;
         }
-        self.items.push(Item { message, group, withdrawn: false, kind });
+        let at = message.at.map(|at| self.newest.map_or(at, |newest| at.max(newest)));
+        self.newest = at.or(self.newest);
+        self.items.push(Item { message, group, withdrawn: false, kind, at });
         pos
     }
 

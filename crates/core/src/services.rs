@@ -45,6 +45,11 @@ impl FixedClock {
     pub fn set(&self, millis: i64) {
         self.0.store(millis, Ordering::Relaxed);
     }
+
+    /// Moves the clock on to `millis`; it does not go back.
+    pub fn advance(&self, millis: i64) {
+        self.0.fetch_max(millis, Ordering::Relaxed);
+    }
 }
 
 impl Clock for FixedClock {

@@ -162,6 +162,14 @@ impl SessionBuilder {
         self.responses.insert(response.to_owned(), begun);
     }
 
+    /// Takes out the messages from `start` on, which the user took back. Their answers were paid for. How many there were.
+    pub(crate) fn take_back(&mut self, start: usize) -> usize {
+        let gone = self.log.messages.split_off(start);
+        let (count, answers) = (gone.len(), gone.into_iter().filter_map(|message| message.answer));
+        self.session.unlogged.extend(answers);
+        count
+    }
+
     /// Whether anything but what a compaction wrote was read so far.
     pub(crate) fn holds_log(&self) -> bool {
         self.messages.iter().any(|message| !message.is_entry())
@@ -171,7 +179,7 @@ impl SessionBuilder {
     pub(crate) fn latest_tokens(&self) -> Option<u64> {
         let usage =
             self.messages.iter().rev().find_map(|message| message.answer.as_ref()?.usage)?;
-        Some(usage.total_tokens())
+        Some(usage.total_tokens()).filter(|_| usage.has_input())
     }
 
     /// Adds a compaction that comes before the next message and left the original in place.
@@ -194,6 +202,7 @@ impl SessionBuilder {
             let message = &self.messages[index];
             let whole = message.parts.iter().all(Part::is_compaction);
             let usage = message.answer.as_ref().and_then(|answer| answer.usage);
+            let usage = usage.filter(Usage::has_input);
             let after = usage.filter(|_| !whole).map(|usage| usage.input_total());
             for _ in 0..blocks {
                 let boundary = self.boundary(kind, trigger);

@@ -232,15 +232,11 @@ impl Reader {
         self.last = Some(self.out.messages.len() - 1);
     }
 
-    /// The usage of the last answer, in recordings that keep it. Output alone, which every answer
-    /// names, is no usage: the input would count as none.
+    /// The usage of the last answer, in recordings that keep it.
     fn usage(&mut self, data: &Value) {
-        let usage = COUNTS.usage(data);
         let last = self.last.and_then(|index| self.out.messages.get_mut(index));
-        if let Some(answer) = last.and_then(|message| message.answer.as_mut())
-            && usage.input_total() > 0
-        {
-            answer.usage = Some(usage);
+        if let Some(answer) = last.and_then(|message| message.answer.as_mut()) {
+            answer.usage = COUNTS.any(data).or(answer.usage);
         }
     }
 

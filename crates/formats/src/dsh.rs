@@ -151,7 +151,7 @@ impl Reader {
         let model = named.iter().find_map(|place| value::text_at(message, place));
         let model = model.or_else(|| value::text_at(&self.header, "/config/model"));
         let model = model.map(str::to_owned);
-        let usage = COUNTS.of_object(&data["usage"]);
+        let usage = COUNTS.any(&data["usage"]);
         let finish = value::flag(data, "interrupted").then_some(Finish::Error);
         let message = self.push(record, event, message, Role::Assistant, parts);
         let ended = message.at;

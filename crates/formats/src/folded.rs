@@ -38,7 +38,7 @@ pub(crate) fn note(
 /// Whether a message says what its request weighed.
 fn counted(message: &Message) -> bool {
     let usage = message.answer.as_ref().and_then(|answer| answer.usage);
-    usage.is_some_and(|usage| !usage.is_zero())
+    usage.is_some_and(|usage| usage.has_input())
 }
 
 /// Finds the last note of a session.

@@ -258,20 +258,27 @@ impl Reader {
 
     /// The calls of a store, where they are as many as the answers; it does not say which is whose.
     fn usage(&mut self, calls: &[Value]) {
-        let calls: Vec<&Value> =
-            calls.iter().filter(|call| value::count(call, "/is_compaction") == 0).collect();
-        let mut answers: Vec<&mut Answer> =
-            self.out.messages.iter_mut().filter_map(|message| message.answer.as_mut()).collect();
-        if answers.len() == calls.len() {
-            for (answer, call) in answers.iter_mut().zip(calls) {
+        let (compactions, calls): (Vec<&Value>, Vec<&Value>) =
+            calls.iter().partition(|call| value::count(call, "/is_compaction") > 0);
+        let used = |call: &&Value| {
+            let model = value::string(call, "model");
+            Answer { usage: COUNTS.any(call), model, ..Answer::default() }
+        };
+        self.out.session.unlogged.extend(compactions.iter().map(used));
+        let answers = self.out.messages.iter().filter(|message| message.answer.is_some()).count();
+        if answers == calls.len() {
+            let answers =
+                self.out.messages.iter_mut().filter_map(|message| message.answer.as_mut());
+            for (answer, call) in answers.zip(&calls) {
                 answer.usage = COUNTS.any(call);
                 answer.model = value::string(call, "model").or(answer.model.take());
             }
         } else if !calls.is_empty() {
+            self.out.session.unlogged.extend(calls.iter().map(used));
             let detail = format!(
                 "{} call(s) were counted and {} answer(s) recorded: which is whose is not known; the counts are left out",
                 calls.len(),
-                answers.len()
+                answers
             );
             self.out.warn("stray-usage", "usage_ledger", detail);
         }

@@ -256,7 +256,7 @@ impl Reader {
         let Some(message) = message else { return };
         let calls = message.call_ids().next().is_some();
         if let Some(answer) = &mut message.answer {
-            answer.usage = COUNTS.of_object(&event["usage"]);
+            answer.usage = COUNTS.any(&event["usage"]);
             answer.ended = value::millis(line, "/time");
             answer.finish = value::text(event, "finishReason").map(|word| match word {
                 "interrupted" => Finish::Error,
@@ -310,9 +310,8 @@ impl Reader {
             usize::try_from(turns).ok().and_then(|back| self.anchors.len().checked_sub(back));
         let Some(left) = left.filter(|left| *left < self.anchors.len()) else { return };
         let start = self.anchors[left];
-        let gone = self.out.messages.len() - start;
         self.anchors.truncate(left);
-        self.out.messages.truncate(start);
+        let gone = self.out.take_back(start);
         self.running = false;
         let detail =
             format!("the user took back {turns} turn(s); their {gone} message(s) were skipped");

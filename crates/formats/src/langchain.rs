@@ -235,7 +235,7 @@ fn answer(fields: &Value) -> Answer {
     let meta = fields.get("response_metadata").unwrap_or(&Value::Null);
     let first = |keys: &[&str]| keys.iter().find_map(|key| value::text(meta, key));
     Answer {
-        usage: COUNTS.of_request(&fields["usage_metadata"]),
+        usage: COUNTS.any(&fields["usage_metadata"]),
         finish: first(&["finish_reason", "stop_reason"]).map(finish),
         model: first(&["model_name", "model"]).map(str::to_owned),
         provider: first(&["model_provider"]).map(str::to_owned),
@@ -247,7 +247,10 @@ fn answer(fields: &Value) -> Answer {
 pub(crate) const COUNTS: Counts = Counts {
     input: &["/input_tokens"],
     cache_read: &["/input_token_details/cache_read"],
+    // By lifetime, the count as a whole is 0.
     cache_write: &["/input_token_details/cache_creation"],
+    cache_write_5m: &["/input_token_details/ephemeral_5m_input_tokens"],
+    cache_write_1h: &["/input_token_details/ephemeral_1h_input_tokens"],
     output: &["/output_tokens"],
     reasoning: &["/output_token_details/reasoning"],
     total: "/total_tokens",

@@ -111,7 +111,7 @@ fn answer(
     let at = value::seconds(root, "/timestamp");
     message.at = at;
     message.answer = Some(Answer {
-        usage: chat::COUNTS.of_object(&root["response"]["usage"]).filter(|usage| !usage.is_zero()),
+        usage: chat::COUNTS.any(&root["response"]["usage"]),
         model: value::string(&root["response"], "model"),
         ended: at,
         ..message.answer.unwrap_or_default()

@@ -21,13 +21,14 @@ pub(crate) fn check(session: &mut Session) {
     }
     let (mut usages, mut times) = (0, 0);
     for message in &mut session.messages {
-        if is_plausible(message) {
+        if is_plausible(message) && !is_uncounted(message) {
             continue;
         }
         let message = Arc::make_mut(message);
         times += leave_out(&mut message.at, is_time);
         if let Some(answer) = &mut message.answer {
             usages += leave_out(&mut answer.usage, is_usage);
+            answer.usage = answer.usage.filter(|usage| !usage.is_zero());
             times += leave_out(&mut answer.started, is_time);
             times += leave_out(&mut answer.ended, is_time);
         }
@@ -51,6 +52,11 @@ fn is_plausible(message: &Message) -> bool {
                 && answer.started.as_ref().is_none_or(is_time)
                 && answer.ended.as_ref().is_none_or(is_time)
         })
+}
+
+/// Whether a usage counts nothing: recorders write zeros where they were told none.
+fn is_uncounted(message: &Message) -> bool {
+    message.answer.as_ref().and_then(|answer| answer.usage).is_some_and(|usage| usage.is_zero())
 }
 
 fn is_usage(usage: &Usage) -> bool {

@@ -12,7 +12,7 @@ pub(crate) use crate::write::View;
 pub(crate) use crate::{ReadError, Session, WriteError, cluster, folded, jsonl, raw, value};
 pub(crate) use foldback_core::log::{
     Answer, EntryKind, Finish, Marker, Media, Message, Origin, Part, PartKind, ResultStatus, Role,
-    ToolCall, ToolResult, Usage,
+    Service, ToolCall, ToolResult, Usage,
 };
 pub(crate) use foldback_core::validity::Dialect;
 pub(crate) use foldback_core::view::{EditKind, PartEdit, PartPos, Shown};
@@ -23,7 +23,7 @@ pub(crate) use foldback_providers::wire::shared::parts::{
     result, signed_member, status, synthetic, text_member, unknown,
 };
 pub(crate) use foldback_providers::wire::shared::raw::{Change, json_string};
-pub(crate) use foldback_providers::wire::shared::usage::{Counts, finish};
+pub(crate) use foldback_providers::wire::shared::usage::{Counts, finish, service};
 pub(crate) use serde_json::{Map, Value, json};
 pub(crate) use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 pub(crate) use std::sync::Arc;

@@ -80,6 +80,7 @@ fn read(text: &str) -> Result<Vec<Session>, ReadError> {
             None => line.is("system", "rewind").then_some(0),
         };
         let gone = lines.split_off(after.unwrap_or(lines.len()).min(lines.len()));
+        out.session.unlogged.extend(gone.iter().filter_map(|line| answer(&line.value)));
         if let Some(first) = gone.first() {
             let (begins, count) = abandoned.unwrap_or((first.record, 0));
             abandoned = Some((begins, count + gone.len()));
@@ -123,12 +124,14 @@ fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     only(reader.out.finish_run())
 }
 
-/// Counts as Gemini has them. Of another provider, what was thought is in the output.
-fn usage(raw: &Value) -> Option<Usage> {
-    let tokens = |at| value::count(raw, at);
-    let whole = tokens("/promptTokenCount") + tokens("/candidatesTokenCount");
-    let reasoning_in_output = whole == tokens("/totalTokenCount");
-    Counts { reasoning_in_output, ..gemini::COUNTS }.any(raw)
+/// What a line says of a call. Of a provider other than Gemini, what was thought is in the output: the total tells.
+fn answer(raw: &Value) -> Option<Answer> {
+    (value::text(raw, "type") == Some("assistant")).then(|| Answer {
+        usage: gemini::COUNTS.any(&raw["usageMetadata"]),
+        model: value::string(raw, "model"),
+        ended: value::time(raw, "timestamp"),
+        ..Answer::default()
+    })
 }
 
 /// Whether a command that the user gave last was answered by the client alone.
@@ -162,12 +165,7 @@ impl Reader {
             Some("assistant") => {
                 let parts = self.parts(line, &raw["message"], at);
                 let message = self.push(line, "", Role::Assistant, parts);
-                message.answer = Some(Answer {
-                    usage: usage(&raw["usageMetadata"]),
-                    model: value::string(raw, "model"),
-                    ended: message.at,
-                    ..Answer::default()
-                });
+                message.answer = answer(raw);
             }
             _ => {
                 let (mut said, results) = self.results(line, &raw["message"], at);

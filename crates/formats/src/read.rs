@@ -5,6 +5,8 @@ use crate::peek::peek;
 use crate::session::Shape;
 use crate::table::{BINARIES, FORMATS};
 use crate::{ReadError, Session, bytes, folded, jsonl, plausible};
+use foldback_core::log::Answer;
+use std::sync::Arc;
 
 /// The format that recognizes the opening of `text` best; the earlier row of the table wins a tie.
 pub fn detect(text: &str) -> Option<&'static Format> {
@@ -63,6 +65,7 @@ pub fn read(bytes: &[u8], from: Option<&str>) -> Result<Vec<Session>, ReadError>
     for session in &mut sessions {
         folded::find(session);
         plausible::check(session);
+        set_apart(session);
     }
     if sessions.iter().all(|session| session.messages.is_empty()) {
         return Err(ReadError::NoMessages);
@@ -127,6 +130,25 @@ fn note_glued(session: &mut Session) {
     let noted = session.warnings.iter().any(|warning| warning.code == jsonl::GLUED);
     if session.source.shape == Shape::Lines && !noted {
         session.warnings.splice(0..0, jsonl::glued(&session.source));
+    }
+}
+
+/// Puts what the provider asked by itself within answers beside the log, each request with its model.
+fn set_apart(session: &mut Session) {
+    for message in &mut session.messages {
+        if message.answer.as_ref().is_none_or(|answer| answer.rounds.is_empty()) {
+            continue;
+        }
+        let Some(answer) = &mut Arc::make_mut(message).answer else { continue };
+        let apart = std::mem::take(&mut answer.rounds).into_iter().map(|round| Answer {
+            usage: Some(round.usage),
+            model: round.model.or_else(|| answer.model.clone()),
+            provider: answer.provider.clone(),
+            ended: answer.ended,
+            service: answer.service,
+            ..Answer::default()
+        });
+        session.unlogged.extend(apart);
     }
 }
 

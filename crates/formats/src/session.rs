@@ -40,6 +40,8 @@ pub struct Session {
     /// Answers that were paid for and are not in the log, in the order of the recording: what the user took back, and what
     /// a model was asked within another's answer, as an advisor is.
     pub unlogged: Vec<Answer>,
+    /// Requests as they were sent, in order, where the recorder wrote them down.
+    pub sent: Vec<Sent>,
     /// Parts that the recorder itself had cleared, with the time. The text in `messages` is the original.
     pub cleared: Vec<Cleared>,
     /// Compactions that the recorder made.
@@ -66,6 +68,19 @@ pub struct Recorded {
     pub messages: usize,
     /// Tool calls.
     pub tool_calls: usize,
+}
+
+/// A request that the recorder wrote down as it sent it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sent {
+    /// Id of the message that answers it.
+    pub answer: String,
+    /// What stands around its messages.
+    pub frame: Arc<Frame>,
+    /// How many messages it has in common with the request before it in [`Session::sent`], from the first on.
+    pub keep: usize,
+    /// The messages behind them. One of the protocol's may be several as they are read.
+    pub tail: Vec<Vec<Arc<Message>>>,
 }
 
 /// A part that the recorder had cleared.

@@ -1,8 +1,8 @@
 //! The SQLite stores in which agents keep all sessions of a user.
 //!
 //! Every session is put into the document that the agent's own export prints for it and read as that, so that what comes
-//! out are sessions of that format. A store on a disk is opened as one that nobody writes: no journal, lock or schema of a
-//! running agent is touched. Where changes stand beside it, a copy takes them up. Behind the feature `sqlite`.
+//! out are sessions of that format. A store on a disk is read where it lies, and nothing is written: no journal or schema of a
+//! running agent is touched, and no copy is made. Behind the feature `sqlite`.
 
 use crate::format::{Binary, FormatId};
 
@@ -30,6 +30,9 @@ fn read(_: &[u8]) -> crate::format::Attempt {
 use store::read;
 
 #[cfg(feature = "sqlite")]
+mod wal;
+
+#[cfg(feature = "sqlite")]
 pub(crate) mod store {
     use crate::format::Attempt;
     use crate::{ReadError, Session, limit, raw, value};
@@ -37,9 +40,9 @@ pub(crate) mod store {
     use rusqlite::{Connection, MAIN_DB, OpenFlags, Row};
     use serde_json::{Map, Value};
     use std::collections::HashSet;
+    use std::fs::File;
     use std::io::{Cursor, Result as IoResult};
     use std::path::{Path, PathBuf};
-    use tempfile::TempDir;
 
     /// Where the header says whether the last changes are in a file beside the store.
     const JOURNAL_MODE: std::ops::Range<usize> = 18..20;
@@ -99,15 +102,24 @@ pub(crate) mod store {
     }
 
     fn held(path: &Path) -> Option<Held> {
-        let beside = beside(path);
-        let changed = std::fs::metadata(&beside).is_ok_and(|changes| changes.len() > 0);
-        let closed = if changed { closed(path, &beside) } else { None };
-        let behind = changed && closed.is_none();
-        let connection = match &closed {
-            Some((connection, _)) => connection,
-            None => &unwritten(path)?,
+        let changes = beside(path);
+        let changed = std::fs::metadata(&changes).is_ok_and(|changes| changes.len() > 0);
+        // As SQLite reads it while others write, without a word of its own in the memory that they share. Where that is not
+        // there, the changes are put in their places in memory.
+        let current = || {
+            let running = opened(path, "mode=ro&readonly_shm=1");
+            let running =
+                running.filter(|it| it.execute_batch("BEGIN; SELECT 1 FROM sqlite_master").is_ok());
+            running.or_else(|| merged(path, &changes))
         };
-        taken(connection, behind).ok()?
+        let current = changed.then(current).flatten();
+        let behind = changed && current.is_none();
+        let connection = match current {
+            Some(connection) => connection,
+            // As one that nobody writes: SQLite takes no lock.
+            None => opened(path, "immutable=1")?,
+        };
+        taken(&connection, behind).ok()?
     }
 
     /// The file in which the last changes of a store are while its agent runs.
@@ -117,26 +129,41 @@ pub(crate) mod store {
         name.into()
     }
 
-    /// A copy of a store as it would be if its agent were closed: with the changes that stand beside it. `None` where they do
-    /// not fit. The folder goes with the copy.
-    fn closed(path: &Path, changes: &Path) -> Option<(Connection, TempDir)> {
-        let folder = tempfile::tempdir().ok()?;
-        let copy = folder.path().join("store");
-        std::fs::copy(path, &copy).ok()?;
-        std::fs::copy(changes, beside(&copy)).ok()?;
-        let connection = Connection::open(&copy).ok()?;
-        let check: String =
-            connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).ok()?;
-        (check == "ok").then_some((connection, folder))
-    }
-
-    /// A store, opened as one that nobody writes: SQLite takes no lock and makes no file.
-    fn unwritten(path: &Path) -> Option<Connection> {
+    /// A store, opened to be read with these parameters of its address.
+    fn opened(path: &Path, how: &str) -> Option<Connection> {
         let path = std::path::absolute(path).ok()?;
         let path = path.to_str()?.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
         let path = if cfg!(windows) { format!("/{}", path.replace('\\', "/")) } else { path };
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-        Connection::open_with_flags(format!("file:{path}?immutable=1"), flags).ok()
+        let opened = Connection::open_with_flags(format!("file:{path}?{how}"), flags);
+        opened.and_then(in_memory).ok()
+    }
+
+    /// Keeps what a query sorts out of files.
+    fn in_memory(connection: Connection) -> rusqlite::Result<Connection> {
+        connection.execute_batch("PRAGMA temp_store = MEMORY").map(|()| connection)
+    }
+
+    /// A store in memory, with the changes that stand beside it. `None` where they do not fit, or both are more than the limit.
+    fn merged(path: &Path, changes: &Path) -> Option<Connection> {
+        let whole = |path: &Path| limit::read(File::open(path).ok()?).ok();
+        let bytes = |path: &Path| std::fs::metadata(path).map_or(u64::MAX, |found| found.len());
+        if bytes(path).saturating_add(bytes(changes)) > limit::largest().ok()? {
+            return None;
+        }
+        let salts = |log: &[u8]| log.get(16..24).map(<[u8]>::to_vec);
+        let before = salts(&whole(changes)?);
+        let mut store = whole(path)?;
+        let log = whole(changes)?;
+        // Its agent began it anew meanwhile.
+        if salts(&log) != before {
+            return None;
+        }
+        super::wal::apply(&mut store, &log);
+        let (connection, _) = open(&store).ok()?;
+        let check: String =
+            connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).ok()?;
+        (check == "ok").then_some(connection)
     }
 
     /// Reads a store; `None` where the database is another program's.
@@ -175,7 +202,7 @@ pub(crate) mod store {
             mode.fill(ROLLBACK);
             set
         });
-        let mut connection = Connection::open_in_memory()?;
+        let mut connection = in_memory(Connection::open_in_memory()?)?;
         let size = copy.len();
         connection.deserialize_read_exact(MAIN_DB, Cursor::new(copy), size, true)?;
         Ok((connection, write_ahead))

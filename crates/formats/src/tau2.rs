@@ -168,7 +168,7 @@ fn has_calls(raw: &Value) -> bool {
 
 /// `prompt_tokens` holds what was read from the cache, where the provider's own usage says how much.
 fn usage(raw: &Value) -> Option<Usage> {
-    let usage = raw.get("usage").filter(|usage| usage.is_object())?;
+    let usage = raw.get("usage")?;
     let own = &raw["raw_data"]["usage"];
     let first = |pointers: &[&str]| {
         let counts = [usage, own].map(|from| value::first_count(from, pointers));
@@ -181,12 +181,13 @@ fn usage(raw: &Value) -> Option<Usage> {
     // Some submissions copy Anthropic's count, which leaves the cache out.
     let cached = cache_read + cache_write;
     let exclusive = cached > 0 && own.get("input_tokens").is_some_and(|own| *own == prompt);
-    Some(Usage {
+    let counted = Usage {
         uncached: if exclusive { prompt } else { prompt.saturating_sub(cached) },
         cache_read,
         cache_write,
         output: value::count(usage, "/completion_tokens").saturating_sub(reasoning),
         reasoning,
         ..Usage::default()
-    })
+    };
+    Some(counted).filter(|usage| !usage.is_zero())
 }

@@ -188,7 +188,7 @@ impl AgentLoop {
         self.sent = false;
         self.give_up().await;
         let answer = message.answer.get_or_insert_default().clone();
-        self.usage = answer.usage.filter(|usage| !usage.is_zero());
+        self.usage = answer.usage.filter(Usage::has_input);
         if answer.finish != Some(Finish::Length) || self.again != Some(Moment::LengthStop) {
             self.again = None;
         }

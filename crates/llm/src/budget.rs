@@ -196,7 +196,12 @@ impl Model for Budget {
         let mut hold = self.purse.hold(request)?;
         let answer = self.model.complete(request).await;
         hold.charge = match &answer {
-            Ok(completion) => completion.usage.map_or(Charge::AtMost, Charge::Counted),
+            Ok(Completion { usage, text, .. }) => {
+                // Many gateways count one of the two and give 0 for the other.
+                let told = usage.filter(Usage::has_input);
+                let told = told.filter(|told| told.output_total() > 0 || text.is_empty());
+                told.map_or(Charge::AtMost, Charge::Counted)
+            }
             Err(error) if free(error) => Charge::Nothing,
             Err(_) => Charge::AtMost,
         };

@@ -32,8 +32,10 @@ pub struct LlmConfig {
     pub attempts: u32,
     /// Characters that a tool output or the arguments of a call keep in the smaller requests; 0 clears them.
     pub tool_output_max: usize,
-    /// Most requests for the chunks of a conversation that does not fit into one; more than that and the extractive summary is used.
+    /// Most requests for the chunks of a conversation that does not fit into one; with more than that it fits into none.
     pub max_chunks: u32,
+    /// Whether a conversation that fits into no request gets the extractive summary; else there is none, and on_failure decides.
+    pub extractive: bool,
     /// Number of the sample, for recordings that hold several answers to one request.
     pub replicate: u32,
     /// Summaries that are kept so that the same text is not summarized twice; 0 for none.
@@ -59,6 +61,7 @@ impl Default for LlmConfig {
             attempts: 4,
             tool_output_max: 2_000,
             max_chunks: 8,
+            extractive: true,
             replicate: 0,
             memo: 64,
             scrub: false,

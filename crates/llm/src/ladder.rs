@@ -5,7 +5,7 @@
 //! | whole | everything, as the strategy gave it |
 //! | cleared | tool outputs and arguments cut |
 //! | chunks | the cut conversation in parts, oldest first; the summary of each goes into the next as the earlier summary, so the last answer is the summary |
-//! | extractive | nothing: the summary is extracted without a model |
+//! | extractive | nothing: the summary is extracted without a model, unless [`LlmConfig::extractive`] is off: then there is none |
 //!
 //! A rung is left if its request would not fit, or if the provider says that it did not. An unusable answer is followed by a
 //! reminder, at most one in a summary. An answer after it that lacks the requested headings counts as a summary, as in the
@@ -18,7 +18,9 @@ use crate::prompt::{Material, Prompts, fill, record};
 use crate::room::{self, Room, Size, TooLarge};
 use foldback_core::event::ProgressStep;
 use foldback_core::log::{Role, Usage};
-use foldback_core::provider::{Completion, CompletionRequest, Endpoint, ErrorKind, Turn};
+use foldback_core::provider::{
+    Completion, CompletionRequest, Endpoint, ErrorKind, ProviderError, Turn,
+};
 use foldback_core::stage::{SummaryError, SummaryRequest};
 use foldback_stages::extractive::Extractive;
 
@@ -137,6 +139,10 @@ impl<'a> Descent<'a> {
             Ok(end) => return Ok(end),
             Err(why) => why,
         };
+        if !config.extractive {
+            let message = format!("no request for it fits: {}", why.why);
+            return Err(ProviderError::new(why.kind, message).into());
+        }
         self.step_down("extractive", &why.why);
         Ok(End::Extractive(why.kind))
     }

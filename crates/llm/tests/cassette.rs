@@ -1,6 +1,7 @@
 //! Recorded answers, budgets and dry runs around a model that is scripted.
 
 use crate::support::{Scripted, answer, plain};
+use foldback_core::log::Usage;
 use foldback_core::provider::{Completion, CompletionRequest, ErrorKind, Model, ProviderError};
 use foldback_llm::{Budget, Cassette, DryRun, Price, Prices};
 use std::path::Path;
@@ -227,11 +228,17 @@ async fn requests_at_the_same_time_share_a_budget() {
 #[tokio::test]
 async fn what_is_booked() {
     let unreported = Completion { usage: None, ..answer("1") };
+    let half = |uncached, output| {
+        let usage = Some(Usage { uncached, output, ..Usage::default() });
+        Ok(Completion { usage, ..answer("1") })
+    };
     let broken = |kind| Err(ProviderError::new(kind, ""));
     let table = [
         // (requests, those not told, input, output), USD
         ("answered", Ok(answer("1")), (1, 0, 1_000, 100), 0.02),
         ("answered without usage", Ok(unreported), (1, 1, 0, 0), 0.02565),
+        ("answered, the output alone counted", half(0, 99), (1, 1, 0, 0), 0.02565),
+        ("answered, the input alone counted", half(1_000, 0), (1, 1, 0, 0), 0.02565),
         ("refused", refused(ErrorKind::ContextOverflow), (0, 0, 0, 0), 0.0),
         ("no key", broken(ErrorKind::Auth), (0, 0, 0, 0), 0.0),
         ("late", broken(ErrorKind::Timeout), (1, 1, 0, 0), 0.02565),

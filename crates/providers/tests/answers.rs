@@ -1,6 +1,6 @@
 //! An answer is the same message whether it streams or not.
 
-use foldback_core::log::{Finish, Message, Part, PartKind, Usage};
+use foldback_core::log::{Finish, Message, Part, PartKind, Round, Usage};
 use foldback_providers::wire::{Dialect, Stream, WireError, answer};
 use serde_json::{Value, json};
 
@@ -308,6 +308,51 @@ fn what_is_missing_is_no_zero() {
         assert_eq!(answer.usage.is_some_and(|usage| usage.has_input()), is_counted, "{name}");
         let said = [Finish::Stop].contains(&answer.finish.unwrap());
         assert!(said, "{name}, {dialect}: what ended it stays, too");
+    }
+}
+
+/// Where the provider asked the model several times for one answer, the size of the request is that of the last: the counts
+/// around the iterations are their sum, or those of the first.
+#[test]
+fn a_usage_of_several_requests_is_that_of_the_last() {
+    let message = |usage: Value| json!({"type": "message", "role": "assistant", "model": "m-1", "usage": usage, "content": [{"type": "text", "text": "So."}]});
+    let rounds = json!([
+        {"type": "message", "input_tokens": 2, "output_tokens": 50, "cache_read_input_tokens": 90, "cache_creation_input_tokens": 10},
+        {"type": "advisor_message", "model": "m-2", "input_tokens": 600, "output_tokens": 9},
+        {"type": "message", "input_tokens": 5, "output_tokens": 30, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 20},
+    ]);
+    let usage = |uncached, cache_read, cache_write, cache_write_1h, output| Usage {
+        uncached,
+        cache_read,
+        cache_write,
+        cache_write_1h,
+        output,
+        ..Usage::default()
+    };
+    // The counts around, what of them is written for an hour, and whether they contradict the iterations.
+    let rows = [
+        ("the sum", json!([7, 190, 30, 80]), 0, false),
+        ("the first, with all of the output", json!([2, 90, 10, 80]), 0, false),
+        ("none", json!([0, 0, 0, 0]), 0, false),
+        ("for an hour", json!([7, 190, 30, 80]), 30, false),
+        ("neither", json!([7, 500, 30, 80]), 0, true),
+    ];
+    for (name, around, hour, contradicts) in rows {
+        let told = json!({
+            "input_tokens": around[0], "cache_read_input_tokens": around[1],
+            "cache_creation_input_tokens": around[2], "output_tokens": around[3],
+            "cache_creation": {"ephemeral_1h_input_tokens": hour}, "iterations": rounds,
+        });
+        let found =
+            answer(Dialect::Anthropic, "answer", &message(told.clone()).to_string()).unwrap();
+        let found = found.answer.unwrap();
+        let share = |written: u64| if hour > 0 { written } else { 0 };
+        assert_eq!(found.usage, Some(usage(5, 100, 20, share(20), 80)), "{name}");
+        let before = Round { model: None, usage: usage(2, 90, 10, share(10), 0) };
+        let advisor = Round { model: Some("m-2".into()), usage: usage(600, 0, 0, 0, 9) };
+        assert_eq!(found.rounds, [before, advisor], "{name}");
+        let used = foldback_providers::wire::anthropic::used(&message(told));
+        assert_eq!(used.contradicts, contradicts, "{name}");
     }
 }
 

@@ -1,11 +1,13 @@
 //! What a recording's usage says about an estimator: tokens per estimated token, and the overhead
 //! of what the recorder sent but did not record.
 
+use crate::number::grouped;
 use foldback_core::frame::Segment;
-use foldback_core::log::Message;
+use foldback_core::log::{Message, Usage};
 use foldback_core::stage::Estimator;
 use foldback_formats::Session;
 use foldback_stages::estimator::{Calibration, Fit, Observation};
+use serde::{Deserialize, Serialize};
 
 /// Estimate of the un-compacted log and recorded request size, call by call, up to the recorder's
 /// first own compaction: after it the recorder sent something else than the log.
@@ -24,6 +26,42 @@ pub fn observations(session: &Session, estimator: &dyn Estimator) -> Vec<Observa
         sum += estimator.counts(message).total();
     }
     pairs
+}
+
+/// Text that a recording lacks: redacted or left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Thin {
+    /// Tokens of the text up to the largest request.
+    pub text: u64,
+    /// Tokens of that request, by its provider's count.
+    pub recorded: u64,
+}
+
+/// Recorded tokens by which requests must have grown to say anything of what is missing.
+const LEAST_GROWTH: u64 = 20_000;
+
+/// How many times as much as its text the requests of a whole recording grow at most.
+const MOST_GROWTH: u64 = 4;
+
+impl Thin {
+    /// Whether the requests of a session grew by far more than its text did; see [`observations`].
+    pub fn of(calls: &[Observation]) -> Option<Self> {
+        let (first, largest) = (calls.first()?, calls.iter().max_by_key(|call| call.usage)?);
+        let recorded = largest.usage.saturating_sub(first.usage);
+        let text = largest.estimate.saturating_sub(first.estimate);
+        let thin = recorded >= LEAST_GROWTH && text.saturating_mul(MOST_GROWTH) < recorded;
+        thin.then_some(Self { text: largest.estimate, recorded: largest.usage })
+    }
+
+    /// What it means, for a session.
+    pub fn told(self) -> String {
+        format!(
+            "{} tokens of text stand for {} recorded: results were redacted or left out, and what a strategy keeps of them says \
+             nothing",
+            grouped(self.text),
+            grouped(self.recorded)
+        )
+    }
 }
 
 /// What the first request weighed beyond its estimate: system prompt and tools that were sent and not
@@ -150,8 +188,8 @@ pub fn faithful_until(session: &Session) -> Option<usize> {
     if is_headless(session) { Some(0) } else { compacted }
 }
 
-fn usage_of(message: &Message) -> Option<foldback_core::log::Usage> {
-    message.answer.as_ref()?.usage.filter(|usage| !usage.is_zero())
+fn usage_of(message: &Message) -> Option<Usage> {
+    message.answer.as_ref()?.usage.filter(Usage::has_input)
 }
 
 #[cfg(test)]

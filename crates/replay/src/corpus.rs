@@ -229,5 +229,8 @@ pub(crate) fn taken_out(sessions: &mut [Session], copied: &Copied) {
                 session.copied += 1;
             }
         }
+        // What was taken back before the last copy was copied with it.
+        let last = messages.iter().filter_map(|at| session.messages.get(*at)?.at).max();
+        session.unlogged.retain(|answer| answer.ended.is_none() || answer.ended > last);
     }
 }

@@ -314,7 +314,7 @@ impl<'s> Driver<'s> {
 
     fn append(&mut self, message: &Arc<Message>) {
         if let Some(time) = message.at {
-            self.clock.set(time);
+            self.clock.advance(time);
         }
         let pos = self.conversation.append(Arc::clone(message));
         self.own.append(self.conversation.meter(MeterId::OWN).appended(pos));
@@ -359,7 +359,7 @@ impl<'s> Driver<'s> {
     /// Sends a request; what changed since the one before.
     async fn call(&mut self, answer: &Arc<Message>) -> ViewDelta {
         if let Some(started) = answer.answer.as_ref().and_then(|answer| answer.started) {
-            self.clock.set(started);
+            self.clock.advance(started);
         }
         let ceiling = self.options.ceiling.or(self.options.limits.request_ceiling());
         let too_long = |drive: &Self| ceiling.is_some_and(|ceiling| drive.measured() > ceiling);
@@ -426,19 +426,18 @@ impl<'s> Driver<'s> {
     fn usage(&mut self, answer: &Message) -> UsageReading {
         let recorded = answer.answer.as_ref().and_then(|answer| answer.usage);
         let behind_boundary = self.conversation.history().log_len() > self.faithful_until;
-        if let (Some(usage), false) = (recorded, behind_boundary) {
+        let counted = recorded.filter(Usage::has_input);
+        if let (Some(usage), false) = (counted, behind_boundary) {
             self.own.call(self.log_tokens, usage.input_total());
         }
         let folded = self.conversation.view().is_folded();
-        if let (Some(usage), false, false) = (recorded, folded, behind_boundary)
-            && !usage.is_zero()
-        {
+        if let (Some(usage), false, false) = (counted, folded, behind_boundary) {
             return UsageReading { usage, source: UsageSource::Recorded };
         }
-        let output = recorded.map_or_else(
-            || self.conversation.meter(self.meter).measure(answer),
-            |usage| usage.output_total(),
-        );
+        let output = match recorded.map_or(0, |usage| usage.output_total()) {
+            0 => self.conversation.meter(self.meter).measure(answer),
+            told => told,
+        };
         let scale = self.scale.get_or_init(|| {
             Scale::of(&calibrate::observations(self.session, &*self.options.measure))
         });
@@ -491,3 +490,80 @@ fn key(violation: &Violation) -> ViolationKey {
 }
 
 type ViolationKey = (Dialect, &'static str, String, Option<String>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::acted::{call, options, session, strategy};
+    use crate::replay;
+    use foldback_core::Limits;
+    use foldback_core::log::{Answer, Role};
+    use foldback_stages::estimator::{Rounding, Unit, chars};
+
+    /// A prompt and so many calls with results of `chars` characters, a minute apart.
+    fn calls(number: usize, chars: usize) -> Vec<Message> {
+        let mut messages = vec![Message::user("u", "Read it all")];
+        for number in 0..number {
+            let arguments = serde_json::json!({ "path": format!("{number}.rs") });
+            messages.extend(call(
+                number,
+                "read",
+                arguments,
+                &"a line that is read\n".repeat(chars / 20),
+            ));
+        }
+        for (minute, message) in messages.iter_mut().enumerate() {
+            message.at = Some(60_000 * minute as i64);
+            if message.role == Role::Assistant {
+                message.answer = Some(Answer::default());
+            }
+        }
+        messages
+    }
+
+    fn folds(name: &str, messages: Vec<Message>, limits: Limits) -> usize {
+        let measure = Arc::new(chars(Unit::Utf16, Rounding::Ceil));
+        let done = replay(&session(messages), &Arc::new(strategy(name)), &options(limits, measure));
+        done.reports.iter().filter(|(_, report)| report.fold.is_some()).count()
+    }
+
+    /// As a virtual machine's clock that is set anew does: what comes after is not after a pause.
+    #[test]
+    fn a_clock_that_runs_backwards_stands_still() {
+        const HOUR: i64 = 3_600_000;
+        let limits = Limits::new(100_000, 8_000);
+        let ordered = calls(28, 10_000);
+        let answer = ordered.len() - 4;
+        assert_eq!(ordered[answer].role, Role::Assistant);
+        let mut skewed = ordered.clone();
+        skewed[answer].at = skewed[answer].at.map(|at| at - 2 * HOUR);
+        let mut paused = ordered.clone();
+        for message in &mut paused[answer + 1..] {
+            message.at = message.at.map(|at| at + 2 * HOUR);
+        }
+        let folds = [ordered, skewed, paused].map(|messages| folds("indexed", messages, limits));
+        assert_eq!(folds, [0, 0, 1]);
+    }
+
+    /// Gateways count the output alone, or nothing: the size of a request is then estimated.
+    #[test]
+    fn a_usage_without_input_measures_no_request() {
+        let limits = Limits::new(60_000, 8_000);
+        let with = |usage: Option<Usage>| {
+            let mut messages = calls(30, 10_000);
+            for answer in messages.iter_mut().filter_map(|message| message.answer.as_mut()) {
+                answer.usage = usage;
+            }
+            messages
+        };
+        for name in ["claude-code", "opencode-1.18", "pi"] {
+            let usages =
+                [None, Some(Usage::default()), Some(Usage { output: 40, ..Usage::default() })];
+            let folds = usages.map(|usage| folds(name, with(usage), limits));
+            assert!(
+                folds[0] > 0 && folds.iter().all(|each| *each == folds[0]),
+                "{name}: {folds:?}"
+            );
+        }
+    }
+}

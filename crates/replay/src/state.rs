@@ -3,7 +3,7 @@
 
 use crate::drive::{Replay, ReplayOptions, block_on, conversation_for};
 use foldback_core::conversation::{Conversation, Report, Signals};
-use foldback_core::log::Message;
+use foldback_core::log::{Message, Usage};
 use foldback_core::moment::Moment;
 use foldback_core::stage::{UsageReading, UsageSource};
 use foldback_core::strategy::Strategy;
@@ -92,6 +92,6 @@ fn last_usage(session: &Session) -> Option<UsageReading> {
     if last.is_entry() || session.folded.is_some_and(|folded| index < folded.until) {
         return None;
     }
-    let usage = last.answer.as_ref()?.usage.filter(|usage| !usage.is_zero())?;
+    let usage = last.answer.as_ref()?.usage.filter(Usage::has_input)?;
     Some(UsageReading { usage, source: UsageSource::Recorded })
 }

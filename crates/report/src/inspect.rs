@@ -4,10 +4,11 @@ use crate::json::document;
 use crate::number::{self, count, grouped, short};
 use crate::plain;
 use crate::terminal::{ALWAYS, Head, Width, table, wrap};
-use foldback_core::log::{Part, Role};
+use foldback_core::log::{self, Part, Role};
 use foldback_core::stage::Estimator;
 use foldback_formats::Session;
 use foldback_formats::session::{Boundary, Warning};
+use foldback_replay::calibrate::{Thin, observations};
 use foldback_replay::corpus::Skipped;
 use foldback_replay::spent::Prices;
 use jiff::Timestamp;
@@ -94,7 +95,7 @@ impl Inspected {
             tokens_by_kind,
             boundaries: session.boundaries.clone(),
             cleared: session.cleared.len(),
-            warnings: session.warnings.clone(),
+            warnings: warnings(session, estimator),
         }
     }
 }
@@ -337,11 +338,21 @@ fn usage(session: &Session) -> Option<Usage> {
     let recorded: Vec<u64> = session
         .log()
         .filter_map(|message| message.answer.as_ref()?.usage)
-        .filter(|usage| !usage.is_zero())
+        .filter(log::Usage::has_input)
         .map(|usage| usage.input_total())
         .collect();
     let largest = *recorded.iter().max()?;
     Some(Usage { calls: recorded.len(), input: recorded.iter().sum(), largest })
+}
+
+/// What the reader noted, and whether the text is a small part of what was sent.
+fn warnings(session: &Session, estimator: &dyn Estimator) -> Vec<Warning> {
+    let thin = Thin::of(&observations(session, estimator)).map(|thin| Warning {
+        code: "text-missing".to_owned(),
+        place: "the session".to_owned(),
+        detail: thin.told(),
+    });
+    session.warnings.iter().cloned().chain(thin).collect()
 }
 
 /// Kinds of parts by speaker, in the order of the output.

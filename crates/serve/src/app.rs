@@ -5,8 +5,8 @@ use crate::conversations::Conversations;
 use crate::fold::{Turn, make};
 use crate::folding::Folding;
 use crate::forward::{
-    Answer, Ask, Gathered, Pieces, Silent, answered, failure, gather, is_silent, length, pieces,
-    unreachable, why_unreachable,
+    Answer, Ask, Gathered, Pieces, Silent, Stop, answered, failure, gather, length, pieces,
+    silence, unreachable, why_unreachable,
 };
 use crate::headers::MOST as MOST_HEADERS;
 use crate::numbers::Numbers;
@@ -33,6 +33,7 @@ use foldback_providers::wire::Dialect;
 use hyper_util::client::legacy::Error;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::watch;
 
 /// What all requests share.
 pub(crate) struct App {
@@ -45,6 +46,7 @@ pub(crate) struct App {
     conversations: Arc<Conversations>,
     /// Addresses of providers that could not be reached, until they answer again.
     unreached: Mutex<BTreeSet<String>>,
+    stopping: watch::Sender<bool>,
 }
 
 impl std::fmt::Debug for App {
@@ -80,6 +82,7 @@ impl App {
             summaries,
             numbers,
             unreached: Mutex::default(),
+            stopping: watch::Sender::new(false),
             settings,
         })
     }
@@ -140,7 +143,7 @@ impl App {
             Err(stray) => return self.refuse(stray.status(), stray.name(), stray.message()),
         };
         let length = length(&head.headers);
-        let pieces = pieces(body, self.settings.patience);
+        let pieces = pieces(body, self.settings.patience, self.stop());
         let Some(dialect) = dialect(&head.method, head.uri.path(), self.upstream.is_given()) else {
             let has_body = length.is_some() || head.headers.contains_key(TRANSFER_ENCODING);
             let most = if has_body { length.map_or(0, |_| REPEATABLE) } else { usize::MAX };
@@ -151,14 +154,14 @@ impl App {
                 }
                 Gathered::TooLarge(pieces) => self.pass(ask, None, pieces, "path").await,
                 Gathered::Broken => broken(),
-                Gathered::Silent => self.silent(),
+                Gathered::Silent(silent) => self.silent(silent),
             };
         };
         match gather(pieces, length, self.settings.max_body).await {
             Gathered::Whole(body) => self.converse(&head, ask, dialect, body).await,
             Gathered::TooLarge(pieces) => self.pass(ask, Some(dialect), pieces, "large").await,
             Gathered::Broken => broken(),
-            Gathered::Silent => self.silent(),
+            Gathered::Silent(silent) => self.silent(silent),
         }
     }
 
@@ -189,9 +192,18 @@ impl App {
     }
 
     /// The answer to a client that stopped in the middle of its request.
-    fn silent(&self) -> Response {
-        let text = format!("{Silent}: nothing came for {} s", self.settings.patience.as_secs());
-        self.refuse(408, "silent", &text)
+    fn silent(&self, silent: Silent) -> Response {
+        self.refuse(408, "silent", &silent.to_string())
+    }
+
+    /// Tells when the proxy is to stop.
+    pub(crate) fn stop(&self) -> Stop {
+        Stop(self.stopping.subscribe())
+    }
+
+    /// Has requests end that are not whole.
+    pub(crate) fn begin_to_stop(&self) {
+        self.stopping.send_replace(true);
     }
 
     /// Answers a request of a conversation.
@@ -261,9 +273,9 @@ impl App {
         why: &'static str,
     ) -> Response {
         let sent = ask.clone().streamed(&self.upstream, body).await;
-        match sent {
-            Err(error) if is_silent(&error) => self.silent(),
-            sent => self.end(&ask, dialect, sent, Outcome::Passed(why), None),
+        match sent.as_ref().err().and_then(|error| silence(error)) {
+            Some(silent) => self.silent(silent),
+            None => self.end(&ask, dialect, sent, Outcome::Passed(why), None),
         }
     }
 

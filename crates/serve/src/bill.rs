@@ -401,8 +401,8 @@ impl Counted {
 }
 
 /// The usage that a provider reported with an answer, if any.
-pub(crate) fn usage_of(answer: &Message) -> Option<Usage> {
-    answer.answer.as_ref()?.usage.filter(|usage| usage.input_total() > 0)
+fn usage_of(answer: &Message) -> Option<Usage> {
+    answer.answer.as_ref()?.usage.filter(Usage::has_input)
 }
 
 fn total(cache: &CacheUse) -> u64 {

@@ -6,10 +6,11 @@
 //! message, the second of two clients) is a conversation of its own, followed from its beginning, and takes nothing from
 //! the one that it left.
 
+mod items;
 mod restore;
 
 use crate::answers::{self, Answers};
-use crate::bill::{self, Bill, Requests, Sums};
+use crate::bill::{Bill, Requests, Sums};
 use crate::course::Course;
 use crate::fold::Turn;
 use crate::folding::Folding;
@@ -34,12 +35,13 @@ use foldback_live::follow::identity::{self, Key};
 use foldback_live::follow::{Ahead, Followed, base_of, frame_of};
 use foldback_live::journal::JournalError;
 use foldback_providers::wire::Request;
+use items::Items;
 use lru::LruCache;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot::{self, error::TryRecvError};
 
@@ -101,6 +103,8 @@ pub(crate) struct Conversations {
     /// What the answers of all conversations cost, by protocol, forgotten conversations included.
     sums: DashMap<&'static str, Sums>,
     unwritten: AtomicU64,
+    /// Whether it was said that a client leaves its conversation, or items of it, with its provider.
+    left: [AtomicBool; 2],
     say: Say,
     pub(crate) threads: Threads,
 }
@@ -114,6 +118,8 @@ struct Kept {
     evicted: u64,
     /// The journals of conversations that left memory.
     shelf: Shelf,
+    /// Items of answers that later requests may refer to.
+    items: Items,
 }
 
 struct Entry {
@@ -141,6 +147,7 @@ impl Conversations {
             bytes: 0,
             evicted: 0,
             shelf: Shelf::new(folding.max_journals),
+            items: Items::default(),
         };
         let new = Self {
             folding,
@@ -149,6 +156,7 @@ impl Conversations {
             answers: Answers::new(most),
             sums: DashMap::new(),
             unwritten: AtomicU64::default(),
+            left: Default::default(),
             say,
             threads: Threads::new()?,
         };
@@ -292,10 +300,11 @@ impl Conversations {
     pub(crate) fn answered(&self, turn: &Turn, answer: &Message) {
         let estimated =
             || Meter::new(Arc::clone(self.folding.strategy.estimator())).measure(answer);
-        let usage = bill::usage_of(answer);
+        let told = answer.answer.as_ref().and_then(|answer| answer.usage);
+        let told = told.filter(|usage| !usage.is_zero());
         // An answer that is a compaction and nothing else has none.
         let compacted = answer.parts.iter().all(Part::is_compaction);
-        let output = match usage {
+        let output = match told {
             Some(usage) => usage.output_total(),
             None if compacted => 0,
             None => estimated(),
@@ -367,6 +376,7 @@ impl Kept {
         let Some(entry) = self.entries.peek_mut(&id) else { return };
         let seen = entry.seen.as_ref().map_or(0, |seen| seen.bytes());
         let beside = entry.course.bytes() + answers::bytes(entry.course.requests) + seen;
+        let beside = beside + self.items.bytes(id);
         let bytes = bytes + size_of::<Entry>() + beside;
         self.bytes = self.bytes - entry.bytes + bytes;
         entry.bytes = bytes;
@@ -385,6 +395,7 @@ impl Kept {
     fn remove(&mut self, id: Id) -> Option<Entry> {
         self.leave_tip(id);
         let entry = self.entries.pop(&id)?;
+        self.items.forget(id);
         self.bytes -= entry.bytes;
         Some(entry)
     }

@@ -14,6 +14,7 @@ use foldback_core::Limits;
 use foldback_core::log::Message;
 use foldback_live::follow::identity::Key;
 use foldback_live::follow::{Followed, Received, Sizes, Unsendable};
+use foldback_providers::wire::responses::{Resolved, resolved};
 use foldback_providers::wire::{Dialect, Request, Text, WireError};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -48,7 +49,12 @@ pub(crate) struct Turn {
     conversations: Arc<Conversations>,
     pub(crate) id: Id,
     shared: Shared,
+    /// With the items that it refers to.
     pub(crate) request: Request,
+    /// Where it refers to items.
+    references: Option<Arc<Resolved>>,
+    /// Whether the provider keeps the answer's items, so that later requests may refer to them.
+    pub(crate) is_stored: bool,
     pub(crate) keys: Arc<Vec<Key>>,
     /// The sizes of the request.
     pub(crate) sizes: Sizes,
@@ -87,10 +93,22 @@ fn begin(
     body: &Text,
 ) -> Result<(Turn, Limits), &'static str> {
     let folding = &conversations.folding;
-    let begun = conversations.take_seen(body.as_bytes());
+    let is_stored = dialect == Dialect::OpenAiResponses && !is_not_stored(body);
+    let resolved = is_stored.then(|| resolved(body, |id| conversations.item(id))).flatten();
+    let (references, whole) = match resolved {
+        Some(mut resolved) => {
+            let whole = std::mem::take(&mut resolved.body);
+            (Some(Arc::new(resolved)), Text::from(whole))
+        }
+        None => (None, body.clone()),
+    };
+    let begun = conversations.take_seen(whole.as_bytes());
     let read =
-        seen::read(dialect, body, begun, folding.clock.now()).map_err(|error| match error {
-            WireError::Elsewhere { .. } => "kept-elsewhere",
+        seen::read(dialect, &whole, begun, folding.clock.now()).map_err(|error| match error {
+            WireError::Elsewhere { pointer } => {
+                conversations.kept_elsewhere(&pointer);
+                "kept-elsewhere"
+            }
             _ => "not-understood",
         })?;
     let Read { request, keys, seen } = read;
@@ -106,7 +124,17 @@ fn begin(
     let sent = if folding.shadow { Sent::Shadow } else { Sent::View };
     let conversations = Arc::clone(conversations);
     let (sizes, pair) = (Sizes::default(), None);
-    Ok((Turn { conversations, id, shared, request, keys, sizes, pair, sent }, limits))
+    let turn =
+        Turn { conversations, id, shared, request, references, is_stored, keys, sizes, pair, sent };
+    Ok((turn, limits))
+}
+
+/// Whether a request says that the provider is to keep nothing of it. In a text its quotes would be escaped.
+fn is_not_stored(body: &str) -> bool {
+    memchr::memmem::find_iter(body.as_bytes(), "\"store\"").any(|at| {
+        let rest = body[at + 7..].trim_start();
+        rest.strip_prefix(':').is_some_and(|rest| rest.trim_start().starts_with("false"))
+    })
 }
 
 /// Forgets the conversation unless all went well: a panic leaves it in an unknown state.
@@ -176,14 +204,22 @@ impl Turn {
                 breakpoints::moved(request, &mut list).map_err(|_| "breakpoints")?;
                 request.with_list(&list)
             }
-            _ => request.folded(&shown).map_err(not_written)?.body,
+            _ => match &self.references {
+                Some(references) => {
+                    let mut list = request.folded_list(&shown).map_err(not_written)?.items;
+                    references.refer(&mut list);
+                    request.with_list(&list)
+                }
+                None => request.folded(&shown).map_err(not_written)?.body,
+            },
         };
         Ok(Some(body.into()))
     }
 
-    /// The provider's answer to the request.
-    pub(crate) fn answered(&self, answer: &Message) {
+    /// The provider's answer to the request, and its items that later requests may refer to.
+    pub(crate) fn answered(&self, answer: &Message, items: Vec<(String, String)>) {
         self.conversations.answered(self, answer);
+        self.conversations.keep_items(self.id, items);
     }
 
     /// Whether the client has the answer streamed.

@@ -14,6 +14,7 @@ use hyper_util::client::legacy::Error;
 use serde_json::json;
 use std::time::Duration;
 use thiserror::Error as ThisError;
+use tokio::sync::watch;
 
 /// The bytes of a body.
 pub(crate) type Pieces = BoxStream<'static, Result<Bytes, axum::Error>>;
@@ -29,8 +30,10 @@ const LAST: Duration = Duration::from_millis(20);
 
 /// A client that began to send a body and says nothing more.
 #[derive(Clone, Copy, Debug, ThisError)]
-#[error("the client stopped in the middle of its request")]
-pub(crate) struct Silent;
+#[error("the client stopped in the middle of its request: nothing came for {seconds} s")]
+pub(crate) struct Silent {
+    seconds: u64,
+}
 
 /// A body that was read to be understood.
 pub(crate) enum Gathered {
@@ -41,20 +44,44 @@ pub(crate) enum Gathered {
     /// The client went away.
     Broken,
     /// The client says nothing more.
-    Silent,
+    Silent(Silent),
 }
 
-/// The pieces of a client's body. None may take longer than `patience`.
-pub(crate) fn pieces(body: Body, patience: Duration) -> Pieces {
+/// The pieces of a client's body. None may take longer than `patience`, or than a moment once the proxy is to stop.
+pub(crate) fn pieces(body: Body, patience: Duration, stop: Stop) -> Pieces {
     let pieces = body.into_data_stream().boxed();
-    let next = move |pieces: Option<Pieces>| async move {
+    let next = move |(pieces, stop): (Option<Pieces>, Stop)| async move {
         let mut pieces = pieces?;
-        match tokio::time::timeout(patience, pieces.next()).await {
-            Ok(piece) => Some((piece?, Some(pieces))),
-            Err(_) => Some((Err(axum::Error::new(Silent)), None)),
+        let next = tokio::select! {
+            biased;
+            piece = pieces.next() => Ok(piece),
+            () = tokio::time::sleep(patience) => Err(Silent { seconds: patience.as_secs() }),
+            () = stop.and_a_moment() => Err(Silent { seconds: Stop::MOMENT.as_secs() }),
+        };
+        match next {
+            Ok(piece) => Some((piece?, (Some(pieces), stop))),
+            Err(silent) => Some((Err(axum::Error::new(silent)), (None, stop))),
         }
     };
-    stream::unfold(Some(pieces), next).boxed()
+    stream::unfold((Some(pieces), stop), next).boxed()
+}
+
+/// Tells when the proxy is to stop.
+#[derive(Clone, Debug)]
+pub(crate) struct Stop(pub(crate) watch::Receiver<bool>);
+
+impl Stop {
+    /// How long a client that is in the middle of its request may then say nothing.
+    pub(crate) const MOMENT: Duration = Duration::from_secs(1);
+
+    /// Waits until the proxy is to stop, and a moment.
+    pub(crate) async fn and_a_moment(&self) {
+        // Without a sender it never stops.
+        if self.0.clone().wait_for(|stop| *stop).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+        tokio::time::sleep(Self::MOMENT).await;
+    }
 }
 
 /// The length that a request says its body has.
@@ -73,8 +100,7 @@ pub(crate) async fn gather(mut pieces: Pieces, length: Option<usize>, most: usiz
     while let Some(piece) = pieces.next().await {
         let piece = match piece {
             Ok(piece) => piece,
-            Err(error) if is_silent(&error) => return Gathered::Silent,
-            Err(_) => return Gathered::Broken,
+            Err(error) => return silence(&error).map_or(Gathered::Broken, Gathered::Silent),
         };
         if whole.len() + piece.len() > most {
             let read = [Bytes::from(whole), piece].map(Ok);
@@ -85,9 +111,10 @@ pub(crate) async fn gather(mut pieces: Pieces, length: Option<usize>, most: usiz
     Gathered::Whole(whole)
 }
 
-/// Whether an error is, or comes of, a client that says nothing more.
-pub(crate) fn is_silent(error: &(dyn std::error::Error + 'static)) -> bool {
-    std::iter::successors(Some(error), |error| error.source()).any(|error| error.is::<Silent>())
+/// The client that says nothing more, if an error is that or comes of it.
+pub(crate) fn silence(error: &(dyn std::error::Error + 'static)) -> Option<Silent> {
+    let mut causes = std::iter::successors(Some(error), |error| error.source());
+    causes.find_map(|error| error.downcast_ref::<Silent>().copied())
 }
 
 /// A request without its body, for a provider.
@@ -184,11 +211,15 @@ pub(crate) fn unreachable(why: &str) -> Response {
 
 /// An error of the proxy, in a form that clients of all protocols read.
 pub(crate) fn failure(status: u16, kind: &str, message: &str) -> Response {
-    let body = json!({"type": "error", "error": {"type": kind, "message": message}});
-    let mut response = Response::new(Body::from(body.to_string()));
+    let mut response = Response::new(Body::from(failure_text(kind, message)));
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
+}
+
+/// The body of an error of the proxy.
+pub(crate) fn failure_text(kind: &str, message: &str) -> String {
+    json!({"type": "error", "error": {"type": kind, "message": message}}).to_string()
 }
 
 fn say(response: &mut Response, outcome: Outcome) {

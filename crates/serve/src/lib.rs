@@ -8,6 +8,7 @@
 //! | [`settings`] | where to listen, whom to ask, what the limits are |
 //! | [`server`] | accepts connections, routes requests, shuts down |
 //! | `listen`, `descriptors` | the limit on connections, and on open files |
+//! | `line` | a client's connection: whether it is gone, and a sentence for what is no HTTP |
 //! | `access` | who may use it |
 //! | `provider` | whom a request belongs to |
 //! | `app` | what all requests share, and the way of one |
@@ -46,6 +47,7 @@ pub mod folding;
 mod forward;
 mod headers;
 mod journals;
+mod line;
 mod listen;
 mod numbers;
 mod outcome;

@@ -1,16 +1,12 @@
 //! A listener with a limit on connections. Others wait until one is closed, and are turned away if that takes long.
 
+use crate::line::Connection;
 use crate::numbers::Numbers;
 use axum::serve::Listener;
 use socket2::{SockRef, TcpKeepalive};
-use std::io;
-use std::net::Shutdown;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
@@ -109,105 +105,6 @@ impl Limited {
         let keepalive = TcpKeepalive::new().with_time(KEEPALIVE).with_interval(KEEPALIVE);
         let _ = SockRef::from(&stream).set_tcp_keepalive(&keepalive);
         self.numbers.connections.fetch_add(1, Ordering::Relaxed);
-        Connection { stream: Arc::new(stream), numbers: Arc::clone(&self.numbers), _place: place }
-    }
-}
-
-/// A connection, which holds its place until it is closed.
-#[derive(Debug)]
-pub(crate) struct Connection {
-    stream: Arc<TcpStream>,
-    numbers: Arc<Numbers>,
-    _place: Option<OwnedSemaphorePermit>,
-}
-
-/// Tells when a client is gone.
-///
-/// The end of a client's data does not mean that: it may have closed its half and wait for the answer. If it closed both
-/// halves, that shows only when something is sent to it, an answer or one of the system's keep-alive probes: it replies
-/// with a reset.
-pub(crate) struct Gone(Arc<TcpStream>);
-
-impl Gone {
-    pub(crate) async fn wait(self) {
-        let _ = self.0.ready(Interest::ERROR).await;
-    }
-}
-
-impl Connection {
-    pub(crate) fn gone(&self) -> Gone {
-        Gone(Arc::clone(&self.stream))
-    }
-}
-
-impl Drop for Connection {
-    fn drop(&mut self) {
-        self.numbers.connections.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-impl AsyncRead for Connection {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        into: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        loop {
-            ready!(self.stream.poll_read_ready(context))?;
-            match self.stream.try_read(into.initialize_unfilled()) {
-                Ok(read) => {
-                    into.advance(read);
-                    return Poll::Ready(Ok(()));
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) => return Poll::Ready(Err(error)),
-            }
-        }
-    }
-}
-
-impl Connection {
-    fn poll_try(
-        &self,
-        context: &mut Context<'_>,
-        write: impl Fn(&TcpStream) -> io::Result<usize>,
-    ) -> Poll<io::Result<usize>> {
-        loop {
-            ready!(self.stream.poll_write_ready(context))?;
-            match write(&self.stream) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                written => return Poll::Ready(written),
-            }
-        }
-    }
-}
-
-impl AsyncWrite for Connection {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.poll_try(context, |stream| stream.try_write(bytes))
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.poll_try(context, |stream| stream.try_write_vectored(bytes))
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        true
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(SockRef::from(&*self.stream).shutdown(Shutdown::Write))
+        Connection::new(stream, Arc::clone(&self.numbers), place)
     }
 }

@@ -5,7 +5,8 @@ use crate::descriptors;
 use crate::folding::Folding;
 use crate::headers::READ as READ_HEADERS;
 use crate::journals::JournalsError;
-use crate::listen::{Arrival, Connection, Limited};
+use crate::line::Connection;
+use crate::listen::{Arrival, Limited};
 use crate::settings::{Settings, SettingsError};
 use axum::body::Body;
 use axum::http::HeaderValue;
@@ -115,9 +116,11 @@ impl Server {
                     continue;
                 }
             };
-            let (app, full, gone) = (Arc::clone(&self.app), full.clone(), connection.gone());
+            let (app, full, line) = (Arc::clone(&self.app), full.clone(), connection.line());
+            let (stop, own) = (self.app.stop(), Arc::clone(&line));
             let service = service_fn(move |request: hyper::Request<_>| {
                 let (app, full) = (Arc::clone(&app), full.clone());
+                let under_way = own.asked(&request);
                 async move {
                     let mut response = app.answer(request.map(Body::new)).await;
                     if full.is() {
@@ -126,7 +129,7 @@ impl Server {
                             .headers_mut()
                             .append(CONNECTION, HeaderValue::from_static("close"));
                     }
-                    Ok::<_, Infallible>(response)
+                    Ok::<_, Infallible>(response.map(|body| under_way.answered(body)))
                 }
             });
             let served = serving.watch(http.serve_connection(TokioIo::new(connection), service));
@@ -134,11 +137,17 @@ impl Server {
                 tokio::select! {
                     // How a connection ended is between the client and this task.
                     _ = served => {}
-                    () = gone.wait() => {}
+                    () = line.gone() => {}
+                    // Who has sent half of a request's head when the proxy is to stop is not waited for.
+                    () = async {
+                        stop.and_a_moment().await;
+                        line.idle().await;
+                    } => {}
                 }
             });
         }
         drop(listener);
+        self.app.begin_to_stop();
         // What is still under way then is given up.
         let _ = tokio::time::timeout(self.grace, serving.shutdown()).await;
         self.app.end_summaries();

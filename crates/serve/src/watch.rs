@@ -7,9 +7,10 @@ use crate::fold::Turn;
 use axum::body::Bytes;
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
-use foldback_core::log::Message;
-use foldback_providers::wire::{Dialect, Stream as Assembled, answer};
+use foldback_providers::wire::responses::referable;
+use foldback_providers::wire::{Dialect, Stream as Assembled, answer_of};
 use futures_util::stream::Stream;
+use serde_json::Value;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -19,12 +20,13 @@ const MOST: usize = 16 << 20;
 /// What an answer has said so far.
 enum Read {
     Streamed(Box<Assembled>),
-    Whole(Dialect, Vec<u8>),
+    Whole(Vec<u8>),
 }
 
 /// Reads the answer to one request.
 pub(crate) struct Watch {
     turn: Turn,
+    dialect: Dialect,
     read: Read,
     /// Bytes still to come, if the provider says how many.
     length: Option<usize>,
@@ -39,10 +41,11 @@ impl Watch {
         let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let read = match kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
             true => Read::Streamed(Box::new(Assembled::new(dialect))),
-            false => Read::Whole(dialect, Vec::new()),
+            false => Read::Whole(Vec::new()),
         };
         let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-        Some(Self { turn, read, length: length.and_then(|length| length.parse().ok()) })
+        let length = length.and_then(|length| length.parse().ok());
+        Some(Self { turn, dialect, read, length })
     }
 
     /// Takes the next bytes; `None` if reading on is of no use. An answer ends with its last event, or with
@@ -57,7 +60,7 @@ impl Watch {
                 }
                 Some(self)
             }
-            Read::Whole(_, whole) => {
+            Read::Whole(whole) => {
                 whole.extend_from_slice(bytes);
                 let read = whole.len();
                 if self.length.is_some_and(|length| read >= length) {
@@ -71,18 +74,17 @@ impl Watch {
 
     /// The answer has ended. An incomplete answer is not remembered.
     fn finish(self) {
-        let message = match self.read {
-            Read::Streamed(stream) => stream.finish("answer").ok(),
-            Read::Whole(dialect, whole) => read(dialect, &whole),
+        let body = match self.read {
+            Read::Streamed(stream) => stream.body().ok(),
+            Read::Whole(whole) => serde_json::from_slice::<Value>(&whole).ok(),
         };
-        if let Some(message) = message {
-            self.turn.answered(&message);
+        let Some(body) = body else { return };
+        if let Ok(message) = answer_of(self.dialect, "answer", &body) {
+            let items = referable(&body).filter(|_| self.turn.is_stored);
+            let items = items.map(|(id, item)| (id.to_owned(), item)).collect();
+            self.turn.answered(&message, items);
         }
     }
-}
-
-fn read(dialect: Dialect, whole: &[u8]) -> Option<Message> {
-    answer(dialect, "answer", std::str::from_utf8(whole).ok()?).ok()
 }
 
 /// A body that is read as it goes through. A client may close the connection after the last event, so a dropped body has

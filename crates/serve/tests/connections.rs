@@ -342,6 +342,125 @@ async fn a_client_that_says_nothing_more_is_not_waited_for() {
     }
 }
 
+/// A client that closes sends the end of its data, as one does that waits for its answer.
+#[tokio::test]
+async fn a_client_that_closes_before_its_answer_begins_ends_its_request_at_once() {
+    for (line, headers, body) in ASKED {
+        let provider = Hand::new().await;
+        let proxy = Proxy::with(provider.settings()).await;
+        let mut client = Line::to(proxy.address).await;
+        client.say(&request(line, headers, body)).await;
+        let mut far = provider.accept().await;
+        far.message().await;
+        drop(client);
+        let ended = tokio::time::timeout(Duration::from_secs(2), far.rest()).await;
+        assert_eq!(ended.as_deref(), Ok(""), "{line}: the provider's connection is closed, too");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_closed_its_half_and_waits_is_asked_whether_it_is_there() {
+    for (version, nothing) in [("1.1", "HTTP/1.1 100 Continue\r\n\r\n"), ("1.0", "")] {
+        let provider = Hand::new().await;
+        let proxy = Proxy::with(provider.settings()).await;
+        let mut client = Line::to(proxy.address).await;
+        let asked =
+            request(ASKED[0].0, "", CHAT).replacen("HTTP/1.1", &format!("HTTP/{version}"), 1);
+        client.say(&asked).await;
+        client.0.shutdown().await.unwrap();
+        let mut far = provider.accept().await;
+        far.message().await;
+        tokio::time::sleep(Duration::from_millis(1_800)).await;
+        far.say(&answer("200 OK", "{}")).await;
+        let got = client.rest().await;
+        let rest = got.strip_prefix(nothing).unwrap();
+        assert!(
+            rest.starts_with(&format!("HTTP/{version} 200 OK\r\n")) && rest.ends_with("{}"),
+            "{got}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_http_is_answered_with_a_sentence() {
+    let provider =
+        FakeProvider::start(foldback_fake_provider::Script::answer(|_| Reply::text("Good.")));
+    let provider = provider.await.unwrap();
+    let proxy = Proxy::start(&provider).await;
+    let path = |sign: &str| format!("GET /v1/models/{sign} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n");
+    let many = format!("x-long: {}\r\n", "y".repeat(60_000)).repeat(9);
+    let rows = [
+        (path("<"), "400", "%3C"),
+        (path(">x"), "400", "%3E"),
+        (path("`"), "400", "%60"),
+        (path("a b"), "400", "%20"),
+        ("no request\r\n\r\n".to_owned(), "400", "HTTP"),
+        ("GET / HTTP/1.1\r\nno header\r\n\r\n".to_owned(), "400", "a colon"),
+        (format!("GET / HTTP/1.1\r\n{many}\r\n"), "431", "400 kB"),
+        (format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(70_000)), "414", "longer"),
+    ];
+    for (said, status, expected) in rows {
+        let mut client = Line::to(proxy.address).await;
+        client.say(&said).await;
+        let got = client.rest().await;
+        let what = &said[..said.len().min(60)];
+        assert!(got.starts_with(&format!("HTTP/1.1 {status} ")), "{what}: {got}");
+        let (head, body) = got.split_once("\r\n\r\n").unwrap();
+        assert!(head.contains(&format!("content-length: {}", body.len())), "{what}: {got}");
+        let body: serde_json::Value = serde_json::from_str(body).unwrap();
+        let text = body["error"]["message"].as_str().unwrap();
+        assert!(text.contains(expected), "{what}: {text}");
+    }
+    // After an answer, too, and what is HTTP goes on as before.
+    let mut client = Line::to(proxy.address).await;
+    client.say("GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n").await;
+    client.until("ok\n").await;
+    client.say(&path("<")).await;
+    assert!(client.rest().await.contains("%3C"));
+    let quoted = http().get(format!("{}/v1/models/%22", proxy.url)).send().await.unwrap();
+    assert_eq!(outcome(&quoted), "passed; why=path");
+    let metrics = proxy.metrics().await;
+    for (why, count) in [("http", 7), ("headers", 1), ("long", 1)] {
+        let line = format!("{{why=\"{why}\"}} {count}\n");
+        assert!(metrics.contains(&line), "{line}: {metrics}");
+    }
+}
+
+/// What is whole is answered; a client that is in the middle of its request and says nothing more is not waited for.
+#[tokio::test]
+async fn half_a_request_does_not_hold_a_proxy_that_is_to_stop() {
+    for half in [
+        "GET /healthz HTTP/1.1\r\nhost: ",
+        "POST /v1/messages HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 9\r\n\r\n{",
+        "POST /v1/files HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n",
+        "POST /v1/files HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 2000000\r\n\r\n{",
+    ] {
+        let provider = Hand::new().await;
+        let proxy = Proxy::with(provider.settings()).await;
+        let [mut client, mut again, mut whole] = [
+            Line::to(proxy.address).await,
+            Line::to(proxy.address).await,
+            Line::to(proxy.address).await,
+        ];
+        client.say(half).await;
+        again.say("GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n").await;
+        again.until("ok\n").await;
+        again.say(half).await;
+        whole.say(&request(ASKED[0].0, "", CHAT)).await;
+        let mut far = provider.accept().await;
+        // Of the two that pass, bodies may come first.
+        while !far.until("\r\n\r\n").await.starts_with("POST /v1/chat/completions") {
+            far = provider.accept().await;
+        }
+        let stopping = proxy.stopping();
+        tokio::time::sleep(Duration::from_millis(1_500)).await;
+        far.say(&answer("200 OK", "{}")).await;
+        assert!(whole.rest().await.ends_with("{}"), "{half}");
+        let ended = tokio::time::timeout(Duration::from_secs(3), stopping).await;
+        assert!(ended.is_ok(), "{half}");
+    }
+}
+
 #[tokio::test]
 async fn a_slow_body_that_goes_on_is_waited_for() {
     let provider = Hand::new().await;

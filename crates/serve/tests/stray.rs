@@ -169,7 +169,7 @@ async fn paths_and_many_headers_go_through_byte_for_byte() {
 
 /// The sentence is the proxy's own; where the server's parser gives up before, there is the status alone.
 #[tokio::test]
-async fn too_many_headers_get_a_sentence_as_long_as_they_can_be_read() {
+async fn too_many_headers_get_a_sentence() {
     let provider = Hand::new().await;
     let proxy = Proxy::with(provider.settings()).await;
     let head = |headers: usize, size: usize| {
@@ -185,19 +185,18 @@ async fn too_many_headers_get_a_sentence_as_long_as_they_can_be_read() {
     far.say(&answer("200 OK", "1")).await;
     assert!(client.message().await.ends_with("\r\n\r\n1"));
     let sentence = "and this proxy takes 4096; nothing was sent";
-    for (headers, size, words) in [
-        (4_097, 1, Some("the request has 4097 headers")),
-        (8_192, 1, Some("the request has 8192 headers")),
-        (8_193, 1, None),
-        (100, 5_000, None),
+    // What is more than the parser of HTTP reads has no count.
+    let unread = "(400 kB, 8,192 lines); nothing was sent";
+    for (headers, size, words, sentence) in [
+        (4_097, 1, "the request has 4097 headers", sentence),
+        (8_192, 1, "the request has 8192 headers", sentence),
+        (8_193, 1, "longer, or more,", unread),
+        (100, 5_000, "longer, or more,", unread),
     ] {
         let mut client = Line::to(proxy.address).await;
         client.say(&head(headers, size)).await;
         let got = client.message().await;
         assert!(got.starts_with("HTTP/1.1 431 "), "{headers}: {got}");
-        match words {
-            Some(words) => assert!(got.contains(words) && got.contains(sentence), "{got}"),
-            None => assert!(got.ends_with("\r\n\r\n"), "{headers}: {got}"),
-        }
+        assert!(got.contains(words) && got.contains(sentence), "{got}");
     }
 }

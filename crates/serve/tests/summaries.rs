@@ -33,7 +33,7 @@ const KEY: &str = "Bearer sk-of-the-client";
 fn asks(preset: &str, seconds: u64) -> String {
     format!(
         "name = \"asks\"\nextends = \"{preset}\"\n[summarizer]\nuse = \"llm\"\nprovider = \"client\"\nmodel = \"{WRITER}\"\n\
-         on_failure = \"keep\"\ntimeout_seconds = {seconds}\nattempts = 1\n"
+         on_failure = \"keep\"\nextractive = false\ntimeout_seconds = {seconds}\nattempts = 1\n"
     )
 }
 
@@ -232,6 +232,41 @@ async fn a_summary_is_streamed_where_the_client_streams() {
     }
 }
 
+/// A summary that is refused for its size is none, whatever the preset is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_summary_that_is_too_large_folds_nothing_under_any_preset() {
+    let log = task(60);
+    let limits = Limits { context: 30_000, input: 0, output: 2_000 };
+    let registry = foldback::registry().unwrap();
+    let mut asked = 0;
+    for preset in registry.presets().map(|known| known.item.name) {
+        let text = asks(preset, 60);
+        let strategy = strategy(&text);
+        if strategy.asks().is_empty() || strategy.refuses(limits).is_some() {
+            continue;
+        }
+        let provider = provider(|| Reply::status(400, TOO_LARGE)).await;
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&said);
+        let mut settings: Settings = settings(&provider);
+        settings.say = Arc::new(move |line| into.lock().unwrap().push(line.to_owned()));
+        let proxy = Proxy::both(settings, folding(&text, limits, None)).await;
+        // The last third, as a client would come with it.
+        for (before, _) in &calls(&log)[40..] {
+            ask(&proxy, &provider, CHAT, &body(CHAT, before)).await;
+        }
+        let ended = ended(&proxy.metrics().await);
+        assert_eq!(ended.get("written"), None, "{preset}: {ended:?}");
+        let said = said.lock().unwrap();
+        let failed = said.iter().filter(|line| line.contains("no summary")).count() as u64;
+        assert_eq!(failed, ended.values().sum::<u64>(), "{preset}: {said:?}");
+        asked += failed;
+    }
+    assert!(asked > 10, "{asked}");
+}
+
+const TOO_LARGE: &str = r#"{"error":{"type":"invalid_request_error","message":"prompt is too long: 250000 tokens > 200000 maximum"}}"#;
+
 /// What a provider says, its answer quoting the key and the conversation.
 const QUOTES: &str = r#"{"error":{"message":"Bearer sk-of-the-client value_3_1"}}"#;
 
@@ -239,7 +274,8 @@ const QUOTES: &str = r#"{"error":{"message":"Bearer sk-of-the-client value_3_1"}
 async fn without_a_summary_the_client_is_answered_as_without_the_proxy() {
     let log = task(60);
     type Row = (&'static str, fn() -> Reply, &'static str);
-    let rows: [Row; 10] = [
+    let rows: [Row; 11] = [
+        ("too large", || Reply::status(400, TOO_LARGE), "context-overflow"),
         ("the key is rejected", || Reply::status(401, QUOTES), "auth"),
         ("no such model", || Reply::status(404, QUOTES), "invalid-request"),
         ("too many requests", || Reply::status(429, QUOTES), "rate-limited"),

@@ -40,5 +40,5 @@ mod state;
 pub use background::Background;
 pub use protocol::Protocol;
 pub use recorded::Recorded;
-pub use reply::{Answer, Call, Finish, Reply, Usage};
+pub use reply::{Answer, Call, Finish, Reply, Told, Usage};
 pub use server::{Builder, FakeProvider, Script};

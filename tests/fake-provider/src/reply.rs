@@ -45,6 +45,20 @@ pub struct Usage {
     pub written: u64,
 }
 
+/// How much of a usage an answer tells. Gateways in front of other providers often do not know the size of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Told {
+    /// All of it.
+    #[default]
+    All,
+    /// A stream tells it once, and the counts of the request as null at its end. In one piece they are null.
+    Nulls,
+    /// The counts of the request are 0.
+    Zeros,
+    /// The counts of the request are left out.
+    Output,
+}
+
 /// What the model says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
@@ -89,6 +103,7 @@ pub struct Reply {
     pub(crate) content: Content,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) usage: Option<Usage>,
+    pub(crate) told: Told,
     pub(crate) silent: bool,
     pub(crate) cut: Option<usize>,
     pub(crate) hang: bool,
@@ -101,6 +116,7 @@ impl Reply {
             content,
             headers: Vec::new(),
             usage: None,
+            told: Told::All,
             silent: false,
             cut: None,
             hang: false,
@@ -182,6 +198,13 @@ impl Reply {
     #[must_use]
     pub fn usage_of(mut self, usage: Usage) -> Self {
         self.usage = Some(usage);
+        self
+    }
+
+    /// How much of its usage the answer tells.
+    #[must_use]
+    pub fn told(mut self, told: Told) -> Self {
+        self.told = told;
         self
     }
 

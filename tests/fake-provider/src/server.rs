@@ -281,6 +281,7 @@ fn write(request: &Recorded, path: &str, reply: Reply) -> Response {
                 model: &protocol.model(path, &request.body),
                 answer,
                 usage: (!reply.silent).then_some(usage),
+                told: reply.told,
                 number: request.number,
                 stream_usage: request.body["stream_options"]["include_usage"] == json!(true),
             };

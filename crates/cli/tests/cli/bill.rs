@@ -17,6 +17,12 @@ fn usage_is_priced_as_it_was_used() {
         ("B63-hour-and-searches/session.jsonl", 0.98),
         // One request for each of both caches.
         ("E-mixed-cache-writes/session.jsonl", 1.615),
+        // Fast mode, and the priority tier: twice the price.
+        ("B24-fast-mode/claude-fast.jsonl", 0.641),
+        ("B24-fast-mode/claude-standard.jsonl", 0.3205),
+        ("B24-fast-mode/codex-priority.jsonl", 0.513),
+        // What the user took back was paid for.
+        ("B53-cost-of-branches/claude.jsonl", 1.0775),
         // Each by its own model.
         ("B37-model-ids/old/claude-3-haiku-20240307.jsonl", 0.375),
         ("B37-model-ids/old/claude-3-5-haiku-20241022.jsonl", 1.20),

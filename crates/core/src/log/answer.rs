@@ -66,6 +66,28 @@ impl Usage {
         }
     }
 
+    /// What was used since a running total stood at `before`: all of it, where the total began anew.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn since(&self, before: &Self) -> Self {
+        let less = |of: fn(&Self) -> u64| of(self).checked_sub(of(before));
+        let since = || {
+            Some(Self {
+                uncached: less(|usage| usage.uncached)?,
+                cache_read: less(|usage| usage.cache_read)?,
+                cache_write: less(|usage| usage.cache_write)?,
+                cache_write_1h: less(|usage| usage.cache_write_1h)?,
+                output: less(|usage| usage.output)?,
+                reasoning: less(|usage| usage.reasoning)?,
+                total: self
+                    .total
+                    .zip(before.total)
+                    .and_then(|(now, before)| now.checked_sub(before)),
+            })
+        };
+        since().unwrap_or(*self)
+    }
+
     /// Whether nothing was recorded at all (some recorders write zeros for aborted calls).
     #[doc(hidden)]
     pub fn is_zero(&self) -> bool {
@@ -155,6 +177,17 @@ pub(crate) fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
+/// A request that the provider made by itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Round {
+    /// The model, where it is another than that of the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What it used.
+    pub usage: Usage,
+}
+
 /// One model call, attached to the assistant message that answers it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -165,6 +198,11 @@ pub struct Answer {
     /// What compactions of the provider's own used during the call. They are billed apart and are not in `usage`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compaction: Option<Usage>,
+    /// Requests that the provider made by itself for this answer and bills with it: those before the last, around its own
+    /// tools, and those to an advisor. `usage` is of the last; its output is that of all rounds of the answer's model. A session
+    /// that was read has them beside its log.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rounds: Vec<Round>,
     /// Searches of the web that the provider made for the answer and bills apart, where recorded.
     #[serde(skip_serializing_if = "is_zero")]
     pub web_searches: u64,

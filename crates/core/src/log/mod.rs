@@ -17,7 +17,7 @@ mod part;
 mod todo;
 
 pub(crate) use answer::is_zero;
-pub use answer::{Answer, Finish, Price, Service, Usage};
+pub use answer::{Answer, Finish, Price, Round, Service, Usage};
 pub use count::{CountCache, Counts};
 pub use derived::{Derived, Weighed};
 pub use message::{EntryKind, Message, Origin, Role};

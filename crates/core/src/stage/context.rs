@@ -139,8 +139,8 @@ impl<'a> StageContext<'a> {
 
     /// Milliseconds since the last answer.
     fn idle_ms(&self) -> Option<u64> {
-        let answers = self.history.iter().rev().map(|(_, message)| message);
-        let answered = answers.into_iter().find(|message| message.is_answer())?.at?;
+        let (last, _) = self.history.iter().rev().find(|(_, message)| message.is_answer())?;
+        let answered = self.history.time(last)?;
         u64::try_from(self.now().saturating_sub(answered)).ok()
     }
 

@@ -7,6 +7,7 @@
 
 use crate::pairing::{PAIRING, pair};
 use crate::prelude::*;
+use crate::session::Sent;
 use serde::{Deserialize, Serialize};
 
 /// Member of `extra`.
@@ -48,6 +49,10 @@ struct Rest {
     frame: Frame,
     boundaries: Vec<Boundary>,
     cleared: Vec<Cleared>,
+    #[serde(default)]
+    unlogged: Vec<Answer>,
+    #[serde(default)]
+    sent: Vec<Sent>,
 }
 
 impl Rest {
@@ -61,6 +66,8 @@ impl Rest {
             frame: frame.clone(),
             boundaries: session.boundaries.clone(),
             cleared,
+            unlogged: session.unlogged.clone(),
+            sent: session.sent.clone(),
         }
     }
 }
@@ -163,6 +170,8 @@ pub(super) fn apply(session: &mut Session, found: &Value, steps: usize) -> bool 
     session.frame = rest.frame;
     session.boundaries = rest.boundaries;
     session.cleared = rest.cleared;
+    session.unlogged = rest.unlogged;
+    session.sent = rest.sent;
     session.messages = messages;
     session.warnings.retain(|warning| !PAIRING.contains(&&*warning.code));
     pair(session);

@@ -86,7 +86,7 @@ pub(super) fn answer(step: &Value, model: Option<&str>) -> Option<Answer> {
         return None;
     }
     Some(Answer {
-        usage: COUNTS.of_request(&step["metrics"]).filter(|_| calls.is_none_or(|calls| calls == 1)),
+        usage: COUNTS.any(&step["metrics"]).filter(|_| calls.is_none_or(|calls| calls == 1)),
         model: value::text(step, "model_name").or(model).map(str::to_owned),
         ended: value::time(step, "timestamp"),
         ..Answer::default()

@@ -10,10 +10,7 @@ const SCREEN_ONLY: &[&str] = &[
     "agent-name",
     "agent-setting",
     "ai-title",
-    // What was sent, once more.
-    "api-request",
-    "api-request-blob",
-    "api-request-shape",
+    "api-request-resumed",
     "atis-latch",
     "attribution-snapshot",
     "auth_status",
@@ -41,6 +38,9 @@ const SCREEN_ONLY: &[&str] = &[
     "tools-used",
     "worktree-state",
 ];
+
+/// Types of lines that say what was sent.
+const REQUESTS: [&str; 3] = ["api-request", "api-request-blob", "api-request-shape"];
 
 /// Subtypes of `system` lines that serve the screen.
 const SCREEN_ONLY_SYSTEM: &[&str] = &[
@@ -187,6 +187,8 @@ pub(super) struct Lines {
     pub lines: Vec<Line>,
     /// Addresses and repositories of the pull requests that the session opened.
     pub pull_requests: Vec<(String, String)>,
+    /// What is written down of the requests, by record.
+    pub requests: Vec<(u32, Value)>,
     pub warnings: Vec<Warning>,
 }
 
@@ -196,7 +198,7 @@ pub(super) struct Lines {
 /// appends old lines again under new parents.
 pub(super) fn parse(source: &Source) -> Lines {
     let mut found = Vec::new();
-    let mut pull_requests = Vec::new();
+    let (mut pull_requests, mut requests) = (Vec::new(), Vec::new());
     let mut warnings = Vec::new();
     let mut unknown = UnknownTypes::default();
     let copies = jsonl::copies(source, |_| true);
@@ -208,7 +210,9 @@ pub(super) fn parse(source: &Source) -> Lines {
         match parse_line(text) {
             Ok(mut line) => {
                 line.record = record;
-                if let Some(kind) = unknown_type(&line) {
+                if REQUESTS.contains(&line.kind.as_str()) {
+                    requests.extend(raw::parse(text).ok().map(|line| (record, line)));
+                } else if let Some(kind) = unknown_type(&line) {
                     unknown.note(&kind, record);
                 } else if !is_screen_only(&line) {
                     found.push(line);
@@ -220,7 +224,7 @@ pub(super) fn parse(source: &Source) -> Lines {
         }
     }
     warnings.extend(unknown.warnings(source, " line(s)", |first| source.place(first)));
-    Lines { lines: once_each(found), pull_requests, warnings }
+    Lines { lines: once_each(found), pull_requests, requests, warnings }
 }
 
 /// Typed parsing skips the copies of the tool output; only a line that it refuses is read as a whole.

@@ -12,6 +12,7 @@ mod block;
 mod generate;
 mod line;
 mod read;
+mod request;
 mod thread;
 mod write;
 

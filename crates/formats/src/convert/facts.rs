@@ -178,6 +178,15 @@ pub(super) const KINDS: &[Kind] = &[
         "usages of compactions of the provider's own",
         |session| in_answers(session, |answer| Some(format!("{:?}", answer.compaction?).into())),
     ),
+    kind("answer beside the log", "answers beside the log", |session| {
+        session.unlogged.iter().map(|answer| format!("{answer:?}").into()).collect()
+    }),
+    kind("way in which a call was served", "ways in which calls were served", |session| {
+        let unusual = |answer: &Answer| answer.service != Service::Standard;
+        in_answers(session, |answer| {
+            unusual(answer).then(|| format!("{:?}", answer.service).into())
+        })
+    }),
     kind("timestamp", "timestamps", |session| {
         session.log().filter_map(|message| Some(message.at?.to_string().into())).collect()
     }),

@@ -9,6 +9,7 @@ mod read;
 mod write;
 
 use crate::prelude::*;
+use crate::session::Sent as SentRequest;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -75,6 +76,10 @@ enum Line<'a> {
     Record { index: u32, lead: Cow<'a, str>, raw: Cow<'a, str> },
     /// A message of the history, in stored order.
     Message(Cow<'a, Message>),
+    /// An answer that was paid for and is in no message.
+    Unlogged { index: u32, answer: Cow<'a, Answer> },
+    /// A request as it was sent.
+    Request(Cow<'a, SentRequest>),
     /// A part whose content is cleared; the message still holds it.
     Cleared { message: Cow<'a, str>, part: usize, time: i64 },
     /// A part that is shown cut; the message holds all of it. Reading gives it back uncut.

@@ -63,6 +63,10 @@ struct Builder {
     /// Index of each message by id.
     messages: HashMap<String, usize>,
     boundaries: Vec<Boundary>,
+    /// Answers of which the request was read.
+    requested: HashSet<String>,
+    /// By their number.
+    unlogged: BTreeMap<u32, Answer>,
 }
 
 impl Builder {
@@ -106,6 +110,14 @@ impl Builder {
                     self.session.messages.push(Arc::new(message.into_owned()));
                 }
             }
+            Line::Unlogged { index, answer } => {
+                self.unlogged.entry(index).or_insert_with(|| answer.into_owned());
+            }
+            Line::Request(request) => {
+                if self.requested.insert(request.answer.clone()) {
+                    self.session.sent.push(request.into_owned());
+                }
+            }
             Line::Cleared { message, part, time } => {
                 let Some(item) = self.messages.get(&*message).copied() else {
                     self.session.warn(
@@ -137,6 +149,7 @@ impl Builder {
     fn finish(mut self) -> Session {
         let messages = self.session.messages.len();
         self.session.boundaries = self.boundaries;
+        self.session.unlogged = self.unlogged.into_values().collect();
         for boundary in &mut self.session.boundaries {
             boundary.before = boundary.before.min(messages);
         }

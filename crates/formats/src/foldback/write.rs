@@ -44,6 +44,12 @@ pub(super) fn write(view: &View<'_>, losses: &mut Vec<String>) -> Result<String,
     for item in &view.stored {
         push(&mut out, &Line::Message(Cow::Borrowed(item.shown.message)))?;
     }
+    for (index, answer) in (0u32..).zip(&session.unlogged) {
+        push(&mut out, &Line::Unlogged { index, answer: Cow::Borrowed(answer) })?;
+    }
+    for request in &session.sent {
+        push(&mut out, &Line::Request(Cow::Borrowed(request)))?;
+    }
     for item in &view.stored {
         let message = Cow::Borrowed(&*item.shown.message.id);
         for (part, edit) in &item.shown.edits {

@@ -49,6 +49,16 @@ impl Stored {
         self.kind() == "gemini" && recorded
     }
 
+    /// What it says of the call that it answers.
+    pub(super) fn answer(&self) -> Option<Answer> {
+        self.is_answer().then(|| Answer {
+            usage: super::read::COUNTS.any(&self.value["tokens"]),
+            model: value::string(&self.value, "model"),
+            ended: value::time(&self.value, "timestamp"),
+            ..Answer::default()
+        })
+    }
+
     /// Whether the model never sees it. Files that a tool returned are kept as information.
     pub(super) fn is_silent(&self) -> bool {
         let file = |part: &Value| gemini::media(part).is_some();
@@ -74,6 +84,8 @@ pub(super) struct Recording {
     pub messages: Vec<Stored>,
     /// Numbers of messages in front of which the history was replaced, and by what.
     pub replaced: Vec<(usize, &'static str)>,
+    /// Answers that the user took back.
+    pub unlogged: Vec<Answer>,
     pub warnings: Vec<Warning>,
 }
 
@@ -123,6 +135,7 @@ impl Recording {
         if let Some(to) = value::text(&line, "$rewindTo") {
             let at = self.messages.iter().position(|message| message.id() == Some(to));
             let gone = self.messages.split_off(at.unwrap_or(0));
+            self.unlogged.extend(gone.iter().filter_map(Stored::answer));
             self.went_back(record, gone.len());
         } else if line.get("id").is_some_and(Value::is_string) {
             self.message(record, String::new(), line);

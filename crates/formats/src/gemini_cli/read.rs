@@ -6,11 +6,12 @@ use foldback_providers::wire::gemini;
 
 /// Reads a recording. It holds one session.
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
-    let Recording { source, id, project, messages, replaced, warnings } = lines::recording(text)?;
+    let Recording { source, id, project, messages, replaced, unlogged, warnings } =
+        lines::recording(text)?;
     let id = id.unwrap_or_else(|| value::content_id(text));
     let mut reader =
         Reader { out: SessionBuilder::new(id, super::FORMAT.id, source), ..Reader::default() };
-    reader.out.session.warnings = warnings;
+    (reader.out.session.warnings, reader.out.session.unlogged) = (warnings, unlogged);
     reader.out.session.cluster = project.filter(|hash| !hash.is_empty());
     reader.recorded = messages
         .iter()
@@ -180,13 +181,8 @@ impl Reader {
             }
             None => {
                 let index = self.push(stored, "", Role::Assistant, parts);
-                if !stored.rewritten && stored.is_answer() {
-                    self.out.messages[index].answer = Some(Answer {
-                        usage: COUNTS.any(&raw["tokens"]),
-                        model: value::string(raw, "model"),
-                        ended: self.out.messages[index].at,
-                        ..Answer::default()
-                    });
+                if !stored.rewritten {
+                    self.out.messages[index].answer = stored.answer();
                 }
                 index
             }
@@ -299,7 +295,7 @@ fn answered(call: &Value, id: &str, at: &str) -> Option<Part> {
 }
 
 /// `input` holds the cached tokens; what tools put into the prompt is counted apart.
-const COUNTS: Counts = Counts {
+pub(super) const COUNTS: Counts = Counts {
     input: &["/input"],
     cache_read: &["/cached"],
     output: &["/output"],

@@ -56,7 +56,7 @@ fn answer(event: &Value, choice: &Value) -> Answer {
     let time = |key: &str| value::time(event, key);
     let started = time("timestamp");
     Answer {
-        usage: event.pointer("/output/usage").and_then(usage),
+        usage: event.pointer("/output/usage").and_then(|usage| COUNTS.any(usage)),
         finish: value::text(choice, "stop_reason").map(finish),
         model: value::string(event, "model"),
         started,
@@ -67,22 +67,13 @@ fn answer(event: &Value, choice: &Value) -> Answer {
 }
 
 /// Whether `input_tokens` holds what the cache did differs by provider and version; the total tells.
-pub(super) fn usage(raw: &Value) -> Option<Usage> {
-    let input = value::tokens(raw.get("input_tokens")?)?;
-    let cache_read = value::count(raw, "/input_tokens_cache_read");
-    let cache_write = value::count(raw, "/input_tokens_cache_write");
-    let output = value::count(raw, "/output_tokens");
-    let reasoning = value::count(raw, "/reasoning_tokens").min(output);
-    let total = raw.get("total_tokens").and_then(value::tokens);
-    let cached = cache_read + cache_write;
-    let inclusive = total == Some(input + output) && input >= cached;
-    Some(Usage {
-        uncached: if inclusive { input - cached } else { input },
-        cache_read,
-        cache_write,
-        output: output - reasoning,
-        reasoning,
-        total,
-        ..Usage::default()
-    })
-}
+pub(super) const COUNTS: Counts = Counts {
+    input: &["/input_tokens"],
+    cache_read: &["/input_tokens_cache_read"],
+    cache_write: &["/input_tokens_cache_write"],
+    output: &["/output_tokens"],
+    reasoning: &["/reasoning_tokens"],
+    total: "/total_tokens",
+    cache_in_input: false,
+    ..Counts::NONE
+};

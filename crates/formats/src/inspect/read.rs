@@ -224,7 +224,7 @@ impl Reader<'_> {
         if let Some(answer) = last.and_then(|message| message.answer.as_mut())
             && answer.usage.is_none()
         {
-            answer.usage = output.get("usage").and_then(events::usage);
+            answer.usage = output.get("usage").and_then(|usage| events::COUNTS.any(usage));
             answer.finish = value::text_at(output, "/choices/0/stop_reason").map(finish);
         }
     }

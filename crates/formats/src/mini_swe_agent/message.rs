@@ -46,7 +46,7 @@ pub(super) fn answer(message: &Value, model: Option<&str>) -> Answer {
     let response = &message["extra"]["response"];
     let reason = value::text_at(response, "/choices/0/finish_reason");
     Answer {
-        usage: chat::COUNTS.of_object(&response["usage"]),
+        usage: chat::COUNTS.any(&response["usage"]),
         finish: reason.map(finish),
         model: value::text(response, "model").or(model).map(str::to_owned),
         ended: value::seconds(message, STORED),

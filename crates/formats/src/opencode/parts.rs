@@ -145,11 +145,7 @@ const COUNTS: Counts = Counts {
 /// The tokens of a step or a message; `None` if nothing was counted. Older versions count reasoning in
 /// `output` as well; the total, if there is one, tells.
 pub(super) fn usage(of: Option<&Value>) -> Option<Usage> {
-    let mut usage = COUNTS.usage(of?.get("tokens")?);
-    if usage.total == Some(usage.input_total() + usage.output) {
-        usage.output = usage.output.saturating_sub(usage.reasoning);
-    }
-    (!usage.is_zero()).then_some(usage)
+    COUNTS.any(of?.get("tokens")?)
 }
 
 /// The name of a finish reason.

@@ -233,25 +233,16 @@ impl Reader {
         let spent = event.pointer("/llm_metrics/accumulated_token_usage");
         let since = spent.map(|raw| {
             let now = COUNTS.usage(raw);
-            let before = std::mem::replace(&mut self.spent, now);
-            Usage {
-                uncached: now.uncached.saturating_sub(before.uncached),
-                cache_read: now.cache_read.saturating_sub(before.cache_read),
-                cache_write: now.cache_write.saturating_sub(before.cache_write),
-                output: now.output.saturating_sub(before.output),
-                ..Usage::default()
-            }
+            now.since(&std::mem::replace(&mut self.spent, now))
         });
         let Some(answer) = &mut self.out.messages[index].answer else {
             return;
         };
         answer.model = value::string(response, "model").or(answer.model.take());
-        let used = |usage: &Usage| !usage.is_zero();
-        answer.usage = answer
-            .usage
-            .filter(used)
-            .or_else(|| chat::COUNTS.of_object(&response["usage"]).filter(used))
-            .or_else(|| since.filter(used));
+        // What counts the request says more than what counts the output alone.
+        let told = [answer.usage, chat::COUNTS.any(&response["usage"]), since];
+        let told = || told.into_iter().flatten().filter(|usage| !usage.is_zero());
+        answer.usage = told().find(Usage::has_input).or_else(|| told().next());
     }
 }
 

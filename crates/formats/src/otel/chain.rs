@@ -5,6 +5,9 @@ use super::span::{PREVIOUS, RESPONSE, Span};
 use crate::prelude::*;
 use crate::session::KEPT_ELSEWHERE;
 
+/// Where a span has how its request was served.
+const SERVICE: [&str; 2] = ["openai.response.service_tier", "gen_ai.openai.response.service_tier"];
+
 /// A unit of the context with the message that holds it.
 struct Held {
     unit: Unit,
@@ -66,6 +69,7 @@ pub(super) struct Chain {
     parent: String,
     instructions: Vec<String>,
     unanswered: usize,
+    contradicted: usize,
     /// The id of the latest response.
     response: Option<String>,
 }
@@ -86,6 +90,7 @@ impl Chain {
             parent: span.parent.clone(),
             instructions: request.instructions.clone(),
             unanswered: 0,
+            contradicted: 0,
             response: None,
         }
     }
@@ -208,7 +213,7 @@ impl Chain {
         boundary.before = after;
         boundary.tokens_before = tokens_before;
         boundary.tokens_after =
-            Some(usage(request.span).input_total()).filter(|tokens| *tokens > 0);
+            Some(usage(request.span).0.input_total()).filter(|tokens| *tokens > 0);
         self.answer(&request);
     }
 
@@ -257,9 +262,11 @@ impl Chain {
             .as_ref()
             .and_then(|reasons| reasons.get(0)?.as_str())
             .or_else(|| output.pointer("/0/finish_reason")?.as_str());
-        let reported = Some(usage(span)).filter(|usage| !usage.is_zero());
+        let (reported, as_declared) = usage(span);
+        self.contradicted += usize::from(!as_declared);
         let answer = Answer {
-            usage: reported,
+            usage: Some(reported).filter(|usage| !usage.is_zero()),
+            service: service(span.text(&SERVICE)),
             finish: reason.map(finish),
             model: span.text(&["gen_ai.response.model", "gen_ai.request.model"]).map(str::to_owned),
             provider: span.text(&["gen_ai.provider.name", "gen_ai.system"]).map(str::to_owned),
@@ -283,6 +290,14 @@ impl Chain {
                 format!("{} call(s) without a recorded answer", self.unanswered),
             );
         }
+        if self.contradicted > 0 {
+            let detail = format!(
+                "{} usage(s) are not as the format counts: a total is of other counts, or an input is smaller than what the \
+                 cache did of it; read in the way that fits",
+                self.contradicted
+            );
+            self.out.warn("usage-contradicts", "gen_ai.usage", detail);
+        }
         let calls = self.out.messages.iter().map(|message| message.call_ids().count());
         let recorded = Recorded { messages: self.out.messages.len(), tool_calls: calls.sum() };
         self.out.session.recorded = Some(recorded);
@@ -290,32 +305,41 @@ impl Chain {
     }
 }
 
-/// The conventions say that the input holds what the cache did. Instrumentations that pass on a count
-/// which leaves it out are told by a cache that is larger than the input.
-fn usage(span: &Span) -> Usage {
-    let input = span.count(&["gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"]);
-    let output = span.count(&["gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"]);
-    let cache_read = span
-        .count(&["gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens"]);
-    let cache_write = span.count(&[
-        "gen_ai.usage.cache_creation.input_tokens",
-        "gen_ai.usage.cache_creation_input_tokens",
-    ]);
-    let reasoning = span
-        .count(&[
-            "gen_ai.usage.reasoning.output_tokens",
-            "gen_ai.usage.reasoning_tokens",
-            "gen_ai.usage.details.reasoning_tokens",
-        ])
-        .min(output);
-    Usage {
-        uncached: input.checked_sub(cache_read + cache_write).unwrap_or(input),
-        cache_read,
-        cache_write,
-        output: output - reasoning,
-        reasoning,
-        ..Usage::default()
-    }
+/// The conventions say that the input holds what the cache did.
+const COUNTS: Counts = Counts {
+    input: &["/gen_ai.usage.input_tokens", "/gen_ai.usage.prompt_tokens"],
+    cache_read: &[
+        "/gen_ai.usage.cache_read.input_tokens",
+        "/gen_ai.usage.cache_read_input_tokens",
+        "/gen_ai.usage.input_cached_tokens",
+        "/gen_ai.usage.details.cache_read_tokens",
+        "/gen_ai.usage.details.cache_read_input_tokens",
+        "/gen_ai.usage.details.cached_tokens",
+        "/gen_ai.usage.details.cached_content_tokens",
+    ],
+    cache_write: &[
+        "/gen_ai.usage.cache_creation.input_tokens",
+        "/gen_ai.usage.cache_creation_input_tokens",
+        "/gen_ai.usage.input_cache_creation",
+        "/gen_ai.usage.details.cache_write_tokens",
+        "/gen_ai.usage.details.cache_creation_input_tokens",
+    ],
+    cache_write_1h: &[super::tracers::WRITTEN_1H],
+    output: &["/gen_ai.usage.output_tokens", "/gen_ai.usage.completion_tokens"],
+    reasoning: &[
+        "/gen_ai.usage.reasoning.output_tokens",
+        "/gen_ai.usage.reasoning_tokens",
+        "/gen_ai.usage.details.reasoning_tokens",
+        "/gen_ai.usage.details.thoughts_tokens",
+    ],
+    total: "/gen_ai.usage.total_tokens",
+    ..Counts::NONE
+};
+
+/// The usage of a call, and whether it is as the conventions have it.
+fn usage(span: &Span) -> (Usage, bool) {
+    let (usage, as_declared) = COUNTS.reading(&span.usage());
+    (usage, as_declared && !span.has(super::tracers::CONTRADICTED))
 }
 
 /// The id of the conversation that a request belongs to.

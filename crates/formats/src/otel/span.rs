@@ -59,16 +59,10 @@ impl Span {
             .filter(|text| !text.is_empty())
     }
 
-    /// An attribute that is a count; 0 if there is none.
-    pub(super) fn count(&self, names: &[&str]) -> u64 {
-        names
-            .iter()
-            .filter_map(|name| self.attributes.get(*name))
-            .find_map(|found| match found {
-                Value::String(text) => value::tokens(&text.parse::<u64>().ok()?.into()),
-                other => value::tokens(other),
-            })
-            .unwrap_or(0)
+    /// The attributes that are counts of tokens.
+    pub(super) fn usage(&self) -> Value {
+        let counts = self.attributes.iter().filter(|(name, _)| name.starts_with("gen_ai.usage."));
+        Value::Object(counts.map(|(name, count)| (name.clone(), count.clone())).collect())
     }
 
     pub(super) fn has(&self, name: &str) -> bool {

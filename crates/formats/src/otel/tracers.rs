@@ -175,13 +175,26 @@ fn put(out: &mut Attributes, name: &str, value: Value) {
 
 /// The conventions count what the cache holds with the input.
 fn usage(raw: &Value, counts: &Counts, put: &mut impl FnMut(&str, Value)) {
-    let Some(usage) = counts.any(raw) else { return };
+    let (usage, as_declared) = counts.reading(raw);
+    if usage.is_zero() {
+        return;
+    }
     put("gen_ai.usage.input_tokens", usage.input_total().into());
     put("gen_ai.usage.output_tokens", usage.output_total().into());
     put("gen_ai.usage.cache_read.input_tokens", usage.cache_read.into());
     put("gen_ai.usage.cache_creation.input_tokens", usage.cache_write.into());
+    put(&WRITTEN_1H[1..], usage.cache_write_1h.into());
     put("gen_ai.usage.reasoning.output_tokens", usage.reasoning.into());
+    if !as_declared {
+        put(CONTRADICTED, true.into());
+    }
 }
+
+/// Where it is noted what was written to the cache for an hour, for which the conventions have no name; a JSON pointer.
+pub(super) const WRITTEN_1H: &str = "/gen_ai.usage.cache_creation.1h";
+
+/// Where it is noted that counts are not as their product has them.
+pub(super) const CONTRADICTED: &str = "gen_ai.usage.contradicted";
 
 /// Langfuse takes the parts of a count off it.
 const LANGFUSE: Counts = Counts {
@@ -190,6 +203,7 @@ const LANGFUSE: Counts = Counts {
     cache_write: &["/input_cache_creation", "/cache_creation_input_tokens"],
     output: &["/output", "/output_tokens", "/completion_tokens"],
     reasoning: &["/output_reasoning_tokens", "/output_reasoning"],
+    total: "/total",
     cache_in_input: false,
     reasoning_in_output: false,
     ..Counts::NONE

@@ -87,8 +87,8 @@ fn is_beside_another(source: &Source, record: u32) -> bool {
 pub(super) struct Path {
     /// Indices into [`Entries::entries`].
     pub on: Vec<usize>,
-    /// Messages of branches that were left: the first of them, and how many.
-    pub abandoned: Option<(u32, usize)>,
+    /// Messages of branches that were left, as indices.
+    pub abandoned: Vec<usize>,
     /// Entries whose parent is not in the file.
     pub dangling: Vec<u32>,
 }
@@ -104,7 +104,7 @@ pub(super) fn path(entries: &[Entry]) -> Path {
             by_id.entry(id).or_insert(place);
         }
     }
-    let mut out = Path { on: Vec::new(), abandoned: None, dangling: Vec::new() };
+    let mut out = Path { on: Vec::new(), abandoned: Vec::new(), dangling: Vec::new() };
     let mut seen = BTreeSet::new();
     let mut at = body.len().checked_sub(1);
     while let Some(place) = at {
@@ -125,11 +125,10 @@ pub(super) fn path(entries: &[Entry]) -> Path {
         };
     }
     out.on = seen.iter().map(|&place| body[place]).collect();
-    let left: Vec<&Entry> = (0..body.len())
+    out.abandoned = (0..body.len())
         .filter(|place| !seen.contains(place))
-        .map(|place| &entries[body[place]])
-        .filter(|entry| entry.kind() == "message")
+        .map(|place| body[place])
+        .filter(|index| entries[*index].kind() == "message")
         .collect();
-    out.abandoned = left.first().map(|first| (first.record, left.len()));
     out
 }

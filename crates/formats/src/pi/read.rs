@@ -42,10 +42,13 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         let detail = "its parent is not in the file; taken to follow the entry before it";
         reader.out.warn_at("dangling-parent", record, detail);
     }
-    if let Some((first, count)) = path.abandoned {
+    if let Some(first) = path.abandoned.first() {
+        let count = path.abandoned.len();
         let detail = format!("{count} message(s) of branches that the user left, skipped");
-        reader.out.warn_at("abandoned-branch", first, detail);
+        reader.out.warn_at("abandoned-branch", entries[*first].record, detail);
     }
+    let left = path.abandoned.iter().filter_map(|index| answer(&entries[*index]));
+    reader.out.session.unlogged.extend(left);
     for index in path.on {
         reader.entry(&entries[index]);
     }
@@ -68,6 +71,24 @@ fn calls(entries: &[Entry]) -> usize {
         .flatten()
         .filter(|block| value::text(block, "type") == Some("toolCall"))
         .count()
+}
+
+/// What an entry says of the call that it answers.
+fn answer(entry: &Entry) -> Option<Answer> {
+    let message = &entry.value["message"];
+    let stop = value::text(message, "stopReason");
+    let failed = matches!(stop, Some("aborted" | "error"));
+    let error = value::string(message, "errorMessage");
+    (value::text(message, "role") == Some("assistant")).then(|| Answer {
+        usage: COUNTS.any(&message["usage"]),
+        finish: stop.map(finish),
+        model: value::string(message, "model"),
+        provider: value::string(message, "provider"),
+        started: value::millis(message, "/timestamp"),
+        ended: value::time(&entry.value, "timestamp"),
+        error: error.or_else(|| stop.filter(|_| failed).map(str::to_owned)),
+        ..Answer::default()
+    })
 }
 
 #[derive(Default)]
@@ -146,18 +167,18 @@ impl Reader {
             self.edited.get_or_insert((*record, 0)).1 += 1;
             if replacement.is_null() {
                 // What was taken out was paid for.
-                self.spent(&entry.value["message"]["usage"]);
+                self.spent(&entry.value["message"]);
                 return;
             }
         }
         match entry.kind() {
             "message" => self.message(entry, edit.as_ref()),
             "compaction" => {
-                self.spent(&entry.value["usage"]);
+                self.spent(&entry.value);
                 self.compaction(entry);
             }
             "branch_summary" => {
-                self.spent(&entry.value["usage"]);
+                self.spent(&entry.value);
                 if let Some(text) = value::filled(&entry.value, "summary") {
                     let parts = vec![Part::synthetic(text).at("/summary")];
                     self.push(entry, Role::User, parts).mid_turn = true;
@@ -167,7 +188,7 @@ impl Reader {
                 let of = Content::of(&entry.value["content"], "/content", edit.as_ref());
                 self.push(entry, Role::User, synthetic(of.parts())).mid_turn = true;
             }
-            "usage" | "model_usage" => self.spent(&entry.value["usage"]),
+            "usage" | "model_usage" => self.spent(&entry.value),
             // Of oh-my-pi: what it asks a subagent with, and the user's `/clear`.
             "session_init" => {
                 self.prompt.said.extend(value::string(&entry.value, "systemPrompt"));
@@ -181,10 +202,16 @@ impl Reader {
         }
     }
 
-    /// Counts the usage of a request outside the conversation, if it was recorded.
-    fn spent(&mut self, usage: &Value) {
-        if let Some(usage) = COUNTS.any(usage) {
+    /// Counts the usage of a request outside the conversation, if it was recorded with `of`.
+    fn spent(&mut self, of: &Value) {
+        if let Some(usage) = COUNTS.any(&of["usage"]) {
             self.apart = (self.apart.0 + 1, self.apart.1 + usage.total_tokens());
+            // What a subagent used is in its own session.
+            if value::text(of, "role") != Some("toolResult") {
+                let model = value::string(of, "model");
+                let answer = Answer { usage: Some(usage), model, ..Answer::default() };
+                self.out.session.unlogged.push(answer);
+            }
         }
     }
 
@@ -290,23 +317,11 @@ impl Reader {
         self.out.join(&mut parts);
         let stop = value::text(message, "stopReason");
         self.running = stop == Some("toolUse");
-        let failed = matches!(stop, Some("aborted" | "error"));
-        let error = value::string(message, "errorMessage");
-        let answer = Answer {
-            usage: COUNTS.any(&message["usage"]),
-            finish: stop.map(finish),
-            model: value::string(message, "model"),
-            provider: value::string(message, "provider"),
-            started: value::millis(message, "/timestamp"),
-            ended: value::time(&entry.value, "timestamp"),
-            error: error.or_else(|| stop.filter(|_| failed).map(str::to_owned)),
-            ..Answer::default()
-        };
-        self.push(entry, Role::Assistant, parts).answer = Some(answer);
+        self.push(entry, Role::Assistant, parts).answer = answer(entry);
     }
 
     fn result(&mut self, entry: &Entry, message: &Value, of: &Content<'_>) {
-        self.spent(&message["usage"]);
+        self.spent(message);
         let (text, media, pointer) = flat(of.raw, of.pointer);
         let id = value::text(message, "toolCallId").unwrap_or_default();
         let name = value::text(message, "toolName").unwrap_or_default();

@@ -1,8 +1,10 @@
 //! Files as they lie about: glued, nested deep, packed, in another encoding, behind a prefix, of newer recorders.
 use crate::common::{self, bare, outline, read_case, sessions, usage, warnings};
-use foldback_formats::{Session, read};
+use foldback_core::log::{Answer, Service, Usage};
+use foldback_formats::convert::convert;
+use foldback_formats::{Session, format, read};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A file of `tests/cases`, its sessions: messages of the log, calls, turns, tool calls, input tokens; and the codes of
 /// what is noted beside what the same file says without its fault.
@@ -79,6 +81,15 @@ const ROWS: &[Row] = &[
     ),
     ("B26-constant-message-id/control.jsonl", &[[10, 5, 1, 4, 15_000]], &[]),
     ("B26-constant-message-id/provider-distinct-requests.jsonl", &[[14, 7, 1, 6, 31_014]], &[]),
+    // The largest request is the last of its answer's, not the sum of them.
+    ("B23-advisor-rollup/session.jsonl", &[[6, 3, 1, 2, 304_403]], &[]),
+    ("B35-otel-cache/semconv-inclusive.jsonl", &[[4, 2, 2, 0, 261_213]], &[]),
+    ("B35-otel-cache/details-form.jsonl", &[[4, 2, 2, 0, 261_213]], &[]),
+    ("B35-otel-cache/anthropic-exclusive.jsonl", &[[4, 2, 2, 0, 261_213]], &["usage-contradicts"]),
+    ("B41-codex-totals/totals-only.jsonl", &[[8, 4, 1, 3, 10_000]], &[]),
+    ("B41-codex-totals/restarted-counter.jsonl", &[[8, 4, 2, 2, 6_000]], &[]),
+    ("B49-counts-as-text/session.jsonl", &[[4, 2, 1, 1, 18_500]], &[]),
+    ("B53-cost-of-branches/claude.jsonl", &[[4, 2, 2, 0, 50_000]], &["abandoned-branch"]),
     (
         "B26-constant-message-id/provider-same-request.jsonl",
         &[[14, 7, 1, 6, 31_014]],
@@ -224,6 +235,168 @@ fn files_that_once_went_wrong_are_read() {
     );
     let french = sessions(&common::case("B18-otel/otel-user-tool.jsonl"), "otel");
     assert_eq!(outline(&french[0], 20)[3], "user+ text:Answer in French");
+}
+
+/// What an answer cost beside its usage: other requests for it, what of the cache is kept for an hour, searches, how it was served;
+/// and answers that are in no message.
+#[test]
+fn what_was_paid_for_is_read() {
+    let read = |name: &str| sessions(&common::case(name), name_of_format(name)).remove(0);
+    let advised = read("B23-advisor-rollup/session.jsonl");
+    assert_eq!(advised.largest_request(), 102_403);
+    let usage = |uncached, cache_read, cache_write, output| Usage {
+        uncached,
+        cache_read,
+        cache_write,
+        output,
+        ..Usage::default()
+    };
+    let answers = |session: &Session| -> Vec<Answer> {
+        session.log().filter_map(|message| message.answer.clone()).collect()
+    };
+    let told = &answers(&advised)[1];
+    assert_eq!(told.usage, Some(usage(5, 100_990, 1_005, 350)));
+    let unlogged = |session: &Session| -> Vec<_> {
+        session.unlogged.iter().map(|answer| (answer.model.clone(), answer.usage)).collect()
+    };
+    let own = |model: &str| Some(model.to_owned());
+    let before = (own("claude-opus-4-8"), Some(usage(2, 99_990, 1_000, 0)));
+    let advisor = (own("claude-fable-5"), Some(usage(60_000, 0, 0, 900)));
+    assert_eq!(unlogged(&advised), [before, advisor]);
+    let services = |name: &str| -> Vec<Service> {
+        answers(&read(name)).iter().map(|answer| answer.service).collect()
+    };
+    assert_eq!(services("B24-fast-mode/claude-standard.jsonl"), [Service::Standard; 6]);
+    assert_eq!(services("B24-fast-mode/claude-fast.jsonl"), [Service::Fast; 6]);
+    let codex = services("B24-fast-mode/codex-priority.jsonl");
+    assert!(codex.len() > 2 && codex.iter().all(|service| *service == Service::Priority));
+    let searched = &answers(&read("B63-hour-and-searches/session.jsonl"))[0];
+    let written = searched.usage.map(|usage| [usage.cache_write, usage.cache_write_1h]);
+    assert_eq!((written, searched.web_searches), (Some([100_000, 80_000]), 3));
+    let mixed = answers(&read("E-mixed-cache-writes/session.jsonl"));
+    let hours = mixed.iter().map(|answer| answer.usage.unwrap().cache_write_1h);
+    assert_eq!(hours.collect::<Vec<_>>(), [0, 99_000]);
+    let left = read("B53-cost-of-branches/claude.jsonl");
+    let gone = (own("claude-opus-4-8"), Some(usage(0, 50_000, 0, 40_000)));
+    assert_eq!(unlogged(&left), [gone]);
+    // It survives the project's own lines.
+    let lines = convert(std::slice::from_ref(&advised), format("foldback").unwrap()).unwrap().text;
+    assert_eq!(answers(&sessions(&lines, "foldback")[0]), answers(&advised));
+    let lines = convert(std::slice::from_ref(&left), format("foldback").unwrap()).unwrap().text;
+    assert_eq!(unlogged(&sessions(&lines, "foldback")[0]), unlogged(&left));
+}
+
+/// Of every format that lets the user go back, what was taken back is kept apart.
+#[test]
+fn what_was_taken_back_was_paid_for() {
+    let mut found = BTreeMap::new();
+    for (id, _, text) in common::fixtures() {
+        for session in sessions(&text, &id) {
+            let paid = session.unlogged.iter().filter(|answer| answer.usage.is_some()).count();
+            *found.entry(id.clone()).or_insert(0) += paid;
+        }
+    }
+    for id in ["claude-code", "codex", "kimi-code", "pi"] {
+        assert!(found[id] > 0, "{id}: {found:?}");
+    }
+    let gemini = r#"{"sessionId":"s","projectHash":"h"}
+{"id":"u","type":"user","content":"go"}
+{"id":"a","type":"gemini","content":"No.","model":"m","tokens":{"input":9,"cached":0,"output":2,"thoughts":0,"tool":0,"total":11}}
+{"$rewindTo":"u"}
+{"id":"v","type":"user","content":"go on"}
+{"id":"b","type":"gemini","content":"Yes.","model":"m","tokens":{"input":8,"cached":0,"output":3,"thoughts":0,"tool":0,"total":11}}
+"#;
+    let qwen = r#"{"uuid":"u","parentUuid":null,"sessionId":"s","type":"user","message":{"role":"user","parts":[{"text":"go"}]}}
+{"uuid":"a","parentUuid":"u","sessionId":"s","type":"assistant","model":"m","message":{"role":"model","parts":[{"text":"No."}]},"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":2,"totalTokenCount":11}}
+{"uuid":"v","parentUuid":null,"sessionId":"s","type":"system","subtype":"rewind"}
+{"uuid":"w","parentUuid":"v","sessionId":"s","type":"user","message":{"role":"user","parts":[{"text":"go on"}]}}
+{"uuid":"b","parentUuid":"w","sessionId":"s","type":"assistant","model":"m","message":{"role":"model","parts":[{"text":"Yes."}]},"usageMetadata":{"promptTokenCount":8,"candidatesTokenCount":3,"totalTokenCount":11}}
+"#;
+    for (id, text) in [("gemini-cli", gemini), ("qwen-code", qwen)] {
+        let read = &sessions(text, id)[0];
+        let gone: Vec<_> = read.unlogged.iter().filter_map(|answer| answer.usage).collect();
+        assert_eq!(gone.iter().map(Usage::input_total).collect::<Vec<_>>(), [9], "{id}");
+        assert_eq!(read.calls(), 1, "{id}");
+    }
+}
+
+/// Members that count tokens.
+const COUNTED: [&str; 15] = [
+    "token",
+    "usage",
+    "input",
+    "output",
+    "prompt",
+    "completion",
+    "cache",
+    "total",
+    "reasoning",
+    "thoughts",
+    "candidates",
+    "tool",
+    "read",
+    "write",
+    "intvalue",
+];
+
+/// Sets the counts whose name `which` wants.
+fn with_counts(value: &mut Value, which: &impl Fn(&str) -> bool, to: &Value) {
+    match value {
+        Value::Object(object) => {
+            for (key, member) in object {
+                let counts = member.is_number() || key == "intValue";
+                if counts && which(&key.to_lowercase()) {
+                    *member = to.clone();
+                }
+                with_counts(member, which, to);
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(|value| with_counts(value, which, to)),
+        _ => {}
+    }
+}
+
+/// Recorders and gateways write 0 or null for what they do not know: no request of any format is that small.
+#[test]
+fn what_is_missing_is_not_zero() {
+    let usages = |sessions: &[Session]| -> Vec<Usage> {
+        let answers = sessions.iter().flat_map(Session::log);
+        answers.filter_map(|message| message.answer.as_ref()?.usage).collect()
+    };
+    let all = |key: &str| COUNTED.iter().any(|word| key.contains(word));
+    let output =
+        |key: &str| ["output", "completion", "candidates"].iter().any(|word| key.contains(word));
+    let mut formats = BTreeSet::new();
+    for (id, name, text) in common::fixtures() {
+        if usages(&sessions(&text, &id)).is_empty() {
+            continue;
+        }
+        for to in [Value::Null, 0.into(), "0".into()] {
+            let changed = |keeps_output: bool| {
+                let which = |key: &str| all(key) && !(keeps_output && output(key));
+                let respelled = |text: &str| {
+                    let mut value: Value = serde_json::from_str(text).ok()?;
+                    with_counts(&mut value, &which, &to);
+                    Some(value.to_string())
+                };
+                let lines = || text.lines().map(|line| respelled(line).unwrap_or(line.to_owned()));
+                respelled(&text).unwrap_or_else(|| lines().collect::<Vec<_>>().join("\n") + "\n")
+            };
+            let of = |text: &str| {
+                let found = read(text.as_bytes(), Some(&id));
+                usages(&found.unwrap_or_else(|error| panic!("{id} {name} {to}: {error}")))
+            };
+            assert_eq!(of(&changed(false)), [], "{id} {name} {to}");
+            let counted = of(&changed(true));
+            assert!(!counted.iter().any(Usage::has_input), "{id} {name} {to}: {counted:?}");
+        }
+        formats.insert(id);
+    }
+    assert!(formats.len() >= 16, "{formats:?}");
+}
+
+fn name_of_format(case: &str) -> &'static str {
+    if case.contains("codex") { "codex" } else { "claude-code" }
 }
 
 /// Two lines that were written as one are the same two records, in every format that grows by lines.

@@ -35,7 +35,7 @@ const ROWS: &[(&str, &str, &str, Change)] = &[
     (
         "copilot-cli",
         "events.jsonl",
-        "output alone is no usage",
+        "output alone does not count the request",
         Other(&[(
             "\"session.compaction_complete\", \"data\": {\"success\": false}",
             "\"assistant.usage\", \"data\": {\"outputTokens\": 5}",

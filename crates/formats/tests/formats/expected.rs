@@ -110,9 +110,13 @@ fn shown(session: &Session) -> String {
             line(
                 format!("    = {answer:?}")
                     .replace(" compaction: None,", "")
+                    .replace(" rounds: [],", "")
                     .replace(" service: Standard,", ""),
             );
         }
+    }
+    for answer in &session.unlogged {
+        line(format!("unlogged {:?} {:?}", answer.model, answer.usage));
     }
     for cleared in &session.cleared {
         line(format!("cleared {cleared:?}"));

@@ -1,6 +1,9 @@
 //! Every kind of record that the newest recorders write, row by row: lines, and what they become.
 use crate::common::{outline, session, usage, warnings};
 use foldback_core::SegmentKind;
+use foldback_core::log::Message;
+use foldback_formats::convert::convert;
+use std::sync::Arc;
 
 struct Row {
     name: &'static str,
@@ -552,6 +555,61 @@ fn check(format: &str, header: &str, rows: &[Row]) {
         assert_eq!(warnings(&found), row.warnings, "{}", row.name);
         crate::common::check(&found);
     }
+}
+
+/// Requests as Claude Code 2.1.332 writes them down: by hashes of messages, which have lines of their own or are the content of
+/// others. The hashes of the fixture are not made by this program.
+#[test]
+fn requests_that_are_written_down_are_read() {
+    let read = session(&crate::common::fixture("claude-code", "requests.jsonl"), "claude-code");
+    let shown =
+        |message: &Arc<Message>| format!("{}:{}", message.role.as_str(), message.shown_text());
+    let sent: Vec<(&str, usize, Vec<String>)> = read
+        .sent
+        .iter()
+        .map(|request| {
+            let tail = request.tail.iter().map(|one| one.iter().map(shown).collect());
+            (&*request.answer, request.keep, tail.collect())
+        })
+        .collect();
+    let first = "user:<system-reminder>It is a November day.</system-reminder>\nRead both files.";
+    let summary = "user:<system-reminder>It is a November day.</system-reminder>\nBoth were read.";
+    let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    let expected = [
+        ("a1", 0, owned(&[first])),
+        (
+            "a3",
+            1,
+            owned(&[
+                "assistant:I read one \"quoted\" é.\n{\"path\":\"a\",\"limit\":1.5}",
+                "tool:alpha\nalpha\nalpha\n",
+            ]),
+        ),
+        ("a4", 0, owned(&[summary])),
+        // The one before it holds a message that no line has.
+        (
+            "a6",
+            1,
+            owned(&[
+                "assistant:One more.\n{\"path\":\"c\"}",
+                "tool:gamma\n",
+                "assistant:{\"path\":\"d\"}",
+                "tool:delta\n",
+            ]),
+        ),
+    ];
+    assert_eq!(sent, expected);
+    for request in &read.sent {
+        assert_eq!(request.frame.text_of(SegmentKind::System), Some("You help."));
+        assert!(request.frame.text_of(SegmentKind::Tools).unwrap().contains("Reads a file."));
+    }
+    assert_eq!(warnings(&read), ["request-unknown", "cleared-by-provider"]);
+    assert!(read.warnings.iter().all(|one| one.detail.starts_with("1 request(s)")));
+    // They survive the project's own lines.
+    let lines = convert(std::slice::from_ref(&read), foldback_formats::format("foldback").unwrap())
+        .unwrap()
+        .text;
+    assert_eq!(session(&lines, "foldback").sent, read.sent);
 }
 
 #[test]

@@ -131,10 +131,19 @@ mod store {
             (found.folder.clone(), warnings(&found).contains(&"write-ahead"))
         };
         assert_eq!(directory(&std::fs::read(&path).unwrap()), (None, true));
-        let before = std::fs::read(&path).unwrap();
+        // The memory that they share is the test's own here: both are one process.
+        let all = || {
+            let files = std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path());
+            let files = files.filter(|file| file.extension().is_none_or(|it| it != "db-shm"));
+            let mut files: Vec<_> =
+                files.map(|file| (std::fs::read(&file).unwrap(), file)).collect();
+            files.sort();
+            files
+        };
+        let before = all();
         let whole = foldback_formats::read_file(&path).unwrap();
         assert_eq!(directory(&whole), (Some("/new".to_owned()), false));
-        assert_eq!(std::fs::read(&path).unwrap(), before, "the store is as it was");
+        assert!(all() == before, "the store and what stands beside it are as they were");
         drop(running);
         let closed = foldback_formats::read_file(&path).unwrap();
         assert_eq!(directory(&closed), (Some("/new".to_owned()), false));
@@ -149,6 +158,50 @@ mod store {
         std::fs::write(odd.join("opencode.db-wal"), "no changes of this store").unwrap();
         let foreign = foldback_formats::read_file(&odd.join("opencode.db")).unwrap();
         assert_eq!(directory(&foreign).0, Some("/new".to_owned()));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// What stands beside a store that was copied, without the memory that its agent shared: whole transactions are read, in
+    /// memory, as SQLite reads them.
+    #[test]
+    fn what_stands_beside_a_copy_is_put_in_its_places() {
+        let folder = std::env::temp_dir().join(format!("foldback-copied-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("running.db");
+        std::fs::write(&path, store(&fixture("opencode", "plain.json"))).unwrap();
+        let running = Connection::open(&path).unwrap();
+        running.execute_batch("PRAGMA journal_mode = wal; PRAGMA wal_autocheckpoint = 0").unwrap();
+        let log = folder.join("running.db-wal");
+        let mut ends = vec![(0, None)];
+        for number in 0..40 {
+            // Larger by many pages, then smaller again.
+            let filler = "x".repeat(5_000 * (1 + number % 7));
+            running.execute("UPDATE session SET directory = ?1", [format!("/{number}")]).unwrap();
+            running.execute("UPDATE session SET slug = ?1", [filler]).unwrap();
+            ends.push((std::fs::metadata(&log).unwrap().len(), Some(format!("/{number}"))));
+        }
+        let (whole, log) = (std::fs::read(&path).unwrap(), std::fs::read(&log).unwrap());
+        drop(running);
+        let (copy, beside) = (folder.join("copy.db"), folder.join("copy.db-wal"));
+        std::fs::write(&copy, whole).unwrap();
+        let directory = |log: &[u8]| {
+            std::fs::write(&beside, log).unwrap();
+            let found = read(&foldback_formats::read_file(&copy).unwrap(), None).unwrap().remove(0);
+            assert_eq!(std::fs::read(&beside).unwrap(), log);
+            (found.folder.clone(), warnings(&found).contains(&"write-ahead"))
+        };
+        for (end, expected) in &ends[1..] {
+            let end = usize::try_from(*end).unwrap();
+            assert_eq!(directory(&log[..end]), (expected.clone(), false));
+        }
+        // The last transaction is torn, or damaged in the middle: those before it hold.
+        let end = usize::try_from(ends[39].0).unwrap();
+        assert_eq!(directory(&log[..end + 60]), (Some("/38".to_owned()), false));
+        let mut damaged = log.clone();
+        damaged[usize::try_from(ends[20].0).unwrap() + 100] ^= 1;
+        assert_eq!(directory(&damaged), (Some("/19".to_owned()), false));
+        let names = std::fs::read_dir(&folder).unwrap().count();
+        assert_eq!(names, 3, "nothing is made there");
         std::fs::remove_dir_all(folder).unwrap();
     }
 

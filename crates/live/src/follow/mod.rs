@@ -325,17 +325,19 @@ impl Followed {
         self.requested = frame + meter.view_tokens();
     }
 
-    /// What the provider reported, else an estimate of it.
+    /// What the provider reported, else an estimate of it. Many gateways report the output alone.
     fn usage(&self, answer: &Message) -> UsageReading {
         let reported = answer.answer.as_ref().and_then(|answer| answer.usage);
-        match reported.filter(|usage| !usage.is_zero()) {
-            Some(usage) => UsageReading { usage, source: UsageSource::Provider },
-            None => {
-                let output = self.conversation.meter(MeterId::OWN).measure(answer);
-                let usage = Usage { uncached: self.requested, output, ..Usage::default() };
-                UsageReading { usage, source: UsageSource::Synthesised }
-            }
+        if let Some(usage) = reported.filter(Usage::has_input) {
+            return UsageReading { usage, source: UsageSource::Provider };
         }
+        let told = reported.map_or(0, |usage| usage.output_total());
+        let output = match told {
+            0 => self.conversation.meter(MeterId::OWN).measure(answer),
+            told => told,
+        };
+        let usage = Usage { uncached: self.requested, output, ..Usage::default() };
+        UsageReading { usage, source: UsageSource::Synthesised }
     }
 
     /// The provider refused the latest request for its size: lets the strategy fold once more. Whether it did.

@@ -92,12 +92,21 @@ impl Stream {
     /// # Errors
     ///
     /// [`WireError::Unfinished`] if the stream ended before the answer; else as with [`answer`](crate::wire::answer).
-    pub fn finish(mut self, id: &str) -> Result<Message, WireError> {
+    pub fn finish(self, id: &str) -> Result<Message, WireError> {
+        let dialect = self.dialect;
+        crate::wire::answer_of(dialect, id, &self.body()?)
+    }
+
+    /// The body of the same answer if it had not streamed, once its last bytes have come.
+    ///
+    /// # Errors
+    ///
+    /// [`WireError::Unfinished`] if the stream ended before the answer.
+    pub fn body(mut self) -> Result<Value, WireError> {
         // The last event may lack the empty line behind it.
         self.line()?;
         self.event()?;
-        let body = self.pieces.body().ok_or(WireError::Unfinished)?;
-        crate::wire::answer_of(self.dialect, id, &body)
+        self.pieces.body().ok_or(WireError::Unfinished)
     }
 
     /// Takes a complete line. Names of events are ignored: the data repeats them.

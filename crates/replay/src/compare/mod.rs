@@ -19,6 +19,7 @@ mod redact;
 mod saving;
 mod sessions;
 mod table;
+mod thin;
 mod verdict;
 mod windows;
 
@@ -162,6 +163,7 @@ fn assemble(
     cautions.extend(assumptions::failed(&failed));
     cautions.extend(judges::caution(&preset_lines));
     cautions.extend(prices::hour(setup, &recordings, &reporting));
+    cautions.extend(thin::caution(&recordings));
     cautions.extend(windows::contradicted(setup, &recordings, &scores, baseline));
     let prices = prices::short(setup, &recordings, &reporting);
     Comparison {

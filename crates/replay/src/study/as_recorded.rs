@@ -3,7 +3,7 @@
 //! If the recorder never compacted, its requests are those of no compaction, and so is everything that is
 //! measured on them. If it did, usage says how large its requests were and what was read from the cache.
 //! Those are tokens of the provider; the inverted [`Scale`](crate::scale::Scale) of the session converts them
-//! to the measuring estimator.
+//! to the measuring estimator. Where the recorder wrote its requests down, their sizes are those of what they held.
 //!
 //! They go through the same model of the cache as the requests of every preset: what a larger request begins with is the one before
 //! it, and of a smaller one, which the recorder had cut, as much is taken to be as it was as the provider read of it, at least
@@ -61,19 +61,22 @@ fn compacted(facts: &Facts) -> bool {
         || matches!(recorder.policy, Some(Policy::LastObservations(_)))
 }
 
-/// Size of every request and what was read of it, by the measuring estimator; `None` where usage does not say
-/// it, or where the recording lost its beginning.
+/// Size of every request and what was read of it, by the measuring estimator; `None` where neither the requests themselves nor
+/// usage say it, or where the recording lost its beginning.
 fn inputs(facts: &Facts) -> Option<Vec<(u64, u64)>> {
-    let calls = &facts.calls;
-    let recorded = calls.iter().filter(|call| call.recorded_input.is_some()).count();
-    if facts.session.headless || (recorded as f64) < LEAST_SHARE * calls.len() as f64 {
+    let (calls, scale) = (&facts.calls, facts.session.scale);
+    let of = |call: &CallFacts| {
+        call.sent
+            .or_else(|| scale.zip(call.recorded_input).map(|(scale, used)| scale.measured(used)))
+    };
+    let known = calls.iter().filter(|call| of(call).is_some()).count();
+    if facts.session.headless || (known as f64) < LEAST_SHARE * calls.len() as f64 {
         return None;
     }
-    let scale = facts.session.scale?;
     let mut last = (calls.first()?.uncompacted, 0);
     let size = |call: &CallFacts| {
-        if let Some(used) = call.recorded_input {
-            let input = scale.measured(used);
+        if let Some(input) = of(call) {
+            let used = call.recorded_input.unwrap_or(input);
             let read = call.recorded_read.unwrap_or(0).min(used);
             let read = u128::from(input) * u128::from(read) / u128::from(used.max(1));
             last = (input, u64::try_from(read).unwrap_or(input));
@@ -212,11 +215,17 @@ mod tests {
         ];
         let mut cut_off = grown.repeat(4);
         cut_off[2] = call(9_000, None);
+        let mut written = grown.clone();
+        for (call, sent) in written.iter_mut().zip([1_500, 2_500, 3_500]) {
+            call.sent = Some(sent);
+        }
         let unknown = vec![call(5_000, Some((5_000, 0))), call(7_000, None)];
         let table = [
             ("never compacted", facts(0, false, grown.clone()), Known::Everything, 21_000, 3),
             // 5,000; 5,000 + 3,000 / 1.5; 5,000 - 1,500 / 1.5
             ("compacted", facts(1, false, grown.clone()), Known::Sizes, 16_000, 3),
+            // As large as what was written down of them, whatever usage says.
+            ("written down", facts(1, false, written), Known::Sizes, 1_500 + 2_500 + 3_500, 3),
             // The third call is as large as the second.
             (
                 "one call was cut off",

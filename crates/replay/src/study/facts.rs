@@ -1,6 +1,7 @@
 //! The facts of a session that no strategy can change.
 
 use super::Common;
+use crate::calibrate::Thin;
 use crate::cost::{
     Agreement, CacheRules, RecordedCall, RequestLog, SentRequest, agreement, recorded_output,
 };
@@ -8,12 +9,13 @@ use crate::recorder::RecorderPolicy;
 use crate::scale::Scale;
 use crate::setup::Setup;
 use crate::totals::CallRow;
-use foldback_core::Limits;
-use foldback_core::log::EntryKind;
+use foldback_core::log::{EntryKind, Usage};
 use foldback_core::stage::Estimator;
+use foldback_core::{Frame, Limits};
 use foldback_formats::Session;
 use foldback_formats::session::SEALED;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Usage is believed where this share of the calls has it; a call without counts like the one before it.
@@ -34,6 +36,9 @@ pub struct CallFacts {
     pub recorded_input: Option<u64>,
     /// What the provider read from its cache.
     pub recorded_read: Option<u64>,
+    /// Size of the request as it was sent, where the recorder wrote it down.
+    #[serde(default)]
+    pub sent: Option<u64>,
     /// The recorder had compacted its own context before this call.
     pub recorder_compacted: bool,
 }
@@ -70,6 +75,9 @@ pub struct SessionFacts {
     pub records_usage: bool,
     /// From measured tokens to those of the recording's provider, where its usage tells.
     pub scale: Option<Scale>,
+    /// Its text is a small part of what was sent; see [`Thin`].
+    #[serde(default)]
+    pub thin: Option<Thin>,
     /// The recording begins in the middle of a conversation; see [`crate::calibrate::is_headless`].
     pub headless: bool,
     /// Answers whose recorded tokens can't be right, and that are counted by what they show.
@@ -98,6 +106,8 @@ pub struct SessionFacts {
 pub(crate) struct Recording {
     pub(crate) model: Option<Arc<str>>,
     pub(crate) scale: Option<Scale>,
+    /// Its text is a small part of what was sent.
+    pub(crate) thin: Option<Thin>,
     pub(crate) recorder: Arc<RecorderPolicy>,
     pub(crate) outputs_estimated: usize,
     pub(crate) records_usage: bool,
@@ -118,6 +128,7 @@ impl Recording {
         Self {
             model: facts.model.map(|model| common.names.one(&model.into())),
             scale: facts.scale,
+            thin: facts.thin,
             recorder: match facts.recorder == *common.no_recorder {
                 true => Arc::clone(&common.no_recorder),
                 false => Arc::new(facts.recorder),
@@ -190,6 +201,7 @@ impl Facts {
                 .map(|warning| format!("{}: {} ({})", warning.place, warning.detail, warning.code)),
             records_usage: observed.len() > 1,
             scale: Scale::of(&observed),
+            thin: Thin::of(&observed),
             outputs_estimated: outputs_estimated(session, log),
             headless: crate::calibrate::is_headless(session),
             recorder,
@@ -238,7 +250,7 @@ fn summaries(session: &Session, measure: &dyn Estimator) -> Vec<RecordedSummary>
         call += usize::from(message.is_answer());
         if message.is_entry_of(EntryKind::Summary) {
             let usage = message.answer.as_ref().and_then(|answer| answer.usage);
-            let used = usage.filter(|usage| !usage.is_zero());
+            let used = usage.filter(Usage::has_input);
             let used = used.map(|usage| (usage.input_total(), usage.output_total()));
             out.push(RecordedSummary { call, tokens: Some(measure.counts(message).total()), used });
         }
@@ -273,6 +285,7 @@ fn calls(
     let frame = crate::drive::frame_for(session, measure);
     let mut uncompacted = frame.tokens(measure);
     let mut calls = Vec::with_capacity(rows.len());
+    let sent = sent(session, measure);
     for message in session.log() {
         if message.is_answer()
             && let Some(row) = rows.get(calls.len())
@@ -286,10 +299,32 @@ fn calls(
                 start_ms: request.and_then(|request| request.start_ms),
                 recorded_input: row.recorded_input,
                 recorded_read: row.recorded_input.and(usage).map(|usage| usage.cache_read),
+                sent: sent.get(&*message.id).copied(),
                 recorder_compacted: row.recorder_compacted,
             });
         }
         uncompacted += measure.counts(message).total();
     }
     calls
+}
+
+/// Tokens of the requests that the recorder wrote down, by the id of the answer.
+fn sent<'a>(session: &'a Session, measure: &dyn Estimator) -> HashMap<&'a str, u64> {
+    let mut out = HashMap::with_capacity(session.sent.len());
+    // By message of the latest request, the tokens up to its end.
+    let mut ends: Vec<u64> = Vec::new();
+    let mut frame: Option<(&Arc<Frame>, u64)> = None;
+    for request in &session.sent {
+        ends.truncate(request.keep);
+        for message in &request.tail {
+            let tokens: u64 = message.iter().map(|part| measure.counts(part).total()).sum();
+            ends.push(ends.last().copied().unwrap_or(0) + tokens);
+        }
+        let around = match frame {
+            Some((known, tokens)) if Arc::ptr_eq(known, &request.frame) => tokens,
+            _ => frame.insert((&request.frame, request.frame.tokens(measure))).1,
+        };
+        out.insert(&*request.answer, around + ends.last().copied().unwrap_or(0));
+    }
+    out
 }

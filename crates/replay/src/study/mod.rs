@@ -387,8 +387,8 @@ fn study_session<'s>(
         let at = made(|preset| matches!(preset.made, Made::Recorded));
         let unknown = records[baseline].fault.is_some();
         let stored = at.and_then(|at| keys.record(context.store, at));
-        let stored =
-            stored.or_else(|| unknown.then(|| Record { known: Known::Nothing, ..Record::default() }));
+        let stored = stored
+            .or_else(|| unknown.then(|| Record { known: Known::Nothing, ..Record::default() }));
         let record = stored.clone().unwrap_or_else(|| {
             let SessionFacts { model, hour, began, .. } = &facts.session;
             let asked = Asked { hour: *hour, at_ms: *began, ..Asked::default() };

@@ -45,7 +45,8 @@ pub struct Stale(StaleConfig);
 impl Stale {
     /// The newest messages of the view, newest first: those behind which no more stands than may.
     fn tail(&self, context: &StageContext<'_>) -> Vec<Pos> {
-        let last = context.history.iter().next_back().and_then(|(_, message)| message.at);
+        let last =
+            context.history.iter().next_back().and_then(|(pos, _)| context.history.time(pos));
         let idle = last.is_some_and(|at| context.now().saturating_sub(at) >= self.0.idle_ms);
         let mut behind = 0;
         let reached = |pos: &Pos| {

@@ -1,7 +1,7 @@
 //! Anthropic messages, <https://docs.anthropic.com/en/api/messages> and `/messages-streaming`.
 
 use super::{Spelling, halves};
-use crate::reply::{Finish, Usage};
+use crate::reply::{Finish, Told, Usage};
 use serde_json::{Value, json};
 
 pub(super) fn whole(spelling: &Spelling<'_>) -> Value {
@@ -24,7 +24,7 @@ pub(super) fn whole(spelling: &Spelling<'_>) -> Value {
     body["content"] = json!(content);
     body["stop_reason"] = json!(finish(spelling));
     if let Some(figures) = spelling.usage {
-        body["usage"] = usage(figures, figures.output);
+        body["usage"] = spelling.told(usage(figures, figures.output));
     }
     body
 }
@@ -33,7 +33,11 @@ pub(super) fn pieces(spelling: &Spelling<'_>) -> Vec<String> {
     let answer = spelling.answer;
     let mut start = message(spelling);
     if let Some(figures) = spelling.usage {
-        start["usage"] = usage(figures, 1);
+        match spelling.told {
+            Told::All | Told::Nulls => start["usage"] = usage(figures, 1),
+            Told::Zeros => start["usage"] = spelling.told(usage(figures, 1)),
+            Told::Output => {}
+        }
     }
     let mut blocks = Vec::new();
     if !answer.reasoning.is_empty() {
@@ -68,7 +72,10 @@ pub(super) fn pieces(spelling: &Spelling<'_>) -> Vec<String> {
     }
     let mut end = json!({"type": "message_delta", "delta": {"stop_reason": finish(spelling), "stop_sequence": null}});
     if let Some(figures) = spelling.usage {
-        end["usage"] = json!({"output_tokens": figures.output});
+        end["usage"] = match spelling.told {
+            Told::All => json!({"output_tokens": figures.output}),
+            _ => spelling.told(usage(figures, figures.output)),
+        };
     }
     events.push(end);
     events.push(json!({"type": "message_stop"}));

@@ -58,12 +58,12 @@ fn last(spelling: &Spelling<'_>, parts: Vec<Value>) -> Value {
     }
     let mut body = json!({"candidates": [candidate], "modelVersion": spelling.model});
     if let Some(usage) = spelling.usage {
-        body["usageMetadata"] = json!({
+        body["usageMetadata"] = spelling.told(json!({
             "promptTokenCount": usage.input,
             "candidatesTokenCount": usage.output,
             "totalTokenCount": usage.input + usage.output,
             "cachedContentTokenCount": usage.cached,
-        });
+        }));
     }
     body
 }

@@ -6,7 +6,7 @@ mod ollama;
 mod openai;
 mod responses;
 
-use crate::reply::{Answer, Finish, Usage};
+use crate::reply::{Answer, Finish, Told, Usage};
 use serde_json::Value;
 
 /// A protocol, told by the path of a request.
@@ -33,13 +33,48 @@ pub(crate) struct Spelling<'a> {
     pub(crate) answer: &'a Answer,
     /// `None` where the answer does not say what it cost.
     pub(crate) usage: Option<Usage>,
+    pub(crate) told: Told,
     /// Number of the request, for ids.
     pub(crate) number: usize,
     /// Whether a stream is asked to say what it cost; OpenAI's option, others always do.
     pub(crate) stream_usage: bool,
 }
 
+/// The counts of a request in the protocols' words, and sums and objects that hold them.
+const OF_REQUEST: [&str; 10] = [
+    "cache_creation_input_tokens",
+    "cache_read_input_tokens",
+    "cachedContentTokenCount",
+    "input_tokens",
+    "input_tokens_details",
+    "promptTokenCount",
+    "prompt_tokens",
+    "prompt_tokens_details",
+    "totalTokenCount",
+    "total_tokens",
+];
+
 impl Spelling<'_> {
+    /// A usage with as much of it as is told at the end of an answer.
+    fn told(&self, mut usage: Value) -> Value {
+        let Some(members) = usage.as_object_mut() else { return usage };
+        match self.told {
+            Told::All => {}
+            Told::Output => members.retain(|name, _| !OF_REQUEST.contains(&name.as_str())),
+            Told::Nulls | Told::Zeros => {
+                let of_request =
+                    members.iter_mut().filter(|(name, _)| OF_REQUEST.contains(&name.as_str()));
+                of_request.for_each(|(_, count)| {
+                    *count = match self.told {
+                        Told::Zeros if count.is_number() => 0.into(),
+                        _ => Value::Null,
+                    };
+                });
+            }
+        }
+        usage
+    }
+
     /// The protocol's word for why the model stopped.
     fn finish(
         &self,

@@ -2,7 +2,7 @@
 //! `reasoning_content`, as compatible servers do; OpenAI itself does not send it.
 
 use super::{Spelling, halves};
-use crate::reply::{Finish, Usage};
+use crate::reply::{Finish, Told, Usage};
 use serde_json::{Value, json};
 
 pub(super) fn whole(spelling: &Spelling<'_>) -> Value {
@@ -24,7 +24,7 @@ pub(super) fn whole(spelling: &Spelling<'_>) -> Value {
     let choice = json!({"index": 0, "message": message, "finish_reason": finish(spelling)});
     let mut body = frame(spelling, "chat.completion", json!([choice]));
     if let Some(figures) = spelling.usage {
-        body["usage"] = usage(figures);
+        body["usage"] = spelling.told(usage(figures));
     }
     body
 }
@@ -55,9 +55,15 @@ pub(super) fn pieces(spelling: &Spelling<'_>) -> Vec<String> {
         choices.into_iter().map(|choices| frame(spelling, "chat.completion.chunk", choices));
     let mut frames: Vec<Value> = frames.collect();
     if let (Some(figures), true) = (spelling.usage, spelling.stream_usage) {
-        let mut last = frame(spelling, "chat.completion.chunk", json!([]));
-        last["usage"] = usage(figures);
-        frames.push(last);
+        let mut tell = |usage| {
+            let mut last = frame(spelling, "chat.completion.chunk", json!([]));
+            last["usage"] = usage;
+            frames.push(last);
+        };
+        if spelling.told == Told::Nulls {
+            tell(usage(figures));
+        }
+        tell(spelling.told(usage(figures)));
     }
     let frames = frames.iter().map(|frame| format!("data: {frame}\n\n"));
     frames.chain(["data: [DONE]\n\n".to_owned()]).collect()

@@ -12,7 +12,7 @@ pub(super) fn whole(spelling: &Spelling<'_>) -> Value {
         body["incomplete_details"] = json!({"reason": reason(spelling)});
     }
     if let Some(figures) = spelling.usage {
-        body["usage"] = usage(figures);
+        body["usage"] = spelling.told(usage(figures));
     }
     body
 }

@@ -5,11 +5,12 @@ mod compaction;
 use super::attachment::{self, Attachment};
 use super::block;
 use super::line::{self, Line};
+use super::request::{Found, Requests};
 use super::thread::{self, Thread};
 use crate::prelude::*;
 use crate::session::BEGINS_MIDWAY;
 use foldback_core::work;
-use foldback_providers::wire::anthropic::{COUNTS, web_searches};
+use foldback_providers::wire::anthropic::{Used, service, used, web_searches};
 
 /// Model name under which the client writes its own error messages.
 const SYNTHETIC_MODEL: &str = "<synthetic>";
@@ -17,7 +18,7 @@ const SYNTHETIC_MODEL: &str = "<synthetic>";
 /// Reads a file: the main conversation, then those of subagents, if it holds any.
 pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let source = Source::lines(text);
-    let line::Lines { lines, pull_requests, warnings } = line::parse(&source);
+    let line::Lines { lines, pull_requests, requests, warnings } = line::parse(&source);
     // The last id: a resumed session begins with lines of the one that it resumes.
     let id = lines
         .iter()
@@ -28,8 +29,14 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let folder = lines.iter().find_map(|line| cluster::folder(line.cwd.as_deref()?));
     let repository = repository(&pull_requests, folder.as_deref());
     let by_uuid = thread::by_uuid(&lines);
-    let sessions = thread::split(&lines, &by_uuid)
-        .into_iter()
+    let threads = thread::split(&lines, &by_uuid);
+    let members = threads.iter().map(|thread| {
+        let all: BTreeSet<usize> = thread.lines.iter().chain(&thread.abandoned).copied().collect();
+        all.into_iter().map(|index| &lines[index]).collect()
+    });
+    let requests = Requests::new(&requests, members);
+    let sessions = threads
+        .iter()
         .map(|thread| {
             let id = match &thread.key {
                 None => id.clone(),
@@ -37,7 +44,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
             };
             let mut session = Session::new(id, super::FORMAT.id, source.clone());
             session.worked_in(repository.clone(), folder.clone());
-            Reader::new(session, &lines, &by_uuid, &thread).run()
+            Reader::new(session, &lines, &by_uuid, thread).run(&requests)
         })
         .collect();
     threads_of(sessions, warnings)
@@ -74,6 +81,8 @@ struct Reader<'a> {
     blocks: HashMap<usize, HashSet<&'a Value>>,
     /// How many calls and how many results were recorded under an id.
     counts: HashMap<&'a str, (usize, usize)>,
+    /// Answers whose usage contradicts itself, with the record that says so.
+    contradicted: BTreeMap<usize, u32>,
     /// Ids of calls that are answered anywhere in the thread.
     answered: HashSet<&'a str>,
     state: Loop,
@@ -105,6 +114,7 @@ impl<'a> Reader<'a> {
             thread,
             blocks: HashMap::new(),
             counts: HashMap::new(),
+            contradicted: BTreeMap::new(),
             answered,
             state: Loop::Idle,
             awaits_summary: false,
@@ -112,7 +122,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn run(mut self) -> Session {
+    fn run(mut self, requests: &Requests<'_>) -> Session {
         let lines = self.lines;
         for &index in &self.thread.lines {
             let line = &lines[index];
@@ -125,7 +135,33 @@ impl<'a> Reader<'a> {
                 _ => {}
             }
         }
+        self.sent(requests);
         self.finish()
+    }
+
+    /// The requests as they were sent, where they are written down.
+    fn sent(&mut self, requests: &Requests<'_>) {
+        let answers: Vec<(u32, &str)> = self
+            .out
+            .messages
+            .iter()
+            .filter(|message| message.answer.is_some())
+            .filter_map(|message| Some((message.record?, &*message.id)))
+            .collect();
+        let Found { sent, unknown, cleared } = requests.of(self.thread.key.as_deref(), &answers);
+        self.out.session.sent = sent;
+        if let Some((first, count)) = unknown {
+            let detail = format!(
+                "{count} request(s) cannot be put together from what the file holds of them; first here"
+            );
+            self.out.warn_at("request-unknown", first, detail);
+        }
+        if let Some((first, count)) = cleared {
+            let detail = format!(
+                "{count} request(s) asked the provider to clear results, and what it cleared is not in the file; first here"
+            );
+            self.out.warn_at("cleared-by-provider", first, detail);
+        }
     }
 
     fn finish(mut self) -> Session {
@@ -137,6 +173,15 @@ impl<'a> Reader<'a> {
                 format!("{count} message line(s) of a branch that the user gave up, skipped");
             self.out.warn_at("abandoned-branch", self.lines[first].record, detail);
         }
+        if let Some((_, &record)) = self.contradicted.first_key_value() {
+            let detail = format!(
+                "{} usage(s) of which the counts are neither those of an iteration nor their sum; the iterations were taken; \
+                 first here",
+                self.contradicted.len()
+            );
+            self.out.warn_at("usage-contradicts", record, detail);
+        }
+        self.out.session.unlogged = self.unlogged();
         if let Some(line) = self.headless() {
             let detail =
                 "the line before it is not in the file: the recording begins in the middle";
@@ -267,21 +312,19 @@ impl<'a> Reader<'a> {
 
     fn assistant(&mut self, line: &'a Line) {
         let Some(message) = &line.message else { return };
-        let model = message["model"].as_str();
-        if model == Some(SYNTHETIC_MODEL) || line.is_api_error_message == Some(true) {
+        if is_of_client(line) {
             self.state = Loop::Idle;
             return;
         }
-        let request = line.request_id.as_deref().unwrap_or_default();
-        let response = value::filled(message, "id").map(|id| format!("{id} {request}"));
-        let usage = COUNTS.of_object(&message["usage"]);
+        let response = response(line);
+        let used = used(message);
         let known = response.as_deref().and_then(|response| {
-            self.out.piece_of(response, line.record, |answer| is_of_one_request(answer, usage))
+            self.out.piece_of(response, line.record, |answer| is_of_one_request(answer, used.usage))
         });
         let index = known.unwrap_or_else(|| {
             let index = self.out.messages.len();
             let message = self.push(line, line.id(), Role::Assistant, Vec::new());
-            message.answer = Some(Answer { model: model.map(str::to_owned), ..Answer::default() });
+            message.answer = Some(Answer::default());
             if let Some(response) = &response {
                 self.out.begins_response(response);
             }
@@ -290,16 +333,36 @@ impl<'a> Reader<'a> {
         self.state = Loop::Answered(index);
         self.after_boundary = false;
         self.blocks(line, index);
-        let answer = self.out.messages[index].answer.get_or_insert_default();
-        answer.ended = answer.ended.max(line.at());
-        answer.finish = message["stop_reason"].as_str().map(finish).or(answer.finish);
-        // The same usage is repeated on every line of an answer and grows while it streams.
-        if let Some(usage) = usage
-            && answer.usage.is_none_or(|best| usage.output >= best.output)
-        {
-            answer.usage = Some(usage);
+        if used.contradicts {
+            self.contradicted.entry(index).or_insert(line.record);
         }
-        answer.web_searches = answer.web_searches.max(web_searches(message));
+        told(self.out.messages[index].answer.get_or_insert_default(), line, used);
+    }
+
+    /// The answers of branches that the user gave up, which were paid for.
+    fn unlogged(&self) -> Vec<Answer> {
+        let mut out: Vec<Answer> = Vec::new();
+        let mut open = None;
+        let lines = self.thread.abandoned.iter().map(|&index| &self.lines[index]);
+        for line in lines.filter(|line| line.is_talk()) {
+            let message =
+                line.message.as_ref().filter(|_| line.is_assistant() && !is_of_client(line));
+            let Some(message) = message else {
+                open = None;
+                continue;
+            };
+            let response = response(line);
+            match out.last_mut().filter(|_| response.is_some() && response == open) {
+                Some(answer) => told(answer, line, used(message)),
+                None => {
+                    let mut answer = Answer::default();
+                    told(&mut answer, line, used(message));
+                    out.push(answer);
+                }
+            }
+            open = response;
+        }
+        out
     }
 
     fn blocks(&mut self, line: &'a Line, index: usize) {
@@ -364,6 +427,40 @@ impl<'a> Reader<'a> {
             }
         }
     }
+}
+
+/// Whether the client wrote a line in the model's name.
+fn is_of_client(line: &Line) -> bool {
+    let model = line.message.as_ref().and_then(|message| message["model"].as_str());
+    model == Some(SYNTHETIC_MODEL) || line.is_api_error_message == Some(true)
+}
+
+/// What tells the response that a line is a piece of.
+fn response(line: &Line) -> Option<String> {
+    let id = value::filled(line.message.as_ref()?, "id")?;
+    Some(format!("{id} {}", line.request_id.as_deref().unwrap_or_default()))
+}
+
+/// Takes in what a line says of its answer. The same usage is repeated on every line and grows while it streams.
+fn told(answer: &mut Answer, line: &Line, used: Used) {
+    let Some(message) = &line.message else { return };
+    answer.ended = answer.ended.max(line.at());
+    answer.model = answer.model.take().or_else(|| value::string(message, "model"));
+    answer.finish = message["stop_reason"].as_str().map(finish).or(answer.finish);
+    let Used { usage, compaction, rounds, contradicts: _ } = used;
+    let says = |usage: &Usage| (usage.has_input(), usage.output);
+    if let Some(usage) = usage
+        && answer.usage.is_none_or(|best| says(&usage) >= says(&best))
+    {
+        answer.usage = Some(usage);
+        answer.rounds = rounds;
+    }
+    answer.compaction = compaction.or(answer.compaction);
+    answer.web_searches = answer.web_searches.max(web_searches(message));
+    answer.service = match service(message) {
+        Service::Standard => answer.service,
+        told => told,
+    };
 }
 
 /// Whether the counts of a line are those of the request that was answered: its input is the same on every line.

@@ -7,7 +7,7 @@ use foldback_providers::wire::responses::item;
 impl Reader {
     pub(super) fn event(&mut self, event: &Value) {
         match event["type"].as_str().unwrap_or_default() {
-            "token_count" => self.token_count(&event["info"]),
+            "token_count" => self.token_count(event),
             "task_started" | "turn_started" => {
                 self.turn = Turn { has_events: true, running: true, ..Turn::default() };
                 self.window(event);
@@ -38,7 +38,8 @@ impl Reader {
 
     /// The usage of the answer before it. Codex sends the same count again when only the rate limits
     /// changed; then the running total has not moved.
-    fn token_count(&mut self, info: &Value) {
+    fn token_count(&mut self, event: &Value) {
+        let info = &event["info"];
         let total = &info["total_token_usage"];
         if !total.is_object() {
             return;
@@ -54,24 +55,58 @@ impl Reader {
             }
             return;
         }
-        self.total = Some(total.clone());
         self.open = None;
-        self.usage(&info["last_token_usage"]);
+        self.usage(&info["last_token_usage"], total);
+        self.served(event);
     }
 
     /// The usage of the response that just ended, which has a line of its own since 0.171. A token count repeats it, if the
     /// turn gets that far.
     pub(super) fn response(&mut self, payload: &Value) {
         self.open = None;
-        self.total = Some(payload["thread_token_usage"].clone());
-        self.usage(&payload["usage"]);
+        self.usage(&payload["usage"], &payload["thread_token_usage"]);
+        self.served(payload);
     }
 
-    fn usage(&mut self, usage: &Value) {
+    /// The usage of the last answer as `told`; else what the running total grew by, where that is of this answer alone.
+    fn usage(&mut self, told: &Value, total: &Value) {
+        let now = COUNTS.usage(total);
+        let before = self.total.replace(total.clone());
+        let uncounted = std::mem::take(&mut self.uncounted);
+        let grew = match before {
+            Some(before) => Some(now.since(&COUNTS.usage(&before))),
+            // It may stand for what came before the file.
+            None => Some(now).filter(|_| !self.out.session.begins_midway()),
+        };
+        let told = COUNTS.any(told);
         let answer = self.last.and_then(|index| self.out.messages[index].answer.as_mut());
         match answer {
-            Some(answer) if answer.usage.is_none() => answer.usage = Some(COUNTS.usage(usage)),
-            _ => self.stray_usage += 1,
+            Some(answer) if answer.usage.is_none() => {
+                let grew = grew.filter(|_| uncounted == 1);
+                answer.usage = told
+                    .filter(Usage::has_input)
+                    .or(grew)
+                    .or(told)
+                    .filter(|usage| !usage.is_zero());
+            }
+            _ => {
+                self.stray_usage += 1;
+                // It was paid for, if the total says so too.
+                if told.is_some() && told == grew {
+                    let (model, service) = (self.model.clone(), self.service);
+                    let answer = Answer { usage: told, model, service, ..Answer::default() };
+                    self.out.session.unlogged.push(answer);
+                }
+            }
+        }
+    }
+
+    /// How the last answer was served.
+    fn served(&mut self, event: &Value) {
+        let word = value::text(event, "service_tier");
+        let answer = self.last.and_then(|index| self.out.messages[index].answer.as_mut());
+        if let (Some(answer), Some(_)) = (answer, word) {
+            answer.service = service(word);
         }
     }
 
@@ -104,8 +139,7 @@ impl Reader {
         let Some(&start) = starts.get(starts.len().saturating_sub(back)) else {
             return;
         };
-        let gone = self.out.messages.len() - start;
-        self.out.messages.truncate(start);
+        let gone = self.out.take_back(start);
         self.out.session.boundaries.retain(|b| b.before <= start);
         self.open = None;
         self.last = None;

@@ -43,6 +43,10 @@ struct Reader {
     injected: HashSet<String>,
     after_boundary: bool,
     stray_usage: u32,
+    /// Answers since the last token count.
+    uncounted: u32,
+    /// How requests are to be served from here on.
+    service: Service,
     /// Response items, and calls among them.
     recorded: Recorded,
 }
@@ -69,6 +73,7 @@ impl Reader {
             "session_meta" => self.meta(payload),
             "turn_context" => {
                 self.model = value::string(payload, "model").or(self.model.take());
+                self.service = service(value::text(payload, "service_tier"));
             }
             "response_item" => {
                 self.count(payload);
@@ -157,8 +162,10 @@ impl Reader {
                 self.out.messages[index].answer = Some(Answer {
                     model: self.model.clone(),
                     provider: self.provider.clone(),
+                    service: self.service,
                     ..Answer::default()
                 });
+                self.uncounted += 1;
                 self.open = Some(index);
                 self.last = Some(index);
                 index

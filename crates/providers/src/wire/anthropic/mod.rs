@@ -24,10 +24,10 @@ pub use read::{media, part};
 pub use write::{Writer, block, records};
 
 use crate::wire::shared::messages::Messages;
-use crate::wire::shared::usage::Counts;
+use crate::wire::shared::usage::{self, Counts};
 use crate::wire::shared::value;
 use crate::wire::{Request, Stream, Text, WireError};
-use foldback_core::log::{Message, Usage};
+use foldback_core::log::{Message, Round, Service, Usage};
 use foldback_core::validity::Dialect;
 use serde_json::Value;
 
@@ -88,11 +88,80 @@ pub fn web_searches(message: &Value) -> u64 {
     value::count(message, "/usage/server_tool_use/web_search_requests")
 }
 
-/// What compactions used during the call. Of the iterations of a usage, the counts around them leave these out.
-pub(crate) fn compaction(message: &Value) -> Option<Usage> {
-    let iterations = value::list_at(message, "/usage/iterations").iter();
-    let compactions = iterations.filter(|one| value::text(one, "type") == Some(COMPACTION));
-    compactions.map(|one| COUNTS.usage(one)).reduce(|sum, one| sum.plus(&one))
+/// What a message says that it used, each request that the provider made for it by itself.
+#[doc(hidden)]
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    /// Of the last request of the answer's model, with the output of all of them.
+    pub usage: Option<Usage>,
+    /// Of the provider's own compactions.
+    pub compaction: Option<Usage>,
+    /// Of the requests before the last, and to other models.
+    pub rounds: Vec<Round>,
+    /// The counts around the iterations are neither their sum nor those of one of them.
+    pub contradicts: bool,
+}
+
+/// What a message used. The counts around the iterations leave compactions and other models out, and are the sum of the rest or,
+/// of the input, one of them: the size of the request is in the last.
+#[doc(hidden)]
+pub fn used(message: &Value) -> Used {
+    let raw = &message["usage"];
+    let around = COUNTS.any(raw);
+    let mut out = Used { usage: around, ..Used::default() };
+    let mut own = Vec::new();
+    for one in value::list(raw, "iterations") {
+        let Some(usage) = COUNTS.any(one) else { continue };
+        match value::text(one, "type") {
+            Some(COMPACTION) => {
+                out.compaction = Some(out.compaction.map_or(usage, |sum| sum.plus(&usage)));
+            }
+            Some("message") | None => own.push(usage),
+            Some(_) => {
+                let model = value::string(one, "model");
+                out.rounds.push(Round { model, usage });
+            }
+        }
+    }
+    let sum = own.iter().fold(Usage::default(), |sum, usage| sum.plus(usage));
+    // One that was not counted says nothing of the size.
+    own.retain(Usage::has_input);
+    let mut last = match own.pop() {
+        // What stands around one request is that request.
+        Some(last) if !own.is_empty() || !around.is_some_and(|around| around.has_input()) => last,
+        _ => return out,
+    };
+    let around = around.unwrap_or(sum);
+    let input = around.input_total();
+    let is_one = || own.iter().chain([&last]).any(|usage| usage.input_total() == input);
+    out.contradicts = input > 0 && input != sum.input_total() && !is_one();
+    // Iterations without a breakdown by lifetime share that of the whole.
+    let share = |usage: &mut Usage| {
+        if usage.cache_write_1h == 0 && sum.cache_write_1h == 0 && around.cache_write > 0 {
+            let hour = u128::from(usage.cache_write) * u128::from(around.cache_write_1h);
+            let hour = (hour / u128::from(around.cache_write)).min(u128::from(usage.cache_write));
+            usage.cache_write_1h = u64::try_from(hour).unwrap_or(usage.cache_write);
+        }
+    };
+    share(&mut last);
+    last.output = around.output.max(sum.output);
+    last.reasoning = around.reasoning.max(sum.reasoning);
+    let before = own.into_iter().map(|mut usage| {
+        share(&mut usage);
+        Round { model: None, usage: Usage { output: 0, reasoning: 0, ..usage } }
+    });
+    out.rounds.splice(0..0, before);
+    out.usage = Some(last);
+    out
+}
+
+/// How a message says that it was served.
+#[doc(hidden)]
+pub fn service(message: &Value) -> Service {
+    match usage::service(value::text_at(message, "/usage/speed")) {
+        Service::Standard => usage::service(value::text_at(message, "/usage/service_tier")),
+        fast => fast,
+    }
 }
 
 /// The three classes of input tokens are disjoint.
@@ -101,6 +170,7 @@ pub const COUNTS: Counts = Counts {
     input: &["/input_tokens"],
     cache_read: &["/cache_read_input_tokens"],
     cache_write: &["/cache_creation_input_tokens"],
+    cache_write_5m: &["/cache_creation/ephemeral_5m_input_tokens"],
     cache_write_1h: &["/cache_creation/ephemeral_1h_input_tokens"],
     output: &["/output_tokens"],
     reasoning: &["/output_tokens_details/thinking_tokens"],

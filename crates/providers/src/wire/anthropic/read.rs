@@ -1,6 +1,6 @@
 //! Reads the protocol's messages.
 
-use super::{COMPACTION, COUNTS, compaction, is_server_block, web_searches};
+use super::{COMPACTION, Used, is_server_block, service, used, web_searches};
 use crate::wire::shared::messages::Messages;
 use crate::wire::shared::parts::{file, redacted, signed_member, text_member, unknown};
 use crate::wire::shared::usage::finish;
@@ -152,9 +152,12 @@ pub fn part(block: &Value, at: &str) -> Option<Part> {
 
 /// What a recorder noted beside the message. Bodies as they are sent have no such notes.
 fn noted(message: &Value) -> Answer {
+    let Used { usage, compaction, rounds, contradicts: _ } = used(message);
     Answer {
-        usage: message.get("usage").and_then(|usage| COUNTS.any(usage)),
-        compaction: compaction(message),
+        usage,
+        compaction,
+        rounds,
+        service: service(message),
         web_searches: web_searches(message),
         finish: value::text(message, "stop_reason").map(finish),
         model: value::string(message, "model"),

@@ -80,6 +80,7 @@ pub(crate) fn answer_in(body: &Value) -> Result<Message, WireError> {
         usage: body.get("usage").and_then(|usage| COUNTS.any(usage)),
         finish: value::text_at(body, "/choices/0/finish_reason").map(usage::finish),
         model: value::string(body, "model"),
+        service: usage::service(value::text(body, "service_tier")),
         ..Answer::default()
     });
     Ok(message)

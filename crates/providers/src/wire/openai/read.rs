@@ -3,7 +3,7 @@
 use super::COUNTS;
 use crate::wire::shared::messages::Messages;
 use crate::wire::shared::parts::{file, reasoning, reasoning_member, text_member};
-use crate::wire::shared::usage::finish;
+use crate::wire::shared::usage::{finish, service};
 use crate::wire::shared::value;
 use foldback_core::log::{Answer, Media, Message, Part, Role};
 use serde_json::Value;
@@ -98,6 +98,7 @@ impl Reader<'_> {
             usage: message.get("usage").and_then(|usage| COUNTS.any(usage)),
             finish: value::text(message, "finish_reason").map(finish),
             model: value::string(message, "model"),
+            service: service(value::text(message, "service_tier")),
             ..Answer::default()
         };
         self.out.push_unnamed(record, Role::Assistant, parts).answer = Some(answer);

@@ -2,7 +2,7 @@
 //!
 //! The items of one response are one assistant message. A request that builds on what the provider keeps
 //! (`previous_response_id`, `conversation`, references to items) holds only part of its conversation and is refused
-//! with [`WireError::Elsewhere`].
+//! with [`WireError::Elsewhere`]. Who has seen the items puts them in the places of the references before: [`resolved`].
 //!
 //! ```
 //! use foldback_providers::wire::{WireError, responses};
@@ -18,11 +18,13 @@
 #[doc(hidden)]
 pub mod item;
 pub(crate) mod read;
+mod reference;
 pub(crate) mod stream;
 mod write;
 
 #[doc(hidden)]
 pub use read::{Placed, read};
+pub use reference::{Resolved, referable, resolved};
 pub(crate) use write::items_of;
 #[doc(hidden)]
 pub use write::{edited, items, message, records, rewrite};
@@ -73,6 +75,14 @@ pub(crate) fn check(root: &Value) -> Result<(), WireError> {
     }
 }
 
+/// Whether an item stands for one that the provider keeps. The type may be left out.
+fn is_reference(item: &Value) -> bool {
+    match item.get("type").filter(|kind| !kind.is_null()) {
+        Some(kind) => kind == "item_reference",
+        None => item.get("role").is_none() && value::text(item, "id").is_some(),
+    }
+}
+
 /// Reads the items of a request, or the text in their place.
 ///
 /// # Errors
@@ -85,7 +95,7 @@ pub(crate) fn read_items<'a>(
 ) -> Result<Messages, WireError> {
     for (index, item) in items {
         let pointer = format!("/input/{index}");
-        if value::text(item, "type") == Some("item_reference") {
+        if is_reference(item) {
             return Err(WireError::Elsewhere { pointer });
         }
         let is_item = item.get("type").or(item.get("role")).is_some_and(Value::is_string);

@@ -4,6 +4,7 @@ use super::COUNTS;
 use super::item::{self, Item};
 use crate::wire::shared::messages::{Messages, ProblemKind};
 use crate::wire::shared::parts::unknown;
+use crate::wire::shared::usage::service;
 use crate::wire::shared::value;
 use foldback_core::log::{
     Answer, COMPACTIONS, Finish, Message, Part, PartKind, ResultStatus, Role,
@@ -139,6 +140,7 @@ impl Reader {
 pub(super) fn complete(answer: &mut Answer, root: &Value) {
     answer.usage = root.get("usage").and_then(|usage| COUNTS.any(usage));
     answer.model = value::string(root, "model");
+    answer.service = service(value::text(root, "service_tier"));
     let seconds = |key: &str| root.get(key)?.as_f64().map(|time| (time * 1000.0) as i64);
     answer.started = seconds("created_at");
     answer.ended = seconds("completed_at");

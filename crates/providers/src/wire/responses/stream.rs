@@ -1,7 +1,8 @@
-//! The events of a streamed response. The last one repeats the whole response.
+//! The events of a streamed response. The last one repeats the whole response; where its items are left out, they are those
+//! that came.
 
 use crate::wire::WireError;
-use crate::wire::shared::pieces::{Pieces, take};
+use crate::wire::shared::pieces::{Pieces, member, take};
 use crate::wire::shared::value;
 use serde_json::Value;
 
@@ -9,6 +10,8 @@ use serde_json::Value;
 #[derive(Debug, Default)]
 pub(crate) struct Events {
     response: Option<Value>,
+    /// The items that are complete.
+    items: Vec<Value>,
 }
 
 /// The events that end a response.
@@ -23,6 +26,8 @@ impl Pieces for Events {
         }
         if LAST.contains(&kind) {
             self.response = Some(take(&mut event, "/response"));
+        } else if kind == "response.output_item.done" {
+            self.items.push(take(&mut event, "/item"));
         }
         Ok(())
     }
@@ -32,6 +37,13 @@ impl Pieces for Events {
     }
 
     fn body(self: Box<Self>) -> Option<Value> {
-        self.response
+        let Self { response, items } = *self;
+        let mut response = response?;
+        if value::list(&response, "output").is_empty()
+            && let Some(output) = member(&mut response, "output")
+        {
+            *output = items.into();
+        }
+        Some(response)
     }
 }

@@ -67,10 +67,11 @@ pub fn count(value: &Value, pointer: &str) -> u64 {
     value.pointer(pointer).and_then(tokens).unwrap_or(0)
 }
 
-/// A count. Some recorders write counts as floats.
+/// A count. Some recorders write counts as floats or as text.
 pub fn tokens(value: &Value) -> Option<u64> {
     let float = || value.as_f64().map(|float| float.max(0.0) as u64);
-    Some(value.as_u64().or_else(float)?.min(MOST))
+    let text = || value.as_str()?.trim().parse().ok();
+    Some(value.as_u64().or_else(float).or_else(text)?.min(MOST))
 }
 
 /// The first of these counts that is not 0.
