@@ -2,8 +2,8 @@
 
 For each row of `packages.toml` it asks the registry for the newest release, gets it and the release that was checked, and compares the functions in
 the files that hold the rules: by the hash of their code, without comments, documentation and layout. Where the registry lags behind the repository, it
-asks that for its newest tag, too, and says what a person read there. With `--write FILE` it puts the table into a document, between two comments.
-Needs npm, pip and git; it installs and runs nothing.
+asks that for its newest tag, too, and says what a person read there. Of the model table it says how old it is; more than three months are too many.
+With `--write FILE` it puts the table into a document, between two comments. Needs npm, pip and git; it installs and runs nothing.
 """
 
 import argparse
@@ -22,6 +22,8 @@ import zipfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
+MODELS = HERE.parents[1] / "crates/providers/data/models.toml"
+OLDEST_DAYS = 92
 REGISTRIES = {"npm": "npm", "pypi": "PyPI"}
 BEGIN, END = "<!-- drift: begin -->", "<!-- drift: end -->"
 
@@ -151,6 +153,16 @@ def compared(row: dict, latest: str) -> tuple[str, list[str]]:
     return (", ".join(told) + f" of {len(before)} functions" if told else f"the same {len(before)} functions"), full
 
 
+def prices() -> bool:
+    """Says how old the model table is; whether that is too old."""
+    table = tomllib.loads(MODELS.read_text())
+    days = (datetime.date.today() - datetime.date.fromisoformat(table["as_of"])).days
+    too_old = days > OLDEST_DAYS
+    told = "too old: cargo xtask prices makes it anew" if too_old else "current"
+    print(f"{MODELS.name}, {table['source']}: {days} days old, {told}", flush=True)
+    return too_old
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", type=Path, metavar="FILE", help="put the table into this document")
@@ -177,6 +189,8 @@ def main() -> None:
         day = datetime.date.today().isoformat()
         head = f"Checked on {day}:\n\n| preset | reproduces | newest in its registry | what was compared |\n|---|---|---|---|\n"
         given.write.write_text(before + BEGIN + "\n" + head + "\n".join(lines) + "\n" + END + after)
+    if not given.only:
+        failed |= prices()
     sys.exit(2 if failed else 0)
 
 

@@ -1,12 +1,12 @@
-"""What the recorders really sent, and what it would have cost under every regime."""
+"""What the recorders really sent."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from bill import Bill, Terms, input_usd, output_tokens
-from session import Session
+from bill import Asked, Sent, output_tokens, web_searches
+from session import Session, input_total, output_total
 from view import Call
 
 # Usage is believed where this share of the calls has it.
@@ -40,54 +40,52 @@ def requests(session: Session, calls: list[Call]) -> list[Request] | None:
     return out
 
 
-def summaries(session: Session, calls: list[Call], sent: list[Request]) -> list[tuple[int, int]]:
-    """Input and output of the requests for the recorder's own summaries, estimated where no usage is recorded."""
-    out: list[tuple[int, int]] = []
+def summaries(session: Session, calls: list[Call], sent: list[Request]) -> list[Asked]:
+    """The requests for the recorder's own summaries, estimated where no usage is recorded."""
+    out: list[Asked] = []
     number = 0
     for message in session.messages:
         if message.is_call:
             number += 1
         elif message.raw.get("origin") == {"entry": "summary"} and 0 < number <= len(sent):
             usage = (message.raw.get("answer") or {}).get("usage") or {}
-            taken, made = (
-                sum(usage.get(name, 0) for name in names)
-                for names in (("uncached", "cache_read", "cache_write"), ("output", "reasoning"))
-            )
+            taken, made = input_total(usage), output_total(usage)
             if session.scale is not None and taken + made > 0:
-                out.append((session.scale.under(taken), made))
+                out.append(Asked(number, session.scale.under(taken), made))
                 continue
             asked = sent[number - 1].tokens + output_tokens(calls[number - 1])
-            out.append((asked, message.tokens))
-    return out
+            out.append(Asked(number, asked, message.tokens))
+    return out + sealed(session, sent)
 
 
-def sealed(session: Session, sent: list[Request]) -> list[Request]:
+def sealed(session: Session, sent: list[Request]) -> list[Asked]:
     """The requests before compactions of the provider's, whose summaries only it can read: they are sent once more."""
     ends = [boundary["before"] for boundary in session.boundaries if boundary["kind"] == "sealed"]
     numbers = [sum(message.is_call for message in session.messages[:end]) for end in ends]
-    return [sent[number - 1] for number in numbers if 0 < number <= len(sent)]
+    sizes = [(number, sent[number - 1].tokens) for number in numbers if 0 < number <= len(sent)]
+    return [Asked(number, tokens, 0, shared=tokens) for number, tokens in sizes]
+
+
+def blocks(session: Session, calls: list[Call], sent: list[Request]) -> list[Sent]:
+    """The requests as their cache sees them: a block for what each call added, behind the frame."""
+    out: list[Sent] = []
+    held: list[tuple[Any, int]] = []
+    for number, (call, request) in enumerate(zip(calls, sent, strict=True)):
+        size, frame = request.tokens, min(session.frame_tokens, request.tokens)
+        if held and size < sum(tokens for _, tokens in held):
+            kept = min(max(request.read, frame), size)
+            while held and sum(tokens for _, tokens in held) > kept:
+                held.pop()
+        for end in (frame, size):
+            before = sum(tokens for _, tokens in held)
+            if end > before:
+                held.append(((number, end), end - before))
+        searches = web_searches(call.answer.answer)
+        out.append(Sent(list(held), call.start_ms, call.turn, output_tokens(call), searches))
+    return out
 
 
 def is_plain(theirs: list[dict[str, Any]], plain: list[dict[str, Any]]) -> bool:
     """Whether foldback takes the recorder for one that never compacted."""
     sizes = [row["input_tokens"] for row in theirs]
     return sizes == [row["input_tokens"] for row in plain] and bool(sizes)
-
-
-def bill(
-    sent: list[Request],
-    outputs: list[int],
-    asked: list[tuple[int, int]],
-    again: list[Request],
-    terms: Terms,
-) -> Bill:
-    def read(request: Request) -> int:
-        return min(terms.cacheable(request.read), terms.cacheable(request.tokens))
-
-    out = Bill()
-    for request, output in zip(sent, outputs, strict=True):
-        out.add_request(request.tokens, read(request), output, terms)
-        out.read_tokens.append(read(request))
-    out.add_summaries(asked, terms)
-    out.summaries_usd += sum(input_usd(one.tokens, read(one), terms) for one in again)
-    return out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -24,58 +23,54 @@ class Terms:
     name: str
     input: float
     read: float
-    write: float
+    # To a cache that lives five minutes, and to one that lives an hour.
+    write_5m: float
+    write_1h: float
     output: float
+    # The share of what is written that lives an hour, where nobody counted it.
+    hour: float
     minimum: int
     granularity: int
     ttl_ms: int | None
     # Dollars for a thousand searches of the web.
     web_search: float = 0.0
-    # Above so many input tokens all prices but that of output grow by a factor; output costs so much.
-    tier: tuple[int, float, float] | None = None
+    # Above so many input tokens: input, read, both writes, output.
+    tier: tuple[int, float, float, float, float, float] | None = None
+
+    @property
+    def write(self) -> float:
+        return self.write_5m + (self.write_1h - self.write_5m) * self.hour
 
     def at(self, tokens: int) -> Terms:
         """The prices of a request of so many input tokens."""
         if self.tier is None or tokens <= self.tier[0]:
             return self
-        _, grown, output = self.tier
+        _, plain, read, short, long, output = self.tier
         return replace(
-            self,
-            input=self.input * grown,
-            read=self.read * grown,
-            write=self.write * grown,
-            output=output,
-            tier=None,
+            self, input=plain, read=read, write_5m=short, write_1h=long, output=output, tier=None
         )
+
+    def alike(self, read: float | None, write: float | None) -> Terms:
+        """With one price for whatever is written, and with multiples of plain input where they are given."""
+
+        def one(terms: Terms) -> Terms:
+            wrote = terms.write if write is None else write * terms.input
+            reads = terms.read if read is None else read * terms.input
+            return replace(terms, read=reads, write_5m=wrote, write_1h=wrote)
+
+        plain = one(self)
+        if self.tier is None:
+            return plain
+        above = one(self.at(self.tier[0] + 1))
+        prices = (above.input, above.read, above.write_5m, above.write_1h, above.output)
+        return replace(plain, tier=(self.tier[0], *prices))
 
     def cacheable(self, tokens: int) -> int:
         return 0 if tokens < self.minimum else tokens - tokens % max(self.granularity, 1)
 
 
-def regimes() -> list[Terms]:
-    """The named regimes of the table."""
-    models = tomllib.loads((DATA / "models.toml").read_text())["model"]
-    by_id = {model["id"]: model for model in models}
-    out = []
-    for regime in tomllib.loads((DATA / "regimes.toml").read_text())["regime"]:
-        model = by_id[regime["base"]]
-        price, tier = model["price"], model.get("tier")
-        ttl = regime["ttl_seconds"]
-        out.append(
-            Terms(
-                name=regime["name"],
-                input=price["input"],
-                read=price["input"] * regime["read"],
-                write=price["input"] * regime["write"],
-                output=price["output"],
-                minimum=regime["minimum"],
-                granularity=regime["granularity"],
-                ttl_ms=ttl * 1000 if ttl else None,
-                web_search=regime.get("web_search", 0.0),
-                tier=tier and (tier["above"], tier["input"] / price["input"], tier["output"]),
-            )
-        )
-    return out
+def web_searches(answer: dict[str, Any]) -> int:
+    return int(answer.get("web_searches", 0))
 
 
 @dataclass
@@ -97,7 +92,7 @@ def sent(call: Call, frame_tokens: int) -> Sent:
     """The request of a call: the frame, then one block per message."""
     blocks: list[tuple[Any, int]] = [("frame", frame_tokens)]
     blocks += [(shown.key, shown.tokens) for shown in call.view]
-    searches = call.answer.answer.get("web_searches", 0)
+    searches = web_searches(call.answer.answer)
     return Sent(blocks, call.start_ms, call.turn, output_tokens(call), searches)
 
 
@@ -116,6 +111,18 @@ def input_usd(total: int, read: int, terms: Terms) -> float:
     prices = terms.at(total)
     dollars = read * prices.read + (end - read) * prices.write + (total - end) * prices.input
     return dollars / MILLION
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request to a summarizer."""
+
+    # Number of the request that came next.
+    call: int
+    tokens: int
+    written: int
+    # What of it the request before had.
+    shared: int = 0
 
 
 @dataclass
@@ -139,10 +146,23 @@ class Bill:
         self.input_usd += input_usd(total, read, terms)
         self.output_usd += output * terms.at(total).output / MILLION
 
-    def add_summaries(self, summaries: Iterable[tuple[int, int]], terms: Terms) -> None:
-        for asked, written in summaries:
-            prices = terms.at(asked)
-            self.summaries_usd += (asked * prices.input + written * prices.output) / MILLION
+    def add_summaries(self, summaries: Iterable[Asked], cold: list[bool], terms: Terms) -> None:
+        for one in summaries:
+            prices = terms.at(one.tokens)
+            held = not (one.call < len(cold) and cold[one.call])
+            read = min(one.shared, one.tokens) if held else 0
+            dollars = read * prices.read + (one.tokens - read) * prices.input
+            self.summaries_usd += (dollars + one.written * prices.output) / MILLION
+
+    def times(self, factor: float) -> Bill:
+        """The bill with every dollar times a factor."""
+        return replace(
+            self,
+            input_usd=self.input_usd * factor,
+            output_usd=self.output_usd * factor,
+            summaries_usd=self.summaries_usd * factor,
+            rereads_usd=self.rereads_usd * factor,
+        )
 
     def add(self, other: Bill) -> None:
         self.input_usd += other.input_usd
@@ -202,17 +222,28 @@ def alive(last: int | None, now: int | None, ttl_ms: int | None) -> bool:
     return ttl_ms is None or last is None or now is None or now - last <= ttl_ms
 
 
+def cold_calls(starts: list[int | None], terms: Terms) -> list[bool]:
+    """By request, whether the pause before it was too long for the cache."""
+    out, before = [], None
+    for number, start in enumerate(starts):
+        now = before if start is None else start if before is None else max(start, before)
+        out.append(number > 0 and not alive(before, now, terms.ttl_ms))
+        before = now
+    return out
+
+
 def bill(
     requests: list[Sent],
-    summaries: Iterable[tuple[int, int]],
+    summaries: Iterable[Asked],
     terms: Terms,
     cold_turns: bool = False,
 ) -> Bill:
-    """The bill of a session. `summaries` are input and output tokens of what summarizers got."""
+    """The bill of a session."""
     out = Bill()
-    out.read_tokens = cache_reads(requests, terms, times(requests, cold_turns))
+    starts = times(requests, cold_turns)
+    out.read_tokens = cache_reads(requests, terms, starts)
     for request, read in zip(requests, out.read_tokens, strict=True):
         out.add_request(request.input_tokens, read, request.output_tokens, terms)
         out.output_usd += request.web_searches * terms.web_search / 1000
-    out.add_summaries(summaries, terms)
+    out.add_summaries(summaries, cold_calls(starts, terms), terms)
     return out

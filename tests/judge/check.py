@@ -10,6 +10,7 @@ from typing import Any
 
 import as_recorded
 import bill
+import prices
 import recorded
 from foldback import Foldback, Rows
 from rereads import Reread, extra
@@ -123,16 +124,18 @@ def judge_file(program: Foldback, file: Path, presets: list[str]) -> Findings:
     report, rows = program.compare(file, presets)
     several = len(sessions) > 1
     check_reading(found, file, sessions)
+    paid = {session.id: Paying(session) for session in sessions}
     lines = {line["preset"]: line for line in report["presets"]}
     plain: Bills = {}
     starts = exam_starts(rows)
     needs = {session.id: Needs(session) for session in sessions}
     recorder: Bills = defaultdict(bill.Bill)
     by_label: dict[str, Bills] = {}
-    billed = 0
+    billed = plain_tokens = 0
     for preset in presets:
         label = preset
         bills: Bills = defaultdict(bill.Bill)
+        runs: dict[str, Run] = {}
         retention = Retention()
         over: int | None = None
         for session in sessions:
@@ -149,8 +152,7 @@ def judge_file(program: Foldback, file: Path, presets: list[str]) -> Findings:
             check_calls(found, ours, theirs, f"{path} {label}")
             if preset == "none":
                 sent = check_recorder(found, session, ours, rows, path)
-                bills_of_recorder(recorder, sent, Run(session, ours, [], [], []))
-                billed += 1
+                paid[session.id].recorder(sent, Run(session, ours, [], [], []))
             over = add(over, check_calibrated(found, session, ours, theirs, f"{path} {label}"))
             exam = [call.number >= starts[path] for call in ours]
             kept, rereads = needs[session.id].replay(ours, exam)
@@ -161,19 +163,33 @@ def judge_file(program: Foldback, file: Path, presets: list[str]) -> Findings:
             fired = sorted({fold["call"] for fold in plans["folds"]})
             check_exam(found, fired, exam, theirs, f"{path} {label}")
             asked = check_asked(found, plans["asked"], theirs, f"{path} {label}")
-            add_bills(bills, Run(session, ours, asked, rereads, fired))
+            runs[session.id] = Run(session, ours, asked, rereads, fired)
+        known = any(one.is_known for one in paid.values())
+        counted = [run for ident, run in runs.items() if paid[ident].is_known or not known]
+        for run in counted:
+            paid[run.session.id].add(bills, run)
         if preset == "none":
             plain = bills
+            for run in counted:
+                paid[run.session.id].add_recorder(recorder, run)
+            billed = len(counted)
         by_label[label] = bills
         if label in lines:
             check_bills(found, bills, lines[label], f"{file} {label}")
-            check_ratios(found, bills, plain, report, lines[label])
+            tokens = sum(call.input_tokens for run in runs.values() for call in run.calls)
+            plain_tokens = plain_tokens or tokens
+            told = lines[label]["metrics"]["token_ratio"]["value"]
+            found.share("token_ratio", tokens / max(plain_tokens, 1), told, DOLLARS, label)
             check_retention(found, retention, lines[label], f"{file} {label}")
             told = lines[label]["gate"]["calibrated_over"]
             found.share("calibrated over", over, told, 0, f"{file} {label}")
     if as_recorded.NAME in lines and plain:
         check_bills(found, recorder, lines[as_recorded.NAME], f"{file} {as_recorded.NAME}")
-        check_savings(found, report, {as_recorded.NAME: recorder, "none": plain}, by_label, billed)
+    bases = by_label | {as_recorded.NAME: recorder}
+    if (base := report["base"]) is not None and base["preset"] in bases:
+        for label in (label for label in by_label if label in lines):
+            check_ratios(found, by_label[label], bases[base["preset"]], report, lines[label])
+        check_savings(found, report, bases, by_label, billed)
     return found
 
 
@@ -192,20 +208,6 @@ def check_recorder(
         found.near("recorder's tokens", request.tokens, row["input_tokens"], TOKENS, at)
         found.near("recorder's reads", request.read, row["cache_read"], TOKENS, at)
     return sent
-
-
-def bills_of_recorder(bills: Bills, sent: list[as_recorded.Request] | None, run: Run) -> None:
-    """Adds what the recorder's requests cost under every regime."""
-    if not sent:
-        if sent is not None:
-            add_bills(bills, run)
-        return
-    outputs = [bill.output_tokens(call) for call in run.calls]
-    asked = as_recorded.summaries(run.session, run.calls, sent)
-    again = as_recorded.sealed(run.session, sent)
-    for terms in bill.regimes():
-        for cold in (False, True):
-            bills[terms.name, cold].add(as_recorded.bill(sent, outputs, asked, again, terms))
 
 
 def check_reading(found: Findings, file: Path, sessions: list[Session]) -> None:
@@ -280,35 +282,83 @@ class Run:
 
     session: Session
     calls: list[Call]
-    # Input and output of the requests to a summarizer.
-    summaries: list[tuple[int, int]]
+    summaries: list[bill.Asked]
     rereads: list[Reread]
     # The calls before which something changed the view.
     fired: list[int]
 
 
-def add_bills(bills: Bills, run: Run) -> None:
-    """Bills a session under every regime."""
-    requests = [bill.sent(call, run.session.frame_tokens) for call in run.calls]
-    for terms in bill.regimes():
-        more = extra(run.rereads, run.fired, len(run.calls), terms)
-        for cold in (False, True):
-            ours = bill.bill(requests, run.summaries, terms, cold)
-            ours.rereads_usd = more
-            bills[terms.name, cold].add(ours)
+class Paying:
+    """What was paid for a session, to what the model of the cache says of it: the factor of all of its bills."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.terms = [*prices.regimes(), prices.own(session)]
+        self.factors: dict[tuple[str, bool], float] = {}
+        self.sent: Bills | None = None
+
+    @property
+    def is_known(self) -> bool:
+        return bool(self.factors)
+
+    def recorder(self, sent: list[as_recorded.Request] | None, run: Run) -> None:
+        """Takes the recorder's requests: none where it never compacted, `None` where nothing is known of them."""
+        if sent is None:
+            return
+        requests = [bill.sent(call, self.session.frame_tokens) for call in run.calls]
+        asked: list[bill.Asked] = []
+        if sent:
+            requests = as_recorded.blocks(self.session, run.calls, sent)
+            asked = as_recorded.summaries(self.session, run.calls, sent)
+        told = [call.answer.sent for call in run.calls]
+        known = sum(size is not None for size in told)
+        paid = prices.spent(self.session)
+        self.sent = {}
+        for terms in self.terms:
+            for cold in (False, True):
+                ours = bill.bill(requests, asked, terms, cold)
+                self.sent[terms.name, cold] = ours
+                enough = known > 0 and known >= as_recorded.LEAST_SHARE * len(told)
+                if enough and ours.usd > 0 and paid.get(terms.name, 0) > 0:
+                    self.factors[terms.name, cold] = paid[terms.name] / ours.usd
+
+    def add(self, bills: Bills, run: Run) -> None:
+        """Bills the session under a preset, by every regime."""
+        requests = [bill.sent(call, run.session.frame_tokens) for call in run.calls]
+        for terms in self.terms:
+            more = extra(run.rereads, run.fired, len(run.calls), terms)
+            for cold in (False, True):
+                ours = bill.bill(requests, run.summaries, terms, cold)
+                ours.rereads_usd = more
+                key = (terms.name, cold)
+                bills[key].add(ours.times(self.factors.get(key, 1.0)))
+
+    def add_recorder(self, bills: Bills, run: Run) -> None:
+        """Bills the recorder's own requests."""
+        for key, ours in (self.sent or {}).items():
+            bills[key].add(ours.times(self.factors.get(key, 1.0)))
 
 
 def check_asked(
     found: Findings, asked: list[dict[str, Any]], rows: list[dict[str, Any]], where: str
-) -> list[tuple[int, int]]:
+) -> list[bill.Asked]:
     """The requests to a summarizer, as the plan lists them, each with what was written for it."""
-    out: list[tuple[int, int]] = []
+    out: list[bill.Asked] = []
     for row in rows:
         until = math.inf if row["call"] == len(rows) - 1 else row["call"]
-        own = [one["input_tokens"] for one in asked if row["call"] <= one["call"] <= until]
+        own = [one for one in asked if row["call"] <= one["call"] <= until]
+        sizes = [one["input_tokens"] for one in own]
         at = f"{where} call {row['call']}"
-        found.exact("asked", (len(own), sum(own)), (row["summary_requests"], row["summary_input"]), at)
-        out += [(size, 0 if first else row["summary_output"]) for first, size in enumerate(own)]
+        found.exact("asked", (len(own), sum(sizes)), (row["summary_requests"], row["summary_input"]), at)
+        out += [
+            bill.Asked(
+                one["call"],
+                one["input_tokens"],
+                0 if number else row["summary_output"],
+                one.get("shared_tokens", 0),
+            )
+            for number, one in enumerate(own)
+        ]
     return out
 
 
@@ -380,7 +430,7 @@ def check_bills(
 def check_ratios(
     found: Findings, ours: Bills, plain: Bills, report: dict[str, Any], line: dict[str, Any]
 ) -> None:
-    """What a preset costs and sends in comparison with no compaction."""
+    """What a preset costs in comparison with the base."""
     key = (report["reporting"]["regime"], False)
     if key not in plain or key not in ours or plain[key].usd == 0:
         return
@@ -388,7 +438,6 @@ def check_ratios(
     ratios = {
         "cost_ratio": bill_of.usd / base.usd,
         "worst_ratio": (bill_of.usd + bill_of.rereads_usd) / base.usd,
-        "token_ratio": bill_of.input_tokens / base.input_tokens,
     }
     for metric, ratio in ratios.items():
         theirs = line["metrics"][metric]["value"]
@@ -406,9 +455,9 @@ def check_savings(
     by_label: dict[str, Bills],
     billed: int,
 ) -> None:
-    """What presets save against the bill as recorded, or against none where all of it fits."""
+    """What presets save against the base."""
     base = report["base"]
-    if base is None or base["sessions"] != billed:
+    if base["sessions"] != billed:
         return
     key = (report["reporting"]["regime"], False)
     bills = {label: bills[key].usd for label, bills in by_label.items()}
@@ -425,7 +474,7 @@ def savings_of(found: Findings, report: dict[str, Any], paid: Paid) -> None:
             continue
         usd, metrics = paid.by_label[line["preset"]], line["metrics"]
         ratio = usd / paid.usd
-        found.share("saved ratio", ratio, metrics["saving_ratio"]["value"], DOLLARS, line["preset"])
+        found.share("saved ratio", ratio, metrics["cost_ratio"]["value"], DOLLARS, line["preset"])
         saved = (paid.usd - usd) / paid.sessions
         told = metrics["saving_usd"]["value"]
         # Of the base, since what is saved may be next to nothing.

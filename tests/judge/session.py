@@ -196,6 +196,8 @@ class Session:
     messages: list[Message] = field(default_factory=list)
     boundaries: list[dict[str, Any]] = field(default_factory=list)
     warnings: list[dict[str, Any]] = field(default_factory=list)
+    # Answers that were paid for and are not in the log.
+    unlogged: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def id(self) -> str:
@@ -289,6 +291,8 @@ def read(text: str) -> Iterator[Session]:
             session = Session(value)
         elif session and "message" in value:
             session.messages.append(Message(value["message"]))
+        elif session and "unlogged" in value:
+            session.unlogged.append(value["unlogged"]["answer"])
         elif session and "boundary" in value:
             session.boundaries.append(value["boundary"])
         elif session and "warning" in value:

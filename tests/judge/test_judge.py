@@ -9,6 +9,7 @@ from typing import Any
 
 import bill
 import edits
+import prices
 import rereads
 import verbatim
 from check import Findings
@@ -18,7 +19,9 @@ from session import Message, Session, scale_of, weight
 from texts import Log, Standing
 from view import History, calls, digest
 
-TERMS = bill.Terms("t", 1.0, 0.1, 1.25, 5.0, minimum=100, granularity=10, ttl_ms=1000)
+TERMS = bill.Terms(
+    "t", 1.0, 0.1, 1.25, 2.0, 5.0, hour=0.0, minimum=100, granularity=10, ttl_ms=1000
+)
 
 
 def said(text: str) -> str:
@@ -146,10 +149,46 @@ class Bills(unittest.TestCase):
         requests = [request(*row) for row in rows]
         reads = bill.cache_reads(requests, TERMS, bill.times(requests, False))
         self.assertEqual(reads, [0, 120, 0, 180, 0])
-        one = bill.bill(requests[:1], [(1000, 100)], TERMS)
+        one = bill.bill(requests[:1], [bill.Asked(1, 1000, 100)], TERMS)
         self.assertAlmostEqual(one.input_usd, 120 * 1.25 / 1e6)
         self.assertAlmostEqual(one.output_usd, 10 * 5 / 1e6)
         self.assertAlmostEqual(one.summaries_usd, (1000 + 500) / 1e6)
+
+    def test_a_summary_reads_what_the_request_before_had(self) -> None:
+        requests = [bill.Sent([("a", 600)], start, 1, 10) for start in (0, 500, 5_000)]
+        for call, read in ((1, 600), (2, 0)):
+            asked = bill.Asked(call, 1000, 100, shared=600)
+            one = bill.bill(requests, [asked], TERMS)
+            expected = (read * 0.1 + (1000 - read) * 1.0 + 500) / 1e6
+            self.assertAlmostEqual(one.summaries_usd, expected)
+
+    def test_names_are_found_without_what_stands_around_them(self) -> None:
+        table = {
+            "us.anthropic.claude-opus-4-8[1m]": ("claude-opus-4-8", False),
+            "anthropic.claude-haiku-4-5-20251001-v1:0": ("claude-haiku-4-5", False),
+            "vertex_ai/claude-sonnet-4-5@20250929": ("claude-sonnet-4-5", False),
+            "claude-opus-4.8-fast": ("claude-opus-4-8", True),
+            "gpt-5.3-codex-high": ("gpt-5.3-codex", False),
+        }
+        for name, expected in table.items():
+            found = prices.model_of(name)
+            assert found is not None, name
+            self.assertEqual((found[0]["id"], found[1]), expected)
+        self.assertIsNone(prices.model_of("claude-3"))
+
+    def test_what_was_paid_is_by_what_was_used(self) -> None:
+        def answer(name: str, usage: dict[str, int], **more: Any) -> Message:
+            return Message({"id": name, "role": "assistant", "parts": [], "answer": {"usage": usage, **more}})
+
+        log = [
+            answer("a", {"cache_write": 100_000, "cache_write_1h": 80_000, "output": 1_000}, web_searches=3),
+            answer("b", {"uncached": 100_000}, service="fast"),
+            answer("c", {"uncached": 100_000}, model="owl-1"),
+        ]
+        session = Session({"id": "s", "frame": [], "model": "claude-opus-4-8"}, log)
+        paid = prices.spent(session)
+        self.assertAlmostEqual(paid[prices.OWN], 0.98 + 1.0 + 0.2)
+        self.assertAlmostEqual(paid["no-cache"], 0.2 + 0.01 + 0.03 + 0.2 + 0.2)
 
     def test_searches_are_billed_by_number(self) -> None:
         terms = replace(TERMS, web_search=10.0)

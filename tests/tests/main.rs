@@ -4,6 +4,7 @@
 
 mod again;
 mod bench_shape;
+mod bill;
 mod compact;
 mod constants;
 mod defects;

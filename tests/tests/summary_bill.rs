@@ -38,7 +38,7 @@ fn the_bill_and_a_dry_run_count_the_same_requests() {
         });
         let options = ReplayOptions { completions: Some(Arc::new(dry_run.clone())), ..options };
         let replayed = replay(&session, &Arc::new(strategy), &options);
-        let billed: u64 = replayed.summary_inputs.iter().map(|(_, tokens)| tokens).sum();
+        let billed: u64 = replayed.summary_inputs.iter().map(|asked| asked.input_tokens).sum();
         let [(_, counted)] = &dry_run.report()[..] else {
             panic!("{name}: {:?}", dry_run.report());
         };

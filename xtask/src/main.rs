@@ -20,7 +20,11 @@
 //! with `--newest` beside the newest release of what they install.
 //!
 //! `cargo xtask drift [PACKAGE] [--write README.md]` shows which of the packages that presets reproduce have a newer release, and whether
-//! the functions with their rules changed. Of all packages, it then runs the newest recorders, too: what they write must be read.
+//! the functions with their rules changed, and whether the model table is too old. Of all packages, it then runs the newest recorders, too:
+//! what they write must be read.
+//!
+//! `cargo xtask prices [--version V]` makes the model table of our limits and of the list prices that the package
+//! `genai-prices` collects.
 
 mod book;
 mod clients;
@@ -50,9 +54,11 @@ fn main() -> ExitCode {
         ["test-external", only] => external::run(only, false),
         ["test-external", only, "--newest"] => external::run(only, true),
         ["drift", rest @ ..] => drift(rest),
+        ["prices", rest @ ..] => python("tests/drift/prices.py", rest, "the model table was not made"),
         _ => Err(
             "usage: cargo xtask new-strategy NAME, cargo xtask fuzz --minutes N, cargo xtask book, cargo xtask rust-clients, \
-                  cargo xtask package, cargo xtask ready TAG ADDRESS, cargo xtask mutations [PRESET], cargo xtask test-external [WORD] [--newest], or cargo xtask drift [PACKAGE]"
+                  cargo xtask package, cargo xtask ready TAG ADDRESS, cargo xtask mutations [PRESET], cargo xtask test-external [WORD] [--newest], \
+                  cargo xtask drift [PACKAGE], or cargo xtask prices [--version V]"
                 .to_owned(),
         ),
     };
@@ -65,12 +71,21 @@ fn main() -> ExitCode {
     }
 }
 
-fn drift(args: &[&str]) -> Result<(), String> {
+/// Runs a program of the repository.
+fn python(program: &str, args: &[&str], failed: &str) -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut python = Command::new("python3");
-    let status = python.arg("tests/drift/drift.py").args(args).current_dir(root).status();
+    let status = python.arg(program).args(args).current_dir(root).status();
     let status = status.map_err(|error| format!("python3: {error}"))?;
-    status.success().then_some(()).ok_or_else(|| "not every package was reached".to_owned())?;
+    status.success().then_some(()).ok_or_else(|| failed.to_owned())
+}
+
+fn drift(args: &[&str]) -> Result<(), String> {
+    python(
+        "tests/drift/drift.py",
+        args,
+        "not every package was reached, or the prices are too old",
+    )?;
     // What it records may have changed as well. One package alone is looked at.
     if args.first().is_some_and(|arg| !arg.starts_with('-')) {
         return Ok(());

@@ -372,7 +372,7 @@ pub(crate) fn prices(choices: &[Choice], models: &ModelTable) -> Prices {
         if endpoint.provider == "ollama" {
             return Some(Price::default());
         }
-        let price = models.find(&endpoint.model)?.price;
+        let price = models.find(&endpoint.model)?.price?;
         // A class that is not billed apart is input like any other.
         let or_input = |class: f64| if class > 0.0 { class } else { price.input };
         Some(Price {

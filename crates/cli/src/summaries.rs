@@ -100,7 +100,9 @@ impl Choice {
     #[cfg(feature = "llm")]
     pub(crate) fn config(&self) -> Result<foldback::llm::LlmConfig, Error> {
         let mut section = self.section.clone();
-        let _ = (section.take("use"), section.take("on_failure"));
+        for field in ["use", "on_failure", "shares_prefix"] {
+            let _ = section.take(field);
+        }
         Ok(serde_json::from_value(section.to_value())?)
     }
 
@@ -161,6 +163,10 @@ impl Choice {
     /// slow: then the extractive summary stands in, so that nothing is lost.
     pub(crate) fn section(&self, compiled: &Compiled) -> Node {
         let mut section = self.section.clone();
+        // How the original asks does not depend on who answers.
+        if let Some(shares) = compiled.root.at("summarizer.shares_prefix").cloned() {
+            section.set("shares_prefix", shares);
+        }
         if section.get("on_failure").is_some() {
             return section;
         }

@@ -99,6 +99,9 @@ pub struct Strategy {
     pub fallback: Option<Arc<dyn Summarizer>>,
     /// What happens when a summary can't be had.
     pub on_failure: OnFailure,
+    /// The original asks for a summary at the end of the conversation's own request, with the same system prompt, tools and
+    /// messages, which the provider's cache holds. Else the request has a prompt of its own.
+    pub shares_prefix: bool,
     /// Limits that a user's file sets; they go before what a session or a model table says.
     pub user_limits: Limits,
     /// Limits that the preset falls back on.
@@ -137,6 +140,7 @@ impl Strategy {
             summarizer: None,
             fallback: None,
             on_failure: OnFailure::default(),
+            shares_prefix: false,
             user_limits: Limits::default(),
             preset_limits: Limits::default(),
             model: None,

@@ -199,11 +199,18 @@ impl Session {
         self.log().filter(|message| message.begins_turn()).count()
     }
 
-    /// Whether Anthropic was asked to keep most of what it cached for an hour, by the usage of its answers.
-    pub fn caches_for_an_hour(&self) -> bool {
+    /// The share of what was written to the cache that was to live for an hour, by the usage of the answers; 0 where nothing
+    /// was written.
+    pub fn hour_share(&self) -> f64 {
         let usages = self.log().filter_map(|message| message.answer.as_ref()?.usage);
         let written = usages.fold(Usage::default(), |sum, usage| sum.plus(&usage));
-        written.cache_write_1h > written.cache_write / 2
+        written.cache_write_1h as f64 / written.cache_write.max(1) as f64
+    }
+
+    /// When the first answer was asked for or given, in milliseconds since the Unix epoch, if recorded.
+    pub fn began(&self) -> Option<i64> {
+        let mut answers = self.log().filter_map(|message| message.answer.as_ref());
+        answers.find_map(|answer| answer.started.or(answer.ended))
     }
 
     /// Number of tool calls.

@@ -1,10 +1,11 @@
 //! Drives a conversation through a recorded session and measures every request.
 
-use crate::asked::Asked;
-use crate::calibrate::{Running, faithful_until, unrecorded};
+use crate::asked::{Asked, WORDING};
+use crate::calibrate::{self, Running, faithful_until, unrecorded};
 use crate::cost::{RequestLog, call_of};
 use crate::index::{Change, Index, Tracker};
 use crate::recorder::{Recorded, RecordedSummaries};
+use crate::scale::Scale;
 use crate::totals::{BrokenRule, CallRow, Fired, SessionMetrics};
 use foldback_core::conversation::{Conversation, Report, Signals, StageRole};
 use foldback_core::counters::Counters;
@@ -20,6 +21,7 @@ use foldback_core::strategy::Strategy;
 use foldback_core::validity::{Dialect, Monitor, Violation};
 use foldback_core::{Frame, Limits, SegmentKind};
 use foldback_formats::Session;
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -41,6 +43,17 @@ pub struct ReplayOptions {
     pub completions: Option<Arc<dyn Model>>,
 }
 
+/// A request for a summary, as it is billed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SummaryInput {
+    /// Number of the call that came next.
+    pub call: usize,
+    /// Its tokens.
+    pub input_tokens: u64,
+    /// Those of them that the request before had.
+    pub shared_tokens: u64,
+}
+
 /// What a replay gave.
 #[derive(Clone, Debug)]
 pub struct Replay {
@@ -54,7 +67,7 @@ pub struct Replay {
     pub requests: RequestLog,
     /// The requests for summaries, taken or not: number of the call that came next, and input tokens
     /// (see [`crate::asked`]).
-    pub summary_inputs: Vec<(usize, u64)>,
+    pub summary_inputs: Vec<SummaryInput>,
     /// The conversation as the last message left it.
     pub conversation: Conversation,
     /// Its meter of the measuring estimator.
@@ -186,9 +199,12 @@ struct Driver<'s> {
     conversation: Conversation,
     clock: Arc<FixedClock>,
     asked: Arc<Asked>,
-    summary_inputs: Vec<(usize, u64)>,
+    summary_inputs: Vec<SummaryInput>,
     meter: MeterId,
-    /// Calibration of the strategy's own estimator, for usage after a fold.
+    session: &'s Session,
+    /// What the provider counts of a request, for usage after a fold: the provider counts whatever is sent.
+    scale: OnceCell<Option<Scale>>,
+    /// The same by the strategy's own estimator, where the recording does not tell.
     own: Running,
     /// The un-compacted log by that estimator when the latest request was sent.
     log_tokens: u64,
@@ -237,6 +253,8 @@ impl<'s> Driver<'s> {
             asked,
             summary_inputs: Vec::new(),
             meter,
+            session,
+            scale: OnceCell::new(),
             own: Running::new(recorded_frame),
             log_tokens: 0,
             sent: Cursor::default(),
@@ -303,9 +321,19 @@ impl<'s> Driver<'s> {
     }
 
     async fn at(&mut self, moment: Moment, signals: Signals) {
+        let (before, call) = (self.measured(), self.rows.len());
         let reports = self.conversation.at(moment, signals).await;
-        let call = self.rows.len();
-        self.summary_inputs.extend(self.asked.take().into_iter().map(|tokens| (call, tokens)));
+        let shares_prefix = self.conversation.strategy().shares_prefix;
+        let asked = self.asked.take().into_iter().map(|tokens| match shares_prefix {
+            // The request before, with what came since and the wording.
+            true => SummaryInput {
+                call,
+                input_tokens: before + WORDING,
+                shared_tokens: self.rows.last().map_or(0, |row| row.input_tokens).min(before),
+            },
+            false => SummaryInput { call, input_tokens: tokens, shared_tokens: 0 },
+        });
+        self.summary_inputs.extend(asked);
         for report in &reports {
             if report.fold.is_some() {
                 self.fired.push(Fired {
@@ -394,7 +422,7 @@ impl<'s> Driver<'s> {
     }
 
     /// The usage that the strategy decides on: the recorded one while its view is what the recorder
-    /// sent, else a calibrated estimate of the view, with the recorded output.
+    /// sent, else what the recording's provider would have counted of the view, with the recorded output.
     fn usage(&mut self, answer: &Message) -> UsageReading {
         let recorded = answer.answer.as_ref().and_then(|answer| answer.usage);
         let behind_boundary = self.conversation.history().log_len() > self.faithful_until;
@@ -410,11 +438,15 @@ impl<'s> Driver<'s> {
             0 => self.conversation.meter(self.meter).measure(answer),
             told => told,
         };
-        let usage = Usage {
-            uncached: self.own.calibration().request(self.request_tokens),
-            output,
-            ..Usage::default()
+        let scale = self.scale.get_or_init(|| {
+            Scale::of(&calibrate::observations(self.session, &*self.options.measure))
+        });
+        let sent = self.rows.last().map_or(0, |row| row.input_tokens);
+        let uncached = match scale {
+            Some(scale) => scale.request(sent),
+            None => self.own.calibration().request(self.request_tokens),
         };
+        let usage = Usage { uncached, output, ..Usage::default() };
         UsageReading { usage, source: UsageSource::Synthesised }
     }
 

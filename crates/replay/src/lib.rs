@@ -48,7 +48,7 @@ pub mod walk;
 
 pub use compare::{CompareError, Comparison, Reporting, Run, compare};
 pub use corpus::{Corpus, Source};
-pub use drive::{Probe, Replay, ReplayOptions, Request, replay, replay_with};
+pub use drive::{Probe, Replay, ReplayOptions, Request, SummaryInput, replay, replay_with};
 pub use experiment::Experiment;
 pub use fault::Fault;
 pub use foldback_providers::prices::{Model, ModelTable, ModelTableError};

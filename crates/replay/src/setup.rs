@@ -1,10 +1,11 @@
 //! The setup that all strategies of a run share: limits, model, prices, the estimator that reports.
 
 use crate::controls::{Seer, control};
-use crate::cost::{NamedTerms, OWN, Regime, RegimeTable};
+use crate::cost::{Asked, NamedTerms, OWN, Regime, RegimeTable};
 use crate::drive::ReplayOptions;
 use crate::index::Index;
 use crate::parallel::in_parallel;
+use crate::spent;
 use crate::walk::{Detail, Track, Walk};
 use foldback_core::Limits;
 use foldback_core::provider::Model as Completions;
@@ -12,7 +13,7 @@ use foldback_core::registry::Invalid;
 use foldback_core::stage::Estimator;
 use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
-use foldback_providers::prices::{Model, ModelTable};
+use foldback_providers::prices::ModelTable;
 use std::sync::Arc;
 
 /// Where the requests of a preset come from.
@@ -130,7 +131,7 @@ impl Setup {
 
     fn table_limits(&self, model: Option<&str>) -> Limits {
         let known = model.and_then(|model| self.models.find(model));
-        known.map_or(Limits::default(), Model::limits)
+        known.map_or(Limits::default(), |model| model.limits())
     }
 
     /// The model in force.
@@ -162,19 +163,38 @@ impl Setup {
         Walk { tracks, ..Walk::of(path, session, &index, &self.measure, detail) }
     }
 
-    /// Every regime with a price, in the order of the table, then the model's own where it is known.
-    pub fn terms(&self, model: Option<&str>) -> Vec<NamedTerms> {
+    /// Every regime with a price, in the order of the table.
+    pub fn named_terms(&self) -> Vec<NamedTerms> {
         let named = self.regimes.regimes.iter().filter_map(|regime| {
             let terms = regime.terms(&self.models)?;
             Some(NamedTerms { name: regime.name.as_str().into(), terms })
         });
-        named.chain(self.own(model, false)).collect()
+        named.collect()
     }
 
-    /// The regime of a model's own prices, of a client that asks for a cache of one hour or of one that does not.
-    pub(crate) fn own(&self, model: Option<&str>, hour: bool) -> Option<NamedTerms> {
-        let terms = self.regimes.own(self.models.find(model?)?, hour)?;
+    /// A session's own prices and caching rules: those of its model (the command line's before the recorded one) on its day,
+    /// with the cache that its requests asked for. A model that the table has no prices of has those of the stand-in.
+    pub(crate) fn own(&self, model: Option<&str>, asked: Asked) -> Option<NamedTerms> {
+        let of = |name: &str| self.regimes.own(&*self.models.find(name)?, asked);
+        let model = self.model.as_deref().or(model);
+        let terms = model.and_then(of).or_else(|| of(&self.regimes.stand_in))?;
         Some(NamedTerms { name: OWN.into(), terms })
+    }
+
+    /// Whether the table has prices of a model.
+    pub fn is_priced(&self, model: Option<&str>) -> bool {
+        let known = model.and_then(|model| self.models.find(model));
+        known.is_some_and(|model| self.regimes.own(&model, Asked::default()).is_some())
+    }
+
+    /// What a session cost its recorder, by its usage: under every named regime, then at its own prices. Empty without
+    /// usage.
+    pub(crate) fn spent(&self, session: &Session) -> Vec<(Arc<str>, f64)> {
+        let named = self.named_terms().into_iter();
+        let named = named
+            .filter_map(|named| Some((named.name, spent::alike(session, &named.terms.rates)?)));
+        let own = spent::own(session, &self.models, &self.regimes, self.model.as_deref());
+        named.chain(own.map(|own| (OWN.into(), own.usd))).collect()
     }
 
     /// The regime of this name, or all names in the error.

@@ -205,7 +205,7 @@ fn trial(of: &str, cost: f64, kept: f64, passed: bool) -> Trial {
         of: of.to_owned(),
         settings: Vec::new(),
         tune: Measured {
-            saving_ratio: metric(cost),
+            cost_ratio: metric(cost),
             frr_obs_far: metric(kept),
             gate: Gate { passed, ..Gate::default() },
             ..Measured::default()

@@ -159,7 +159,7 @@ impl Page<'_> {
         let remarks = |wanted: fn(&Remark) -> bool| {
             is_shown(REMARK) && lines().filter_map(PresetLine::remark).any(|remark| wanted(&remark))
         };
-        let base = self.comparison.base.as_ref().map_or("the bill as recorded", verdict::paid);
+        let base = self.comparison.base.as_ref().map_or("the base".to_owned(), verdict::paid);
         let unknown = lines().any(|line| {
             let PresetLine { metrics, .. } = line;
             let shown = [&metrics.saving_usd, &metrics.frr_obs_far, &metrics.verbatim_far];
@@ -219,7 +219,7 @@ impl Page<'_> {
         let summaries =
             verdict::summaries(self.comparison).map(|text| format!("summaries {text}; "));
         let model = self.comparison.prices.split(',').next().filter(|model| !model.is_empty());
-        let prices = model.map(|model| format!("prices of {model}; "));
+        let prices = model.map(|model| format!("{model}; "));
         let (summaries, prices) = (summaries.unwrap_or_default(), prices.unwrap_or_default());
         self.say(
             &mut out,

@@ -40,8 +40,10 @@ pub struct Inspected {
     turns: usize,
     tool_calls: usize,
     usage: Option<Usage>,
-    /// Dollars for what was used, at the models' own prices.
+    /// Dollars for what was used, at the models' own prices on their day.
     usd: Option<f64>,
+    /// The model whose prices those have whose own are not known, where there are some.
+    usd_stand_in: Option<String>,
     /// When the last message was recorded (UTC).
     last: Option<String>,
     /// The estimator that counted the tokens.
@@ -67,6 +69,8 @@ impl Inspected {
     pub fn of(path: String, session: &Session, estimator: &dyn Estimator, prices: &Prices) -> Self {
         let last = session.log().filter_map(|message| message.at).max();
         let tokens_by_kind = tokens_by_kind(session, estimator);
+        let spent = prices.spent(session);
+        let stood_in = spent.is_some_and(|spent| spent.stood_in);
         Self {
             path,
             id: session.id.clone(),
@@ -81,7 +85,8 @@ impl Inspected {
             turns: session.turns(),
             tool_calls: session.recorded_tool_calls(),
             usage: usage(session),
-            usd: prices.spent(session),
+            usd: spent.map(|spent| spent.usd),
+            usd_stand_in: stood_in.then(|| prices.stand_in().to_owned()),
             last: last
                 .and_then(|at| Timestamp::from_millisecond(at).ok())
                 .map(|at| format!("{at:.0}")),
@@ -143,7 +148,9 @@ pub fn list(sessions: &[Inspected], skipped: &[Skipped], all: bool, width: Width
                 .map_or_else(dash, str::to_owned),
             number(one.calls),
             short(one.tokens),
-            one.usd.map_or_else(dash, |usd| format!("{usd:.2}")),
+            one.usd.map_or_else(dash, |usd| {
+                format!("{usd:.2}{}", if one.usd_stand_in.is_some() { "*" } else { "" })
+            }),
             number(one.boundaries.len()),
             number(one.warnings.len()),
         ]
@@ -163,6 +170,15 @@ pub fn list(sessions: &[Inspected], skipped: &[Skipped], all: bool, width: Width
         short(tokens),
     );
     wrap(&mut out, "", "  ", &legend, width);
+    let stood_in: Vec<&str> =
+        sessions.iter().filter_map(|one| one.usd_stand_in.as_deref()).collect();
+    if let Some(model) = stood_in.first() {
+        let text = format!(
+            "*: the model table has no prices of what {} used, so they are billed as {model}",
+            count(stood_in.len() as u64, "session"),
+        );
+        wrap(&mut out, "", "  ", &text, width);
+    }
     if !folder.is_empty() {
         wrap(&mut out, "", "  ", &format!("all are in {folder}"), width);
     }
@@ -267,7 +283,11 @@ pub fn session(one: &Inspected, width: Width) -> String {
         },
     );
     if let Some(usd) = one.usd {
-        line("cost", format!("{}, the usage at the models' list prices", number::dollars(usd, 2)));
+        let prices = match &one.usd_stand_in {
+            None => "the models' list prices".to_owned(),
+            Some(model) => format!("the prices of {model}: the model table has none of its own"),
+        };
+        line("cost", format!("{}, the usage at {prices}", number::dollars(usd, 2)));
     }
     if let Some(last) = &one.last {
         line("last message", last.clone());

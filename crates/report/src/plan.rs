@@ -7,7 +7,7 @@ use foldback_core::plan::Plan;
 use foldback_core::position::Place;
 use foldback_core::view::Shown;
 use foldback_formats::Session;
-use foldback_replay::{Probe, Request};
+use foldback_replay::{Probe, Request, SummaryInput};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
@@ -42,6 +42,8 @@ struct Asked {
     call: usize,
     /// Its input in tokens, as the bill has it.
     input_tokens: u64,
+    /// Those of them that the request before had, which the provider's cache may hold.
+    shared_tokens: u64,
 }
 
 /// A committed plan.
@@ -107,10 +109,11 @@ pub struct Views {
 
 impl Views {
     /// Notes the requests to a summarizer, each with the number of the call that came next.
-    pub fn asked(&mut self, inputs: &[(usize, u64)]) {
-        let asked = |(call, input_tokens): &(usize, u64)| Asked {
-            call: *call,
-            input_tokens: *input_tokens,
+    pub fn asked(&mut self, inputs: &[SummaryInput]) {
+        let asked = |asked: &SummaryInput| Asked {
+            call: asked.call,
+            input_tokens: asked.input_tokens,
+            shared_tokens: asked.shared_tokens,
         };
         self.asked = inputs.iter().map(asked).collect();
     }

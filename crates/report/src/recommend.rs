@@ -8,6 +8,7 @@ use crate::tune::{interval, point, value};
 use crate::verdict;
 use foldback_replay::Model;
 use foldback_replay::compare::Metric;
+use foldback_replay::cost::OWN;
 use foldback_replay::tune::advice::Budget;
 use foldback_replay::tune::{Measured, PartSummary, Trial, Tuned, plain};
 use foldback_replay::walk::Walk;
@@ -102,7 +103,7 @@ pub fn file(advice: &Advice<'_>, strategy: &str) -> String {
              at all, and they can't show what it would forget when it acts",
         );
     }
-    if trial.tune.triggered > 0 && trial.tune.saving_ratio.value > Some(1.0) {
+    if trial.tune.triggered > 0 && trial.tune.cost_ratio.value > Some(1.0) {
         let text =
             format!("it costs more than {}: it makes room but saves nothing", paid(&tuned.tune));
         item(&mut out, &text);
@@ -159,13 +160,13 @@ fn words(advice: &Advice<'_>) -> String {
 }
 
 /// The bill that the bills of a part are compared with.
-fn paid(part: &PartSummary) -> &'static str {
-    part.base.as_ref().map_or("the bill without compaction", verdict::paid)
+fn paid(part: &PartSummary) -> String {
+    part.base.as_ref().map_or("the bill of the base".to_owned(), verdict::paid)
 }
 
 /// What a configuration saves in a part, in dollars and with its interval.
 fn saved(measured: &Measured, part: &PartSummary) -> Option<String> {
-    verdict::saved(&measured.saving_ratio, &measured.saving_usd, part.base.as_ref()?)
+    verdict::saved(&measured.cost_ratio, &measured.saving_usd, part.base.as_ref()?)
 }
 
 fn percent(share: f64) -> String {
@@ -242,15 +243,19 @@ fn reported(
 }
 
 fn bill(report: &Measured, part: &PartSummary, regime: &str) -> String {
-    let share = interval(&report.saving_ratio);
+    let share = interval(&report.cost_ratio);
     let saved = saved(report, part).map_or_else(String::new, |saved| format!(": it {saved}"));
-    format!("bill: {share} of {}, prices of {regime}{saved}", paid(part))
+    let prices = match regime {
+        OWN => "each session's own model".to_owned(),
+        regime => regime.to_owned(),
+    };
+    format!("bill: {share} of {}, prices of {prices}{saved}", paid(part))
 }
 
 /// The metric of a budget.
 fn asked(budget: Budget, measured: &Measured) -> &Metric {
     match budget {
-        Budget::Cost(_) => &measured.saving_ratio,
+        Budget::Cost(_) => &measured.cost_ratio,
         Budget::Keep(_) => &measured.frr_obs_far,
     }
 }
@@ -363,7 +368,7 @@ pub fn nearest(tuned: &Tuned, at: usize, budget: Budget) -> String {
         whole / 1_000.0
     };
     let ask = match budget {
-        Budget::Cost(_) => Budget::Cost(rounded(trial.tune.saving_ratio.value, true)),
+        Budget::Cost(_) => Budget::Cost(rounded(trial.tune.cost_ratio.value, true)),
         Budget::Keep(_) => Budget::Keep(rounded(trial.tune.frr_obs_far.value, false)),
     };
     format!(
@@ -371,7 +376,7 @@ pub fn nearest(tuned: &Tuned, at: usize, budget: Budget) -> String {
          {ask} to get it",
         part(&tuned.tune),
         trial.name,
-        value(&trial.tune.saving_ratio),
+        value(&trial.tune.cost_ratio),
         paid(&tuned.tune),
         value(&trial.tune.frr_obs_far)
     )

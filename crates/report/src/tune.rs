@@ -58,8 +58,7 @@ pub fn tuned(tuned: &Tuned, search: Search, width: Width) -> String {
     out.push('\n');
     say(&mut out, &place(tuned));
     let legend = format!(
-        "★ on the front: nothing is cheaper and keeps as much · ○ the preset's own values · bill: of the base, which is what the recorders sent or no compaction where all of it \
-         fits, whichever is known for more sessions · {} · over: requests \
+        "★ on the front: nothing is cheaper and keeps as much · ○ the preset's own values · bill: of the base · {} · over: requests \
          sent over the window, ✗ rules of the provider broken · than own: how it differs from the preset's own \
          values, Holm over all rows · in brackets 95 % intervals over sessions; those it was tuned on have none, \
          because choosing among them biases them",
@@ -120,7 +119,7 @@ fn label(trial: &Trial) -> String {
 /// The first table. Gives how many configurations are not shown.
 fn choosing(out: &mut String, tuned: &Tuned, width: Width) -> usize {
     let mut order: Vec<&Trial> = tuned.trials.iter().collect();
-    let cost = |trial: &Trial| trial.tune.saving_ratio.value.unwrap_or(f64::INFINITY);
+    let cost = |trial: &Trial| trial.tune.cost_ratio.value.unwrap_or(f64::INFINITY);
     order.sort_by(|a, b| {
         let rank = |trial: &Trial| trial.rank.unwrap_or(usize::MAX);
         rank(a).cmp(&rank(b)).then(cost(a).total_cmp(&cost(b)))
@@ -145,7 +144,7 @@ fn choosing(out: &mut String, tuned: &Tuned, width: Width) -> usize {
 fn reporting(out: &mut String, tuned: &Tuned, width: Width) {
     let mut shown: Vec<(&Trial, _)> =
         tuned.trials.iter().filter_map(|trial| Some((trial, trial.report.as_ref()?))).collect();
-    let cost = |trial: &Trial| trial.tune.saving_ratio.value.unwrap_or(f64::INFINITY);
+    let cost = |trial: &Trial| trial.tune.cost_ratio.value.unwrap_or(f64::INFINITY);
     shown.sort_by(|(a, _), (b, _)| cost(a).total_cmp(&cost(b)));
     let row = |(trial, measured): (&Trial, &Measured)| {
         let end = vec![over(&measured.gate), against(trial)];
@@ -164,8 +163,8 @@ fn heads(tuned: &Tuned, last: [Head; 2]) -> Vec<Head> {
 
 /// What was measured, cost and retention as `write` has them.
 fn values(measured: &Measured, write: fn(&Metric) -> String) -> Vec<String> {
-    let Measured { saving_ratio, frr_obs_far, verbatim_far, epr, .. } = measured;
-    vec![write(saving_ratio), write(frr_obs_far), value(verbatim_far), value(epr)]
+    let Measured { cost_ratio, frr_obs_far, verbatim_far, epr, .. } = measured;
+    vec![write(cost_ratio), write(frr_obs_far), value(verbatim_far), value(epr)]
 }
 
 /// Whether the configuration differs from the own values, on both axes: `cheaper, keeps less`; a tie is a
@@ -228,7 +227,7 @@ fn over(gate: &Gate) -> String {
 pub(crate) fn point(measured: &Measured, write: fn(&Metric) -> String) -> String {
     format!(
         "bill {}, kept {}, verbatim {}",
-        write(&measured.saving_ratio),
+        write(&measured.cost_ratio),
         write(&measured.frr_obs_far),
         write(&measured.verbatim_far)
     )

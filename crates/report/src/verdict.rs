@@ -53,7 +53,7 @@ fn kept(line: &PresetLine) -> String {
 }
 
 fn saves(comparison: &Comparison, line: &PresetLine) -> String {
-    let (ratio, usd) = (&line.metrics.saving_ratio, &line.metrics.saving_usd);
+    let (ratio, usd) = (&line.metrics.cost_ratio, &line.metrics.saving_usd);
     let base = comparison.base.as_ref();
     base.and_then(|base| saved(ratio, usd, base)).unwrap_or_else(|| "has no bill".to_owned())
 }
@@ -77,43 +77,36 @@ pub(crate) fn saved(ratio: &Metric, usd: &Metric, base: &Base) -> Option<String>
 }
 
 /// Whose bill a base is.
-pub(crate) fn paid(base: &Base) -> &'static str {
+pub(crate) fn paid(base: &Base) -> String {
     match base.preset.as_str() {
-        AS_RECORDED => "the bill as recorded",
-        _ => "the bill of none",
+        AS_RECORDED => "the bill as recorded".to_owned(),
+        other => format!("the bill of {other}"),
     }
 }
 
 /// The bill that savings are measured against.
 pub(crate) fn base(comparison: &Comparison) -> Option<String> {
     let base = comparison.base.as_ref()?;
-    let estimated = comparison
-        .presets
-        .iter()
-        .any(|line| line.preset == base.preset && line.dollars.summaries_usd > 0.0);
-    let summaries = match base.preset.as_str() {
-        AS_RECORDED if estimated => ", the recorders' own summaries estimated",
-        _ => "",
-    };
-    Some(format!("base: {}{summaries}", what_was_paid(base, comparison.corpus.imported)))
+    Some(format!("base: {}", what_was_paid(base, comparison.corpus.imported)))
 }
 
 /// A base of so many sessions, its bill, and where it is known.
 pub(crate) fn what_was_paid(base: &Base, sessions: usize) -> String {
     let usd = beside(base, base.usd);
-    let (name, whichever) = match base.preset.as_str() {
-        AS_RECORDED => ("as recorded", "it is known"),
-        none => (none, "every request fits"),
+    let (name, why) = match (base.preset.as_str(), base.narrowed) {
+        (AS_RECORDED, _) => ("as recorded", ""),
+        (other, true) => (other, "; more was sent than fits"),
+        (other, false) => (other, "; what was paid is not recorded"),
     };
     let part = match base.sessions < sessions {
         true => format!(
-            ", in the {} of {} where {whichever}",
+            ", in the {} of {} where it is known",
             grouped(base.sessions as u64),
             count(sessions as u64, "session"),
         ),
         false => String::new(),
     };
-    format!("{name}, {usd} a session{part}")
+    format!("{name}, {usd} a session{part}{why}")
 }
 
 /// Dollars, all with the decimals that the base needs.
@@ -155,7 +148,7 @@ pub(crate) fn summaries(comparison: &Comparison) -> Option<String> {
 /// `−40% (−47 to −38)`; without an interval that is narrower than a percent.
 pub(crate) fn bill(line: &PresetLine) -> String {
     let bare = |ratio: f64| change(ratio).trim_end_matches('%').to_owned();
-    let Metric { value, lo, hi, .. } = line.metrics.saving_ratio;
+    let Metric { value, lo, hi, .. } = line.metrics.cost_ratio;
     match (value, lo, hi) {
         (Some(value), Some(lo), Some(hi)) if bare(lo) != bare(hi) => {
             format!("{} ({} to {})", change(value), bare(lo), bare(hi))

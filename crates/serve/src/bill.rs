@@ -16,7 +16,7 @@ use foldback_core::delta::Cursor;
 use foldback_core::log::{Message, Usage};
 use foldback_core::meter::MeterId;
 use foldback_live::follow::Followed;
-use foldback_providers::prices::{Cache, CacheUse, Call, RequestLog, Terms};
+use foldback_providers::prices::{Cache, CacheUse, Call, Rates, RequestLog, Terms};
 use foldback_providers::wire::Request;
 
 /// One request as the cache of its provider sees it, in tokens of the strategy's estimator.
@@ -298,8 +298,13 @@ impl Bill {
         }
         let searches = said.map_or(0, |said| said.web_searches);
         let compacted = compaction.map_or(0.0, |usage| terms.rates.used_usd(&usage, 0));
+        // What the provider says was written for an hour, else what the client asked for.
+        let told = usage.filter(|usage| usage.cache_write_1h > 0);
+        let hour = told.map_or(terms.rates.hour, |usage| {
+            usage.cache_write_1h.min(usage.cache_write) as f64 / usage.cache_write.max(1) as f64
+        });
         let usd = |cache: &CacheUse| {
-            let rates = terms.rates.at(total(cache));
+            let rates = Rates { hour, ..terms.rates.at(total(cache)) };
             rates.input_usd(cache) + rates.output_usd(output, searches) + compacted
         };
         let (actual, instead) = (usd(&actual), usd(&instead));

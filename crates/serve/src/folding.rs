@@ -5,7 +5,7 @@ use foldback_core::services::Clock;
 use foldback_core::strategy::Strategy;
 use foldback_live::SystemClock;
 use foldback_llm::Purse;
-use foldback_providers::prices::{ModelTable, RegimeTable, Terms};
+use foldback_providers::prices::{Asked, ModelTable, RegimeTable, Terms};
 use foldback_providers::wire::Dialect;
 use std::fmt;
 use std::path::PathBuf;
@@ -97,13 +97,14 @@ impl Folding {
 pub fn terms_of(models: ModelTable, regimes: RegimeTable) -> TermsOf {
     Arc::new(move |dialect, name, hour| {
         let model = models.find(name?)?;
+        let asked = Asked { hour: if hour { 1.0 } else { 0.0 }, ..Asked::default() };
         let of_protocol = match dialect {
             Dialect::Anthropic if hour => "anthropic-1h",
             Dialect::Anthropic => "anthropic-5m",
             _ => "openai",
         };
         let terms =
-            regimes.own(model, hour).or_else(|| Some(regimes.find(of_protocol)?.priced(model)));
+            regimes.own(&model, asked).or_else(|| regimes.find(of_protocol)?.priced(&model, asked));
         let terms = terms.filter(|terms| terms.rates.input > 0.0)?;
         Some((terms, model.context.max(model.long_context)))
     })

@@ -261,7 +261,8 @@ pub(crate) struct Compare {
     pub(crate) design: DesignArgs,
     /// Price regime of the report.
     ///
-    /// One of anthropic-5m, anthropic-1h, openai, gemini, deepseek, no-cache, or own for each session's own model.
+    /// One of anthropic-5m, anthropic-1h, openai, gemini, deepseek, no-cache, which bill all sessions alike, or own, the
+    /// default: each session by its own model, or by that of --model.
     #[arg(long, value_name = "REGIME", conflicts_with = "experiment")]
     pub(crate) prices: Option<String>,
     /// What the sessions came to: JSON lines, each {"session": ID, "arm": ARM, "task": TASK, "resolved": true}.

@@ -12,8 +12,8 @@ pub(crate) struct SearchArgs {
     pub(crate) corpus: CorpusArgs,
     /// Price regime.
     ///
-    /// One of anthropic-5m, anthropic-1h, openai, gemini, deepseek, no-cache, or own for the session's own model or that
-    /// of --model; own by default if --model has a price, else anthropic-5m.
+    /// One of anthropic-5m, anthropic-1h, openai, gemini, deepseek, no-cache, which bill all sessions alike, or own, the
+    /// default: each session by its own model, or by that of --model.
     #[arg(long, value_name = "REGIME")]
     pub(crate) prices: Option<String>,
     #[command(flatten)]
@@ -35,9 +35,8 @@ pub(crate) struct Recommend {
     /// Budget to meet: `keep=0.95`, or `cost=0.7`.
     ///
     /// `keep=0.95`: at least that share of what later calls refer to and only tool results and user messages had said is
-    /// kept. `cost=0.7`: a bill of at most 70 % of the bill as recorded, or of
-    /// that of no compaction where this fits in more sessions than that is known for. Exit code 1 if the budget does not hold on the
-    /// sessions held out for the check.
+    /// kept. `cost=0.7`: a bill of at most 70 % of the base, which is the bill as recorded where that is known. Exit code 1 if
+    /// the budget does not hold on the sessions held out for the check.
     #[arg(long, value_name = "BUDGET", default_value = "keep=0.95")]
     pub(crate) budget: String,
     #[command(flatten)]

@@ -47,13 +47,14 @@ pub(crate) fn run(args: &Recommend) -> Result<(), Error> {
     });
     drop(progress);
     let name = format!("{}-recommended", candidate.of);
+    let table = setup.model.as_deref().and_then(|model| setup.models.find(model));
     let advice = Advice {
         tuned: &tuned,
         chosen,
         budget,
         model: setup.model.as_deref(),
         window: setup.limits.context,
-        table: setup.model.as_deref().and_then(|model| setup.models.find(model)),
+        table: table.as_deref(),
         walks: &walks_of_chosen,
         not_for: &candidate.preset.strategy.not_for,
     };

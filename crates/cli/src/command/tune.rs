@@ -8,7 +8,6 @@ use crate::strategies::Controls;
 use crate::{input, output, replace, results, strategies};
 use foldback::{Compiled, Options, Registry};
 use foldback_core::strategy::Kind;
-use foldback_replay::cost::OWN;
 use foldback_replay::setup::Made;
 use foldback_replay::tune::{
     Bench, Candidate, Field, Header, Range, Search, TuneError, Tuned, candidates, sweeps,
@@ -151,13 +150,7 @@ impl Prepared {
 pub(super) fn prepare(registry: &Registry, args: &SearchArgs) -> Result<Prepared, Error> {
     let corpus = input::corpus(&args.corpus)?;
     let setup = strategies::setup(registry, &args.model)?;
-    let priced = setup.model.is_some()
-        && setup.terms(setup.model.as_deref()).iter().any(|terms| *terms.name == *OWN);
-    let regime = match (&args.prices, priced) {
-        (Some(name), _) => name.clone(),
-        (None, true) => OWN.to_owned(),
-        (None, false) => Reporting::default().regime,
-    };
+    let regime = args.prices.clone().unwrap_or_else(|| Reporting::default().regime);
     strategies::check_regime(&setup, &regime)?;
     let none = ["none".to_owned()];
     let mut controls: Vec<Preset> =

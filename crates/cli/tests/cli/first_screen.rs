@@ -199,9 +199,10 @@ fn presets_that_are_named_are_told_apart_in_words() {
     assert!(told.contains("window against codex: its bill is") && !told.contains("()"), "{told}");
 }
 
-/// The bill as recorded where that is known, no compaction where this fits in more sessions.
+/// The bill as recorded where that is known, however few sessions those are; without compaction where nobody can have paid
+/// it.
 #[test]
-fn the_base_is_the_one_that_is_known_for_more_sessions() {
+fn the_base_is_what_was_paid() {
     let folder = tempfile::tempdir().unwrap();
     for (number, [first, more]) in [[100, 420], [0, 0], [0, 0]].into_iter().enumerate() {
         // What a recorder sent after a compaction is known by its usage alone.
@@ -218,9 +219,9 @@ fn the_base_is_the_one_that_is_known_for_more_sessions() {
     }
     let folder = folder.path().to_str().unwrap();
     for (window, told) in [
-        ("200k", "\nbase: none, $0."),
+        ("200k", "\nbase: as recorded, $0.247 a session, in the 1 of 3 sessions where it is known"),
         // Every session has a request that does not fit.
-        ("4k", " a session, in the 1 of 3 sessions where it is known"),
+        ("4k", "\nbase: drop-oldest, $0."),
     ] {
         let args = ["compare", folder, "--preset", "none", "--max-output", "500", "--window"];
         let screen = at(80, &[&args[..], &[window]].concat()).done().stdout;
@@ -326,7 +327,7 @@ fn without_a_strategy_the_bills_are_told() {
     let screen = at(80, &["compare", "tests/four-sessions", "--preset", "none"]).done().stdout;
     fits_one_screen(&screen);
     assert!(
-        screen.contains("base: as recorded, $2.22 a session") && !screen.contains("acted"),
+        screen.contains("base: as recorded, $3.38 a session") && !screen.contains("acted"),
         "{screen}"
     );
     assert!(

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test")]
 
 mod bad_input;
+mod bill;
 mod cases;
 mod common;
 mod compact;

@@ -138,3 +138,21 @@ fn no_compaction_forgets_nothing_and_costs_what_it_costs() {
         assert!(value(1, metric) > Some(0.0), "tunacode-local, {metric}");
     }
 }
+
+/// What a provider counts after a fold decides when the next one comes. The calls are those at which the same agent's requests
+/// were folded behind the proxy.
+#[foldback_needs::sessions]
+#[test]
+fn a_replay_folds_where_the_proxy_did() {
+    let log = sessions().join("../cases/J-usage-after-fold/log.json");
+    let limits = ["--window", "100000", "--max-output", "8000"];
+    let args = ["compact", log.to_str().expect("a path"), "--preset", "claude-code", "--live"];
+    let plan = [&args[..], &["--plan", "--json", "-o", "-"], &limits].concat();
+    let plan: Value = serde_json::from_str(&foldback(&plan).done().stdout).expect("JSON");
+    let folds = plan["folds"].as_array().expect("folds").iter();
+    let folds: Vec<u64> = folds
+        .filter(|fold| !fold["layout"].is_null())
+        .map(|fold| fold["call"].as_u64().expect("a number"))
+        .collect();
+    assert_eq!(folds, [92, 183, 260, 336]);
+}

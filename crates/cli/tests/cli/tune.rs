@@ -34,7 +34,7 @@ fn a_grid_is_chosen_on_one_part_and_reported_on_the_other() {
     assert_eq!(tune.as_u64().unwrap() + report.as_u64().unwrap(), 4);
     let point = |trial: &Value| {
         let value = |metric: &str| trial["tune"][metric]["value"].as_f64().unwrap();
-        (trial["tune"]["saving_ratio"]["value"].as_f64().unwrap(), value("frr_obs_far"))
+        (trial["tune"]["cost_ratio"]["value"].as_f64().unwrap(), value("frr_obs_far"))
     };
     for trial in trials {
         let (cost, kept) = point(trial);
@@ -101,13 +101,13 @@ fn advice_is_a_file_that_can_be_used_or_says_what_comes_nearest() {
 #[test]
 fn a_budget_that_does_not_hold_ends_with_1() {
     let ran = line(
-        "recommend tests/four-sessions --window 40000 --max-output 3000 --budget cost=0.6 --no-store -o -",
+        "recommend tests/four-sessions --window 80000 --max-output 3000 --budget cost=0.99 --no-store -o -",
     );
     assert_eq!(ran.code, 1, "{}", ran.stderr);
     assert!(ran.stdout.contains("NOT met here"), "{}", ran.stdout);
     // It is a result, and no error.
     assert!(!ran.stderr.contains("error:"), "{}", ran.stderr);
-    let told = "not met: the budget cost=0.6 does not hold on 3 sessions";
+    let told = "not met: the budget cost=0.99 does not hold on 3 sessions";
     assert!(ran.stderr.contains(told), "{}", ran.stderr);
 }
 

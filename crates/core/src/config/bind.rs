@@ -8,11 +8,20 @@ use crate::moment::Moment;
 use crate::registry::{Build, Invalid, Registered, Registry, StageDescriptor, StageKind};
 use crate::stage::{Estimator, Filter, OverflowPolicy, Pruner, Summarizer};
 use crate::strategy::{Bound, OnFailure};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// Keys that every section may have in addition to the fields of its stage.
 const COMMON: [&str; 4] = ["use", "when", "enabled", "estimator"];
+
+/// What the summarizer's section says.
+#[derive(Default)]
+pub(super) struct Summaries {
+    pub(super) summarizer: Option<Arc<dyn Summarizer>>,
+    pub(super) on_failure: OnFailure,
+    pub(super) shares_prefix: bool,
+}
 
 /// Makes stages from sections.
 pub(super) struct Binder<'a, 'e> {
@@ -204,25 +213,31 @@ impl<'a> Binder<'a, '_> {
         self.bound(section, build, |_| Vec::new())
     }
 
-    pub(super) fn summarizer(&mut self, root: &Node) -> (Option<Arc<dyn Summarizer>>, OnFailure) {
+    pub(super) fn summarizer(&mut self, root: &Node) -> Summaries {
         let Some(node) = root.get("summarizer") else {
-            return (self.default_summarizer(), OnFailure::default());
+            return Summaries { summarizer: self.default_summarizer(), ..Summaries::default() };
         };
         let mut node = node.clone();
-        let on_failure = match node.take("on_failure") {
-            None => OnFailure::default(),
-            Some(value) => serde_json::from_value(value.to_value()).unwrap_or_else(|error| {
-                self.errors.push(&value, "summarizer.on_failure", in_words(&error.to_string()));
-                OnFailure::default()
-            }),
-        };
-        let Some(section) = self.section(StageKind::Summarizer, &node, "summarizer") else {
-            return (None, on_failure);
-        };
-        let Build::Summarizer(build) = section.stage.item.build else {
-            return (None, on_failure);
-        };
-        (self.checked(section, &["on_failure"], build), on_failure)
+        let on_failure = self.of_summarizer(&mut node, "on_failure");
+        let shares_prefix = self.of_summarizer(&mut node, "shares_prefix");
+        let section = self.section(StageKind::Summarizer, &node, "summarizer");
+        let summarizer = section.and_then(|section| match section.stage.item.build {
+            Build::Summarizer(build) => {
+                self.checked(section, &["on_failure", "shares_prefix"], build)
+            }
+            _ => None,
+        });
+        Summaries { summarizer, on_failure, shares_prefix }
+    }
+
+    /// A field of the summarizer's section that is not the summarizer's own.
+    fn of_summarizer<T: Default + DeserializeOwned>(&mut self, node: &mut Node, field: &str) -> T {
+        let Some(value) = node.take(field) else { return T::default() };
+        serde_json::from_value(value.to_value()).unwrap_or_else(|error| {
+            let path = format!("summarizer.{field}");
+            self.errors.push(&value, &path, in_words(&error.to_string()));
+            T::default()
+        })
     }
 
     /// The default summarizer if a file names none: the embedded extractive one.

@@ -1,6 +1,6 @@
 //! From a document to a strategy: presets merged, stages bound, all errors at once.
 
-use super::bind::{Binder, NoEstimator};
+use super::bind::{Binder, NoEstimator, Summaries};
 use super::document::Document;
 use super::error::ConfigErrors;
 use super::extend::{Options, apply_env, extend, preset_document};
@@ -61,7 +61,7 @@ pub fn compile(
     let overflow = binder.overflow(&root);
     let pruners = binder.pruners(&root);
     let filter = binder.filter(&root);
-    let (summarizer, on_failure) = binder.summarizer(&root);
+    let Summaries { summarizer, on_failure, shares_prefix } = binder.summarizer(&root);
     let fallback = binder.default_summarizer();
     let estimators = binder.estimators;
 
@@ -95,6 +95,7 @@ pub fn compile(
         summarizer,
         fallback,
         on_failure,
+        shares_prefix,
         user_limits,
         preset_limits,
         model: header.model.clone(),

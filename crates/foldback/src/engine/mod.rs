@@ -19,7 +19,7 @@ use foldback_core::services::Clock as _;
 use foldback_core::view::Shown;
 use foldback_live::follow::{Followed, Received, Unsendable, base_of, frame_of, identity};
 use foldback_live::{Recall, SystemClock, tools};
-use foldback_providers::prices::{Model, ModelTable};
+use foldback_providers::prices::ModelTable;
 use foldback_providers::wire::{Dialect, Item};
 use source::{Form, Known, Read, Source};
 use std::collections::BTreeMap;
@@ -80,7 +80,8 @@ impl Engine {
     ) -> Result<Self, CompactError> {
         let strategy = Arc::clone(&preset.strategy);
         let model = model.or(strategy.model.as_deref());
-        let table = model.and_then(|model| ModelTable::embedded().find(model).map(Model::limits));
+        let models = ModelTable::embedded();
+        let table = model.and_then(|model| models.find(model).map(|model| model.limits()));
         let limits = strategy.limits(given, Limits::default(), table.unwrap_or_default());
         let limits = limits.or(Limits::DEFAULT).consistent(given.output > 0);
         if let Some(why) = strategy.refuses(limits) {

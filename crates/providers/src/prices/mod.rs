@@ -5,10 +5,11 @@
 
 mod cache;
 mod models;
+mod names;
 mod regime;
 mod request;
 
 pub use cache::{Cache, CacheRules, CacheUse, simulate, simulate_at};
-pub use models::{Model, ModelTable, ModelTableError, Price, Tier};
-pub use regime::{Rates, Regime, RegimeTable, Terms, usd};
+pub use models::{Earlier, Model, ModelTable, ModelTableError, Price, Tier};
+pub use regime::{Asked, Rates, Regime, RegimeTable, Terms, usd, used_usd};
 pub use request::{Block, Call, RequestLog, SentRequest};

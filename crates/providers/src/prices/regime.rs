@@ -1,15 +1,15 @@
 //! Price regimes: caching rules and prices as dated data.
 
 use crate::prices::cache::{CacheRules, CacheUse};
-use crate::prices::models::{Model, ModelTable, Tier};
-use foldback_core::log::Usage;
+use crate::prices::models::{Model, ModelTable, Price, Tier};
+use foldback_core::log::{Answer, Service, Usage};
 use serde::Deserialize;
 
 /// Seconds in an hour.
 const HOUR: u32 = 3600;
 
 /// Prices in USD, of tokens per million.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rates {
     /// Plain input.
     pub input: f64,
@@ -17,6 +17,10 @@ pub struct Rates {
     pub read: f64,
     /// Input written to the cache.
     pub write: f64,
+    /// Input written to a cache that lives an hour.
+    pub write_1h: f64,
+    /// The share of what a request writes that lives an hour, where nobody counted it.
+    pub hour: f64,
     /// Output.
     pub output: f64,
     /// A thousand web searches that the provider makes itself.
@@ -26,35 +30,67 @@ pub struct Rates {
 }
 
 impl Rates {
+    /// List prices. A class that is not billed apart is input like any other.
+    pub fn of(price: &Price) -> Self {
+        let or = |class: f64, other: f64| if class > 0.0 { class } else { other };
+        let write = or(price.cache_write_5m, price.input);
+        let tier = price.tier.map(|tier| {
+            let write = or(tier.cache_write_5m, tier.input);
+            Tier {
+                cache_read: or(tier.cache_read, tier.input),
+                cache_write_5m: write,
+                cache_write_1h: or(tier.cache_write_1h, write),
+                ..tier
+            }
+        });
+        Self {
+            input: price.input,
+            read: or(price.cache_read, price.input),
+            write,
+            write_1h: or(price.cache_write_1h, write),
+            hour: 0.0,
+            output: price.output,
+            web_search: price.web_search,
+            tier,
+        }
+    }
+
     /// The prices of a whole request of this size.
     pub fn at(&self, input_tokens: u64) -> Self {
         match self.tier {
-            Some(tier) if input_tokens > tier.above => {
-                let grown = if self.input > 0.0 { tier.input / self.input } else { 1.0 };
-                Self {
-                    input: tier.input,
-                    read: tier.cache_read,
-                    write: self.write * grown,
-                    output: tier.output,
-                    tier: None,
-                    ..*self
-                }
-            }
+            Some(tier) if input_tokens > tier.above => Self {
+                input: tier.input,
+                read: tier.cache_read,
+                write: tier.cache_write_5m,
+                write_1h: tier.cache_write_1h,
+                output: tier.output,
+                tier: None,
+                ..*self
+            },
             _ => *self,
         }
     }
 
+    /// The price of what is written to the cache, of both lives in their shares.
+    pub fn written(&self) -> f64 {
+        self.write + (self.write_1h - self.write) * self.hour
+    }
+
     /// Dollars for a request and its answer, as the provider counted them, and for its web searches.
     pub fn used_usd(&self, usage: &Usage, web_searches: u64) -> f64 {
-        let Usage { cache_read: read, cache_write: write, uncached, .. } = *usage;
-        let cache = CacheUse { read, write, uncached, ..CacheUse::default() };
         let rates = self.at(usage.input_total());
-        rates.input_usd(&cache) + rates.output_usd(usage.output_total(), web_searches)
+        let for_an_hour = usage.cache_write_1h.min(usage.cache_write);
+        usd(rates.input, usage.uncached)
+            + usd(rates.read, usage.cache_read)
+            + usd(rates.write, usage.cache_write - for_an_hour)
+            + usd(rates.write_1h, for_an_hour)
+            + rates.output_usd(usage.output_total(), web_searches)
     }
 
     /// Dollars for the input of a request.
     pub fn input_usd(&self, cache: &CacheUse) -> f64 {
-        usd(self.read, cache.read) + usd(self.write, cache.write) + usd(self.input, cache.uncached)
+        let written = usd(self.written(), cache.write);
+        usd(self.read, cache.read) + written + usd(self.input, cache.uncached)
     }
 
     /// Dollars for an answer and for the provider's web searches for it.
@@ -77,27 +113,35 @@ pub struct Terms {
     pub rates: Rates,
 }
 
+/// What requests asked for that their price depends on.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Asked {
+    /// The share of what they wrote to the cache that was to live for an hour.
+    pub hour: f64,
+    /// How they were served.
+    pub service: Service,
+    /// When, in milliseconds since the Unix epoch, if known.
+    pub at_ms: Option<i64>,
+}
+
 /// A named regime.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Regime {
     /// Its name.
     pub name: String,
-    /// The model whose input and output prices give the dollars.
+    /// The model whose prices give the dollars.
     pub base: String,
-    /// Price of a cache read, as a multiple of plain input.
-    pub read: f64,
-    /// Price of a cache write, as a multiple of plain input.
-    pub write: f64,
+    /// Price of a cache read, as a multiple of plain input; that of `base` if not given.
+    pub read: Option<f64>,
+    /// Price of a cache write, as a multiple of plain input; that of `base` if not given.
+    pub write: Option<f64>,
     /// Shortest prefix that is cached, in tokens.
     pub minimum: u64,
     /// Granularity of a match, in tokens.
     pub granularity: u64,
     /// Lifetime of a prefix after its last use, in seconds; 0 if it does not expire.
     pub ttl_seconds: u32,
-    /// Dollars for a thousand web searches; 0 if they are not sold by number.
-    #[serde(default)]
-    pub web_search: f64,
     /// Prefixes of the ids of models that these rules apply to.
     #[serde(default)]
     pub models: Vec<String>,
@@ -115,45 +159,36 @@ impl Regime {
         }
     }
 
-    /// Rules and prices; `None` if the table does not have the base model. Requests above a tier of the base model have
-    /// the tier's prices, reads and writes in the regime's proportion.
+    /// Rules and prices for all sessions alike; `None` if the table does not have the base model or its prices. Whatever is
+    /// written to the cache lives as long as the regime says, and costs what that costs.
     pub fn terms(&self, models: &ModelTable) -> Option<Terms> {
-        let Model { price, tier, .. } = models.find(&self.base)?;
-        Some(Terms {
-            rules: self.rules(),
-            rates: Rates {
-                input: price.input,
-                read: price.input * self.read,
-                write: price.input * self.write,
-                output: price.output,
-                web_search: self.web_search,
-                tier: tier.map(|tier| Tier { cache_read: tier.input * self.read, ..tier }),
-            },
-        })
+        let hour = if self.ttl_seconds >= HOUR { 1.0 } else { 0.0 };
+        let terms = self.priced(&*models.find(&self.base)?, Asked { hour, ..Asked::default() })?;
+        let mut rates = terms.rates;
+        let one = rates.written();
+        (rates.write, rates.write_1h) = (one, one);
+        if let Some(tier) = &mut rates.tier {
+            let one = if hour > 0.0 { tier.cache_write_1h } else { tier.cache_write_5m };
+            (tier.cache_write_5m, tier.cache_write_1h) = (one, one);
+        }
+        let multiples = |read: &mut f64, write: &mut f64, write_1h: &mut f64, input: f64| {
+            *read = self.read.map_or(*read, |read| read * input);
+            *write = self.write.map_or(*write, |write| write * input);
+            *write_1h = self.write.map_or(*write_1h, |write| write * input);
+        };
+        multiples(&mut rates.read, &mut rates.write, &mut rates.write_1h, rates.input);
+        if let Some(Tier { input, cache_read, cache_write_5m, cache_write_1h, .. }) =
+            &mut rates.tier
+        {
+            multiples(cache_read, cache_write_5m, cache_write_1h, *input);
+        }
+        Some(Terms { rates, ..terms })
     }
 
-    /// A model's own prices, context tier included, with these caching rules. If the rules keep a prefix for an hour, a
-    /// write has the model's price for that, if there is one.
-    pub fn priced(&self, model: &Model) -> Terms {
-        let price = model.price;
-        let or_input = |price_of: f64| {
-            if price_of > 0.0 { price_of } else { price.input }
-        };
-        let write = match self.ttl_seconds {
-            HOUR.. if price.cache_write_1h > 0.0 => price.cache_write_1h,
-            _ => price.cache_write_5m,
-        };
-        Terms {
-            rules: self.rules(),
-            rates: Rates {
-                input: price.input,
-                read: or_input(price.cache_read),
-                write: or_input(write),
-                output: price.output,
-                web_search: self.web_search,
-                tier: model.tier,
-            },
-        }
+    /// A model's own prices with these caching rules; `None` if they are not known.
+    pub fn priced(&self, model: &Model, asked: Asked) -> Option<Terms> {
+        let price = model.price_of(asked.service, asked.at_ms)?;
+        Some(Terms { rules: self.rules(), rates: Rates { hour: asked.hour, ..Rates::of(price) } })
     }
 }
 
@@ -163,6 +198,8 @@ impl Regime {
 pub struct RegimeTable {
     /// The day that the table describes.
     pub as_of: String,
+    /// The model whose prices sessions of a model have that is not listed.
+    pub stand_in: String,
     /// The regimes.
     #[serde(rename = "regime")]
     pub regimes: Vec<Regime>,
@@ -183,18 +220,41 @@ impl RegimeTable {
     }
 
     /// A model's own prices, context tier included, with the caching rules of its provider: the first regime that names
-    /// the model's family, or with `hour`, for clients that ask for a cache of one hour, the one that keeps a prefix
-    /// longest. `None` when no regime names it.
-    pub fn own(&self, model: &Model, hour: bool) -> Option<Terms> {
+    /// the model's family, or, for clients that ask for a cache of one hour for most of what they write, the one that
+    /// keeps a prefix longest. `None` when no regime names it, or if its prices are not known.
+    pub fn own(&self, model: &Model, asked: Asked) -> Option<Terms> {
+        let id = model.id.to_lowercase();
         let mut regimes = self.regimes.iter().filter(|regime| {
             let mut families = regime.models.iter();
-            families.any(|family| model.id.starts_with(family.as_str()))
+            families.any(|family| id.starts_with(family.as_str()))
         });
         let first = regimes.next()?;
         let longest =
             || regimes.fold(first, |a, b| if b.ttl_seconds > a.ttl_seconds { b } else { a });
-        Some(if hour { longest() } else { first }.priced(model))
+        if asked.hour > 0.5 { longest() } else { first }.priced(model, asked)
     }
+
+    /// What an answer cost, by the usage that was recorded of it and of the provider's compactions during it, at the
+    /// prices of its model (or of `model` where it names none) on its day; `None` if they are not known.
+    pub fn spent_usd(
+        &self,
+        models: &ModelTable,
+        answer: &Answer,
+        model: Option<&str>,
+    ) -> Option<f64> {
+        let model = models.find(answer.model.as_deref().or(model)?)?;
+        let at_ms = answer.started.or(answer.ended);
+        let asked = Asked { service: answer.service, at_ms, hour: 0.0 };
+        Some(used_usd(&Rates::of(model.price_of(asked.service, asked.at_ms)?), answer))
+    }
+}
+
+/// What an answer cost at some prices, with the provider's compactions during it.
+pub fn used_usd(rates: &Rates, answer: &Answer) -> f64 {
+    let of = |usage: &Option<Usage>, searches| {
+        usage.map_or(0.0, |usage| rates.used_usd(&usage, searches))
+    };
+    of(&answer.usage, answer.web_searches) + of(&answer.compaction, 0)
 }
 
 #[cfg(test)]
@@ -226,27 +286,66 @@ mod tests {
             ("claude-opus-4-5", 900_000, [5.0, 0.5, 6.25, 25.0]),
         ];
         for (model, size, expected) in cases {
-            let rates = regimes.own(models.find(model).unwrap(), false).unwrap().rates.at(size);
-            let ours = [rates.input, rates.read, rates.write, rates.output];
+            let rates =
+                regimes.own(&models.find(model).unwrap(), Asked::default()).unwrap().rates.at(size);
+            let ours = [rates.input, rates.read, rates.written(), rates.output];
             assert_eq!(ours, expected, "{model} at {size}");
         }
     }
 
+    /// By the share of what was written that was to live an hour.
     #[test]
     fn a_cache_of_one_hour_has_its_own_price_and_life() {
         let (regimes, models) = (RegimeTable::embedded(), ModelTable::embedded());
         let rows = [
-            ("claude-sonnet-4-5", false, 3.75, 300),
-            ("claude-sonnet-4-5", true, 6.0, 3600),
-            ("claude-opus-4-5", true, 10.0, 3600),
+            ("claude-sonnet-4-5", 0.0, 3.75, 300),
+            ("claude-sonnet-4-5", 0.5, 4.875, 300),
+            ("claude-sonnet-4-5", 1.0, 6.0, 3600),
+            ("claude-opus-4-5", 1.0, 10.0, 3600),
             // Others do not sell one.
-            ("gpt-5.4", true, 2.5, 600),
-            ("gemini-2.5-pro", true, 1.25, 3600),
+            ("gpt-5.4", 1.0, 2.5, 600),
+            ("gemini-2.5-pro", 1.0, 1.25, 3600),
         ];
         for (model, hour, write, seconds) in rows {
-            let terms = regimes.own(models.find(model).unwrap(), hour).unwrap();
-            let ours = (terms.rates.write, terms.rules.ttl_ms);
+            let asked = Asked { hour, ..Asked::default() };
+            let terms = regimes.own(&models.find(model).unwrap(), asked).unwrap();
+            let ours = (terms.rates.written(), terms.rules.ttl_ms);
             assert_eq!(ours, (write, Some(seconds * 1000)), "{model}, {hour}");
+        }
+    }
+
+    /// What is written for five minutes and for an hour, in one request.
+    #[test]
+    fn each_class_of_writes_has_its_price() {
+        let (regimes, models) = (RegimeTable::embedded(), ModelTable::embedded());
+        let usage = Usage {
+            cache_write: 100_000,
+            cache_write_1h: 80_000,
+            output: 1_000,
+            ..Usage::default()
+        };
+        let answer = Answer { usage: Some(usage), web_searches: 3, ..Answer::default() };
+        let own = regimes.spent_usd(&models, &answer, Some("claude-opus-4-8")).unwrap();
+        assert!((own - (0.125 + 0.8 + 0.025 + 0.03)).abs() < 1e-12, "{own}");
+        assert_eq!(regimes.spent_usd(&models, &answer, Some("owl-1")), None);
+        for (name, expected) in [("anthropic-5m", 0.25), ("anthropic-1h", 0.4), ("no-cache", 0.2)] {
+            let rates = regimes.find(name).unwrap().terms(&models).unwrap().rates;
+            let usd = used_usd(&rates, &answer) - 0.01 - 0.03;
+            assert!((usd - expected).abs() < 1e-12, "{name}: {usd}");
+        }
+    }
+
+    #[test]
+    fn a_request_costs_what_its_service_costs() {
+        let (regimes, models) = (RegimeTable::embedded(), ModelTable::embedded());
+        let usage = Some(Usage { uncached: 100_000, ..Usage::default() });
+        let usd = |service| {
+            let answer = Answer { usage, service, ..Answer::default() };
+            regimes.spent_usd(&models, &answer, Some("claude-opus-4-8")).unwrap()
+        };
+        let all = [Service::Standard, Service::Fast, Service::Batch].map(usd);
+        for (ours, expected) in all.iter().zip([0.5, 1.0, 0.25]) {
+            assert!((ours - expected).abs() < 1e-12, "{ours}");
         }
     }
 
@@ -254,7 +353,11 @@ mod tests {
     fn every_model_has_caching_rules() {
         let regimes = RegimeTable::embedded();
         for model in ModelTable::embedded().models {
-            assert!(regimes.own(&model, false).is_some(), "{}", model.id);
+            assert!(
+                model.price.is_none() || regimes.own(&model, Asked::default()).is_some(),
+                "{}",
+                model.id
+            );
         }
     }
 }

@@ -54,7 +54,7 @@ impl PresetLine {
     /// What stands out most.
     pub fn remark(&self) -> Option<Remark> {
         let gate = &self.gate;
-        let cost = &self.metrics.saving_ratio;
+        let cost = &self.metrics.cost_ratio;
         let interval = cost.lo.zip(cost.hi);
         Some(match gate {
             _ if gate.sent_over > 0 => Remark::SentOver(gate.sent_over),
@@ -113,7 +113,7 @@ impl Comparison {
         let mut order = self.of_kind(Kind::Strategy);
         let bill = |line: &PresetLine| {
             let metrics = &line.metrics;
-            metrics.saving_ratio.value.or(metrics.cost_ratio.value).unwrap_or(f64::MAX)
+            metrics.cost_ratio.value.unwrap_or(f64::MAX)
         };
         order.sort_by(|a, b| {
             let (a, b) = (&self.presets[*a], &self.presets[*b]);
@@ -157,8 +157,7 @@ mod tests {
             triggered: 1,
             rank: Some(1),
             metrics: Metrics {
-                cost_ratio: cost.clone(),
-                saving_ratio: cost,
+                cost_ratio: cost,
                 frr_obs_far: Metric { value: Some(kept), ..Metric::default() },
                 ..Metrics::default()
             },

@@ -6,6 +6,7 @@ use super::line::PresetLine;
 use super::sessions::CorpusSummary;
 use super::table::Reporting;
 use super::{prices, windows};
+use crate::cost::OWN;
 use crate::number::grouped;
 use crate::recorder::{More, Policy, RECORDED_KEEP_MORE, Recorded, Total, by_totals};
 use crate::setup::{Made, Preset, Setup};
@@ -33,6 +34,7 @@ pub(super) fn assumptions(
         scales(setup, sessions),
         "The recorders' own compactions are undone if the file still holds the original.".to_owned(),
         prices::whole(setup, sessions, reporting),
+        paid(sessions),
         cache(setup, sessions, reporting),
     ];
     let with_usage = sessions.iter().filter(|facts| facts.records_usage).count();
@@ -175,9 +177,8 @@ fn as_recorded(presets: &[Preset], scores: &[Box<[Score]>]) -> Option<String> {
     if sizes > 0 {
         let _ = write!(
             line,
-            " Sizes and bills of {sizes} are from its usage, converted to the estimator of the other rows by \
-             each session's own calibration; what its requests held is not recorded, and what its summaries cost is estimated: each as a request as large as the \
-             one before, none of it cached, or as that request once more where the provider compacted it."
+            " Sizes of {sizes} are from its usage, converted to the estimator of the other rows by each session's own \
+             calibration; what its requests held is not recorded."
         );
     }
     if unknown > 0 {
@@ -187,12 +188,35 @@ fn as_recorded(presets: &[Preset], scores: &[Box<[Score]>]) -> Option<String> {
     Some(line)
 }
 
+/// How it is known what was paid, and where it is not.
+fn paid(sessions: &[Recording]) -> String {
+    let billed = sessions.iter().filter(|session| session.billed).count();
+    if billed == 0 {
+        return "No session's usage says what was paid for it: bills are of the model of the cache alone, and so is the base."
+            .to_owned();
+    }
+    let others = match sessions.len() - billed {
+        0 => String::new(),
+        others => format!(
+            " Of {others} sessions the usage does not say what was paid; they count for no bill, neither of the base nor of a preset."
+        ),
+    };
+    format!(
+        "Bills: as recorded is what the recorded usage cost. The requests of recorder and presets go through one model of the \
+         cache, and a preset's bill is what was paid times the ratio of the two, session by session. What the recorders paid \
+         for summaries without recorded usage is estimated for that ratio.{others}"
+    )
+}
+
 fn cache(setup: &Setup, sessions: &[Recording], reporting: &Reporting) -> String {
     let timed = sessions.iter().filter(|facts| facts.timed).count();
     format!(
-        "Caching rules of {} as of {}; pauses as recorded in {timed} of {} sessions; in the others the cache is \
+        "Caching rules {} as of {}; pauses as recorded in {timed} of {} sessions; in the others the cache is \
          always warm.",
-        reporting.regime,
+        match reporting.regime.as_str() {
+            OWN => "of each model's provider".to_owned(),
+            regime => format!("of {regime}"),
+        },
         setup.regimes.as_of,
         sessions.len()
     )
@@ -322,7 +346,6 @@ pub(super) fn cautions(
         ));
     }
     lines.extend(unfittable(contenders, presets));
-    lines.extend(impossible(contenders, presets));
     let random = presets.iter().find(|line| line.preset == "random");
     let kept = |line: &PresetLine| line.metrics.frr_obs_far.value;
     let acted = |line: &&PresetLine| line.kind == Kind::Strategy && line.triggered > 0;
@@ -374,22 +397,6 @@ fn unfittable(contenders: &[Preset], presets: &[PresetLine]) -> Option<String> {
              window. They count against no preset. A larger --window lets them fit."
         )
     })
-}
-
-/// The part of the baseline that no provider would have accepted: bills are then percentages of something
-/// impossible.
-fn impossible(contenders: &[Preset], presets: &[PresetLine]) -> Option<String> {
-    let at = contenders.iter().position(Preset::is_baseline)?;
-    let over = |line: &PresetLine| line.gate.sent_over + line.gate.unfittable;
-    let line = presets.get(at).filter(|line| over(line) > 0)?;
-    let share = 100.0 * line.over_input_tokens as f64 / line.input_tokens.max(1) as f64;
-    Some(format!(
-        "{}, the basis of all bills, sends {} of {} requests ({share:.0}% of its input) over the \
-         limits, which no provider accepts; the row as-recorded, if present, has what was really sent.",
-        line.preset,
-        grouped(over(line)),
-        grouped(line.calls),
-    ))
 }
 
 /// If chance and foresight send the same requests, eviction had no choice: all that can be

@@ -54,6 +54,8 @@ pub struct Comparison {
     pub scores: Vec<Box<[Score]>>,
     /// Index of the preset that never changes anything.
     pub baseline: usize,
+    /// By session, whether its bills count; see [`Base`].
+    pub(super) counted: Vec<bool>,
     pub(super) keys: Vec<Keys>,
     /// By session, its source in the corpus.
     pub(super) sources: Vec<usize>,
@@ -163,9 +165,18 @@ impl Comparison {
         Some(walk)
     }
 
-    /// What a session cost under a preset, by the prices that are reported; `None` where it has no bill under them.
+    /// What a session cost under a preset, by the prices that are reported; `None` where its bills do not count, or where
+    /// it has none under them.
     pub fn bill<'a>(&self, score: &'a Score) -> Option<&'a Bill> {
-        table::bill(score, &self.reporting.regime)
+        let counts = self.counted.get(score.session()).copied().unwrap_or(true);
+        table::bill(score, &self.reporting.regime).filter(|_| counts)
+    }
+
+    /// What a session cost under the base.
+    pub fn bill_of_base(&self, session: usize) -> Option<&Bill> {
+        let base = self.base.as_ref()?;
+        let at = self.presets.iter().position(|line| line.preset == base.preset)?;
+        self.bill(self.scores_of(session).get(at)?)
     }
 
     /// How many pairs of strategies a metric separates.

@@ -394,7 +394,7 @@ mod tests {
     fn score(session: usize, preset: usize, usd: f64, kept: u64) -> Score {
         // No two sessions are alike, or there would be nothing to draw.
         let usd = usd * (1.0 + session as f64 / 100.0);
-        let by = Billed { regime: "anthropic-5m".into(), pauses: Pauses::Recorded };
+        let by = Billed { regime: crate::cost::OWN.into(), pauses: Pauses::Recorded };
         let outcome = Outcome {
             retention: Retention { obs_far: Share { kept, needed: 10 }, ..Retention::default() },
             bills: [(by, Bill::of_requests(usd, 0.0))].into_iter().collect(),
@@ -437,6 +437,8 @@ mod tests {
             clusters: &(0..case.sessions).collect::<Vec<_>>(),
             scores: &scores,
             baseline: 0,
+            counted: &[],
+            narrowed: false,
             reporting: &reporting,
             bootstrap: Bootstrap::new(reporting.draws, reporting.seed),
         };
@@ -518,6 +520,8 @@ mod tests {
             clusters: &(0..12).collect::<Vec<_>>(),
             scores: &scores,
             baseline: 0,
+            counted: &[],
+            narrowed: false,
             reporting: &reporting,
             bootstrap: Bootstrap::new(reporting.draws, reporting.seed),
         };

@@ -1,5 +1,6 @@
 //! The bills of a preset over all sessions, and whether its compactions paid for themselves.
 
+use super::saving::Paid;
 use super::table::Table;
 use crate::cost::OWN;
 use crate::in_order;
@@ -15,7 +16,7 @@ pub struct Dollars {
     /// `recorded-or-warm`: recorded pauses, and none too long where not recorded. `recorded-or-cold`:
     /// there, every user turn starts with a cold cache.
     pub pauses: &'static str,
-    /// Sessions that could be billed.
+    /// Sessions that count, which are those of the base.
     pub n: usize,
     /// Everything: input, output and summaries, as if nothing that was forgotten mattered.
     pub usd: f64,
@@ -27,12 +28,12 @@ pub struct Dollars {
     pub summaries_usd: f64,
     /// Everything, and every would-be re-read really made; `null` where re-reads are not known.
     pub pessimistic_usd: Option<f64>,
-    /// `usd` to that of no compaction.
+    /// `usd` to that of the base.
     pub ratio: Option<f64>,
 }
 
 impl Dollars {
-    /// The bill to that of no compaction, had every would-be re-read really been made.
+    /// The bill to that of the base, had every would-be re-read really been made.
     pub fn worst(&self) -> Option<f64> {
         let ratio = self.ratio.filter(|_| self.usd > 0.0)?;
         Some(ratio * self.pessimistic_usd? / self.usd)
@@ -43,28 +44,30 @@ pub(super) const RECORDED_OR_WARM: &str = "recorded-or-warm";
 const RECORDED_OR_COLD: &str = "recorded-or-cold";
 
 /// The bills under every regime, in the order of the regimes, each with both readings of recordings
-/// without times. `own` comes last: not every session's model is known.
-pub(super) fn costs(table: &Table<'_>, preset: usize) -> Vec<Dollars> {
+/// without times. `own` comes first.
+pub(super) fn costs(table: &Table<'_>, preset: usize, paid: Option<Paid>) -> Vec<Dollars> {
+    let Some(paid) = paid else { return Vec::new() };
     let bills = table.of(preset).flat_map(|score| score.bills.iter());
     let mut regimes = in_order(bills.map(|(by, _)| &*by.regime));
-    regimes.sort_by_key(|regime| *regime == OWN);
+    regimes.sort_by_key(|regime| *regime != OWN);
     let readings = [(RECORDED_OR_WARM, Pauses::Warm), (RECORDED_OR_COLD, Pauses::ColdTurns)];
     regimes
         .iter()
-        .flat_map(|regime| readings.map(|reading| dollars(table, preset, regime, reading)))
+        .flat_map(|regime| readings.map(|reading| dollars(table, preset, paid, regime, reading)))
         .collect()
 }
 
 fn dollars(
     table: &Table<'_>,
     preset: usize,
+    paid: Paid,
     regime: &str,
     (name, untimed): (&'static str, Pauses),
 ) -> Dollars {
     let pauses = |pauses| matches!(pauses, Pauses::Recorded | Pauses::Any) || pauses == untimed;
     let mut sum = Dollars { regime: regime.to_owned(), pauses: name, ..Dollars::default() };
     let (mut base_usd, mut pessimistic) = (0.0, 0.0);
-    for (score, base) in table.pairs(preset) {
+    for (score, base) in paid.scores(table, preset) {
         let bills = (score.bills.under(regime, pauses), base.bills.under(regime, pauses));
         let (Some(bill), Some(plain)) = bills else { continue };
         sum.n += 1;

@@ -109,11 +109,7 @@ macro_rules! figures {
 
 figures! {
     cost_ratio, "cost", judged, Shown::Interval,
-        "the bill for input, output and summaries under {regime}, in percent of that without compaction"
-        => |of| Metric::of(stats::ratio_of_totals(of.bootstrap, of.pairs(|score, base| {
-            Some((of.table.bill(score)?.usd, of.table.bill(base)?.usd))
-        })), NO_BILL);
-    saving_ratio, "bill", judged, Shown::Nowhere, "the bill to that of the base, over the sessions of the base"
+        "the bill for input, output and summaries at the prices of {regime}, in percent of that of the base"
         => |of| of.saving(|pairs| stats::ratio_of_totals(of.bootstrap, pairs));
     saving_usd, "saved", judged, Shown::Nowhere, "dollars that a session costs less than with the base, on average"
         => |of| of.saving(|pairs| {

@@ -9,7 +9,7 @@ use serde::Serialize;
 /// What a strategy costs and keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Point {
-    /// Bill to that of no compaction; less is better.
+    /// Bill to that of the base; less is better.
     pub cost: f64,
     /// Share of the references that were kept; more is better.
     pub kept: f64,

@@ -106,7 +106,7 @@ pub(super) fn line(
     let input_tokens = sum(|metrics| metrics.input_tokens);
     let compactions = sum(|metrics| metrics.compactions);
     let sums = Sums::of(table, &own);
-    let costs = costs(table, preset);
+    let costs = costs(table, preset, paid);
     let reported = costs.iter().find(|dollars| {
         dollars.regime == table.reporting.regime && dollars.pauses == RECORDED_OR_WARM
     });

@@ -51,7 +51,7 @@ pub use verdict::Verdict;
 
 use crate::parallel::in_parallel;
 use crate::stats::Bootstrap;
-use crate::study::{Context, Keys, study};
+use crate::study::{Context, Keys, Recording, study};
 use std::collections::BTreeSet;
 
 /// Files that are studied before what is kept of them is taken over. What is dropped then makes room for the next ones.
@@ -96,7 +96,7 @@ pub fn compare(
     }
     let provenance = Provenance::of(&context.names, kept.keys.iter().map(Keys::content));
     let models = kept.recordings.iter().filter_map(|recording| recording.model.as_deref());
-    let unlisted = models.filter(|model| setup.models.find(model).is_none());
+    let unlisted = models.filter(|model| !setup.is_priced(Some(model)));
     let unlisted: BTreeSet<String> = unlisted.map(str::to_owned).collect();
     let comparison = assemble(corpus, presets, baseline, setup, reporting, kept, skipped);
     Ok(Comparison { provenance, unlisted: unlisted.into_iter().collect(), ..comparison })
@@ -125,14 +125,22 @@ fn assemble(
     };
     let (clusters, count) = sessions::clusters(&summary.sessions, &keys);
     summary.clusters = count;
+    // What is not known to have been paid counts only where that is known of nothing.
+    let billed = recordings.iter().any(|recording| recording.billed);
+    let counted: Vec<bool> = recordings.iter().map(|one| one.billed || !billed).collect();
+    let window = setup.limits.context;
+    let wider = |recording: &Recording| recording.largest_request > window;
+    let narrowed = window > 0 && billed && recordings.iter().any(wider);
     let table = table::Table {
         clusters: &clusters,
+        counted: &counted,
+        narrowed,
         scores: &scores,
         baseline,
         bootstrap: Bootstrap::new(reporting.draws, reporting.seed),
         reporting: &reporting,
     };
-    let paid = saving::Paid::of(&table, presets);
+    let paid = saving::Paid::of(&table, presets, billed);
     let numbers: Vec<usize> = (0..presets.len()).collect();
     let mut preset_lines =
         in_parallel(&numbers, |at| line::line(&presets[*at].strategy, *at, &table, paid));
@@ -157,7 +165,7 @@ fn assemble(
     cautions.extend(prices::hour(setup, &recordings, &reporting));
     cautions.extend(thin::caution(&recordings));
     cautions.extend(windows::contradicted(setup, &recordings, &scores, baseline));
-    let prices = prices::short(setup, &reporting);
+    let prices = prices::short(setup, &recordings, &reporting);
     Comparison {
         corpus: summary,
         reporting,
@@ -172,6 +180,7 @@ fn assemble(
         against_controls,
         scores,
         baseline,
+        counted,
         keys,
         sources,
         ..Comparison::default()

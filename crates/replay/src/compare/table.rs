@@ -1,5 +1,6 @@
 //! The scores of a comparison as a table: by session and by preset.
 
+use crate::cost::OWN;
 use crate::setup::Preset;
 use crate::split::Split;
 use crate::stats::Bootstrap;
@@ -51,7 +52,7 @@ impl Reporting {
 impl Default for Reporting {
     fn default() -> Self {
         Self {
-            regime: "anthropic-5m".to_owned(),
+            regime: OWN.to_owned(),
             primary: Primary::default(),
             margin: 0.0,
             keep: Self::KEEP,
@@ -69,6 +70,10 @@ pub(super) struct Table<'a> {
     pub(super) clusters: &'a [usize],
     /// By session, one per preset in their order.
     pub(super) scores: &'a [Box<[Score]>],
+    /// By session, whether its bills count: it is known what was paid for it, or for none.
+    pub(super) counted: &'a [bool],
+    /// The window is below what was sent: nobody could have paid what was paid.
+    pub(super) narrowed: bool,
     /// Index of the preset that never changes anything.
     pub(super) baseline: usize,
     pub(super) reporting: &'a Reporting,
@@ -101,7 +106,12 @@ impl<'a> Table<'a> {
 
     /// The bill that the report goes by.
     pub(super) fn bill(&self, score: &'a Score) -> Option<&'a Bill> {
-        bill(score, &self.reporting.regime)
+        bill(score, &self.reporting.regime).filter(|_| self.counts(score))
+    }
+
+    /// Whether the bills of its session count.
+    pub(super) fn counts(&self, score: &Score) -> bool {
+        self.counted.get(score.session()).copied().unwrap_or(true)
     }
 
     /// Sessions in which at least one strategy other than a control changed something.

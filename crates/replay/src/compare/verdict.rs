@@ -31,7 +31,7 @@ impl PresetLine {
 
     /// Its bill to that of the base, and what it kept, if both are known.
     fn saved_and_kept(&self) -> Option<(f64, f64)> {
-        Some((self.metrics.saving_ratio.value?, self.metrics.frr_obs_far.value?))
+        Some((self.metrics.cost_ratio.value?, self.metrics.frr_obs_far.value?))
     }
 }
 
@@ -94,7 +94,7 @@ mod tests {
             ..PresetLine::default()
         };
         line.metrics.frr_obs_far = metric(kept);
-        line.metrics.saving_ratio = metric(ratio);
+        line.metrics.cost_ratio = metric(ratio);
         line.metrics.saving_usd = metric(1.0 - ratio);
         line
     }

@@ -26,7 +26,7 @@ pub fn pessimistic_usd(replayed_usd: f64, rates: &Rates, rereads: &[Reread]) -> 
             let carried = REQUEST_TOKENS + reread.result_tokens;
             usd(rates.read, reread.input_tokens)
                 + usd(rates.output, REQUEST_TOKENS)
-                + usd(rates.write, carried)
+                + usd(rates.written(), carried)
                 + usd(rates.read, carried) * reread.calls as f64
         })
         .sum();
@@ -39,8 +39,7 @@ mod tests {
 
     #[test]
     fn a_reread_is_charged_until_it_is_cleared_again() {
-        let rates =
-            Rates { input: 1.0, read: 0.1, write: 1.25, output: 5.0, web_search: 0.0, tier: None };
+        let rates = Rates { input: 1.0, read: 0.1, write: 1.25, output: 5.0, ..Rates::default() };
         let reread = Reread { input_tokens: 100_000, result_tokens: 940, calls: 10 };
         let extra = pessimistic_usd(1.0, &rates, &[reread]) - 1.0;
         let expected = 0.01 + 0.0003 + 0.00125 + 0.001;

@@ -69,8 +69,8 @@ impl Priced<'_> {
                 previous.saturating_sub(firing.reclaimed).saturating_sub(cache.read)
             };
             let per_call = usd(rates.read, firing.reclaimed);
-            let first = if cold { usd(rates.write, firing.reclaimed) } else { per_call };
-            let fixed = usd(rates.write - rates.read, rewritten) + firing.summary_usd;
+            let first = if cold { usd(rates.written(), firing.reclaimed) } else { per_call };
+            let fixed = usd(rates.written() - rates.read, rewritten) + firing.summary_usd;
             let break_even = if fixed <= 0.0 {
                 Some(0.0)
             } else if per_call <= 0.0 {

@@ -20,7 +20,7 @@ mod tests;
 pub use agreement::{Agreement, RecordedCall, agreement};
 pub(crate) use call::{call_of, recorded_output};
 pub use foldback_providers::prices::{
-    Block, CacheRules, CacheUse, Rates, Regime, RegimeTable, RequestLog, SentRequest, Terms,
+    Asked, Block, CacheRules, CacheUse, Rates, Regime, RegimeTable, RequestLog, SentRequest, Terms,
 };
 pub use forgetting::{Reread, pessimistic_usd};
 pub use ledger::{LedgerFiring, LedgerRow};

@@ -2,22 +2,27 @@
 
 use foldback_providers::prices::{CacheUse, Rates, RequestLog, Terms, simulate_at, usd};
 
-/// A call of the summarizer, with a prompt of its own: nothing of it is cached.
+/// A call of the summarizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SummaryCall {
     /// Number of the request that came next.
     pub call: usize,
     /// Tokens of the request.
     pub input_tokens: u64,
+    /// Those of them that the request before had: 0 for a prompt of its own.
+    pub shared_tokens: u64,
     /// Tokens of the summary.
     pub output_tokens: u64,
 }
 
 impl SummaryCall {
-    /// Its price in dollars.
-    pub(crate) fn usd(&self, rates: &Rates) -> f64 {
+    /// Its price in dollars; `held` says whether the cache still has what it shares with the request before. Nothing of it is
+    /// written to the cache: nobody goes on from it.
+    fn usd(&self, rates: &Rates, held: bool) -> f64 {
         let rates = rates.at(self.input_tokens);
-        usd(rates.input, self.input_tokens) + usd(rates.output, self.output_tokens)
+        let read = if held { self.shared_tokens.min(self.input_tokens) } else { 0 };
+        let plain = self.input_tokens - read;
+        usd(rates.read, read) + usd(rates.input, plain) + usd(rates.output, self.output_tokens)
     }
 }
 
@@ -69,7 +74,8 @@ impl<'a> Priced<'a> {
             bill.usd += input_usd + output_usd;
         }
         for summary in summaries {
-            let price = summary.usd(&self.terms.rates);
+            let held = self.uses.get(summary.call).is_none_or(|cache| !cache.expired);
+            let price = summary.usd(&self.terms.rates, held);
             bill.usd += price;
             bill.summaries.push(price);
         }

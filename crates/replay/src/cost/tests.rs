@@ -2,8 +2,16 @@ use super::*;
 use foldback_providers::prices::Call;
 
 const WARM: CacheRules = CacheRules { minimum: 0, granularity: 1, ttl_ms: Some(300_000) };
-const RATES: Rates =
-    Rates { input: 1.0, read: 0.1, write: 1.25, output: 5.0, web_search: 10.0, tier: None };
+const RATES: Rates = Rates {
+    input: 1.0,
+    read: 0.1,
+    write: 1.25,
+    write_1h: 1.25,
+    hour: 0.0,
+    output: 5.0,
+    web_search: 10.0,
+    tier: None,
+};
 
 /// When a request is sent, in seconds, and the keys of its blocks; each weighs a thousand tokens.
 type Sent<'a> = (i64, &'a [u64]);
@@ -22,7 +30,7 @@ fn log(requests: &[Sent<'_>]) -> RequestLog {
 fn a_session_is_billed_with_its_summaries() {
     let log = log(&[(0, &[1, 2]), (1, &[1, 2, 3]), (2, &[1, 8])]);
     let terms = Terms { rules: WARM, rates: RATES };
-    let summary = SummaryCall { call: 2, input_tokens: 3000, output_tokens: 200 };
+    let summary = SummaryCall { call: 2, input_tokens: 3000, shared_tokens: 0, output_tokens: 200 };
     let bill = Priced::new(&log, &terms).cost(&[summary]);
     // Written 2 + 1 + 1, read 2 + 1 thousand; three answers of a hundred.
     let calls = 4000.0 * 1.25e-6 + 3000.0 * 0.1e-6 + 300.0 * 5e-6;

@@ -46,9 +46,9 @@ fn whole_sessions_are_summarized_where_claude_code_did() {
     let cases: [Row; 10] = [
         ("claude-code/cipherbox-1compact-233tools.jsonl", "claude-code", &[155], &[157]),
         ("claude-code/packmind-1compact.jsonl", "claude-code", &[83], &[84]),
-        ("claude-code/entire-cli-2compact-1M.jsonl", "claude-code-2.1.17", &[72, 133], &[72, 178]),
-        ("entireio-38-ecf75f2f1d-0-f.jsonl", "claude-code-2.1.17", &[115], &[115]),
-        ("entireio-48-415fae24d7-0-f.jsonl", "claude-code", &[108], &[109]),
+        ("claude-code/entire-cli-2compact-1M.jsonl", "claude-code-2.1.17", &[72, 133], &[72, 177]),
+        ("entireio-38-ecf75f2f1d-0-f.jsonl", "claude-code-2.1.17", &[115], &[116]),
+        ("entireio-48-415fae24d7-0-f.jsonl", "claude-code", &[108], &[113]),
         ("entireio-63-bd3f9b02f2-1-f.jsonl", "claude-code", &[80], &[80]),
         ("entireio-76-74489fb0a9-3-f.jsonl", "claude-code", &[117], &[117]),
         ("entireio-83-a0bb2f3f73-0-f.jsonl", "claude-code", &[57], &[57]),

@@ -5,22 +5,20 @@
 //! Those are tokens of the provider; the inverted [`Scale`](crate::scale::Scale) of the session converts them
 //! to the measuring estimator. Where the recorder wrote its requests down, their sizes are those of what they held.
 //!
-//! The same share of a request counts as read from the cache as was recorded. What those requests held is not
-//! recorded: retention is unknown there. What the recorder paid for its summaries is estimated: a request as recorded, else as
-//! large as the one before with its answer, none of it cached, and the text of the summary. Where the provider compacted, and
-//! only it can read the summary, that is the request before once more, cached as it was.
+//! They go through the same model of the cache as the requests of every preset: what a larger request begins with is the one before
+//! it, and of a smaller one, which the recorder had cut, as much is taken to be as it was as the provider read of it, at least
+//! what is sent around the messages. What those requests held is not recorded: retention is unknown there. What the recorder paid
+//! for its summaries is estimated: a request as recorded, else as large as the one before with its answer, none of it cached, and
+//! the text of the summary. Where the provider compacted, and only it can read the summary, that is the request before once more.
 
-use super::bill::{Bill, Billed, Compaction, Pauses, count_summaries};
-use super::facts::{CallFacts, Facts, RecordedSummary};
+use super::bill::{Items, bills, count_summaries};
+use super::facts::{CallFacts, Facts, LEAST_SHARE, RecordedSummary};
 use super::record::{Known, Record};
-use crate::cost::{CacheUse, NamedTerms, SummaryCall, Terms};
+use crate::cost::{Block, NamedTerms, RequestLog, SummaryCall};
 use crate::recorder::Policy;
 use crate::retention::Retention;
 use crate::totals::{CallRow, SessionMetrics};
-use std::sync::Arc;
-
-/// Usage is believed where this share of the calls has it; a call without counts like the one before it.
-const LEAST_SHARE: f64 = 0.9;
+use foldback_providers::prices::Call;
 
 /// The record of the recorder, from that of no compaction.
 pub(super) fn record(facts: &Facts, plain: Record, terms: &[NamedTerms]) -> Record {
@@ -31,15 +29,18 @@ pub(super) fn record(facts: &Facts, plain: Record, terms: &[NamedTerms]) -> Reco
         return Record { known: Known::Nothing, limits: plain.limits, ..Record::default() };
     };
     let mut rows: Vec<CallRow> = plain.rows.into_iter().zip(inputs).map(row).collect();
-    // What was read from the cache is recorded, whatever the pauses were.
-    let pauses = if facts.session.timed { Pauses::Recorded } else { Pauses::Any };
     let summaries = summaries(facts, &rows);
-    let bills = terms.iter().map(|named| {
-        let by = Billed { regime: Arc::clone(&named.name), pauses };
-        (by, bill(&rows, &facts.calls, &summaries, &named.terms))
-    });
-    let bills = bills.collect();
-    count_summaries(&mut rows, summaries.iter().map(|asked| &asked.call));
+    let turns: Vec<usize> = rows.iter().map(|row| row.turn).collect();
+    let items = Items {
+        log: &requests(facts, &rows),
+        turns: &turns,
+        timed: facts.session.timed,
+        firings: &[],
+        summaries: &summaries,
+        rereads: &[],
+    };
+    let bills = bills(&items, terms.iter());
+    count_summaries(&mut rows, &summaries);
     let marks = facts.session.boundaries.max(facts.session.recorder.unmarked.len());
     Record {
         known: Known::Sizes,
@@ -85,15 +86,39 @@ fn inputs(facts: &Facts) -> Option<Vec<(u64, u64)>> {
     Some(calls.iter().map(size).collect())
 }
 
-/// A request for a summary of the recorder's own.
-struct Asked {
-    call: SummaryCall,
-    /// What was read from the cache, if the provider compacts what it has there.
-    cache_read: Option<u64>,
+/// The requests as their cache sees them, a block for what each call added.
+fn requests(facts: &Facts, rows: &[CallRow]) -> RequestLog {
+    let mut log = RequestLog::default();
+    // Where the blocks of the latest request end.
+    let mut ends: Vec<u64> = Vec::new();
+    for (number, (row, call)) in rows.iter().zip(&facts.calls).enumerate() {
+        let size = row.input_tokens;
+        let frame = facts.frame.min(size);
+        if ends.last().is_some_and(|end| size < *end) {
+            let kept = row.cache_read.max(frame);
+            ends.retain(|end| *end <= kept.min(size));
+        }
+        let same = ends.len();
+        let mut added = Vec::new();
+        for end in [frame, size] {
+            let from = ends.last().copied().unwrap_or(0);
+            if end > from {
+                added.push(Block { key: (2 * number + added.len()) as u64, tokens: end - from });
+                ends.push(end);
+            }
+        }
+        let call = Call {
+            start_ms: call.start_ms,
+            output_tokens: call.output,
+            web_searches: call.web_searches,
+        };
+        log.push(same, added, call);
+    }
+    log
 }
 
 /// The requests for the recorder's own summaries, estimated where their usage is not recorded.
-fn summaries(facts: &Facts, rows: &[CallRow]) -> Vec<Asked> {
+fn summaries(facts: &Facts, rows: &[CallRow]) -> Vec<SummaryCall> {
     let asked = |summary: &RecordedSummary| {
         let before = summary.call.checked_sub(1)?;
         let (row, output) = (rows.get(before)?, facts.calls.get(before)?.output);
@@ -103,9 +128,8 @@ fn summaries(facts: &Facts, rows: &[CallRow]) -> Vec<Asked> {
                 (None, Some(tokens)) => (row.input_tokens + output, tokens),
                 (None, None) => (row.input_tokens, 0),
             };
-        let cache_read = summary.tokens.is_none().then_some(row.cache_read);
-        let call = SummaryCall { call: summary.call, input_tokens, output_tokens };
-        Some(Asked { call, cache_read })
+        let shared_tokens = if summary.tokens.is_none() { row.input_tokens } else { 0 };
+        Some(SummaryCall { call: summary.call, input_tokens, shared_tokens, output_tokens })
     };
     facts.summaries.iter().filter_map(asked).collect()
 }
@@ -125,36 +149,11 @@ fn row((row, (input_tokens, cache_read)): (CallRow, (u64, u64))) -> CallRow {
     }
 }
 
-/// The bill at the prices of a regime: what was read from the cache is what the recorder read.
-fn bill(rows: &[CallRow], calls: &[CallFacts], summaries: &[Asked], terms: &Terms) -> Bill {
-    let Terms { rules, rates } = terms;
-    let (mut input_usd, mut output_usd, mut read_tokens) = (0.0, 0.0, 0);
-    for (row, call) in rows.iter().zip(calls) {
-        let cache = CacheUse::of(row.input_tokens, row.cache_read, *rules);
-        let rates = rates.at(row.input_tokens);
-        input_usd += rates.input_usd(&cache);
-        output_usd += rates.output_usd(call.output, call.web_searches);
-        read_tokens += cache.read;
-    }
-    let asked_usd = |Asked { call, cache_read }: &Asked| match cache_read {
-        Some(read) => {
-            let cache = CacheUse::of(call.input_tokens, *read, *rules);
-            rates.at(call.input_tokens).input_usd(&cache)
-        }
-        None => call.usd(rates),
-    };
-    let summaries_usd = summaries.iter().map(asked_usd).sum();
-    let requests = Bill::of_requests(input_usd, output_usd);
-    let usd = requests.usd + summaries_usd;
-    let compaction = Compaction { summaries_usd, pessimistic_usd: usd, ..Compaction::default() };
-    Bill { usd, read_tokens, ..requests }.compacted(compaction)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::availability::MustKeep;
-    use crate::cost::{CacheRules, Rates};
+    use crate::cost::{CacheRules, Rates, Terms};
     use crate::retention::Share;
     use crate::scale::Scale;
     use crate::study::SessionFacts;
@@ -202,14 +201,8 @@ mod tests {
 
     fn terms() -> NamedTerms {
         let rules = CacheRules { minimum: 1_000, granularity: 1, ttl_ms: None };
-        let rates = Rates {
-            input: 10.0,
-            read: 1.0,
-            write: 20.0,
-            output: 100.0,
-            web_search: 0.0,
-            tier: None,
-        };
+        let (input, read, write, output) = (10.0, 1.0, 20.0, 100.0);
+        let rates = Rates { input, read, write, output, ..Rates::default() };
         NamedTerms { name: "r".into(), terms: Terms { rules, rates } }
     }
 
@@ -251,48 +244,64 @@ mod tests {
             let asked = u64::from(known == Known::Everything);
             assert_eq!(record.must_keep.instructions.kept, asked, "{name}: what its views held");
             let billed = usize::from(known == Known::Sizes);
-            assert_eq!(record.bills.iter().count(), billed, "{name}: warm and cold alike");
+            assert_eq!(record.bills.iter().count(), billed, "{name}");
         }
     }
 
     /// By their own usage, else as large as the request before with its answer; one that only the provider can read as that
-    /// request alone.
+    /// request alone, once more.
     #[test]
     fn summaries_are_as_large_as_recorded() {
         let table = [
-            (Some(30), Some((8_000, 70)), (7_000, 70, None)),
-            (Some(30), None, (5_100, 30, None)),
-            (None, None, (5_000, 0, Some(4_000))),
+            (Some(30), Some((8_000, 70)), (7_000, 0, 70)),
+            (Some(30), None, (5_100, 0, 30)),
+            (None, None, (5_000, 5_000, 0)),
         ];
         for (tokens, used, expected) in table {
-            let mut facts = facts(1, false, vec![call(5_000, None), call(9_000, None)]);
+            let calls = vec![call(5_000, Some((5_000, 0))), call(9_000, Some((5_000, 0)))];
+            let mut facts = facts(1, false, calls);
             facts.summaries = vec![RecordedSummary { call: 1, tokens, used }];
-            let mut rows = plain(&facts).rows;
-            rows[0].cache_read = 4_000;
+            let rows = plain(&facts).rows;
             let asked = &summaries(&facts, &rows)[0];
-            let SummaryCall { input_tokens, output_tokens, .. } = asked.call;
-            assert_eq!((input_tokens, output_tokens, asked.cache_read), expected);
-            let bill = bill(&rows, &facts.calls, std::slice::from_ref(asked), &terms().terms);
-            let input = match asked.cache_read {
-                Some(read) => read as f64 + 20.0 * (input_tokens - read) as f64,
-                None => 10.0 * input_tokens as f64,
-            };
-            let usd = (input + 100.0 * output_tokens as f64) / 1e6;
-            let billed = bill.compaction.unwrap().summaries_usd;
-            assert!((billed - usd).abs() < 1e-12, "{billed}");
+            let SummaryCall { input_tokens, shared_tokens, output_tokens, .. } = *asked;
+            assert_eq!((input_tokens, shared_tokens, output_tokens), expected);
+            let record = record(&facts, plain(&facts), &[terms()]);
+            let (_, bill) = record.bills.iter().next().unwrap();
+            let plain = input_tokens - shared_tokens;
+            let usd = shared_tokens as f64 + 10.0 * plain as f64 + 100.0 * output_tokens as f64;
+            let billed = bill.compaction.as_ref().unwrap().summaries_usd;
+            assert!((billed - usd / 1e6).abs() < 1e-12, "{billed}");
         }
     }
 
+    /// The recorder's requests go through the model of the cache: of what is larger than the request before the whole of that
+    /// is read, and of what was cut as much as the provider read, at least the frame, by whole calls.
     #[test]
-    fn the_bill_is_of_what_was_read_and_written() {
-        let calls = vec![call(5_000, Some((5_000, 0))), call(9_000, Some((8_000, 4_000)))];
-        let facts = facts(1, false, calls);
-        let record = record(&facts, plain(&facts), &[terms()]);
-        let (_, bill) = record.bills.iter().next().unwrap();
-        // 5,000 and 7,000 are sent; of the second, half is read.
-        let input = (20.0 * 5_000.0 + 1.0 * 3_500.0 + 20.0 * 3_500.0) / 1e6;
-        assert!((bill.input_usd - input).abs() < 1e-12, "{}", bill.input_usd);
-        assert!((bill.output_usd - 100.0 * 200.0 / 1e6).abs() < 1e-12);
-        assert_eq!(bill.read_tokens, 3_500);
+    fn the_bill_is_of_the_cache_model() {
+        let table = [
+            // size, read of the third call; read by the model
+            ((9_500, 0), 7_000),
+            ((3_500, 3_400), 3_000),
+            ((3_500, 0), 3_000),
+            ((6_500, 6_400), 5_000),
+        ];
+        for ((third, read), expected) in table {
+            let calls = vec![
+                call(5_000, Some((5_000, 0))),
+                call(7_000, Some((8_000, 0))),
+                call(9_000, Some((third, read))),
+            ];
+            let mut facts = facts(1, false, calls);
+            facts.frame = 3_000;
+            let record = record(&facts, plain(&facts), &[terms()]);
+            let sizes: Vec<u64> = record.rows.iter().map(|row| row.input_tokens).collect();
+            let (_, bill) = record.bills.iter().next().unwrap();
+            // 5,000 and 7,000 are sent first; the second reads the first.
+            assert_eq!(bill.read_tokens, 5_000 + expected, "{third} {read}: {sizes:?}");
+            let written: u64 = sizes.iter().sum::<u64>() - bill.read_tokens;
+            let input = (bill.read_tokens + 20 * written) as f64 / 1e6;
+            assert!((bill.input_usd - input).abs() < 1e-12, "{}", bill.input_usd);
+            assert!((bill.output_usd - 100.0 * 300.0 / 1e6).abs() < 1e-12);
+        }
     }
 }

@@ -5,6 +5,7 @@ use crate::cost::{
     LedgerFiring, LedgerRow, NamedTerms, Priced, RequestLog, Reread, SummaryCall, Terms,
     pessimistic_usd,
 };
+use crate::drive::SummaryInput;
 use crate::measures::Firing;
 use crate::number::total;
 use crate::totals::CallRow;
@@ -58,7 +59,7 @@ pub struct Bill {
 /// What compactions add to a bill.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Compaction {
-    /// The summarizer's calls, asked with a prompt of their own: all their input is plain.
+    /// The summarizer's calls.
     pub summaries_usd: f64,
     /// The bill's `usd`, and every would-be re-read as if it had really been made.
     pub pessimistic_usd: f64,
@@ -105,6 +106,16 @@ impl Bill {
         Self { usd: input_usd + output_usd, input_usd, output_usd, ..Self::default() }
     }
 
+    fn scale(&mut self, factor: f64) {
+        for usd in [&mut self.usd, &mut self.input_usd, &mut self.output_usd] {
+            *usd *= factor;
+        }
+        if let Some(compaction) = &mut self.compaction {
+            compaction.summaries_usd *= factor;
+            compaction.pessimistic_usd *= factor;
+        }
+    }
+
     /// With what compactions add, where they add something.
     pub(super) fn compacted(self, compaction: Compaction) -> Self {
         let nothing = Compaction { pessimistic_usd: self.usd, ..Compaction::default() };
@@ -142,6 +153,17 @@ impl Default for Bills {
 }
 
 impl Bills {
+    /// Each times a factor by the name of its regime and by its pauses: what was paid to what a model of the cache says of it.
+    /// One without a factor is left as it is.
+    pub(super) fn scaled(mut self, factor: impl Fn(&Billed) -> Option<f64>) -> Self {
+        for (by, bill) in self.by.iter().zip(&mut self.bills) {
+            if let Some(factor) = factor(by) {
+                bill.scale(factor);
+            }
+        }
+        self
+    }
+
     /// With what they were made by kept once for all sessions.
     pub(super) fn share(self, common: &Common) -> Self {
         Self { by: common.billed.one(&self.by), ..self }
@@ -192,18 +214,19 @@ impl Items<'_> {
     }
 }
 
-/// The summarizer's calls, each with a prompt of its own: they are billed for what they are asked. What was
+/// The summarizer's calls: they are billed for what they are asked. What was
 /// written stands with the first of the calls before a request.
-pub(super) fn summary_calls(inputs: &[(usize, u64)], firings: &[Firing]) -> Vec<SummaryCall> {
+pub(super) fn summary_calls(inputs: &[SummaryInput], firings: &[Firing]) -> Vec<SummaryCall> {
     let mut written: BTreeMap<usize, u64> = firings
         .iter()
         .filter(|firing| firing.summaries > 0)
         .map(|firing| (firing.call, firing.summary_tokens))
         .collect();
-    let call = |(call, input_tokens): &(usize, u64)| SummaryCall {
-        call: *call,
-        input_tokens: *input_tokens,
-        output_tokens: written.remove(call).unwrap_or(0),
+    let call = |asked: &SummaryInput| SummaryCall {
+        call: asked.call,
+        input_tokens: asked.input_tokens,
+        shared_tokens: asked.shared_tokens,
+        output_tokens: written.remove(&asked.call).unwrap_or(0),
     };
     inputs.iter().map(call).collect()
 }

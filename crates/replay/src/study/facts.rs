@@ -7,6 +7,7 @@ use crate::cost::{
 };
 use crate::recorder::RecorderPolicy;
 use crate::scale::Scale;
+use crate::setup::Setup;
 use crate::totals::CallRow;
 use foldback_core::log::{EntryKind, Usage};
 use foldback_core::stage::Estimator;
@@ -16,6 +17,9 @@ use foldback_formats::session::SEALED;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// Usage is believed where this share of the calls has it; a call without counts like the one before it.
+pub(super) const LEAST_SHARE: f64 = 0.9;
 
 /// One recorded call. Tokens are by the measuring estimator, those of the provider said to be so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,10 +90,15 @@ pub struct SessionFacts {
     pub copied: usize,
     /// Every call says when it was sent.
     pub timed: bool,
-    /// The recorder asked for a cache of one hour; see [`Session::caches_for_an_hour`].
-    pub hour: bool,
+    /// The share of what the recorder wrote to the cache that was to live for an hour; see [`Session::hour_share`].
+    pub hour: f64,
+    /// When it began; see [`Session::began`].
+    pub began: Option<i64>,
     /// The largest request by its provider's count.
     pub largest_request: u64,
+    /// It is known what was paid for it, and what was sent for that.
+    #[serde(default)]
+    pub billed: bool,
 }
 
 /// What the assumptions of a comparison say of a session besides its line; kept in memory for every session.
@@ -106,8 +115,10 @@ pub(crate) struct Recording {
     pub(crate) timed: bool,
     /// The recording states a window.
     pub(crate) windowed: bool,
-    /// The recorder asked for a cache of one hour.
+    /// The recorder asked for a cache of one hour for most of what it wrote.
     pub(crate) hour: bool,
+    /// It is known what was paid for it.
+    pub(crate) billed: bool,
     /// The largest request by its provider's count.
     pub(crate) largest_request: u64,
 }
@@ -127,7 +138,8 @@ impl Recording {
             headless: facts.headless,
             timed: facts.timed,
             windowed: facts.limits.context > 0,
-            hour: facts.hour,
+            hour: facts.hour > 0.5,
+            billed: facts.billed,
             largest_request: facts.largest_request,
         }
     }
@@ -153,6 +165,10 @@ pub struct Facts {
     pub calls: Vec<CallFacts>,
     /// The recorder's own summaries.
     pub summaries: Vec<RecordedSummary>,
+    /// Tokens of what is sent around the messages.
+    pub frame: u64,
+    /// What it cost its recorder by its usage, in dollars by regime; empty where too few calls have usage.
+    pub spent: Vec<(Arc<str>, f64)>,
 }
 
 impl Facts {
@@ -160,11 +176,12 @@ impl Facts {
     /// strategy: what is taken from them is the same under all.
     pub(super) fn of(
         session: &Session,
-        measure: &dyn Estimator,
+        setup: &Setup,
         rows: &[CallRow],
         log: &RequestLog,
         recorder: RecorderPolicy,
     ) -> Self {
+        let measure = &*setup.measure;
         let warning = session.warnings.first();
         let observed = crate::calibrate::observations(session, measure);
         let calls = calls(session, measure, rows, log);
@@ -191,10 +208,20 @@ impl Facts {
             calls: calls.len(),
             copied: session.copied,
             timed: !calls.is_empty() && calls.iter().all(|call| call.start_ms.is_some()),
-            hour: session.caches_for_an_hour(),
+            hour: session.hour_share(),
+            began: session.began(),
             largest_request: session.largest_request(),
+            billed: false,
         };
-        Self { session: whole, calls, summaries: summaries(session, measure) }
+        let with_usage = calls.iter().filter(|call| call.recorded_input.is_some()).count();
+        let known = with_usage > 0 && with_usage as f64 >= LEAST_SHARE * calls.len() as f64;
+        Self {
+            summaries: summaries(session, measure),
+            frame: crate::drive::frame_for(session, measure).tokens(measure),
+            spent: if known { setup.spent(session) } else { Vec::new() },
+            session: whole,
+            calls,
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use super::record::Summaries;
 use super::{Context, Facts, Known, Record, bill, inaction};
 use crate::availability::{Availability, RereadRow};
 use crate::controls::{Foresight, MatchedControls, view_sizes};
-use crate::cost::Reread;
+use crate::cost::{Asked, Reread};
 use crate::drive::{Probe, Replay, ReplayOptions, replay_with};
 use crate::index::Index;
 use crate::measures::{Measures, SessionMeasures};
@@ -74,7 +74,7 @@ pub(super) fn replay(
     let summaries = bill::summary_calls(&replayed.summary_inputs, &measures.firings);
     let (log, index) = (&replayed.requests, &shared.index);
     let facts = facts_unknown
-        .then(|| Facts::of(session, &**measure, &replayed.rows, log, shared.recorder.clone()));
+        .then(|| Facts::of(session, setup, &replayed.rows, log, shared.recorder.clone()));
     let rereads = rereads(&replayed, &findings.rereads, &measures);
     let turns: Vec<usize> = replayed.rows.iter().map(|row| row.turn).collect();
     let items = bill::Items {
@@ -85,7 +85,8 @@ pub(super) fn replay(
         summaries: &summaries,
         rereads: &rereads,
     };
-    let terms = context.terms(options.model.as_deref(), session.caches_for_an_hour());
+    let asked = Asked { hour: session.hour_share(), at_ms: session.began(), ..Asked::default() };
+    let terms = context.terms(session.model.as_deref(), asked);
     let bills = bill::bills(&items, terms.iter());
     let frame = replayed.conversation.meter(replayed.meter).frame_tokens();
     let views = view_sizes(&replayed.rows, frame);

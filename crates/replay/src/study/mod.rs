@@ -11,6 +11,7 @@ mod common;
 mod facts;
 mod inaction;
 mod measured;
+mod paid;
 mod record;
 mod score;
 #[cfg(test)]
@@ -26,7 +27,7 @@ pub(crate) use score::COUNTS;
 pub use score::{Outcome, Score};
 
 use crate::corpus::{Content, ContentHash, Failure, Source};
-use crate::cost::{Agreement, NamedTerms};
+use crate::cost::{Agreement, Asked, NamedTerms};
 use crate::fault::{Fault, caught};
 use crate::parallel::try_in_parallel;
 use crate::setup::{Made, Preset, Setup};
@@ -35,6 +36,7 @@ use crate::store::{Key, Store, key};
 use crate::walk::{Detail, Walk};
 use foldback_formats::Session;
 use measured::{Shared, replay};
+use paid::Paid;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
 
@@ -79,15 +81,15 @@ impl<'a> Context<'a> {
             names: Names::of(setup, presets),
             store: run.store,
             common: Common::default(),
-            regimes: setup.terms(None),
+            regimes: setup.named_terms(),
             split,
             progress: run.progress,
         }
     }
 
     /// Every regime with a price, and the model's own, by what a session's recorder asked of the cache.
-    fn terms(&self, model: Option<&str>, hour: bool) -> Vec<NamedTerms> {
-        self.regimes.iter().cloned().chain(self.setup.own(model, hour)).collect()
+    fn terms(&self, model: Option<&str>, asked: Asked) -> Vec<NamedTerms> {
+        self.regimes.iter().cloned().chain(self.setup.own(model, asked)).collect()
     }
 }
 
@@ -372,7 +374,7 @@ fn study_session<'s>(
     })?;
     made.sort_by_key(|(at, _)| *at);
     let mut records: Vec<Record> = made.into_iter().map(|(_, record)| record).collect();
-    let facts = known.into_inner().ok_or_else(|| {
+    let mut facts = known.into_inner().ok_or_else(|| {
         let fault = records.iter().find_map(|record| record.fault.as_ref());
         let fault = fault.map(|fault| format!("under every preset: {fault}; {REPORT}"));
         fault.unwrap_or_else(|| "there is no strategy to study it under".to_owned())
@@ -380,23 +382,31 @@ fn study_session<'s>(
     let start = Record::exam_start(&records);
     // The recorder's requests are made from those of no compaction.
     let made = |of: fn(&Preset) -> bool| context.presets.iter().position(of);
-    if let Some(at) = made(|preset| matches!(preset.made, Made::Recorded))
-        && let Some(baseline) = made(Preset::is_baseline)
-    {
+    let mut paid = Paid::default();
+    if let Some(baseline) = made(Preset::is_baseline) {
+        let at = made(|preset| matches!(preset.made, Made::Recorded));
         let unknown = records[baseline].fault.is_some();
-        records[at] = match keys.record(context.store, at) {
-            Some(record) => record,
-            None if unknown => Record { known: Known::Nothing, ..Record::default() },
-            None => {
-                let model = context.setup.model.as_deref().or(facts.session.model.as_deref());
-                let terms = context.terms(model, facts.session.hour);
-                let record = as_recorded::record(&facts, records[baseline].clone(), &terms);
-                keys.keep_record(context, at, record)?
-            }
-        };
+        let stored = at.and_then(|at| keys.record(context.store, at));
+        let stored = stored
+            .or_else(|| unknown.then(|| Record { known: Known::Nothing, ..Record::default() }));
+        let record = stored.clone().unwrap_or_else(|| {
+            let SessionFacts { model, hour, began, .. } = &facts.session;
+            let asked = Asked { hour: *hour, at_ms: *began, ..Asked::default() };
+            let terms = context.terms(model.as_deref(), asked);
+            as_recorded::record(&facts, records[baseline].clone(), &terms)
+        });
+        paid = Paid::of(&facts, &record);
+        if let Some(at) = at {
+            records[at] = match stored {
+                Some(record) => record,
+                None => keys.keep_record(context, at, record)?,
+            };
+        }
     }
+    facts.session.billed = paid.is_known();
     let mut scores: Vec<Score> = Vec::with_capacity(records.len());
-    for record in records {
+    for mut record in records {
+        record.bills = paid.bills(record.bills);
         scores.push(Score::of(&facts, record, start, &scores, context));
     }
     let agreements = CHECKED.map(|name| {

@@ -92,16 +92,16 @@ fn searches_that_a_provider_makes_are_billed() {
         assert_eq!(searches, expected, "{name}");
         let output: u64 = facts.calls.iter().map(|call| call.output).sum();
         // Ten dollars for a thousand where they are sold by number, besides the tokens.
-        for (regime, price, dollars) in [("anthropic-5m", 15.0, 0.01), ("deepseek", 0.87, 0.0)] {
-            let bill = studied.scores[0].bills.under(regime, |_| true).unwrap();
+        let record = studied.keys.record(&store, 0).unwrap();
+        for (regime, price, dollars) in [("anthropic-5m", 10.0, 0.01), ("deepseek", 1.98, 0.0)] {
+            let bill = record.bills.under(regime, |_| true).unwrap();
             let due = output as f64 * price / 1e6 + expected as f64 * dollars;
             assert!((bill.output_usd - due).abs() < 1e-9, "{name} {regime}: {bill:?}");
         }
     }
 }
 
-/// A session's own prices are those of the cache that its recorder asked for. Both named regimes have the prices of the
-/// model that is recorded here.
+/// A session's own prices are those of the cache that its recorder asked for, here of the model of both named regimes.
 #[test]
 fn own_prices_are_of_the_cache_that_was_asked_for() {
     let (setup, presets) = (setup(Limits::new(8_000, 800)), [preset("none")]);
@@ -114,7 +114,8 @@ fn own_prices_are_of_the_cache_that_was_asked_for() {
     ];
     for (name, told, regime) in rows {
         let usage = format!(r#""cache_creation_input_tokens":4000,"output_tokens":9{told}"#);
-        let text = CLAUDE_CODE.replace(r#""output_tokens":9"#, &usage).replacen(
+        let text = CLAUDE_CODE.replace("claude-sonnet-4-5", "claude-sonnet-5-5");
+        let text = text.replace(r#""output_tokens":9"#, &usage).replacen(
             r#""content":"a""#,
             &format!(r#""content":"{}""#, "a b ".repeat(2_000)),
             1,
@@ -125,7 +126,8 @@ fn own_prices_are_of_the_cache_that_was_asked_for() {
         let [studied] = &*study(&context, &source, source.hash().unwrap()).unwrap() else {
             panic!("{name}: no session")
         };
-        let usd = |regime| studied.scores[0].bills.under(regime, |_| true).unwrap().input_usd;
+        let record = studied.keys.record(&store, 0).unwrap();
+        let usd = |regime| record.bills.under(regime, |_| true).unwrap().input_usd;
         assert!(usd("anthropic-1h") > usd("anthropic-5m") * 1.5, "{name}: nothing is written");
         assert_eq!(usd(OWN), usd(regime), "{name}");
     }
@@ -214,7 +216,7 @@ fn a_replay_that_panics_costs_its_row_alone() {
 fn context<'a>(presets: &'a [Preset], setup: &'a Setup, store: &'a Store) -> Context<'a> {
     let names = Names::of(setup, presets);
     let common = Common::default();
-    let regimes = setup.terms(None);
+    let regimes = setup.named_terms();
     Context { presets, setup, names, store, common, regimes, split: None, progress: &|| {} }
 }
 
@@ -245,7 +247,7 @@ fn what_is_the_same_is_kept_once() {
         assert!(one.bills.iter().all(|(_, bill)| bill.compaction.is_none()));
     }
     // Within one user turn, no pause makes a difference.
-    assert_eq!(first.scores[0].bills.iter().count(), setup.terms(None).len());
+    assert_eq!(first.scores[0].bills.iter().count(), setup.named_terms().len() + 1);
     let reasons = |studied: &Studied, preset: usize| {
         std::ptr::from_ref(studied.scores[preset].inaction().unwrap())
     };

@@ -24,7 +24,7 @@ const CHOOSING_DRAWS: usize = 100;
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Measured {
     /// Its bill to that of the base.
-    pub saving_ratio: Metric,
+    pub cost_ratio: Metric,
     /// Dollars that it saves in a session against the base, on average.
     pub saving_usd: Metric,
     /// Retention of what only observations said, and not lately: what is tuned for.
@@ -51,7 +51,7 @@ impl Measured {
     fn of(line: &PresetLine) -> Self {
         let metrics = line.metrics.clone();
         Self {
-            saving_ratio: metrics.saving_ratio,
+            cost_ratio: metrics.cost_ratio,
             saving_usd: metrics.saving_usd,
             frr_obs_far: metrics.frr_obs_far,
             frr_obs: metrics.frr_obs,
@@ -67,7 +67,7 @@ impl Measured {
 
     /// Its place between cost and retention.
     pub fn point(&self) -> Option<Point> {
-        Some(Point { cost: self.saving_ratio.value?, kept: self.frr_obs_far.value? })
+        Some(Point { cost: self.cost_ratio.value?, kept: self.frr_obs_far.value? })
     }
 }
 

@@ -33,7 +33,7 @@ fn corpus(out: &mut String, comparison: &Comparison) {
         grouped(corpus.triggering as u64),
     );
     if let Some(model) = comparison.prices.split(',').next().filter(|model| !model.is_empty()) {
-        let _ = write!(out, " Prices of {}.", text(model));
+        let _ = write!(out, " Bills at {}.", text(model));
     }
     if let Some(summaries) = verdict::summaries(comparison) {
         let _ = write!(out, " Summaries {}.", text(&summaries));
@@ -123,7 +123,7 @@ fn reporting(out: &mut String, comparison: &Comparison) {
         Primary::FrrObsFar => "retention of what only observations said, and not recently",
     };
     let prices = if comparison.prices.is_empty() { &reporting.regime } else { &comparison.prices };
-    let _ = write!(out, "<p>Prices: {}. Ranked by {primary}", text(prices));
+    let _ = write!(out, "<p>Bills at {}. Ranked by {primary}", text(prices));
     if reporting.margin > 0.0 {
         let _ =
             write!(out, ", differences up to {} points counting as ties", reporting.margin * 100.0);

@@ -101,10 +101,7 @@ fn row(comparison: &Comparison, at: usize, standing: Standing<'_>) -> Row {
 
 /// What the headings are, and the marks and words that these rows have.
 fn legend(comparison: &Comparison, rows: &[Row]) -> String {
-    let base = match comparison.base.as_ref().map(|base| base.preset.as_str()) {
-        Some("none") => "none",
-        _ => "the bill as recorded",
-    };
+    let base = comparison.base.as_ref().map_or("the base".to_owned(), verdict::paid);
     let shows = |column: usize, sign: &str| rows.iter().any(|cells| cells[column].contains(sign));
     let intervals =
         if shows(BILL, "(") || shows(KEPT, "(") { " · in parentheses: 95% intervals" } else { "" };

@@ -29,7 +29,9 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
         return;
     }
     open_fold(out, "regimes", "The bill under every price regime");
-    out.push_str("<p>The whole bill, relative to no compaction: blue where it is less, amber where it is more. ");
+    out.push_str(
+        "<p>The whole bill, relative to the base: blue where it is less, amber where it is more. ",
+    );
     out.push_str(&verdict(comparison, &regimes));
     out.push_str("</p>\n");
     open_table(out, "The bill under every price regime", "heat cards");
@@ -91,7 +93,7 @@ fn row(out: &mut String, line: &PresetLine, regimes: &[&str]) {
         };
         let _ = write!(
             out,
-            "<td data-name=\"{}\" class=\"{}\" title=\"{} of that without compaction; {} sessions\">{}",
+            "<td data-name=\"{}\" class=\"{}\" title=\"{} of that of the base; {} sessions\">{}",
             text(regime),
             class(ratio),
             share(ratio),

@@ -59,7 +59,7 @@ impl Places {
 }
 
 /// Columns of the table that every session has.
-const COLUMNS: [&str; 5] = ["session", "format", "calls", "turns", "bill of none"];
+const COLUMNS: [&str; 5] = ["session", "format", "calls", "turns", "base"];
 
 /// Columns under the preset that is chosen.
 const UNDER: [&str; 4] = ["bill", "kept", "input", "reread"];
@@ -100,7 +100,7 @@ pub(super) fn table(
             let _ = writeln!(
                 out,
                 "<p class=\"key\">Under <strong id=\"sessions-under\">{}</strong>, where it changed something. \
-                 <strong>bill</strong>: change against none; <strong>kept</strong>: share of what later calls needed of older \
+                 <strong>bill</strong>: change against the base; <strong>kept</strong>: share of what later calls needed of older \
                  results; <strong>input</strong>: tokens of all requests, relative to no compaction; \
                  <strong>reread</strong>: results that would have to be read again.{faults}</p>",
                 text(first.name)
@@ -123,8 +123,7 @@ pub(super) fn table(
     out.push_str(BODY);
     for (number, session) in comparison.corpus.sessions.iter().enumerate() {
         row_head(out, places.head(number, &session.path));
-        let plain = comparison.scores_of(number).get(comparison.baseline);
-        let usd = plain.and_then(|score| comparison.bill(score)).map(|bill| bill.usd);
+        let usd = comparison.bill_of_base(number).map(|bill| bill.usd);
         let facts = [
             text(&session.format).to_string(),
             grouped(session.calls as u64),
@@ -177,13 +176,13 @@ fn faults(score: &Score) -> u64 {
 }
 
 fn cells(comparison: &Comparison, score: &Score) -> Cells {
-    let usd = |score| comparison.bill(score).map(|bill| bill.usd);
-    let plain = comparison.scores_of(score.session()).get(comparison.baseline);
-    let ratio = usd(score).zip(plain.and_then(usd)).filter(|(_, plain)| *plain > 0.0);
+    let base = comparison.bill_of_base(score.session()).map(|bill| bill.usd);
+    let own = comparison.bill(score).map(|bill| bill.usd);
+    let ratio = own.zip(base).filter(|(_, base)| *base > 0.0);
     let known = score.known == Known::Everything;
     [
         if faults(score) > 0 { BAD } else { "" }.to_owned(),
-        or_dash(ratio.map(|(own, plain)| own / plain), change),
+        or_dash(ratio.map(|(own, base)| own / base), change),
         or_dash(score.retention.obs_far.value().filter(|_| known), share),
         input(comparison, score),
         if known { grouped(score.retention.rereads) } else { NONE.to_owned() },

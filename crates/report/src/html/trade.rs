@@ -10,7 +10,6 @@ use crate::verdict;
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{Metric, PresetLine, Standing};
-use foldback_replay::setup::AS_RECORDED;
 use std::fmt::Write as _;
 
 // The plot inside its drawing, in pixels.
@@ -71,19 +70,6 @@ struct Dot<'a> {
     y: u64,
 }
 
-/// The bill that the drawing has of a preset, over all sessions, as what is kept: against the bill as recorded where the
-/// table has that; else against no compaction, for which the table leaves out sessions that do not fit.
-fn bill<'a>(comparison: &Comparison, line: &'a PresetLine) -> &'a Metric {
-    match is_as_recorded(comparison) {
-        true => &line.metrics.saving_ratio,
-        false => &line.metrics.cost_ratio,
-    }
-}
-
-fn is_as_recorded(comparison: &Comparison) -> bool {
-    comparison.base.as_ref().is_some_and(|base| base.preset == AS_RECORDED)
-}
-
 fn sort(comparison: &Comparison, line: &PresetLine, standing: Standing<'_>) -> Sort {
     match standing {
         Standing::Apart if line.kind == Kind::Control => CONTROL,
@@ -99,7 +85,7 @@ fn sort(comparison: &Comparison, line: &PresetLine, standing: Standing<'_>) -> S
 pub(super) fn section(out: &mut String, comparison: &Comparison) {
     let presets = &comparison.presets;
     let points = presets.iter().zip(comparison.standings()).filter_map(|(line, standing)| {
-        let bill = bill(comparison, line);
+        let bill = &line.metrics.cost_ratio;
         let point = (bill.value?, line.metrics.frr_obs_far.value?);
         Some((line, bill, point, sort(comparison, line, standing)))
     });
@@ -188,10 +174,7 @@ fn axes(out: &mut String, scale: &Scale, comparison: &Comparison) {
         let _ = write!(out, "<path class=\"grid\" d=\"M{LEFT} {y}h{WIDTH}\"/>");
         svg_text(out, LEFT - 8, y + 4, "end", format_args!("{}%", 100 - lost / 10));
     }
-    let against = match is_as_recorded(comparison) {
-        true => "the bill as recorded",
-        false => "none, over all sessions",
-    };
+    let against = comparison.base.as_ref().map_or("the base".to_owned(), verdict::paid);
     let _ = writeln!(
         out,
         "<text class=\"axis\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">bill, change against {against}\

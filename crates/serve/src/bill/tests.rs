@@ -5,7 +5,16 @@ use foldback_providers::prices::{CacheRules, Rates};
 /// Dollars for a million tokens.
 const TERMS: Terms = Terms {
     rules: CacheRules { minimum: 0, granularity: 1, ttl_ms: Some(300_000) },
-    rates: Rates { input: 3.0, read: 0.3, write: 3.75, output: 15.0, web_search: 10.0, tier: None },
+    rates: Rates {
+        input: 3.0,
+        read: 0.3,
+        write: 3.75,
+        write_1h: 3.75,
+        hour: 0.0,
+        output: 15.0,
+        web_search: 10.0,
+        tier: None,
+    },
 };
 
 /// Tokens of an answer.

@@ -70,7 +70,7 @@ fn the_reader_opens_on_the_preset_of_the_verdict_where_it_forgot_most() {
         line.triggered = 2;
         line.gate.passed = true;
         let ratio = Metric { value: Some(ratio), ..Metric::default() };
-        (line.metrics.saving_ratio, line.metrics.saving_usd) = (ratio.clone(), ratio);
+        (line.metrics.cost_ratio, line.metrics.saving_usd) = (ratio.clone(), ratio);
     }
     assert_eq!(to_walk(&three, Most::Calls(1_000)), (vec![1, 0, 2], Vec::new()));
     let details = Details {
