@@ -133,8 +133,10 @@ mod tests {
         counted.split(' ').next()?.parse().ok()
     }
 
+    /// The system looks a path up from its beginning, so that a chain of folders costs the square of its depth. It cost the
+    /// cube when every folder was resolved as well.
     #[test]
-    fn a_folder_that_is_twice_as_deep_is_at_most_two_and_a_half_times_the_work() {
+    fn a_folder_that_is_twice_as_deep_is_at_most_five_times_the_work() {
         if spent().is_none() {
             return;
         }
@@ -160,6 +162,6 @@ mod tests {
         let (small, large) = (deep(100), deep(800));
         let ratios = (0..4).map(|_| cost(large.path()) / cost(small.path()));
         let least = ratios.fold(f64::INFINITY, f64::min);
-        assert!(least <= 2.5_f64.powi(3), "{least:.1} times the work");
+        assert!(least <= 5_f64.powi(3), "{least:.1} times the work");
     }
 }

@@ -10,6 +10,11 @@ const ENDINGS: [&str; 5] = ["js", "mjs", "py", "rs", "toml"];
 /// Cases whose tests make the input anew, smaller: the file of the test, and what in it is made of the case.
 const MADE_ANEW: &[(&str, &str, &str)] = &[
     (
+        "G-node-memory",
+        "bindings/node/test/memory.test.js",
+        "a loop without a turn of the event loop keeps no engine",
+    ),
+    (
         "E-hermes-panic",
         "strategies/openhands/tests/hermes_rows.toml",
         r#""u40 c8 {repeat:8:r400 }", "nothing""#,

@@ -1,6 +1,6 @@
 //! `foldback compact`: where nothing is done, that is said, and the session stays as it is.
 
-use crate::common::{foldback, root};
+use crate::common::{foldback, line, root};
 
 /// One of them has compactions of the recorder's own.
 const SESSIONS: [&str; 4] = [
@@ -126,4 +126,19 @@ fn what_a_provider_refuses_is_said() {
         let ran = foldback(&args).done();
         assert!(ran.stderr.contains(told), "{args:?}: {}", ran.stderr);
     }
+}
+
+/// A clock that runs backwards stands still: one fold, as in the recording whose times are in order.
+#[foldback_needs::cases]
+#[test]
+fn a_clock_that_runs_backwards_makes_no_cache_cold() {
+    let plan = |name: &str| {
+        let file = format!("../shared/cases/B58-clock/{name}.jsonl");
+        line(&format!("compact {file} --preset indexed --live --window 100000 --plan"))
+            .done()
+            .stdout
+    };
+    let skewed = plan("skewed");
+    assert_eq!(skewed.matches("indexed.note at call-start").count(), 1, "{skewed}");
+    assert_eq!(skewed, plan("in-order"));
 }

@@ -1,6 +1,6 @@
 //! `foldback inspect`: one file in full, folders as a list, both as JSON.
 
-use crate::common::{foldback, line, run};
+use crate::common::{foldback, line, root, run};
 use serde_json::Value;
 
 #[test]
@@ -131,4 +131,33 @@ fn what_is_left_of_the_warnings_is_said() {
     assert!(ran.contains("unknown-type, 7 times"), "{ran}");
     assert!(ran.contains("2 more; --json lists them"), "{ran}");
     assert_eq!(ran.matches("unknown type `owl-").count(), 5, "{ran}");
+}
+
+/// Inputs that once went wrong and are too large to be copied: what is said of them.
+#[foldback_needs::cases]
+#[test]
+fn large_inputs_that_went_wrong_are_told_right() {
+    let rows: [(&str, &[&str]); 2] = [
+        (
+            "E-redacted-outputs/rollout.jsonl",
+            &["text-missing", "668 tokens of text stand for 152,000 recorded"],
+        ),
+        (
+            "E-swe-agent-large/swe-agent-large-first-observation.traj",
+            &["format        swe-agent\n", "calls         2\n"],
+        ),
+    ];
+    for (case, says) in rows {
+        let told = line(&format!("inspect ../shared/cases/{case}")).done().stdout;
+        for text in says {
+            assert!(told.contains(text), "{case} lacks {text:?}: {told}");
+        }
+    }
+    let home = root().join("../shared/cases/G-cline-cli-home");
+    let home = [("HOME", home.to_str().unwrap()), ("USERPROFILE", home.to_str().unwrap())];
+    let told = run(&["inspect", "--json", "-"], "", &home).done().stdout;
+    let found: Value = serde_json::from_str(&told).unwrap();
+    let session = &found["sessions"][0];
+    let (format, calls) = (&session["format"], &session["calls"]);
+    assert_eq!((format.as_str(), calls.as_u64()), (Some("cline"), Some(3)), "{told}");
 }

@@ -348,6 +348,14 @@ fn with_counts(value: &mut Value, which: &impl Fn(&str) -> bool, to: &Value) {
                 if counts && which(&key.to_lowercase()) {
                     *member = to.clone();
                 }
+                // Exporters of traces put the counts into a text.
+                if key.contains("usage")
+                    && let Some(text) = member.as_str()
+                    && let Ok(mut inner @ Value::Object(_)) = serde_json::from_str(text)
+                {
+                    with_counts(&mut inner, which, to);
+                    *member = inner.to_string().into();
+                }
                 with_counts(member, which, to);
             }
         }

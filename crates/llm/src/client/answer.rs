@@ -171,11 +171,11 @@ mod tests {
             (Speech::Ollama, ollama, Some([1_000, 0, 0, 80, 0])),
             (Speech::OpenAi, json!(null), None),
             (Speech::OpenAi, json!({}), None),
-            // More is cached than there is, and more than there can be.
+            // More is cached than there is, so the cache is not part of it; and more than there can be.
             (
                 Speech::OpenAi,
                 json!({"prompt_tokens": 5, "prompt_tokens_details": {"cached_tokens": 9}}),
-                Some([0, 9, 0, 0, 0]),
+                Some([5, 9, 0, 0, 0]),
             ),
             (Speech::OpenAi, json!({"prompt_tokens": u64::MAX}), None),
         ];

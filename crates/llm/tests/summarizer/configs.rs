@@ -42,7 +42,7 @@ fn every_field_says_what_it_means() {
     let registry = registry();
     let stage = registry.stage(StageKind::Summarizer, "llm").unwrap();
     let fields = stage.item.fields();
-    assert_eq!(fields.len(), 16);
+    assert_eq!(fields.len(), 17);
     for field in fields {
         assert!(field.doc.len() > 20, "{}: {}", field.name, field.doc);
     }
