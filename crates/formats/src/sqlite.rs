@@ -348,7 +348,7 @@ pub(crate) mod store {
 
     fn object(row: &Row<'_>) -> rusqlite::Result<Value> {
         let mut out = Map::new();
-        for (at, name) in row.as_ref().column_names().into_iter().enumerate() {
+        for (at, name) in row.as_ref().column_names().enumerate() {
             let value = match row.get_ref(at)? {
                 ValueRef::Integer(number) => number.into(),
                 ValueRef::Real(number) => number.into(),

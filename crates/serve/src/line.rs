@@ -307,11 +307,12 @@ impl AsyncWrite for Connection {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        if self.instead.is_none() && self.line.state().asked == 0 {
-            if let Some((name, text)) = sentence(bytes) {
-                self.numbers.refused(name);
-                (self.instead, self.refused) = (Some((text, 0)), true);
-            }
+        if self.instead.is_none()
+            && self.line.state().asked == 0
+            && let Some((name, text)) = sentence(bytes)
+        {
+            self.numbers.refused(name);
+            (self.instead, self.refused) = (Some((text, 0)), true);
         }
         if self.instead.is_some() {
             ready!(self.poll_instead(context))?;

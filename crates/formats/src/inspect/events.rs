@@ -6,7 +6,7 @@ use crate::prelude::*;
 #[derive(Default)]
 pub(super) struct Events {
     /// Calls by the id of the message that answers them, in order where several have it.
-    pub(super) answers: HashMap<String, VecDeque<Answer>>,
+    pub(super) answers: BTreeMap<String, VecDeque<Answer>>,
     /// Compactions by the id of the answer that they came after; before the first, by none.
     pub(super) compactions: HashMap<String, Vec<Boundary>>,
 }

@@ -211,7 +211,7 @@ impl Reader {
 
     /// Usage by response, from a list that some recorders keep beside the events.
     pub(super) fn note_usages(&mut self, metrics: &Value) {
-        let mut usages: HashMap<String, Vec<Usage>> = HashMap::new();
+        let mut usages: BTreeMap<String, Vec<Usage>> = BTreeMap::new();
         for raw in value::list(metrics, "token_usages") {
             if let Some(id) = value::filled(raw, "response_id") {
                 usages.entry(id.to_owned()).or_default().push(COUNTS.usage(raw));

@@ -373,7 +373,7 @@ fn files() -> Vec<File> {
     files
 }
 
-fn cases<'a>(file: &'a File, drawn: usize) -> Vec<(String, Shape, Change)> {
+fn cases(file: &File, drawn: usize) -> Vec<(String, Shape, Change)> {
     let lists = file.lists();
     let length = |pointer: &String| file.root.pointer(pointer).unwrap().as_array().unwrap().len();
     let longest = lists.iter().max_by_key(|pointer| length(pointer)).cloned();
@@ -517,7 +517,8 @@ fn inspect(n: usize) -> String {
 
 #[test]
 fn shapes_that_readers_search_back_in_are_linear() {
-    let rows: [(&str, &str, fn(usize) -> String); 7] = [
+    type Made = fn(usize) -> String;
+    let rows: [(&str, &str, Made); 7] = [
         ("hermes", "words before summaries", hermes),
         ("hermes", "sessions that go on with others", hermes_sessions),
         ("goose", "hidden pairs", goose),

@@ -85,7 +85,8 @@ fn told(session: &Session) -> (Vec<(String, bool, Value)>, [u64; 5]) {
 
 #[test]
 fn detection_and_reading_do_not_depend_on_spelling() {
-    let ways: [(&str, fn(&Value) -> String); 4] = [
+    type Spelled = fn(&Value) -> String;
+    let ways: [(&str, Spelled); 4] = [
         ("with spaces", spaced),
         ("with sorted keys", |value| sorted(value).to_string()),
         ("sorted, with spaces", |value| spaced(&sorted(value))),
