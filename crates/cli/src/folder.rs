@@ -72,6 +72,8 @@ fn found(
         })
         .filter_map(|found| match found {
             Ok(entry) if entry.file_type().is_dir() || !is_session(entry.path()) => None,
+            // It is read with the file that stands for its session.
+            Ok(entry) if foldback_formats::is_piece(entry.path()) => None,
             Ok(entry) if !may(&entry) => Some(out_of_it(entry.path())),
             Ok(entry) if entry.file_type().is_file() => Some(Source::File(entry.into_path())),
             Ok(entry) => {

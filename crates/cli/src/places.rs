@@ -87,6 +87,13 @@ const ROWS: &[Row] = &[
     ("Cline", Base::Home(".cline", None), "data/sessions", &["*.messages.json"]),
     ("Roo Code", Base::Editors, "rooveterinaryinc.roo-cline/tasks", TASK),
     ("Kilo Code", Base::Editors, "kilocode.kilo-code/tasks", TASK),
+    (
+        "OpenHands",
+        Base::Home(".openhands", Some("OPENHANDS_PERSISTENCE_DIR")),
+        "conversations",
+        // It is read with the events beside it.
+        &["base_state.json"],
+    ),
     ("mini-swe-agent", Base::Settings, "mini-swe-agent", &["*.traj.json"]),
 ];
 
@@ -262,6 +269,9 @@ mod tests {
         (".copilot/session-state/9a/events.jsonl", true),
         (".copilot/session-state/old.jsonl", true),
         (".copilot/session-state/9a/plan.json", false),
+        (".openhands/conversations/7f/base_state.json", true),
+        (".openhands/conversations/7f/events/event-00000-0f9248d3.json", false),
+        (".openhands/settings.json", false),
         (".cline/data/tasks/17/api_conversation_history.json", true),
         (".cline/data/sessions/17_a/17_a.messages.json", true),
         (".cline/data/sessions/17_a/17_a.json", false),
@@ -338,6 +348,7 @@ mod tests {
             ("GEMINI_CLI_HOME", ".gemini/tmp/p/chats/session-a.json"),
             ("QWEN_HOME", "projects/p/chats/a.jsonl"),
             ("QWEN_RUNTIME_DIR", "projects/p/chats/archive/a.jsonl"),
+            ("OPENHANDS_PERSISTENCE_DIR", "conversations/7f/base_state.json"),
             ("COPILOT_HOME", "session-state/a/events.jsonl"),
             ("XDG_CONFIG_HOME", "mini-swe-agent/a.traj.json"),
         ];

@@ -1,7 +1,7 @@
 //! A session file as it lies on a disk: some are not whole without another.
 
 use crate::sqlite::STORE;
-use crate::{bytes, limit, raw};
+use crate::{bytes, limit, pieces, raw};
 use foldback_providers::wire::shared::raw::Change;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
@@ -11,12 +11,15 @@ use std::path::{Path, PathBuf};
 
 /// All bytes of a session file, with what lies beside it: the rollouts that a rollout of Codex continues stand in front, as if
 /// their history had been copied. Of a store they are what [`read`](crate::read) needs of it, with the last changes, which are in a file
-/// of their own while its agent runs. The file is as it is where these are not found, and the reader says what is missing.
+/// of their own while its agent runs. The events of a conversation of OpenHands' SDK, each a file, stand behind its state. The file is as it is where these are not found, and the reader says what is missing.
 ///
 /// # Errors
 ///
 /// It can't be read, or it holds more than the limit; the error says how to raise it.
 pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    if let Some(joined) = pieces::joined(path)? {
+        return Ok(joined);
+    }
     let mut file = File::open(path)?;
     // A pipe can be read once.
     let mut opening = Vec::new();

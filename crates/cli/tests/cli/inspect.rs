@@ -1,7 +1,7 @@
 //! `foldback inspect`: one file in full, folders as a list, both as JSON.
 
 use crate::common::{foldback, line, root, run};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 #[test]
 fn a_folder_is_listed() {
@@ -160,4 +160,81 @@ fn large_inputs_that_went_wrong_are_told_right() {
     let session = &found["sessions"][0];
     let (format, calls) = (&session["format"], &session["calls"]);
     assert_eq!((format.as_str(), calls.as_u64()), (Some("cline"), Some(3)), "{told}");
+}
+
+/// A conversation of OpenHands' SDK is a folder with a file for each event: one session, with what each answer used by the
+/// state that lies beside them.
+#[test]
+fn a_conversation_in_many_files_is_one_session() {
+    let case = "tests/cases/G-openhands-sdk-folder";
+    let own = format!("{case}/conversations/x");
+    let state = format!("{own}/base_state.json");
+    for path in [case, &own, &state] {
+        let found = only_session(path);
+        assert_eq!(found["path"], *state, "{path}");
+        assert_eq!(found["id"], "f0bb2aff-17d6-44ff-bb1b-69b9737104fc");
+        assert_eq!((&found["format"], &found["model"]), (&json!("openhands"), &json!("openai/m")));
+        assert_eq!(found["project"], "/home/dev/demo");
+        assert_eq!([&found["in_log"], &found["calls"], &found["tool_calls"]], [8, 4, 3]);
+        assert_eq!(found["usage"], json!({"calls": 4, "input": 35_682, "largest": 17_460}));
+        assert_eq!(found["warnings"], json!([]));
+    }
+    // `prompt_tokens`, `cache_read_tokens` and `completion_tokens` of chat_1, chat_2, chat_3 and chat_60 in the state.
+    let bytes = foldback_formats::read_file(&root().join(&state)).unwrap();
+    let session = foldback_formats::read(&bytes, None).unwrap().remove(0);
+    let usages = session.log().filter_map(|message| message.answer.as_ref()?.usage);
+    let usages: Vec<[u64; 3]> =
+        usages.map(|usage| [usage.input_total(), usage.cache_read, usage.output]).collect();
+    assert_eq!(
+        usages,
+        [[5_482, 0, 33], [6_074, 3_904, 33], [6_666, 4_480, 33], [17_460, 15_232, 12]]
+    );
+}
+
+/// What is damaged of a conversation in many files is named, and the rest is used.
+#[test]
+fn a_damaged_file_of_a_conversation_costs_no_other() {
+    let own = root().join("tests/cases/G-openhands-sdk-folder/conversations/x");
+    let copy = tempfile::tempdir().unwrap();
+    let events = copy.path().join("events");
+    std::fs::create_dir(&events).unwrap();
+    std::fs::copy(own.join("base_state.json"), copy.path().join("base_state.json")).unwrap();
+    for entry in std::fs::read_dir(own.join("events")).unwrap() {
+        let entry = entry.unwrap();
+        let (name, mut bytes) = (entry.file_name(), std::fs::read(entry.path()).unwrap());
+        if name.to_string_lossy().starts_with("event-00005-") {
+            bytes.truncate(1_000);
+        } else if name.to_string_lossy().starts_with("event-00006-") {
+            bytes.clear();
+        }
+        std::fs::write(events.join(name), bytes).unwrap();
+    }
+    let check = |calls: u64, input: u64, damaged: &[&str]| {
+        let found = only_session(copy.path().to_str().unwrap());
+        assert_eq!(found["calls"], calls);
+        assert_eq!(found["usage"]["input"].as_u64().unwrap_or(0), input);
+        let warnings = found["warnings"].as_array().unwrap();
+        let told: Vec<&str> = warnings
+            .iter()
+            .filter(|warning| warning["code"] == "damaged-line")
+            .map(|warning| warning["detail"].as_str().unwrap())
+            .collect();
+        assert_eq!(told.len(), damaged.len(), "{told:?}");
+        for (told, name) in told.iter().zip(damaged) {
+            assert!(told.starts_with(name), "{told}");
+        }
+    };
+    // chat_3 was in the empty file.
+    check(3, 5_482 + 6_074 + 17_460, &["event-00005-f1445152", "event-00006-9268bcea"]);
+    std::fs::write(copy.path().join("base_state.json"), "{").unwrap();
+    check(3, 0, &["base_state.json: ", "event-00005-f1445152", "event-00006-9268bcea"]);
+}
+
+/// The only session that `inspect` finds at a path.
+fn only_session(path: &str) -> Value {
+    let ran = foldback(&["inspect", path, "--json", "-"]).done();
+    let found: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let sessions = found["sessions"].as_array().unwrap();
+    assert_eq!((sessions.len(), &found["files"]), (1, &Value::from(1)), "{path}: {found:#}");
+    sessions[0].clone()
 }

@@ -1,6 +1,7 @@
 //! Events of either generation as messages.
 
 use super::stream::{self, Event, Stream};
+use super::v1;
 use crate::chat;
 use crate::prelude::*;
 use std::ops::RangeInclusive;
@@ -18,6 +19,7 @@ fn session(stream: Stream) -> Session {
     let id = ["instance_id", "conversation_id", "id"]
         .iter()
         .find_map(|key| Some(value::shown(meta.get(key)?)))
+        .or_else(|| stream.events.iter().find_map(v1::conversation))
         .unwrap_or_else(|| value::content_id(&stream.source.text));
     let mut reader = Reader {
         out: SessionBuilder::new(id, super::FORMAT.id, stream.source),
@@ -77,7 +79,7 @@ impl Event {
 #[derive(Default)]
 pub(super) struct Reader {
     pub out: SessionBuilder,
-    model: Option<String>,
+    pub model: Option<String>,
     /// Answers by the id of their response, in order where several have it.
     answers: HashMap<String, Vec<usize>>,
     /// What the metrics of the run say about each response, in order.

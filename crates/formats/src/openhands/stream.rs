@@ -1,6 +1,7 @@
 //! The sessions of a file, each with its events in order.
 
 use super::LISTS;
+use crate::pieces;
 use crate::prelude::*;
 
 /// One event and where it stands.
@@ -101,8 +102,11 @@ fn lines(text: &str) -> Option<Vec<Stream>> {
             Ok(value) if value.is_object() => {
                 events.push(Event { record, prefix: String::new(), value })
             }
-            Ok(_) => {
-                let detail = "neither an event nor an instance; skipped";
+            Ok(other) => {
+                // Where files were joined, a text tells which of them could not be.
+                let what = other.as_str().filter(|what| pieces::is_told(what));
+                let what = what.unwrap_or("neither an event nor an instance");
+                let detail = format!("{what}; skipped");
                 warnings.push(Warning::new("damaged-line", source.place(record), detail));
             }
             Err(warning) => warnings.push(warning),

@@ -387,7 +387,12 @@ fn what_is_missing_is_not_zero() {
                     with_counts(&mut value, &which, &to);
                     Some(value.to_string())
                 };
-                let lines = || text.lines().map(|line| respelled(line).unwrap_or(line.to_owned()));
+                // The counts of a damaged line can't be changed: it is left out.
+                let kept = |line: &&str| !line.contains('{') || respelled(line).is_some();
+                let lines = || {
+                    let lines = text.lines().filter(kept);
+                    lines.map(|line| respelled(line).unwrap_or(line.to_owned()))
+                };
                 respelled(&text).unwrap_or_else(|| lines().collect::<Vec<_>>().join("\n") + "\n")
             };
             let of = |text: &str| {
