@@ -13,7 +13,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "judge"))
 
-from bill import Bill, Terms, alive, regimes
+from bill import Asked, Bill, Terms, alive
+from prices import regimes
 
 from corpus import JUDGES, compared, name
 
@@ -119,8 +120,8 @@ def usd(calls: list[dict[str, str]], terms: Terms) -> float:
         bill.add_request(total, read, int(row["output_tokens"]), terms)
         bill.output_usd += int(row["web_searches"]) * terms.web_search / 1000
         if int(row["summary_requests"]):
-            summary = (int(row["summary_input"]), int(row["summary_output"]))
-            bill.add_summaries([summary], terms)
+            summary = Asked(0, int(row["summary_input"]), int(row["summary_output"]))
+            bill.add_summaries([summary], [], terms)
     return bill.usd
 
 
