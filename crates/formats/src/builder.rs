@@ -37,7 +37,7 @@ struct Answered {
 /// Answers under an id that an earlier one has.
 struct Reused {
     id: String,
-    /// Record of the first of them.
+    /// Record of the first answer that reuses the id.
     record: u32,
     answers: usize,
 }

@@ -87,7 +87,7 @@ fn name(path: &Path, several: Option<&Session>, strategy: &Strategy) -> String {
     format!("{}{id}.{}.{ENDING}", safe(&stem(path)), safe(&strategy.name))
 }
 
-/// A file that is there; `None` if there is none.
+/// The bytes of a file; `None` if it does not exist.
 fn there(path: &Path) -> Result<Option<Vec<u8>>, Error> {
     match std::fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),

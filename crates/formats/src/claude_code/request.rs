@@ -32,7 +32,7 @@ enum Content<'a> {
 
 /// What was put together of the requests of a conversation.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct SentRequests {
     pub(super) sent: Vec<Sent>,
     /// The record of the first request that could not be put together, and how many could not.
     pub(super) unknown: Option<(u32, usize)>,
@@ -72,7 +72,7 @@ impl<'a> Requests<'a> {
         out
     }
 
-    /// Notes the messages that lines make up: those of one answer are one, and so are those of the user that follow each other.
+    /// Notes the messages that the lines form. The lines of one answer form one message, and so do user lines in a row.
     fn lines(&mut self, lines: &[&'a Line]) {
         let mut open: Option<(&str, Sha256)> = None;
         for line in lines.iter().filter(|line| line.is_talk()) {
@@ -123,8 +123,8 @@ impl<'a> Requests<'a> {
     }
 
     /// The requests of a conversation, each with its answer: the records and the ids of the answers are given in order.
-    pub(super) fn of(&self, agent: Option<&str>, answers: &[(u32, &str)]) -> Found {
-        let mut out = Found::default();
+    pub(super) fn sent(&self, agent: Option<&str>, answers: &[(u32, &str)]) -> SentRequests {
+        let mut out = SentRequests::default();
         let own = |line: &Value| value::text(line, "agentId") == agent;
         let mut requests = self.requests.iter().filter(|(_, line)| own(line)).peekable();
         let mut chain = Chain::default();

@@ -49,7 +49,7 @@ impl Stored {
         self.kind() == "gemini" && recorded
     }
 
-    /// What it says of the call that it answers.
+    /// Usage, model and time of the call that ended with this message.
     pub(super) fn answer(&self) -> Option<Answer> {
         self.is_answer().then(|| Answer {
             usage: super::read::COUNTS.any(&self.value["tokens"]),

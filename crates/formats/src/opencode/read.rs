@@ -39,23 +39,23 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
 }
 
 /// What a session still has after the user went back.
-struct Kept {
-    /// Messages that are there as they were.
+struct RevertBound {
+    /// Number of messages before the revert, which stay whole.
     whole: usize,
     /// Parts of the message behind them.
     parts: usize,
 }
 
-fn kept(info: &Value, messages: &[Value]) -> Kept {
+fn kept(info: &Value, messages: &[Value]) -> RevertBound {
     let revert = &info["revert"];
     let id_is = |of: &Value, at: &str, wanted: &str| value::text_at(of, at) == Some(wanted);
     let bound = value::filled(revert, "messageID")
         .and_then(|id| messages.iter().position(|message| id_is(message, "/info/id", id)));
-    let Some(whole) = bound else { return Kept { whole: messages.len(), parts: 0 } };
+    let Some(whole) = bound else { return RevertBound { whole: messages.len(), parts: 0 } };
     let parts = value::filled(revert, "partID").and_then(|id| {
         value::list(&messages[whole], "parts").iter().position(|part| id_is(part, "/id", id))
     });
-    Kept { whole, parts: parts.unwrap_or(0) }
+    RevertBound { whole, parts: parts.unwrap_or(0) }
 }
 
 #[derive(Default)]

@@ -8,7 +8,7 @@ use blake3::{Hash, Hasher};
 /// What a conversation is found by.
 #[derive(Clone, Copy)]
 enum By {
-    /// All units of its context: a request that begins with them continues it.
+    /// All units of a context. A request that begins with them continues the conversation.
     Whole,
     /// The first so many units, as they were last shown: a request that has no others repeats one.
     Beginning,
@@ -27,7 +27,7 @@ pub(super) struct Index {
 }
 
 /// A chain, and how a request relates to it.
-pub(super) type Found = Option<(usize, Relation)>;
+pub(super) type ChainMatch = Option<(usize, Relation)>;
 
 impl Index {
     /// Notes a chain as it is now.
@@ -62,7 +62,7 @@ impl Index {
     }
 
     /// The chain that a request belongs to: the longest that it continues, else the latest of the same agent.
-    pub(super) fn nearest(&self, chains: &[Chain], request: &Request<'_>) -> Found {
+    pub(super) fn nearest(&self, chains: &[Chain], request: &Request<'_>) -> ChainMatch {
         let latest = |by: By, content: Hash| {
             let agent = request.span.text(&["gen_ai.agent.name"]);
             let within = match request.span.text(&["gen_ai.conversation.id"]) {
@@ -125,7 +125,7 @@ fn caller(parent: &str, instructions: &[String]) -> Option<Hash> {
     Some(hasher.finalize())
 }
 
-/// Hashes of the first units: of none, of one, and so on.
+/// The hash of each beginning of a list of units, from the empty one on.
 fn beginnings<'a>(
     units: impl Iterator<Item = &'a Unit>,
     told: fn(&Unit) -> (bool, &str),

@@ -1,7 +1,7 @@
 //! From spans to the canonical form.
 
 use super::chain::{Chain, Relation, Request, id_of};
-use super::index::{Found, Index};
+use super::index::{ChainMatch, Index};
 use super::span;
 use crate::prelude::*;
 use std::ops::Range;
@@ -62,7 +62,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         }
         let mut found = index.nearest(&chains, &request);
         // Answers may stand apart that are two: one that the client began, and what the model made of it.
-        let continues = |found: &Found| matches!(found, Some((_, Relation::Continues(_))));
+        let continues = |found: &ChainMatch| matches!(found, Some((_, Relation::Continues(_))));
         if !continues(&found) && request.units.len() < apart.units.len() {
             let other = index.nearest(&chains, &apart);
             if continues(&other) {

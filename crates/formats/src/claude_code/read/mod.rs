@@ -5,7 +5,7 @@ mod compaction;
 use super::attachment::{self, Attachment};
 use super::block;
 use super::line::{self, Line};
-use super::request::{Found, Requests};
+use super::request::{Requests, SentRequests};
 use super::thread::{self, Thread};
 use crate::prelude::*;
 use crate::session::BEGINS_MIDWAY;
@@ -154,7 +154,8 @@ impl<'a> Reader<'a> {
             .filter(|message| message.answer.is_some())
             .filter_map(|message| Some((message.record?, &*message.id)))
             .collect();
-        let Found { sent, unknown, cleared } = requests.of(self.thread.key.as_deref(), &answers);
+        let SentRequests { sent, unknown, cleared } =
+            requests.sent(self.thread.key.as_deref(), &answers);
         self.out.session.sent = sent;
         if let Some((first, count)) = unknown {
             let detail = format!(
