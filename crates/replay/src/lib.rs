@@ -31,6 +31,7 @@ pub mod parallel;
 pub mod probe;
 pub mod recorder;
 pub mod repositories;
+pub mod reread;
 pub mod retention;
 pub mod scale;
 pub mod scores;

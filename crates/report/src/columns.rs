@@ -16,8 +16,6 @@ pub(crate) enum Value<'a> {
     Doubted(&'a Metric),
     /// A share or a ratio.
     Share(Option<f64>),
-    /// A share or a ratio that is a bound from above.
-    AtMost(Option<f64>),
     /// A share to a tenth of a percent.
     Percent(f64),
     /// The same, of a whole that may be drawn.
@@ -106,7 +104,6 @@ impl Column {
                 Value::Doubted(metric)
             }
             Shown::Interval => Value::Metric(metric),
-            Shown::AtMost => Value::AtMost(metric.value),
             Shown::Percent => Value::Percent(metric.value.unwrap_or_default()),
             Shown::Part => Value::Part(metric.value.unwrap_or(1.0)),
             Shown::Decimal(digits) => Value::Decimal(metric.value, digits),
@@ -169,15 +166,18 @@ fn columns(names: &[&str], narrow: &[&str], others: &[Column]) -> Vec<Column> {
 
 /// What a preset costs, keeps and loses.
 pub(crate) fn headline() -> Vec<Column> {
-    const NAMES: [&str; 14] = [
+    const NAMES: [&str; 17] = [
         "cost",
-        "worst",
+        "net",
+        "net, all",
         "churn",
         "paid back",
         "dominated by",
         "kept",
         "verbatim",
         "edits",
+        "near",
+        "missed",
         "reread",
         "NFR",
         "instructions",
@@ -207,7 +207,11 @@ pub(crate) fn headline() -> Vec<Column> {
             narrow: false,
         },
     ];
-    columns(&NAMES, &["cost", "worst", "kept", "verbatim", "edits", "reread"], &others)
+    columns(
+        &NAMES,
+        &["cost", "net", "net, all", "kept", "verbatim", "edits", "near", "missed"],
+        &others,
+    )
 }
 
 /// What each preset did.

@@ -9,8 +9,9 @@ use foldback_replay::Comparison;
 use foldback_replay::compare::{Metric, Place, Standing, ToldApart};
 
 /// Columns that a narrow terminal has no room for, those first that matter least.
-const LEAST: [&str; 10] = [
-    "prunes", "folds", "cleared", "cache", "peak", "input", "worst", "edits", "reread", "verbatim",
+const LEAST: [&str; 11] = [
+    "prunes", "folds", "cleared", "cache", "peak", "input", "missed", "edits", "near", "net, all",
+    "verbatim",
 ];
 
 /// Idle sessions listed per preset.
@@ -111,7 +112,7 @@ fn preset_table(
         .chain(columns)
         .map(|column| format!("{}: {}", column.name, column.meaning(&comparison.reporting)))
         .collect();
-    if columns.iter().any(|column| column.name == "worst") {
+    if columns.iter().any(|column| column.name == "cost") {
         legend.push("shares in percent, in brackets 95 % intervals over sessions".to_owned());
     }
     say(out, "", &legend.join(" · "), width);
@@ -124,7 +125,7 @@ pub(crate) fn written(value: &Value<'_>) -> String {
     match value {
         Value::Metric(metric) => interval(metric),
         Value::Doubted(metric) => format!("{} !", interval(metric)),
-        Value::Share(value) | Value::AtMost(value) => value.map_or_else(dash, whole),
+        Value::Share(value) => value.map_or_else(dash, whole),
         Value::Percent(value) | Value::Part(value) => percent(*value),
         Value::Decimal(value, digits) => {
             value.map_or_else(dash, |value| format!("{value:.digits$}").replace('-', "−"))

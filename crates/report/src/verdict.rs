@@ -177,6 +177,7 @@ pub(crate) fn remark(remark: Remark) -> String {
         Remark::SentOver(requests) => format!("{} over the window", grouped(requests)),
         Remark::BrokeRules(times) => format!("broke rules {} times", grouped(times)),
         Remark::NeverActed => "never acted".to_owned(),
+        Remark::LosesNear => "loses what was just read".to_owned(),
         Remark::ForgetsMuch => "forgets much".to_owned(),
         Remark::Doubtful(requests) => format!("~ {} may be over", grouped(requests)),
         Remark::Dearer => "costs more".to_owned(),

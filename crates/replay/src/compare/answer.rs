@@ -19,6 +19,8 @@ pub enum Remark {
     BrokeRules(u64),
     /// It changed nothing in any session.
     NeverActed,
+    /// It loses what was just read.
+    LosesNear,
     /// It keeps less than [`MUCH_FORGOTTEN`].
     ForgetsMuch,
     /// It sent this many requests that are over the window by their calibrated size.
@@ -60,6 +62,7 @@ impl PresetLine {
             _ if gate.sent_over > 0 => Remark::SentOver(gate.sent_over),
             _ if gate.strategy_violations > 0 => Remark::BrokeRules(gate.strategy_violations),
             _ if self.triggered == 0 => Remark::NeverActed,
+            _ if self.loses_near => Remark::LosesNear,
             _ if self.metrics.frr_obs_far.value.is_some_and(|kept| kept < MUCH_FORGOTTEN) => {
                 Remark::ForgetsMuch
             }
@@ -178,6 +181,7 @@ mod tests {
         assert_eq!(line("dear", 1.1, (1.05, 1.2), 0.9).remark(), Some(Remark::Dearer));
         assert_eq!(line("tied", 1.0, (0.9, 1.2), 0.9).remark(), Some(Remark::Tie));
         assert_eq!(with(&|_| ()), Some(Remark::ForgetsMuch));
+        assert_eq!(with(&|line| line.loses_near = true), Some(Remark::LosesNear));
         assert_eq!(with(&|line| line.triggered = 0), Some(Remark::NeverActed));
         assert_eq!(with(&|line| line.gate.strategy_violations = 3), Some(Remark::BrokeRules(3)));
         let over = with(&|line| {

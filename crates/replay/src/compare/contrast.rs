@@ -320,10 +320,10 @@ pub(crate) fn adjust<'d>(pairs: impl Iterator<Item = (&'d mut Difference, &'d mu
 
 /// Which of two is cheaper even if it reads everything again that it forgot, and the other one nothing.
 fn cheaper(first: &PresetLine, second: &PresetLine) -> Cheaper {
-    let worst = |line: &PresetLine| line.dollars.pessimistic_usd.unwrap_or(f64::INFINITY);
-    if worst(first) < second.dollars.usd {
+    let all = |line: &PresetLine| line.dollars.net_all_usd.unwrap_or(f64::INFINITY);
+    if all(first) < second.dollars.usd {
         Cheaper::First
-    } else if worst(second) < first.dollars.usd {
+    } else if all(second) < first.dollars.usd {
         Cheaper::Second
     } else {
         Cheaper::Depends
@@ -356,8 +356,8 @@ fn beats(table: &Table<'_>, contrasts: &[Contrast], a: &str, b: &str) -> bool {
             Primary::FrrObsFar => value,
         });
         // A bill is smaller only if it stays so when everything forgotten is read again.
-        let at_worst = primary != Primary::Cost || contrast.cheaper == Cheaper::First;
-        at_worst && !difference.tie && ahead.is_some_and(|by| by > table.reporting.margin)
+        let anyhow = primary != Primary::Cost || contrast.cheaper == Cheaper::First;
+        anyhow && !difference.tie && ahead.is_some_and(|by| by > table.reporting.margin)
     })
 }
 
@@ -374,7 +374,7 @@ mod tests {
     struct Case {
         sessions: usize,
         usd: [f64; 2],
-        pessimistic: f64,
+        all_again: f64,
         kept: u64,
         gate: bool,
         primary: Primary,
@@ -384,7 +384,7 @@ mod tests {
     const PLAIN: Case = Case {
         sessions: 12,
         usd: [0.5, 1.0],
-        pessimistic: 0.6,
+        all_again: 0.6,
         kept: 9,
         gate: true,
         primary: Primary::Cost,
@@ -403,7 +403,7 @@ mod tests {
         Score::new(session, preset, outcome)
     }
 
-    fn line(preset: &str, passed: bool, usd: f64, pessimistic_usd: f64) -> PresetLine {
+    fn line(preset: &str, passed: bool, usd: f64, net_all_usd: f64) -> PresetLine {
         let mut line = PresetLine {
             preset: preset.to_owned(),
             gate: Gate { passed, ..Gate::default() },
@@ -411,7 +411,7 @@ mod tests {
             ..PresetLine::default()
         };
         line.dollars.usd = usd;
-        line.dollars.pessimistic_usd = Some(pessimistic_usd);
+        line.dollars.net_all_usd = Some(net_all_usd);
         line
     }
 
@@ -445,7 +445,7 @@ mod tests {
         let [first, second] = case.usd;
         let mut lines = vec![
             line("none", true, 2.0, 2.0),
-            line("tunacode", case.gate, first, case.pessimistic),
+            line("tunacode", case.gate, first, case.all_again),
             line("opencode", true, second, second),
         ];
         lines[0].kind = Kind::Control;
@@ -463,26 +463,26 @@ mod tests {
             ("cheaper", PLAIN, both, Cheaper::First),
             (
                 "dearer",
-                Case { usd: [1.5, 1.0], pessimistic: 1.5, ..PLAIN },
+                Case { usd: [1.5, 1.0], all_again: 1.5, ..PLAIN },
                 [Some(2), Some(1)],
                 Cheaper::Second,
             ),
-            ("alike", Case { usd: [1.0, 1.0], pessimistic: 1.0, ..PLAIN }, tied, Cheaper::Depends),
+            ("alike", Case { usd: [1.0, 1.0], all_again: 1.0, ..PLAIN }, tied, Cheaper::Depends),
             ("nine tasks", Case { sessions: 9, ..PLAIN }, tied, Cheaper::First),
             ("ten tasks", Case { sessions: 10, ..PLAIN }, both, Cheaper::First),
             ("within the margin", Case { margin: 0.6, ..PLAIN }, tied, Cheaper::First),
             ("beyond the margin", Case { margin: 0.4, ..PLAIN }, both, Cheaper::First),
             (
                 "within the margin, the other one first",
-                Case { usd: [1.0, 0.5], pessimistic: 1.0, margin: 0.6, ..PLAIN },
+                Case { usd: [1.0, 0.5], all_again: 1.0, margin: 0.6, ..PLAIN },
                 tied,
                 Cheaper::Second,
             ),
             ("a gate", Case { gate: false, ..PLAIN }, [None, Some(1)], Cheaper::First),
-            ("re-reads", Case { pessimistic: 1.1, ..PLAIN }, tied, Cheaper::Depends),
+            ("re-reads", Case { all_again: 1.1, ..PLAIN }, tied, Cheaper::Depends),
             (
                 "by what is kept",
-                Case { primary: Primary::FrrObsFar, usd: [1.5, 1.0], pessimistic: 1.5, ..PLAIN },
+                Case { primary: Primary::FrrObsFar, usd: [1.5, 1.0], all_again: 1.5, ..PLAIN },
                 both,
                 Cheaper::Second,
             ),

@@ -71,6 +71,8 @@ pub struct PresetLine {
     /// The only judge of retention by which it is good, 20 points above the other; `null`
     /// if they agree.
     pub good_by_one: Option<Judge>,
+    /// It loses what was just read: it keeps less than 95 % of what the last three calls showed and a call needed.
+    pub loses_near: bool,
     /// Its bill under the regime that is reported: the one of `costs` that the figures go by.
     #[serde(skip)]
     pub dollars: Dollars,
@@ -138,13 +140,15 @@ pub(super) fn line(
         inherited_violations: sum(|metrics| metrics.inherited_violations),
         estimator: strategy.estimator().id().to_string(),
         guards_off: strategy.guards.off(),
-        metrics: figures::metrics(&Of::new(table, preset, strategy.kind, &sums, &dollars, paid)),
+        metrics: figures::metrics(&Of::new(table, preset, strategy.kind, &sums, paid)),
         good_by_one: None,
+        loses_near: false,
         dollars,
         ledger: sums.ledger,
         retention: sums.retention,
         costs,
     };
     line.good_by_one = line.metrics.good_by();
+    line.loses_near = line.metrics.loses_near();
     line
 }

@@ -33,7 +33,7 @@ pub(crate) use contrast::adjust;
 pub use contrast::{Cheaper, Contrast, Difference};
 pub use dollars::Dollars;
 pub use error::CompareError;
-pub use figures::{FIGURES, Figure, Judge, LEAST_GAP, Metric, Metrics, Shown};
+pub use figures::{FIGURES, Figure, Judge, LEAST_GAP, LEAST_NEAR, Metric, Metrics, Shown};
 pub use front::{Place, Point, Standing, ranks};
 pub use gate::Gate;
 pub use idle::Idle;

@@ -7,7 +7,7 @@
 use super::table::Table;
 use crate::setup::{AS_RECORDED, Preset};
 use crate::stats::Pair;
-use crate::study::Score;
+use crate::study::{Bill, Score};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -22,6 +22,24 @@ pub struct Base {
     pub usd: f64,
     /// The window is smaller than what the recorders sent, so their bill is no base.
     pub narrowed: bool,
+}
+
+/// What is read again of what was missed.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Chanced {
+    /// With the chance that recordings show.
+    Likely,
+    /// With this chance.
+    With(f64),
+}
+
+impl Chanced {
+    fn of(self, bill: &Bill) -> Option<f64> {
+        match self {
+            Self::Likely => bill.net_usd(),
+            Self::With(chance) => bill.net_with(chance),
+        }
+    }
 }
 
 /// The control that is the base where the bill of the recorders is not.
@@ -59,6 +77,23 @@ impl Paid {
             let (value, base) = (table.bill(score)?.usd, table.bill(base)?.usd);
             Some(Pair { cluster: table.cluster(score), value, base })
         })
+    }
+
+    /// The bills with what was missed read again with a chance, in the sessions that both have one for; `None` where one of them is
+    /// not known.
+    pub(super) fn nets(
+        self,
+        table: &Table<'_>,
+        preset: usize,
+        chance: Chanced,
+    ) -> Option<Vec<Pair>> {
+        let bills = self.scores(table, preset).filter_map(|(score, base)| {
+            Some((table.cluster(score), table.bill(score)?, table.bill(base)?))
+        });
+        let pair = |(cluster, bill, base): (usize, &Bill, &Bill)| {
+            Some(Pair { cluster, value: chance.of(bill)?, base: chance.of(base)? })
+        };
+        bills.map(pair).collect()
     }
 
     /// The scores of a preset and of the base, in the sessions of which something is known under both.

@@ -1,6 +1,7 @@
 //! The scores of a comparison as a table: by session and by preset.
 
 use crate::cost::OWN;
+use crate::reread::{CHANCE, Chance};
 use crate::setup::Preset;
 use crate::split::Split;
 use crate::stats::Bootstrap;
@@ -20,6 +21,8 @@ pub struct Reporting {
     pub margin: f64,
     /// Share of what later calls needed that a preset must keep to be recommended.
     pub keep: f64,
+    /// How likely it is that what was missed is read again.
+    pub reread: Chance,
     /// Seed of the bootstrap.
     pub seed: u64,
     /// Draws of the bootstrap.
@@ -56,6 +59,7 @@ impl Default for Reporting {
             primary: Primary::default(),
             margin: 0.0,
             keep: Self::KEEP,
+            reread: CHANCE,
             seed: 0,
             draws: Bootstrap::DRAWS,
             split: None,

@@ -37,7 +37,6 @@ pub(super) fn record(facts: &Facts, plain: Record, terms: &[NamedTerms]) -> Reco
         timed: facts.session.timed,
         firings: &[],
         summaries: &summaries,
-        rereads: &[],
     };
     let bills = bills(&items, terms.iter());
     count_summaries(&mut rows, &summaries);

@@ -17,7 +17,7 @@ mod score;
 #[cfg(test)]
 mod tests;
 
-pub use bill::{Bill, Billed, Bills, Compaction, Ledger, Pauses};
+pub use bill::{Again, Bill, Billed, Bills, Compaction, Ledger, Pauses};
 pub(crate) use common::Common;
 pub(crate) use facts::Recording;
 pub use facts::{CallFacts, Facts, SessionFacts};
@@ -347,7 +347,7 @@ fn study_session<'s>(
             Some(record) => record,
             None => {
                 let session = session()?;
-                let measure = &*context.setup.measure;
+                let measure = &context.setup.measure;
                 let unknown = known.get().is_none();
                 let replayed = caught(|| {
                     let shared = shared.get_or_init(|| Shared::of(session, measure));

@@ -37,8 +37,10 @@ pub struct Measured {
     pub epr: Metric,
     /// Of what was reused word for word and not seen lately: the second judge.
     pub verbatim_far: Metric,
-    /// Would-be re-reads per hundred calls.
-    pub rereads_per_100_calls: Metric,
+    /// Its bill to that of the base, with what was missed read again.
+    pub net_ratio: Metric,
+    /// Old texts of edits and pieces that it missed, per hundred calls.
+    pub missed_per_100_calls: Metric,
     /// What it must not do.
     pub gate: Gate,
     /// Sessions in which it changed something.
@@ -58,7 +60,8 @@ impl Measured {
             frr_far: metrics.frr_far,
             epr: metrics.epr,
             verbatim_far: metrics.verbatim_far,
-            rereads_per_100_calls: metrics.rereads_per_100_calls,
+            net_ratio: metrics.net_ratio,
+            missed_per_100_calls: metrics.missed_per_100_calls,
             gate: line.gate,
             triggered: line.triggered,
             compactions: line.compactions,

@@ -301,8 +301,7 @@ impl Track {
         detail: Detail,
     ) -> Self {
         let replayed = caught(|| {
-            let mut availability =
-                Availability::new(Arc::clone(index), Arc::clone(&options.measure));
+            let mut availability = Availability::new(Arc::clone(index));
             let mut tracer = Tracer::new(Arc::clone(index), detail);
             let mut probes: [&mut dyn crate::Probe; 2] = [&mut availability, &mut tracer];
             let replay = replay_with(session, index, strategy, options, &mut probes);

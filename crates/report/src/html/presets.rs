@@ -7,7 +7,7 @@ use super::markup::{
     preset_rows, row_head, td, text,
 };
 use crate::columns::{self, Cell, Column, Value, headline, lines};
-use crate::number::{grouped, percent};
+use crate::number::{change, grouped, percent};
 use crate::{facts, table, verdict};
 use foldback_replay::Comparison;
 use foldback_replay::compare::{MUCH_FORGOTTEN, Standing};
@@ -17,11 +17,11 @@ use std::fmt::Write as _;
 const IDLE: usize = 3;
 
 // Columns of the table to decide by.
-const HEADS: [&str; 7] =
-    ["preset", "bill", "saved", "kept", "verbatim", "reread", "what stands out"];
+const HEADS: [&str; 8] =
+    ["preset", "bill", "net", "saved", "kept", "verbatim", "missed", "what stands out"];
 const BILL: usize = 1;
-const KEPT: usize = 3;
-const REMARK: usize = 6;
+const KEPT: usize = 4;
+const REMARK: usize = 7;
 
 /// What a preset costs, keeps and does wrong, a cell per column.
 type Row = [String; HEADS.len()];
@@ -91,10 +91,11 @@ fn row(comparison: &Comparison, at: usize, standing: Standing<'_>) -> Row {
     [
         format!("{mark}{}", name(comparison, line)),
         verdict::bill(line),
+        or_dash(metrics.net_ratio.value, change),
         or_dash(saved, |usd| verdict::amount(comparison, usd)),
         format!("{}{doubt}", interval(&metrics.frr_obs_far)),
         or_dash(metrics.verbatim_far.value, share),
-        or_dash(metrics.rereads_per_100_calls.value, |value| format!("{value:.1}")),
+        or_dash(metrics.missed_per_100_calls.value, |value| format!("{value:.1}")),
         line.remark().filter(|_| !is_base).map_or_else(String::new, verdict::remark),
     ]
 }
@@ -106,9 +107,9 @@ fn legend(comparison: &Comparison, rows: &[Row]) -> String {
     let intervals =
         if shows(BILL, "(") || shows(KEPT, "(") { " · in parentheses: 95% intervals" } else { "" };
     let mut legend = format!(
-        "bill: change against {base} · saved: a session · kept: share of what later calls needed of older results \
-         · verbatim: the same for what they repeat word for word · reread: results to read again per 100 \
-         calls, at most{intervals}"
+        "bill: change against {base} · net: the same with what was missed read again · saved: a session, by the bill · kept: \
+         share of what later calls needed of older results · verbatim: the same for what they repeat word for word · missed: \
+         old texts of edits and repeated pieces that were not in view, per 100 calls{intervals}"
     );
     let forgets = format!("forgets much: keeps under {}", facts::whole_percent(MUCH_FORGOTTEN));
     let items = [
@@ -178,7 +179,6 @@ fn written(out: &mut String, comparison: &Comparison, cell: &Cell<'_>) {
     let (mut class, shown) = match &cell.value {
         Value::Metric(metric) => ("", interval(metric)),
         Value::Share(value) => ("", or_dash(*value, share)),
-        Value::AtMost(value) => ("", or_dash(*value, |value| format!("≤ {}", share(value)))),
         Value::Part(value) => {
             let (part, shown) = (percent(value.clamp(0.0, 1.0)), percent(*value));
             let _ = write!(out, "<td class=\"bar\" style=\"--part:{part}\">{shown}</td>");
