@@ -161,7 +161,6 @@ pub(crate) fn reporting(experiment: &Experiment, setup: &Setup) -> Result<Report
         primary: experiment.primary,
         margin: experiment.margin,
         seed: experiment.seed,
-        draws: experiment.draws,
         split: experiment.split,
         estimator: setup.measure.id().to_string(),
         experiment: experiment.hash.clone(),

@@ -28,14 +28,12 @@ pub(crate) enum Value<'a> {
     Count(u64),
     /// A count of defects.
     Faults(u64),
-    /// Requests that were sent over the window, and those that are over it by their calibrated size.
-    Over(u64, u64),
     /// Words.
     Text(String),
     /// A name, such as that of another preset.
     Name(&'a str),
-    /// The rank of a preset, and whether its requests fit by measured tokens alone.
-    Place(Place, bool),
+    /// The rank of a preset.
+    Place(Place),
 }
 
 /// A value and a detail to add if there is room for it.
@@ -117,7 +115,7 @@ impl Column {
     /// What the column means in this comparison.
     pub(crate) fn meaning(&self, reporting: &Reporting) -> String {
         let primary = match reporting.primary {
-            Primary::Cost => "cost",
+            Primary::Net => "net",
             Primary::FrrObsFar => "kept",
         };
         let meaning = self.meaning.replace("{primary}", primary);
@@ -149,8 +147,7 @@ pub(crate) fn lines(comparison: &Comparison) -> Vec<Line<'_>> {
 /// The rank of a preset.
 pub(crate) const PLACE: Column = Column {
     name: "#",
-    meaning: "rank by {primary}; ties share one, controls have none, ✗ fails a gate, ~ passes by {tokens} and not by the \
-              calibrated size of what it sent",
+    meaning: "rank by {primary}; ties share one, controls have none, ✗ fails a gate",
     of: Of::Line(place),
     narrow: true,
 };
@@ -225,9 +222,9 @@ pub(crate) fn activity() -> Vec<Column> {
         }),
         other(
             "over",
-            "requests that were over the window when they were sent, by {tokens}, and could have been made to fit; ~ how \
-             many are by their calibrated size",
-            over,
+            "requests that were over the window when they were sent, by their calibrated size where usage is recorded, and could \
+             have been made to fit",
+            |line| (Value::Faults(line.gate.over), None),
         ),
         other("folds", "summaries or drops", |line| {
             (Value::Count(line.compactions - line.prune_operations), None)
@@ -242,19 +239,7 @@ pub(crate) fn activity() -> Vec<Column> {
 
 fn place(line: Line<'_>) -> (Value<'_>, Option<String>) {
     let why = line.gate.why().map(|why| format!("not ranked: {why}"));
-    (Value::Place(line.place(), line.gate.is_doubtful()), why.or_else(|| calibrated(line)))
-}
-
-fn over(line: Line<'_>) -> (Value<'_>, Option<String>) {
-    let gate = &line.gate;
-    let over = gate.more_calibrated().unwrap_or_default();
-    (Value::Over(gate.sent_over, over), calibrated(line))
-}
-
-/// What is over by the calibrated size, in words.
-fn calibrated(line: Line<'_>) -> Option<String> {
-    let over = foldback_replay::number::count(line.gate.more_calibrated()?, "request");
-    Some(format!("sent {over} over the window by the calibrated size"))
+    (Value::Place(line.place()), why)
 }
 
 fn paid_back(line: Line<'_>) -> (Value<'_>, Option<String>) {

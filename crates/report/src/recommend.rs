@@ -166,7 +166,7 @@ fn paid(part: &PartSummary) -> String {
 
 /// What a configuration saves in a part, in dollars and with its interval.
 fn saved(measured: &Measured, part: &PartSummary) -> Option<String> {
-    verdict::saved(&measured.cost_ratio, &measured.saving_usd, part.base.as_ref()?)
+    verdict::saves(&measured.cost_ratio, &measured.saving_usd, part.base.as_ref()?)
 }
 
 fn percent(share: f64) -> String {

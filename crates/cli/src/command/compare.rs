@@ -149,7 +149,8 @@ fn text(comparison: &Comparison, args: &Compare, named: bool, others: Option<&st
         return table::comparison(comparison, output::width()) + &more;
     }
     let next = next::words(comparison, args);
-    let commands = first::Commands { named, others, next: &next };
+    let employ = next::employ(comparison, args);
+    let commands = first::Commands { named, others, next: &next, employ: &employ };
     first::screen(comparison, output::width(), commands)
 }
 

@@ -40,8 +40,12 @@ pub struct Comparison {
     pub prices: String,
     /// Simulated against recorded cache reads, by regime of those that the recordings could have had.
     pub cache_check: Vec<(String, Agreement)>,
+    /// Bills are compared with what was missed read again: it is known of every strategy.
+    pub netted: bool,
     /// The bill that savings are measured against; `None` where no session has one.
     pub base: Option<Base>,
+    /// The repository with the most money: one of its sessions, and its share of the base.
+    pub heaviest: Option<(usize, f64)>,
     /// One line per preset, in the order that they were given.
     pub presets: Vec<PresetLine>,
     /// Pairs of strategies.
@@ -96,9 +100,6 @@ pub struct ToldApart {
     pub pairs: usize,
     /// Those that it does not separate.
     pub ties: usize,
-    /// Ties that all draws and the interval separate, and that the p-value can't: its least value is too large for
-    /// so many pairs.
-    pub unresolved: usize,
     /// The least and the largest of the differences that [`Contrast::detectable`] gives.
     pub detectable: Option<(f64, f64)>,
 }
@@ -186,7 +187,6 @@ impl Comparison {
         ToldApart {
             pairs: pairs.len(),
             ties: pairs.iter().filter(|pair| pair.by(metric).tie).count(),
-            unresolved: pairs.iter().filter(|pair| pair.is_unresolved(metric)).count(),
             detectable: least().min_by(f64::total_cmp).zip(least().max_by(f64::total_cmp)),
         }
     }

@@ -2,7 +2,7 @@
 //! shown, and whether the outside judge recomputes it. Screens, pages, JSON and its schema are made from this list.
 //!
 //! A session is the unit: calls of one session depend on each other, so sessions are drawn again, not
-//! calls. Intervals are percentile intervals of a seeded cluster bootstrap with 10,000 draws.
+//! calls. Intervals leave out one cluster of sessions at a time (see [`crate::stats`]).
 
 use super::saving::{Chanced, Paid};
 use super::table::Table;
@@ -11,7 +11,7 @@ use crate::controls::nfr;
 use crate::number::{ratio, total};
 use crate::reread::CHANCE;
 use crate::retention::{Retention, Share};
-use crate::stats::{self, Bootstrap, Estimate, Pair};
+use crate::stats::{self, Estimate, Pair, Sample};
 use crate::study::{Known, Ledger, Score, Summaries};
 use foldback_core::strategy::Kind;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -108,22 +108,22 @@ macro_rules! figures {
 figures! {
     cost_ratio, "cost", judged, Shown::Interval,
         "the bill for input, output and summaries at the prices of {regime}, in percent of that of the base"
-        => |of| of.saving(|pairs| stats::ratio_of_totals(of.bootstrap, pairs));
+        => |of| of.saving(|pairs| stats::ratio_of_totals(of.sample, &pairs));
     saving_usd, "saved", judged, Shown::Nowhere, "dollars that a session costs less than with the base, on average"
         => |of| of.saving(|pairs| {
             let saved = |pair: Pair| (pair.cluster, pair.base - pair.value);
-            stats::mean(of.bootstrap, pairs.into_iter().map(saved))
+            stats::mean(of.sample, &pairs.into_iter().map(saved).collect::<Vec<_>>())
         });
     net_ratio, "net", judged, Shown::Interval,
         "cost with what was missed read again: old texts of edits, and pieces of results that calls repeat word for word"
-        => |of| of.net(|pairs| stats::ratio_of_totals(of.bootstrap, pairs));
+        => |of| of.net(|pairs| stats::ratio_of_totals(of.sample, &pairs));
     net_all_ratio, "net, all", judged, Shown::Share, "net if all that was missed were read again; cost is net if nothing were"
         => |of| of.net_all();
     net_saving_usd, "saved, net", judged, Shown::Nowhere,
         "dollars that a session costs less than with the base, on average, with what was missed read again"
         => |of| of.net(|pairs| {
             let saved = |pair: Pair| (pair.cluster, pair.base - pair.value);
-            stats::mean(of.bootstrap, pairs.into_iter().map(saved))
+            stats::mean(of.sample, &pairs.into_iter().map(saved).collect::<Vec<_>>())
         });
     churn_per_100_calls, "churn", alone, Shown::Tokens,
         "{tokens} that were cached and had to be written again, per 100 calls"
@@ -165,9 +165,9 @@ figures! {
     faithfulness, "faithful", alone, Shown::Share, "identifiers in summaries that were in the summarized text"
         => |of| of.known(of.sums.summaries.faithful.value());
     token_ratio, "input", judged, Shown::Part, "all requests together in {tokens}, relative to no compaction"
-        => |of| Metric::of(stats::ratio_of_totals(of.bootstrap, of.pairs(|score, base| {
+        => |of| Metric::of(stats::ratio_of_totals(of.sample, &of.pairs(|score, base| {
             Some((score.metrics.input_tokens as f64, base.metrics.input_tokens as f64))
-        })), NO_CALLS);
+        }).collect::<Vec<_>>()), NO_CALLS);
     peak_tokens, "peak", alone, Shown::Tokens, "the largest request in {tokens}"
         => |of| of.value(of.own().map(|score| score.metrics.peak_tokens as f64).reduce(f64::max), NO_CALLS);
     tokens_reclaimed, "cleared", alone, Shown::Tokens, "tokens removed, net, by the preset's own estimator"
@@ -248,7 +248,7 @@ impl Metrics {
 
 /// What the figures of one preset are made of.
 pub(super) struct Of<'t, 'a> {
-    bootstrap: &'t Bootstrap,
+    sample: &'t Sample,
     table: &'t Table<'a>,
     preset: usize,
     kind: Kind,
@@ -295,8 +295,8 @@ impl<'t, 'a> Of<'t, 'a> {
         let readable = [Known::Everything, Known::Least, Known::Failed];
         let known = |score: &Score| readable.contains(&score.known);
         let least = !contents && table.of(preset).all(known);
-        let bootstrap = &table.bootstrap;
-        Self { bootstrap, table, preset, kind, contents, least, sums, paid }
+        let sample = &table.sample;
+        Self { sample, table, preset, kind, contents, least, sums, paid }
     }
 
     /// The scores of the preset of which something is known.
@@ -420,7 +420,7 @@ impl<'t, 'a> Of<'t, 'a> {
             let share = of(&score.retention);
             (share.needed > 0).then(|| (self.table.cluster(score), share))
         });
-        let found = || Metric::of(stats::proportion(self.bootstrap, shares), NOTHING_NEEDED);
+        let found = || Metric::of(stats::proportion(self.sample, shares), NOTHING_NEEDED);
         self.bounded(self.if_known(found))
     }
 
@@ -440,6 +440,6 @@ impl<'t, 'a> Of<'t, 'a> {
         let scores = self.table.of(self.preset);
         let rows = scores.filter_map(|score| Some((self.table.cluster(score), of(score)?)));
         let quotient = |[part, whole]: &[f64; 2]| (*whole > 0.0).then(|| part / whole);
-        Metric::of(self.bootstrap.of_sums(rows, None, quotient), why)
+        Metric::of(self.sample.of_sums(rows, quotient), why)
     }
 }

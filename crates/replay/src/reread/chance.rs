@@ -15,8 +15,8 @@ pub struct Chance {
     pub hi: f64,
 }
 
-/// What recordings show. A placeholder until `tests/evidence/reread.py` has measured it: everything is read again, and nothing is known.
-pub const CHANCE: Chance = Chance { value: 1.0, lo: 0.0, hi: 1.0 };
+/// What recordings show after their own compactions, within 40 calls, over 18 sessions: the table of `tests/evidence/reread.py`.
+pub const CHANCE: Chance = Chance { value: 0.36, lo: 0.19, hi: 0.78 };
 
 /// The draw of a miss, at least 0 and below 1: it is read again where the draw is below the chance.
 ///

@@ -173,7 +173,7 @@ fn a_replay_that_panics_costs_its_row_alone() {
     let corpus = Corpus { sources };
     let compared = |presets: &[Preset], store: &Store| {
         let run = Run { store, progress: &|| {}, strict: true };
-        let reporting = Reporting { draws: 10, ..Reporting::default() };
+        let reporting = Reporting::default();
         compare(&corpus, presets, &setup, reporting, run).unwrap()
     };
     let store = Store::temporary().unwrap();

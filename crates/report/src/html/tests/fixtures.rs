@@ -6,8 +6,8 @@ use foldback_core::moment::Moment;
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{
-    Cheaper, Contrast, CorpusSummary, Difference, Dollars, Gate, Inaction, Metric, Metrics,
-    Outcome, PresetLine, Provenance, Score, SessionLine, Skipped,
+    Contrast, CorpusSummary, Difference, Dollars, Gate, Inaction, Metric, Metrics, Outcome,
+    PresetLine, Provenance, Score, SessionLine, Skipped,
 };
 use foldback_replay::cost::Agreement;
 use foldback_replay::retention::{Retention, Share};
@@ -146,7 +146,8 @@ pub(crate) fn tiny() -> Comparison {
     clearing.triggered = 1;
     clearing.rank = Some(1);
     // It fits by measured tokens and not by those of the provider.
-    clearing.gate.calibrated_over = Some(7);
+    clearing.gate.over = 7;
+    clearing.gate.requests = 10_000;
     clearing.ledger = Ledger { firings: 2, paid_back: 1, ..Ledger::default() };
     clearing.compactions = 1;
     clearing.prune_operations = 1;
@@ -170,7 +171,7 @@ pub(crate) fn tiny() -> Comparison {
     comparison.contrasts = vec![Contrast {
         first: clearing.preset.clone(),
         second: broken.preset.clone(),
-        cost: Difference {
+        net: Difference {
             value: Some(0.95),
             lo: Some(0.9),
             hi: Some(0.99),
@@ -181,7 +182,6 @@ pub(crate) fn tiny() -> Comparison {
             ..Difference::default()
         },
         frr_obs_far: Difference { value: Some(0.25), tie: true, n: 2, ..Difference::default() },
-        cheaper: Cheaper::First,
     }];
     comparison.corpus = CorpusSummary {
         files: 3,
