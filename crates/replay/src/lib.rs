@@ -51,7 +51,7 @@ pub use compare::{CompareError, Comparison, Reporting, Run, compare};
 pub use corpus::{Corpus, Source};
 pub use drive::{Probe, Replay, ReplayOptions, Request, SummaryInput, replay, replay_with};
 pub use experiment::Experiment;
-pub use fault::Fault;
+pub use fault::{Fault, caught};
 pub use foldback_providers::prices::{Model, ModelTable, ModelTableError};
 pub use setup::{Preset, Setup};
 pub use split::Split;

@@ -10,7 +10,7 @@ use super::sessions::CorpusSummary;
 use super::table::{self, Primary, Reporting};
 use crate::corpus::{ContentHash, Corpus};
 use crate::cost::Agreement;
-use crate::fault::Fault;
+use crate::fault::{Fault, caught};
 use crate::setup::Preset;
 use crate::store::Store;
 use crate::study::{Bill, Facts, Keys, Record, Score};
@@ -78,6 +78,17 @@ pub struct FailedReplay {
     /// Why.
     #[serde(flatten)]
     pub fault: Fault,
+}
+
+impl FailedReplay {
+    /// Replays a session under a preset: what `work` gives, or that it panicked.
+    pub fn caught<T>(session: &str, preset: &str, work: impl FnOnce() -> T) -> Result<T, Self> {
+        caught(work).map_err(|fault| Self {
+            session: session.into(),
+            preset: preset.to_owned(),
+            fault,
+        })
+    }
 }
 
 /// Those among scores.

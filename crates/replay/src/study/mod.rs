@@ -208,8 +208,10 @@ impl Keys {
         let at = key(&parts);
         store.get(at).or_else(|| {
             let walk = make()?;
-            // What can't be kept is made again next time.
-            let _ = store.put(at, &walk);
+            if !walk.tracks.iter().any(|track| track.fault.is_some()) {
+                // What can't be kept is made again next time.
+                let _ = store.put(at, &walk);
+            }
             Some(walk)
         })
     }

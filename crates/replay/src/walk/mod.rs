@@ -23,6 +23,7 @@ pub use repeated::{GENERATIONS, Repeated};
 pub use worst::{Missed, worst};
 
 use crate::availability::Availability;
+use crate::compare::FailedReplay;
 use crate::drive::{ReplayOptions, replay_with};
 use crate::fault::{Fault, caught};
 use crate::identifiers::Class;
@@ -288,6 +289,15 @@ impl Walk {
             needs,
             tracks: Vec::new(),
         }
+    }
+
+    /// Replays that failed.
+    pub fn failed(&self) -> impl Iterator<Item = FailedReplay> {
+        self.tracks.iter().filter_map(|track| {
+            let fault = track.fault.clone()?;
+            let (session, preset) = (self.path.as_str().into(), track.preset.clone());
+            Some(FailedReplay { session, preset, fault })
+        })
     }
 }
 
