@@ -11,6 +11,7 @@
 mod agreement;
 mod call;
 mod forgetting;
+mod held;
 mod ledger;
 mod session;
 mod terms;
@@ -20,9 +21,11 @@ mod tests;
 pub use agreement::{Agreement, RecordedCall, agreement};
 pub(crate) use call::{call_of, recorded_output};
 pub use foldback_providers::prices::{
-    Asked, Block, CacheRules, CacheUse, Rates, Regime, RegimeTable, RequestLog, SentRequest, Terms,
+    Asked, Block, CacheRules, CacheUse, Held, Rates, Regime, RegimeTable, RequestLog, SentRequest,
+    Terms,
 };
 pub use forgetting::{Reread, pessimistic_usd};
+pub(crate) use held::held;
 pub use ledger::{LedgerFiring, LedgerRow};
 pub use session::{Priced, SessionCost, SummaryCall};
 pub use terms::{NamedTerms, OWN};

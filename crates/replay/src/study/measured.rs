@@ -4,13 +4,12 @@ use super::record::Summaries;
 use super::{Context, Facts, Known, Record, bill, inaction};
 use crate::availability::{Availability, RereadRow};
 use crate::controls::{Foresight, MatchedControls, view_sizes};
-use crate::cost::{Asked, Reread};
+use crate::cost::{Asked, Held, Reread, held};
 use crate::drive::{Probe, Replay, ReplayOptions, replay_with};
 use crate::index::Index;
 use crate::measures::{Measures, SessionMeasures};
 use crate::recorder::{self, RecorderPolicy};
-use crate::setup::{Made, Preset};
-use foldback_core::stage::Estimator;
+use crate::setup::{Made, Preset, Setup};
 use foldback_formats::Session;
 use std::sync::Arc;
 
@@ -20,10 +19,12 @@ pub(super) struct Shared {
     foresight: Arc<Foresight>,
     matched_controls: MatchedControls,
     recorder: RecorderPolicy,
+    held: Vec<Option<Held>>,
 }
 
 impl Shared {
-    pub(super) fn of(session: &Session, measure: &dyn Estimator) -> Self {
+    pub(super) fn of(session: &Session, setup: &Setup) -> Self {
+        let measure = &*setup.measure;
         // Counts are kept with the messages. They are made while the index is, by a thread of their own: one that waits
         // here must not take work that waits for this.
         let index = std::thread::scope(|scope| {
@@ -34,6 +35,7 @@ impl Shared {
         Self {
             matched_controls: MatchedControls::new(&index, Arc::clone(&foresight), measure),
             recorder: recorder::policy(session, measure),
+            held: held(session, setup),
             foresight,
             index,
         }
@@ -79,6 +81,7 @@ pub(super) fn replay(
     let turns: Vec<usize> = replayed.rows.iter().map(|row| row.turn).collect();
     let items = bill::Items {
         log,
+        held: &shared.held,
         turns: &turns,
         timed: log.timed(),
         firings: &measures.firings,
