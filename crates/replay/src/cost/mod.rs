@@ -10,6 +10,7 @@
 
 mod agreement;
 mod call;
+mod held;
 mod ledger;
 mod session;
 mod terms;
@@ -19,8 +20,10 @@ mod tests;
 pub use agreement::{Agreement, RecordedCall, agreement};
 pub(crate) use call::{call_of, output_of, recorded_output, start_of};
 pub use foldback_providers::prices::{
-    Asked, Block, CacheRules, CacheUse, Rates, Regime, RegimeTable, RequestLog, SentRequest, Terms,
+    Asked, Block, CacheRules, CacheUse, Held, Rates, Regime, RegimeTable, RequestLog, SentRequest,
+    Terms,
 };
+pub(crate) use held::held;
 pub use ledger::{LedgerFiring, LedgerRow};
 pub use session::{Priced, SessionCost, SummaryCall};
 pub use terms::{NamedTerms, OWN};

@@ -1,7 +1,9 @@
 //! The bill of one session under one strategy, by price regime.
 
 use super::Common;
-use crate::cost::{LedgerFiring, LedgerRow, NamedTerms, Priced, RequestLog, SummaryCall, Terms};
+use crate::cost::{
+    Held, LedgerFiring, LedgerRow, NamedTerms, OWN, Priced, RequestLog, SummaryCall, Terms,
+};
 use crate::drive::SummaryInput;
 use crate::measures::Firing;
 use crate::number::total;
@@ -254,6 +256,8 @@ impl FromIterator<(Billed, Bill)> for Bills {
 /// What a bill is made of.
 pub(super) struct Items<'a> {
     pub(super) log: &'a RequestLog,
+    /// By call, what the provider's cache still had, where the recording tells.
+    pub(super) held: &'a [Option<Held>],
     /// By call, the number of the user turn.
     pub(super) turns: &'a [usize],
     pub(super) timed: bool,
@@ -310,7 +314,9 @@ pub(super) fn bills<'t>(items: &Items<'_>, terms: impl Iterator<Item = &'t Named
         .flat_map(|named| {
             starts.iter().map(|(pauses, starts)| {
                 let by = Billed { regime: Arc::clone(&named.name), pauses: *pauses };
-                (by, bill(items, starts, &named.terms))
+                // What was lost was lost by the provider that served the session.
+                let held = if *named.name == *OWN { items.held } else { &[] };
+                (by, bill(items, starts, held, &named.terms))
             })
         })
         .collect()
@@ -331,8 +337,8 @@ fn starts(items: &Items<'_>, pauses: Pauses) -> Vec<Option<i64>> {
     }
 }
 
-fn bill(items: &Items<'_>, starts: &[Option<i64>], terms: &Terms) -> Bill {
-    let priced = Priced::at(items.log, starts, terms);
+fn bill(items: &Items<'_>, starts: &[Option<i64>], held: &[Option<Held>], terms: &Terms) -> Bill {
+    let priced = Priced::at(items.log, starts, held, terms);
     let cost = priced.cost(items.summaries);
     let mut asked: BTreeMap<usize, f64> = BTreeMap::new();
     for (summary, usd) in items.summaries.iter().zip(&cost.summaries) {

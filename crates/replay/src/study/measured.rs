@@ -4,14 +4,13 @@ use super::record::Summaries;
 use super::{Again, Context, Facts, Known, Record, bill, inaction};
 use crate::availability::Availability;
 use crate::controls::{Foresight, MatchedControls, view_sizes};
-use crate::cost::{Asked, NamedTerms};
+use crate::cost::{Asked, Held, NamedTerms, held};
 use crate::drive::{Probe, ReplayOptions, Request, replay_with};
 use crate::index::Index;
 use crate::measures::Measures;
 use crate::recorder::{self, RecorderPolicy};
 use crate::reread::{CHANCE, Sources, replay_again};
-use crate::setup::{Made, Preset};
-use foldback_core::stage::Estimator;
+use crate::setup::{Made, Preset, Setup};
 use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
 use std::sync::Arc;
@@ -23,10 +22,12 @@ pub(super) struct Shared {
     matched_controls: MatchedControls,
     recorder: RecorderPolicy,
     sources: Arc<Sources>,
+    held: Vec<Option<Held>>,
 }
 
 impl Shared {
-    pub(super) fn of(session: &Session, measure: &Arc<dyn Estimator>) -> Self {
+    pub(super) fn of(session: &Session, setup: &Setup) -> Self {
+        let measure = &setup.measure;
         // Counts are kept with the messages. They are made while the index is, by a thread of their own: one that waits
         // here must not take work that waits for this.
         let index = std::thread::scope(|scope| {
@@ -38,6 +39,7 @@ impl Shared {
             matched_controls: MatchedControls::new(&index, Arc::clone(&foresight), &**measure),
             recorder: recorder::policy(session, &**measure),
             sources: Arc::new(Sources::new(&session.id, &index, measure)),
+            held: held(session, setup),
             foresight,
             index,
         }
@@ -82,6 +84,7 @@ pub(super) fn replay(
     let turns: Vec<usize> = replayed.rows.iter().map(|row| row.turn).collect();
     let items = bill::Items {
         log,
+        held: &shared.held,
         turns: &turns,
         timed: log.timed(),
         firings: &measures.firings,
@@ -97,6 +100,7 @@ pub(super) fn replay(
         options: &options,
         terms: &terms,
         timed: items.timed,
+        held: &shared.held,
     };
     let mut reads = Vec::new();
     if seeing.is_some() || options.completions.is_some() {
@@ -169,6 +173,7 @@ struct Net<'a> {
     options: &'a ReplayOptions,
     terms: &'a [NamedTerms],
     timed: bool,
+    held: &'a [Option<Held>],
 }
 
 impl Net<'_> {
@@ -179,8 +184,18 @@ impl Net<'_> {
         let replayed = again.replay;
         let summaries = bill::summary_calls(&replayed.summary_inputs, &again.firings);
         let turns: Vec<usize> = replayed.rows.iter().map(|row| row.turn).collect();
+        // A read goes out before the recorded call that it is for. No recording tells what the cache had of it.
+        let mut reads = again.reads.iter().peekable();
+        let mut held = Vec::new();
+        for (call, recorded) in self.held.iter().enumerate() {
+            while reads.next_if(|(before, _)| *before == call).is_some() {
+                held.push(None);
+            }
+            held.push(*recorded);
+        }
         let items = bill::Items {
             log: &replayed.requests,
+            held: &held,
             turns: &turns,
             timed: self.timed,
             firings: &[],

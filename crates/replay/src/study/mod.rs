@@ -349,10 +349,9 @@ fn study_session<'s>(
             Some(record) => record,
             None => {
                 let session = session()?;
-                let measure = &context.setup.measure;
                 let unknown = known.get().is_none();
                 let replayed = caught(|| {
-                    let shared = shared.get_or_init(|| Shared::of(session, measure));
+                    let shared = shared.get_or_init(|| Shared::of(session, context.setup));
                     replay(context, session, shared, preset, unknown)
                 });
                 let record = match replayed.and_then(|made| made.map_err(Fault::from)) {
