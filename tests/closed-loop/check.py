@@ -60,6 +60,11 @@ class Case:
     def true(self) -> float:
         return self.served + self.summaries
 
+    @property
+    def passes(self) -> bool:
+        """Whether the task was done with requests that fit the window."""
+        return self.ended == "solved" and self.largest <= self.window
+
 
 def compared(binary: str, log: Path, presets: list[str], window: int) -> dict[str, Any]:
     """By preset, the dollars that `compare` says and what the view kept of near references."""
@@ -201,7 +206,7 @@ def wrong_pairs(some: list[Case], predicted: Callable[[Case], float | None]) -> 
     for preset in dict.fromkeys(case.preset for case in some):
         these = [case for case in some if case.preset == preset]
         told = [predicted(case) for case in these]
-        if all(case.ended == "solved" for case in these) and None not in told:
+        if all(case.passes for case in these) and None not in told:
             sums[preset] = sum(case.true for case in these), sum(value or 0 for value in told)
     pairs = list(combinations(sums.values(), 2))
     return sum((a[0] < b[0]) != (a[1] < b[1]) for a, b in pairs), len(pairs)
@@ -229,8 +234,13 @@ def complaints(some: list[Case]) -> Iterator[str]:
             yield f"{where}: the near gate says {says}, the agent {ends}"
         known = [error(case, case.net) for case in these if case.net is not None]
         bound = MASKED if preset in MASKS else NET
-        if known and not loses and not loops and abs(mean(known)) > bound:
+        if known and all(case.passes for case in these) and abs(mean(known)) > bound:
             yield f"{where}: net is off by {percent(mean(known))} %"
+    for agent, window in dict.fromkeys((agent, window) for agent, window, _ in groups):
+        these = [case for case in some if (case.agent, case.window) == (agent, window)]
+        wrong, of = wrong_pairs(these, lambda case: case.net)
+        if wrong > PAIRS * of:
+            yield f"{agent} {window}: {wrong} of {of} pairs in the wrong order by net"
 
 
 def main() -> int:

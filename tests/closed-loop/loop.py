@@ -17,7 +17,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -239,17 +239,24 @@ def part_of(block: dict[str, Any]) -> dict[str, Any]:
 
 
 def run(
-    binary: str, kind: str, seed: int, preset: str, window: int, most_calls: int = 2_000
+    binary: str,
+    kind: str,
+    seed: int,
+    preset: str,
+    window: int,
+    most_calls: int = 2_000,
+    habits: Habits | None = None,
 ) -> Run:
     """One run. The agent asks its world only what a text is that it must see in the request."""
     by_file = kind == "reads"
     world = made(seed)
-    task = planned(world, seed, HABITS[kind], by_file)
+    task = planned(world, seed, habits or HABITS[kind], by_file)
     agent = Agent(task, world, searches=not by_file)
     provider = Provider(agent, terms_of(REGIME))
     with Server(provider) as server, proxy(binary, preset, window, server.url) as url:
         client = Client(url, world, task)
-        client.drive(most_calls)
+        with closing(client.connection):
+            client.drive(most_calls)
     return Run(
         agent=kind,
         seed=seed,
