@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import unittest
 from functools import cache
 from pathlib import Path
 
 import outcomes
+import reread
 import summaries
 
 ROOT = Path(__file__).parents[2]
@@ -29,6 +31,14 @@ def printed() -> list[str]:
     out: list[str] = []
     outcomes.report(1_000, out.append)
     return out
+
+
+def reread_tables() -> tuple[list[str], list[str]]:
+    """The rows of the excess and of the prediction, without their heads."""
+    made: list[str] = []
+    reread.report(reread.read(), 1_000, made.append)
+    at = made.index("")
+    return made[2:at], made[at + 3 :]
 
 
 def rows(file: str, heading: str) -> list[str]:
@@ -62,6 +72,71 @@ class Statistics(unittest.TestCase):
         self.assertAlmostEqual(pair["p"], 0.021484375)
 
 
+class Rereads(unittest.TestCase):
+    """A session of four reads, a compaction and what follows."""
+
+    def session(self) -> reread.Reader:
+        first = "\n".join(f"the first file has line {n}" for n in range(30))
+        other = "\n".join(f"quite another file, line {n}" for n in range(30))
+        told = [first, other, "no such file", first, first]
+        messages = []
+        for number, text in enumerate(told):
+            call = {"type": "call", "call_id": f"c{number}", "tool": "read", "arguments": "{}"}
+            answer = {"id": f"a{number}", "role": "assistant", "answer": {}, "parts": [call]}
+            result = {"type": "result", "call_id": f"c{number}", "tool": "read", "text": text}
+            messages += [answer, {"id": f"r{number}", "role": "tool", "parts": [result]}]
+        # The boundary stands behind the third read.
+        old = "quite another file, line 3\nquite another file, line 4"
+        arguments = json.dumps({"file_path": "other", "old_string": old, "new_string": ""})
+        call = {"type": "call", "call_id": "e", "tool": "edit", "arguments": arguments}
+        messages.append({"id": "e", "role": "assistant", "answer": {}, "parts": [call]})
+        boundary = {"before": 6, "kind": "sealed", "original_kept": True}
+        header = {"id": "s", "format": "codex"}
+        session = reread.Session(
+            header, [reread.Message(message) for message in messages], [boundary]
+        )
+        return reread.Reader(session, "sessions", "session 0")
+
+    def test_a_line_counts_once_behind_a_place(self) -> None:
+        reader = self.session()
+        tokens, calls, which = reader.again(3, 3)
+        self.assertEqual((tokens, calls), (reader.results[3].tokens, 1))
+        self.assertEqual(which, {id(reader.results[3].place)})
+        self.assertEqual(reader.again(2, 1)[:2], (0, 0))
+
+    def test_what_an_edit_lacks_is_predicted_to_come_back(self) -> None:
+        reader = self.session()
+        [cut] = reread.cuts(reader, Path("none"))
+        needs = reread.needed(reader)
+        whole = reread.predicted(cut, 3, needs, whole=True)
+        self.assertEqual((whole.tokens, whole.calls), (reader.results[1].tokens, 1))
+        lines = reread.predicted(cut, 3, needs, whole=False)
+        self.assertEqual(lines.calls, 1)
+        self.assertLess(lines.tokens, whole.tokens)
+        # What stands elsewhere is in view, unless the agent had to read it again for that.
+        gone, again = reader.results[0].place, reader.results[3].place
+        for elsewhere, missed in ((reader.log.places[-1], 0), (again, 1)):
+            needs[5] = [("the first file has", (gone, elsewhere))]
+            told = reread.predicted(cut, 3, needs, whole=True)
+            self.assertEqual((told.missed, told.back), (missed, missed))
+        cut.hidden.clear()
+        self.assertEqual(reread.predicted(cut, 3, needs, whole=True).missed, 0)
+
+    def test_reading_commands(self) -> None:
+        table = [
+            ("Read", "src/a.rs", True),
+            ("Edit", "src/a.rs", False),
+            ("Bash", "cd src && sed -n '1,20p' a.rs | head", True),
+            ("exec_command", "git diff --stat", True),
+            ("Bash", "cargo test", False),
+            ("Bash", "grep -n x a.rs && cargo test", False),
+            ("Bash", "sed -i s/a/b/ a.rs", False),
+            ("todowrite", "", False),
+        ]
+        for tool, said, expected in table:
+            self.assertEqual(reread.is_reading(tool, said), expected, msg=f"{tool} {said}")
+
+
 class Pages(unittest.TestCase):
     def test_pairs_are_those_that_were_published(self) -> None:
         every = {(unit.dataset, unit.model, unit.arm): unit for unit in outcomes.units()}
@@ -89,6 +164,20 @@ class Pages(unittest.TestCase):
             some = rows("docs/evidence.md", heading)
             self.assertTrue(some)
             self.assertLessEqual(set(some), set(table))
+
+    def test_re_reads_are_what_the_rows_give(self) -> None:
+        excess, prediction = reread_tables()
+        heads = rows("tests/evidence/README.md", "All re-reads")
+        second = next(at for at, line in enumerate(heads) if "predicted: tokens" in line)
+        self.assertEqual(heads[:second], excess)
+        self.assertEqual(heads[second + 1 :], prediction)
+        below = rows("docs/evidence.md", "What is read again")
+        self.assertTrue(below)
+        self.assertLessEqual(set(below), set(excess))
+        text = " ".join((ROOT / "docs/evidence.md").read_text(encoding="utf-8").split())
+        by_tokens = {line.split(" | ")[1]: line.split(" | ")[7] for line in prediction[::6]}
+        for value in by_tokens.values():
+            self.assertIn(value, text)
 
     def test_the_first_page_has_its_figures(self) -> None:
         cells = {line.split(" | ")[0]: line.split(" | ") for line in printed()}

@@ -198,6 +198,8 @@ class Session:
     warnings: list[dict[str, Any]] = field(default_factory=list)
     # Answers that were paid for and are not in the log.
     unlogged: list[dict[str, Any]] = field(default_factory=list)
+    # Parts that the recorder emptied, by the message's id and the part's number.
+    cleared: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def id(self) -> str:
@@ -293,6 +295,8 @@ def read(text: str) -> Iterator[Session]:
             session.messages.append(Message(value["message"]))
         elif session and "unlogged" in value:
             session.unlogged.append(value["unlogged"]["answer"])
+        elif session and "cleared" in value:
+            session.cleared.append(value["cleared"])
         elif session and "boundary" in value:
             session.boundaries.append(value["boundary"])
         elif session and "warning" in value:

@@ -5,6 +5,8 @@
 mod bad_input;
 mod bill;
 mod cases;
+#[cfg(feature = "serve")]
+mod closed_loop;
 mod common;
 mod compact;
 mod compare;
