@@ -3,7 +3,7 @@
 use crate::asked::{Asked, WORDING};
 use crate::calibrate::{self, Running, faithful_until, unrecorded};
 use crate::cost::{RequestLog, call_of, start_of};
-use crate::index::{Change, Index, Tracker};
+use crate::index::{Change, Index, Texts, Tracker};
 use crate::recorder::{Recorded, RecordedSummaries};
 use crate::reread::{Read, Reader};
 use crate::scale::Scale;
@@ -180,9 +180,21 @@ pub fn replay_with(
     options: &ReplayOptions,
     probes: &mut [&mut dyn Probe],
 ) -> Replay {
+    replay_and_read(session, index, strategy, options, probes).0
+}
+
+/// The same, and the texts that its compactions wrote.
+pub(crate) fn replay_and_read(
+    session: &Session,
+    index: &Arc<Index>,
+    strategy: &Arc<Strategy>,
+    options: &ReplayOptions,
+    probes: &mut [&mut dyn Probe],
+) -> (Replay, Texts) {
     let mut driver = Driver::new(session, strategy, options, Some(Tracker::new(Arc::clone(index))));
     block_on(options, driver.run(session, probes));
-    driver.finish()
+    let texts = driver.tracker.take().map(Tracker::into_texts).unwrap_or_default();
+    (driver.finish(), texts)
 }
 
 /// Drives one replay.

@@ -10,6 +10,7 @@ mod needles;
 pub(crate) mod text;
 mod tracker;
 
+pub(crate) use tracker::Texts;
 pub use tracker::{Change, Presence, Tracker};
 
 pub(crate) use acts::{Action, failure_line};

@@ -13,6 +13,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// The texts that compactions wrote, each read once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Texts {
+    written: Vec<Written>,
+    known: FxHashMap<Arc<str>, WrittenId>,
+}
+
 /// How a part is in the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -114,8 +121,7 @@ pub struct Tracker {
     positions: Vec<Pos>,
     /// The inserts that are shown, and what they say.
     inserts: BTreeMap<usize, WrittenId>,
-    written: Vec<Written>,
-    known: FxHashMap<Arc<str>, WrittenId>,
+    texts: Texts,
     /// Identifiers of the texts that were first read since the request before, by where they stand: summaries are read
     /// once more.
     said: BTreeMap<WrittenId, Vec<(Class, Range<usize>)>>,
@@ -153,8 +159,7 @@ impl Tracker {
             parts: Vec::new(),
             positions: Vec::new(),
             inserts: BTreeMap::new(),
-            written: Vec::new(),
-            known: FxHashMap::default(),
+            texts: Texts::default(),
             said: BTreeMap::new(),
             original: vec![0; ids],
             rewritten: vec![0; ids],
@@ -172,9 +177,14 @@ impl Tracker {
         }
     }
 
-    /// The same that follows old texts and pieces alone, and no identifiers.
-    pub(crate) fn of_texts(index: Arc<Index>) -> Self {
-        Self { names: false, ..Self::new(index) }
+    /// The same that follows old texts and pieces alone, and no identifiers. It knows the texts of another replay.
+    pub(crate) fn of_texts(index: Arc<Index>, texts: Texts) -> Self {
+        Self { names: false, texts, ..Self::new(index) }
+    }
+
+    /// What it read, for another replay of the session.
+    pub(crate) fn into_texts(self) -> Texts {
+        self.texts
     }
 
     /// Two messages of the conversation are no part of the log: an answer that has something read again, and its result.
@@ -185,8 +195,8 @@ impl Tracker {
             None => Content::Copy(read.source),
             Some((needles, pieces)) => {
                 let (needles, pieces) = (needles.clone(), pieces.clone());
-                self.written.push(Written { ids: Arc::default(), needles, pieces });
-                Content::Entry(self.written.len() - 1)
+                self.texts.written.push(Written { ids: Arc::default(), needles, pieces });
+                Content::Entry(self.texts.written.len() - 1)
             }
         };
         self.reads.insert(result, content);
@@ -309,10 +319,10 @@ impl Tracker {
 
     /// What a text holds that a compaction wrote.
     fn write(&mut self, text: &str) -> WrittenId {
-        if let Some(known) = self.known.get(text) {
+        if let Some(known) = self.texts.known.get(text) {
             return *known;
         }
-        let id = self.written.len();
+        let id = self.texts.written.len();
         let said: Vec<Identifier<'_>> =
             if self.names { identifiers(text).collect() } else { Vec::new() };
         let ids = self.index.made_present(said.iter().copied());
@@ -323,14 +333,14 @@ impl Tracker {
             (said.class, start..start + said.text.len())
         };
         self.said.insert(id, said.iter().map(place).collect());
-        self.written.push(Written { ids, needles, pieces });
-        self.known.insert(Arc::from(text), id);
+        self.texts.written.push(Written { ids, needles, pieces });
+        self.texts.known.insert(Arc::from(text), id);
         id
     }
 
     /// The identifiers of a text that a compaction wrote, in order of appearance.
     pub(crate) fn read<'t>(&self, text: &'t str) -> Vec<Identifier<'t>> {
-        match self.known.get(text).and_then(|id| self.said.get(id)) {
+        match self.texts.known.get(text).and_then(|id| self.said.get(id)) {
             Some(said) => said
                 .iter()
                 .map(|(class, at)| Identifier { class: *class, text: &text[at.clone()] })
@@ -417,7 +427,7 @@ impl Tracker {
             *count = if add { *count + 1 } else { *count - 1 };
         }
         let pieces = match (text, content) {
-            (Some(text), _) => &self.written[text].pieces,
+            (Some(text), _) => &self.texts.written[text].pieces,
             (None, Content::Log(at) | Content::Copy(at)) => self.index.pieces(*at),
             (None, Content::Entry(_) | Content::Asking) => &[],
         };
@@ -425,7 +435,7 @@ impl Tracker {
             let count = &mut self.pieces[*piece as usize];
             *count = if add { *count + 1 } else { *count - 1 };
         }
-        for needle in text.map_or(&[][..], |text| &self.written[text].needles) {
+        for needle in text.map_or(&[][..], |text| &self.texts.written[text].needles) {
             let count = &mut self.held[*needle as usize];
             *count = if add { *count + 1 } else { *count - 1 };
             if *count == u32::from(add) {
@@ -442,7 +452,7 @@ impl Tracker {
             _ => true,
         };
         let ids = match (text, content) {
-            (Some(text), _) => Arc::clone(&self.written[text].ids),
+            (Some(text), _) => Arc::clone(&self.texts.written[text].ids),
             (None, Content::Log(at) | Content::Copy(at)) => Arc::clone(self.index.part(*at)),
             (None, Content::Entry(_) | Content::Asking) => return,
         };

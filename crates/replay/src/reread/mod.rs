@@ -21,10 +21,10 @@ mod sources;
 mod tests;
 
 pub use chance::{CHANCE, Chance};
-pub use sources::{Read, Sources};
+pub(crate) use sources::{Read, Sources};
 
 use crate::drive::{Driver, Probe, Replay, ReplayOptions, Request, block_on};
-use crate::index::Tracker;
+use crate::index::{Texts, Tracker};
 use crate::measures::{Firing, Firings};
 use foldback_core::conversation::Conversation;
 use foldback_core::delta::Cursor;
@@ -36,29 +36,34 @@ use std::sync::Arc;
 
 /// A replay in which what is missed is read again.
 #[derive(Debug)]
-pub struct ReplayAgain {
+pub(crate) struct ReplayAgain {
     /// The replay. It has a row for each request, those of the reads included.
-    pub replay: Replay,
+    pub(crate) replay: Replay,
     /// Every change of its view.
-    pub firings: Vec<Firing>,
+    pub(crate) firings: Vec<Firing>,
+    /// The texts that its compactions wrote.
+    pub(crate) texts: Texts,
     /// Every read: the recorded call before which it was made, and the tokens of its result.
-    pub reads: Vec<(usize, u64)>,
+    pub(crate) reads: Vec<(usize, u64)>,
 }
 
-/// Replays a session under a strategy, and reads again what is missed with a chance.
-pub fn replay_again(
+/// Replays a session under a strategy, and reads again what is missed with a chance. `texts` are those of another replay.
+pub(crate) fn replay_again(
     session: &Session,
     sources: &Arc<Sources>,
+    texts: Texts,
     chance: f64,
     strategy: &Arc<Strategy>,
     options: &ReplayOptions,
 ) -> ReplayAgain {
     let mut driver = Driver::new(session, strategy, options, None);
-    driver.reader = Some(Reader::new(sources, chance));
+    driver.reader = Some(Reader::new(sources, texts, chance));
     let mut changes = Changes::default();
     block_on(options, driver.run(session, &mut [&mut changes]));
-    let reads = driver.reader.take().map_or_else(Vec::new, |reader| reader.reads);
-    ReplayAgain { replay: driver.finish(), firings: changes.0.finish(), reads }
+    let reader = driver.reader.take();
+    let (texts, reads) =
+        reader.map(|reader| (reader.tracker.into_texts(), reader.reads)).unwrap_or_default();
+    ReplayAgain { replay: driver.finish(), firings: changes.0.finish(), texts, reads }
 }
 
 /// Notes the changes of the view, for the bill.
@@ -99,9 +104,9 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    fn new(sources: &Arc<Sources>, chance: f64) -> Self {
+    fn new(sources: &Arc<Sources>, texts: Texts, chance: f64) -> Self {
         Self {
-            tracker: Tracker::of_texts(Arc::clone(sources.index())),
+            tracker: Tracker::of_texts(Arc::clone(sources.index()), texts),
             sources: Arc::clone(sources),
             chance,
             looked: Cursor::default(),
@@ -113,6 +118,9 @@ impl Reader {
 
     /// What is read next before a call, if anything is.
     pub(crate) fn next(&mut self, conversation: &Conversation, call: usize) -> Option<Arc<Read>> {
+        if !self.sources.asks(call) {
+            return None;
+        }
         let delta = conversation.delta(&mut self.looked);
         self.tracker.update(conversation, &delta, call);
         let done = &self.done;

@@ -35,13 +35,13 @@ pub(crate) struct Excerpt {
 
 /// A read as it is put into the log.
 #[derive(Debug)]
-pub struct Read {
+pub(crate) struct Read {
     /// The answer that asks for it.
-    pub answer: Arc<Message>,
+    pub(crate) answer: Arc<Message>,
     /// Its result.
-    pub result: Arc<Message>,
+    pub(crate) result: Arc<Message>,
     /// Tokens of the result by the measuring estimator.
-    pub tokens: u64,
+    pub(crate) tokens: u64,
     /// The part of the log that the result repeats.
     pub(crate) source: LogPart,
     /// What it holds where it repeats some lines alone.
@@ -50,7 +50,7 @@ pub struct Read {
 
 /// Where what the calls of a session need can be read again.
 #[derive(Debug)]
-pub struct Sources {
+pub(crate) struct Sources {
     index: Arc<Index>,
     measure: Arc<dyn Estimator>,
     calls: Vec<Box<[Need]>>,
@@ -70,7 +70,7 @@ struct Reading {
 
 impl Sources {
     /// Of a session, by its id.
-    pub fn new(session: &str, index: &Arc<Index>, measure: &Arc<dyn Estimator>) -> Self {
+    pub(crate) fn new(session: &str, index: &Arc<Index>, measure: &Arc<dyn Estimator>) -> Self {
         let number = index.calls.len();
         let calls: Vec<Box<[Need]>> = (0..number).map(|call| needs(session, index, call)).collect();
         Self {
@@ -153,6 +153,11 @@ impl Sources {
         let tokens = self.measure.counts(&result).total();
         let (answer, result) = (Arc::new(answer), Arc::new(result));
         Read { answer, result, tokens, source: excerpt.source, excerpt: held }
+    }
+
+    /// Whether a call needs anything that can be read again.
+    pub(super) fn asks(&self, call: usize) -> bool {
+        !self.needs(call).is_empty()
     }
 
     fn needs(&self, call: usize) -> &[Need] {

@@ -5,8 +5,8 @@ use super::{Again, Context, Facts, Known, Record, bill, inaction};
 use crate::availability::Availability;
 use crate::controls::{Foresight, MatchedControls, view_sizes};
 use crate::cost::{Asked, Held, NamedTerms, held};
-use crate::drive::{Probe, ReplayOptions, Request, replay_with};
-use crate::index::Index;
+use crate::drive::{Probe, ReplayOptions, Request, replay_and_read};
+use crate::index::{Index, Texts};
 use crate::measures::Measures;
 use crate::recorder::{self, RecorderPolicy};
 use crate::reread::{CHANCE, Sources, replay_again};
@@ -75,7 +75,8 @@ pub(super) fn replay(
     let mut measures = Measures::new(Arc::clone(&shared.index));
     let mut missed = Missed { sources: Arc::clone(&shared.sources), least: None };
     let mut probes: [&mut dyn Probe; 3] = [&mut availability, &mut measures, &mut missed];
-    let replayed = replay_with(session, &shared.index, strategy, &options, &mut probes);
+    let (replayed, mut texts) =
+        replay_and_read(session, &shared.index, strategy, &options, &mut probes);
     let (findings, measures) = (availability.finish(), measures.finish());
     let summaries = bill::summary_calls(&replayed.summary_inputs, &measures.firings);
     let (log, index) = (&replayed.requests, &shared.index);
@@ -108,10 +109,10 @@ pub(super) fn replay(
         let acted = replayed.metrics.compactions > 0;
         bills = bills.with_again(|_, bill| if acted { Again::default() } else { bill.again() });
     } else if let Some(least) = missed.least {
-        let (all, all_reads) = net.bills(1.0);
+        let (all, all_reads) = net.bills(&mut texts, 1.0);
         let same = (CHANCE.value >= 1.0).then(|| (all.clone(), all_reads));
-        let likely =
-            (least < CHANCE.value).then(|| same.unwrap_or_else(|| net.bills(CHANCE.value)));
+        let likely = (least < CHANCE.value)
+            .then(|| same.unwrap_or_else(|| net.bills(&mut texts, CHANCE.value)));
         bills = bills.with_again(|at, bill| Again {
             usd: likely.as_ref().map_or(Some(bill.usd), |(usd, _)| usd.get(at).copied()),
             all_usd: all.get(at).copied(),
@@ -179,8 +180,11 @@ struct Net<'a> {
 impl Net<'_> {
     /// The bills of a replay in which what is missed is read again with a chance, in the order of those of the first replay, and
     /// its reads.
-    fn bills(&self, chance: f64) -> (Vec<f64>, Vec<(usize, u64)>) {
-        let again = replay_again(self.session, self.sources, chance, self.strategy, self.options);
+    fn bills(&self, texts: &mut Texts, chance: f64) -> (Vec<f64>, Vec<(usize, u64)>) {
+        let known = std::mem::take(texts);
+        let Self { session, sources, strategy, options, .. } = self;
+        let again = replay_again(session, sources, known, chance, strategy, options);
+        *texts = again.texts;
         let replayed = again.replay;
         let summaries = bill::summary_calls(&replayed.summary_inputs, &again.firings);
         let turns: Vec<usize> = replayed.rows.iter().map(|row| row.turn).collect();
