@@ -36,6 +36,15 @@ pub(crate) fn verdict(comparison: &Comparison) -> Option<String> {
             Reason::CostsMore => {
                 format!("{stays}: every preset that acted and keeps enough in view costs more.")
             }
+            Reason::Forgets(line) if comparison.base.as_ref().is_some_and(Base::is_control) => {
+                format!(
+                    "No preset keeps {} in view at this window. {} keeps most, {}, and costs {}.",
+                    facts::whole_percent(comparison.reporting.keep),
+                    of(line),
+                    kept(line),
+                    saved(comparison, line).unwrap_or_default(),
+                )
+            }
             Reason::Forgets(line) => format!(
                 "{stays}: what saves loses too much. {} costs {} and keeps {} in view.",
                 of(line),
@@ -101,7 +110,11 @@ fn saved(comparison: &Comparison, line: &PresetLine) -> Option<String> {
 fn short_saved(comparison: &Comparison, line: &PresetLine) -> Option<String> {
     let (usd, ratio) = (line.saved.value?, line.ratio.value?);
     let word = if usd < 0.0 { "more" } else { "less" };
-    Some(format!("{} {word} a session ({})", amount(comparison, usd.abs()), change(ratio)))
+    let than = match comparison.base.as_ref().filter(|base| base.is_control()) {
+        Some(base) => format!(" than {}", base.preset),
+        None => String::new(),
+    };
+    Some(format!("{} {word} a session{than} ({})", amount(comparison, usd.abs()), change(ratio)))
 }
 
 /// `saves $0.52 a session ($0.10 to $0.95), 8% of the bill as recorded`; `None` if it is not known.
