@@ -147,7 +147,8 @@ pub(crate) fn paid(base: &Base) -> String {
 pub(crate) fn base(comparison: &Comparison) -> Option<String> {
     let base = comparison.base.as_ref()?;
     let prices = &comparison.prices;
-    let prices = if prices.is_empty() { String::new() } else { format!(", at {prices}") };
+    let prices = prices.split(',').next().filter(|prices| !prices.is_empty());
+    let prices = prices.map_or_else(String::new, |prices| format!(", at {prices}"));
     let part = match base.sessions < comparison.corpus.imported {
         true => format!("; what was paid is known for {} of them", grouped(base.sessions as u64)),
         false => String::new(),
