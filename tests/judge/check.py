@@ -178,7 +178,9 @@ def judge_file(program: Foldback, file: Path, presets: list[str]) -> Findings:
                 ident: net.replay(program, run.session, needs[ident], preset, chance)
                 for ident, run in runs.items()
             }
-            told = {ident: rows[f"{file}#{ident}" if several else str(file), label] for ident in runs}
+            told = {
+                ident: rows[f"{file}#{ident}" if several else str(file), label] for ident in runs
+            }
             check_reads(found, made, told, f"{file} {label}")
             nets: Bills = defaultdict(bill.Bill)
             billed_again = [made[run.session.id] for run in counted]
@@ -357,7 +359,9 @@ def check_asked(
         own = [one for one in asked if row["call"] <= one["call"] <= until]
         sizes = [one["input_tokens"] for one in own]
         at = f"{where} call {row['call']}"
-        found.exact("asked", (len(own), sum(sizes)), (row["summary_requests"], row["summary_input"]), at)
+        found.exact(
+            "asked", (len(own), sum(sizes)), (row["summary_requests"], row["summary_input"]), at
+        )
         out += [
             bill.Asked(
                 one["call"],

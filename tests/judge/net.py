@@ -1,8 +1,9 @@
 """The bill of a session in which what was missed is read again.
 
-The judge puts each read into the session by itself, writes the session down with it, and asks for the plan of that session: what a preset does
-behind a read is what it does in a session that has the read. So it judges presets alone that do not decide by recorded usage, which such a
-session has of no read.
+The judge puts each read into the session by itself, writes the session down with it, and asks for
+the plan of that session: what a preset does behind a read is what it does in a session that has the
+read. So it judges presets alone that do not decide by recorded usage, which such a session has of
+no read.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from edits import Edit, joined, split_lines, without_number
 from foldback import Foldback
 from retention import Needs
 from session import Message, Session
-from texts import Log, Place, Standing
+from texts import Place, Standing
 from verbatim import Piece, holds
 from view import Call, Shown, calls, digest, written
 
@@ -71,7 +72,9 @@ def found(text: str, old: str) -> Iterator[tuple[int, int]]:
     ways = [list(enumerate(lines)), [(n, without_number(line)) for n, line in enumerate(lines)]]
     if "\n@@" in text or text.startswith("@@") or "*** Begin Patch" in text:
         for here, there in ("+-", "-+"):
-            ways.append([(n, line.removeprefix(here)) for n, line in enumerate(lines) if line[:1] != there])
+            ways.append(
+                [(n, line.removeprefix(here)) for n, line in enumerate(lines) if line[:1] != there]
+            )
     for way in ways:
         reading = joined(line for _, line in way)
         at = reading.find(old)
@@ -156,7 +159,11 @@ class Again:
             if number is None:
                 continue
             missed = self.missed(number, call.view)
-            done = {read.source for read, before in zip(self.reads, self.before, strict=True) if before == number}
+            done = {
+                read.source
+                for read, before in zip(self.reads, self.before, strict=True)
+                if before == number
+            }
             due = [at(need) for need in missed if need.draw < self.chance and at(need) not in done]
             if due:
                 return call, [need for need in missed if at(need) == min(due)]
@@ -175,7 +182,9 @@ class Again:
         } | {"call_id": ident}
         text = excerpt(missed)
         if text is not None:
-            raw = {name: value for name, value in raw.items() if name not in ("media", "structured")}
+            raw = {
+                name: value for name, value in raw.items() if name not in ("media", "structured")
+            }
             raw["text"] = text
         time = {} if call.start_ms is None else {"at": call.start_ms}
         tool, arguments, answer = str(raw.get("tool", "")), "{}", {}
@@ -187,7 +196,15 @@ class Again:
         question = {"type": "call", "call_id": ident, "tool": tool, "arguments": arguments}
         made = Read(
             source,
-            Message({"id": f"{ident}-a", "role": "assistant", "parts": [question], "answer": answer, **time}),
+            Message(
+                {
+                    "id": f"{ident}-a",
+                    "role": "assistant",
+                    "parts": [question],
+                    "answer": answer,
+                    **time,
+                }
+            ),
             Message({"id": f"{ident}-r", "role": "tool", "parts": [raw], **time}),
             text,
         )
@@ -203,7 +220,9 @@ class Again:
         """The latest call that the source is the result of."""
         log = self.session.log
         ident = log[source[0]].parts[source[1]].raw.get("call_id")
-        places = ((message, part) for message in log[: source[0]] for part in range(len(message.parts)))
+        places = (
+            (message, part) for message in log[: source[0]] for part in range(len(message.parts))
+        )
         calls_of = [
             (message, part)
             for message, part in places
@@ -231,7 +250,9 @@ def kept(what: Edit | Piece, standing: Standing, lines: Iterable[tuple[At, str]]
     if isinstance(what, Piece):
         return any(holds(text, what.text) for _, text in lines)
     places = {(place.ordinal, place.part) for place in what.places}
-    return any(source in places and any(True for _ in found(text, what.old)) for source, text in lines)
+    return any(
+        source in places and any(True for _ in found(text, what.old)) for source, text in lines
+    )
 
 
 def excerpt(missed: list[Need]) -> str | None:
@@ -263,7 +284,9 @@ class Made:
     same: bool
 
 
-def replay(program: Foldback, session: Session, needs: Needs, preset: str, chance: float) -> Made | None:
+def replay(
+    program: Foldback, session: Session, needs: Needs, preset: str, chance: float
+) -> Made | None:
     """Reads again until nothing is missed; None where that takes too many reads."""
     again = Again(session, needs, chance)
     same, since = True, 0
@@ -289,6 +312,11 @@ def summaries(plans: dict[str, Any]) -> list[bill.Asked]:
     """The requests to a summarizer. What was written stands with the first before a call."""
     output = {line.call: line.tokens for line in written(plans["folds"])}
     return [
-        bill.Asked(one["call"], one["input_tokens"], output.pop(one["call"], 0), one.get("shared_tokens", 0))
+        bill.Asked(
+            one["call"],
+            one["input_tokens"],
+            output.pop(one["call"], 0),
+            one.get("shared_tokens", 0),
+        )
         for one in plans["asked"]
     ]

@@ -178,10 +178,16 @@ class Bills(unittest.TestCase):
 
     def test_what_was_paid_is_by_what_was_used(self) -> None:
         def answer(name: str, usage: dict[str, int], **more: Any) -> Message:
-            return Message({"id": name, "role": "assistant", "parts": [], "answer": {"usage": usage, **more}})
+            return Message(
+                {"id": name, "role": "assistant", "parts": [], "answer": {"usage": usage, **more}}
+            )
 
         log = [
-            answer("a", {"cache_write": 100_000, "cache_write_1h": 80_000, "output": 1_000}, web_searches=3),
+            answer(
+                "a",
+                {"cache_write": 100_000, "cache_write_1h": 80_000, "output": 1_000},
+                web_searches=3,
+            ),
             answer("b", {"uncached": 100_000}, service="fast"),
             answer("c", {"uncached": 100_000}, model="owl-1"),
         ]
@@ -241,7 +247,9 @@ class Nets(unittest.TestCase):
 
     def test_of_long_results_the_lines_around_are_read(self) -> None:
         lines = [f"{n}\tlet x{n} = 1;" for n in range(1000)]
-        place = Log(Session({"id": "s", "frame": []}, [message("t", "tool", result("\n".join(lines)))])).places[0]
+        place = Log(
+            Session({"id": "s", "frame": []}, [message("t", "tool", result("\n".join(lines)))])
+        ).places[0]
         need = net.Need(edits.Edit("let x500 = 1;\nlet x501 = 1;", None, (place,)), place, 0.0)
         self.assertEqual(need.lines(), (500, 501))
         self.assertEqual(net.excerpt([need]), "\n".join(lines[300:702]))
