@@ -48,7 +48,7 @@ def of_source(row: dict, latest: str) -> str:
     if "source" not in row:
         return ""
     source = row["source"]
-    told = f"; source, read on {source['on']}: {source['seen']}"
+    told = f"; as of {source['on']}, {source['seen']}"
     address = f"https://github.com/{source['repository']}"
     try:
         tags = ask("git", "ls-remote", "--tags", "--refs", "--sort=-v:refname", address, wait=30).splitlines()

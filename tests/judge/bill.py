@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from session import output_total
+from session import Session, output_total
 from tokens import ROOT
 from view import Call
 
@@ -14,6 +14,8 @@ DATA = ROOT / "crates/providers/data"
 # Longer than any prefix lives.
 LONG_MS = 30 * 24 * 3_600_000
 MILLION = 1e6
+# The name of a session's own prices.
+OWN = "own"
 
 
 @dataclass(frozen=True)
@@ -209,25 +211,78 @@ def prefixes(
         yield now, before
 
 
-def cache_reads(requests: list[Sent], terms: Terms, starts: list[int | None]) -> list[int]:
-    """Tokens that each request reads: the longest prefix of an earlier one that is still alive."""
+# By call, what was read of what could have been read, where the recording tells.
+Held = list[tuple[int, int] | None]
+
+
+def held_of(session: Session) -> Held:
+    """What the cache of the recorder's provider still had."""
+    out: Held = []
+    before: tuple[int, int] | None = None
+    befores = [boundary["before"] for boundary in session.boundaries]
+    for index, message in enumerate(session.messages):
+        if not message.is_call:
+            continue
+        if not message.sent:
+            out.append(None)
+            continue
+        cuts = sum(one <= index for one in befores)
+        could: int | None = None
+        if before is not None:
+            could = before[0] if before[1] == cuts and before[0] <= message.sent else None
+        elif cuts == 0 and not out:
+            could = message.sent
+        before = (message.sent, cuts)
+        read = (message.usage or {}).get("cache_read", 0)
+        out.append(None if could is None else (min(read, could), could))
+    return out if any(one and one[0] for one in out) else []
+
+
+def told_of(held: Held, number: int) -> tuple[int, int] | None:
+    return held[number] if number < len(held) else None
+
+
+def cache_reads(
+    requests: list[Sent], terms: Terms, starts: list[int | None], held: Held | None = None
+) -> list[int]:
+    """Tokens that each request reads: the longest prefix of an earlier one that is still alive, or what is told of it."""
     reads = []
-    for now, before in prefixes(requests, starts):
-        living = (tokens for tokens, last in before if alive(last, now, terms.ttl_ms))
-        reads.append(terms.cacheable(max(living, default=0)))
+    previous: list[tuple[Any, int]] = []
+    for number, (now, before) in enumerate(prefixes(requests, starts)):
+        request = requests[number]
+        living = max((tokens for tokens, last in before if alive(last, now, terms.ttl_ms)), default=0)
+        told = told_of(held or [], number)
+        if told:
+            # What the request before has is held by as much as is told, and not by its age.
+            shared = request.input_tokens if number == 0 else common(previous, request.blocks)
+            living = max(living, shared) * told[0] // told[1]
+        reads.append(terms.cacheable(living))
+        previous = request.blocks
     return reads
+
+
+def common(one: list[tuple[Any, int]], other: list[tuple[Any, int]]) -> int:
+    """Tokens of the blocks that both begin with."""
+    tokens = 0
+    for left, right in zip(one, other, strict=False):
+        if left != right:
+            break
+        tokens += left[1]
+    return tokens
 
 
 def alive(last: int | None, now: int | None, ttl_ms: int | None) -> bool:
     return ttl_ms is None or last is None or now is None or now - last <= ttl_ms
 
 
-def cold_calls(starts: list[int | None], terms: Terms) -> list[bool]:
-    """By request, whether the pause before it was too long for the cache."""
+def cold_calls(starts: list[int | None], terms: Terms, held: Held | None = None) -> list[bool]:
+    """By request, whether the cache had lost the one before: most of it by what is told, else by the pause."""
     out, before = [], None
     for number, start in enumerate(starts):
         now = before if start is None else start if before is None else max(start, before)
-        out.append(number > 0 and not alive(before, now, terms.ttl_ms))
+        told = told_of(held or [], number)
+        lost = told[0] * 2 < told[1] if told else not alive(before, now, terms.ttl_ms)
+        out.append(number > 0 and lost)
         before = now
     return out
 
@@ -237,13 +292,15 @@ def bill(
     summaries: Iterable[Asked],
     terms: Terms,
     cold_turns: bool = False,
+    held: Held | None = None,
 ) -> Bill:
-    """The bill of a session."""
+    """The bill of a session. What is told of the cache of the provider that served it is no other provider's."""
     out = Bill()
+    held = held if terms.name == OWN else None
     starts = times(requests, cold_turns)
-    out.read_tokens = cache_reads(requests, terms, starts)
+    out.read_tokens = cache_reads(requests, terms, starts, held)
     for request, read in zip(requests, out.read_tokens, strict=True):
         out.add_request(request.input_tokens, read, request.output_tokens, terms)
         out.output_usd += request.web_searches * terms.web_search / 1000
-    out.add_summaries(summaries, cold_calls(starts, terms), terms)
+    out.add_summaries(summaries, cold_calls(starts, terms, held), terms)
     return out

@@ -296,6 +296,7 @@ class Paying:
         self.terms = [*prices.regimes(), prices.own(session)]
         self.factors: dict[tuple[str, bool], float] = {}
         self.sent: Bills | None = None
+        self.held = bill.held_of(session)
 
     @property
     def is_known(self) -> bool:
@@ -316,7 +317,7 @@ class Paying:
         self.sent = {}
         for terms in self.terms:
             for cold in (False, True):
-                ours = bill.bill(requests, asked, terms, cold)
+                ours = bill.bill(requests, asked, terms, cold, self.held)
                 self.sent[terms.name, cold] = ours
                 enough = known > 0 and known >= as_recorded.LEAST_SHARE * len(told)
                 if enough and ours.usd > 0 and paid.get(terms.name, 0) > 0:
@@ -328,7 +329,7 @@ class Paying:
         for terms in self.terms:
             more = extra(run.rereads, run.fired, len(run.calls), terms)
             for cold in (False, True):
-                ours = bill.bill(requests, run.summaries, terms, cold)
+                ours = bill.bill(requests, run.summaries, terms, cold, self.held)
                 ours.rereads_usd = more
                 key = (terms.name, cold)
                 bills[key].add(ours.times(self.factors.get(key, 1.0)))

@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from bill import DATA, MILLION, Terms, web_searches
+from bill import DATA, MILLION, OWN, Terms, web_searches
 from session import Session, input_total, output_total
 
-OWN = "own"
 HOUR = 3600
 VENDORS = "anthropic|openai|google|deepseek|moonshotai|moonshot|minimax|mistralai|mistral|x-ai|xai|zai"
 # What stands around a name, taken off one after the other.

@@ -154,6 +154,32 @@ class Bills(unittest.TestCase):
         self.assertAlmostEqual(one.output_usd, 10 * 5 / 1e6)
         self.assertAlmostEqual(one.summaries_usd, (1000 + 500) / 1e6)
 
+    def test_what_is_told_of_the_cache_is_held(self) -> None:
+        rows = [("abc", 0), ("abcd", 1), ("abcde", 5_000)]
+        requests = [bill.Sent([(name, 60) for name in names], start, 1, 10) for names, start in rows]
+        starts = bill.times(requests, False)
+        table: list[tuple[bill.Held, list[int], bool]] = [
+            ([], [0, 180, 0], True),
+            ([None, (2, 3), (9, 9)], [0, 120, 240], False),
+            ([(2, 3), None, (0, 9)], [120, 180, 0], True),
+            ([(9, 9)], [180, 180, 0], True),
+        ]
+        for held, reads, lost in table:
+            self.assertEqual(bill.cache_reads(requests, TERMS, starts, held), reads)
+            self.assertEqual(bill.cold_calls(starts, TERMS, held)[2], lost)
+
+    def test_what_was_held_is_what_was_read_of_what_could_be(self) -> None:
+        def call(name: str, size: int, read: int) -> Message:
+            usage = {"uncached": size - read, "cache_read": read}
+            return Message({"id": name, "role": "assistant", "parts": [], "answer": {"usage": usage}})
+
+        sizes = [(100, 20), (150, 90), (140, 50), (0, 0), (160, 150), (170, 160)]
+        log = [call(str(number), *size) for number, size in enumerate(sizes)]
+        session = Session({"id": "s"}, log, [{"before": 5}])
+        expected = [(20, 100), (90, 100), None, None, (140, 140), None]
+        self.assertEqual(bill.held_of(session), expected)
+        self.assertEqual(bill.held_of(Session({"id": "s"}, [call("a", 9, 0)])), [])
+
     def test_a_summary_reads_what_the_request_before_had(self) -> None:
         requests = [bill.Sent([("a", 600)], start, 1, 10) for start in (0, 500, 5_000)]
         for call, read in ((1, 600), (2, 0)):

@@ -88,9 +88,9 @@ pub fn setup(context: u64, output: u64) -> Setup {
     }
 }
 
-/// Reporting under a price regime, with as many draws as a test needs.
+/// Reporting under a price regime.
 pub fn reporting(regime: &str) -> Reporting {
-    Reporting { regime: regime.to_owned(), draws: 1_000, ..Reporting::default() }
+    Reporting { regime: regime.to_owned(), ..Reporting::default() }
 }
 
 /// Compares with a store that lasts.

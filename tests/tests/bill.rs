@@ -31,7 +31,7 @@ fn agreeing(folders: &[&str]) -> usize {
         let Ok(sessions) = source.sessions() else { continue };
         let corpus = Corpus { sources: vec![source] };
         let run = Run { store: &store, progress: &|| (), strict: false };
-        let reporting = Reporting { draws: 10, ..Reporting::default() };
+        let reporting = Reporting::default();
         let Ok(compared) = compare(&corpus, &presets, &setup, reporting, run) else { continue };
         let Some(base) = compared.base.filter(|base| base.preset == AS_RECORDED) else { continue };
         let spent: Vec<f64> = sessions

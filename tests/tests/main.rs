@@ -11,6 +11,7 @@ mod defects;
 mod differential;
 mod documents;
 mod evidence;
+mod faults;
 mod fuzz;
 mod gamer;
 mod gate;

@@ -160,12 +160,11 @@ pub(crate) fn reporting(experiment: &Experiment, setup: &Setup) -> Result<Report
         regime: experiment.prices.clone(),
         primary: experiment.primary,
         margin: experiment.margin,
-        keep: Reporting::KEEP,
         seed: experiment.seed,
-        draws: experiment.draws,
         split: experiment.split,
         estimator: setup.measure.id().to_string(),
         experiment: experiment.hash.clone(),
+        ..Reporting::default()
     })
 }
 

@@ -4,6 +4,7 @@
 use crate::error::Error;
 use crate::progress::Progress;
 use foldback_core::strategy::Kind;
+use foldback_replay::compare::FailedReplay;
 use foldback_replay::parallel::{in_parallel, try_in_parallel};
 use foldback_replay::walk::{Detail, Walk};
 use foldback_replay::{Comparison, Corpus, Preset, Setup, Store};
@@ -32,8 +33,8 @@ pub(crate) struct Compared<'a> {
 }
 
 impl Compared<'_> {
-    /// With this many sessions in the reader, or as many as fit.
-    pub(crate) fn details(&self, walked: Option<usize>) -> Details {
+    /// With this many sessions in the reader, or as many as fit. Replays that failed are added to `failed`.
+    pub(crate) fn details(&self, walked: Option<usize>, failed: &mut Vec<FailedReplay>) -> Details {
         let sessions = &self.comparison.corpus.sessions;
         let most = walked.map_or(Most::Calls(WALKED_CALLS), Most::Sessions);
         let room = walked.is_none().then_some(reader::ROOM);
@@ -45,6 +46,7 @@ impl Compared<'_> {
             (*session, walk)
         };
         let walks = in_parallel(&walked, walk);
+        failed.extend(walks.iter().filter_map(|(_, walk)| walk.as_ref()).flat_map(Walk::failed));
         let lost = walks.iter().filter(|(_, walk)| walk.is_none());
         others.extend(lost.map(|(session, _)| *session));
         others.sort_unstable();
@@ -64,22 +66,31 @@ impl Compared<'_> {
     }
 
     /// Passes the pages of all sessions that can be walked to `write`; `report` is where they link back to. Returns which
-    /// those were. No more than a few walks are in memory at a time.
+    /// those were; replays that failed are added to `failed`. No more than a few walks are in memory at a time.
     pub(crate) fn pages(
         &self,
         report: &str,
         write: impl Fn(usize, &str) -> Result<(), Error> + Sync,
+        failed: &mut Vec<FailedReplay>,
     ) -> Result<Vec<usize>, Error> {
         let sessions = self.comparison.corpus.sessions.len();
         let progress = Progress::new(sessions, "sessions", "written as pages".to_owned());
         let page = |session: &usize| {
             let walk = self.walk(*session, ONE);
-            let written = walk.map(|walk| write(*session, &reader::page(&walk, report)));
+            let written = walk.map(|walk| {
+                let written = write(*session, &reader::page(&walk, report));
+                written.map(|()| (*session, walk.failed().collect::<Vec<_>>()))
+            });
             progress.step();
-            written.transpose().map(|written| written.map(|()| *session))
+            written.transpose()
         };
         let sessions: Vec<usize> = (0..sessions).collect();
-        Ok(try_in_parallel(&sessions, page)?.into_iter().flatten().collect())
+        let mut written = Vec::new();
+        for (session, more) in try_in_parallel(&sessions, page)?.into_iter().flatten() {
+            written.push(session);
+            failed.extend(more);
+        }
+        Ok(written)
     }
 
     fn drawn(&self) -> Vec<Drawn> {

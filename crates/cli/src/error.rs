@@ -5,10 +5,10 @@ use crate::notes::is_verbose;
 use foldback::{ConfigErrors, RegistryError};
 use foldback_core::provider::ProviderError;
 use foldback_formats::{ReadError, WriteError};
-use foldback_replay::CompareError;
 use foldback_replay::compare::{FailedReplay, REPORT};
 use foldback_replay::corpus::Skipped;
 use foldback_replay::number::count;
+use foldback_replay::{CompareError, Fault, caught};
 use foldback_report::inspect::not_used;
 use foldback_report::plain;
 use std::path::PathBuf;
@@ -43,6 +43,10 @@ pub(crate) enum Error {
     NotMet(String),
     #[error("{}", replays(.0))]
     Failed(Vec<FailedReplay>),
+    #[error("{}; {REPORT}", replay(.0))]
+    Replay(FailedReplay),
+    #[error("foldback {}; {REPORT}", plain::line(&.0.to_string()))]
+    Fault(Fault),
     #[error("{0}")]
     Hook(String),
     #[error("{}", lines(.0))]
@@ -68,13 +72,36 @@ impl Error {
     /// The exit code: 1 if the command did its work and the budget does not hold, a replay failed, or a host is to go on, else
     /// 2.
     pub(crate) fn code(&self) -> u8 {
-        if matches!(self, Self::NotMet(_) | Self::Failed(_) | Self::Hook(_)) { 1 } else { 2 }
+        match self {
+            Self::NotMet(_) | Self::Failed(_) | Self::Hook(_) => 1,
+            Self::Several(errors) => errors.iter().map(Self::code).max().unwrap_or(2),
+            _ => 2,
+        }
     }
 
     /// For a command that has done its work: it failed where replays did.
     pub(crate) fn of_replays(failed: Vec<FailedReplay>) -> Result<(), Self> {
         if failed.is_empty() { Ok(()) } else { Err(Self::Failed(failed)) }
     }
+
+    /// This error, and the replays that failed before it.
+    pub(crate) fn after(self, failed: Vec<FailedReplay>) -> Self {
+        match Self::of_replays(failed) {
+            Ok(()) => self,
+            Err(failed) => Self::Several(vec![failed, self]),
+        }
+    }
+}
+
+impl From<FailedReplay> for Error {
+    fn from(failed: FailedReplay) -> Self {
+        Self::Replay(failed)
+    }
+}
+
+/// What a command does, or that the program panicked. A panic that is no replay's ends the command like any other error.
+pub(crate) fn guarded<T>(command: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    caught(command).unwrap_or_else(|fault| Err(Error::Fault(fault)))
 }
 
 impl From<ProviderError> for Error {
@@ -90,14 +117,15 @@ const TOLD: usize = 20;
 fn replays(failed: &[FailedReplay]) -> String {
     let count = count(failed.len() as u64, "replay");
     let mut lines = vec![format!("{count} failed, and the rest is complete; {REPORT}")];
-    let line = |FailedReplay { session, preset, fault }: &FailedReplay| {
-        format!("  {} under {preset}: {}", plain::line(session), plain::line(&fault.to_string()))
-    };
-    lines.extend(failed.iter().take(TOLD).map(line));
+    lines.extend(failed.iter().take(TOLD).map(|failed| format!("  {}", replay(failed))));
     if let Some(more @ 1..) = failed.len().checked_sub(TOLD) {
         lines.push(format!("  and {more} more; --json and --rows have all"));
     }
     lines.join("\n")
+}
+
+fn replay(FailedReplay { session, preset, fault }: &FailedReplay) -> String {
+    format!("{} under {preset}: {}", plain::line(session), plain::line(&fault.to_string()))
 }
 
 fn lines(errors: &[Error]) -> String {

@@ -16,12 +16,12 @@ const DEFAULT: [&str; 12] = [
     "gemini-cli",
     "pi",
     "openhands",
+    "openhands-80",
     "langchain-summarization",
     "tunacode",
     "window",
-    "tiered",
-    "brutus",
     "indexed",
+    "indexed-large",
 ];
 
 /// The name of all strategies together.

@@ -67,7 +67,7 @@ fn command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     };
     output::set_up(args.output);
     replace::begin(&args.given);
-    match command::run(args.command) {
+    match error::guarded(|| command::run(args.command)) {
         Ok(()) => 0,
         // Whoever reads the output has gone away (`foldback … | head`): nothing is left to say.
         Err(error::Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => 0,
@@ -110,8 +110,9 @@ pub fn compare(arguments: impl IntoIterator<Item = OsString>) -> Result<Compared
     let args::Command::Compare(compare) = embedded("compare", arguments)?.command else {
         return Err("these are no arguments of compare".to_owned());
     };
-    let computed = command::compare::compute(&compare, strategies::Controls::All)
-        .map_err(|error| error.to_string())?;
+    let computed =
+        error::guarded(|| command::compare::compute(&compare, strategies::Controls::All))
+            .map_err(|error| error.to_string())?;
     Ok(Compared { comparison: computed.comparison, store: computed.store })
 }
 
@@ -123,5 +124,5 @@ pub fn compare(arguments: impl IntoIterator<Item = OsString>) -> Result<Compared
 pub fn score(arguments: impl IntoIterator<Item = OsString>) -> Result<(), String> {
     let args = embedded("score", arguments)?;
     replace::begin(&args.given);
-    command::run(args.command).map_err(|error| error.to_string())
+    error::guarded(|| command::run(args.command)).map_err(|error| error.to_string())
 }

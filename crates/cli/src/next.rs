@@ -3,6 +3,7 @@
 use crate::args::{Compare, ModelArgs, SummaryArgs, quoted};
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
+use foldback_replay::compare::Verdict;
 use std::path::Path;
 
 /// The words of the next command: a smaller window if nothing acted, else the session in which the first preset
@@ -23,6 +24,19 @@ pub(crate) fn words(comparison: &Comparison, args: &Compare) -> Vec<String> {
         Some(window) => words(&format!("the same with --window {window}, at which something acts")),
         None => words("the same with longer sessions"),
     }
+}
+
+/// The words of the command that puts the preset of the verdict to use; none where what runs today should stay.
+pub(crate) fn employ(comparison: &Comparison, args: &Compare) -> Vec<String> {
+    let Verdict::Use { best, .. } = comparison.verdict() else { return Vec::new() };
+    // A strategy file goes by its path.
+    let file = args.design.preset.iter().find(|name| {
+        Path::new(name).file_stem().is_some_and(|stem| stem == best.name())
+            && name.ends_with(".toml")
+    });
+    let preset = file.map_or_else(|| best.name().to_owned(), |file| quoted(file));
+    let words = ["foldback setup --write &&", "foldback serve --preset", &preset];
+    words.map(str::to_owned).into()
 }
 
 fn explain(comparison: &Comparison, args: &Compare) -> Option<Vec<String>> {

@@ -4,28 +4,35 @@ use crate::args::Compare;
 use crate::details::Compared;
 use crate::error::Error;
 use crate::{output, replace};
+use foldback_replay::compare::FailedReplay;
 use foldback_report::html;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Writes the page to `path`. The pages of the sessions come first, so that it never links to one that is
-/// missing.
-pub(crate) fn write(path: &Path, compared: &Compared<'_>, args: &Compare) -> Result<(), Error> {
-    let mut details = compared.details(args.reader);
+/// missing. Returns the replays that failed.
+pub(crate) fn write(
+    path: &Path,
+    compared: &Compared<'_>,
+    args: &Compare,
+) -> Result<Vec<FailedReplay>, Error> {
+    let mut failed = Vec::new();
+    let mut details = compared.details(args.reader, &mut failed);
     if args.reader_all {
         let (folder, name) = folder_of(path)?;
         let fail = |error| Error::File { path: folder.clone(), error };
         std::fs::create_dir_all(&folder).map_err(fail)?;
         let back = format!("../{}", encoded(&file_name(path)?));
-        let written = compared
-            .pages(&back, |session, page| output::write(Some(&folder.join(file(session))), page))?;
+        let write = |session, page: &str| output::write(Some(&folder.join(file(session))), page);
+        let written = compared.pages(&back, write, &mut failed)?;
         details.pages = written
             .iter()
             .map(|session| (*session, format!("{}/{}", encoded(&name), file(*session))))
             .collect();
         remove_others(&folder, &written).map_err(fail)?;
     }
-    output::write(Some(path), &html::comparison(compared.comparison, &details))
+    output::write(Some(path), &html::comparison(compared.comparison, &details))?;
+    Ok(failed)
 }
 
 /// Refuses to replace what is no page of an earlier report by the pages of so many sessions.

@@ -30,10 +30,9 @@ const SILENT: &[&str] = &[
     "user_input.",
 ];
 
-fn detect(text: &str, _: &Peek) -> u8 {
+fn detect(text: &str, opening: &Peek) -> u8 {
     const FAMILIES: [&str; 4] = ["session.", "assistant.", "user.", "tool."];
-    jsonl::surest(text, 20, |line| {
-        let opening = peek(line);
+    jsonl::surest(text, opening, 20, |opening| {
         let own = |kind: &str| FAMILIES.iter().any(|family| kind.starts_with(family));
         match opening.has("/data") && opening.has("/parentId") && opening.has("/timestamp") {
             true if opening.is("/type", "session.start") => 100,

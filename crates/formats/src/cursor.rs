@@ -26,9 +26,8 @@ fn detect(text: &str, opening: &Peek) -> u8 {
     if opening.has("/composerId") && opening.has("/conversation") {
         return 100;
     }
-    jsonl::surest(text, 5, |line| {
-        let opening = peek(line);
-        let said = is_said(&opening, "user") || is_said(&opening, "assistant");
+    jsonl::surest(text, opening, 5, |opening| {
+        let said = is_said(opening, "user") || is_said(opening, "assistant");
         if said && !opening.has("/type") && !opening.has("/id") { 90 } else { 0 }
     })
 }

@@ -39,10 +39,9 @@ const SILENT: &[&str] = &[
     "web/",
 ];
 
-fn detect(text: &str, _: &Peek) -> u8 {
+fn detect(text: &str, opening: &Peek) -> u8 {
     const MESSAGES: [&str; 3] = ["user/message", "assistant/message", "tool/result"];
-    jsonl::surest(text, 20, |line| {
-        let opening = peek(line);
+    jsonl::surest(text, opening, 20, |opening| {
         let message = MESSAGES.iter().any(|kind| opening.is("/type", kind));
         match () {
             () if opening.is("/type", "session") && opening.has("/createdAt") => 100,

@@ -20,19 +20,15 @@ fn detect(text: &str, opening: &Peek) -> u8 {
     if opening.has("/working_dir") && opening.has("/conversation") {
         return 100;
     }
-    jsonl::surest(text, 5, |line| {
-        let opening = peek(line);
-        match () {
-            () if is_header(line) => 100,
-            () if opening.has("/created") && opening.has("/metadata/agentVisible") => 95,
-            () => 0,
-        }
+    jsonl::surest(text, opening, 5, |opening| match () {
+        () if is_header(opening) => 100,
+        () if opening.has("/created") && opening.has("/metadata/agentVisible") => 95,
+        () => 0,
     })
 }
 
 /// Whether a line is the header of a file of lines.
-fn is_header(line: &str) -> bool {
-    let opening = peek(line);
+fn is_header(opening: &Peek) -> bool {
     opening.has("/working_dir") && opening.has("/message_count")
 }
 
@@ -54,7 +50,7 @@ fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         }
         _ => {
             let source = Source::lines(text);
-            for (record, line) in jsonl::values_once(&source, is_header) {
+            for (record, line) in jsonl::values_once(&source, |line| is_header(&peek(line))) {
                 match line {
                     Ok(line) if line.get("role").is_some() => messages.push((record, line)),
                     Ok(line) if line.get("working_dir").is_some() => header = line,

@@ -37,20 +37,16 @@ const SILENT: &[&str] = &[
     "usage.",
 ];
 
-fn detect(text: &str, _: &Peek) -> u8 {
-    jsonl::surest(text, 20, |line| {
-        let opening = peek(line);
-        match () {
-            () if is_header(line) => 100,
-            () if opening.is("/type", "context.append_message") && opening.has("/message") => 95,
-            () if opening.is("/type", "context.append_loop_event") && opening.has("/event") => 95,
-            () => 0,
-        }
+fn detect(text: &str, opening: &Peek) -> u8 {
+    jsonl::surest(text, opening, 20, |opening| match () {
+        () if is_header(opening) => 100,
+        () if opening.is("/type", "context.append_message") && opening.has("/message") => 95,
+        () if opening.is("/type", "context.append_loop_event") && opening.has("/event") => 95,
+        () => 0,
     })
 }
 
-fn is_header(line: &str) -> bool {
-    let opening = peek(line);
+fn is_header(opening: &Peek) -> bool {
     opening.is("/type", "metadata")
         && opening.has("/protocol_version")
         && opening.has("/created_at")
@@ -62,7 +58,7 @@ fn read(text: &str) -> Result<Vec<Session>, ReadError> {
         out: SessionBuilder::new(value::content_id(text), FORMAT.id, source.clone()),
         ..Reader::default()
     };
-    for (record, line) in jsonl::values_once(&source, is_header) {
+    for (record, line) in jsonl::values_once(&source, |line| is_header(&peek(line))) {
         match line {
             Ok(line) => reader.record(record, line),
             Err(warning) => reader.out.session.warnings.push(warning),

@@ -1,5 +1,7 @@
 //! The opening of a text, for detection.
 
+use std::cell::OnceCell;
+
 /// How much of a text is looked at, and how much of long strings is passed over besides.
 const BYTES: usize = 128 * 1024;
 const LONG: usize = 8 << 20;
@@ -7,12 +9,16 @@ const LONG: usize = 8 << 20;
 const DEPTH: usize = 5;
 /// How much of a string is kept.
 const SCALAR: usize = 64;
+/// How many lines are looked at.
+pub(crate) const LINES: usize = 20;
 
 /// What the opening of the first JSON value in a text holds: every path with its scalar. Elements of
 /// arrays all have the path segment `*`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Peek {
     found: Vec<(String, String)>,
+    /// The same of the first lines of the text, each made when a format first asks for it. A line may be a whole file.
+    lines: [OnceCell<Box<Peek>>; LINES],
 }
 
 impl Peek {
@@ -29,6 +35,11 @@ impl Peek {
         self.values(path).any(|found| found == value)
     }
 
+    /// The opening of the line `line`, which has the number `at` in this text.
+    pub(crate) fn of_line(&self, at: usize, line: &str) -> &Self {
+        self.lines[at].get_or_init(|| Box::new(peek(line)))
+    }
+
     /// The scalars at a path, in order.
     pub(crate) fn values<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a str> {
         self.found.iter().filter(move |(found, _)| found == path).map(|(_, value)| value.as_str())
@@ -39,7 +50,7 @@ impl Peek {
 pub(crate) fn peek(text: &str) -> Peek {
     let mut walk = Walk { text: text.as_bytes(), pos: 0, passed: 0, found: Vec::new() };
     walk.value("", 0);
-    Peek { found: walk.found }
+    Peek { found: walk.found, ..Peek::default() }
 }
 
 struct Walk<'a> {

@@ -37,9 +37,8 @@ const SILENT: &[&str] = &[
 /// Messages that the client writes in the user's name.
 const BY_CLIENT: &[&str] = &["cron", "goal_runtime", "notification"];
 
-fn detect(text: &str, _: &Peek) -> u8 {
-    jsonl::surest(text, 5, |line| {
-        let opening = peek(line);
+fn detect(text: &str, opening: &Peek) -> u8 {
+    jsonl::surest(text, opening, 5, |opening| {
         let is_line = opening.has("/uuid") && opening.has("/sessionId");
         let is_own = opening.has("/message/parts") || opening.has("/systemPayload");
         if is_line && is_own { 100 } else { 0 }

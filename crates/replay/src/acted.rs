@@ -1,10 +1,11 @@
 //! What tests share: sessions of messages, presets and setups, and what a probe sees where its view is changed.
 
 use crate::cost::RegimeTable;
-use crate::drive::{Probe, ReplayOptions, show};
+use crate::drive::{Probe, ReplayOptions, Request, show};
 use crate::index::{Index, Tracker};
 use crate::setup::{Preset, Setup};
 use foldback_core::Limits;
+use foldback_core::conversation::Conversation;
 use foldback_core::delta::Cursor;
 use foldback_core::log::{Message, Part};
 use foldback_core::meter::MeterId;
@@ -85,6 +86,13 @@ pub(crate) fn observe(
     let none = Arc::new(strategy("none"));
     let mut conversation = talk::conversation(none, Limits::new(100_000, 1_000));
     let (mut tracker, mut cursor) = (Tracker::new(Arc::clone(index)), Cursor::default());
+    let mut tell = |conversation: &Conversation, call, answer: Option<&Message>| {
+        let delta = &conversation.delta(&mut cursor);
+        let change = &tracker.update(conversation, delta, call);
+        let (tracker, meter) = (&tracker, conversation.meter(MeterId::OWN));
+        let request = Request { call, answer, conversation, meter, delta, tracker, change };
+        show(&mut [&mut *probe], &request);
+    };
     for step in steps(session.log()) {
         match step {
             Step::Append(message) => {
@@ -94,26 +102,10 @@ pub(crate) fn observe(
                 for (_, wanted) in acts.iter().filter(|(at, _)| *at == call) {
                     wanted.on(&mut conversation);
                 }
-                let delta = conversation.delta(&mut cursor);
-                show(
-                    &mut [probe],
-                    &mut tracker,
-                    (&conversation, MeterId::OWN),
-                    &delta,
-                    call,
-                    Some(answer),
-                );
+                tell(&conversation, call, Some(answer));
             }
             Step::At(_) | Step::StepEnd { .. } => {}
         }
     }
-    let delta = conversation.delta(&mut cursor);
-    show(
-        &mut [probe],
-        &mut tracker,
-        (&conversation, MeterId::OWN),
-        &delta,
-        index.calls.len(),
-        None,
-    );
+    tell(&conversation, index.calls.len(), None);
 }

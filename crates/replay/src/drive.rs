@@ -2,9 +2,10 @@
 
 use crate::asked::{Asked, WORDING};
 use crate::calibrate::{self, Running, faithful_until, unrecorded};
-use crate::cost::{RequestLog, call_of};
-use crate::index::{Change, Index, Tracker};
+use crate::cost::{RequestLog, call_of, start_of};
+use crate::index::{Change, Index, Texts, Tracker};
 use crate::recorder::{Recorded, RecordedSummaries};
+use crate::reread::{Read, Reader};
 use crate::scale::Scale;
 use crate::totals::{BrokenRule, CallRow, Fired, SessionMetrics};
 use foldback_core::conversation::{Conversation, Report, Signals, StageRole};
@@ -155,21 +156,11 @@ pub trait Probe {
 }
 
 /// Shows probes a request, or the end of the session where nothing is answered.
-pub(crate) fn show(
-    probes: &mut [&mut dyn Probe],
-    tracker: &mut Tracker,
-    (conversation, meter): (&Conversation, MeterId),
-    delta: &ViewDelta,
-    call: usize,
-    answer: Option<&Message>,
-) {
-    let meter = conversation.meter(meter);
-    let change = tracker.update(conversation, delta, call);
-    let request = Request { call, answer, conversation, meter, delta, tracker, change: &change };
+pub(crate) fn show(probes: &mut [&mut dyn Probe], request: &Request<'_>) {
     for probe in probes {
-        match answer {
-            Some(_) => probe.call(&request),
-            None => probe.end(&request),
+        match request.answer {
+            Some(_) => probe.call(request),
+            None => probe.end(request),
         }
     }
 }
@@ -189,12 +180,25 @@ pub fn replay_with(
     options: &ReplayOptions,
     probes: &mut [&mut dyn Probe],
 ) -> Replay {
-    let mut driver = Driver::new(session, strategy, options, Some(Tracker::new(Arc::clone(index))));
-    block_on(options, driver.run(session, probes));
-    driver.finish()
+    replay_and_read(session, index, strategy, options, probes).0
 }
 
-struct Driver<'s> {
+/// The same, and the texts that its compactions wrote.
+pub(crate) fn replay_and_read(
+    session: &Session,
+    index: &Arc<Index>,
+    strategy: &Arc<Strategy>,
+    options: &ReplayOptions,
+    probes: &mut [&mut dyn Probe],
+) -> (Replay, Texts) {
+    let mut driver = Driver::new(session, strategy, options, Some(Tracker::new(Arc::clone(index))));
+    block_on(options, driver.run(session, probes));
+    let texts = driver.tracker.take().map(Tracker::into_texts).unwrap_or_default();
+    (driver.finish(), texts)
+}
+
+/// Drives one replay.
+pub(crate) struct Driver<'s> {
     options: &'s ReplayOptions,
     conversation: Conversation,
     clock: Arc<FixedClock>,
@@ -212,6 +216,10 @@ struct Driver<'s> {
     sent: Cursor,
     requests: RequestLog,
     tracker: Option<Tracker>,
+    /// Reads again what the view lacks.
+    pub(crate) reader: Option<Reader>,
+    /// Messages in the conversation that are no part of the recording.
+    added: usize,
     rows: Vec<CallRow>,
     reports: Vec<(usize, Report)>,
     /// What the rows so far have counted.
@@ -231,7 +239,7 @@ struct Driver<'s> {
 }
 
 impl<'s> Driver<'s> {
-    fn new(
+    pub(crate) fn new(
         session: &'s Session,
         strategy: &Arc<Strategy>,
         options: &'s ReplayOptions,
@@ -260,6 +268,8 @@ impl<'s> Driver<'s> {
             sent: Cursor::default(),
             requests: RequestLog::default(),
             tracker,
+            reader: None,
+            added: 0,
             rows: Vec::new(),
             reports: Vec::new(),
             counted: Counters::default(),
@@ -275,7 +285,7 @@ impl<'s> Driver<'s> {
         }
     }
 
-    async fn run(&mut self, session: &Session, probes: &mut [&mut dyn Probe]) {
+    pub(crate) async fn run(&mut self, session: &Session, probes: &mut [&mut dyn Probe]) {
         for step in steps(session.log()) {
             match step {
                 Step::Append(message) => self.append(message),
@@ -286,11 +296,14 @@ impl<'s> Driver<'s> {
                     self.at(moment, Signals::default()).await;
                 }
                 Step::Call { call, answer } => {
-                    let delta = self.call(answer).await;
-                    if let Some(tracker) = &mut self.tracker {
-                        let measured = (&self.conversation, self.meter);
-                        show(probes, tracker, measured, &delta, call, Some(answer));
+                    let mut refused = self.settle(answer).await;
+                    let start = start_of(&self.conversation, answer);
+                    while let Some(read) = self.missed(call) {
+                        self.send(&read.answer, start, refused, probes);
+                        self.read(&read).await;
+                        refused = self.settle(answer).await;
                     }
+                    self.send(answer, start, refused, probes);
                 }
                 Step::StepEnd { answer } => {
                     let usage = Some(self.usage(answer));
@@ -306,10 +319,45 @@ impl<'s> Driver<'s> {
             last.tokens_pruned += pruned;
         }
         let delta = self.conversation.delta(&mut self.sent);
+        self.show(probes, &delta, self.rows.len(), None);
+    }
+
+    /// Shows probes the latest request, or the end of the session.
+    fn show(
+        &mut self,
+        probes: &mut [&mut dyn Probe],
+        delta: &ViewDelta,
+        call: usize,
+        answer: Option<&Message>,
+    ) {
+        let mut change = Change::default();
         if let Some(tracker) = &mut self.tracker {
-            let measured = (&self.conversation, self.meter);
-            show(probes, tracker, measured, &delta, self.rows.len(), None);
+            change = tracker.update(&self.conversation, delta, call);
         }
+        let followed = self.reader.as_ref().map(|reader| &reader.tracker);
+        let Some(tracker) = self.tracker.as_ref().or(followed) else { return };
+        let (conversation, meter) = (&self.conversation, self.conversation.meter(self.meter));
+        let change = &change;
+        show(probes, &Request { call, answer, conversation, meter, delta, tracker, change });
+    }
+
+    /// What a call misses and has read again next.
+    fn missed(&mut self, call: usize) -> Option<Arc<Read>> {
+        self.reader.as_mut()?.next(&self.conversation, call)
+    }
+
+    /// The answer to the latest request asks for something to be read again, and gets it.
+    async fn read(&mut self, read: &Arc<Read>) {
+        let answer = self.conversation.append(Arc::clone(&read.answer));
+        let result = self.conversation.append(Arc::clone(&read.result));
+        self.added += 2;
+        if let Some(reader) = &mut self.reader {
+            reader.placed(read, answer, result);
+        }
+        self.at(Moment::ToolResult, Signals::default()).await;
+        let usage = Some(self.usage(&read.answer));
+        self.at(Moment::StepEnd, Signals { usage, instructions: None }).await;
+        self.at(Moment::CallStart, Signals::default()).await;
     }
 
     fn append(&mut self, message: &Arc<Message>) {
@@ -356,24 +404,41 @@ impl<'s> Driver<'s> {
         changed.peek().is_some() && changed.all(|report| report.role == StageRole::Pruner)
     }
 
-    /// Sends a request; what changed since the one before.
-    async fn call(&mut self, answer: &Arc<Message>) -> ViewDelta {
+    /// The largest request that the provider takes.
+    fn ceiling(&self) -> Option<u64> {
+        self.options.ceiling.or(self.options.limits.request_ceiling())
+    }
+
+    /// Brings a request into the form in which it is sent; whether the provider refused it before.
+    async fn settle(&mut self, answer: &Arc<Message>) -> bool {
         if let Some(started) = answer.answer.as_ref().and_then(|answer| answer.started) {
             self.clock.advance(started);
         }
-        let ceiling = self.options.ceiling.or(self.options.limits.request_ceiling());
-        let too_long = |drive: &Self| ceiling.is_some_and(|ceiling| drive.measured() > ceiling);
+        let too_long =
+            |drive: &Self| drive.ceiling().is_some_and(|ceiling| drive.measured() > ceiling);
         let refused = too_long(self);
         // What pruners leave may be refused again; then the policy is asked once more.
         if refused && self.refused().await && too_long(self) {
             self.refused().await;
         }
+        refused
+    }
+
+    /// Sends a request.
+    fn send(
+        &mut self,
+        answer: &Arc<Message>,
+        start: Option<i64>,
+        refused: bool,
+        probes: &mut [&mut dyn Probe],
+    ) {
         self.check();
+        let ceiling = self.ceiling();
         let input = self.measured();
         let frame = self.conversation.meter(self.meter).frame_tokens();
         let delta = self.conversation.delta(&mut self.sent);
         let before = self.requests.requests().last().map(|request| request.input_tokens);
-        let call = call_of(&self.conversation, self.meter, answer);
+        let call = call_of(start, &*self.options.measure, answer);
         self.requests.send(&self.conversation, &delta, self.meter, call);
         let cached = self.requests.requests().last().map_or(0, |request| request.kept_tokens);
         let decision_tokens = self.conversation.tokens();
@@ -397,13 +462,18 @@ impl<'s> Driver<'s> {
             excess: ceiling.map_or(0, |ceiling| input.saturating_sub(ceiling)),
             unfittable: ceiling.is_some_and(|ceiling| frame > ceiling),
             fired: std::mem::take(&mut self.fired),
-            recorder_compacted: self.conversation.history().log_len() >= self.faithful_until,
+            recorder_compacted: self.recorded_len() >= self.faithful_until,
             broken: std::mem::take(&mut self.broken),
             overflow_detections,
             tokens_pruned,
             ..CallRow::default()
         });
-        delta
+        self.show(probes, &delta, call, Some(answer));
+    }
+
+    /// Messages of the recording so far.
+    fn recorded_len(&self) -> usize {
+        self.conversation.history().log_len() - self.added
     }
 
     /// Overflow detections and pruned tokens since this was last asked.
@@ -425,12 +495,12 @@ impl<'s> Driver<'s> {
     /// sent, else what the recording's provider would have counted of the view, with the recorded output.
     fn usage(&mut self, answer: &Message) -> UsageReading {
         let recorded = answer.answer.as_ref().and_then(|answer| answer.usage);
-        let behind_boundary = self.conversation.history().log_len() > self.faithful_until;
+        let behind_boundary = self.recorded_len() > self.faithful_until;
         let counted = recorded.filter(Usage::has_input);
         if let (Some(usage), false) = (counted, behind_boundary) {
             self.own.call(self.log_tokens, usage.input_total());
         }
-        let folded = self.conversation.view().is_folded();
+        let folded = self.conversation.view().is_folded() || self.added > 0;
         if let (Some(usage), false, false) = (counted, folded, behind_boundary) {
             return UsageReading { usage, source: UsageSource::Recorded };
         }
@@ -465,7 +535,7 @@ impl<'s> Driver<'s> {
         self.inherited.extend(findings.inherited.iter().map(key));
     }
 
-    fn finish(self) -> Replay {
+    pub(crate) fn finish(self) -> Replay {
         let metrics = SessionMetrics::of(
             &self.rows,
             *self.conversation.counters(),

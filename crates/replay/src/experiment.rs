@@ -5,7 +5,6 @@ use crate::split::Split;
 use foldback_core::config::{Document, in_words};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
-use std::ops::RangeInclusive;
 
 /// Everything that the outcome of a comparison depends on besides the sessions.
 #[derive(Clone, Debug, Deserialize)]
@@ -20,11 +19,8 @@ pub struct Experiment {
     /// Least difference that matters.
     #[serde(deserialize_with = "margin")]
     pub margin: f64,
-    /// Seed of the bootstrap.
+    /// Seed of the draws of the sign-flip test.
     pub seed: u64,
-    /// Draws of the bootstrap.
-    #[serde(deserialize_with = "draws")]
-    pub draws: usize,
     /// Part of the sessions that is reported on; all of them when not given.
     pub split: Option<Split>,
     /// Window in tokens; the sessions' own when zero.
@@ -42,21 +38,8 @@ pub struct Experiment {
     pub hash: Option<String>,
 }
 
-/// Draws that an experiment may ask for: fewer give no interval, and more take memory and time and tell nothing.
-const DRAWS: RangeInclusive<usize> = 100..=1_000_000;
-
 /// Keys of an experiment file that no strategy file has.
-const ONLY_HERE: [&str; 6] = ["strategies", "prices", "primary", "margin", "seed", "draws"];
-
-fn draws<'de, D: Deserializer<'de>>(value: D) -> Result<usize, D::Error> {
-    let draws = usize::deserialize(value)?;
-    DRAWS.contains(&draws).then_some(draws).ok_or_else(|| {
-        let (least, most) = (DRAWS.start(), DRAWS.end());
-        D::Error::custom(format!(
-            "draws = {draws} is not between {least} and {most}; 10000 is usual"
-        ))
-    })
-}
+const ONLY_HERE: [&str; 5] = ["strategies", "prices", "primary", "margin", "seed"];
 
 fn margin<'de, D: Deserializer<'de>>(value: D) -> Result<f64, D::Error> {
     let margin = f64::deserialize(value)?;
@@ -74,7 +57,6 @@ impl Default for Experiment {
             primary: reporting.primary,
             margin: reporting.margin,
             seed: reporting.seed,
-            draws: reporting.draws,
             split: None,
             window: 0,
             max_output: 0,
@@ -120,7 +102,7 @@ impl Experiment {
         let told = |line: usize, message: &str| {
             let keys = match message.starts_with("unknown field") {
                 true => {
-                    "; an experiment file has strategies, prices, primary, margin, seed, draws, split, window, max_output, model, estimator, summarizer"
+                    "; an experiment file has strategies, prices, primary, margin, seed, split, window, max_output, model, estimator, summarizer"
                 }
                 false => "",
             };

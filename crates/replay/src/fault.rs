@@ -41,7 +41,7 @@ thread_local! {
 
 static HOOK: Once = Once::new();
 
-/// What `work` gives, or where and with which words it panicked. Nothing is printed: whoever has the fault tells it.
+/// What `work` gives, or where and with which words it panicked. Nothing is printed: the caller reports the fault.
 pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Fault> {
     // A place is told to the hook alone. Other panics go to the hook that was there.
     HOOK.call_once(|| {
@@ -54,12 +54,39 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Fault> {
     let before = INSIDE.replace(true);
     let done = panic::catch_unwind(AssertUnwindSafe(work));
     INSIDE.set(before);
-    done.map_err(|panic| Fault { what: panic_text(&*panic).to_owned(), at: PLACE.take() })
+    done.map_err(|panic| match panic.downcast::<Fault>() {
+        // It was caught on another thread.
+        Ok(fault) => *fault,
+        Err(panic) => Fault { what: panic_text(&*panic).to_owned(), at: PLACE.take() },
+    })
+}
+
+/// What passes a panic of work on another thread to the caller of [`caught`] on this one, with its place. Where no caller is on this
+/// thread, the panic stays as it is.
+pub(crate) fn carrier() -> Carrier {
+    Carrier { inside: INSIDE.get() }
+}
+
+/// See [`carrier`].
+#[derive(Clone, Copy)]
+pub(crate) struct Carrier {
+    inside: bool,
+}
+
+impl Carrier {
+    /// Does a piece of the work, on any thread.
+    pub(crate) fn run<T>(self, work: impl FnOnce() -> T) -> T {
+        match self.inside {
+            true => caught(work).unwrap_or_else(|fault| panic::resume_unwind(Box::new(fault))),
+            false => work(),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parallel::in_parallel;
 
     #[test]
     fn a_panic_says_where_it_was_and_ends_nothing_else() {
@@ -75,5 +102,15 @@ mod tests {
         assert!(at.starts_with("crates/replay/src/fault.rs:"), "{at}");
         assert_eq!(fault.to_string(), format!("panicked at {at}: at 7"));
         assert!(!INSIDE.get());
+    }
+
+    #[test]
+    fn a_panic_on_another_thread_says_where_it_was_too() {
+        let fault = caught(|| {
+            in_parallel(&[1, 2, 3], |number| assert_ne!(*number, 2, "not two"));
+        });
+        let fault = fault.unwrap_err();
+        assert!(fault.what.contains("not two"), "{fault}");
+        assert!(fault.at.unwrap().starts_with("crates/replay/src/fault.rs:"));
     }
 }

@@ -58,7 +58,7 @@ pub struct Retention {
     pub pieces: Share,
     /// Those that were last seen more than [`FAR`] calls ago.
     pub pieces_far: Share,
-    /// Results that would have had to be read again.
+    /// Results that are read again before the call (see [`crate::reread`]).
     pub rereads: u64,
     /// Their size.
     pub reread_tokens: u64,
@@ -73,6 +73,17 @@ impl Retention {
     /// References that were last seen more than [`FAR`] calls ago.
     pub fn far(&self) -> Share {
         sum(&self.by_distance[DISTANCES.partition_point(|distance| *distance <= FAR)..])
+    }
+
+    /// References of `obs` that were last seen at most [`FAR`] calls ago.
+    pub fn obs_near(&self) -> Share {
+        let Share { kept, needed } = self.obs_far;
+        Share { kept: self.obs.kept - kept, needed: self.obs.needed - needed }
+    }
+
+    /// Old texts of edits and pieces that were not in the view.
+    pub fn missed(&self) -> u64 {
+        [self.edits, self.pieces].iter().map(|share| share.needed - share.kept).sum()
     }
 
     /// Counts a reference.

@@ -16,8 +16,6 @@ pub(crate) enum Value<'a> {
     Doubted(&'a Metric),
     /// A share or a ratio.
     Share(Option<f64>),
-    /// A share or a ratio that is a bound from above.
-    AtMost(Option<f64>),
     /// A share to a tenth of a percent.
     Percent(f64),
     /// The same, of a whole that may be drawn.
@@ -30,14 +28,12 @@ pub(crate) enum Value<'a> {
     Count(u64),
     /// A count of defects.
     Faults(u64),
-    /// Requests that were sent over the window, and those that are over it by their calibrated size.
-    Over(u64, u64),
     /// Words.
     Text(String),
     /// A name, such as that of another preset.
     Name(&'a str),
-    /// The rank of a preset, and whether its requests fit by measured tokens alone.
-    Place(Place, bool),
+    /// The rank of a preset.
+    Place(Place),
 }
 
 /// A value and a detail to add if there is room for it.
@@ -106,7 +102,6 @@ impl Column {
                 Value::Doubted(metric)
             }
             Shown::Interval => Value::Metric(metric),
-            Shown::AtMost => Value::AtMost(metric.value),
             Shown::Percent => Value::Percent(metric.value.unwrap_or_default()),
             Shown::Part => Value::Part(metric.value.unwrap_or(1.0)),
             Shown::Decimal(digits) => Value::Decimal(metric.value, digits),
@@ -120,7 +115,7 @@ impl Column {
     /// What the column means in this comparison.
     pub(crate) fn meaning(&self, reporting: &Reporting) -> String {
         let primary = match reporting.primary {
-            Primary::Cost => "cost",
+            Primary::Net => "net",
             Primary::FrrObsFar => "kept",
         };
         let meaning = self.meaning.replace("{primary}", primary);
@@ -152,8 +147,7 @@ pub(crate) fn lines(comparison: &Comparison) -> Vec<Line<'_>> {
 /// The rank of a preset.
 pub(crate) const PLACE: Column = Column {
     name: "#",
-    meaning: "rank by {primary}; ties share one, controls have none, ✗ fails a gate, ~ passes by {tokens} and not by the \
-              calibrated size of what it sent",
+    meaning: "rank by {primary}; ties share one, controls have none, ✗ fails a gate",
     of: Of::Line(place),
     narrow: true,
 };
@@ -169,15 +163,18 @@ fn columns(names: &[&str], narrow: &[&str], others: &[Column]) -> Vec<Column> {
 
 /// What a preset costs, keeps and loses.
 pub(crate) fn headline() -> Vec<Column> {
-    const NAMES: [&str; 14] = [
+    const NAMES: [&str; 17] = [
         "cost",
-        "worst",
+        "net",
+        "net, all",
         "churn",
         "paid back",
         "dominated by",
         "kept",
         "verbatim",
         "edits",
+        "near",
+        "missed",
         "reread",
         "NFR",
         "instructions",
@@ -207,7 +204,11 @@ pub(crate) fn headline() -> Vec<Column> {
             narrow: false,
         },
     ];
-    columns(&NAMES, &["cost", "worst", "kept", "verbatim", "edits", "reread"], &others)
+    columns(
+        &NAMES,
+        &["cost", "net", "net, all", "kept", "verbatim", "edits", "near", "missed"],
+        &others,
+    )
 }
 
 /// What each preset did.
@@ -221,9 +222,9 @@ pub(crate) fn activity() -> Vec<Column> {
         }),
         other(
             "over",
-            "requests that were over the window when they were sent, by {tokens}, and could have been made to fit; ~ how \
-             many are by their calibrated size",
-            over,
+            "requests that were over the window when they were sent, by their calibrated size where usage is recorded, and could \
+             have been made to fit",
+            |line| (Value::Faults(line.gate.over), None),
         ),
         other("folds", "summaries or drops", |line| {
             (Value::Count(line.compactions - line.prune_operations), None)
@@ -238,19 +239,7 @@ pub(crate) fn activity() -> Vec<Column> {
 
 fn place(line: Line<'_>) -> (Value<'_>, Option<String>) {
     let why = line.gate.why().map(|why| format!("not ranked: {why}"));
-    (Value::Place(line.place(), line.gate.is_doubtful()), why.or_else(|| calibrated(line)))
-}
-
-fn over(line: Line<'_>) -> (Value<'_>, Option<String>) {
-    let gate = &line.gate;
-    let over = gate.more_calibrated().unwrap_or_default();
-    (Value::Over(gate.sent_over, over), calibrated(line))
-}
-
-/// What is over by the calibrated size, in words.
-fn calibrated(line: Line<'_>) -> Option<String> {
-    let over = foldback_replay::number::count(line.gate.more_calibrated()?, "request");
-    Some(format!("sent {over} over the window by the calibrated size"))
+    (Value::Place(line.place()), why)
 }
 
 fn paid_back(line: Line<'_>) -> (Value<'_>, Option<String>) {

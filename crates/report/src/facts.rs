@@ -3,7 +3,7 @@
 use crate::number::{count, grouped, percent};
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
-use foldback_replay::compare::{CorpusSummary, Idle, PresetLine, Provenance};
+use foldback_replay::compare::{CorpusSummary, Idle, PresetLine, Provenance, Unit};
 use std::collections::BTreeMap;
 
 /// The sessions by format, in words: `3 claude-code, 1 codex`.
@@ -15,6 +15,14 @@ pub(crate) fn formats(corpus: &CorpusSummary) -> String {
     let formats: Vec<String> =
         formats.iter().map(|(format, count)| format!("{count} {format}")).collect();
     formats.join(", ")
+}
+
+/// What intervals and tests go by, in words.
+pub(crate) fn units(corpus: &CorpusSummary) -> &'static str {
+    match corpus.unit {
+        Unit::Repositories => "tasks or repositories",
+        Unit::Sessions | Unit::Sums => "sessions",
+    }
 }
 
 /// A share in whole percent: `95%`.

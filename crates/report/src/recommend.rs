@@ -166,7 +166,7 @@ fn paid(part: &PartSummary) -> String {
 
 /// What a configuration saves in a part, in dollars and with its interval.
 fn saved(measured: &Measured, part: &PartSummary) -> Option<String> {
-    verdict::saved(&measured.cost_ratio, &measured.saving_usd, part.base.as_ref()?)
+    verdict::saves(&measured.cost_ratio, &measured.saving_usd, part.base.as_ref()?)
 }
 
 fn percent(share: f64) -> String {
@@ -224,8 +224,12 @@ fn reported(
             interval(&report.epr)
         ),
     );
-    if let Some(rereads) = report.rereads_per_100_calls.value {
-        let text = format!("to read again: at most {rereads:.1} results per 100 calls");
+    if let Some(missed) = report.missed_per_100_calls.value {
+        let text = format!(
+            "missed: {missed:.1} old texts of edits and pieces of results per 100 calls; with them read again, {} of the bill of the \
+             base",
+            interval(&report.net_ratio)
+        );
         item(out, &text);
     }
     item(out, &held(advice.budget, report));

@@ -6,11 +6,12 @@ use crate::number::{grouped, percent, short};
 use crate::terminal::{ALWAYS, Head, Width, table, wrap};
 use crate::verdict;
 use foldback_replay::Comparison;
-use foldback_replay::compare::{Metric, Place, Standing, ToldApart};
+use foldback_replay::compare::{Metric, Place, Standing};
 
 /// Columns that a narrow terminal has no room for, those first that matter least.
-const LEAST: [&str; 10] = [
-    "prunes", "folds", "cleared", "cache", "peak", "input", "worst", "edits", "reread", "verbatim",
+const LEAST: [&str; 11] = [
+    "prunes", "folds", "cleared", "cache", "peak", "input", "missed", "edits", "near", "net, all",
+    "verbatim",
 ];
 
 /// Idle sessions listed per preset.
@@ -111,7 +112,7 @@ fn preset_table(
         .chain(columns)
         .map(|column| format!("{}: {}", column.name, column.meaning(&comparison.reporting)))
         .collect();
-    if columns.iter().any(|column| column.name == "worst") {
+    if columns.iter().any(|column| column.name == "cost") {
         legend.push("shares in percent, in brackets 95 % intervals over sessions".to_owned());
     }
     say(out, "", &legend.join(" · "), width);
@@ -124,29 +125,19 @@ pub(crate) fn written(value: &Value<'_>) -> String {
     match value {
         Value::Metric(metric) => interval(metric),
         Value::Doubted(metric) => format!("{} !", interval(metric)),
-        Value::Share(value) | Value::AtMost(value) => value.map_or_else(dash, whole),
+        Value::Share(value) => value.map_or_else(dash, whole),
         Value::Percent(value) | Value::Part(value) => percent(*value),
         Value::Decimal(value, digits) => {
             value.map_or_else(dash, |value| format!("{value:.digits$}").replace('-', "−"))
         }
         Value::Tokens(tokens) => tokens.map_or_else(dash, short),
         Value::Count(number) | Value::Faults(number) => number.to_string(),
-        Value::Over(sent, calibrated) => over(*sent, *calibrated),
         Value::Text(text) => text.clone(),
         Value::Name(name) => (*name).to_owned(),
-        Value::Place(Place::Rank(rank), true) => format!("{rank} ~"),
-        Value::Place(Place::Rank(rank), false) => rank.to_string(),
-        Value::Place(Place::Control, _) => String::new(),
-        Value::Place(Place::Idle, _) => "–".to_owned(),
-        Value::Place(Place::Unranked, _) => "✗".to_owned(),
-    }
-}
-
-/// Requests that were refused, and after `~` those sent over by their calibrated size, where there are any.
-pub(crate) fn over(refused: u64, calibrated: u64) -> String {
-    match calibrated {
-        0 => grouped(refused),
-        calibrated => format!("{} ~{}", grouped(refused), grouped(calibrated)),
+        Value::Place(Place::Rank(rank)) => rank.to_string(),
+        Value::Place(Place::Control) => String::new(),
+        Value::Place(Place::Idle) => "–".to_owned(),
+        Value::Place(Place::Unranked) => "✗".to_owned(),
     }
 }
 
@@ -178,26 +169,16 @@ fn ranking(out: &mut String, comparison: &Comparison, width: Width) {
         return;
     };
     let text = format!(
-        "{} of {} pairs are ties{} (paired cluster bootstrap, {} draws, seed {}, Holm over all pairs); \
-         the smallest difference that four of five such comparisons would find is {:.0} to {:.0} percent, \
-         depending on the pair",
+        "{} of {} pairs are ties (sign-flip test over {}, seed {}, Holm over all pairs); the smallest difference that four of \
+         five such comparisons would find is {:.0} to {:.0} percent, depending on the pair",
         apart.ties,
         apart.pairs,
-        unresolved(apart),
-        grouped(reporting.draws as u64),
+        facts::units(&comparison.corpus),
         reporting.seed,
         least * 100.0,
         most * 100.0
     );
     say(out, "", &text, width);
-}
-
-/// The ties that draws and interval separate, in words.
-fn unresolved(apart: ToldApart) -> String {
-    match apart.unresolved {
-        0 => String::new(),
-        ties => format!(", {} of them below the resolution of the test", grouped(ties as u64)),
-    }
 }
 
 /// The sessions that came nearest to a compaction, by preset.

@@ -6,14 +6,8 @@ use foldback_replay::compare::{Gate, Metric, Outcome, Score};
 use foldback_replay::tune::{Measured, PartSummary, Search, Trial, Tuned};
 
 /// Three requests were refused and mended before they were sent again.
-const MENDED: Gate = Gate {
-    passed: true,
-    strategy_violations: 0,
-    sent_over: 0,
-    unfittable: 0,
-    calibrated_over: None,
-    max_excess: 0,
-};
+const MENDED: Gate =
+    Gate { passed: true, strategy_violations: 0, requests: 9, over: 0, unfittable: 0 };
 
 fn trial(name: &str, gate: Gate) -> Trial {
     let metric = Metric { value: Some(0.5), n: 9, ..Metric::default() };
@@ -51,7 +45,7 @@ fn a_refused_request_that_was_mended_is_not_sent_over_the_window() {
     // On the page: it broke rules, and that is all that is said of it; the session is as it was.
     let mut tiny = tiny();
     let before = comparison(&tiny, &Details::default());
-    assert!(before.contains(">broke rules 2 times</td>"), "{before}");
+    assert!(before.contains(">breaks rules 2 times</td>"), "{before}");
     let score = &mut tiny.scores[0][2];
     let mut outcome = Outcome::clone(score);
     outcome.metrics.sent_over = 1;
@@ -67,13 +61,12 @@ fn a_refused_request_that_was_mended_is_not_sent_over_the_window() {
 
     // In what `recommend` calls nearest: one broken rule comes nearer than a request that was sent, however
     // many had been refused and mended.
-    let gate = |strategy_violations, sent_over| Gate {
+    let gate = |strategy_violations, over| Gate {
         passed: false,
         strategy_violations,
-        sent_over,
+        requests: 9,
+        over,
         unfittable: 0,
-        calibrated_over: None,
-        max_excess: 5 * sent_over,
     };
     let failing = tuned(vec![trial("sends", gate(0, 1)), trial("breaks", gate(1, 0))]);
     let said = recommend::nothing(&failing);

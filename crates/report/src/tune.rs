@@ -178,7 +178,7 @@ fn against(trial: &Trial) -> String {
         Some(if value < null { less } else { more })
     };
     let words: Vec<&str> = [
-        word(&against.cost, 1.0, "cheaper", "costlier"),
+        word(&against.net, 1.0, "cheaper", "costlier"),
         word(&against.frr_obs_far, 0.0, "keeps less", "keeps more"),
     ]
     .into_iter()
@@ -220,7 +220,7 @@ fn place(tuned: &Tuned) -> String {
 
 fn over(gate: &Gate) -> String {
     let broken = if gate.strategy_violations > 0 { " ✗" } else { "" };
-    format!("{}{broken}", short(gate.sent_over))
+    format!("{}{broken}", short(gate.over))
 }
 
 /// Where a configuration lies between cost and retention, by both judges.

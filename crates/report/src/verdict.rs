@@ -5,61 +5,107 @@ use crate::number::{change, count, decimals, dollars, grouped};
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{
-    Base, Contrast, Difference, McNemar, Metric, Outcomes, PresetLine, Primary, Remark, Standing,
-    Verdict,
+    Base, Contrast, Difference, McNemar, Metric, Outcomes, PresetLine, Primary, Reason, Remark,
+    Unit, Verdict,
 };
-use foldback_replay::recorder::{More, RECORDED_KEEP_MORE, Recorded};
+use foldback_replay::recorder::Recorded;
 use foldback_replay::setup::AS_RECORDED;
 
-/// The answer in a sentence or two.
+/// The answer in a sentence or a few.
 pub(crate) fn verdict(comparison: &Comparison) -> Option<String> {
-    let keep = facts::whole_percent(comparison.reporting.keep);
+    let stays = comparison.base.as_ref().map_or_else(String::new, stays);
+    let of = |line| name(comparison, line);
     Some(match comparison.verdict() {
         Verdict::Nothing if comparison.of_kind(Kind::Strategy).is_empty() => return None,
-        Verdict::Nothing if comparison.base.is_none() => {
-            "No verdict: no session could be billed.".to_owned()
-        }
-        Verdict::Nothing => "No verdict: no preset that a provider takes acted.".to_owned(),
-        Verdict::Few(tasks) => format!(
-            "Only {}: too few to rank presets. They stand in the order of their bills.",
-            count(tasks as u64, "task")
-        ),
-        Verdict::Cheapest { best, cheaper } => {
-            let cheaper = cheaper.map_or_else(String::new, |line| {
-                let name = name(comparison, line);
-                format!(" {name} is cheaper ({}) and keeps {}.", bill(line), kept(line))
+        Verdict::Nothing => "No answer: no session could be billed.".to_owned(),
+        Verdict::TooFew { acting, lowest } => {
+            let sessions = count(acting as u64, "session");
+            let lowest = lowest.and_then(|line| Some((line, saved(comparison, line)?)));
+            let sums = lowest.map_or_else(String::new, |(line, saved)| {
+                format!(" By their sums {} costs {saved}.", of(line))
             });
-            format!(
-                "{} is the cheapest that keeps {keep} of what was needed: it {}.{cheaper}",
-                name(comparison, best),
-                saves(comparison, best),
-            )
+            format!("Too few to tell: presets acted in {sessions}.{sums}")
         }
-        Verdict::NoneKeeps(most) => format!(
-            "No preset keeps {keep} of what was needed. {} keeps most, {}: it {}.",
-            name(comparison, most),
-            kept(most),
-            saves(comparison, most),
-        ),
+        Verdict::Stay(reason) => match reason {
+            Reason::NothingActed => {
+                format!("{stays}: no session came near a limit, so no preset changed anything.")
+            }
+            Reason::Refused => {
+                format!("{stays}: every preset that acted sends what a provider refuses.")
+            }
+            Reason::CostsMore => {
+                format!("{stays}: every preset that acted and keeps enough in view costs more.")
+            }
+            Reason::Forgets(line) => format!(
+                "{stays}: what saves loses too much. {} costs {} and keeps {} in view.",
+                of(line),
+                saved(comparison, line).unwrap_or_default(),
+                kept(line),
+            ),
+            Reason::Noise => format!("{stays}: no preset saves measurably."),
+        },
+        Verdict::Use { best, alike, cheaper } => {
+            let saved = saved(comparison, best).unwrap_or_default();
+            let mut text = format!(
+                "Use {}: it costs {saved}; {} of what was needed stays in view.",
+                of(best),
+                kept(best)
+            );
+            if alike > 0 {
+                let others = count(alike as u64, "other preset");
+                let verb = if alike == 1 { "costs" } else { "cost" };
+                text += &format!(" {others} {verb} about the same.");
+            }
+            if let Some(line) = cheaper {
+                let saved = short_saved(comparison, line).unwrap_or_default();
+                text += &format!(" {} costs {saved} and keeps {}.", of(line), kept(line));
+            }
+            if comparison.corpus.unit == Unit::Sessions {
+                text +=
+                    " This holds for these sessions: they are of too few repositories to say more.";
+            }
+            text
+        }
     })
 }
 
-/// The share that a preset kept, in percent, by both judges.
-fn kept(line: &PresetLine) -> String {
-    let percent = |metric: &Metric| metric.value.map(facts::whole_percent);
-    let kept = percent(&line.metrics.frr_obs_far).unwrap_or_else(|| "–".to_owned());
-    let verbatim = percent(&line.metrics.verbatim_far);
-    verbatim.map_or_else(|| kept.clone(), |verbatim| format!("{kept} ({verbatim} word for word)"))
+/// What to do where nothing is better than the base.
+fn stays(base: &Base) -> String {
+    match base.preset.as_str() {
+        AS_RECORDED => "Keep what you have".to_owned(),
+        other => format!("Nothing beats {other}"),
+    }
 }
 
-fn saves(comparison: &Comparison, line: &PresetLine) -> String {
-    let (ratio, usd) = (&line.metrics.cost_ratio, &line.metrics.saving_usd);
-    let base = comparison.base.as_ref();
-    base.and_then(|base| saved(ratio, usd, base)).unwrap_or_else(|| "has no bill".to_owned())
+/// The share that a preset kept, in percent.
+fn kept(line: &PresetLine) -> String {
+    let kept = &line.metrics.frr_obs_far;
+    kept.value.or(kept.lo).map_or_else(|| "all".to_owned(), facts::whole_percent)
+}
+
+/// `$1.21 less a session (14%, likely 4% to 21%)`; `None` if it is not known.
+fn saved(comparison: &Comparison, line: &PresetLine) -> Option<String> {
+    let Metric { lo, hi, .. } = line.ratio;
+    let likely = lo.zip(hi).map_or_else(String::new, |(lo, hi)| {
+        // What it saves at most comes from the least that it costs.
+        let part = |ratio: f64| change(ratio);
+        format!(", likely {} to {}", part(lo), part(hi))
+    });
+    short_saved(comparison, line).map(|short| match short.strip_suffix(')') {
+        Some(open) => format!("{open}{likely})"),
+        None => short,
+    })
+}
+
+/// `$1.21 less a session (−14%)`.
+fn short_saved(comparison: &Comparison, line: &PresetLine) -> Option<String> {
+    let (usd, ratio) = (line.saved.value?, line.ratio.value?);
+    let word = if usd < 0.0 { "more" } else { "less" };
+    Some(format!("{} {word} a session ({})", amount(comparison, usd.abs()), change(ratio)))
 }
 
 /// `saves $0.52 a session ($0.10 to $0.95), 8% of the bill as recorded`; `None` if it is not known.
-pub(crate) fn saved(ratio: &Metric, usd: &Metric, base: &Base) -> Option<String> {
+pub(crate) fn saves(ratio: &Metric, usd: &Metric, base: &Base) -> Option<String> {
     let (value, part) = (usd.value?, ratio.value?);
     let amount = |usd| beside(base, usd);
     let (verb, sign) = if value < 0.0 { ("costs", -1.0) } else { ("saves", 1.0) };
@@ -84,10 +130,25 @@ pub(crate) fn paid(base: &Base) -> String {
     }
 }
 
-/// The bill that savings are measured against.
+/// The bill that presets are held against, and its prices.
 pub(crate) fn base(comparison: &Comparison) -> Option<String> {
     let base = comparison.base.as_ref()?;
-    Some(format!("base: {}", what_was_paid(base, comparison.corpus.imported)))
+    let prices = &comparison.prices;
+    let prices = if prices.is_empty() { String::new() } else { format!(", at {prices}") };
+    let part = match base.sessions < comparison.corpus.imported {
+        true => format!("; what was paid is known for {} of them", grouped(base.sessions as u64)),
+        false => String::new(),
+    };
+    let usd = beside(base, base.usd);
+    Some(match (base.preset.as_str(), base.narrowed) {
+        (AS_RECORDED, _) => format!("today: {usd} a session{prices}{part}"),
+        (other, true) => {
+            format!("with {other}, which fits this window: {usd} a session{prices}{part}")
+        }
+        (other, false) => {
+            format!("with {other}: {usd} a session{prices}; what was paid is not recorded")
+        }
+    })
 }
 
 /// A base of so many sessions, its bill, and where it is known.
@@ -137,18 +198,15 @@ fn summarizer(comparison: &Comparison) -> Option<&str> {
 pub(crate) fn summaries(comparison: &Comparison) -> Option<String> {
     Some(match summarizer(comparison)? {
         Recorded::ID => "of the recorders where they cut alike".to_owned(),
-        "extractive" => {
-            format!("extractive: kept low by {}", More::told(RECORDED_KEEP_MORE.kept, ""))
-        }
         by if by.starts_with("llm") => format!("by {by}"),
         by => format!("{by}, not by a model"),
     })
 }
 
-/// `−40% (−47 to −38)`; without an interval that is narrower than a percent.
-pub(crate) fn bill(line: &PresetLine) -> String {
+/// The change of a ratio with its interval, `−40% (−47 to −38)`; without one that is narrower than a percent.
+pub(crate) fn changed(metric: &Metric) -> String {
     let bare = |ratio: f64| change(ratio).trim_end_matches('%').to_owned();
-    let Metric { value, lo, hi, .. } = line.metrics.cost_ratio;
+    let Metric { value, lo, hi, .. } = *metric;
     match (value, lo, hi) {
         (Some(value), Some(lo), Some(hi)) if bare(lo) != bare(hi) => {
             format!("{} ({} to {})", change(value), bare(lo), bare(hi))
@@ -158,30 +216,20 @@ pub(crate) fn bill(line: &PresetLine) -> String {
     }
 }
 
-/// The mark of a preset in a table: refused, on the front, or nothing.
-pub(crate) fn mark(
-    comparison: &Comparison,
-    line: &PresetLine,
-    standing: Standing<'_>,
-) -> &'static str {
-    match standing {
-        _ if !line.gate.passed => "✗",
-        Standing::Front if comparison.ranks() => "★",
-        _ => "",
-    }
-}
-
 /// What stands out of a preset, in a few words.
-pub(crate) fn remark(remark: Remark) -> String {
-    match remark {
-        Remark::SentOver(requests) => format!("{} over the window", grouped(requests)),
-        Remark::BrokeRules(times) => format!("broke rules {} times", grouped(times)),
-        Remark::NeverActed => "never acted".to_owned(),
+pub(crate) fn remarks(comparison: &Comparison, line: &PresetLine) -> String {
+    let word = |remark: &Remark| match remark {
+        Remark::Over(requests) => {
+            let may = if line.gate.passed { "may" } else { "do" };
+            format!("{} {may} not fit", count(*requests, "request"))
+        }
+        Remark::BrokeRules(times) => format!("breaks rules {} times", grouped(*times)),
+        Remark::LosesNear => "loses what was just read".to_owned(),
         Remark::ForgetsMuch => "forgets much".to_owned(),
-        Remark::Doubtful(requests) => format!("~ {} may be over", grouped(requests)),
         Remark::Dearer => "costs more".to_owned(),
-        Remark::Tie => "tie".to_owned(),
-    }
+    };
+    let remarks = line.remarks(comparison.reporting.keep);
+    remarks.iter().map(word).collect::<Vec<_>>().join(", ")
 }
 
 /// What a comparison that an experiment file fixed beforehand found by its primary outcome.
@@ -189,7 +237,7 @@ pub(crate) fn experiment(comparison: &Comparison) -> Option<String> {
     let reporting = &comparison.reporting;
     let hash = reporting.experiment.as_ref()?;
     let outcome = match reporting.primary {
-        Primary::Cost => "bill",
+        Primary::Net => "bill",
         Primary::FrrObsFar => "kept",
     };
     let margin = match reporting.margin {
@@ -197,7 +245,7 @@ pub(crate) fn experiment(comparison: &Comparison) -> Option<String> {
         margin => format!("a margin of {:.0} points", margin * 100.0),
     };
     let found = match comparison.ranks() {
-        false => "too few tasks to rank presets".to_owned(),
+        false => "too few sessions to rank presets".to_owned(),
         true => {
             let first = comparison.presets.iter().filter(|line| line.rank == Some(1));
             let first: Vec<&str> = first.map(|line| name(comparison, line)).collect();
@@ -218,7 +266,7 @@ pub(crate) fn experiment(comparison: &Comparison) -> Option<String> {
 pub(crate) fn pairs(comparison: &Comparison) -> Vec<String> {
     let ranks = comparison.ranks();
     let pair = |pair: &Contrast| {
-        let bill = difference(&pair.cost, ranks, |ratio| ratio - 1.0, "%", ["lower", "higher"]);
+        let bill = difference(&pair.net, ranks, |ratio| ratio - 1.0, "%", ["lower", "higher"]);
         let kept = difference(&pair.frr_obs_far, ranks, |share| share, " points", ["less", "more"]);
         let line = |full: &String| comparison.presets.iter().find(|line| line.preset == *full);
         let short = |full: &String| {

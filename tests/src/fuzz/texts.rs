@@ -22,7 +22,7 @@ pub(crate) fn experiment(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let _ = Experiment::is_one("fuzz.toml", &text);
     match Experiment::parse("fuzz.toml", &text) {
-        Ok(read) => assert!(read.margin >= 0.0 && (100..=1_000_000).contains(&read.draws)),
+        Ok(read) => assert!(read.margin >= 0.0),
         Err(error) => assert!(error.starts_with("fuzz.toml:"), "{error}"),
     }
 }

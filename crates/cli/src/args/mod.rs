@@ -274,7 +274,7 @@ pub(crate) struct Compare {
     /// Print everything: every column and preset, pairs, controls, cautions in words, assumptions.
     #[arg(long)]
     pub(crate) full: bool,
-    /// Share of what later calls needed that a preset must keep to be recommended (0 to 1).
+    /// A preset that measurably keeps less than this share of what later calls needed is not recommended (0 to 1).
     #[arg(long, value_name = "SHARE", default_value_t = Reporting::KEEP, value_parser = a_share)]
     pub(crate) keep: f64,
     #[command(flatten)]

@@ -12,6 +12,7 @@ use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
 use foldback_core::strategy::Strategy;
 use foldback_formats::{Session, View};
+use foldback_replay::compare::FailedReplay;
 use foldback_replay::index::Index;
 use foldback_replay::state::{Ask, stored};
 use foldback_replay::{ReplayOptions, calibrate, replay, replay_with};
@@ -79,19 +80,23 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
         answers.show(&progress);
         progress
     });
+    let path = args.session.file.file.display().to_string();
     let mut views = plan::Views::default();
-    let (conversation, reports) = if args.live && args.plan && args.json {
-        let index = Arc::new(Index::of(&session));
-        let replay = replay_with(&session, &index, &strategy, &options, &mut [&mut views]);
-        views.asked(&replay.summary_inputs);
-        replay.into_state()
-    } else if args.live {
-        replay(&session, &strategy, &options).into_state()
-    } else {
-        let ask = if args.manual { Ask::Manual } else { Ask::NextTurn };
-        stored(&session, &strategy, &options, ask)
-    };
+    let folded = FailedReplay::caught(&path, &strategy.label(), || {
+        if args.live && args.plan && args.json {
+            let index = Arc::new(Index::of(&session));
+            let replay = replay_with(&session, &index, &strategy, &options, &mut [&mut views]);
+            views.asked(&replay.summary_inputs);
+            replay.into_state()
+        } else if args.live {
+            replay(&session, &strategy, &options).into_state()
+        } else {
+            let ask = if args.manual { Ask::Manual } else { Ask::NextTurn };
+            stored(&session, &strategy, &options, ask)
+        }
+    });
     drop(progress);
+    let (conversation, reports) = folded?;
     // Live, most moments of a session have nothing to say; what was tried and failed has.
     let has_news = |report: &Report| {
         !args.live || report.outcome.changed() || matches!(report.outcome, Outcome::Failed(_))
@@ -130,7 +135,9 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
         let changed = reports.iter().any(|report| report.outcome.changed());
         let stored = !args.live && !args.manual && answers.is_none();
         let missed = match stored && !changed {
-            true => on_the_way(&session, &strategy, &options),
+            true => FailedReplay::caught(&path, &strategy.label(), || {
+                on_the_way(&session, &strategy, &options)
+            })?,
             false => String::new(),
         };
         return Ok(Output::Report(text + &missed));

@@ -85,6 +85,7 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     {
         return output::print(&counted);
     }
+    let mut failed = comparison.failed.clone();
     if let Some((path, format)) = rows {
         output::write_with(Some(path), |out| rows::write(&comparison, &store, format, out))?;
     }
@@ -99,7 +100,13 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
             setup: &setup,
             store: &store,
         };
-        page::write(path, &compared, args)?;
+        let walked = page::write(path, &compared, args)?;
+        // A page of its own walks a session once more.
+        for more in walked {
+            if !failed.contains(&more) {
+                failed.push(more);
+            }
+        }
         if !output::is_stdout(path) {
             output::note(format_args!("note: the page is {}", path.display()));
         }
@@ -114,7 +121,7 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     }
     tell_statistics(&presets);
     results::tell(&store);
-    Error::of_replays(comparison.failed)
+    Error::of_replays(failed)
 }
 
 /// The first screen shows no control. All else that is written has every one, and so do parts that were scored.
@@ -149,7 +156,8 @@ fn text(comparison: &Comparison, args: &Compare, named: bool, others: Option<&st
         return table::comparison(comparison, output::width()) + &more;
     }
     let next = next::words(comparison, args);
-    let commands = first::Commands { named, others, next: &next };
+    let employ = next::employ(comparison, args);
+    let commands = first::Commands { named, others, next: &next, employ: &employ };
     first::screen(comparison, output::width(), commands)
 }
 

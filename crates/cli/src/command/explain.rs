@@ -24,7 +24,7 @@ pub(crate) fn text(args: &Explain, width: Width) -> Result<String, Error> {
     Ok(explained(args, width)?.0)
 }
 
-/// What is printed, and the presets under which the replay failed.
+/// What is printed, and the replays that failed.
 fn explained(args: &Explain, width: Width) -> Result<(String, Vec<FailedReplay>), Error> {
     let file = &args.session.file.file;
     if input::is_folder(file) {
@@ -32,8 +32,9 @@ fn explained(args: &Explain, width: Width) -> Result<(String, Vec<FailedReplay>)
     }
     let registry = foldback::registry()?;
     let choice = args.summaries.summarizer.as_deref().map(Choice::read).transpose()?;
+    let mut failed = Vec::new();
     let names = match args.preset.is_empty() {
-        true => vec![best(args)?],
+        true => vec![best(args, &mut failed)?],
         false => Listed::of(&registry)?.expand(&args.preset),
     };
     let contender = |name: &String| strategies::contender(&registry, name, choice.as_ref());
@@ -74,15 +75,12 @@ fn explained(args: &Explain, width: Width) -> Result<(String, Vec<FailedReplay>)
     {
         return Ok((counted, Vec::new()));
     }
-    let failed = walk.tracks.iter().filter_map(|track| {
-        let (session, preset) = (walk.path.as_str().into(), track.preset.clone());
-        Some(FailedReplay { session, preset, fault: track.fault.clone()? })
-    });
-    Ok((explain::explain(&walk, width, args.top), failed.collect()))
+    failed.extend(walk.failed());
+    Ok((explain::explain(&walk, width, args.top), failed))
 }
 
-/// The preset that a comparison of this file recommends.
-fn best(args: &Explain) -> Result<String, Error> {
+/// The preset that a comparison of this file recommends. Replays of the comparison that failed are added to `failed`.
+fn best(args: &Explain, failed: &mut Vec<FailedReplay>) -> Result<String, Error> {
     let mut arguments = next::flags(&args.model)
         .into_iter()
         .filter_map(|(flag, value)| Some([flag.to_owned(), value?]))
@@ -94,10 +92,12 @@ fn best(args: &Explain) -> Result<String, Error> {
     let compared = crate::compare(arguments)
         .map_err(|error| Error::Usage(error.trim_start_matches("error: ").trim_end().to_owned()))?;
     let best = compared.comparison.best().map(|line| line.name().to_owned());
+    failed.extend(compared.comparison.failed);
     best.ok_or_else(|| {
         Error::Usage(format!(
             "{}: no preset that is compared by default acts on this session; name one with --preset, or a smaller --window",
             file.display()
         ))
+        .after(std::mem::take(failed))
     })
 }

@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::{input, output};
 use foldback_core::log::{Message, PartKind, Role};
 use foldback_formats::Session;
+use foldback_replay::caught;
 use foldback_replay::identifiers::{Class, Identifier, components, identifiers, same_path};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,7 +44,7 @@ pub(crate) fn run() -> Result<(), Error> {
     let read = std::io::stdin().take(INPUT).read_to_string(&mut text);
     let said = read
         .map_err(|error| format!("standard input: {error}"))
-        .and_then(|_| answer(&text))
+        .and_then(|_| caught(|| answer(&text)).unwrap_or_else(|fault| Err(fault.to_string())))
         .map_err(|why| Error::Hook(format!("foldback hook: {why}")))?;
     output::print(&said)
 }

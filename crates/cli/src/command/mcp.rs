@@ -8,12 +8,13 @@ mod lines;
 
 use super::{compact, explain, inspect};
 use crate::args::{Args, Command, Mcp};
-use crate::error::Error;
+use crate::error::{Error, guarded};
 use crate::{folder, input, output, strategies};
 use foldback::Registry;
 use foldback::live::recall::{Page, Recall};
 use foldback::live::tools;
 use foldback_core::conversation::Conversation;
+use foldback_replay::compare::FailedReplay;
 use foldback_replay::replay;
 use foldback_replay::state::{Ask, stored};
 use rmcp::handler::server::wrapper::Parameters;
@@ -268,13 +269,13 @@ async fn answer(
     offset: Option<usize>,
     work: impl FnOnce() -> Result<String, Error> + Send + 'static,
 ) -> CallToolResult {
-    let done = tokio::task::spawn_blocking(work).await;
+    let done = tokio::task::spawn_blocking(|| guarded(work)).await;
     let text = |text: String| vec![ContentBlock::text(text)];
     let offset = offset.unwrap_or(0);
     match done {
         Ok(Ok(whole)) => CallToolResult::success(text(page(&whole, offset))),
         Ok(Err(error)) => CallToolResult::error(text(page(&error.to_string(), offset))),
-        Err(_) => CallToolResult::error(text("a fault of foldback ended it".to_owned())),
+        Err(error) => CallToolResult::error(text(error.to_string())),
     }
 }
 
@@ -364,7 +365,11 @@ fn conversation(path: &Path, given: &RecallArguments) -> Result<(Conversation, u
     let (session, _) = input::session(&args.session, false)?;
     let options = setup.options(&session, &strategy);
     if given.preset.is_some() {
-        let (conversation, _) = replay(&session, &strategy, &options).into_state();
+        let path = path.display().to_string();
+        let replay = FailedReplay::caught(&path, &strategy.label(), || {
+            replay(&session, &strategy, &options)
+        });
+        let (conversation, _) = replay?.into_state();
         return Ok((conversation, 0));
     }
     // What was cleared is marked, part by part.

@@ -7,6 +7,7 @@ use crate::groups::Listed;
 use crate::{output, results};
 use foldback_replay::tune::advice::{Budget, Choice, choose, walks};
 use foldback_replay::tune::{Header, sweeps};
+use foldback_replay::walk::Walk;
 use foldback_report::recommend::{self, Advice};
 
 /// Sessions to walk for examples of what was forgotten.
@@ -34,10 +35,11 @@ pub(crate) fn run(args: &Recommend) -> Result<(), Error> {
     let mut tuned = bench.tune(&candidates)?;
     tuned.rejected = rejected;
     let chosen = match choose(&tuned, budget) {
-        Choice::Meets(at) => at,
-        Choice::Nearest(at) => return Err(Error::Usage(recommend::nearest(&tuned, at, budget))),
-        Choice::Nothing => return Err(Error::Usage(recommend::nothing(&tuned))),
+        Choice::Meets(at) => Ok(at),
+        Choice::Nearest(at) => Err(recommend::nearest(&tuned, at, budget)),
+        Choice::Nothing => Err(recommend::nothing(&tuned)),
     };
+    let chosen = chosen.map_err(|why| Error::Usage(why).after(tuned.failed()))?;
     let reported = bench.report(&mut tuned, &candidates, &[chosen])?;
     let candidate = &candidates[chosen];
     let walks_of_chosen = reported.map_or_else(Vec::new, |(comparison, shown)| {
@@ -70,8 +72,14 @@ pub(crate) fn run(args: &Recommend) -> Result<(), Error> {
     output::note(recommend::note(&advice));
     let file = args.out.path().filter(|path| !output::is_stdout(path));
     let written = file.map_or_else(|| "The output".to_owned(), |path| path.display().to_string());
+    let mut failed = tuned.failed();
+    for more in walks_of_chosen.iter().flat_map(Walk::failed) {
+        if !failed.contains(&more) {
+            failed.push(more);
+        }
+    }
     match recommend::not_met(&advice, &written) {
-        Some(why) => Err(Error::NotMet(why)),
-        None => Ok(()),
+        Some(why) => Err(Error::NotMet(why).after(failed)),
+        None => Error::of_replays(failed),
     }
 }

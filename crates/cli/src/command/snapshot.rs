@@ -7,6 +7,7 @@ use crate::{folder, input, output, strategies};
 use foldback_core::render;
 use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
+use foldback_replay::compare::FailedReplay;
 use foldback_replay::{Source, replay};
 use similar::TextDiff;
 use std::collections::BTreeMap;
@@ -26,6 +27,7 @@ pub(crate) fn run(args: &Snapshot) -> Result<(), Error> {
         presets.push(Arc::new(compiled.strategy));
     }
     let mut made: BTreeMap<PathBuf, String> = BTreeMap::new();
+    let mut failed = Vec::new();
     for path in files(&args.paths)? {
         let sessions = input::sessions(&path, args.from.as_deref())?;
         for session in &sessions {
@@ -33,11 +35,20 @@ pub(crate) fn run(args: &Snapshot) -> Result<(), Error> {
             for strategy in &presets {
                 let mut options = setup.options(session, strategy);
                 options.validate = false;
-                let conversation = replay(session, strategy, &options).conversation;
                 let several = (sessions.len() > 1).then_some(session);
                 let name = name(&path, several, strategy);
                 let title = format!("{} · {}", strategy.label(), stem(&path));
-                let text = render::review(&title, &conversation);
+                let replayed =
+                    FailedReplay::caught(&path.display().to_string(), &strategy.label(), || {
+                        render::review(&title, &replay(session, strategy, &options).conversation)
+                    });
+                let text = match replayed {
+                    Ok(text) => text,
+                    Err(more) => {
+                        failed.push(more);
+                        continue;
+                    }
+                };
                 if made.insert(args.out.join(&name), text).is_some() {
                     return Err(Error::Usage(format!(
                         "two sessions would have the snapshot {name}; snapshot them into two folders with --out"
@@ -46,7 +57,14 @@ pub(crate) fn run(args: &Snapshot) -> Result<(), Error> {
             }
         }
     }
-    if args.update { update(made) } else { check(&made) }
+    if made.is_empty() {
+        return Err(Error::Several(failed.into_iter().map(Error::Replay).collect()));
+    }
+    let done = if args.update { update(made) } else { check(&made) };
+    match done {
+        Ok(()) => Error::of_replays(failed),
+        Err(error) => Err(error.after(failed)),
+    }
 }
 
 /// The session files that the paths name and the folders among them hold.

@@ -76,10 +76,8 @@ fn write(
     if let Some(path) = &args.toml {
         let best = tuned.no_worse().and_then(|at| candidates.get(at));
         let Some(best) = best else {
-            return Err(Error::Usage(
-                "--toml: nothing in any view was needed, so no configuration is better than another"
-                    .to_owned(),
-            ));
+            let why = "--toml: nothing in any view was needed, so no configuration is better than another";
+            return Err(Error::Usage(why.to_owned()).after(tuned.failed()));
         };
         let name = format!("{}-tuned", best.of);
         let header = Header { name: &name, ..Header::default() };

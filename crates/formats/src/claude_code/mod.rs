@@ -28,9 +28,8 @@ pub(crate) const FORMAT: Format = Format::new(
 .sent_to(Dialect::Anthropic);
 
 /// Several of the first lines are looked at: the very first may be a title or a snapshot.
-fn detect(text: &str, _: &Peek) -> u8 {
-    jsonl::surest(text, 20, |line| {
-        let opening = peek(line);
+fn detect(text: &str, opening: &Peek) -> u8 {
+    jsonl::surest(text, opening, 20, |opening| {
         let has = |member: &str| opening.has(member);
         let is = |kind: &str| opening.is("/type", kind);
         let other = is("file-history-snapshot") || is("summary") && has("/leafUuid");

@@ -19,9 +19,8 @@ pub(crate) const FORMAT: Format = Format::new(
 .written(write::patch, write::generate)
 .sent_to(Dialect::OpenAiResponses);
 
-fn detect(text: &str, _: &Peek) -> u8 {
-    jsonl::surest(text, 20, |line| {
-        let opening = peek(line);
+fn detect(text: &str, opening: &Peek) -> u8 {
+    jsonl::surest(text, opening, 20, |opening| {
         let is = |kind: &str| opening.is("/type", kind);
         match opening.has("/payload") {
             true if is("session_meta") => 100,

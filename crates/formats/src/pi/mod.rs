@@ -20,9 +20,8 @@ pub(crate) const FORMAT: Format =
 
 /// The header is the first line of every file; a file cut off at the front still has entries, of which any may
 /// be all that a compaction leaves.
-fn detect(text: &str, _: &Peek) -> u8 {
-    jsonl::surest(text, 5, |line| {
-        let opening = peek(line);
+fn detect(text: &str, opening: &Peek) -> u8 {
+    jsonl::surest(text, opening, 5, |opening| {
         let all = |paths: &[&str]| paths.iter().all(|path| opening.has(path));
         let own = opening.is("/message/role", "toolResult")
             || opening.has("/message/usage/cacheRead")

@@ -11,7 +11,6 @@
 //! - *Edit-precondition retention* (EPR): of the edits whose old
 //!   text had been in the log, the share whose old text is in the view. Texts are compared line by line, in
 //!   what is of the same file (`index/lines.rs`).
-//! - *Would-be re-reads*: [`RereadRow`]s, the price of the misses of both.
 //! - *Must-keep*: [`MustKeep`].
 //!
 //! Presence is an upper bound on use: that a string is in the context does not mean that a model
@@ -26,9 +25,8 @@ pub(crate) mod tests;
 pub use keep::{Files, MustKeep};
 
 use crate::drive::{Probe, Request};
-use crate::index::{Index, LogPart, NeedleId, Presence, Tracker};
+use crate::index::{Index, NeedleId, Presence, Tracker};
 use crate::retention::{FAR, Retention, Share};
-use foldback_core::stage::Estimator;
 use keep::Trail;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -42,48 +40,27 @@ pub struct Findings {
     pub references: Vec<Presence>,
     /// For each edit of the session, whether its old text was in the view.
     pub edits: Vec<bool>,
-    /// One row per result that would have had to be read again.
-    pub rereads: Vec<RereadRow>,
     /// What must be kept whatever else goes.
     pub must_keep: MustKeep,
-}
-
-/// Something that would have had to be read again: a result that had left the view and that a call
-/// needed something of. One row per result and eviction, however many references miss it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RereadRow {
-    /// Number of the first call that misses something of it.
-    pub call: usize,
-    /// Id of the tool result.
-    pub source: String,
-    /// Number of the first call whose view did not have it any more.
-    pub left_view_at: usize,
-    /// Size of the original result by the measuring estimator.
-    pub tokens: u64,
 }
 
 /// The probe. Give it to [`crate::replay_with`], then take its findings.
 #[derive(Debug)]
 pub struct Availability {
     index: Arc<Index>,
-    measure: Arc<dyn Estimator>,
     findings: Findings,
-    /// Results and evictions that a re-read was already counted for.
-    reread: BTreeSet<(LogPart, usize)>,
     instructions: Instructions,
     last_error: Option<usize>,
     looked_at: usize,
 }
 
 impl Availability {
-    /// A probe over one session; `measure` counts the tokens of results that would be read again.
-    pub fn new(index: Arc<Index>, measure: Arc<dyn Estimator>) -> Self {
+    /// A probe over one session.
+    pub fn new(index: Arc<Index>) -> Self {
         Self {
             instructions: Instructions::of(&index),
             index,
-            measure,
             findings: Findings::default(),
-            reread: BTreeSet::new(),
             last_error: None,
             looked_at: 0,
         }
@@ -98,9 +75,6 @@ impl Availability {
         let index = Arc::clone(&self.index);
         for need in index.calls.get(call).into_iter().flat_map(|needs| &needs.references) {
             let presence = tracker.presence(need.reference);
-            if let (false, Some(source)) = (presence.kept, need.source) {
-                self.miss(tracker, call, source, retention);
-            }
             retention.count(need, presence);
             self.findings.references.push(presence);
         }
@@ -109,31 +83,10 @@ impl Availability {
     fn edits(&mut self, tracker: &Tracker, call: usize, retention: &mut Retention) {
         let index = Arc::clone(&self.index);
         for need in index.calls.get(call).into_iter().flat_map(|needs| &needs.edits) {
-            let kept = tracker.is_written(need.needle)
-                || index.places(need).iter().any(|at| tracker.is_original(*at));
-            if let (false, Some(source)) = (kept, need.source) {
-                self.miss(tracker, call, source, retention);
-            }
+            let kept = tracker.shows_old_text(need);
             retention.edits.count(kept);
             self.findings.edits.push(kept);
         }
-    }
-
-    /// Something of a result is missed. Read again once, it is back until the next eviction.
-    fn miss(&mut self, tracker: &Tracker, call: usize, source: LogPart, retention: &mut Retention) {
-        let Some(left_view_at) = tracker.left_at(source) else {
-            return;
-        };
-        if !self.reread.insert((source, left_view_at)) {
-            return;
-        }
-        let message = &self.index.log[source.0];
-        let counts = self.measure.counts(message);
-        let tokens = counts.parts.get(source.1).copied().unwrap_or(0);
-        retention.rereads += 1;
-        retention.reread_tokens += tokens;
-        let source = message.id.clone();
-        self.findings.rereads.push(RereadRow { call, source, left_view_at, tokens });
     }
 
     /// Takes note of what the log has got since the last call.
@@ -236,10 +189,10 @@ impl Probe for Availability {
         let mut retention = Retention::default();
         self.references(tracker, call, &mut retention);
         self.edits(tracker, call, &mut retention);
-        for (piece, distance) in self.index.verbatim.needs(call) {
-            let kept = tracker.stands(*piece);
+        for need in self.index.verbatim.needs(call) {
+            let kept = tracker.stands(need.piece);
             retention.pieces.count(kept);
-            if *distance > FAR {
+            if need.distance > FAR {
                 retention.pieces_far.count(kept);
             }
         }

@@ -101,7 +101,7 @@ fn run(messages: Vec<Message>, acts: &[(usize, Act<'_>)]) -> Ran {
     let session = session(messages);
     let measure = Arc::clone(strategy("none").estimator());
     let index = Arc::new(Index::of(&session));
-    let mut probe = Availability::new(Arc::clone(&index), measure);
+    let mut probe = Availability::new(Arc::clone(&index));
     observe(&session, &index, acts, &mut probe);
     let Findings { references: presences, edits: kept, rereads, must_keep, .. } = probe.finish();
     Ran {
@@ -336,7 +336,7 @@ fn real_sessions_without_compaction_lose_nothing() {
             let strategy = Arc::new(strategy(preset));
             let measure = Arc::clone(strategy.estimator());
             let options = options(limits, Arc::clone(&measure));
-            let mut probe = Availability::new(Arc::clone(&index), measure);
+            let mut probe = Availability::new(Arc::clone(&index));
             crate::replay_with(&session, &index, &strategy, &options, &mut [&mut probe]);
             let findings = probe.finish();
             let mut frr = Share::default();

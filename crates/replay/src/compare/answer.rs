@@ -7,26 +7,19 @@ use super::line::PresetLine;
 use super::sessions::SessionLine;
 use foldback_core::strategy::Kind;
 
-/// A preset that keeps less than this share of what later calls needed forgets much.
-pub const MUCH_FORGOTTEN: f64 = 0.8;
-
-/// What stands out most about a preset, the worst first.
+/// What stands out about a preset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remark {
     /// It sent this many requests over the window.
-    SentOver(u64),
+    Over(u64),
     /// It broke rules of the provider this many times.
     BrokeRules(u64),
-    /// It changed nothing in any session.
-    NeverActed,
-    /// It keeps less than [`MUCH_FORGOTTEN`].
+    /// It loses what was just read.
+    LosesNear,
+    /// It measurably keeps less than a preset should.
     ForgetsMuch,
-    /// It sent this many requests that are over the window by their calibrated size.
-    Doubtful(u64),
-    /// The whole interval of its bill is above that of the base.
+    /// It measurably costs more than the base.
     Dearer,
-    /// The interval of its bill holds that of the base.
-    Tie,
 }
 
 /// What is shown first.
@@ -51,23 +44,20 @@ impl PresetLine {
         ending.and_then(|name| name.strip_suffix('+')).unwrap_or(&self.preset)
     }
 
-    /// What stands out most.
-    pub fn remark(&self) -> Option<Remark> {
+    /// What stands out, the worst first.
+    pub fn remarks(&self, keep: f64) -> Vec<Remark> {
         let gate = &self.gate;
-        let cost = &self.metrics.cost_ratio;
-        let interval = cost.lo.zip(cost.hi);
-        Some(match gate {
-            _ if gate.sent_over > 0 => Remark::SentOver(gate.sent_over),
-            _ if gate.strategy_violations > 0 => Remark::BrokeRules(gate.strategy_violations),
-            _ if self.triggered == 0 => Remark::NeverActed,
-            _ if self.metrics.frr_obs_far.value.is_some_and(|kept| kept < MUCH_FORGOTTEN) => {
-                Remark::ForgetsMuch
-            }
-            _ if gate.is_doubtful() => Remark::Doubtful(gate.calibrated_over.unwrap_or_default()),
-            _ if interval.is_some_and(|(lo, _)| lo > 1.0) => Remark::Dearer,
-            _ if interval.is_some_and(|(lo, hi)| lo <= 1.0 && hi >= 1.0) => Remark::Tie,
-            _ => return None,
-        })
+        let kept = &self.metrics.frr_obs_far;
+        let forgets = kept.hi.or(kept.value).is_some_and(|most| most < keep);
+        let dearer = self.against_base.as_ref().is_some_and(|difference| difference.costs_more());
+        let remarks = [
+            (gate.strategy_violations > 0, Remark::BrokeRules(gate.strategy_violations)),
+            (gate.over > 0, Remark::Over(gate.over)),
+            (self.loses_near, Remark::LosesNear),
+            (forgets, Remark::ForgetsMuch),
+            (dearer, Remark::Dearer),
+        ];
+        remarks.into_iter().filter(|(is_so, _)| *is_so).map(|(_, remark)| remark).collect()
     }
 
     /// Whether all counts of the two are equal.
@@ -111,10 +101,7 @@ impl Comparison {
     /// Indices of the strategies by their bill, those that a provider refuses last.
     fn by_bill(&self) -> Vec<usize> {
         let mut order = self.of_kind(Kind::Strategy);
-        let bill = |line: &PresetLine| {
-            let metrics = &line.metrics;
-            metrics.cost_ratio.value.unwrap_or(f64::MAX)
-        };
+        let bill = |line: &PresetLine| line.ratio.value.unwrap_or(f64::MAX);
         order.sort_by(|a, b| {
             let (a, b) = (&self.presets[*a], &self.presets[*b]);
             b.gate.passed.cmp(&a.gate.passed).then(bill(a).total_cmp(&bill(b)))
@@ -122,7 +109,7 @@ impl Comparison {
         order
     }
 
-    /// The cheapest preset that keeps enough, else the first of those that are shown and acted, with the session in which it forgot
+    /// The preset of the verdict, else the first of those that are shown and acted, with the session in which it forgot
     /// most.
     pub fn telling(&self, answer: &Answer<'_>) -> Option<(&SessionLine, &PresetLine)> {
         let is_best = |line: &PresetLine| self.best().is_some_and(|best| std::ptr::eq(line, best));
@@ -142,65 +129,61 @@ impl Comparison {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::{CorpusSummary, Dollars, Gate, Metric, Metrics};
+    use crate::compare::{CorpusSummary, Difference, Dollars, Gate, Metric, Metrics};
 
-    fn line(preset: &str, usd: f64, interval: (f64, f64), kept: f64) -> PresetLine {
-        let cost = Metric {
-            value: Some(usd),
-            lo: Some(interval.0),
-            hi: Some(interval.1),
-            ..Metric::default()
-        };
+    fn line(preset: &str, usd: f64, kept: f64) -> PresetLine {
+        let metric = |value| Metric { value: Some(value), ..Metric::default() };
         PresetLine {
             preset: preset.to_owned(),
             gate: Gate { passed: true, ..Gate::default() },
             triggered: 1,
             rank: Some(1),
-            metrics: Metrics {
-                cost_ratio: cost,
-                frr_obs_far: Metric { value: Some(kept), ..Metric::default() },
-                ..Metrics::default()
-            },
+            ratio: metric(usd),
+            metrics: Metrics { frr_obs_far: metric(kept), ..Metrics::default() },
             dollars: Dollars { n: 2, usd, ratio: Some(usd), ..Dollars::default() },
             ..PresetLine::default()
         }
     }
 
     #[test]
-    fn the_worst_is_what_stands_out() {
-        let sound = || line("sound", 0.5, (0.4, 0.6), 0.9);
+    fn remarks_do_not_hide_each_other() {
         let with = |change: &dyn Fn(&mut PresetLine)| {
-            let mut line = line("poor", 1.1, (1.05, 1.2), 0.7);
+            let mut line = line("poor", 0.5, 0.9);
             change(&mut line);
-            line.remark()
+            line.remarks(0.8)
         };
-        assert_eq!(sound().remark(), None);
-        assert_eq!(line("dear", 1.1, (1.05, 1.2), 0.9).remark(), Some(Remark::Dearer));
-        assert_eq!(line("tied", 1.0, (0.9, 1.2), 0.9).remark(), Some(Remark::Tie));
-        assert_eq!(with(&|_| ()), Some(Remark::ForgetsMuch));
-        assert_eq!(with(&|line| line.triggered = 0), Some(Remark::NeverActed));
-        assert_eq!(with(&|line| line.gate.strategy_violations = 3), Some(Remark::BrokeRules(3)));
-        let over = with(&|line| {
-            line.gate.strategy_violations = 3;
-            line.gate.sent_over = 149;
+        let against = |value, p_holm| {
+            Some(Difference { value: Some(value), p_holm: Some(p_holm), ..Difference::default() })
+        };
+        assert_eq!(with(&|_| ()), []);
+        assert_eq!(with(&|line| line.loses_near = true), [Remark::LosesNear]);
+        assert_eq!(with(&|line| line.gate.strategy_violations = 3), [Remark::BrokeRules(3)]);
+        assert_eq!(with(&|line| line.against_base = against(1.1, 0.01)), [Remark::Dearer]);
+        assert_eq!(with(&|line| line.against_base = against(1.1, 0.9)), []);
+        assert_eq!(with(&|line| line.metrics.frr_obs_far.hi = Some(0.79)), [Remark::ForgetsMuch]);
+        let both = with(&|line| {
+            line.gate.over = 149;
+            line.metrics.frr_obs_far.value = Some(0.5);
         });
-        assert_eq!(over, Some(Remark::SentOver(149)));
-        let mut doubtful = sound();
-        doubtful.gate.calibrated_over = Some(4);
-        assert_eq!(doubtful.remark(), Some(Remark::Doubtful(4)));
+        assert_eq!(both, [Remark::Over(149), Remark::ForgetsMuch]);
+        let reaches = with(&|line| {
+            line.metrics.frr_obs_far =
+                Metric { value: Some(0.7), hi: Some(0.8), ..Metric::default() };
+        });
+        assert_eq!(reaches, []);
     }
 
     #[test]
     fn twins_and_what_is_the_same_are_named_and_not_shown() {
         let mut presets = vec![
-            line("none", 1.0, (1.0, 1.0), 1.0),
-            line("window+extractive", 0.5, (0.4, 0.6), 0.5),
-            line("faithful+extractive", 0.6, (0.5, 0.7), 0.5),
-            line("copy", 0.5, (0.4, 0.6), 0.5),
-            line("other", 0.9, (0.8, 1.1), 0.9),
-            line("random", 0.9, (0.8, 1.1), 0.9),
-            line("idle", 0.1, (0.1, 0.1), 1.0),
-            line("refused", 0.2, (0.1, 0.3), 1.0),
+            line("none", 1.0, 1.0),
+            line("window+extractive", 0.5, 0.5),
+            line("faithful+extractive", 0.6, 0.5),
+            line("copy", 0.5, 0.5),
+            line("other", 0.9, 0.9),
+            line("random", 0.9, 0.9),
+            line("idle", 0.1, 1.0),
+            line("refused", 0.2, 1.0),
         ];
         for at in [1, 2] {
             presets[at].summarizer = Some("extractive".to_owned());

@@ -1,9 +1,8 @@
 //! The assumptions behind the numbers of a comparison, and the reasons to doubt it.
 
 use super::comparison::FailedReplay;
-use super::contrast::LEAST_CLUSTERS;
 use super::line::PresetLine;
-use super::sessions::CorpusSummary;
+use super::sessions::{CorpusSummary, Unit};
 use super::table::Reporting;
 use super::{prices, windows};
 use crate::cost::OWN;
@@ -332,19 +331,16 @@ pub(super) fn cautions(
                 .to_owned(),
         );
     }
-    if corpus.clusters < LEAST_CLUSTERS {
-        lines.push(format!(
-            "The sessions come from {} tasks or repositories: below {LEAST_CLUSTERS}, intervals promise more than \
-             they deliver, and no preset is ranked above another.",
-            corpus.clusters
-        ));
-    } else if corpus.triggering > 0 && corpus.triggering < 50 {
-        lines.push(format!(
-            "Strategies acted in {} sessions from {} tasks or repositories; below 50, only coarse differences \
-             can be distinguished from chance.",
-            corpus.triggering, corpus.clusters
-        ));
-    }
+    let units = match corpus.unit {
+        Unit::Sums => Some("in fewer than five sessions, so there are sums alone"),
+        Unit::Sessions => Some(
+            "in fewer than ten repositories, so intervals and tests hold for these sessions alone",
+        ),
+        Unit::Repositories => None,
+    };
+    lines.extend(
+        units.filter(|_| corpus.triggering > 0).map(|units| format!("Strategies acted {units}.")),
+    );
     lines.extend(unfittable(contenders, presets));
     let random = presets.iter().find(|line| line.preset == "random");
     let kept = |line: &PresetLine| line.metrics.frr_obs_far.value;

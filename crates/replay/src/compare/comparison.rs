@@ -10,7 +10,7 @@ use super::sessions::CorpusSummary;
 use super::table::{self, Primary, Reporting};
 use crate::corpus::{ContentHash, Corpus};
 use crate::cost::Agreement;
-use crate::fault::Fault;
+use crate::fault::{Fault, caught};
 use crate::setup::Preset;
 use crate::store::Store;
 use crate::study::{Bill, Facts, Keys, Record, Score};
@@ -40,8 +40,12 @@ pub struct Comparison {
     pub prices: String,
     /// Simulated against recorded cache reads, by regime of those that the recordings could have had.
     pub cache_check: Vec<(String, Agreement)>,
+    /// Bills are compared with what was missed read again: it is known of every strategy.
+    pub netted: bool,
     /// The bill that savings are measured against; `None` where no session has one.
     pub base: Option<Base>,
+    /// The repository with the most money: one of its sessions, and its share of the base.
+    pub heaviest: Option<(usize, f64)>,
     /// One line per preset, in the order that they were given.
     pub presets: Vec<PresetLine>,
     /// Pairs of strategies.
@@ -76,6 +80,17 @@ pub struct FailedReplay {
     pub fault: Fault,
 }
 
+impl FailedReplay {
+    /// Replays a session under a preset: what `work` gives, or that it panicked.
+    pub fn caught<T>(session: &str, preset: &str, work: impl FnOnce() -> T) -> Result<T, Self> {
+        caught(work).map_err(|fault| Self {
+            session: session.into(),
+            preset: preset.to_owned(),
+            fault,
+        })
+    }
+}
+
 /// Those among scores.
 pub(crate) fn failed<'a>(
     scores: impl IntoIterator<Item = &'a Score>,
@@ -96,9 +111,6 @@ pub struct ToldApart {
     pub pairs: usize,
     /// Those that it does not separate.
     pub ties: usize,
-    /// Ties that all draws and the interval separate, and that the p-value can't: its least value is too large for
-    /// so many pairs.
-    pub unresolved: usize,
     /// The least and the largest of the differences that [`Contrast::detectable`] gives.
     pub detectable: Option<(f64, f64)>,
 }
@@ -186,7 +198,6 @@ impl Comparison {
         ToldApart {
             pairs: pairs.len(),
             ties: pairs.iter().filter(|pair| pair.by(metric).tie).count(),
-            unresolved: pairs.iter().filter(|pair| pair.is_unresolved(metric)).count(),
             detectable: least().min_by(f64::total_cmp).zip(least().max_by(f64::total_cmp)),
         }
     }

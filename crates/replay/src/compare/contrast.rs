@@ -1,11 +1,12 @@
-//! Pairs of strategies: how far apart they are, how sure that is, and which of two is cheaper.
+//! Pairs of strategies, and every strategy against the base: how far apart they are, and how sure that is.
 
 use super::line::PresetLine;
+use super::saving::{Chanced, Paid};
 use super::table::{Primary, Table};
 use crate::parallel::in_parallel;
 use crate::retention::Share;
 use crate::setup::Preset;
-use crate::stats::{self, Estimate, Pair, Tails};
+use crate::stats::{self, Estimate, Pair};
 use foldback_core::strategy::Kind;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -20,37 +21,17 @@ pub struct Difference {
     pub lo: Option<f64>,
     /// Upper end.
     pub hi: Option<f64>,
-    /// Two-sided p-value of the paired cluster bootstrap, at least 2/(draws + 1). Pairs of which hardly any draw crosses
-    /// the null are drawn as often as the number of pairs asks for.
+    /// Two-sided p-value of the sign-flip test over clusters.
     pub p: Option<f64>,
-    /// The same after Holm's adjustment over all pairs of strategies by this metric; `null` for pairs
-    /// with a control, which are exploratory.
+    /// The same after Holm's adjustment over the family: all pairs of strategies by this metric, or all that are compared with
+    /// the base; `null` for pairs with a control, which are exploratory.
     pub p_holm: Option<f64>,
     /// The least difference that 80 % of such comparisons would find: of the log ratio, or of the share.
     pub detectable: Option<f64>,
     /// Sessions.
     pub n: usize,
-    /// Tasks or repositories that they fall into.
-    #[serde(skip)]
-    pub clusters: usize,
-    /// Not ranked: the interval and the adjusted test do not both separate the two, or there are fewer
-    /// than ten clusters to draw from.
+    /// The adjusted test does not separate the two, or there are too few sessions for one.
     pub tie: bool,
-    /// The draws behind `p`.
-    #[serde(skip)]
-    pub tails: Option<Tails>,
-}
-
-/// Which of two is cheaper even if everything that it forgot were read again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Cheaper {
-    /// The first.
-    First,
-    /// The second.
-    Second,
-    /// It depends on whether the agent reads again.
-    Depends,
 }
 
 /// Two strategies.
@@ -60,12 +41,10 @@ pub struct Contrast {
     pub first: String,
     /// Name of the other.
     pub second: String,
-    /// Ratio of their bills.
-    pub cost: Difference,
+    /// Ratio of their bills with what was missed read again, or of the bills where that is not known.
+    pub net: Difference,
     /// Difference of their retention of what only observations said, and not recently.
     pub frr_obs_far: Difference,
-    /// By the bounds of the forgetting cost.
-    pub cheaper: Cheaper,
 }
 
 impl Difference {
@@ -77,6 +56,27 @@ impl Difference {
             hi: self.lo.map(turn),
             ..self.clone()
         }
+    }
+
+    /// Whether the first is measurably cheaper. The question has a direction, and to stay with what is dearer costs money, too: one
+    /// in ten such answers may be wrong.
+    pub fn saves(&self) -> bool {
+        let is_less = self.value.is_some_and(|ratio| ratio < SAME_BILL);
+        is_less && self.p_holm.is_some_and(|p| p / 2.0 <= SAVING_ALPHA)
+    }
+
+    /// Whether the first is measurably dearer, by the same.
+    pub fn costs_more(&self) -> bool {
+        self.value.is_some_and(|ratio| ratio > SAME_BILL) && self.turned(f64::recip).saves()
+    }
+
+    fn of(estimate: Estimate, scale: Option<f64>) -> Self {
+        let Estimate { value, lo, hi, p, se, n, .. } = estimate;
+        let detectable = se.zip(scale).map(|(se, scale)| {
+            let level = stats::Sample::LEVEL;
+            stats::minimum_detectable(se * scale, level, POWER)
+        });
+        Self { value, lo, hi, p, p_holm: None, detectable, n, tie: p.is_none_or(|p| p > ALPHA) }
     }
 }
 
@@ -90,32 +90,17 @@ impl Contrast {
         (names == (second, first)).then(|| Self {
             first: first.to_owned(),
             second: second.to_owned(),
-            cost: self.cost.turned(f64::recip),
+            net: self.net.turned(f64::recip),
             frr_obs_far: self.frr_obs_far.turned(|value| -value),
-            cheaper: match self.cheaper {
-                Cheaper::First => Cheaper::Second,
-                Cheaper::Second => Cheaper::First,
-                Cheaper::Depends => Cheaper::Depends,
-            },
         })
     }
 
     /// The difference by a metric.
     pub fn by(&self, metric: Primary) -> &Difference {
         match metric {
-            Primary::Cost => &self.cost,
+            Primary::Net => &self.net,
             Primary::FrrObsFar => &self.frr_obs_far,
         }
-    }
-
-    pub(super) fn is_unresolved(&self, metric: Primary) -> bool {
-        let difference = self.by(metric);
-        let null = match metric {
-            Primary::Cost => SAME_BILL,
-            Primary::FrrObsFar => SAME_SHARE,
-        };
-        let crossed = difference.tails.is_none_or(|tails| tails.rarer() > 0);
-        difference.tie && !crossed && !difference.is_open(null)
     }
 
     /// The least difference by a metric that 80 % of such comparisons would find: a share of the bill, or
@@ -124,30 +109,23 @@ impl Contrast {
         let least = self.by(metric).detectable?;
         Some(match metric {
             // Of the log ratio.
-            Primary::Cost => least.exp_m1(),
+            Primary::Net => least.exp_m1(),
             Primary::FrrObsFar => least,
         })
     }
 }
 
-/// With fewer clusters the draws are too few and too similar for an interval to be valid
-/// (Cameron, Gelbach and Miller, "Bootstrap-Based Improvements for Inference with Clustered Errors", 2008).
-pub(super) const LEAST_CLUSTERS: usize = 10;
-
 /// Ratio of two bills that are the same.
 const SAME_BILL: f64 = 1.0;
 
-/// Difference of two shares that are the same.
-const SAME_SHARE: f64 = 0.0;
+/// A difference is measurable below this p-value.
+const ALPHA: f64 = 0.05;
 
-/// A p-value is made of draws on the rarer side of the null; from so many on, more draws change it little.
-const ENOUGH_CROSSED: usize = 10;
+/// One-sided, of the question whether something saves.
+const SAVING_ALPHA: f64 = 0.1;
 
-/// Draws for each pair of a family: the least p-value, adjusted for all pairs, is a quarter of 0.05.
-const DRAWS_FOR_A_PAIR: usize = 160;
-
-/// Draws of one pair at most. Families that need more are not refined.
-const MOST_DRAWS: usize = 200_000;
+/// Share of comparisons that find the least detectable difference.
+const POWER: f64 = 0.8;
 
 /// All pairs of strategies that are not controls.
 pub(super) fn contrasts(
@@ -160,35 +138,8 @@ pub(super) fn contrasts(
     let pairs: Vec<_> = (0..strategies.len()).flat_map(behind).collect();
     let contrast = |(at, second): &(usize, _)| contrast(table, lines, strategies[*at], *second);
     let mut contrasts = in_parallel(&pairs, contrast);
-    let pairs: Vec<_> = pairs.into_iter().map(|(at, second)| (strategies[at], second)).collect();
-    refine(table, &pairs, &mut contrasts);
-    let pairs = contrasts.iter_mut();
-    adjust(pairs.map(|contrast| (&mut contrast.cost, &mut contrast.frr_obs_far)));
+    adjust(contrasts.iter_mut().map(|contrast| (&mut contrast.net, &mut contrast.frr_obs_far)));
     contrasts
-}
-
-/// Draws again where hardly any draw crossed the null, until the number of pairs can't hide a difference. In rounds:
-/// each keeps the sums of its draws for all pairs.
-fn refine(table: &Table<'_>, pairs: &[(usize, usize)], contrasts: &mut Vec<Contrast>) {
-    let draws = table.reporting.draws.max(1);
-    let needed = DRAWS_FOR_A_PAIR * pairs.len();
-    if needed > MOST_DRAWS {
-        return;
-    }
-    let numbers: Vec<usize> = (0..pairs.len()).collect();
-    for round in 1..needed.div_ceil(draws) {
-        let bootstrap = table.bootstrap.round(round);
-        *contrasts = in_parallel(&numbers, |at| {
-            let (mut contrast, (first, second)) = (contrasts[*at].clone(), pairs[*at]);
-            contrast
-                .cost
-                .refine(|| stats::ratio_of_totals(&bootstrap, bills(table, first, second)));
-            contrast
-                .frr_obs_far
-                .refine(|| stats::proportion_difference(&bootstrap, asked(table, first, second)));
-            contrast
-        });
-    }
 }
 
 /// Every strategy against every control that changes something. Exploratory: not in the family that is
@@ -209,6 +160,18 @@ pub(super) fn against_controls(
     in_parallel(&pairs, contrast)
 }
 
+/// Gives every strategy that can be chosen its difference to the base, adjusted over all of them.
+pub(super) fn against_base(table: &Table<'_>, paid: Option<Paid>, lines: &mut [PresetLine]) {
+    let Some(paid) = paid else { return };
+    for (at, line) in lines.iter_mut().enumerate().filter(|(_, line)| line.is_choice()) {
+        let nets = || paid.nets(table, at, Chanced::Likely).unwrap_or_default();
+        let bills = || paid.pairs(table, at).collect();
+        line.against_base = Some(by_bills(table, &if table.netted { nets() } else { bills() }));
+    }
+    let family = lines.iter_mut().filter_map(|line| line.against_base.as_mut());
+    holm(&mut family.collect::<Vec<_>>());
+}
+
 fn of_kind(presets: &[Preset], kind: Kind) -> Vec<usize> {
     (0..presets.len()).filter(|at| presets[*at].strategy.kind == kind).collect()
 }
@@ -217,122 +180,59 @@ fn contrast(table: &Table<'_>, lines: &[PresetLine], first: usize, second: usize
     Contrast {
         first: lines[first].preset.clone(),
         second: lines[second].preset.clone(),
-        cost: cost_of(table, first, second),
+        net: net(table, first, second),
         frr_obs_far: retention(table, first, second),
-        cheaper: cheaper(&lines[first], &lines[second]),
     }
 }
 
-/// Both bills of each session.
-fn bills(table: &Table<'_>, first: usize, second: usize) -> impl Iterator<Item = Pair> {
-    table.of(first).zip(table.of(second)).filter_map(|(a, b)| {
-        let cluster = table.cluster(a);
-        Some(Pair { cluster, value: table.bill(a)?.usd, base: table.bill(b)?.usd })
-    })
+/// By both bills of each session.
+fn net(table: &Table<'_>, first: usize, second: usize) -> Difference {
+    let both = table.of(first).zip(table.of(second)).filter_map(|(a, b)| {
+        let usd = |score| table.spent(table.bill(score)?);
+        Some(Pair { cluster: table.cluster(a), value: usd(a)?, base: usd(b)? })
+    });
+    by_bills(table, &both.collect::<Vec<_>>())
 }
 
-fn cost_of(table: &Table<'_>, first: usize, second: usize) -> Difference {
-    let pairs = || bills(table, first, second);
-    let estimate = stats::ratio_of_totals(&table.bootstrap, pairs());
-    let logs: Vec<f64> = pairs()
-        .filter(|pair| pair.value > 0.0 && pair.base > 0.0)
-        .map(|pair| (pair.value / pair.base).ln())
-        .collect();
+fn by_bills(table: &Table<'_>, pairs: &[Pair]) -> Difference {
+    let estimate = stats::ratio_of_totals(&table.sample, pairs);
     // Of the log, to first order: se / value.
     let scale = estimate.value.filter(|value| *value > 0.0).map(f64::recip);
-    difference(estimate, &logs, scale, SAME_BILL)
-}
-
-/// What both kept in each session that asked something, with its cluster.
-fn asked(
-    table: &Table<'_>,
-    first: usize,
-    second: usize,
-) -> impl Iterator<Item = (usize, [Share; 2])> {
-    // Both were given the same exam, so what the one was asked the other was asked too.
-    let both = table.of(first).zip(table.of(second));
-    both.map(|(a, b)| (table.cluster(a), [a.retention.obs_far, b.retention.obs_far]))
-        .filter(|(_, shares)| shares.iter().all(|share| share.needed > 0))
+    Difference::of(estimate, scale)
 }
 
 fn retention(table: &Table<'_>, first: usize, second: usize) -> Difference {
     if ![first, second].iter().all(|preset| table.knows_contents(*preset)) {
-        return Difference::default();
+        return Difference { tie: true, ..Difference::default() };
     }
-    let asked = || asked(table, first, second);
-    let shifts: Vec<f64> = asked()
-        .map(|(_, [a, b])| a.kept as f64 / a.needed as f64 - b.kept as f64 / b.needed as f64)
+    // Both were given the same exam, so what the one was asked the other was asked too.
+    let both = table.of(first).zip(table.of(second));
+    let asked: Vec<(usize, [Share; 2])> = both
+        .map(|(a, b)| (table.cluster(a), [a.retention.obs_far, b.retention.obs_far]))
+        .filter(|(_, shares)| shares.iter().all(|share| share.needed > 0))
         .collect();
-    let estimate = stats::proportion_difference(&table.bootstrap, asked());
-    difference(estimate, &shifts, Some(1.0), SAME_SHARE)
-}
-
-fn difference(estimate: Estimate, shifts: &[f64], scale: Option<f64>, null: f64) -> Difference {
-    // Sessions that are all alike differ by nothing, and there is nothing to draw.
-    let alike = shifts.iter().all(|shift| *shift == 0.0);
-    let mut difference = Difference {
-        value: estimate.value,
-        lo: estimate.lo,
-        hi: estimate.hi,
-        p: if alike { Some(1.0) } else { estimate.p() },
-        tails: estimate.tails.filter(|_| !alike),
-        p_holm: None,
-        detectable: estimate
-            .se
-            .zip(scale)
-            .map(|(se, scale)| stats::minimum_detectable(se * scale, 0.95, 0.8)),
-        n: estimate.n,
-        clusters: estimate.clusters,
-        tie: false,
-    };
-    difference.tie = difference.is_open(null);
-    difference
-}
-
-impl Difference {
-    /// Adds further draws if hardly any has crossed the null so far.
-    fn refine(&mut self, more: impl FnOnce() -> Estimate) {
-        let Some(tails) = self.tails.filter(|tails| tails.rarer() < ENOUGH_CROSSED) else { return };
-        let tails = more().tails.map_or(tails, |more| tails.and(more));
-        (self.p, self.tails) = (Some(tails.p()), Some(tails));
-    }
-
-    /// Whether the interval leaves open which of two is ahead, or there are too few clusters for one.
-    fn is_open(&self, null: f64) -> bool {
-        let beside = |(lo, hi): (f64, f64)| null < lo || hi < null;
-        self.clusters < LEAST_CLUSTERS || !self.lo.zip(self.hi).is_some_and(beside)
-    }
+    Difference::of(stats::proportion_difference(&table.sample, &asked), Some(1.0))
 }
 
 /// Holm over the bills of these pairs, and over their shares: two questions, each a family. Says what is a tie by it.
 /// Differences that were adjusted in a larger family are judged again.
 pub(crate) fn adjust<'d>(pairs: impl Iterator<Item = (&'d mut Difference, &'d mut Difference)>) {
-    let (mut costs, mut shares): (Vec<_>, Vec<_>) = pairs.unzip();
-    for (family, null) in [(&mut costs, SAME_BILL), (&mut shares, SAME_SHARE)] {
-        let p = family.iter().map(|difference| difference.p.unwrap_or(f64::NAN));
-        let p: Vec<f64> = p.collect();
-        for (difference, adjusted) in family.iter_mut().zip(stats::holm(&p)) {
-            difference.p_holm = difference.p.map(|_| adjusted);
-            difference.tie = difference.is_open(null) || difference.p_holm.is_none_or(|p| p > 0.05);
-        }
-    }
+    let (mut bills, mut shares): (Vec<_>, Vec<_>) = pairs.unzip();
+    holm(&mut bills);
+    holm(&mut shares);
 }
 
-/// Which of two is cheaper even if it reads everything again that it forgot, and the other one nothing.
-fn cheaper(first: &PresetLine, second: &PresetLine) -> Cheaper {
-    let worst = |line: &PresetLine| line.dollars.pessimistic_usd.unwrap_or(f64::INFINITY);
-    if worst(first) < second.dollars.usd {
-        Cheaper::First
-    } else if worst(second) < first.dollars.usd {
-        Cheaper::Second
-    } else {
-        Cheaper::Depends
+fn holm(family: &mut [&mut Difference]) {
+    let p = family.iter().map(|difference| difference.p.unwrap_or(f64::NAN));
+    let p: Vec<f64> = p.collect();
+    for (difference, adjusted) in family.iter_mut().zip(stats::holm(&p)) {
+        difference.p_holm = difference.p.map(|_| adjusted);
+        difference.tie = difference.p_holm.is_none_or(|p| p > ALPHA);
     }
 }
 
 /// Gives every strategy that acted and passes the gates its rank by the primary metric: one more than the number
-/// of such strategies that are better, ties not counted. Differences below the margin are ties, and so are
-/// bills of which either may be the smaller one, depending on what is read again.
+/// of such strategies that are better, ties not counted. Differences below the margin are ties.
 pub(super) fn rank(table: &Table<'_>, lines: &mut [PresetLine], contrasts: &[Contrast]) {
     let ranked = PresetLine::is_choice;
     let names: Vec<String> =
@@ -352,12 +252,10 @@ fn beats(table: &Table<'_>, contrasts: &[Contrast], a: &str, b: &str) -> bool {
         let difference = contrast.by(primary);
         let ahead = difference.value.map(|value| match primary {
             // Cheaper is better; the null of a ratio is one.
-            Primary::Cost => 1.0 - value,
+            Primary::Net => SAME_BILL - value,
             Primary::FrrObsFar => value,
         });
-        // A bill is smaller only if it stays so when everything forgotten is read again.
-        let at_worst = primary != Primary::Cost || contrast.cheaper == Cheaper::First;
-        at_worst && !difference.tie && ahead.is_some_and(|by| by > table.reporting.margin)
+        !difference.tie && ahead.is_some_and(|by| by > table.reporting.margin)
     })
 }
 
@@ -367,14 +265,13 @@ mod tests {
     use crate::acted::preset;
     use crate::compare::{Comparison, Gate, Outcome, Reporting, Score};
     use crate::retention::Retention;
-    use crate::stats::Bootstrap;
+    use crate::stats::Sample;
     use crate::study::{Bill, Billed, Pauses};
 
     /// Bills of `first` and `second` per session, in dollars, and what the first keeps of ten.
     struct Case {
         sessions: usize,
         usd: [f64; 2],
-        pessimistic: f64,
         kept: u64,
         gate: bool,
         primary: Primary,
@@ -384,15 +281,14 @@ mod tests {
     const PLAIN: Case = Case {
         sessions: 12,
         usd: [0.5, 1.0],
-        pessimistic: 0.6,
         kept: 9,
         gate: true,
-        primary: Primary::Cost,
+        primary: Primary::Net,
         margin: 0.0,
     };
 
     fn score(session: usize, preset: usize, usd: f64, kept: u64) -> Score {
-        // No two sessions are alike, or there would be nothing to draw.
+        // No two sessions are alike.
         let usd = usd * (1.0 + session as f64 / 100.0);
         let by = Billed { regime: crate::cost::OWN.into(), pauses: Pauses::Recorded };
         let outcome = Outcome {
@@ -403,20 +299,34 @@ mod tests {
         Score::new(session, preset, outcome)
     }
 
-    fn line(preset: &str, passed: bool, usd: f64, pessimistic_usd: f64) -> PresetLine {
-        let mut line = PresetLine {
+    fn line(preset: &str, passed: bool) -> PresetLine {
+        PresetLine {
             preset: preset.to_owned(),
             gate: Gate { passed, ..Gate::default() },
             triggered: 1,
             ..PresetLine::default()
-        };
-        line.dollars.usd = usd;
-        line.dollars.pessimistic_usd = Some(pessimistic_usd);
-        line
+        }
     }
 
-    /// Places of both, and the contrast.
-    fn run(case: &Case) -> ([Option<usize>; 2], Contrast) {
+    fn table<'t>(
+        scores: &'t [Box<[Score]>],
+        numbers: &'t [usize],
+        reporting: &'t Reporting,
+    ) -> Table<'t> {
+        Table {
+            clusters: numbers,
+            scores,
+            baseline: 0,
+            counted: &[],
+            narrowed: false,
+            netted: true,
+            reporting,
+            sample: Sample::new(reporting.seed),
+        }
+    }
+
+    /// Places of both, the contrast, and how the first differs from the base.
+    fn run(case: &Case) -> ([Option<usize>; 2], Contrast, Option<Difference>) {
         let presets = ["none", "tunacode", "opencode"].map(preset);
         let scores: Vec<Box<[Score]>> = (0..case.sessions)
             .map(|session| -> Box<[Score]> {
@@ -427,32 +337,19 @@ mod tests {
                 ])
             })
             .collect();
-        let reporting = Reporting {
-            primary: case.primary,
-            margin: case.margin,
-            draws: 1_000,
-            ..Reporting::default()
-        };
-        let table = Table {
-            clusters: &(0..case.sessions).collect::<Vec<_>>(),
-            scores: &scores,
-            baseline: 0,
-            counted: &[],
-            narrowed: false,
-            reporting: &reporting,
-            bootstrap: Bootstrap::new(reporting.draws, reporting.seed),
-        };
-        let [first, second] = case.usd;
-        let mut lines = vec![
-            line("none", true, 2.0, 2.0),
-            line("tunacode", case.gate, first, case.pessimistic),
-            line("opencode", true, second, second),
-        ];
+        let reporting =
+            Reporting { primary: case.primary, margin: case.margin, ..Reporting::default() };
+        let numbers: Vec<usize> = (0..case.sessions).collect();
+        let table = table(&scores, &numbers, &reporting);
+        let mut lines =
+            vec![line("none", true), line("tunacode", case.gate), line("opencode", true)];
         lines[0].kind = Kind::Control;
         let mut contrasts = contrasts(&table, &presets, &lines);
         rank(&table, &mut lines, &contrasts);
+        against_base(&table, Paid::of(&table, &presets, false), &mut lines);
         assert_eq!(lines[0].rank, None, "a control has no place");
-        ([lines[1].rank, lines[2].rank], contrasts.remove(0))
+        let against_base = lines[1].against_base.clone();
+        ([lines[1].rank, lines[2].rank], contrasts.remove(0), against_base)
     }
 
     #[test]
@@ -460,50 +357,62 @@ mod tests {
         let both = [Some(1), Some(2)];
         let tied = [Some(1), Some(1)];
         let table = [
-            ("cheaper", PLAIN, both, Cheaper::First),
-            (
-                "dearer",
-                Case { usd: [1.5, 1.0], pessimistic: 1.5, ..PLAIN },
-                [Some(2), Some(1)],
-                Cheaper::Second,
-            ),
-            ("alike", Case { usd: [1.0, 1.0], pessimistic: 1.0, ..PLAIN }, tied, Cheaper::Depends),
-            ("nine tasks", Case { sessions: 9, ..PLAIN }, tied, Cheaper::First),
-            ("ten tasks", Case { sessions: 10, ..PLAIN }, both, Cheaper::First),
-            ("within the margin", Case { margin: 0.6, ..PLAIN }, tied, Cheaper::First),
-            ("beyond the margin", Case { margin: 0.4, ..PLAIN }, both, Cheaper::First),
+            ("cheaper", PLAIN, both),
+            ("dearer", Case { usd: [1.5, 1.0], ..PLAIN }, [Some(2), Some(1)]),
+            ("alike", Case { usd: [1.0, 1.0], ..PLAIN }, tied),
+            // The least p-value of five clusters is 2/32.
+            ("five tasks", Case { sessions: 5, ..PLAIN }, tied),
+            ("six tasks", Case { sessions: 6, ..PLAIN }, both),
+            ("within the margin", Case { margin: 0.6, ..PLAIN }, tied),
+            ("beyond the margin", Case { margin: 0.4, ..PLAIN }, both),
             (
                 "within the margin, the other one first",
-                Case { usd: [1.0, 0.5], pessimistic: 1.0, margin: 0.6, ..PLAIN },
+                Case { usd: [1.0, 0.5], margin: 0.6, ..PLAIN },
                 tied,
-                Cheaper::Second,
             ),
-            ("a gate", Case { gate: false, ..PLAIN }, [None, Some(1)], Cheaper::First),
-            ("re-reads", Case { pessimistic: 1.1, ..PLAIN }, tied, Cheaper::Depends),
+            ("a gate", Case { gate: false, ..PLAIN }, [None, Some(1)]),
             (
                 "by what is kept",
-                Case { primary: Primary::FrrObsFar, usd: [1.5, 1.0], pessimistic: 1.5, ..PLAIN },
+                Case { primary: Primary::FrrObsFar, usd: [1.5, 1.0], ..PLAIN },
                 both,
-                Cheaper::Second,
             ),
             (
                 "by what is kept, worse",
                 Case { primary: Primary::FrrObsFar, kept: 1, ..PLAIN },
                 [Some(2), Some(1)],
-                Cheaper::First,
             ),
         ];
-        for (name, case, places, cheaper) in table {
-            let (is, contrast) = run(&case);
+        for (name, case, places) in table {
+            let (is, contrast, _) = run(&case);
             assert_eq!(is, places, "{name}: {contrast:?}");
-            assert_eq!(contrast.cheaper, cheaper, "{name}");
         }
     }
 
-    /// The contrasts of so many strategies over twelve sessions. The first has half the bill of the others in each.
-    fn many(strategies: usize) -> Comparison {
-        let names = (0..=strategies).map(|at| if at == 0 { "none" } else { "tunacode" });
-        let presets: Vec<Preset> = names.map(preset).collect();
+    #[test]
+    fn what_can_be_chosen_is_held_against_the_base() {
+        let (_, _, plain) = run(&PLAIN);
+        let plain = plain.unwrap();
+        assert!(plain.saves() && plain.value.is_some_and(|ratio| (ratio - 0.25).abs() < 1e-9));
+        // Two presets are in the family.
+        assert_eq!(plain.p_holm, plain.p.map(|p| p * 2.0));
+        let table = [
+            ("dearer", Case { usd: [2.5, 1.0], ..PLAIN }, Some(false)),
+            // The least one-sided p-value of three clusters, for two presets, is 2/8.
+            ("too few", Case { sessions: 3, ..PLAIN }, Some(false)),
+            ("refused", Case { gate: false, ..PLAIN }, None),
+        ];
+        for (name, case, saves) in table {
+            let (.., against_base) = run(&case);
+            assert_eq!(against_base.map(|difference| difference.saves()), saves, "{name}");
+        }
+    }
+
+    /// What the presets of a comparison have in common adds nothing to the family, and Holm leaves the rest.
+    #[test]
+    fn pairs_are_one_family() {
+        let strategies = 8;
+        let presets: Vec<Preset> =
+            (0..=strategies).map(|at| preset(if at == 0 { "none" } else { "tunacode" })).collect();
         let scores: Vec<Box<[Score]>> = (0..12)
             .map(|session| {
                 let usd = |preset: usize| match preset {
@@ -514,54 +423,37 @@ mod tests {
             })
             .collect();
         let lines: Vec<PresetLine> =
-            (0..=strategies).map(|at| line(&format!("preset {at}"), true, 1.0, 1.0)).collect();
-        let reporting = Reporting { draws: 1_000, ..Reporting::default() };
-        let table = Table {
-            clusters: &(0..12).collect::<Vec<_>>(),
-            scores: &scores,
-            baseline: 0,
-            counted: &[],
-            narrowed: false,
-            reporting: &reporting,
-            bootstrap: Bootstrap::new(reporting.draws, reporting.seed),
-        };
+            (0..=strategies).map(|at| line(&format!("preset {at}"), true)).collect();
+        let reporting = Reporting::default();
+        let numbers: Vec<usize> = (0..12).collect();
+        let table = table(&scores, &numbers, &reporting);
         let contrasts = contrasts(&table, &presets, &lines);
-        Comparison { contrasts, ..Comparison::default() }
-    }
-
-    /// The least p-value of a fixed number of draws, times the number of pairs, is no difference however large.
-    #[test]
-    fn many_pairs_hide_no_difference() {
-        let comparison = many(29);
-        let apart = comparison.told_apart(Primary::Cost);
-        assert_eq!((apart.pairs, apart.unresolved), (406, 0));
-        let first: Vec<_> =
-            comparison.contrasts.iter().filter(|pair| pair.first == "preset 1").collect();
-        assert_eq!(first.len(), 28);
+        let comparison = Comparison { contrasts, ..Comparison::default() };
+        let apart = comparison.told_apart(Primary::Net);
+        assert_eq!(apart.pairs, 28);
+        let (first, others): (Vec<_>, Vec<_>) =
+            comparison.contrasts.iter().partition(|pair| pair.first == "preset 1");
+        assert_eq!(first.len(), 7);
         for pair in first {
-            assert!(!pair.cost.tie && pair.cost.p_holm < Some(0.05), "{pair:?}");
+            // Of 4,096 ways two are as large.
+            assert!(!pair.net.tie && pair.net.p == Some(2.0 / 4_096.0), "{pair:?}");
         }
+        assert!(others.iter().all(|pair| pair.net.p_holm >= pair.net.p));
         // Nothing separates what keeps the same.
-        assert_eq!(comparison.told_apart(Primary::FrrObsFar).ties, 406);
-    }
-
-    #[test]
-    fn what_the_test_can_not_resolve_is_counted() {
-        let comparison = many(60);
-        let apart = comparison.told_apart(Primary::Cost);
-        assert!(apart.unresolved >= 59 && apart.ties >= apart.unresolved, "{apart:?}");
-        assert_eq!(comparison.told_apart(Primary::FrrObsFar).unresolved, 0);
+        assert_eq!(comparison.told_apart(Primary::FrrObsFar).ties, 28);
     }
 
     #[test]
     fn a_contrast_is_a_ratio_of_bills_and_a_difference_of_shares() {
-        let (_, contrast) = run(&PLAIN);
+        let (_, contrast, _) = run(&PLAIN);
         let close = |value: Option<f64>, expected: f64| {
             assert!(value.is_some_and(|value| (value - expected).abs() < 1e-9), "{value:?}");
         };
-        close(contrast.cost.value, 0.5);
+        close(contrast.net.value, 0.5);
         close(contrast.frr_obs_far.value, 0.4);
-        assert_eq!(contrast.cost.n, 12);
-        assert!(contrast.cost.p_holm >= contrast.cost.p);
+        assert_eq!(contrast.net.n, 12);
+        let turned = contrast.between("opencode", "tunacode").unwrap();
+        close(turned.net.value, 2.0);
+        close(turned.frr_obs_far.value, -0.4);
     }
 }

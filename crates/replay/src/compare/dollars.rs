@@ -26,18 +26,14 @@ pub struct Dollars {
     pub output_usd: f64,
     /// The summarizer's calls, with a prompt of their own.
     pub summaries_usd: f64,
-    /// Everything, and every would-be re-read really made; `null` where re-reads are not known.
-    pub pessimistic_usd: Option<f64>,
+    /// Everything, with what was missed read again with the chance that recordings show; `null` where it is not known what was.
+    pub net_usd: Option<f64>,
+    /// The same with all of it read again.
+    pub net_all_usd: Option<f64>,
     /// `usd` to that of the base.
     pub ratio: Option<f64>,
-}
-
-impl Dollars {
-    /// The bill to that of the base, had every would-be re-read really been made.
-    pub fn worst(&self) -> Option<f64> {
-        let ratio = self.ratio.filter(|_| self.usd > 0.0)?;
-        Some(ratio * self.pessimistic_usd? / self.usd)
-    }
+    /// `net_usd` to that of the base.
+    pub net_ratio: Option<f64>,
 }
 
 pub(super) const RECORDED_OR_WARM: &str = "recorded-or-warm";
@@ -66,7 +62,9 @@ fn dollars(
 ) -> Dollars {
     let pauses = |pauses| matches!(pauses, Pauses::Recorded | Pauses::Any) || pauses == untimed;
     let mut sum = Dollars { regime: regime.to_owned(), pauses: name, ..Dollars::default() };
-    let (mut base_usd, mut pessimistic) = (0.0, 0.0);
+    let add = |sum: Option<f64>, usd: Option<f64>| Some(sum? + usd?);
+    let (mut base_usd, mut base_net) = (0.0, Some(0.0));
+    (sum.net_usd, sum.net_all_usd) = (Some(0.0), Some(0.0));
     for (score, base) in paid.scores(table, preset) {
         let bills = (score.bills.under(regime, pauses), base.bills.under(regime, pauses));
         let (Some(bill), Some(plain)) = bills else { continue };
@@ -74,16 +72,15 @@ fn dollars(
         sum.usd += bill.usd;
         sum.input_usd += bill.input_usd;
         sum.output_usd += bill.output_usd;
-        match &bill.compaction {
-            Some(compaction) => {
-                sum.summaries_usd += compaction.summaries_usd;
-                pessimistic += compaction.pessimistic_usd;
-            }
-            None => pessimistic += bill.usd,
-        }
+        sum.summaries_usd += bill.compaction.as_ref().map_or(0.0, |added| added.summaries_usd);
+        let again = bill.again();
+        sum.net_usd = add(sum.net_usd, again.usd);
+        sum.net_all_usd = add(sum.net_all_usd, again.all_usd);
         base_usd += plain.usd;
+        base_net = add(base_net, plain.net_usd());
     }
-    sum.pessimistic_usd = table.knows_contents(preset).then_some(pessimistic);
     sum.ratio = (base_usd > 0.0).then(|| sum.usd / base_usd);
+    let nets = sum.net_usd.zip(base_net).filter(|(_, base)| *base > 0.0);
+    sum.net_ratio = nets.map(|(net, base)| net / base);
     sum
 }

@@ -2,16 +2,16 @@
 //! shown, and whether the outside judge recomputes it. Screens, pages, JSON and its schema are made from this list.
 //!
 //! A session is the unit: calls of one session depend on each other, so sessions are drawn again, not
-//! calls. Intervals are percentile intervals of a seeded cluster bootstrap with 10,000 draws.
+//! calls. Intervals leave out one cluster of sessions at a time (see [`crate::stats`]).
 
-use super::dollars::Dollars;
-use super::saving::Paid;
+use super::saving::{Chanced, Paid};
 use super::table::Table;
 use crate::availability::MustKeep;
 use crate::controls::nfr;
 use crate::number::{ratio, total};
+use crate::reread::CHANCE;
 use crate::retention::{Retention, Share};
-use crate::stats::{self, Bootstrap, Estimate, Pair};
+use crate::stats::{self, Estimate, Pair, Sample};
 use crate::study::{Known, Ledger, Score, Summaries};
 use foldback_core::strategy::Kind;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -48,8 +48,6 @@ pub enum Shown {
     Interval,
     /// A share or a ratio.
     Share,
-    /// A share or a ratio that is a bound from above.
-    AtMost,
     /// A share to a tenth of a percent.
     Percent,
     /// The same, of a whole that may be drawn.
@@ -110,14 +108,23 @@ macro_rules! figures {
 figures! {
     cost_ratio, "cost", judged, Shown::Interval,
         "the bill for input, output and summaries at the prices of {regime}, in percent of that of the base"
-        => |of| of.saving(|pairs| stats::ratio_of_totals(of.bootstrap, pairs));
+        => |of| of.saving(|pairs| stats::ratio_of_totals(of.sample, &pairs));
     saving_usd, "saved", judged, Shown::Nowhere, "dollars that a session costs less than with the base, on average"
         => |of| of.saving(|pairs| {
             let saved = |pair: Pair| (pair.cluster, pair.base - pair.value);
-            stats::mean(of.bootstrap, pairs.into_iter().map(saved))
+            stats::mean(of.sample, &pairs.into_iter().map(saved).collect::<Vec<_>>())
         });
-    worst_ratio, "worst", judged, Shown::AtMost, "cost if everything missed were read again"
-        => |of| of.value(of.dollars.worst(), NO_BILL);
+    net_ratio, "net", judged, Shown::Interval,
+        "cost with what was missed read again: old texts of edits, and pieces of results that calls repeat word for word"
+        => |of| of.net(|pairs| stats::ratio_of_totals(of.sample, &pairs));
+    net_all_ratio, "net, all", judged, Shown::Share, "net if all that was missed were read again; cost is net if nothing were"
+        => |of| of.net_all();
+    net_saving_usd, "saved, net", judged, Shown::Nowhere,
+        "dollars that a session costs less than with the base, on average, with what was missed read again"
+        => |of| of.net(|pairs| {
+            let saved = |pair: Pair| (pair.cluster, pair.base - pair.value);
+            stats::mean(of.sample, &pairs.into_iter().map(saved).collect::<Vec<_>>())
+        });
     churn_per_100_calls, "churn", alone, Shown::Tokens,
         "{tokens} that were cached and had to be written again, per 100 calls"
         => |of| of.if_known(|| of.per_100(|score| score.metrics.churn_tokens));
@@ -136,7 +143,13 @@ figures! {
         => |of| of.share(|retention| retention.pieces_far);
     epr, "edits", judged, Shown::Share, "of the old texts of edits, how many were in the view, line by line (EPR)"
         => |of| of.share(|retention| retention.edits);
-    rereads_per_100_calls, "reread", alone, Shown::Decimal(1), "results to read again per 100 calls, at most"
+    frr_obs_near, "near", alone, Shown::Share,
+        "kept, of what was last seen in the last three calls; under 95 % the preset loses what was just read"
+        => |of| of.share(Retention::obs_near);
+    missed_per_100_calls, "missed", alone, Shown::Decimal(1),
+        "old texts of edits and pieces of results that calls needed and the view lacked, per 100 calls"
+        => |of| of.if_known(|| of.per_100(|score| score.retention.missed()));
+    rereads_per_100_calls, "reread", alone, Shown::Decimal(1), "results that are read again per 100 calls (net)"
         => |of| of.if_known(|| of.per_100(|score| score.retention.rereads));
     nfr_obs, "NFR", alone, Shown::Decimal(2),
         "like kept, regardless of when it was last seen (FRR-obs), between random (0) and clairvoyant eviction (1) at the same \
@@ -152,9 +165,9 @@ figures! {
     faithfulness, "faithful", alone, Shown::Share, "identifiers in summaries that were in the summarized text"
         => |of| of.known(of.sums.summaries.faithful.value());
     token_ratio, "input", judged, Shown::Part, "all requests together in {tokens}, relative to no compaction"
-        => |of| Metric::of(stats::ratio_of_totals(of.bootstrap, of.pairs(|score, base| {
+        => |of| Metric::of(stats::ratio_of_totals(of.sample, &of.pairs(|score, base| {
             Some((score.metrics.input_tokens as f64, base.metrics.input_tokens as f64))
-        })), NO_CALLS);
+        }).collect::<Vec<_>>()), NO_CALLS);
     peak_tokens, "peak", alone, Shown::Tokens, "the largest request in {tokens}"
         => |of| of.value(of.own().map(|score| score.metrics.peak_tokens as f64).reduce(f64::max), NO_CALLS);
     tokens_reclaimed, "cleared", alone, Shown::Tokens, "tokens removed, net, by the preset's own estimator"
@@ -184,6 +197,7 @@ const NOT_RECORDED: &str =
     "the content of the recorder's requests after its own compactions is not recorded";
 const SEALED: &str =
     "only the provider can read its summaries: from what stands beside them to everything";
+const NOT_READ: &str = "it is not known what would be read again: there is no bill, it sees what comes, or a model would be asked for other summaries";
 pub(super) const NO_BILL: &str = "no session could be billed under the regime";
 
 const NOTHING_TO_KEEP: &str = "there is nothing of the kind in any session";
@@ -205,7 +219,15 @@ pub enum Judge {
     Verbatim,
 }
 
+/// A preset that keeps less than this share of what the last three calls showed loses what was just read.
+pub const LEAST_NEAR: f64 = 0.95;
+
 impl Metrics {
+    /// Whether it loses what was just read.
+    pub(super) fn loses_near(&self) -> bool {
+        self.frr_obs_near.value.is_some_and(|near| near < LEAST_NEAR)
+    }
+
     /// What each judge says is kept, if both have a value.
     pub(super) fn judged(&self) -> Option<(f64, f64)> {
         Some((self.frr_obs_far.value?, self.verbatim_far.value?))
@@ -226,7 +248,7 @@ impl Metrics {
 
 /// What the figures of one preset are made of.
 pub(super) struct Of<'t, 'a> {
-    bootstrap: &'t Bootstrap,
+    sample: &'t Sample,
     table: &'t Table<'a>,
     preset: usize,
     kind: Kind,
@@ -235,8 +257,6 @@ pub(super) struct Of<'t, 'a> {
     /// It is known but for summaries that only their provider can read.
     least: bool,
     sums: &'t Sums,
-    /// The bill that is reported.
-    dollars: &'t Dollars,
     /// The bill that savings are measured against.
     paid: Option<Paid>,
 }
@@ -269,20 +289,52 @@ impl<'t, 'a> Of<'t, 'a> {
         preset: usize,
         kind: Kind,
         sums: &'t Sums,
-        dollars: &'t Dollars,
         paid: Option<Paid>,
     ) -> Self {
         let contents = table.knows_contents(preset);
         let readable = [Known::Everything, Known::Least, Known::Failed];
         let known = |score: &Score| readable.contains(&score.known);
         let least = !contents && table.of(preset).all(known);
-        let bootstrap = &table.bootstrap;
-        Self { bootstrap, table, preset, kind, contents, least, sums, dollars, paid }
+        let sample = &table.sample;
+        Self { sample, table, preset, kind, contents, least, sums, paid }
     }
 
     /// The scores of the preset of which something is known.
     fn own(&self) -> impl Iterator<Item = &'a Score> {
         self.table.pairs(self.preset).map(|(score, _)| score)
+    }
+
+    /// What is made of the bills of the preset and the base with what was missed read again with a chance; `None` where it is not
+    /// known.
+    fn chanced<T>(&self, chance: Chanced, of: impl Fn(Vec<Pair>) -> T) -> Option<T> {
+        Some(of(self.paid?.nets(self.table, self.preset, chance)?))
+    }
+
+    /// The same with the likely chance. The interval is that of the sessions, from its lower end to its upper end over the interval of
+    /// the chance.
+    fn net(&self, of: impl Fn(Vec<Pair>) -> Estimate) -> Metric {
+        let Some(found) = self.chanced(Chanced::Likely, &of) else {
+            return self.value(None, NOT_READ);
+        };
+        let ends = [CHANCE.lo, CHANCE.hi].map(|end| self.chanced(Chanced::With(end), &of));
+        let ends = ends.into_iter().flatten().chain([found]);
+        let (lo, hi): (Vec<_>, Vec<_>) = ends.filter_map(|end| end.lo.zip(end.hi)).unzip();
+        Metric {
+            lo: lo.into_iter().min_by(f64::total_cmp),
+            hi: hi.into_iter().max_by(f64::total_cmp),
+            ..Metric::of(found, NO_BILL)
+        }
+    }
+
+    /// The bill to that of the base with all that was missed read again.
+    fn net_all(&self) -> Metric {
+        let ratio = |pairs: Vec<Pair>| {
+            let sums = pairs
+                .iter()
+                .fold([0.0, 0.0], |[value, base], pair| [value + pair.value, base + pair.base]);
+            (sums[1] > 0.0).then(|| sums[0] / sums[1])
+        };
+        self.value(self.chanced(Chanced::With(1.0), ratio).flatten(), NOT_READ)
     }
 
     /// What is saved against the base.
@@ -368,7 +420,7 @@ impl<'t, 'a> Of<'t, 'a> {
             let share = of(&score.retention);
             (share.needed > 0).then(|| (self.table.cluster(score), share))
         });
-        let found = || Metric::of(stats::proportion(self.bootstrap, shares), NOTHING_NEEDED);
+        let found = || Metric::of(stats::proportion(self.sample, shares), NOTHING_NEEDED);
         self.bounded(self.if_known(found))
     }
 
@@ -388,6 +440,6 @@ impl<'t, 'a> Of<'t, 'a> {
         let scores = self.table.of(self.preset);
         let rows = scores.filter_map(|score| Some((self.table.cluster(score), of(score)?)));
         let quotient = |[part, whole]: &[f64; 2]| (*whole > 0.0).then(|| part / whole);
-        Metric::of(self.bootstrap.of_sums(rows, None, quotient), why)
+        Metric::of(self.sample.of_sums(rows, quotient), why)
     }
 }

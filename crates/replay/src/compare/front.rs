@@ -9,7 +9,7 @@ use serde::Serialize;
 /// What a strategy costs and keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Point {
-    /// Bill to that of the base; less is better.
+    /// Bill to that of the base, with what was missed read again; less is better.
     pub cost: f64,
     /// Share of the references that were kept; more is better.
     pub kept: f64,
@@ -74,10 +74,9 @@ pub enum Place {
 }
 
 impl PresetLine {
-    /// Its bill and its retention of what only observations said, and not recently, if it has both.
+    /// Its bill with what was missed read again and its retention of what only observations said, and not recently, if it has both.
     pub fn point(&self) -> Option<Point> {
-        let metrics = &self.metrics;
-        Some(Point { cost: metrics.cost_ratio.value?, kept: metrics.frr_obs_far.value? })
+        Some(Point { cost: self.ratio.value?, kept: self.metrics.frr_obs_far.value? })
     }
 
     /// Where it is placed.
@@ -131,7 +130,7 @@ impl Comparison {
                 Standing::Front => 0,
                 Standing::Dominated(_) | Standing::Apart => 1,
             };
-            (behind, line.rank, line.metrics.cost_ratio.value.unwrap_or(f64::MAX))
+            (behind, line.rank, line.ratio.value.unwrap_or(f64::MAX))
         };
         order.sort_by(|a, b| {
             let (a, b) = (key(*a), key(*b));
@@ -164,11 +163,8 @@ mod tests {
                 preset: preset.to_owned(),
                 gate: Gate { passed: true, ..Gate::default() },
                 triggered: 1,
-                metrics: Metrics {
-                    cost_ratio: of(cost),
-                    frr_obs_far: of(kept),
-                    ..Metrics::default()
-                },
+                ratio: of(cost),
+                metrics: Metrics { frr_obs_far: of(kept), ..Metrics::default() },
                 ..PresetLine::default()
             }
         };
@@ -211,8 +207,8 @@ mod tests {
         assert_eq!(all.standings(), expect);
         // Doing nothing is an option where every request fits.
         all.presets[8].gate.passed = true;
-        all.presets[0].metrics.cost_ratio.value = Some(1.01);
-        all.presets[1].metrics.cost_ratio.value = Some(1.02);
+        all.presets[0].ratio.value = Some(1.01);
+        all.presets[1].ratio.value = Some(1.02);
         assert_eq!(all.standings()[0], Standing::Dominated("none"));
     }
 }

@@ -1,28 +1,29 @@
 //! Gates: what a preset must not do to be ranked at all.
 
-use crate::number::{count, grouped, short};
+use crate::number::{count, grouped};
 use crate::study::Score;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+/// One request in so many may be over the window.
+const TOLERATED: u64 = 1_000;
+
 /// What a preset did that no provider accepts. A preset that fails is shown and not ranked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Gate {
-    /// Nothing below happened.
+    /// It broke no rule, and hardly any of its requests is over the window.
     pub passed: bool,
     /// Violations of provider rules that the preset caused.
     pub strategy_violations: u64,
-    /// Requests that were still too large after the preset could react to the refusal, though they could have been made
-    /// to fit.
-    pub sent_over: u64,
+    /// Requests.
+    pub requests: u64,
+    /// Those that were still over the window after the preset could react to the refusal, though they could have been made to
+    /// fit: by their calibrated size where recorded usage calibrates the measure, else by measured tokens. More than one in a
+    /// thousand fail the gate.
+    pub over: u64,
     /// Those that do not fit under any preset: what is sent around the messages is over the window by itself. They fail
     /// no gate.
     pub unfittable: u64,
-    /// Those that were sent over the window by their calibrated size, which fail no gate; `null` where no session's
-    /// recorded usage calibrates the measure.
-    pub calibrated_over: Option<u64>,
-    /// By how much the largest request that was sent is over the window.
-    pub max_excess: u64,
 }
 
 impl Gate {
@@ -30,26 +31,13 @@ impl Gate {
         let mut gate = Self::default();
         for score in scores {
             let session = &score.metrics;
-            if let Some(over) = score.calibrated_over {
-                *gate.calibrated_over.get_or_insert(0) += over;
-            }
             gate.strategy_violations += session.strategy_violations;
-            gate.sent_over += session.sent_over;
+            gate.requests += session.calls;
+            gate.over += score.calibrated_over.unwrap_or(session.sent_over);
             gate.unfittable += session.unfittable;
-            gate.max_excess = gate.max_excess.max(session.max_excess);
         }
-        gate.passed = gate.strategy_violations + gate.sent_over == 0;
+        gate.passed = gate.strategy_violations == 0 && gate.over * TOLERATED <= gate.requests;
         gate
-    }
-
-    /// Requests that were sent over the window by their calibrated size, if those are more than by measured tokens.
-    pub fn more_calibrated(&self) -> Option<u64> {
-        self.calibrated_over.filter(|over| *over > self.sent_over)
-    }
-
-    /// Whether requests fit by measured tokens and not by their calibrated size.
-    pub fn is_doubtful(&self) -> bool {
-        self.sent_over == 0 && self.more_calibrated().is_some()
     }
 
     /// What it did that no provider accepts, in words. A request that was refused and reduced before it was
@@ -61,17 +49,9 @@ impl Gate {
             2 => Some("broke provider rules twice".to_owned()),
             more => Some(format!("broke provider rules {} times", grouped(more))),
         };
-        let sent = (self.sent_over > 0).then(|| {
-            let requests = count(self.sent_over, "request");
-            // Over the input limit alone there is no excess over the window.
-            match self.max_excess {
-                0 => format!("sent {requests} over the limits"),
-                excess => {
-                    format!("sent {requests} over the window, by up to {} tokens", short(excess))
-                }
-            }
-        });
-        let why: Vec<String> = rules.into_iter().chain(sent).collect();
+        let over = (self.over * TOLERATED > self.requests)
+            .then(|| format!("sent {} over the window", count(self.over, "request")));
+        let why: Vec<String> = rules.into_iter().chain(over).collect();
         (!why.is_empty()).then(|| why.join(" and "))
     }
 }
@@ -82,76 +62,55 @@ mod tests {
     use crate::study::Outcome;
     use crate::totals::SessionMetrics;
 
+    /// Broken rules, requests, those over by measured tokens, and by their calibrated size.
+    type Session = (u64, u64, u64, Option<u64>);
+
     #[test]
-    fn what_is_sent_in_the_end_decides() {
-        let session = |strategy_violations, sent_over, max_excess| {
+    fn one_request_in_a_thousand_may_be_over() {
+        let score = |(strategy_violations, calls, sent_over, calibrated_over): Session| {
             let metrics = SessionMetrics {
                 strategy_violations,
+                calls,
                 sent_over,
-                max_excess,
                 ..SessionMetrics::default()
             };
-            Score::new(0, 0, Outcome { metrics, ..Outcome::default() })
+            Score::new(0, 0, Outcome { metrics, calibrated_over, ..Outcome::default() })
         };
-        let unfittable = |score: Score, unfittable| {
-            let metrics = SessionMetrics { unfittable, ..score.metrics };
-            Score::new(0, 0, Outcome { metrics, ..Outcome::default() })
-        };
-        let table = [
-            ("nothing", vec![session(0, 0, 0)], None),
+        let table: [(&str, &[Session], Option<&str>); 9] = [
+            ("nothing", &[(0, 10, 0, None)], None),
+            ("one of a thousand", &[(0, 600, 1, None), (0, 400, 0, None)], None),
+            ("one of fewer", &[(0, 999, 1, None)], Some("sent 1 request over the window")),
             (
-                "sent all the same",
-                vec![session(0, 1, 7_000)],
-                Some("sent 1 request over the window, by up to 7.0k tokens"),
+                "by their calibrated size",
+                &[(0, 99, 0, Some(2))],
+                Some("sent 2 requests over the window"),
             ),
+            ("by their calibrated size alone", &[(0, 99, 2, Some(0))], None),
             (
-                "over the input limit",
-                vec![session(0, 2, 0)],
-                Some("sent 2 requests over the limits"),
+                "each by what is known",
+                &[(0, 99, 2, None), (0, 99, 9, Some(1))],
+                Some("sent 3 requests over the window"),
             ),
-            ("nothing helps", vec![unfittable(session(0, 0, 0), 9)], None),
+            ("a broken rule", &[(1, 10_000, 0, None)], Some("broke provider rules once")),
+            ("two", &[(2, 10_000, 0, None)], Some("broke provider rules twice")),
             (
-                "nothing helps one of two",
-                vec![unfittable(session(0, 0, 0), 9), session(0, 1, 7_000)],
-                Some("sent 1 request over the window, by up to 7.0k tokens"),
-            ),
-            ("a broken rule", vec![session(1, 0, 0)], Some("broke provider rules once")),
-            (
-                "one of two",
-                vec![session(3, 0, 0), session(0, 1, 9)],
-                Some(
-                    "broke provider rules 3 times and sent 1 request over the window, by up to 9 tokens",
-                ),
+                "both",
+                &[(3, 9, 0, None), (0, 9, 1, None)],
+                Some("broke provider rules 3 times and sent 1 request over the window"),
             ),
         ];
         for (name, sessions, why) in table {
-            let gate = Gate::of(sessions.iter());
+            let scores: Vec<Score> = sessions.iter().copied().map(score).collect();
+            let gate = Gate::of(scores.iter());
             assert_eq!((gate.passed, gate.why().as_deref()), (why.is_none(), why), "{name}");
-            let excess = sessions.iter().map(|session| session.metrics.max_excess).max();
-            assert_eq!(Some(gate.max_excess), excess, "{name}");
         }
     }
 
     #[test]
-    fn a_calibrated_size_fails_no_gate() {
-        let score = |sent_over, calibrated_over| {
-            let metrics = SessionMetrics { sent_over, ..SessionMetrics::default() };
-            Score::new(0, 0, Outcome { metrics, calibrated_over, ..Outcome::default() })
-        };
-        let table = [
-            ("nothing is known", vec![score(0, None)], None, false),
-            ("all fit", vec![score(0, Some(0)), score(0, None)], Some(0), false),
-            ("one session's", vec![score(0, None), score(0, Some(4))], Some(4), true),
-            ("over by both", vec![score(1, Some(2)), score(0, Some(4))], Some(6), false),
-        ];
-        for (name, sessions, over, doubtful) in table {
-            let gate = Gate::of(sessions.iter());
-            assert_eq!((gate.calibrated_over, gate.is_doubtful()), (over, doubtful), "{name}");
-            assert_eq!(
-                gate.passed,
-                sessions.iter().all(|one| one.metrics.sent_over == 0),
-                "{name}"
-            );
-        }
+    fn what_nothing_can_make_fit_fails_no_gate() {
+        let metrics = SessionMetrics { calls: 9, unfittable: 9, ..SessionMetrics::default() };
+        let score = Score::new(0, 0, Outcome { metrics, ..Outcome::default() });
+        let gate = Gate::of([&score].into_iter());
+        assert_eq!((gate.passed, gate.unfittable, gate.why()), (true, 9, None));
     }
 }

@@ -1,7 +1,8 @@
 //! One preset over all sessions.
 
+use super::contrast::Difference;
 use super::dollars::{Dollars, RECORDED_OR_WARM, costs};
-use super::figures::{self, Judge, Metrics, Of, Sums};
+use super::figures::{self, Judge, Metric, Metrics, Of, Sums};
 use super::gate::Gate;
 use super::saving::Paid;
 use super::table::Table;
@@ -33,6 +34,14 @@ pub struct PresetLine {
     pub rank: Option<usize>,
     /// What no provider accepts, and rules it out.
     pub gate: Gate,
+    /// Its bill to that of the base, with what was missed read again; `null` for what can't be chosen.
+    pub against_base: Option<Difference>,
+    /// The figure of that: [`Metrics::net_ratio`], or where it is not known for all, [`Metrics::cost_ratio`].
+    #[serde(skip)]
+    pub ratio: Metric,
+    /// The dollars that it saves in a session, by the same.
+    #[serde(skip)]
+    pub saved: Metric,
     /// Sessions that were replayed.
     pub sessions: usize,
     /// Sessions in which it changed something.
@@ -71,6 +80,8 @@ pub struct PresetLine {
     /// The only judge of retention by which it is good, 20 points above the other; `null`
     /// if they agree.
     pub good_by_one: Option<Judge>,
+    /// It loses what was just read: it keeps less than 95 % of what the last three calls showed and a call needed.
+    pub loses_near: bool,
     /// Its bill under the regime that is reported: the one of `costs` that the figures go by.
     #[serde(skip)]
     pub dollars: Dollars,
@@ -121,6 +132,9 @@ pub(super) fn line(
             .map(|summarizer| summarizer.id().to_owned()),
         twin_of: strategy.twin_of.clone(),
         rank: None,
+        against_base: None,
+        ratio: Metric::default(),
+        saved: Metric::default(),
         gate: Gate::of(own.iter().copied()),
         sessions: own.len(),
         triggered,
@@ -138,13 +152,19 @@ pub(super) fn line(
         inherited_violations: sum(|metrics| metrics.inherited_violations),
         estimator: strategy.estimator().id().to_string(),
         guards_off: strategy.guards.off(),
-        metrics: figures::metrics(&Of::new(table, preset, strategy.kind, &sums, &dollars, paid)),
+        metrics: figures::metrics(&Of::new(table, preset, strategy.kind, &sums, paid)),
         good_by_one: None,
+        loses_near: false,
         dollars,
         ledger: sums.ledger,
         retention: sums.retention,
         costs,
     };
     line.good_by_one = line.metrics.good_by();
+    line.loses_near = line.metrics.loses_near();
+    let Metrics { net_ratio, net_saving_usd, cost_ratio, saving_usd, .. } = &line.metrics;
+    let (ratio, saved) =
+        if table.netted { (net_ratio, net_saving_usd) } else { (cost_ratio, saving_usd) };
+    (line.ratio, line.saved) = (ratio.clone(), saved.clone());
     line
 }

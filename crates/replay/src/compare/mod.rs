@@ -26,14 +26,14 @@ mod windows;
 pub use crate::corpus::{Corpus, Failure, Skipped, Source};
 pub use crate::setup::{Preset, Setup};
 pub use crate::study::{Inaction, Known, Outcome, REPORT, Run, Score};
-pub use answer::{Answer, MUCH_FORGOTTEN, Remark};
+pub use answer::{Answer, Remark};
 pub(crate) use comparison::failed;
 pub use comparison::{Comparison, FailedReplay, ToldApart};
 pub(crate) use contrast::adjust;
-pub use contrast::{Cheaper, Contrast, Difference};
+pub use contrast::{Contrast, Difference};
 pub use dollars::Dollars;
 pub use error::CompareError;
-pub use figures::{FIGURES, Figure, Judge, LEAST_GAP, Metric, Metrics, Shown};
+pub use figures::{FIGURES, Figure, Judge, LEAST_GAP, LEAST_NEAR, Metric, Metrics, Shown};
 pub use front::{Place, Point, Standing, ranks};
 pub use gate::Gate;
 pub use idle::Idle;
@@ -45,13 +45,13 @@ pub use provenance::Provenance;
 pub(crate) use provenance::short;
 pub use saving::Base;
 use sessions::Kept;
-pub use sessions::{CorpusSummary, SessionLine};
+pub use sessions::{CorpusSummary, SessionLine, Unit};
 pub use table::{Primary, Reporting};
-pub use verdict::Verdict;
+pub use verdict::{Reason, Verdict};
 
 use crate::parallel::in_parallel;
-use crate::stats::Bootstrap;
 use crate::study::{Context, Keys, Recording, study};
+use foldback_core::strategy::Kind;
 use std::collections::BTreeSet;
 
 /// Files that are studied before what is kept of them is taken over. What is dropped then makes room for the next ones.
@@ -123,8 +123,10 @@ fn assemble(
         sessions: lines,
         ..CorpusSummary::default()
     };
-    let (clusters, count) = sessions::clusters(&summary.sessions, &keys);
-    summary.clusters = count;
+    let acting = table::acting(&scores, presets);
+    summary.triggering = acting.iter().filter(|acts| **acts).count();
+    let units = sessions::Units::of(&summary.sessions, &keys, &acting);
+    (summary.clusters, summary.unit) = (units.repositories, units.unit);
     // What is not known to have been paid counts only where that is known of nothing.
     let billed = recordings.iter().any(|recording| recording.billed);
     let counted: Vec<bool> = recordings.iter().map(|one| one.billed || !billed).collect();
@@ -132,12 +134,13 @@ fn assemble(
     let wider = |recording: &Recording| recording.largest_request > window;
     let narrowed = window > 0 && billed && recordings.iter().any(wider);
     let table = table::Table {
-        clusters: &clusters,
+        clusters: &units.numbers,
         counted: &counted,
         narrowed,
         scores: &scores,
         baseline,
-        bootstrap: Bootstrap::new(reporting.draws, reporting.seed),
+        netted: netted(presets, &scores, &reporting),
+        sample: units.sample(reporting.seed),
         reporting: &reporting,
     };
     let paid = saving::Paid::of(&table, presets, billed);
@@ -147,8 +150,9 @@ fn assemble(
     let contrasts = contrast::contrasts(&table, presets, &preset_lines);
     let against_controls = contrast::against_controls(&table, presets, &preset_lines);
     contrast::rank(&table, &mut preset_lines, &contrasts);
+    contrast::against_base(&table, paid, &mut preset_lines);
     let base = paid.and_then(|paid| paid.base(&table, presets));
-    summary.triggering = table.triggering(presets);
+    let (netted, heaviest) = (table.netted, paid.and_then(|paid| paid.heaviest(&table)));
     cache_check.retain(|(_, agreement)| agreement.pairs > 0);
     let mut assumptions =
         assumptions::assumptions(presets, setup, &summary, &recordings, &scores, &reporting);
@@ -174,6 +178,8 @@ fn assemble(
         failed,
         prices,
         cache_check,
+        netted,
+        heaviest,
         base,
         presets: preset_lines,
         contrasts,
@@ -185,4 +191,14 @@ fn assemble(
         sources,
         ..Comparison::default()
     }
+}
+
+/// Whether it is known of every strategy what it costs to read again what it missed. It is not where a model would be asked
+/// for other summaries.
+fn netted(presets: &[Preset], scores: &[Box<[Score]>], reporting: &Reporting) -> bool {
+    let strategy = |score: &&Score| presets[score.preset()].strategy.kind == Kind::Strategy;
+    let known = |score: &Score| {
+        table::bill(score, &reporting.regime).is_none_or(|bill| bill.net_usd().is_some())
+    };
+    scores.iter().flat_map(|scores| scores.iter()).filter(strategy).all(known)
 }

@@ -3,13 +3,13 @@
 //!
 //! A replay can't tell whether a task would have been solved. Whoever ran an agent under several strategies knows, and
 //! has a recording of each run: its strategy is the *arm*. With d the outcome of a task under one arm less that under
-//! another, a pair is the mean of d, its interval from the cluster bootstrap, and for outcomes of 0 and 1 McNemar's exact
+//! another, a pair is the mean of d, its interval and the sign-flip test over clusters, and for outcomes of 0 and 1 McNemar's exact
 //! test (1947; two-sided, binomial).
 
 use super::sessions::SessionLine;
 use super::table::Reporting;
 use crate::in_order;
-use crate::stats::{self, Bootstrap, Estimate};
+use crate::stats::{self, Estimate, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -110,7 +110,7 @@ pub struct ArmPair {
     pub lo: Option<f64>,
     /// Upper end of its interval.
     pub hi: Option<f64>,
-    /// Two-sided p-value of the bootstrap.
+    /// Two-sided p-value of the sign-flip test.
     pub p: Option<f64>,
     /// Tasks.
     pub tasks: usize,
@@ -291,7 +291,7 @@ impl Outcomes {
         reporting: &Reporting,
     ) -> Result<(), String> {
         let arms = in_order(self.sessions.iter().filter_map(|one| one.arm.clone()));
-        let bootstrap = Bootstrap::new(reporting.draws, reporting.seed);
+        let sample = Sample::new(reporting.seed);
         let estimated = |values: &[(&SessionOutcome, f64)]| {
             // A repository where one is recorded, else the task: sessions of one are drawn together.
             let label = |one: &SessionOutcome| {
@@ -302,10 +302,8 @@ impl Outcomes {
             };
             let labels: Vec<Arc<str>> = values.iter().map(|(one, _)| label(one)).collect();
             let (clusters, _) = stats::clusters(&labels);
-            stats::mean(
-                &bootstrap,
-                clusters.into_iter().zip(values.iter().map(|(_, value)| *value)),
-            )
+            let values = clusters.into_iter().zip(values.iter().map(|(_, value)| *value));
+            stats::mean(&sample, &values.collect::<Vec<_>>())
         };
         // By arm, its sessions by task.
         let mut tasks: Vec<BTreeMap<&str, &SessionOutcome>> = vec![BTreeMap::new(); arms.len()];
@@ -333,7 +331,7 @@ impl Outcomes {
                 });
                 let both: Vec<(&SessionOutcome, f64)> = both.collect();
                 let estimate = estimated(&both);
-                let Estimate { value, lo, hi, n, clusters, .. } = estimate;
+                let Estimate { value, lo, hi, p, n, clusters, .. } = estimate;
                 let count = |sign: f64| both.iter().filter(|(_, d)| *d == sign).count() as u64;
                 self.pairs.push(ArmPair {
                     arm: Arc::clone(arm),
@@ -341,7 +339,7 @@ impl Outcomes {
                     value,
                     lo,
                     hi,
-                    p: estimate.p(),
+                    p,
                     tasks: n,
                     clusters,
                     mcnemar: self.binary.then(|| McNemar::of(count(1.0), count(-1.0))),

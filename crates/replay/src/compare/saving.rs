@@ -7,9 +7,10 @@
 use super::table::Table;
 use crate::setup::{AS_RECORDED, Preset};
 use crate::stats::Pair;
-use crate::study::Score;
+use crate::study::{Bill, Score};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The bill that savings are measured against.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -18,10 +19,28 @@ pub struct Base {
     pub preset: String,
     /// Sessions that it is known for. The others count for no preset either.
     pub sessions: usize,
-    /// The mean bill of a session, in dollars.
+    /// The mean bill of a session, in dollars; of a control that forgets, with what it missed read again.
     pub usd: f64,
     /// The window is smaller than what the recorders sent, so their bill is no base.
     pub narrowed: bool,
+}
+
+/// What is read again of what was missed.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Chanced {
+    /// With the chance that recordings show.
+    Likely,
+    /// With this chance.
+    With(f64),
+}
+
+impl Chanced {
+    fn of(self, bill: &Bill) -> Option<f64> {
+        match self {
+            Self::Likely => bill.net_usd(),
+            Self::With(chance) => bill.net_with(chance),
+        }
+    }
 }
 
 /// The control that is the base where the bill of the recorders is not.
@@ -61,6 +80,23 @@ impl Paid {
         })
     }
 
+    /// The bills with what was missed read again with a chance, in the sessions that both have one for; `None` where one of them is
+    /// not known.
+    pub(super) fn nets(
+        self,
+        table: &Table<'_>,
+        preset: usize,
+        chance: Chanced,
+    ) -> Option<Vec<Pair>> {
+        let bills = self.scores(table, preset).filter_map(|(score, base)| {
+            Some((table.cluster(score), table.bill(score)?, table.bill(base)?))
+        });
+        let pair = |(cluster, bill, base): (usize, &Bill, &Bill)| {
+            Some(Pair { cluster, value: chance.of(bill)?, base: chance.of(base)? })
+        };
+        bills.map(pair).collect()
+    }
+
     /// The scores of a preset and of the base, in the sessions of which something is known under both.
     pub(super) fn scores<'t>(
         self,
@@ -73,10 +109,23 @@ impl Paid {
         })
     }
 
+    /// The cluster with the most money: the first of its sessions, and its share. `None` if there is but one.
+    pub(super) fn heaviest(self, table: &Table<'_>) -> Option<(usize, f64)> {
+        let mut clusters: BTreeMap<usize, (usize, f64)> = BTreeMap::new();
+        for (score, _) in self.scores(table, self.preset) {
+            let usd = table.bill(score).and_then(|bill| table.spent(bill)).unwrap_or_default();
+            clusters.entry(table.cluster(score)).or_insert((score.session(), 0.0)).1 += usd;
+        }
+        let all: f64 = clusters.values().map(|(_, usd)| usd).sum();
+        let (session, most) = clusters.values().max_by(|a, b| a.1.total_cmp(&b.1))?;
+        (clusters.len() > 1 && all > 0.0).then(|| (*session, most / all))
+    }
+
     /// As a comparison tells it.
     pub(super) fn base(self, table: &Table<'_>, presets: &[Preset]) -> Option<Base> {
-        let bills = self.pairs(table, self.preset).map(|pair| pair.base);
-        let (sessions, usd) = bills.fold((0, 0.0), |(count, sum), usd| (count + 1, sum + usd));
+        let scores = self.scores(table, self.preset);
+        let scores = scores.filter_map(|(score, _)| table.spent(table.bill(score)?));
+        let (sessions, usd) = scores.fold((0, 0.0), |(count, sum), usd| (count + 1, sum + usd));
         let (usd, narrowed) = (usd / sessions as f64, table.narrowed);
         Some(Base { preset: presets.get(self.preset)?.strategy.label(), sessions, usd, narrowed })
     }

@@ -6,7 +6,7 @@ use crate::corpus::{ContentHash, Corpus, Skipped, Source};
 use crate::cost::Agreement;
 use crate::parallel::in_parallel;
 use crate::repositories::{self, Place};
-use crate::stats;
+use crate::stats::{self, Sample};
 use crate::study::{CHECKED, Common, Keys, Recording, Score, Studied};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -53,6 +53,8 @@ pub struct CorpusSummary {
     pub triggering: usize,
     /// Tasks or repositories that the sessions fall into.
     pub clusters: usize,
+    /// What intervals and tests go by.
+    pub unit: Unit,
     /// Files that were not used.
     pub skipped: Vec<Skipped>,
     /// The sessions.
@@ -97,15 +99,72 @@ pub(super) fn name_repositories(lines: &mut [SessionLine], folders: &[Option<Arc
     }
 }
 
-/// The number of each session's cluster, and how many clusters there are. A session of no recorded task is a cluster of
-/// its own and has its place by its content, since the draws of the bootstrap follow the order of the clusters: its path
-/// would make other intervals of the same files in another folder.
-pub(super) fn clusters(lines: &[SessionLine], keys: &[Keys]) -> (Vec<usize>, usize) {
-    let label = |(line, key): (&SessionLine, &Keys)| match line.cluster == line.path {
-        true => Label::Alone(*key.content().as_bytes(), key.number()),
-        false => Label::Named(Arc::clone(&line.cluster)),
-    };
-    stats::clusters(&lines.iter().zip(keys).map(label).collect::<Vec<_>>())
+/// What intervals and tests leave out, flip and count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// Tasks or repositories: something acted in at least ten of them.
+    #[default]
+    Repositories,
+    /// Sessions: something acted in fewer tasks or repositories, so what is found holds for these alone.
+    Sessions,
+    /// Nothing: something acted in fewer than five sessions, and there are sums alone.
+    Sums,
+}
+
+/// Repositories that are needed to say something of others.
+const LEAST_REPOSITORIES: usize = 10;
+/// Sessions that are needed to say something of others in the same repositories.
+const LEAST_SESSIONS: usize = 5;
+
+/// The sessions by unit.
+#[derive(Debug)]
+pub(super) struct Units {
+    pub(super) unit: Unit,
+    /// The number of each session's unit.
+    pub(super) numbers: Vec<usize>,
+    /// Tasks or repositories.
+    pub(super) repositories: usize,
+    /// By unit, whether something acted in it.
+    acting: Vec<bool>,
+}
+
+impl Units {
+    /// Of sessions, by whether something acted in each.
+    ///
+    /// A session of no recorded task is a unit of its own and has its place by its content, since the draws of the test follow
+    /// the order of the units: its path would make other p-values of the same files in another folder.
+    pub(super) fn of(lines: &[SessionLine], keys: &[Keys], acting: &[bool]) -> Self {
+        let alone = |key: &Keys| Label::Alone(*key.content().as_bytes(), key.number());
+        let named = lines.iter().zip(keys).map(|(line, key)| match line.cluster == line.path {
+            true => alone(key),
+            false => Label::Named(Arc::clone(&line.cluster)),
+        });
+        let (mut numbers, repositories) = stats::clusters(&named.collect::<Vec<_>>());
+        let acts = |numbers: &[usize], count: usize| {
+            let mut acts = vec![false; count];
+            numbers.iter().zip(acting).for_each(|(number, acting)| acts[*number] |= *acting);
+            acts
+        };
+        let mut by_unit = acts(&numbers, repositories);
+        let count = |of: &[bool]| of.iter().filter(|acts| **acts).count();
+        let unit = match (count(&by_unit), count(acting)) {
+            (_, sessions) if sessions < LEAST_SESSIONS => Unit::Sums,
+            (repositories, _) if repositories < LEAST_REPOSITORIES => Unit::Sessions,
+            _ => Unit::Repositories,
+        };
+        if unit == Unit::Sessions {
+            let sessions;
+            (numbers, sessions) = stats::clusters(&keys.iter().map(alone).collect::<Vec<_>>());
+            by_unit = acts(&numbers, sessions);
+        }
+        Self { unit, numbers, repositories, acting: by_unit }
+    }
+
+    /// What estimates are made of.
+    pub(super) fn sample(&self, seed: u64) -> Sample {
+        Sample::of_acting(seed, self.acting.clone(), self.unit == Unit::Sums)
+    }
 }
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -217,7 +276,9 @@ mod tests {
                 ..SessionLine::default()
             };
             let named = line(paths[0], Some("harbor"));
-            clusters(&[named, line(paths[1], None), line(paths[2], None)], &keys)
+            let lines = [named, line(paths[1], None), line(paths[2], None)];
+            let units = Units::of(&lines, &keys, &[true; 3]);
+            (units.numbers, units.repositories)
         };
         let expected = numbers(["../one", "../two", "../three"]);
         assert_eq!(expected.1, 3);
@@ -225,6 +286,35 @@ mod tests {
             assert_eq!(numbers(paths), expected, "{paths:?}");
         }
         assert_eq!(numbers(["c", "b", "a"]), expected, "names of the files");
+    }
+
+    #[test]
+    fn the_unit_is_the_largest_of_which_there_are_enough() {
+        // Sessions of each repository, and in how many of all of them something acts.
+        let table = [
+            (vec![1; 10], 10, Unit::Repositories, 10),
+            (vec![1; 20], 10, Unit::Repositories, 20),
+            (vec![1; 20], 9, Unit::Sessions, 20),
+            (vec![9], 5, Unit::Sessions, 9),
+            (vec![9, 3], 4, Unit::Sums, 2),
+            (vec![], 0, Unit::Sums, 0),
+        ];
+        for (repositories, acting, unit, numbers) in table {
+            let sizes = repositories.iter().enumerate();
+            let names: Vec<usize> = sizes.flat_map(|(at, size)| vec![at; *size]).collect();
+            let line = |name: &usize| SessionLine {
+                path: "path".into(),
+                cluster: format!("repository {name}").into(),
+                ..SessionLine::default()
+            };
+            let lines: Vec<SessionLine> = names.iter().map(line).collect();
+            let key = |at: usize| Keys::of(blake3::hash(at.to_string().as_bytes()));
+            let keys: Vec<Keys> = (0..names.len()).map(key).collect();
+            let acts: Vec<bool> = (0..names.len()).map(|at| at < acting).collect();
+            let units = Units::of(&lines, &keys, &acts);
+            assert_eq!((units.unit, units.acting.len()), (unit, numbers), "{repositories:?}");
+            assert_eq!(units.repositories, repositories.len());
+        }
     }
 
     /// The memory of a session, which a comparison keeps for as many as it has. It is counted, since it would grow
@@ -255,7 +345,7 @@ mod tests {
         let corpus = Corpus { sources: (0..2).map(file).collect() };
         let store = Store::temporary().unwrap();
         let run = Run { store: &store, progress: &|| {}, strict: true };
-        let reporting = Reporting { draws: 10, ..Reporting::default() };
+        let reporting = Reporting::default();
         let compared = compare(&corpus, &presets, &setup, reporting, run).unwrap();
 
         let line = &compared.corpus.sessions[1];

@@ -1,9 +1,10 @@
 //! The scores of a comparison as a table: by session and by preset.
 
 use crate::cost::OWN;
+use crate::reread::{CHANCE, Chance};
 use crate::setup::Preset;
 use crate::split::Split;
-use crate::stats::Bootstrap;
+use crate::stats::Sample;
 use crate::study::{Bill, Known, Pauses, Score};
 use foldback_core::strategy::Kind;
 use schemars::JsonSchema;
@@ -14,16 +15,16 @@ use serde::Serialize;
 pub struct Reporting {
     /// Name of the price regime; `own` for each session's own model.
     pub regime: String,
-    /// Metric that presets are ranked by: `cost` or `frr_obs_far`.
+    /// Metric that presets are ranked by: `net` or `frr_obs_far`.
     pub primary: Primary,
-    /// Smallest difference that matters: of the cost ratio, or of the share.
+    /// Smallest difference that matters: of the ratio of bills, or of the share.
     pub margin: f64,
-    /// Share of what later calls needed that a preset must keep to be recommended.
+    /// A preset that measurably keeps less than this share of what later calls needed is not recommended.
     pub keep: f64,
-    /// Seed of the bootstrap.
+    /// How likely it is that what was missed is read again.
+    pub reread: Chance,
+    /// Seed of the draws of the sign-flip test.
     pub seed: u64,
-    /// Draws of the bootstrap.
-    pub draws: usize,
     /// Part of the sessions that is reported on; all by default.
     pub split: Option<Split>,
     /// Estimator that counted the tokens.
@@ -36,9 +37,9 @@ pub struct Reporting {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Primary {
-    /// The bill; less is better.
+    /// The bill with what was missed read again; less is better.
     #[default]
-    Cost,
+    Net,
     /// Forward-reference retention of what only observations said, and not recently; more is better. `kept` on screens.
     #[serde(alias = "kept")]
     FrrObsFar,
@@ -46,7 +47,7 @@ pub enum Primary {
 
 impl Reporting {
     /// What must be kept where nothing else is asked for.
-    pub const KEEP: f64 = 0.95;
+    pub const KEEP: f64 = 0.8;
 }
 
 impl Default for Reporting {
@@ -56,8 +57,8 @@ impl Default for Reporting {
             primary: Primary::default(),
             margin: 0.0,
             keep: Self::KEEP,
+            reread: CHANCE,
             seed: 0,
-            draws: Bootstrap::DRAWS,
             split: None,
             estimator: String::new(),
             experiment: None,
@@ -76,8 +77,10 @@ pub(super) struct Table<'a> {
     pub(super) narrowed: bool,
     /// Index of the preset that never changes anything.
     pub(super) baseline: usize,
+    /// It is known of every strategy what it costs to read again what it missed.
+    pub(super) netted: bool,
     pub(super) reporting: &'a Reporting,
-    pub(super) bootstrap: Bootstrap,
+    pub(super) sample: Sample,
 }
 
 impl<'a> Table<'a> {
@@ -109,23 +112,23 @@ impl<'a> Table<'a> {
         bill(score, &self.reporting.regime).filter(|_| self.counts(score))
     }
 
+    /// What a bill comes to with what was missed read again; the bill alone where that is not known of every strategy.
+    pub(super) fn spent(&self, bill: &Bill) -> Option<f64> {
+        if self.netted { bill.net_usd() } else { Some(bill.usd) }
+    }
+
     /// Whether the bills of its session count.
     pub(super) fn counts(&self, score: &Score) -> bool {
         self.counted.get(score.session()).copied().unwrap_or(true)
     }
+}
 
-    /// Sessions in which at least one strategy other than a control changed something.
-    pub(super) fn triggering(&self, presets: &[Preset]) -> usize {
-        self.scores
-            .iter()
-            .filter(|scores| {
-                scores.iter().any(|score| {
-                    score.metrics.compactions > 0
-                        && presets[score.preset()].strategy.kind == Kind::Strategy
-                })
-            })
-            .count()
-    }
+/// By session, whether at least one strategy other than a control changed something.
+pub(super) fn acting(scores: &[Box<[Score]>], presets: &[Preset]) -> Vec<bool> {
+    let acts = |score: &Score| {
+        score.metrics.compactions > 0 && presets[score.preset()].strategy.kind == Kind::Strategy
+    };
+    scores.iter().map(|scores| scores.iter().any(acts)).collect()
 }
 
 /// The bill under a regime: with recorded pauses, else always warm.

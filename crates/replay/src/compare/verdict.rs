@@ -1,26 +1,58 @@
-//! The answer of a comparison in one sentence: the cheapest preset that keeps enough.
+//! The answer of a comparison: which preset to use, or that what runs today should stay.
+//!
+//! Presets are candidates if they acted and do nothing that a provider refuses. Of those that measurably save, do not lose what
+//! was just read and do not measurably keep too little, the lowest bill is not always the best choice: what costs about as much
+//! and keeps more in view is.
 
 use super::comparison::Comparison;
-use super::contrast::LEAST_CLUSTERS;
 use super::line::PresetLine;
+use super::sessions::Unit;
 use foldback_core::strategy::Kind;
 
-/// Which preset to use.
+/// A preset must save this share of what is paid today to be worth a change.
+const WORTHWHILE: f64 = 0.05;
+
+/// Bills that are closer than this share cost about the same.
+const ABOUT_THE_SAME: f64 = 0.1;
+
+/// What to do.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Verdict<'a> {
-    /// No preset changed anything, or there is no bill to compare with.
+    /// There is no strategy to choose, or no bill to compare with.
     Nothing,
-    /// There are too few tasks to rank presets: so many.
-    Few(usize),
-    /// The cheapest preset that keeps enough.
-    Cheapest {
+    /// Something acted in so few sessions that there are sums alone.
+    TooFew {
+        /// Sessions.
+        acting: usize,
+        /// The cheapest candidate that keeps enough, by the sums.
+        lowest: Option<&'a PresetLine>,
+    },
+    /// Keep what runs today.
+    Stay(Reason<'a>),
+    /// Use a preset.
+    Use {
         /// This one.
         best: &'a PresetLine,
-        /// The dearest of those that are cheaper and keep less.
+        /// Those that save, keep enough, and cost about as much as it.
+        alike: usize,
+        /// One that costs less and keeps less.
         cheaper: Option<&'a PresetLine>,
     },
-    /// No preset keeps enough; this one keeps most.
-    NoneKeeps(&'a PresetLine),
+}
+
+/// Why what runs today should stay.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Reason<'a> {
+    /// No session came near a limit.
+    NothingActed,
+    /// Whatever acted does what a provider refuses.
+    Refused,
+    /// Whatever keeps enough costs more.
+    CostsMore,
+    /// What would save keeps too little: this one saves most.
+    Forgets(&'a PresetLine),
+    /// The differences are within noise, or too small to be worth a change.
+    Noise,
 }
 
 impl PresetLine {
@@ -29,110 +61,211 @@ impl PresetLine {
         self.kind == Kind::Strategy && self.gate.passed && self.triggered > 0
     }
 
-    /// Its bill to that of the base, and what it kept, if both are known.
-    fn saved_and_kept(&self) -> Option<(f64, f64)> {
-        Some((self.metrics.cost_ratio.value?, self.metrics.frr_obs_far.value?))
+    /// Whether it saves measurably.
+    pub fn saves(&self) -> bool {
+        self.against_base.as_ref().is_some_and(|difference| difference.saves())
+    }
+
+    /// Whether it neither loses what was just read nor measurably keeps less than a share of what was needed.
+    fn keeps(&self, least: f64) -> bool {
+        let kept = &self.metrics.frr_obs_far;
+        !self.loses_near && kept.hi.or(kept.value).is_none_or(|most| most >= least)
+    }
+
+    /// What it kept; everything where nothing was needed.
+    fn kept(&self) -> f64 {
+        let kept = &self.metrics.frr_obs_far;
+        kept.value.or(kept.lo).unwrap_or(1.0)
     }
 }
 
 impl Comparison {
-    /// Which preset to use: the cheapest that keeps at least [`Reporting::keep`](super::Reporting::keep) of what later
-    /// calls needed.
+    /// What to do.
     pub fn verdict(&self) -> Verdict<'_> {
-        match self.choice() {
-            Verdict::Cheapest { .. } | Verdict::NoneKeeps(_) if !self.ranks() => {
-                Verdict::Few(self.corpus.clusters)
-            }
-            choice => choice,
+        let acted = |line: &PresetLine| line.triggered > 0;
+        let strategies = || self.presets.iter().filter(|line| line.kind == Kind::Strategy);
+        if strategies().next().is_none() || self.base.is_none() {
+            return Verdict::Nothing;
         }
-    }
-
-    /// The preset of the verdict, also with too few tasks for one.
-    pub fn best(&self) -> Option<&PresetLine> {
-        match self.choice() {
-            Verdict::Cheapest { best, .. } | Verdict::NoneKeeps(best) => Some(best),
-            Verdict::Nothing | Verdict::Few(_) => None,
+        if !strategies().any(acted) {
+            return Verdict::Stay(Reason::NothingActed);
         }
-    }
-
-    fn choice(&self) -> Verdict<'_> {
-        let lines = self.presets.iter().filter(|line| line.is_choice());
-        let mut choices: Vec<(&PresetLine, (f64, f64))> =
-            lines.filter_map(|line| Some((line, line.saved_and_kept()?))).collect();
+        let bills = strategies().filter(|line| line.is_choice());
+        let mut choices: Vec<(f64, &PresetLine)> =
+            bills.filter_map(|line| Some((line.ratio.value?, line))).collect();
         // Of equal bills, the one that keeps more.
-        choices.sort_by(|(_, a), (_, b)| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));
-        let by_kept = |(_, a): &&(_, (f64, f64)), (_, b): &&(_, (f64, f64))| {
-            a.1.total_cmp(&b.1).then(b.0.total_cmp(&a.0))
+        choices.sort_by(|(a, one), (b, other)| {
+            a.total_cmp(b).then_with(|| other.kept().total_cmp(&one.kept()))
+        });
+        let mut keeping =
+            choices.iter().filter(|(_, line)| line.keeps(self.reporting.keep)).copied();
+        if self.corpus.unit == Unit::Sums {
+            let lowest = keeping.next().map(|(_, line)| line);
+            return Verdict::TooFew { acting: self.corpus.triggering, lowest };
+        }
+        let saves = |(ratio, line): &(f64, &PresetLine)| *ratio <= 1.0 - WORTHWHILE && line.saves();
+        let saving: Vec<(f64, &PresetLine)> = keeping.clone().filter(saves).collect();
+        let Some((lowest, cheapest)) = saving.first().copied() else {
+            let forgets = choices.iter().find(|choice| saves(choice));
+            return Verdict::Stay(match forgets {
+                Some((_, line)) => Reason::Forgets(line),
+                None if choices.is_empty() => Reason::Refused,
+                None if keeping.all(|(ratio, _)| ratio >= 1.0) => Reason::CostsMore,
+                None => Reason::Noise,
+            });
         };
-        let Some((most, _)) = choices.iter().max_by(by_kept) else { return Verdict::Nothing };
-        match choices.iter().position(|(_, (_, kept))| *kept >= self.reporting.keep) {
-            Some(at) => Verdict::Cheapest {
-                best: choices[at].0,
-                cheaper: choices[..at].last().map(|(line, _)| *line),
-            },
-            None => Verdict::NoneKeeps(most),
+        let alike = saving.iter().filter(|(ratio, line)| {
+            *ratio <= lowest * (1.0 + ABOUT_THE_SAME) || self.ties(line, cheapest)
+        });
+        let alike: Vec<(f64, &PresetLine)> = alike.copied().collect();
+        let most = |(a, one): &&(f64, &PresetLine), (b, other): &&(f64, &PresetLine)| {
+            one.kept().total_cmp(&other.kept()).then_with(|| b.total_cmp(a))
+        };
+        let (ratio, best) = alike.iter().max_by(most).copied().unwrap_or((lowest, cheapest));
+        let cheaper = choices.first().filter(|(less, line)| {
+            *less <= ratio * (1.0 - WORTHWHILE) && line.kept() < best.kept()
+        });
+        let cheaper = cheaper.map(|(_, line)| *line);
+        Verdict::Use { best, alike: alike.len() - 1, cheaper }
+    }
+
+    /// The preset of the verdict; with too few sessions for one, the cheapest that keeps enough.
+    pub fn best(&self) -> Option<&PresetLine> {
+        match self.verdict() {
+            Verdict::Use { best, .. } => Some(best),
+            Verdict::TooFew { lowest, .. } => lowest,
+            Verdict::Nothing | Verdict::Stay(_) => None,
         }
     }
 
-    /// Whether there are enough tasks to rank presets.
+    /// Whether the test does not separate the bills of two presets.
+    fn ties(&self, one: &PresetLine, other: &PresetLine) -> bool {
+        let pair = |pair: &super::Contrast| pair.between(&one.preset, &other.preset);
+        self.contrasts.iter().find_map(pair).is_none_or(|pair| pair.net.tie)
+    }
+
+    /// Whether there are enough sessions for intervals and tests.
     pub fn ranks(&self) -> bool {
-        self.corpus.clusters >= LEAST_CLUSTERS
+        self.corpus.unit != Unit::Sums
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::{CorpusSummary, Gate, Metric};
+    use crate::compare::{Base, Contrast, CorpusSummary, Difference, Gate, Metric};
 
-    fn line(preset: &str, ratio: f64, kept: f64) -> PresetLine {
+    /// A preset with its bill to that of the base, whether it saves measurably, and what it kept.
+    fn line(preset: &str, ratio: f64, saves: bool, kept: f64) -> PresetLine {
         let metric = |value| Metric { value: Some(value), ..Metric::default() };
+        let against_base = Difference {
+            value: Some(ratio),
+            p_holm: Some(if saves { 0.01 } else { 0.5 }),
+            ..Difference::default()
+        };
         let mut line = PresetLine {
             preset: preset.to_owned(),
             gate: Gate { passed: true, ..Gate::default() },
             triggered: 1,
+            ratio: metric(ratio),
+            against_base: Some(against_base),
             ..PresetLine::default()
         };
         line.metrics.frr_obs_far = metric(kept);
-        line.metrics.cost_ratio = metric(ratio);
-        line.metrics.saving_usd = metric(1.0 - ratio);
         line
+    }
+
+    /// The tests separate all pairs but those of `ties`.
+    fn verdict(presets: Vec<PresetLine>, unit: Unit, ties: &[(&str, &str)]) -> String {
+        let mut contrasts = Vec::new();
+        for (at, first) in presets.iter().enumerate() {
+            for second in &presets[at + 1..] {
+                let is_tie = |pair: &(&str, &str)| {
+                    [*pair, (pair.1, pair.0)]
+                        .contains(&(first.preset.as_str(), second.preset.as_str()))
+                };
+                contrasts.push(Contrast {
+                    first: first.preset.clone(),
+                    second: second.preset.clone(),
+                    net: Difference { tie: ties.iter().any(is_tie), ..Difference::default() },
+                    frr_obs_far: Difference::default(),
+                });
+            }
+        }
+        let corpus = CorpusSummary { unit, triggering: 7, ..CorpusSummary::default() };
+        let base =
+            Base { preset: "as-recorded".to_owned(), sessions: 9, usd: 1.0, narrowed: false };
+        let comparison =
+            Comparison { corpus, presets, contrasts, base: Some(base), ..Comparison::default() };
+        match comparison.verdict() {
+            Verdict::Nothing => "nothing".to_owned(),
+            Verdict::TooFew { acting, lowest } => {
+                format!("{acting} acted, {}", lowest.map_or("-", |line| &line.preset))
+            }
+            Verdict::Stay(Reason::Forgets(line)) => format!("stay: {} forgets", line.preset),
+            Verdict::Stay(reason) => format!("stay: {reason:?}"),
+            Verdict::Use { best, alike, cheaper } => {
+                let cheaper = cheaper.map_or("-", |line| &line.preset);
+                format!("{} of {} over {cheaper}", best.preset, alike + 1)
+            }
+        }
     }
 
     #[test]
     fn verdicts_as_a_table() {
-        let lines = || {
+        let sessions = |lines| verdict(lines, Unit::Sessions, &[]);
+        let plain = || {
             vec![
-                line("dear", 0.9, 1.0),
-                line("best", 0.8, 0.96),
-                line("cheap", 0.7, 0.9),
-                line("cheapest", 0.5, 0.3),
+                line("dear", 1.2, false, 1.0),
+                line("keeps", 0.9, true, 0.99),
+                line("about", 0.75, true, 0.95),
+                line("low", 0.7, true, 0.85),
+                line("forgets", 0.4, true, 0.3),
             ]
         };
-        let verdict = |clusters, keep, presets: Vec<PresetLine>| {
-            let corpus = CorpusSummary { clusters, ..CorpusSummary::default() };
-            let mut comparison = Comparison { corpus, presets, ..Comparison::default() };
-            comparison.reporting.keep = keep;
-            match comparison.verdict() {
-                Verdict::Nothing => "nothing".to_owned(),
-                Verdict::Few(tasks) => format!("{tasks} tasks"),
-                Verdict::Cheapest { best, cheaper } => {
-                    format!("{} over {}", best.preset, cheaper.map_or("-", |line| &line.preset))
-                }
-                Verdict::NoneKeeps(most) => format!("at most {}", most.preset),
-            }
+        let with = |change: &dyn Fn(&mut Vec<PresetLine>)| {
+            let mut lines = plain();
+            change(&mut lines);
+            lines
         };
-        assert_eq!(verdict(10, 0.95, lines()), "best over cheap");
-        assert_eq!(verdict(10, 0.2, lines()), "cheapest over -");
-        assert_eq!(verdict(10, 1.0, lines()), "dear over best");
-        assert_eq!(verdict(10, 0.95, lines()[2..].to_vec()), "at most cheap");
-        assert_eq!(verdict(9, 0.95, lines()), "9 tasks");
-        let mut refused = lines();
-        refused[1].gate.passed = false;
-        assert_eq!(verdict(10, 0.95, refused), "dear over cheap");
-        let idle = lines().into_iter().map(|line| PresetLine { triggered: 0, ..line }).collect();
-        assert_eq!(verdict(9, 0.95, idle), "nothing");
-        // Of two at one price the one that keeps more.
-        assert_eq!(verdict(10, 0.8, vec![line("a", 0.5, 0.9), line("b", 0.5, 0.95)]), "b over -");
+        // Of those that cost about the same as the lowest, the one that keeps most.
+        assert_eq!(sessions(plain()), "about of 2 over forgets");
+        // What can't be told from the lowest costs about the same, too.
+        assert_eq!(
+            verdict(plain(), Unit::Sessions, &[("low", "keeps")]),
+            "keeps of 3 over forgets"
+        );
+        assert_eq!(verdict(plain(), Unit::Sums, &[]), "7 acted, low");
+        assert_eq!(sessions(Vec::new()), "nothing");
+        let table: [(&str, Vec<PresetLine>, &str); 9] = [
+            (
+                "all idle",
+                with(&|all| all.iter_mut().for_each(|line| line.triggered = 0)),
+                "stay: NothingActed",
+            ),
+            (
+                "all refused",
+                with(&|all| all.iter_mut().for_each(|line| line.gate.passed = false)),
+                "stay: Refused",
+            ),
+            ("none saves", plain().drain(..1).collect(), "stay: CostsMore"),
+            ("only what forgets saves", plain().drain(4..).collect(), "stay: forgets forgets"),
+            ("by chance", vec![line("chance", 0.8, false, 1.0)], "stay: Noise"),
+            ("too little", vec![line("little", 0.96, true, 1.0)], "stay: Noise"),
+            (
+                "an interval that reaches the bar",
+                {
+                    let mut lines = plain();
+                    lines[4].metrics.frr_obs_far.hi = Some(0.81);
+                    lines
+                },
+                "forgets of 1 over -",
+            ),
+            ("what was just read", with(&|all| all[2].loses_near = true), "low of 1 over forgets"),
+            ("refused", with(&|all| all[3].gate.passed = false), "about of 1 over forgets"),
+        ];
+        for (name, lines, expected) in table {
+            assert_eq!(sessions(lines), expected, "{name}");
+        }
     }
 }

@@ -142,30 +142,18 @@ impl Heard {
 
 fn taken(index: &Index) -> ByResult {
     let mut out = ByResult::default();
-    // Of each piece, the last result that held it so far.
-    let mut holding: FxHashMap<PieceId, LogPart> = FxHashMap::default();
-    let mut call = 0;
-    for (ordinal, message) in index.log.iter().enumerate() {
-        if message.is_answer()
-            && let Some(needs) = index.calls.get(call)
-        {
-            let references = needs.references.iter();
-            let references = references.map(|need| (need.source, Taken::Reference(need.id)));
-            let edits = needs.edits.iter();
-            let edits = edits.map(|need| (need.source, Taken::OldText(*need)));
-            let pieces = index.verbatim.needs(call).iter();
-            let pieces =
-                pieces.map(|(piece, _)| (holding.get(piece).copied(), Taken::Piece(*piece)));
-            for (source, what) in references.chain(edits).chain(pieces) {
-                if let Some(source) = source {
-                    out.entry(source).or_default().push((call, what));
-                }
+    for (call, needs) in index.calls.iter().enumerate() {
+        let references = needs.references.iter();
+        let references = references.map(|need| (need.source, Taken::Reference(need.id)));
+        let edits = needs.edits.iter();
+        let edits = edits.map(|need| (need.source, Taken::OldText(*need)));
+        let pieces = index.verbatim.needs(call).iter();
+        let pieces =
+            pieces.map(|need| (Some(index.part_at(need.source)), Taken::Piece(need.piece)));
+        for (source, what) in references.chain(edits).chain(pieces) {
+            if let Some(source) = source {
+                out.entry(source).or_default().push((call, what));
             }
-            call += 1;
-        }
-        for part in 0..message.parts.len() {
-            let at = (ordinal, part);
-            holding.extend(index.pieces(at).iter().map(|piece| (*piece, at)));
         }
     }
     out

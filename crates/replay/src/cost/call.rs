@@ -2,22 +2,22 @@
 
 use foldback_core::conversation::Conversation;
 use foldback_core::log::Message;
-use foldback_core::meter::{Meter, MeterId};
+use foldback_core::stage::Estimator;
 use foldback_providers::prices::Call;
 
-/// The call that an answer ends.
-pub(crate) fn call_of(conversation: &Conversation, meter: MeterId, answer: &Message) -> Call {
+/// The call that an answer ends, sent at a time.
+pub(crate) fn call_of(start_ms: Option<i64>, measure: &dyn Estimator, answer: &Message) -> Call {
     Call {
-        start_ms: start_of(conversation, answer),
-        output_tokens: output_tokens(conversation.meter(meter), answer),
+        start_ms,
+        output_tokens: output_of(measure, answer),
         web_searches: answer.answer.as_ref().map_or(0, |answer| answer.web_searches),
     }
 }
 
-/// Tokens of an answer: by its provider's count, else by the meter. A count of less than half of what the
+/// Tokens of an answer: by its provider's count, else by the measure. A count of less than half of what the
 /// answer shows can't be right; recorders that write an answer down while it still streams keep a placeholder.
-pub(crate) fn output_tokens(meter: &Meter, answer: &Message) -> u64 {
-    let shown = meter.measure(answer);
+pub(crate) fn output_of(measure: &dyn Estimator, answer: &Message) -> u64 {
+    let shown = measure.counts(answer).total();
     recorded_output(answer).filter(|recorded| recorded * 2 >= shown).unwrap_or(shown)
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn recorded_output(answer: &Message) -> Option<u64> {
 }
 
 /// When a request was sent: as recorded, else when the latest message before it was stored.
-fn start_of(conversation: &Conversation, answer: &Message) -> Option<i64> {
+pub(crate) fn start_of(conversation: &Conversation, answer: &Message) -> Option<i64> {
     let history = conversation.history();
     let started = answer.answer.as_ref().and_then(|answer| answer.started);
     started
@@ -45,11 +45,10 @@ mod tests {
     use foldback_core::Part;
     use foldback_core::log::{Answer, Usage};
     use foldback_stages::estimator::CharsConfig;
-    use std::sync::Arc;
 
     #[test]
     fn a_placeholder_is_no_count() {
-        let meter = Meter::new(Arc::new(CharsConfig::default().estimator().unwrap()));
+        let measure = CharsConfig::default().estimator().unwrap();
         // recorded output, tokens of the answer; it shows 100
         for (recorded, tokens) in
             [(None, 100), (Some(1), 100), (Some(49), 100), (Some(50), 50), (Some(300), 300)]
@@ -57,7 +56,7 @@ mod tests {
             let usage = recorded.map(|output| Usage { output, ..Usage::default() });
             let answer = Message::assistant("a", vec![Part::text("x".repeat(400))])
                 .with_answer(Answer { usage, ..Answer::default() });
-            assert_eq!(output_tokens(&meter, &answer), tokens, "{recorded:?}");
+            assert_eq!(output_of(&measure, &answer), tokens, "{recorded:?}");
         }
     }
 }

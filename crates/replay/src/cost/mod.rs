@@ -3,14 +3,14 @@
 //!
 //! A [`RequestLog`] holds the requests of one replay as lists of blocks; a replay fills it, or you do
 //! by hand. [`Priced`] prices it under [`Terms`]: a provider's caching
-//! rules with its prices. [`Priced::ledger`] and [`pessimistic_usd`] are built on that.
+//! rules with its prices. [`Priced::ledger`] is built on that.
 //!
 //! Tokens saved are not money saved: an edit in the middle of a cached prefix makes everything after
 //! it be written again.
 
 mod agreement;
 mod call;
-mod forgetting;
+mod held;
 mod ledger;
 mod session;
 mod terms;
@@ -18,11 +18,12 @@ mod terms;
 mod tests;
 
 pub use agreement::{Agreement, RecordedCall, agreement};
-pub(crate) use call::{call_of, recorded_output};
+pub(crate) use call::{call_of, output_of, recorded_output, start_of};
 pub use foldback_providers::prices::{
-    Asked, Block, CacheRules, CacheUse, Rates, Regime, RegimeTable, RequestLog, SentRequest, Terms,
+    Asked, Block, CacheRules, CacheUse, Held, Rates, Regime, RegimeTable, RequestLog, SentRequest,
+    Terms,
 };
-pub use forgetting::{Reread, pessimistic_usd};
+pub(crate) use held::held;
 pub use ledger::{LedgerFiring, LedgerRow};
 pub use session::{Priced, SessionCost, SummaryCall};
 pub use terms::{NamedTerms, OWN};

@@ -1,6 +1,6 @@
 //! The bill of a session.
 
-use foldback_providers::prices::{CacheUse, Rates, RequestLog, Terms, simulate_at, usd};
+use foldback_providers::prices::{CacheUse, Held, Rates, RequestLog, Terms, simulate_at, usd};
 
 /// A call of the summarizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,12 +52,17 @@ pub struct Priced<'a> {
 impl<'a> Priced<'a> {
     /// Sends the requests through the cache.
     pub fn new(log: &'a RequestLog, terms: &'a Terms) -> Self {
-        Self::at(log, &log.starts(), terms)
+        Self::at(log, &log.starts(), &[], terms)
     }
 
-    /// The same at other times, in the order of the requests.
-    pub fn at(log: &'a RequestLog, starts: &[Option<i64>], terms: &'a Terms) -> Self {
-        Self { log, terms, uses: simulate_at(log, starts, terms.rules) }
+    /// The same at other times and with what a recording tells of the cache, both in the order of the requests.
+    pub fn at(
+        log: &'a RequestLog,
+        starts: &[Option<i64>],
+        held: &[Option<Held>],
+        terms: &'a Terms,
+    ) -> Self {
+        Self { log, terms, uses: simulate_at(log, starts, held, terms.rules) }
     }
 
     /// Prices the session: `p_r·read + p_w·write + p_u·uncached + p_o·output` per call, at the prices of a

@@ -4,22 +4,49 @@
 //! A part may show the lines of a file in several ways at once, so it has several [`readings`]: as it is; without
 //! line numbers, if it has some; and the file before and after a patch, if it holds one.
 
+use std::ops::Range;
+
 /// Lines without the blanks at their ends; those that are not empty, each behind the one before and a line feed.
-pub(super) fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     join(text, text.lines())
 }
 
+/// A way to read a line of a text; `None` where it is left out.
+type Reading = fn(&str) -> Option<&str>;
+
 /// The ways to read a text as lines of a file.
 pub(super) fn readings(text: &str) -> Vec<String> {
-    let mut out = vec![plain(text)];
+    let ways = ways(text).into_iter();
+    ways.map(|way| join(text, text.lines().filter_map(way))).collect()
+}
+
+fn ways(text: &str) -> Vec<Reading> {
+    let mut out: Vec<Reading> = vec![|line| Some(line)];
     if text.lines().any(|line| gutter(line).is_some()) {
-        out.push(join(text, text.lines().map(|line| gutter(line).unwrap_or(line))));
+        out.push(|line| Some(gutter(line).unwrap_or(line)));
     }
     if is_patch(text) {
-        out.push(join(text, text.lines().filter_map(|line| side(line, '+', '-'))));
-        out.push(join(text, text.lines().filter_map(|line| side(line, '-', '+'))));
+        out.push(|line| side(line, '+', '-'));
+        out.push(|line| side(line, '-', '+'));
     }
     out
+}
+
+/// The first lines of a text that hold an old text, which is given [plain](plain).
+pub(crate) fn lines_of(text: &str, old: &str) -> Option<Range<usize>> {
+    ways(text).into_iter().find_map(|way| {
+        let reading = join(text, text.lines().filter_map(way));
+        let at = reading.find(old)?;
+        let first = reading[..at].matches('\n').count();
+        let last = first + old.matches('\n').count();
+        // By line of the reading, its number in the text.
+        let read =
+            |(number, line)| way(line).filter(|line| !line.trim().is_empty()).map(|_| number);
+        let mut numbers = text.lines().enumerate().filter_map(read).skip(first);
+        let start = numbers.next()?;
+        let end = if last > first { numbers.nth(last - first - 1)? } else { start };
+        Some(start..end + 1)
+    })
 }
 
 fn join<'a>(text: &str, lines: impl Iterator<Item = &'a str>) -> String {

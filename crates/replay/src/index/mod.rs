@@ -10,10 +10,12 @@ mod needles;
 pub(crate) mod text;
 mod tracker;
 
+pub(crate) use tracker::Texts;
 pub use tracker::{Change, Presence, Tracker};
 
 pub(crate) use acts::{Action, failure_line};
 use acts::{actions, is_failure};
+pub(crate) use lines::lines_of;
 pub(crate) use needles::NeedleId;
 
 use crate::identifiers::evidence::{Numbers, figures, telling};
@@ -189,6 +191,11 @@ impl Index {
         self.needles.words(edit.needle)
     }
 
+    /// The same as it is looked for, line by line.
+    pub(crate) fn old_lines(&self, edit: &EditNeed) -> &str {
+        self.needles.lines(edit.needle)
+    }
+
     /// The file that an edit names.
     pub(crate) fn file_of(&self, edit: &EditNeed) -> Option<&str> {
         self.needles.path(edit.needle)
@@ -197,6 +204,13 @@ impl Index {
     /// The needles that a text which a compaction wrote holds.
     pub(crate) fn needles_in(&self, text: &str) -> Box<[NeedleId]> {
         self.needles.in_written(text)
+    }
+
+    /// The old texts that some lines of a part of the log hold.
+    pub(crate) fn needles_of(&self, at: LogPart, lines: &str) -> Box<[NeedleId]> {
+        let mut found = self.needles.any_old_in(lines);
+        found.retain(|needle| self.held[*needle as usize].binary_search(&at).is_ok());
+        found.into()
     }
 
     /// The reused pieces that a part of the log holds, if it is a tool result.
@@ -249,6 +263,12 @@ impl Index {
     fn longer<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a Id> {
         let found = self.longer.get(&FxBuildHasher.hash_one(path)).into_iter().flatten();
         found.filter(move |id| ends_with(&self.entries[**id as usize].text, path))
+    }
+
+    /// A part of the log by its number among all.
+    pub(crate) fn part_at(&self, number: usize) -> LogPart {
+        let ordinal = self.first.partition_point(|first| *first <= number).saturating_sub(1);
+        (ordinal, number - self.first[ordinal])
     }
 
     fn flat(&self, (ordinal, part): LogPart) -> usize {

@@ -169,6 +169,11 @@ impl Needles {
         self.words.get(id as usize).map_or("", |text| text)
     }
 
+    /// An old text as it is looked for.
+    pub(super) fn lines(&self, id: NeedleId) -> &str {
+        self.old.list.get(id as usize).map_or("", |old| &old.lines)
+    }
+
     /// The file that the edit of an old text names.
     pub(super) fn path(&self, id: NeedleId) -> Option<&str> {
         self.old.list.get(id as usize)?.path.as_deref()
@@ -193,6 +198,11 @@ impl Needles {
         self.search(text, |id| {
             self.named[id as usize].is_none_or(|name| names.binary_search(&name).is_ok())
         })
+    }
+
+    /// The old texts that a text holds, whatever file it is of; ascending.
+    pub(super) fn any_old_in(&self, text: &str) -> Vec<NeedleId> {
+        self.search(text, |_| true)
     }
 
     /// The needles in a text that a compaction wrote; ascending. It seldom says which file something is of, so

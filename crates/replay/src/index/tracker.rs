@@ -1,8 +1,9 @@
 //! Which identifiers and which texts are in the view of a replay now. Follows the conversation by
 //! what changed since the request before, so its cost does not grow with the history.
 
-use super::{Id, Index, LogPart, NeedleId};
+use super::{EditNeed, Id, Index, LogPart, NeedleId};
 use crate::identifiers::{Class, Identifier, identifiers};
+use crate::reread::Read;
 use crate::verbatim::PieceId;
 use foldback_core::conversation::Conversation;
 use foldback_core::delta::ViewDelta;
@@ -11,6 +12,13 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
+
+/// The texts that compactions wrote, each read once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Texts {
+    written: Vec<Written>,
+    known: FxHashMap<Arc<str>, WrittenId>,
+}
 
 /// How a part is in the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +47,10 @@ struct Written {
 enum Content {
     Log(LogPart),
     Entry(WrittenId),
+    /// A read repeats this part of the log.
+    Copy(LogPart),
+    /// A read asks for it.
+    Asking,
 }
 
 #[derive(Clone, Debug)]
@@ -109,8 +121,7 @@ pub struct Tracker {
     positions: Vec<Pos>,
     /// The inserts that are shown, and what they say.
     inserts: BTreeMap<usize, WrittenId>,
-    written: Vec<Written>,
-    known: FxHashMap<Arc<str>, WrittenId>,
+    texts: Texts,
     /// Identifiers of the texts that were first read since the request before, by where they stand: summaries are read
     /// once more.
     said: BTreeMap<WrittenId, Vec<(Class, Range<usize>)>>,
@@ -122,6 +133,12 @@ pub struct Tracker {
     gone: Vec<u32>,
     /// By index in [`Index::asked`], the first call whose view did not have it.
     left: Vec<Option<usize>>,
+    /// Reads that stand in the conversation and are not appended yet, by position.
+    reads: FxHashMap<Pos, Content>,
+    /// Per part of the log, the number of reads that show it whole and as it was recorded.
+    copies: FxHashMap<LogPart, u32>,
+    /// Whether identifiers are followed too.
+    names: bool,
     /// Per needle, the number of shown texts of compactions that hold it.
     held: Vec<u32>,
     /// Per reused piece, the number of tool results that are shown as recorded and of shown texts of
@@ -142,13 +159,15 @@ impl Tracker {
             parts: Vec::new(),
             positions: Vec::new(),
             inserts: BTreeMap::new(),
-            written: Vec::new(),
-            known: FxHashMap::default(),
+            texts: Texts::default(),
             said: BTreeMap::new(),
             original: vec![0; ids],
             rewritten: vec![0; ids],
             gone: vec![0; ids],
             left: vec![None; index.asked.len()],
+            reads: FxHashMap::default(),
+            copies: FxHashMap::default(),
+            names: true,
             held: vec![0; index.needles()],
             pieces: vec![0; index.verbatim.len()],
             touched: Marks::new(ids),
@@ -156,6 +175,31 @@ impl Tracker {
             looked_at: 0,
             index,
         }
+    }
+
+    /// The same that follows old texts and pieces alone, and no identifiers. It knows the texts of another replay.
+    pub(crate) fn of_texts(index: Arc<Index>, texts: Texts) -> Self {
+        Self { names: false, texts, ..Self::new(index) }
+    }
+
+    /// What it read, for another replay of the session.
+    pub(crate) fn into_texts(self) -> Texts {
+        self.texts
+    }
+
+    /// Two messages of the conversation are no part of the log: an answer that has something read again, and its result.
+    /// To be called before they are taken over.
+    pub(crate) fn place_read(&mut self, read: &Read, answer: Pos, result: Pos) {
+        self.reads.insert(answer, Content::Asking);
+        let content = match &read.excerpt {
+            None => Content::Copy(read.source),
+            Some((needles, pieces)) => {
+                let (needles, pieces) = (needles.clone(), pieces.clone());
+                self.texts.written.push(Written { ids: Arc::default(), needles, pieces });
+                Content::Entry(self.texts.written.len() - 1)
+            }
+        };
+        self.reads.insert(result, content);
     }
 
     /// Takes over what changed before the request of `call`.
@@ -240,6 +284,16 @@ impl Tracker {
         self.part(at).is_some_and(|part| part.state == State::Original)
     }
 
+    /// Whether the view shows a part of the log as it was recorded, where it stood or where it was read again.
+    fn is_shown(&self, at: LogPart) -> bool {
+        self.is_original(at) || self.copies.get(&at).is_some_and(|copies| *copies > 0)
+    }
+
+    /// Whether the view shows the old text of an edit.
+    pub(crate) fn shows_old_text(&self, edit: &EditNeed) -> bool {
+        self.is_written(edit.needle) || self.index.places(edit).iter().any(|at| self.is_shown(*at))
+    }
+
     /// The first call whose view did not show a part as it was recorded; `None` while it does.
     pub(crate) fn left_at(&self, at: LogPart) -> Option<usize> {
         self.part(at).and_then(|part| part.left_at)
@@ -263,20 +317,14 @@ impl Tracker {
         self.parts_of(*self.positions.get(ordinal)?).get(part)
     }
 
-    fn ids(&self, content: &Content) -> &Arc<[Id]> {
-        match content {
-            Content::Log(at) => self.index.part(*at),
-            Content::Entry(text) => &self.written[*text].ids,
-        }
-    }
-
     /// What a text holds that a compaction wrote.
     fn write(&mut self, text: &str) -> WrittenId {
-        if let Some(known) = self.known.get(text) {
+        if let Some(known) = self.texts.known.get(text) {
             return *known;
         }
-        let id = self.written.len();
-        let said: Vec<Identifier<'_>> = identifiers(text).collect();
+        let id = self.texts.written.len();
+        let said: Vec<Identifier<'_>> =
+            if self.names { identifiers(text).collect() } else { Vec::new() };
         let ids = self.index.made_present(said.iter().copied());
         let needles = self.index.needles_in(text);
         let pieces = self.index.verbatim.find(text);
@@ -285,14 +333,14 @@ impl Tracker {
             (said.class, start..start + said.text.len())
         };
         self.said.insert(id, said.iter().map(place).collect());
-        self.written.push(Written { ids, needles, pieces });
-        self.known.insert(Arc::from(text), id);
+        self.texts.written.push(Written { ids, needles, pieces });
+        self.texts.known.insert(Arc::from(text), id);
         id
     }
 
     /// The identifiers of a text that a compaction wrote, in order of appearance.
     pub(crate) fn read<'t>(&self, text: &'t str) -> Vec<Identifier<'t>> {
-        match self.known.get(text).and_then(|id| self.said.get(id)) {
+        match self.texts.known.get(text).and_then(|id| self.said.get(id)) {
             Some(said) => said
                 .iter()
                 .map(|(class, at)| Identifier { class: *class, text: &text[at.clone()] })
@@ -304,13 +352,15 @@ impl Tracker {
     fn append(&mut self, conversation: &Conversation, pos: Pos) {
         let message = conversation.history().message(pos);
         let ordinal = self.positions.len();
-        if !message.is_entry() {
+        let read = self.reads.remove(&pos);
+        if !message.is_entry() && read.is_none() {
             self.positions.push(pos);
         }
         for (index, part) in message.parts.iter().enumerate() {
-            let content = match message.is_entry() {
-                true => Content::Entry(self.write(&part.shown())),
-                false => Content::Log((ordinal, index)),
+            let content = match read {
+                Some(read) => read,
+                None if message.is_entry() => Content::Entry(self.write(&part.shown())),
+                None => Content::Log((ordinal, index)),
             };
             // Shown at first, so that what is folded before any request has it counts as gone.
             self.count(&content, State::Original, true);
@@ -364,41 +414,53 @@ impl Tracker {
     /// original, what replaces a cleared one is not.
     fn count(&mut self, content: &Content, state: State, add: bool) {
         let text = match (state, content) {
-            (State::Hidden, _) => return,
+            (State::Hidden, _) | (State::Original, Content::Asking) => return,
             (State::Edited(_, text), _) => Some(text),
             (State::Original, Content::Entry(text)) => Some(*text),
-            (State::Original, Content::Log(_)) => None,
+            (State::Original, Content::Log(_) | Content::Copy(_)) => None,
         };
+        if self.names {
+            self.count_names(content, state, text, add);
+        }
+        if let (None, Content::Copy(at)) = (text, content) {
+            let count = self.copies.entry(*at).or_default();
+            *count = if add { *count + 1 } else { *count - 1 };
+        }
+        let pieces = match (text, content) {
+            (Some(text), _) => &self.texts.written[text].pieces,
+            (None, Content::Log(at) | Content::Copy(at)) => self.index.pieces(*at),
+            (None, Content::Entry(_) | Content::Asking) => &[],
+        };
+        for piece in pieces {
+            let count = &mut self.pieces[*piece as usize];
+            *count = if add { *count + 1 } else { *count - 1 };
+        }
+        for needle in text.map_or(&[][..], |text| &self.texts.written[text].needles) {
+            let count = &mut self.held[*needle as usize];
+            *count = if add { *count + 1 } else { *count - 1 };
+            if *count == u32::from(add) {
+                self.change.needles.push(*needle);
+            }
+        }
+    }
+
+    /// The same for the identifiers of a part, and of what stands in its place.
+    fn count_names(&mut self, content: &Content, state: State, text: Option<WrittenId>, add: bool) {
         let as_recorded = match (state, content) {
             (_, Content::Entry(_)) => false,
             (State::Edited(kind, _), _) => kind == EditKind::Truncate,
             _ => true,
         };
-        let ids = match text {
-            Some(text) => Arc::clone(&self.written[text].ids),
-            None => Arc::clone(self.ids(content)),
+        let ids = match (text, content) {
+            (Some(text), _) => Arc::clone(&self.texts.written[text].ids),
+            (None, Content::Log(at) | Content::Copy(at)) => Arc::clone(self.index.part(*at)),
+            (None, Content::Entry(_) | Content::Asking) => return,
         };
         let counts = if as_recorded { &mut self.original } else { &mut self.rewritten };
         for id in ids.iter() {
             let count = &mut counts[*id as usize];
             *count = if add { *count + 1 } else { *count - 1 };
             self.touched.insert(*id);
-        }
-        let pieces = match (text, content) {
-            (Some(text), _) => &self.written[text].pieces,
-            (None, Content::Log(at)) => self.index.pieces(*at),
-            (None, Content::Entry(_)) => &[],
-        };
-        for piece in pieces {
-            let count = &mut self.pieces[*piece as usize];
-            *count = if add { *count + 1 } else { *count - 1 };
-        }
-        for needle in text.map_or(&[][..], |text| &self.written[text].needles) {
-            let count = &mut self.held[*needle as usize];
-            *count = if add { *count + 1 } else { *count - 1 };
-            if *count == u32::from(add) {
-                self.change.needles.push(*needle);
-            }
         }
     }
 }

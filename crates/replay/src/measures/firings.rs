@@ -58,14 +58,14 @@ fn not_as_meant(conversation: &Conversation, folds: &[Fold]) -> (u64, u64) {
 
 /// A message with a summary that a fold wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Written {
+pub(crate) struct Written {
     pub(super) text: String,
     pub(super) tokens: u64,
 }
 
 /// Finds firings from request to request.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Firings {
+pub(crate) struct Firings {
     /// Tokens of the view at the request before.
     view: u64,
     /// Ids of inserts that were seen.
@@ -75,7 +75,7 @@ pub(super) struct Firings {
 
 impl Firings {
     /// The messages with summaries that the folds since the last request wrote.
-    pub(super) fn written(&mut self, request: &Request<'_>, folds: &[Fold]) -> Vec<Written> {
+    pub(crate) fn written(&mut self, request: &Request<'_>, folds: &[Fold]) -> Vec<Written> {
         let mut out = Vec::new();
         let mut take = |message: &Message| {
             out.push(Written {
@@ -101,7 +101,7 @@ impl Firings {
     }
 
     /// Takes over a request and the folds since the one before.
-    pub(super) fn look(&mut self, request: &Request<'_>, folds: &[Fold], written: &[Written]) {
+    pub(crate) fn look(&mut self, request: &Request<'_>, folds: &[Fold], written: &[Written]) {
         let Request { call, conversation, meter, delta, .. } = *request;
         let appended: u64 = conversation
             .history()
@@ -131,7 +131,7 @@ impl Firings {
         });
     }
 
-    pub(super) fn finish(self) -> Vec<Firing> {
+    pub(crate) fn finish(self) -> Vec<Firing> {
         self.out
     }
 }

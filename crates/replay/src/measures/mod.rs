@@ -14,7 +14,7 @@ pub use firings::Firing;
 use crate::drive::{Probe, Request};
 use crate::index::Index;
 use crate::retention::Share;
-use firings::Firings;
+pub(crate) use firings::Firings;
 use std::sync::Arc;
 use summaries::Reader;
 

@@ -7,7 +7,7 @@ use super::score::{Form, Outcome};
 use super::{AGES, Holder, Kind, age_band};
 use crate::in_order;
 use crate::retention::Share;
-use crate::stats::{Bootstrap, Estimate, clusters, proportion, proportion_difference};
+use crate::stats::{Estimate, Sample, clusters, proportion, proportion_difference};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -91,7 +91,7 @@ pub struct Line {
 
 /// A line per preset, in the order of the rows.
 pub fn lines(rows: &[Row]) -> Vec<Line> {
-    let bootstrap = Bootstrap::default();
+    let sample = Sample::default();
     let presets = in_order(rows.iter().map(|row| &*row.preset));
     let first = presets.first().copied().unwrap_or_default();
     let line = |preset: &&str| {
@@ -111,17 +111,17 @@ pub fn lines(rows: &[Row]) -> Vec<Line> {
                 .iter()
                 .filter(|row| row.preset == *preset && !row.outcome.is_asked())
                 .count(),
-            exact: own.share(&bootstrap, |row| exact(row).then_some(row.right)),
-            choice: own.share(&bootstrap, |row| (!exact(row)).then_some(row.right)),
+            exact: own.share(&sample, |row| exact(row).then_some(row.right)),
+            choice: own.share(&sample, |row| (!exact(row)).then_some(row.right)),
             difference: difference(
-                &bootstrap,
+                &sample,
                 rows,
                 [preset, preset.strip_suffix(RECALL).unwrap_or(first)],
             ),
-            in_view: own.share(&bootstrap, |row| Some(row.in_view)),
-            agreement: own.share(&bootstrap, |row| exact(row).then_some(row.in_view == row.right)),
+            in_view: own.share(&sample, |row| Some(row.in_view)),
+            agreement: own.share(&sample, |row| exact(row).then_some(row.in_view == row.right)),
             kept_agreement: own
-                .share(&bootstrap, |row| Some(row.kept.filter(|_| exact(row))? == row.right)),
+                .share(&sample, |row| Some(row.kept.filter(|_| exact(row))? == row.right)),
             ages: own.ages(),
             unusable,
             recalls: own.rows.iter().map(|row| row.recalls).sum(),
@@ -145,7 +145,7 @@ impl<'r> Asked<'r> {
     }
 
     /// How often something holds, of the rows that it can be said of.
-    fn share(&self, bootstrap: &Bootstrap, holds: impl Fn(&Row) -> Option<bool>) -> Estimate {
+    fn share(&self, sample: &Sample, holds: impl Fn(&Row) -> Option<bool>) -> Estimate {
         let mut sums: BySession<'_, Share> = BTreeMap::new();
         for row in &self.rows {
             if let Some(holds) = holds(row) {
@@ -153,7 +153,7 @@ impl<'r> Asked<'r> {
             }
         }
         let numbers = numbers(&sums);
-        proportion(bootstrap, numbers.into_iter().zip(sums.into_values()))
+        proportion(sample, numbers.into_iter().zip(sums.into_values()))
     }
 
     fn ages(&self) -> Vec<(String, Share)> {
@@ -176,7 +176,7 @@ fn numbers<T>(sums: &BySession<'_, T>) -> Vec<usize> {
 }
 
 /// What one preset is better by than another, on the questions that both were asked.
-fn difference(bootstrap: &Bootstrap, rows: &[Row], [one, other]: [&str; 2]) -> Estimate {
+fn difference(sample: &Sample, rows: &[Row], [one, other]: [&str; 2]) -> Estimate {
     let key = |row: &&Row| (row.session.clone(), row.id.clone(), row.form == Form::Exact);
     let of = |preset: &str| Asked::of(rows, |row| row.preset == preset).rows;
     let others: BTreeMap<_, bool> = of(other).iter().map(|row| (key(row), row.right)).collect();
@@ -189,5 +189,6 @@ fn difference(bootstrap: &Bootstrap, rows: &[Row], [one, other]: [&str; 2]) -> E
         }
     }
     let numbers = numbers(&sums);
-    proportion_difference(bootstrap, numbers.into_iter().zip(sums.into_values()))
+    let sums: Vec<_> = numbers.into_iter().zip(sums.into_values()).collect();
+    proportion_difference(sample, &sums)
 }

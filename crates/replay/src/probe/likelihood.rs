@@ -5,7 +5,7 @@
 
 use crate::in_order;
 use crate::retention::Share;
-use crate::stats::{Bootstrap, Estimate, clusters, mean, proportion};
+use crate::stats::{Estimate, Sample, clusters, mean, proportion};
 use serde::Serialize;
 
 /// An action under a view.
@@ -68,7 +68,7 @@ pub fn calls(of: usize, most: usize) -> Vec<usize> {
 
 /// A line per preset, in the order of the rows.
 pub fn lines(rows: &[Row]) -> Vec<Line> {
-    let bootstrap = Bootstrap::default();
+    let sample = Sample::default();
     let presets = in_order(rows.iter().map(|row| &*row.preset));
     let line = |preset: &&str| {
         let all: Vec<&Row> = rows.iter().filter(|row| row.preset == *preset).collect();
@@ -76,7 +76,8 @@ pub fn lines(rows: &[Row]) -> Vec<Line> {
         let (numbers, _) = clusters(&told.iter().map(|row| &*row.cluster).collect::<Vec<_>>());
         let mean = |value: &dyn Fn(&Row) -> Option<f64>| {
             let values = numbers.iter().zip(&told);
-            mean(&bootstrap, values.filter_map(|(cluster, row)| Some((*cluster, value(row)?))))
+            let values = values.filter_map(|(cluster, row)| Some((*cluster, value(row)?)));
+            mean(&sample, &values.collect::<Vec<_>>())
         };
         let share = |row: &&Row| Share { kept: row.kept, needed: row.needed };
         let tokens: usize = told.iter().map(|row| row.action_tokens).sum();
@@ -89,7 +90,7 @@ pub fn lines(rows: &[Row]) -> Vec<Line> {
             nats: mean(&|row| row.nats),
             rise: mean(&|row| row.rise),
             per_token: (tokens > 0).then(|| rise / tokens as f64),
-            kept: proportion(&bootstrap, numbers.iter().copied().zip(told.iter().map(share))),
+            kept: proportion(&sample, numbers.iter().copied().zip(told.iter().map(share))),
             rise_kept: mean(&|row| row.rise.filter(|_| row.needed > 0 && row.kept == row.needed)),
             rise_lost: mean(&|row| row.rise.filter(|_| row.kept < row.needed)),
             tokens: size.checked_div(told.len() as u64).unwrap_or(0),

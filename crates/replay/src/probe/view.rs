@@ -88,8 +88,7 @@ impl Moment {
 
     /// The same, and what it had of what the call needed of older results.
     pub fn view_and_kept(&self, preset: &Preset, setup: &Setup) -> (View, Share) {
-        let mut availability =
-            Availability::new(Arc::clone(&self.index), Arc::clone(&setup.measure));
+        let mut availability = Availability::new(Arc::clone(&self.index));
         let view = self.seen(preset, setup, &mut [&mut availability]);
         let needs = availability.finish().calls;
         (view, needs.get(self.call).map_or_else(Share::default, |call| call.obs_far))

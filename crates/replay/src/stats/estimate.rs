@@ -1,6 +1,6 @@
 //! The estimates that a table prints, each over sessions.
 
-use super::bootstrap::{Bootstrap, Estimate};
+use super::sample::{Estimate, Sample};
 use crate::retention::Share;
 
 /// A session measured under two strategies; `base` is the one compared against.
@@ -14,39 +14,45 @@ pub struct Pair {
     pub base: f64,
 }
 
-/// `Σ value / Σ base`: the bill. Long sessions weigh most. Null: 1.
-pub fn ratio_of_totals(bootstrap: &Bootstrap, pairs: impl IntoIterator<Item = Pair>) -> Estimate {
-    let rows = pairs.into_iter().map(|pair| (pair.cluster, [pair.value, pair.base]));
-    bootstrap.of_sums(rows, Some(1.0), |sums| divide(sums[0], sums[1]))
+/// `Σ value / Σ base`: the bill. Long sessions weigh most. Null: 1, by the differences of both.
+pub fn ratio_of_totals(sample: &Sample, pairs: &[Pair]) -> Estimate {
+    let rows = pairs.iter().map(|pair| (pair.cluster, [pair.value, pair.base]));
+    let estimate = sample.of_sums(rows, |sums| divide(sums[0], sums[1]));
+    let differences = pairs.iter().map(|pair| (pair.cluster, pair.value - pair.base));
+    Estimate { p: sample.test(differences), ..estimate }.within(0.0, f64::INFINITY)
 }
 
 /// Mean of a value, given with the cluster of its session. Null: 0.
-pub fn mean(bootstrap: &Bootstrap, values: impl IntoIterator<Item = (usize, f64)>) -> Estimate {
-    let rows = values.into_iter().map(|(cluster, value)| (cluster, [value, 1.0]));
-    bootstrap.of_sums(rows, Some(0.0), |sums| divide(sums[0], sums[1]))
+pub fn mean(sample: &Sample, values: &[(usize, f64)]) -> Estimate {
+    let rows = values.iter().map(|(cluster, value)| (*cluster, [*value, 1.0]));
+    let estimate = sample.of_sums(rows, |sums| divide(sums[0], sums[1]));
+    Estimate { p: sample.test(values.iter().copied()), ..estimate }
 }
 
 /// `Σ kept / Σ needed`: a proportion pooled over sessions, each given with its cluster. It is not tested against anything.
-pub fn proportion(
-    bootstrap: &Bootstrap,
-    shares: impl IntoIterator<Item = (usize, Share)>,
-) -> Estimate {
+pub fn proportion(sample: &Sample, shares: impl IntoIterator<Item = (usize, Share)>) -> Estimate {
     let shares = shares.into_iter();
     let rows = shares.map(|(cluster, share)| (cluster, [share.kept as f64, share.needed as f64]));
-    bootstrap.of_sums(rows, None, |sums| divide(sums[0], sums[1]))
+    sample.of_sums(rows, |sums| divide(sums[0], sums[1])).within(0.0, 1.0)
 }
 
-/// Difference of two pooled proportions of the same sessions, each session given with its cluster and both. Null: 0.
-pub fn proportion_difference(
-    bootstrap: &Bootstrap,
-    shares: impl IntoIterator<Item = (usize, [Share; 2])>,
-) -> Estimate {
-    let rows = shares.into_iter().map(|(cluster, [a, b])| {
-        (cluster, [a.kept, a.needed, b.kept, b.needed].map(|count| count as f64))
+/// Difference of two pooled proportions of the same sessions, each session given with its cluster and both. Null: 0, by what
+/// each session adds to the difference.
+pub fn proportion_difference(sample: &Sample, shares: &[(usize, [Share; 2])]) -> Estimate {
+    let counts = |both: &[Share; 2]| {
+        let [a, b] = both;
+        [a.kept, a.needed, b.kept, b.needed].map(|count| count as f64)
+    };
+    let rows = shares.iter().map(|(cluster, both)| (*cluster, counts(both)));
+    let estimate =
+        sample.of_sums(rows, |sums| Some(divide(sums[0], sums[1])? - divide(sums[2], sums[3])?));
+    let needed = |of: usize| shares.iter().map(|(_, both)| both[of].needed).sum::<u64>() as f64;
+    let (first, second) = (needed(0).max(1.0), needed(1).max(1.0));
+    let differences = shares.iter().map(|(cluster, both)| {
+        let [a, _, b, _] = counts(both);
+        (*cluster, a / first - b / second)
     });
-    bootstrap.of_sums(rows, Some(0.0), |sums| {
-        Some(divide(sums[0], sums[1])? - divide(sums[2], sums[3])?)
-    })
+    Estimate { p: sample.test(differences), ..estimate }.within(-1.0, 1.0)
 }
 
 fn divide(above: f64, below: f64) -> Option<f64> {
@@ -64,35 +70,30 @@ mod tests {
         (0..10).map(|at| Pair { cluster: at, value: VALUES[at], base: BASES[at] }).collect()
     }
 
-    type Estimator = fn(&Bootstrap, Vec<Pair>) -> Estimate;
-
-    /// SciPy 1.17.1: `stats.bootstrap((value, base), statistic, paired=True, method="percentile",
-    /// n_resamples=200000, rng=1)`: value, lower, upper, standard error.
-    const REFERENCE: [(&str, Estimator, [f64; 4]); 2] = [
-        (
-            "ratio of totals",
-            ratio_of_totals,
-            [0.876_363_636_363_636_2, 0.705_628, 1.014_663, 0.079_615],
-        ),
-        (
-            "mean difference",
-            |bootstrap, pairs| {
-                let difference = |pair: Pair| (pair.cluster, pair.value - pair.base);
-                mean(bootstrap, pairs.into_iter().map(difference))
-            },
-            [-0.34, -0.77, 0.04, 0.208_159],
-        ),
-    ];
-
+    /// NumPy 2.4.6 and SciPy 1.17.1: the leave-one-out estimates by hand, `stats.t.ppf(0.975, 9)`, and all 1,024 signs of the
+    /// differences: value, lower, upper, standard error, p.
     #[test]
-    fn intervals_are_those_of_scipy() {
-        let bootstrap = Bootstrap::new(50_000, 42);
-        for (name, estimator, [value, lo, hi, se]) in REFERENCE {
-            let ours = estimator(&bootstrap, pairs());
-            assert!((ours.value.unwrap() - value).abs() < 1e-12, "{name}: {ours:?}");
-            // Two runs of a bootstrap differ by chance; a tenth of a standard error is well above it.
-            for (end, expected) in [(ours.lo, lo), (ours.hi, hi), (ours.se, se)] {
-                assert!((end.unwrap() - expected).abs() < se / 10.0, "{name}: {ours:?}");
+    fn intervals_and_tests_are_those_of_scipy() {
+        let sample = Sample::default();
+        let differences: Vec<(usize, f64)> =
+            pairs().iter().map(|pair| (pair.cluster, pair.value - pair.base)).collect();
+        let table = [
+            (
+                "ratio of totals",
+                ratio_of_totals(&sample, &pairs()),
+                [0.876_363_636, 0.679_252_435, 1.073_474_838, 0.087_134_177, 0.167_968_75],
+            ),
+            (
+                "mean difference",
+                mean(&sample, &differences),
+                [-0.34, -0.836_988_601, 0.156_988_601, 0.219_696_761, 0.167_968_75],
+            ),
+        ];
+        for (name, ours, [value, lo, hi, se, p]) in table {
+            let found =
+                [(ours.value, value), (ours.lo, lo), (ours.hi, hi), (ours.se, se), (ours.p, p)];
+            for (found, expected) in found {
+                assert!((found.unwrap() - expected).abs() < 1e-7, "{name}: {ours:?}");
             }
             assert_eq!((ours.n, ours.clusters), (10, 10), "{name}");
         }
@@ -102,22 +103,34 @@ mod tests {
     fn proportions_are_pooled_over_sessions() {
         let of = |kept: [u64; 4]| kept.into_iter().zip([10, 100, 50, 40]);
         let of = |kept| of(kept).map(|(kept, needed)| Share { kept, needed }).collect::<Vec<_>>();
-        let bootstrap = Bootstrap::default();
+        let sample = Sample::default();
         let (better, worse) = (of([9, 90, 45, 36]), of([5, 60, 20, 16]));
         let both = |other: &[Share]| {
             let both = better.iter().zip(other).map(|(a, b)| [*a, *b]);
             both.enumerate().collect::<Vec<_>>()
         };
-        let one = proportion(&bootstrap, better.iter().copied().enumerate());
+        let one = proportion(&sample, better.iter().copied().enumerate());
         assert!((one.value.unwrap() - 0.9).abs() < 1e-12, "{one:?}");
-        assert_eq!(one.p(), None);
-        let difference = proportion_difference(&bootstrap, both(&worse));
+        assert_eq!(one.p, None);
+        let difference = proportion_difference(&sample, &both(&worse));
         let expected = 180.0 / 200.0 - 101.0 / 200.0;
         assert!((difference.value.unwrap() - expected).abs() < 1e-12, "{difference:?}");
         assert!(difference.lo > Some(0.0), "{difference:?}");
-        assert!((difference.p().unwrap() - 2.0 / 10_001.0).abs() < 1e-12, "{difference:?}");
-        let itself = proportion_difference(&bootstrap, both(&better));
-        assert_eq!((itself.lo, itself.hi, itself.p()), (Some(0.0), Some(0.0), Some(1.0)));
-        assert_eq!(proportion(&bootstrap, [(0, Share::default()); 3]).value, None);
+        // All four differ in one direction.
+        assert!((difference.p.unwrap() - 2.0 / 16.0).abs() < 1e-12, "{difference:?}");
+        let itself = proportion_difference(&sample, &both(&better));
+        assert_eq!((itself.lo, itself.hi, itself.p), (Some(0.0), Some(0.0), Some(1.0)));
+        assert_eq!(proportion(&sample, [(0, Share::default()); 3]).value, None);
+    }
+
+    #[test]
+    fn intervals_end_where_the_figure_does() {
+        let sample = Sample::default();
+        let shares = [(10, 10), (9, 10), (10, 10)].map(|(kept, needed)| Share { kept, needed });
+        let share = proportion(&sample, shares.into_iter().enumerate());
+        assert_eq!(share.hi, Some(1.0), "{share:?}");
+        let pair = |(cluster, value)| Pair { cluster, value, base: 1.0 };
+        let ratio = ratio_of_totals(&sample, &[(0, 0.0), (1, 0.1), (2, 2.0)].map(pair));
+        assert_eq!(ratio.lo, Some(0.0), "{ratio:?}");
     }
 }

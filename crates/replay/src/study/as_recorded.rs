@@ -31,13 +31,14 @@ pub(super) fn record(facts: &Facts, plain: Record, terms: &[NamedTerms]) -> Reco
     let mut rows: Vec<CallRow> = plain.rows.into_iter().zip(inputs).map(row).collect();
     let summaries = summaries(facts, &rows);
     let turns: Vec<usize> = rows.iter().map(|row| row.turn).collect();
+    let held: Vec<_> = facts.calls.iter().map(|call| call.held).collect();
     let items = Items {
         log: &requests(facts, &rows),
+        held: &held,
         turns: &turns,
         timed: facts.session.timed,
         firings: &[],
         summaries: &summaries,
-        rereads: &[],
     };
     let bills = bills(&items, terms.iter());
     count_summaries(&mut rows, &summaries);

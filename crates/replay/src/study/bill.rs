@@ -2,12 +2,12 @@
 
 use super::Common;
 use crate::cost::{
-    LedgerFiring, LedgerRow, NamedTerms, Priced, RequestLog, Reread, SummaryCall, Terms,
-    pessimistic_usd,
+    Held, LedgerFiring, LedgerRow, NamedTerms, OWN, Priced, RequestLog, SummaryCall, Terms,
 };
 use crate::drive::SummaryInput;
 use crate::measures::Firing;
 use crate::number::total;
+use crate::reread::CHANCE;
 use crate::totals::CallRow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,10 +61,26 @@ pub struct Bill {
 pub struct Compaction {
     /// The summarizer's calls.
     pub summaries_usd: f64,
-    /// The bill's `usd`, and every would-be re-read as if it had really been made.
-    pub pessimistic_usd: f64,
+    /// The bill's `usd` if what is missed is read again.
+    pub again: Again,
     /// Whether the compactions paid for themselves.
     pub ledger: Ledger,
+}
+
+/// What everything costs if what is missed is read again (see [`crate::reread`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Again {
+    /// With the chance that recordings show; `None` where it is not known.
+    pub usd: Option<f64>,
+    /// With all of it.
+    pub all_usd: Option<f64>,
+}
+
+impl Again {
+    /// The same with or without.
+    pub(super) fn same(usd: f64) -> Self {
+        Self { usd: Some(usd), all_usd: Some(usd) }
+    }
 }
 
 /// Compactions by whether they paid for themselves.
@@ -112,15 +128,40 @@ impl Bill {
         }
         if let Some(compaction) = &mut self.compaction {
             compaction.summaries_usd *= factor;
-            compaction.pessimistic_usd *= factor;
+            let Again { usd, all_usd } = &mut compaction.again;
+            usd.iter_mut().chain(all_usd).for_each(|usd| *usd *= factor);
         }
     }
 
     /// With what compactions add, where they add something.
     pub(super) fn compacted(self, compaction: Compaction) -> Self {
-        let nothing = Compaction { pessimistic_usd: self.usd, ..Compaction::default() };
+        let nothing = Compaction { again: Again::same(self.usd), ..Compaction::default() };
         let compaction = (compaction != nothing).then(|| Box::new(compaction));
         Self { compaction, ..self }
+    }
+
+    /// What everything costs if what is missed is read again.
+    pub fn again(&self) -> Again {
+        self.compaction.as_ref().map_or(Again::same(self.usd), |compaction| compaction.again)
+    }
+
+    /// The bill with what is missed read again with the chance that recordings show: the same as `usd` where nothing is missed, and
+    /// `None` where it is not known what is.
+    pub fn net_usd(&self) -> Option<f64> {
+        self.again().usd
+    }
+
+    /// The same with another chance: in proportion between the bill, [`net_usd`](Self::net_usd) and all that is missed.
+    pub fn net_with(&self, chance: f64) -> Option<f64> {
+        let Again { usd, all_usd } = self.again();
+        let (net, all) = (usd?, all_usd?);
+        let known = CHANCE.value;
+        let between = |from: f64, to: f64, part: f64| from + (to - from) * part;
+        Some(match () {
+            () if chance <= 0.0 => self.usd,
+            () if chance <= known => between(self.usd, net, chance / known),
+            () => between(net, all, (chance - known) / (1.0 - known)),
+        })
     }
 
     /// Whether its compactions paid for themselves.
@@ -164,6 +205,22 @@ impl Bills {
         self
     }
 
+    /// With what they are if what is missed is read again.
+    pub(super) fn with_again(mut self, again: impl Fn(usize, &Bill) -> Again) -> Self {
+        for (at, bill) in self.bills.iter_mut().enumerate() {
+            let again = again(at, bill);
+            if again != bill.again() {
+                bill.compaction.get_or_insert_default().again = again;
+            }
+        }
+        self
+    }
+
+    /// What each comes to, in the order of [`iter`](Self::iter).
+    pub(super) fn usd(&self) -> Vec<f64> {
+        self.bills.iter().map(|bill| bill.usd).collect()
+    }
+
     /// With what they were made by kept once for all sessions.
     pub(super) fn share(self, common: &Common) -> Self {
         Self { by: common.billed.one(&self.by), ..self }
@@ -199,18 +256,19 @@ impl FromIterator<(Billed, Bill)> for Bills {
 /// What a bill is made of.
 pub(super) struct Items<'a> {
     pub(super) log: &'a RequestLog,
+    /// By call, what the provider's cache still had, where the recording tells.
+    pub(super) held: &'a [Option<Held>],
     /// By call, the number of the user turn.
     pub(super) turns: &'a [usize],
     pub(super) timed: bool,
     pub(super) firings: &'a [Firing],
     pub(super) summaries: &'a [SummaryCall],
-    pub(super) rereads: &'a [Reread],
 }
 
 impl Items<'_> {
     /// Whether there is more than requests and their answers.
     fn compacted(&self) -> bool {
-        !(self.firings.is_empty() && self.summaries.is_empty() && self.rereads.is_empty())
+        !(self.firings.is_empty() && self.summaries.is_empty())
     }
 }
 
@@ -256,7 +314,9 @@ pub(super) fn bills<'t>(items: &Items<'_>, terms: impl Iterator<Item = &'t Named
         .flat_map(|named| {
             starts.iter().map(|(pauses, starts)| {
                 let by = Billed { regime: Arc::clone(&named.name), pauses: *pauses };
-                (by, bill(items, starts, &named.terms))
+                // What was lost was lost by the provider that served the session.
+                let held = if *named.name == *OWN { items.held } else { &[] };
+                (by, bill(items, starts, held, &named.terms))
             })
         })
         .collect()
@@ -277,8 +337,8 @@ fn starts(items: &Items<'_>, pauses: Pauses) -> Vec<Option<i64>> {
     }
 }
 
-fn bill(items: &Items<'_>, starts: &[Option<i64>], terms: &Terms) -> Bill {
-    let priced = Priced::at(items.log, starts, terms);
+fn bill(items: &Items<'_>, starts: &[Option<i64>], held: &[Option<Held>], terms: &Terms) -> Bill {
+    let priced = Priced::at(items.log, starts, held, terms);
     let cost = priced.cost(items.summaries);
     let mut asked: BTreeMap<usize, f64> = BTreeMap::new();
     for (summary, usd) in items.summaries.iter().zip(&cost.summaries) {
@@ -305,7 +365,7 @@ fn bill(items: &Items<'_>, starts: &[Option<i64>], terms: &Terms) -> Bill {
     }
     bill.compacted(Compaction {
         summaries_usd: total(cost.summaries.iter().copied()),
-        pessimistic_usd: pessimistic_usd(cost.usd, &terms.rates, items.rereads),
+        again: Again::same(cost.usd),
         ledger: Ledger::of(&priced.ledger(&firings)),
     })
 }

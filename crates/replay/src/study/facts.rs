@@ -3,7 +3,8 @@
 use super::Common;
 use crate::calibrate::Thin;
 use crate::cost::{
-    Agreement, CacheRules, RecordedCall, RequestLog, SentRequest, agreement, recorded_output,
+    Agreement, CacheRules, Held, RecordedCall, RequestLog, SentRequest, agreement, held,
+    recorded_output,
 };
 use crate::recorder::RecorderPolicy;
 use crate::scale::Scale;
@@ -36,6 +37,9 @@ pub struct CallFacts {
     pub recorded_input: Option<u64>,
     /// What the provider read from its cache.
     pub recorded_read: Option<u64>,
+    /// What the provider's cache still had, where the recording tells.
+    #[serde(default)]
+    pub held: Option<Held>,
     /// Size of the request as it was sent, where the recorder wrote it down.
     #[serde(default)]
     pub sent: Option<u64>,
@@ -184,7 +188,7 @@ impl Facts {
         let measure = &*setup.measure;
         let warning = session.warnings.first();
         let observed = crate::calibrate::observations(session, measure);
-        let calls = calls(session, measure, rows, log);
+        let calls = calls(session, setup, rows, log);
         let whole = SessionFacts {
             id: session.id.clone(),
             format: session.format.to_owned(),
@@ -276,16 +280,13 @@ fn outputs_estimated(session: &Session, log: &RequestLog) -> usize {
     answers.zip(log.requests()).filter(differs).count()
 }
 
-fn calls(
-    session: &Session,
-    measure: &dyn Estimator,
-    rows: &[CallRow],
-    log: &RequestLog,
-) -> Vec<CallFacts> {
+fn calls(session: &Session, setup: &Setup, rows: &[CallRow], log: &RequestLog) -> Vec<CallFacts> {
+    let measure = &*setup.measure;
     let frame = crate::drive::frame_for(session, measure);
     let mut uncompacted = frame.tokens(measure);
     let mut calls = Vec::with_capacity(rows.len());
     let sent = sent(session, measure);
+    let held = held(session, setup);
     for message in session.log() {
         if message.is_answer()
             && let Some(row) = rows.get(calls.len())
@@ -299,6 +300,7 @@ fn calls(
                 start_ms: request.and_then(|request| request.start_ms),
                 recorded_input: row.recorded_input,
                 recorded_read: row.recorded_input.and(usage).map(|usage| usage.cache_read),
+                held: held.get(calls.len()).copied().flatten(),
                 sent: sent.get(&*message.id).copied(),
                 recorder_compacted: row.recorder_compacted,
             });

@@ -1,16 +1,17 @@
 //! One replay of a session under one strategy with everything that is measured on it.
 
 use super::record::Summaries;
-use super::{Context, Facts, Known, Record, bill, inaction};
-use crate::availability::{Availability, RereadRow};
+use super::{Again, Context, Facts, Known, Record, bill, inaction};
+use crate::availability::Availability;
 use crate::controls::{Foresight, MatchedControls, view_sizes};
-use crate::cost::{Asked, Reread};
-use crate::drive::{Probe, Replay, ReplayOptions, replay_with};
-use crate::index::Index;
-use crate::measures::{Measures, SessionMeasures};
+use crate::cost::{Asked, Held, NamedTerms, held};
+use crate::drive::{Probe, ReplayOptions, Request, replay_and_read};
+use crate::index::{Index, Texts};
+use crate::measures::Measures;
 use crate::recorder::{self, RecorderPolicy};
-use crate::setup::{Made, Preset};
-use foldback_core::stage::Estimator;
+use crate::reread::{CHANCE, Sources, replay_again};
+use crate::setup::{Made, Preset, Setup};
+use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
 use std::sync::Arc;
 
@@ -20,10 +21,13 @@ pub(super) struct Shared {
     foresight: Arc<Foresight>,
     matched_controls: MatchedControls,
     recorder: RecorderPolicy,
+    sources: Arc<Sources>,
+    held: Vec<Option<Held>>,
 }
 
 impl Shared {
-    pub(super) fn of(session: &Session, measure: &dyn Estimator) -> Self {
+    pub(super) fn of(session: &Session, setup: &Setup) -> Self {
+        let measure = &setup.measure;
         // Counts are kept with the messages. They are made while the index is, by a thread of their own: one that waits
         // here must not take work that waits for this.
         let index = std::thread::scope(|scope| {
@@ -32,8 +36,10 @@ impl Shared {
         });
         let foresight = Arc::new(Foresight::of(&index));
         Self {
-            matched_controls: MatchedControls::new(&index, Arc::clone(&foresight), measure),
-            recorder: recorder::policy(session, measure),
+            matched_controls: MatchedControls::new(&index, Arc::clone(&foresight), &**measure),
+            recorder: recorder::policy(session, &**measure),
+            sources: Arc::new(Sources::new(&session.id, &index, measure)),
+            held: held(session, setup),
             foresight,
             index,
         }
@@ -65,29 +71,54 @@ pub(super) fn replay(
         completions: preset.completions.clone(),
         ..setup.options(session, strategy)
     };
-    let measure = &setup.measure;
-    let mut availability = Availability::new(Arc::clone(&shared.index), Arc::clone(measure));
+    let mut availability = Availability::new(Arc::clone(&shared.index));
     let mut measures = Measures::new(Arc::clone(&shared.index));
-    let mut probes: [&mut dyn Probe; 2] = [&mut availability, &mut measures];
-    let replayed = replay_with(session, &shared.index, strategy, &options, &mut probes);
+    let mut missed = Missed { sources: Arc::clone(&shared.sources), least: None };
+    let mut probes: [&mut dyn Probe; 3] = [&mut availability, &mut measures, &mut missed];
+    let (replayed, mut texts) =
+        replay_and_read(session, &shared.index, strategy, &options, &mut probes);
     let (findings, measures) = (availability.finish(), measures.finish());
     let summaries = bill::summary_calls(&replayed.summary_inputs, &measures.firings);
     let (log, index) = (&replayed.requests, &shared.index);
     let facts = facts_unknown
         .then(|| Facts::of(session, setup, &replayed.rows, log, shared.recorder.clone()));
-    let rereads = rereads(&replayed, &findings.rereads, &measures);
     let turns: Vec<usize> = replayed.rows.iter().map(|row| row.turn).collect();
     let items = bill::Items {
         log,
+        held: &shared.held,
         turns: &turns,
         timed: log.timed(),
         firings: &measures.firings,
         summaries: &summaries,
-        rereads: &rereads,
     };
     let asked = Asked { hour: session.hour_share(), at_ms: session.began(), ..Asked::default() };
     let terms = context.terms(session.model.as_deref(), asked);
-    let bills = bill::bills(&items, terms.iter());
+    let mut bills = bill::bills(&items, terms.iter());
+    let net = Net {
+        session,
+        sources: &shared.sources,
+        strategy,
+        options: &options,
+        terms: &terms,
+        timed: items.timed,
+        held: &shared.held,
+    };
+    let mut reads = Vec::new();
+    if seeing.is_some() || options.completions.is_some() {
+        // A control that sees what comes does not see what would be read; a model would be asked for other summaries.
+        let acted = replayed.metrics.compactions > 0;
+        bills = bills.with_again(|_, bill| if acted { Again::default() } else { bill.again() });
+    } else if let Some(least) = missed.least {
+        let (all, all_reads) = net.bills(&mut texts, 1.0);
+        let same = (CHANCE.value >= 1.0).then(|| (all.clone(), all_reads));
+        let likely = (least < CHANCE.value)
+            .then(|| same.unwrap_or_else(|| net.bills(&mut texts, CHANCE.value)));
+        bills = bills.with_again(|at, bill| Again {
+            usd: likely.as_ref().map_or(Some(bill.usd), |(usd, _)| usd.get(at).copied()),
+            all_usd: all.get(at).copied(),
+        });
+        reads = likely.map_or_else(Vec::new, |(_, reads)| reads);
+    }
     let frame = replayed.conversation.meter(replayed.meter).frame_tokens();
     let views = view_sizes(&replayed.rows, frame);
     let inaction = (replayed.metrics.compactions == 0)
@@ -96,6 +127,12 @@ pub(super) fn replay(
     let mut rows = replayed.rows;
     for (row, retention) in rows.iter_mut().zip(&findings.calls) {
         row.retention = *retention;
+    }
+    for (call, tokens) in reads {
+        if let Some(row) = rows.get_mut(call) {
+            row.retention.rereads += 1;
+            row.retention.reread_tokens += tokens;
+        }
     }
     shared.matched_controls.matched(&views, SEED).count(index, &mut rows);
     bill::count_summaries(&mut rows, &summaries);
@@ -113,18 +150,61 @@ pub(super) fn replay(
     Ok((facts, record))
 }
 
-/// The would-be re-reads with what each would have weighed until the next compaction.
-fn rereads(replayed: &Replay, rows: &[RereadRow], measures: &SessionMeasures) -> Vec<Reread> {
-    rows.iter()
-        .map(|row| {
-            let next = measures.firings.partition_point(|firing| firing.call <= row.call);
-            let until = measures.firings.get(next).map_or(replayed.rows.len(), |next| next.call);
-            let request = replayed.rows.get(row.call);
-            Reread {
-                input_tokens: request.map_or(0, |row| row.input_tokens),
-                result_tokens: row.tokens,
-                calls: until.saturating_sub(row.call) as u64,
+/// What is missed that can be read again, in the first replay.
+#[derive(Debug)]
+struct Missed {
+    sources: Arc<Sources>,
+    /// The least draw of anything that is missed: it is read again with every chance above that.
+    least: Option<f64>,
+}
+
+impl Probe for Missed {
+    fn call(&mut self, request: &Request<'_>) {
+        let draw = self.sources.least_draw(request.tracker, request.call);
+        let draws = self.least.into_iter().chain(draw);
+        self.least = draws.min_by(f64::total_cmp);
+    }
+}
+
+/// What a session costs with what was missed read again.
+struct Net<'a> {
+    session: &'a Session,
+    sources: &'a Arc<Sources>,
+    strategy: &'a Arc<Strategy>,
+    options: &'a ReplayOptions,
+    terms: &'a [NamedTerms],
+    timed: bool,
+    held: &'a [Option<Held>],
+}
+
+impl Net<'_> {
+    /// The bills of a replay in which what is missed is read again with a chance, in the order of those of the first replay, and
+    /// its reads.
+    fn bills(&self, texts: &mut Texts, chance: f64) -> (Vec<f64>, Vec<(usize, u64)>) {
+        let known = std::mem::take(texts);
+        let Self { session, sources, strategy, options, .. } = self;
+        let again = replay_again(session, sources, known, chance, strategy, options);
+        *texts = again.texts;
+        let replayed = again.replay;
+        let summaries = bill::summary_calls(&replayed.summary_inputs, &again.firings);
+        let turns: Vec<usize> = replayed.rows.iter().map(|row| row.turn).collect();
+        // A read goes out before the recorded call that it is for. No recording tells what the cache had of it.
+        let mut reads = again.reads.iter().peekable();
+        let mut held = Vec::new();
+        for (call, recorded) in self.held.iter().enumerate() {
+            while reads.next_if(|(before, _)| *before == call).is_some() {
+                held.push(None);
             }
-        })
-        .collect()
+            held.push(*recorded);
+        }
+        let items = bill::Items {
+            log: &replayed.requests,
+            held: &held,
+            turns: &turns,
+            timed: self.timed,
+            firings: &[],
+            summaries: &summaries,
+        };
+        (bill::bills(&items, self.terms.iter()).usd(), again.reads)
+    }
 }

@@ -17,7 +17,7 @@ mod score;
 #[cfg(test)]
 mod tests;
 
-pub use bill::{Bill, Billed, Bills, Compaction, Ledger, Pauses};
+pub use bill::{Again, Bill, Billed, Bills, Compaction, Ledger, Pauses};
 pub(crate) use common::Common;
 pub(crate) use facts::Recording;
 pub use facts::{CallFacts, Facts, SessionFacts};
@@ -208,8 +208,10 @@ impl Keys {
         let at = key(&parts);
         store.get(at).or_else(|| {
             let walk = make()?;
-            // What can't be kept is made again next time.
-            let _ = store.put(at, &walk);
+            if !walk.tracks.iter().any(|track| track.fault.is_some()) {
+                // What can't be kept is made again next time.
+                let _ = store.put(at, &walk);
+            }
             Some(walk)
         })
     }
@@ -347,10 +349,9 @@ fn study_session<'s>(
             Some(record) => record,
             None => {
                 let session = session()?;
-                let measure = &*context.setup.measure;
                 let unknown = known.get().is_none();
                 let replayed = caught(|| {
-                    let shared = shared.get_or_init(|| Shared::of(session, measure));
+                    let shared = shared.get_or_init(|| Shared::of(session, context.setup));
                     replay(context, session, shared, preset, unknown)
                 });
                 let record = match replayed.and_then(|made| made.map_err(Fault::from)) {

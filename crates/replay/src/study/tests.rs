@@ -133,6 +133,52 @@ fn own_prices_are_of_the_cache_that_was_asked_for() {
     }
 }
 
+/// Of a hundred input tokens, those that were read from the cache: by the recorders' usage, and by the bills of what they sent.
+fn read_of_hundred(agent: &str) -> (f64, f64) {
+    let setup = setup(Limits::default());
+    let presets = [preset("none"), Preset::as_recorded().unwrap()];
+    let (store, mut recorded, mut ours) = (Store::temporary().unwrap(), [0; 2], [0; 2]);
+    let mut paths = foldback_test_support::sessions_of(agent);
+    let training = foldback_test_support::sessions().join("../training").join(agent);
+    let entries = fs::read_dir(training).into_iter().flatten().flatten();
+    paths.extend(entries.map(|entry| entry.path()));
+    for source in paths.into_iter().map(Source::File) {
+        let context = context(&presets, &setup, &store);
+        for studied in study(&context, &source, source.hash().unwrap()).unwrap() {
+            let facts = studied.keys.facts(&store).unwrap();
+            let told = |of: fn(&CallFacts) -> Option<u64>| -> u64 {
+                facts.calls.iter().filter_map(of).sum()
+            };
+            let [input, read] = [told(|call| call.recorded_input), told(|call| call.recorded_read)];
+            if read == 0 || !studied.facts.billed {
+                continue;
+            }
+            let record = studied.keys.record(&store, 1).unwrap();
+            let sent: u64 = record.rows.iter().map(|row| row.input_tokens).sum();
+            let bill = record.bills.under(OWN, |_| true).unwrap();
+            for (sum, more) in recorded.iter_mut().zip([read, input]) {
+                *sum += more;
+            }
+            for (sum, more) in ours.iter_mut().zip([bill.read_tokens, sent]) {
+                *sum += more;
+            }
+        }
+    }
+    let share = |[read, of]: [u64; 2]| 100.0 * read as f64 / of as f64;
+    (share(recorded), share(ours))
+}
+
+/// What the recorders sent reads as much of the simulated cache as it did of the real ones.
+#[foldback_needs::sessions]
+#[test]
+fn what_was_sent_is_read_as_recorded() {
+    for agent in ["claude-code", "codex", "opencode", "pi"] {
+        let (recorded, ours) = read_of_hundred(agent);
+        println!("{agent}: {recorded:.1} of 100 tokens read, simulated {ours:.1}");
+        assert!((recorded - ours).abs() < 3.0, "{agent}: {recorded:.1} read, simulated {ours:.1}");
+    }
+}
+
 /// A study of all sessions without progress reports.
 /// Panics where a request holds so many messages.
 #[derive(Debug)]
@@ -173,7 +219,7 @@ fn a_replay_that_panics_costs_its_row_alone() {
     let corpus = Corpus { sources };
     let compared = |presets: &[Preset], store: &Store| {
         let run = Run { store, progress: &|| {}, strict: true };
-        let reporting = Reporting { draws: 10, ..Reporting::default() };
+        let reporting = Reporting::default();
         compare(&corpus, presets, &setup, reporting, run).unwrap()
     };
     let store = Store::temporary().unwrap();

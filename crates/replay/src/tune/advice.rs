@@ -105,7 +105,7 @@ impl Tuned {
     pub fn nearest_to_gates(&self) -> Option<&Trial> {
         self.trials.iter().min_by_key(|trial| {
             let gate = &trial.tune.gate;
-            (gate.sent_over, gate.strategy_violations)
+            (gate.over, gate.strategy_violations)
         })
     }
 }

@@ -17,9 +17,6 @@ use thiserror::Error;
 /// Below so many sessions in which anything fired, a part of the sessions says next to nothing.
 pub const LEAST_TRIGGERING: usize = 5;
 
-/// Draws of the bootstrap where configurations are chosen: its intervals are not reported.
-const CHOOSING_DRAWS: usize = 100;
-
 /// What a configuration cost and kept on one part of the sessions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Measured {
@@ -37,8 +34,10 @@ pub struct Measured {
     pub epr: Metric,
     /// Of what was reused word for word and not seen lately: the second judge.
     pub verbatim_far: Metric,
-    /// Would-be re-reads per hundred calls.
-    pub rereads_per_100_calls: Metric,
+    /// Its bill to that of the base, with what was missed read again.
+    pub net_ratio: Metric,
+    /// Old texts of edits and pieces that it missed, per hundred calls.
+    pub missed_per_100_calls: Metric,
     /// What it must not do.
     pub gate: Gate,
     /// Sessions in which it changed something.
@@ -58,7 +57,8 @@ impl Measured {
             frr_far: metrics.frr_far,
             epr: metrics.epr,
             verbatim_far: metrics.verbatim_far,
-            rereads_per_100_calls: metrics.rereads_per_100_calls,
+            net_ratio: metrics.net_ratio,
+            missed_per_100_calls: metrics.missed_per_100_calls,
             gate: line.gate,
             triggered: line.triggered,
             compactions: line.compactions,
@@ -97,8 +97,8 @@ pub struct Trial {
 /// How far a configuration is from the strategy's own values.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AgainstOwn {
-    /// Ratio of the bills, the configuration's to that of the own values.
-    pub cost: Difference,
+    /// Ratio of the bills with what was missed read again, the configuration's to that of the own values.
+    pub net: Difference,
     /// Difference of the retentions, the configuration's less that of the own values.
     pub frr_obs_far: Difference,
 }
@@ -204,11 +204,10 @@ impl Bench<'_> {
         &self,
         split: Split,
         candidates: &[&Candidate],
-        draws: usize,
     ) -> Result<Option<Comparison>, CompareError> {
         let mut presets = self.controls.to_vec();
         presets.extend(candidates.iter().map(|candidate| candidate.preset.clone()));
-        let reporting = Reporting { split: Some(split), draws, ..self.reporting.clone() };
+        let reporting = Reporting { split: Some(split), ..self.reporting.clone() };
         match compare(self.corpus, &presets, self.setup, reporting, self.run) {
             // Files that were read and hold no session of this part are skipped for no reason.
             Err(CompareError::NothingImported(skipped))
@@ -223,8 +222,7 @@ impl Bench<'_> {
     /// Tries configurations on the part of the sessions that is for it.
     pub fn tune(&self, candidates: &[Candidate]) -> Result<Tuned, TuneError> {
         let all: Vec<&Candidate> = candidates.iter().collect();
-        let comparison =
-            self.on(Split::Tune, &all, CHOOSING_DRAWS)?.ok_or(TuneError::NothingToTuneOn)?;
+        let comparison = self.on(Split::Tune, &all)?.ok_or(TuneError::NothingToTuneOn)?;
         let lines = &comparison.presets[self.controls.len()..];
         let measured: Vec<Measured> = lines.iter().map(Measured::of).collect();
         let gates_passed = measured.iter().any(|measured| measured.gate.passed);
@@ -297,7 +295,7 @@ impl Bench<'_> {
         shown.sort_unstable();
         shown.dedup();
         let chosen: Vec<&Candidate> = shown.iter().map(|at| &candidates[*at]).collect();
-        let comparison = self.on(Split::Report, &chosen, self.reporting.draws)?;
+        let comparison = self.on(Split::Report, &chosen)?;
         let Some(comparison) = comparison else {
             tuned.cautions.push(
                 "No session falls into the part to report on (two in five, by a hash of their ids). The \
@@ -317,15 +315,15 @@ impl Bench<'_> {
             trial.against_own = own.and_then(|own| {
                 let mut contrasts = comparison.contrasts.iter();
                 let found = contrasts.find_map(|pair| pair.between(&line.preset, &own.preset))?;
-                let Contrast { cost, frr_obs_far, .. } = found;
-                (line.kind == Kind::Strategy).then_some(AgainstOwn { cost, frr_obs_far })
+                let Contrast { net, frr_obs_far, .. } = found;
+                (line.kind == Kind::Strategy).then_some(AgainstOwn { net, frr_obs_far })
             });
         }
         // The family is what is asked here: every configuration that is shown against the own values. The
         // comparison's own is all pairs, most of which are irrelevant here.
         let asked = tuned.trials.iter_mut();
         let asked = asked.filter_map(|trial| trial.against_own.as_mut());
-        adjust(asked.map(|against| (&mut against.cost, &mut against.frr_obs_far)));
+        adjust(asked.map(|against| (&mut against.net, &mut against.frr_obs_far)));
         tuned.doubt(Split::Report);
         Ok(Some((comparison, shown)))
     }

@@ -43,12 +43,21 @@ use words::{LEAST, Seeds, is_word, seed, starts, stretches, words};
 /// Number of a piece of a session.
 pub(crate) type PieceId = u32;
 
+/// A piece that a call reuses.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PieceNeed {
+    pub(crate) piece: PieceId,
+    /// Calls since a tool result last held it; 1 for what the call before brought.
+    pub(crate) distance: usize,
+    /// The latest part of a tool result that holds it, by its number among all parts of the log.
+    pub(crate) source: usize,
+}
+
 /// The pieces that the calls of a session reuse.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Verbatim {
     finder: Finder,
-    /// By call, each with its distance.
-    needs: Vec<Box<[(PieceId, usize)]>>,
+    needs: Vec<Box<[PieceNeed]>>,
     /// By part of the log, those that a tool result holds.
     parts: Vec<Box<[PieceId]>>,
 }
@@ -65,9 +74,8 @@ impl Verbatim {
         heard.needed(&finder, &candidates)
     }
 
-    /// The pieces that a call reuses, each with the calls since a tool result last held it; 1 for what the call before
-    /// brought.
-    pub(crate) fn needs(&self, call: usize) -> &[(PieceId, usize)] {
+    /// The pieces that a call reuses.
+    pub(crate) fn needs(&self, call: usize) -> &[PieceNeed] {
         self.needs.get(call).map_or(&[], |needs| needs)
     }
 
@@ -215,12 +223,12 @@ impl<'m> Heard<'m> {
         #[derive(Clone, Copy, Default)]
         struct Seen {
             said: bool,
-            /// Calls that were answered up to the last tool part with it.
-            answers: Option<usize>,
+            /// Calls that were answered up to the last tool part with it, and the number of that part.
+            heard: Option<(usize, usize)>,
         }
         let mut seen = vec![Seen::default(); finder.len()];
         let mut holding: Vec<Box<[PieceId]>> = Vec::with_capacity(self.places.len());
-        let mut needed: Vec<Vec<(PieceId, usize)>> = Vec::with_capacity(self.calls.len());
+        let mut needed: Vec<Vec<PieceNeed>> = Vec::with_capacity(self.calls.len());
         for (call, ((_, before), candidates)) in self.calls.iter().zip(candidates).enumerate() {
             for place in &self.places[holding.len()..*before] {
                 let mut held = Box::default();
@@ -228,7 +236,7 @@ impl<'m> Heard<'m> {
                     Role::Tool => {
                         held = finder.find_at(&place.text, &place.starts);
                         for piece in &held {
-                            seen[*piece as usize].answers = Some(place.answers);
+                            seen[*piece as usize].heard = Some((place.answers, holding.len()));
                         }
                     }
                     Role::User | Role::Assistant => {
@@ -243,7 +251,9 @@ impl<'m> Heard<'m> {
             let candidates = candidates.iter().filter_map(|text| finder.number(text));
             let reused = candidates.filter_map(|piece| match seen[piece as usize] {
                 // Call t comes after t answers; what call t - 1 brought is at 1.
-                Seen { said: false, answers: Some(answers) } => Some((piece, call + 1 - answers)),
+                Seen { said: false, heard: Some((answers, source)) } => {
+                    Some(PieceNeed { piece, distance: call + 1 - answers, source })
+                }
                 _ => None,
             });
             needed.push(reused.collect());
@@ -253,22 +263,19 @@ impl<'m> Heard<'m> {
 }
 
 /// The needed pieces under numbers of their own.
-fn numbered(
-    all: &Finder,
-    needed: &[Vec<(PieceId, usize)>],
-    holding: &[Box<[PieceId]>],
-) -> Verbatim {
+fn numbered(all: &Finder, needed: &[Vec<PieceNeed>], holding: &[Box<[PieceId]>]) -> Verbatim {
     let pieces = needed.iter().flatten();
-    let finder = Finder::of(pieces.map(|(piece, _)| all.text(*piece).into()).collect());
+    let finder = Finder::of(pieces.map(|need| all.text(need.piece).into()).collect());
     let mut number: Vec<Option<PieceId>> = vec![None; all.len()];
-    for (piece, _) in needed.iter().flatten() {
+    for PieceNeed { piece, .. } in needed.iter().flatten() {
         number[*piece as usize] = finder.number(all.text(*piece));
     }
     let mine =
         |pieces: &[PieceId]| pieces.iter().filter_map(|piece| number[*piece as usize]).collect();
-    let renumbered = |needs: &Vec<(PieceId, usize)>| {
-        let needs = needs.iter();
-        needs.filter_map(|(piece, distance)| Some((number[*piece as usize]?, *distance))).collect()
+    let renumbered = |needs: &Vec<PieceNeed>| {
+        let own =
+            |need: &PieceNeed| Some(PieceNeed { piece: number[need.piece as usize]?, ..*need });
+        needs.iter().filter_map(own).collect()
     };
     Verbatim {
         parts: holding.iter().map(|pieces| mine(pieces)).collect(),

@@ -27,7 +27,7 @@ fn found(log: &[Arc<Message>]) -> Vec<(usize, String, usize, Vec<usize>)> {
     let calls = log.iter().filter(|message| message.is_answer()).count();
     let mut out = Vec::new();
     for call in 0..calls {
-        for (piece, distance) in verbatim.needs(call) {
+        for PieceNeed { piece, distance, .. } in verbatim.needs(call) {
             let holds = |part: &usize| verbatim.part(*part).contains(piece);
             let holding = (0..verbatim.parts.len()).filter(holds).collect();
             out.push((call, verbatim.text(*piece).to_owned(), *distance, holding));

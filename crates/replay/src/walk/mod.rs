@@ -23,6 +23,7 @@ pub use repeated::{GENERATIONS, Repeated};
 pub use worst::{Missed, worst};
 
 use crate::availability::Availability;
+use crate::compare::FailedReplay;
 use crate::drive::{ReplayOptions, replay_with};
 use crate::fault::{Fault, caught};
 use crate::identifiers::Class;
@@ -289,6 +290,15 @@ impl Walk {
             tracks: Vec::new(),
         }
     }
+
+    /// Replays that failed.
+    pub fn failed(&self) -> impl Iterator<Item = FailedReplay> {
+        self.tracks.iter().filter_map(|track| {
+            let fault = track.fault.clone()?;
+            let (session, preset) = (self.path.as_str().into(), track.preset.clone());
+            Some(FailedReplay { session, preset, fault })
+        })
+    }
 }
 
 impl Track {
@@ -301,8 +311,7 @@ impl Track {
         detail: Detail,
     ) -> Self {
         let replayed = caught(|| {
-            let mut availability =
-                Availability::new(Arc::clone(index), Arc::clone(&options.measure));
+            let mut availability = Availability::new(Arc::clone(index));
             let mut tracer = Tracer::new(Arc::clone(index), detail);
             let mut probes: [&mut dyn crate::Probe; 2] = [&mut availability, &mut tracer];
             let replay = replay_with(session, index, strategy, options, &mut probes);

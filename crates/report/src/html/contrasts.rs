@@ -4,7 +4,7 @@ use super::figures::share;
 use super::markup::{BODY, END_FOLD, END_TABLE, name, open_fold, open_table, row_head};
 use crate::number::count;
 use foldback_replay::Comparison;
-use foldback_replay::compare::{Cheaper, Contrast, Difference, PresetLine, Primary};
+use foldback_replay::compare::{Contrast, Difference, PresetLine, Primary};
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 
@@ -24,23 +24,15 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
 
 fn summary(out: &mut String, comparison: &Comparison) {
     let [apart, kept] =
-        [Primary::Cost, Primary::FrrObsFar].map(|metric| comparison.told_apart(metric));
+        [Primary::Net, Primary::FrrObsFar].map(|metric| comparison.told_apart(metric));
     let _ = write!(
         out,
-        "<p>Of {}, {} are ties by their bills and {} by what they keep: paired cluster \
-         bootstrap, Holm's adjustment over all pairs for each question.",
+        "<p>Of {}, {} are ties by their bills and {} by what they keep: paired sign-flip \
+         test, Holm's adjustment over all pairs for each question.",
         count(apart.pairs as u64, "pair"),
         apart.ties,
         kept.ties,
     );
-    if apart.unresolved + kept.unresolved > 0 {
-        let _ = write!(
-            out,
-            " {} and {} of them are below the resolution of the test: all draws agree, and for so many pairs that is \
-             not enough. Compare fewer presets.",
-            apart.unresolved, kept.unresolved,
-        );
-    }
     if let Some((least, most)) = apart.detectable {
         let (least, most) = (share(least), share(most));
         let by =
@@ -58,13 +50,7 @@ fn summary(out: &mut String, comparison: &Comparison) {
 struct Sign(&'static str, &'static str, &'static str);
 
 const TIE: Sign = Sign("=", "zero", "not told apart");
-const COST: [Sign; 5] = [
-    Sign("▼", "less2", "cheaper, even if everything that it forgot were read again"),
-    Sign("▽", "less1", "a smaller bill, which reading again could turn"),
-    Sign("△", "more1", "a larger bill, which reading again could turn"),
-    Sign("▲", "more2", "costlier, even if everything that the other one forgot were read again"),
-    TIE,
-];
+const COST: [Sign; 3] = [Sign("▼", "less2", "cheaper"), Sign("▲", "more2", "costs more"), TIE];
 const KEPT: [Sign; 3] = [Sign("▲", "less2", "keeps more"), Sign("▼", "more2", "keeps less"), TIE];
 
 /// Which way a pair that is told apart goes.
@@ -73,12 +59,9 @@ fn way(difference: &Difference, null: f64) -> Option<Ordering> {
 }
 
 fn cost(contrast: &Contrast) -> Sign {
-    let certain = contrast.cheaper;
-    match way(&contrast.cost, 1.0) {
-        Some(Ordering::Less) if certain == Cheaper::First => COST[0],
-        Some(Ordering::Less) => COST[1],
-        Some(Ordering::Greater) if certain == Cheaper::Second => COST[3],
-        Some(Ordering::Greater) => COST[2],
+    match way(&contrast.net, 1.0) {
+        Some(Ordering::Less) => COST[0],
+        Some(Ordering::Greater) => COST[1],
         _ => TIE,
     }
 }
@@ -148,33 +131,25 @@ fn grid(
 mod tests {
     use super::*;
 
-    fn contrast(cost: f64, tie: bool, cheaper: Cheaper) -> Contrast {
+    fn contrast(net: f64, tie: bool) -> Contrast {
         Contrast {
             first: "a".to_owned(),
             second: "b".to_owned(),
-            cost: Difference { value: Some(cost), tie, ..Difference::default() },
+            net: Difference { value: Some(net), tie, ..Difference::default() },
             frr_obs_far: Difference { value: Some(-0.1), tie, ..Difference::default() },
-            cheaper,
         }
     }
 
     #[test]
-    fn cheaper_is_only_said_when_re_reading_cannot_turn_it() {
-        let cases = [
-            (0.8, false, Cheaper::First, "▼", "▲"),
-            (0.8, false, Cheaper::Depends, "▽", "△"),
-            // By the bounds the other one, by the bills this one: then it is not certain.
-            (0.8, false, Cheaper::Second, "▽", "△"),
-            (1.2, false, Cheaper::Second, "▲", "▼"),
-            (0.8, true, Cheaper::First, "=", "="),
-        ];
-        for (ratio, tie, cheaper, forward, backward) in cases {
-            let contrast = contrast(ratio, tie, cheaper);
-            assert_eq!(cost(&contrast).0, forward, "{ratio} {cheaper:?}");
+    fn signs_are_those_of_both_sides() {
+        for (ratio, tie, forward, backward) in
+            [(0.8, false, "▼", "▲"), (1.2, false, "▲", "▼"), (0.8, true, "=", "=")]
+        {
+            let contrast = contrast(ratio, tie);
             let turned = contrast.between("b", "a").unwrap();
-            assert_eq!(cost(&turned).0, backward, "{ratio} {cheaper:?}");
+            assert_eq!((cost(&contrast).0, cost(&turned).0), (forward, backward), "{ratio}");
         }
-        let apart = contrast(0.8, false, Cheaper::First);
+        let apart = contrast(0.8, false);
         assert_eq!(kept(&apart).0, "▼");
         assert_eq!(kept(&apart.between("b", "a").unwrap()).0, "▲");
     }

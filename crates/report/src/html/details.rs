@@ -71,7 +71,7 @@ pub fn to_walk(comparison: &Comparison, most: Most) -> (Vec<usize>, Vec<usize>) 
     let strategy = |score: &Score| comparison.presets[score.preset()].kind == Kind::Strategy;
     let mut acted = acted(comparison, |score| match strategy(score) {
         // One more than what was forgotten: it acted.
-        true if score.metrics.compactions > 0 => 1 + score.retention.rereads,
+        true if score.metrics.compactions > 0 => 1 + score.retention.missed(),
         _ => 0,
     });
     let opening = opening(comparison);

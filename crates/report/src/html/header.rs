@@ -119,7 +119,7 @@ fn files(out: &mut String, comparison: &Comparison) {
 fn reporting(out: &mut String, comparison: &Comparison) {
     let reporting = &comparison.reporting;
     let primary = match reporting.primary {
-        Primary::Cost => "the bill",
+        Primary::Net => "the bill with what was missed read again",
         Primary::FrrObsFar => "retention of what only observations said, and not recently",
     };
     let prices = if comparison.prices.is_empty() { &reporting.regime } else { &comparison.prices };
@@ -130,8 +130,8 @@ fn reporting(out: &mut String, comparison: &Comparison) {
     }
     let _ = write!(
         out,
-        "; intervals of 95%: bootstrap over tasks or repositories, {} draws, seed {}",
-        grouped(reporting.draws as u64),
+        "; intervals and tests by {}, seed {}",
+        facts::units(&comparison.corpus),
         reporting.seed
     );
     if let Some(split) = reporting.split {

@@ -7,21 +7,20 @@ use super::markup::{
     preset_rows, row_head, td, text,
 };
 use crate::columns::{self, Cell, Column, Value, headline, lines};
-use crate::number::{grouped, percent};
+use crate::number::{change, grouped, percent};
 use crate::{facts, table, verdict};
 use foldback_replay::Comparison;
-use foldback_replay::compare::{MUCH_FORGOTTEN, Standing};
 use std::fmt::Write as _;
 
 /// Idle sessions that are listed of a preset, the nearest ones.
 const IDLE: usize = 3;
 
 // Columns of the table to decide by.
-const HEADS: [&str; 7] =
-    ["preset", "bill", "saved", "kept", "verbatim", "reread", "what stands out"];
-const BILL: usize = 1;
-const KEPT: usize = 3;
-const REMARK: usize = 6;
+const HEADS: [&str; 8] =
+    ["preset", "$ a session", "change", "bill", "kept", "verbatim", "missed", "note"];
+const CHANGE: usize = 2;
+const KEPT: usize = 4;
+const NOTE: usize = 7;
 
 /// What a preset costs, keeps and does wrong, a cell per column.
 type Row = [String; HEADS.len()];
@@ -57,8 +56,7 @@ fn decide(out: &mut String, comparison: &Comparison, label: &str, shown: &[usize
     if shown.is_empty() {
         return;
     }
-    let standings = comparison.standings();
-    let rows: Vec<Row> = shown.iter().map(|at| row(comparison, *at, standings[*at])).collect();
+    let rows: Vec<Row> = shown.iter().map(|at| row(comparison, *at)).collect();
     open_table(out, label, "decide cards");
     col_heads(out, HEADS);
     out.push_str(BODY);
@@ -68,7 +66,7 @@ fn decide(out: &mut String, comparison: &Comparison, label: &str, shown: &[usize
         let _ = write!(out, "<tr{class}><th scope=\"row\">{}</th>", cells[0]);
         for (head, cell) in HEADS.into_iter().zip(cells).skip(1) {
             let class = match head {
-                "what stands out" => "word",
+                "note" => "word",
                 _ if cell == NONE => "zero",
                 _ => "",
             };
@@ -80,22 +78,20 @@ fn decide(out: &mut String, comparison: &Comparison, label: &str, shown: &[usize
     let _ = writeln!(out, "<p class=\"key\">{}</p>", legend(comparison, &rows));
 }
 
-fn row(comparison: &Comparison, at: usize, standing: Standing<'_>) -> Row {
+fn row(comparison: &Comparison, at: usize) -> Row {
     let line = &comparison.presets[at];
-    let mark = verdict::mark(comparison, line, standing);
-    let mark = if mark.is_empty() { String::new() } else { format!("{mark} ") };
     let doubt = if line.good_by_one.is_some() { " !" } else { "" };
     let metrics = &line.metrics;
-    let is_base = comparison.base.as_ref().is_some_and(|base| base.preset == line.preset);
-    let saved = line.metrics.saving_usd.value;
+    let usd = comparison.base.as_ref().zip(line.saved.value).map(|(base, saved)| base.usd - saved);
     [
-        format!("{mark}{}", name(comparison, line)),
-        verdict::bill(line),
-        or_dash(saved, |usd| verdict::amount(comparison, usd)),
+        name(comparison, line).to_string(),
+        or_dash(usd, |usd| verdict::amount(comparison, usd)),
+        verdict::changed(&line.ratio),
+        or_dash(metrics.cost_ratio.value, change),
         format!("{}{doubt}", interval(&metrics.frr_obs_far)),
         or_dash(metrics.verbatim_far.value, share),
-        or_dash(metrics.rereads_per_100_calls.value, |value| format!("{value:.1}")),
-        line.remark().filter(|_| !is_base).map_or_else(String::new, verdict::remark),
+        or_dash(metrics.missed_per_100_calls.value, |value| format!("{value:.1}")),
+        verdict::remarks(comparison, line),
     ]
 }
 
@@ -103,22 +99,26 @@ fn row(comparison: &Comparison, at: usize, standing: Standing<'_>) -> Row {
 fn legend(comparison: &Comparison, rows: &[Row]) -> String {
     let base = comparison.base.as_ref().map_or("the base".to_owned(), verdict::paid);
     let shows = |column: usize, sign: &str| rows.iter().any(|cells| cells[column].contains(sign));
-    let intervals =
-        if shows(BILL, "(") || shows(KEPT, "(") { " · in parentheses: 95% intervals" } else { "" };
+    let intervals = if shows(CHANGE, "(") || shows(KEPT, "(") {
+        " · in parentheses: the likely range"
+    } else {
+        ""
+    };
     let mut legend = format!(
-        "bill: change against {base} · saved: a session · kept: share of what later calls needed of older results \
-         · verbatim: the same for what they repeat word for word · reread: results to read again per 100 \
-         calls, at most{intervals}"
+        "$ a session: what was missed is read again · change: of that against {base} · bill: the same change if nothing were read \
+         again · kept: share of what later calls needed of older results · verbatim: the same for what they repeat word for word · \
+         missed: old texts of edits and repeated pieces that were not in view, per 100 calls{intervals}"
     );
-    let forgets = format!("forgets much: keeps under {}", facts::whole_percent(MUCH_FORGOTTEN));
+    let keep = facts::whole_percent(comparison.reporting.keep);
+    let forgets = format!("forgets much: measurably keeps under {keep}");
     let items = [
-        (shows(0, "★ "), "★ nothing is cheaper and keeps as much"),
-        (shows(0, "✗ "), "✗ a provider refuses it"),
-        (shows(REMARK, "~"), "~ over the window if sizes are scaled to recorded usage"),
-        (shows(REMARK, "tie"), "tie: may cost as much"),
-        (shows(REMARK, "forgets much"), &forgets),
+        (
+            shows(NOTE, "may not fit"),
+            "may not fit: over the window by the size that recorded usage gives",
+        ),
+        (shows(NOTE, "forgets much"), &forgets),
         (shows(KEPT, "!"), "! word for word it keeps another share"),
-        ((1..REMARK).any(|column| rows.iter().any(|cells| cells[column] == NONE)), "– not known"),
+        ((1..NOTE).any(|column| rows.iter().any(|cells| cells[column] == NONE)), "– not known"),
     ];
     for (_, item) in items.into_iter().filter(|(is_shown, _)| *is_shown) {
         legend.push_str(" · ");
@@ -148,7 +148,6 @@ pub(super) fn activity(out: &mut String, comparison: &Comparison) {
 /// A table of all presets, and what its columns mean.
 fn wide_table(out: &mut String, comparison: &Comparison, title: &str, columns: &[Column]) {
     let lines = lines(comparison);
-    let from = out.len();
     open_table(out, title, "figures cards");
     col_heads(out, ["preset"].into_iter().chain(columns.iter().map(|column| column.name)));
     out.push_str(BODY);
@@ -161,14 +160,9 @@ fn wide_table(out: &mut String, comparison: &Comparison, title: &str, columns: &
         out.push_str("</tr>\n");
     });
     out.push_str(END_TABLE);
-    let is_doubtful = out[from..].contains('~');
     out.push_str("<dl class=\"meanings\">\n");
     for column in columns {
-        let mut meaning = column.meaning(&comparison.reporting);
-        // A mark that is not there needs no words.
-        if let Some(at) = meaning.find("; ~").filter(|_| !is_doubtful) {
-            meaning.truncate(at);
-        }
+        let meaning = column.meaning(&comparison.reporting);
         let _ = writeln!(out, "<div><dt>{}</dt> <dd>{}</dd></div>", column.name, text(&meaning));
     }
     out.push_str("</dl>\n");
@@ -178,7 +172,6 @@ fn written(out: &mut String, comparison: &Comparison, cell: &Cell<'_>) {
     let (mut class, shown) = match &cell.value {
         Value::Metric(metric) => ("", interval(metric)),
         Value::Share(value) => ("", or_dash(*value, share)),
-        Value::AtMost(value) => ("", or_dash(*value, |value| format!("≤ {}", share(value)))),
         Value::Part(value) => {
             let (part, shown) = (percent(value.clamp(0.0, 1.0)), percent(*value));
             let _ = write!(out, "<td class=\"bar\" style=\"--part:{part}\">{shown}</td>");
@@ -186,9 +179,6 @@ fn written(out: &mut String, comparison: &Comparison, cell: &Cell<'_>) {
         }
         Value::Count(number) => ("", grouped(*number)),
         Value::Faults(number) => ("bad", grouped(*number)),
-        Value::Over(sent, calibrated) => {
-            (if *sent > 0 { "bad" } else { "" }, table::over(*sent, *calibrated))
-        }
         Value::Name(words) => {
             let line = comparison.presets.iter().find(|line| line.preset == *words);
             ("word", line.map_or_else(|| text(words).to_string(), |line| name(comparison, line)))
@@ -248,29 +238,18 @@ mod tests {
     use crate::terminal::Width;
 
     #[test]
-    fn marks_and_words_are_those_of_the_first_screen() {
-        let mut all = tiny();
-        all.corpus.clusters = 10;
-        // Doing nothing is no option, so that what keeps enough is on the front.
-        all.presets[0].gate.passed = false;
-        all.presets[1].metrics.frr_obs_far.value = Some(0.9);
+    fn words_are_those_of_the_first_screen() {
+        let all = tiny();
         let commands = Commands { named: true, others: None, next: &[] };
         let screen = screen(&all, Width { text: 80, table: 80 }, commands);
         let screen = screen.split_whitespace().collect::<Vec<_>>().join(" ");
         let mut page = String::new();
         section(&mut page, &all);
-        for words in [
-            "~ 7 may be over",
-            "broke rules 2 times",
-            "★ nothing is cheaper and keeps as much",
-            "✗ a provider refuses it",
-            "~ over the window if sizes are scaled to recorded usage",
-            "– not known",
-        ] {
+        for words in ["7 requests may not fit", "breaks rules 2 times"] {
             assert!(screen.contains(words), "{words}\n{screen}");
             assert!(page.contains(words), "{words}\n{page}");
         }
-        for words in ["tie:", "forgets much:", "! word"] {
+        for words in ["forgets much:", "! word"] {
             assert!(!page.contains(words), "{words} explains what is not there");
         }
     }

@@ -62,7 +62,7 @@ impl Places {
 const COLUMNS: [&str; 5] = ["session", "format", "calls", "turns", "base"];
 
 /// Columns under the preset that is chosen.
-const UNDER: [&str; 4] = ["bill", "kept", "input", "reread"];
+const UNDER: [&str; 4] = ["bill", "kept", "input", "missed"];
 
 /// What the table says of a session under a preset: a class, and a text per column of [`UNDER`].
 type Cells = [String; 1 + UNDER.len()];
@@ -102,7 +102,7 @@ pub(super) fn table(
                 "<p class=\"key\">Under <strong id=\"sessions-under\">{}</strong>, where it changed something. \
                  <strong>bill</strong>: change against the base; <strong>kept</strong>: share of what later calls needed of older \
                  results; <strong>input</strong>: tokens of all requests, relative to no compaction; \
-                 <strong>reread</strong>: results that would have to be read again.{faults}</p>",
+                 <strong>missed</strong>: old texts of edits and repeated pieces of results that were not in view.{faults}</p>",
                 text(first.name)
             );
         }
@@ -185,7 +185,7 @@ fn cells(comparison: &Comparison, score: &Score) -> Cells {
         or_dash(ratio.map(|(own, base)| own / base), change),
         or_dash(score.retention.obs_far.value().filter(|_| known), share),
         input(comparison, score),
-        if known { grouped(score.retention.rereads) } else { NONE.to_owned() },
+        if known { grouped(score.retention.missed()) } else { NONE.to_owned() },
     ]
 }
 

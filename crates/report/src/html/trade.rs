@@ -85,7 +85,7 @@ fn sort(comparison: &Comparison, line: &PresetLine, standing: Standing<'_>) -> S
 pub(super) fn section(out: &mut String, comparison: &Comparison) {
     let presets = &comparison.presets;
     let points = presets.iter().zip(comparison.standings()).filter_map(|(line, standing)| {
-        let bill = &line.metrics.cost_ratio;
+        let bill = &line.ratio;
         let point = (bill.value?, line.metrics.frr_obs_far.value?);
         Some((line, bill, point, sort(comparison, line, standing)))
     });
@@ -130,7 +130,7 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
         out.push_str(" <span class=\"k stair\">the front, by the values alone</span>");
     }
     if !crosses.is_empty() {
-        out.push_str(" <span class=\"k cross\">95% intervals, cut off at the axes</span>");
+        out.push_str(" <span class=\"k cross\">likely ranges, cut off at the axes</span>");
     }
     out.push_str("</figcaption>\n");
     let absent =
@@ -177,7 +177,7 @@ fn axes(out: &mut String, scale: &Scale, comparison: &Comparison) {
     let against = comparison.base.as_ref().map_or("the base".to_owned(), verdict::paid);
     let _ = writeln!(
         out,
-        "<text class=\"axis\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">bill, change against {against}\
+        "<text class=\"axis\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">bill, what is read again priced in, against {against}\
          </text><text class=\"axis\" x=\"4\" y=\"12\">kept</text>",
         LEFT + WIDTH / 2,
         BOTTOM + 38

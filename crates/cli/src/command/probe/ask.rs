@@ -5,6 +5,7 @@ use crate::error::Error;
 use foldback::live::{recall::Recall, tools};
 use foldback::llm::Questioner;
 use foldback_core::provider::{Completion, CompletionRequest, ErrorKind, Model, ProviderError};
+use foldback_replay::compare::FailedReplay;
 use foldback_replay::probe::figures::Row;
 use foldback_replay::probe::score::{Form, Outcome, recalled, score};
 use foldback_replay::probe::{Moment, Question, View};
@@ -38,24 +39,31 @@ pub(super) struct Sitting<'s> {
 }
 
 impl Sitting<'_> {
-    /// A row for each arm, question and form. What was not answered has none; whoever watches the model knows of it.
+    /// A row for each arm, question and form. What was not answered has none; whoever watches the model knows of it. Neither has
+    /// a preset whose replay failed; `failed` gets that.
     pub(super) fn rows(
         &self,
         session: &str,
         cluster: &str,
         moment: &Moment,
         questions: &[Question],
+        failed: &mut Vec<FailedReplay>,
     ) -> Result<Vec<Row>, Error> {
         let runtime = runtime()?;
-        let (mut rows, mut view) = (Vec::new(), View::default());
+        let (mut rows, mut shown) = (Vec::new(), Some(View::default()));
         for arm in self.arms {
             match arm.shows {
                 // Of the arm before.
                 Shows::Preset(_) if arm.recall.is_some() => {}
-                Shows::Preset(preset) => view = moment.view(preset, self.setup),
-                Shows::Full => view = moment.full(),
-                Shows::Nothing => view = View::default(),
+                Shows::Preset(preset) => {
+                    let view = || moment.view(preset, self.setup);
+                    let view = FailedReplay::caught(session, &preset.strategy.label(), view);
+                    shown = view.map_err(|more| failed.push(more)).ok();
+                }
+                Shows::Full => shown = Some(moment.full()),
+                Shows::Nothing => shown = Some(View::default()),
             }
+            let Some(view) = &shown else { continue };
             let record = self.questioner.record(&view.messages);
             let size = self.setup.measure.text(&record);
             for question in questions {
@@ -84,7 +92,7 @@ impl Sitting<'_> {
                         recalls: 0,
                         tokens: size,
                     };
-                    let asked = self.asked(arm, &view, &record, question, row);
+                    let asked = self.asked(arm, view, &record, question, row);
                     rows.extend(runtime.block_on(asked));
                 }
             }

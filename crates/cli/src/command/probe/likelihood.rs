@@ -4,6 +4,7 @@ use super::ask::{Arm, Shows, Sitting, runtime, without};
 use crate::error::Error;
 use foldback::llm::likelihood::Likelihood;
 use foldback_formats::Session;
+use foldback_replay::compare::FailedReplay;
 use foldback_replay::probe::likelihood::{Row, calls};
 use foldback_replay::probe::{Moment, View};
 use foldback_replay::retention::Share;
@@ -15,12 +16,14 @@ const LONGEST: usize = 2_000;
 type Told = (u64, Option<Likelihood>);
 
 impl Sitting<'_> {
-    /// A row for each action and arm. What was not answered has none; whoever watches the model knows of it.
+    /// A row for each action and arm. What was not answered has none; whoever watches the model knows of it. Neither has a preset
+    /// whose replay failed; `failed` gets that.
     pub(super) fn likely(
         &self,
         path: &str,
         cluster: &str,
         session: &Session,
+        failed: &mut Vec<FailedReplay>,
     ) -> Result<Vec<Row>, Error> {
         let at = match self.args.at {
             Some(call) => vec![call],
@@ -49,8 +52,17 @@ impl Sitting<'_> {
                     Shows::Full => (full, Share::default()),
                     Shows::Nothing => (under(arm, &View::default()), Share::default()),
                     Shows::Preset(preset) => {
-                        let (view, share) = moment.view_and_kept(preset, self.setup);
-                        (under(arm, &view), share)
+                        let view = || moment.view_and_kept(preset, self.setup);
+                        match FailedReplay::caught(path, &preset.strategy.label(), view) {
+                            Ok((view, share)) => (under(arm, &view), share),
+                            Err(more) => {
+                                // Once for all of its calls.
+                                if !failed.contains(&more) {
+                                    failed.push(more);
+                                }
+                                continue;
+                            }
+                        }
                     }
                 };
                 let (Some((tokens, told)), Some((_, full))) = (told, full) else { continue };

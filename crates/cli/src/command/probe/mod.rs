@@ -14,6 +14,7 @@ use ask::{Arm, Shows, Sitting};
 use foldback::llm::Questioner;
 use foldback_formats::Session;
 use foldback_replay::Source;
+use foldback_replay::compare::FailedReplay;
 use foldback_replay::corpus::Skipped;
 use foldback_replay::parallel::in_parallel;
 use foldback_replay::probe::figures::{RECALL, Row};
@@ -115,31 +116,35 @@ pub(crate) fn run(args: &Probe) -> Result<(), Error> {
         )));
     }
     if let Some(counted) = models.finish()? {
-        return output::print(&counted);
+        output::print(&counted)?;
+        return Error::of_replays(all.failed);
     }
     all.tell();
     if let Some(path) = &args.export {
         let lines = models.exported();
         if lines.is_empty() {
-            return Err(nothing_asked());
+            return Err(nothing_asked().after(all.failed));
         }
         output::note(format_args!("{} requests were written and none was sent", lines.len()));
-        return output::write(Some(path), &(lines.join("\n") + "\n"));
+        output::write(Some(path), &(lines.join("\n") + "\n"))?;
+        return Error::of_replays(all.failed);
     }
     if all.rows.is_empty() && all.likely.is_empty() {
-        return Err(nothing_asked());
+        return Err(nothing_asked().after(all.failed));
     }
     if args.likelihood {
         all.likely.sort_by_key(|row| labels.iter().position(|label| *label == row.preset));
         let told = Likely::of(&all.likely, model.model(), setup.measure.id().to_string());
-        return give(args, rows, &all.likely, told.json()?, told.text(output::width()));
+        give(args, rows, &all.likely, told.json()?, told.text(output::width()))?;
+        return Error::of_replays(all.failed);
     }
     all.rows.sort_by_key(|row| labels.iter().position(|label| *label == row.preset));
     let probed = Probed::of(&all.rows, model.model(), setup.measure.id().to_string());
     if let Some(path) = &args.html {
         output::write(Some(path), &html::probed(&probed))?;
     }
-    give(args, rows, &all.rows, probed.json()?, probed.text(output::width()))
+    give(args, rows, &all.rows, probed.json()?, probed.text(output::width()))?;
+    Error::of_replays(all.failed)
 }
 
 /// Writes rows and figures where they are asked for, and prints the table unless one of them is printed.
@@ -185,6 +190,7 @@ struct Found {
     rows: Vec<Row>,
     likely: Vec<likely::Row>,
     skipped: Vec<Skipped>,
+    failed: Vec<FailedReplay>,
     /// Calls of the longest session.
     calls: usize,
     /// Sessions that nothing could be asked of.
@@ -196,6 +202,7 @@ impl Found {
         self.rows.extend(more.rows);
         self.likely.extend(more.likely);
         self.skipped.extend(more.skipped);
+        self.failed.extend(more.failed);
         self.calls = self.calls.max(more.calls);
         self.without += more.without;
     }
@@ -231,7 +238,7 @@ fn of(source: &Source, args: &Probe, own: &Own, sitting: &Sitting<'_>) -> Result
         found.calls = found.calls.max(session.calls());
         let cluster = session.cluster.as_deref().unwrap_or(&path);
         if args.likelihood {
-            let rows = sitting.likely(&path, cluster, session)?;
+            let rows = sitting.likely(&path, cluster, session, &mut found.failed)?;
             found.without += usize::from(rows.is_empty());
             found.likely.extend(rows);
             continue;
@@ -243,7 +250,8 @@ fn of(source: &Source, args: &Probe, own: &Own, sitting: &Sitting<'_>) -> Result
         });
         match asked.filter(|(_, asked)| !asked.is_empty()) {
             Some((moment, asked)) => {
-                found.rows.extend(sitting.rows(&path, cluster, &moment, &asked)?);
+                let rows = sitting.rows(&path, cluster, &moment, &asked, &mut found.failed)?;
+                found.rows.extend(rows);
             }
             None => found.without += 1,
         }

@@ -1,7 +1,7 @@
 //! A provider's prompt cache: which prefix of a request is still held.
 
 use crate::prices::request::{RequestLog, SentRequest};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How a provider caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,31 @@ impl CacheRules {
     }
 }
 
+/// What of a prefix a provider still had, as a recording tells.
+///
+/// Caches promise nothing: some requests find less than their rules say. A recording tells how much was lost at a call, and
+/// whatever else might have been sent then is taken to lose the same share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// Tokens that were read.
+    pub read: u64,
+    /// Tokens that the request could have read.
+    pub of: u64,
+}
+
+impl Held {
+    /// The same share of another prefix.
+    fn share(self, tokens: u64) -> u64 {
+        let share = u128::from(tokens) * u128::from(self.read) / u128::from(self.of.max(1));
+        u64::try_from(share).map_or(tokens, |share| share.min(tokens))
+    }
+
+    /// Whether most of it was lost.
+    fn is_lost(self) -> bool {
+        self.read < self.of.div_ceil(2)
+    }
+}
+
 /// What the cache did for one request. `read + write + uncached` is the size of the request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CacheUse {
@@ -39,7 +64,8 @@ pub struct CacheUse {
     /// `min(previous, this)` minus the common prefix of the two requests: tokens that an edit of the history causes to be
     /// written again. Independent of pauses, and zero for an append-only history.
     pub churn: u64,
-    /// Whether the pause after the previous request was longer than a prefix lives.
+    /// Whether the pause after the previous request was longer than a prefix lives; where a recording tells what was still held,
+    /// whether most of it was lost.
     pub expired: bool,
 }
 
@@ -73,20 +99,35 @@ impl Cache {
 
     /// What the cache does for the next request of a log.
     pub fn send(&mut self, request: &SentRequest, start_ms: Option<i64>) -> CacheUse {
+        self.send_held(request, start_ms, None)
+    }
+
+    /// The same where a recording may tell what the provider still had. What it tells stands above the lifetime. The first request
+    /// has nothing before it: what was read of it is a share of the whole.
+    pub fn send_held(
+        &mut self,
+        request: &SentRequest,
+        start_ms: Option<i64>,
+        told: Option<Held>,
+    ) -> CacheUse {
         let before = self.times.last().copied().unwrap_or(i64::MIN);
         let now = start_ms.unwrap_or(before).max(before);
         let alive = |last: i64| last == i64::MIN || self.rules.holds(last, now);
         // Time runs forward, so nothing else is younger than the request before.
-        let held = self.previous.is_some() && alive(before);
+        let follows = self.previous.is_some();
+        let held = follows && (told.is_some() || alive(before));
         let mut read = if held { request.kept_tokens } else { 0 };
         if held {
             let longer = request.revived.iter().take_while(|prefix| alive(self.times[prefix.last]));
             read = longer.last().map_or(read, |prefix| prefix.tokens);
         }
         let total = request.input_tokens;
+        if let Some(told) = told {
+            read = told.share(if follows { read } else { total });
+        }
         let churn =
             self.previous.map_or(0, |before| before.min(total).saturating_sub(request.kept_tokens));
-        let expired = self.previous.is_some() && !held;
+        let expired = follows && told.map_or(!held, Held::is_lost);
         self.times.push(now);
         self.previous = Some(total);
         CacheUse { churn, expired, ..CacheUse::of(total, read, self.rules) }
@@ -100,15 +141,22 @@ impl Cache {
 
 /// Sends the requests of a log through a cache that starts empty.
 pub fn simulate(log: &RequestLog, rules: CacheRules) -> Vec<CacheUse> {
-    simulate_at(log, &log.starts(), rules)
+    simulate_at(log, &log.starts(), &[], rules)
 }
 
-/// [`simulate`] with other times, in the order of the requests. Requests beyond the end of `times` have no time.
-pub fn simulate_at(log: &RequestLog, starts: &[Option<i64>], rules: CacheRules) -> Vec<CacheUse> {
+/// [`simulate`] with other times and with what a recording tells of the cache, both in the order of the requests. Of requests
+/// beyond the end of either nothing is known.
+pub fn simulate_at(
+    log: &RequestLog,
+    starts: &[Option<i64>],
+    held: &[Option<Held>],
+    rules: CacheRules,
+) -> Vec<CacheUse> {
     let mut cache = Cache::new(rules);
     let starts = starts.iter().copied().chain(std::iter::repeat(None));
-    let requests = log.requests().iter().zip(starts);
-    requests.map(|(request, start_ms)| cache.send(request, start_ms)).collect()
+    let held = held.iter().copied().chain(std::iter::repeat(None));
+    let requests = log.requests().iter().zip(starts.zip(held));
+    requests.map(|(request, (start_ms, held))| cache.send_held(request, start_ms, held)).collect()
 }
 
 #[cfg(test)]

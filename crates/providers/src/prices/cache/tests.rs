@@ -44,6 +44,31 @@ fn the_longest_living_prefix_is_read() {
     }
 }
 
+/// What a recording tells of the cache stands above the lifetime, for the longest prefix that is alive.
+#[test]
+fn what_a_recording_tells_is_held() {
+    let third = Some(Held { read: 1, of: 3 });
+    let (all, nothing) = (Some(Held { read: 9, of: 9 }), Some(Held { read: 0, of: 9 }));
+    // The requests, what is told by request, thousands read, and whether the last counts as expired.
+    type Row<'a> = (&'a [Sent<'a>], [Option<Held>; 3], [u64; 3], bool);
+    let late: &[Sent<'_>] = &[(0, &[1, 2, 3]), (1, &[1, 2, 3, 4]), (999, &[1, 2, 3, 4, 5])];
+    let back: &[Sent<'_>] = &[(0, &[1, 2, 3]), (1, &[1, 9]), (2, &[1, 2, 3, 4])];
+    let rows: [Row<'_>; 6] = [
+        (late, [None, None, None], [0, 3000, 0], true),
+        (late, [None, third, all], [0, 1000, 4000], false),
+        (late, [third, None, nothing], [1000, 3000, 0], true),
+        (late, [all, None, None], [3000, 3000, 0], true),
+        (back, [None, None, third], [0, 1000, 1000], true),
+        (back, [None, nothing, all], [0, 0, 3000], false),
+    ];
+    for (requests, told, expected, expired) in rows {
+        let log = log(requests);
+        let uses = simulate_at(&log, &log.starts(), &told, WARM);
+        let reads: Vec<u64> = uses.iter().map(|cache| cache.read).collect();
+        assert_eq!((&reads[..], uses[2].expired), (&expected[..], expired), "{told:?}");
+    }
+}
+
 #[test]
 fn minimum_and_granularity_cut_what_is_cached() {
     let two: &[Sent<'_>] = &[(0, &[1, 2]), (1, &[1, 2, 3])];

@@ -86,7 +86,7 @@ fn measured(session: &Session, strategy: Strategy, limits: Limits) -> (Replay, K
     let measure = counting(4);
     let options = ReplayOptions { validate: true, ..options(limits, Arc::clone(&measure)) };
     let index = Arc::new(Index::of(session));
-    let mut probe = Availability::new(Arc::clone(&index), measure);
+    let mut probe = Availability::new(Arc::clone(&index));
     let replay = replay_with(session, &index, &Arc::new(strategy), &options, &mut [&mut probe]);
     let findings = probe.finish();
     let kept = Kept {

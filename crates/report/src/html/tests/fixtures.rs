@@ -6,8 +6,8 @@ use foldback_core::moment::Moment;
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{
-    Cheaper, Contrast, CorpusSummary, Difference, Dollars, Gate, Inaction, Metric, Metrics,
-    Outcome, PresetLine, Provenance, Score, SessionLine, Skipped,
+    Contrast, CorpusSummary, Difference, Dollars, Gate, Inaction, Metric, Metrics, Outcome,
+    PresetLine, Provenance, Score, SessionLine, Skipped,
 };
 use foldback_replay::cost::Agreement;
 use foldback_replay::retention::{Retention, Share};
@@ -32,8 +32,10 @@ fn dollars(regime: &str, ratio: f64) -> Dollars {
         pauses: "recorded-or-warm",
         n: 2,
         usd: ratio,
-        pessimistic_usd: Some(ratio + 0.1),
+        net_usd: Some(ratio + 0.05),
+        net_all_usd: Some(ratio + 0.1),
         ratio: Some(ratio),
+        net_ratio: Some(ratio + 0.05),
         ..Dollars::default()
     }
 }
@@ -61,7 +63,8 @@ fn preset(name: &str, kind: Kind, input_ratio: f64, cache_hit_rate: f64) -> Pres
             frr_far: metric(0.9, 0.8, 1.0),
             verbatim_far: metric(0.9, 0.8, 1.0),
             token_ratio: metric(input_ratio, input_ratio, input_ratio),
-            worst_ratio: value(dollars("cached", dearer).worst().unwrap_or_default()),
+            net_ratio: metric(dearer + 0.05, dearer, dearer + 0.1),
+            net_all_ratio: value(dearer + 0.1),
             peak_tokens: value(3_000.0),
             cache_hit_rate: value(cache_hit_rate),
             tokens_reclaimed: value(0.0),
@@ -143,7 +146,8 @@ pub(crate) fn tiny() -> Comparison {
     clearing.triggered = 1;
     clearing.rank = Some(1);
     // It fits by measured tokens and not by those of the provider.
-    clearing.gate.calibrated_over = Some(7);
+    clearing.gate.over = 7;
+    clearing.gate.requests = 10_000;
     clearing.ledger = Ledger { firings: 2, paid_back: 1, ..Ledger::default() };
     clearing.compactions = 1;
     clearing.prune_operations = 1;
@@ -167,7 +171,7 @@ pub(crate) fn tiny() -> Comparison {
     comparison.contrasts = vec![Contrast {
         first: clearing.preset.clone(),
         second: broken.preset.clone(),
-        cost: Difference {
+        net: Difference {
             value: Some(0.95),
             lo: Some(0.9),
             hi: Some(0.99),
@@ -178,7 +182,6 @@ pub(crate) fn tiny() -> Comparison {
             ..Difference::default()
         },
         frr_obs_far: Difference { value: Some(0.25), tie: true, n: 2, ..Difference::default() },
-        cheaper: Cheaper::First,
     }];
     comparison.corpus = CorpusSummary {
         files: 3,

@@ -34,7 +34,7 @@ fn large() -> Comparison {
         let mut outcome = Outcome { known: Known::Everything, ..Outcome::default() };
         outcome.metrics.compactions = (preset % 2) as u64 * 3;
         outcome.metrics.input_tokens = (1_000_000 - 1_000 * preset - session) as u64;
-        outcome.retention.rereads = session as u64 % 40;
+        outcome.retention.edits = Share { kept: 0, needed: session as u64 % 40 };
         outcome.retention.obs_far = Share { kept: 900 - session as u64 % 500, needed: 1_000 };
         let usd = 1.0 + preset as f64 / 9.0;
         let by = Billed { regime: "cached".into(), pauses: Pauses::Warm };

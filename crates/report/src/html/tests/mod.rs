@@ -54,7 +54,7 @@ fn the_reader_opens_on_the_preset_of_the_verdict_where_it_forgot_most() {
         let mut outcome = Outcome::default();
         outcome.retention.obs_far = Share { kept, needed: 100 };
         outcome.metrics.compactions = u64::from(forgotten.is_some());
-        outcome.retention.rereads = forgotten.unwrap_or(0);
+        outcome.retention.edits = Share { kept: 0, needed: forgotten.unwrap_or(0) };
         Score::new(session, preset, outcome)
     };
     // By session, what each of two presets forgot. Of the one that keeps more, the second has most.
