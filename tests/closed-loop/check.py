@@ -23,12 +23,10 @@ from math import nan
 from pathlib import Path
 from typing import Any
 
-from loop import HABITS, LARGE, PATIENCE, PRESETS, REGIME, run, terms_of, written
+from loop import HABITS, LARGE, PATIENCE, PRESETS, REGIME, label, run, terms_of, written
 
-# What a preset must keep of what the last three calls showed.
-NEAR = 0.95
 # Presets that edit old results one by one, whose bills are the hardest to predict.
-MASKS = ("masking-10", "swe-agent-last-5", "keep-last-1", "langchain-context-editing")
+MASKS = ("masking-10", "swe-agent-last-5", "langchain-context-editing")
 # What may be wrong: the replay of a served log; `net`, and of masks; pairs in the wrong order.
 SERVED, NET, MASKED, PAIRS = 0.005, 0.05, 0.10, 0.05
 
@@ -53,8 +51,10 @@ class Case:
     replayed: float
     # Predicted from the run without compaction.
     bill: float
+    # Of this agent, who reads everything again that it misses.
     net: float | None
     near: float
+    loses: bool
 
     @property
     def true(self) -> float:
@@ -67,12 +67,12 @@ class Case:
 
 
 def compared(binary: str, log: Path, presets: list[str], window: int) -> dict[str, Any]:
-    """By preset, the dollars that `compare` says and what the view kept of near references."""
+    """By preset, what `compare` says: dollars, and whether the near gate lets it pass."""
     with tempfile.TemporaryDirectory() as folder:
-        report, rows = Path(folder, "report.json"), Path(folder, "rows.jsonl")
+        report = Path(folder, "report.json")
         command = [binary, "compare", str(log), "--preset", ",".join(presets), "--no-store"]
         command += ["--window", str(window), "--prices", REGIME, "--quiet"]
-        command += ["--json", str(report), "--rows", str(rows)]
+        command += ["--json", str(report)]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             raise RuntimeError(f"{' '.join(command)}\n{done.stderr}")
@@ -81,24 +81,10 @@ def compared(binary: str, log: Path, presets: list[str], window: int) -> dict[st
             # Pauses are recorded, so that both scenarios are the same.
             found = [one for one in line["costs"] if one["regime"] == REGIME]
             if found:
-                costs = dict(found[0])
-                costs.setdefault("net_usd", costs.get("net"))
-                out[plain(line["preset"])] = costs
-        near: dict[str, list[int]] = {}
-        for row in map(json.loads, rows.read_text(encoding="utf-8").splitlines()):
-            if row["frr_needed"] is not None:
-                kept = near.setdefault(plain(row["preset"]), [0, 0])
-                kept[0] += row["frr_kept"] - row["frr_far_kept"]
-                kept[1] += row["frr_needed"] - row["frr_far_needed"]
-        for preset, (kept, needed) in near.items():
-            if preset in out:
-                out[preset]["near"] = kept / needed if needed else 1.0
+                near = line["metrics"]["frr_obs_near"]["value"]
+                shown = {"near": 1.0 if near is None else near, "loses": line["loses_near"]}
+                out[label(line["preset"])] = {**found[0], **shown}
         return out
-
-
-def plain(preset: str) -> str:
-    """Its name without the summarizer that stands in."""
-    return preset.split("+")[0]
 
 
 def kept(file: Path, make: Callable[[], Any]) -> Any:
@@ -117,7 +103,7 @@ def cases(args: argparse.Namespace) -> Iterator[Case]:
     those = hashlib.sha256(args.preset.encode()).hexdigest()[:8]
 
     def played(agent: str, seed: int, preset: str, window: int, most: int) -> dict[str, Any]:
-        name = f"{agent}-{seed}-{preset}-{window}"
+        name = f"{agent}-{seed}-{label(preset)}-{window}"
         log = folder / f"{name}.jsonl"
 
         def play() -> dict[str, Any]:
@@ -128,7 +114,7 @@ def cases(args: argparse.Namespace) -> Iterator[Case]:
             return {**numbers, **ended, "served": made.usd(terms), "outcomes": made.outcomes}
 
         def again() -> dict[str, Any]:
-            return dict(compared(args.binary, log, [preset], window)[preset])
+            return dict(compared(args.binary, log, [preset], window)[label(preset)])
 
         out = kept(folder / f"{name}.run.json", play)
         return {**out, "log": log, "replay": again, "name": name}
@@ -146,12 +132,12 @@ def cases(args: argparse.Namespace) -> Iterator[Case]:
                 for preset in presets:
                     made = played(agent, seed, preset, window, PATIENCE * base["calls"])
                     replay = kept(folder / f"{made['name']}.replay.json", made["replay"])
-                    told = predicted[preset]
+                    told = predicted[label(preset)]
                     yield Case(
                         agent=agent,
                         seed=seed,
                         window=window,
-                        preset=preset,
+                        preset=label(preset),
                         calls=made["calls"],
                         plain_calls=base["calls"],
                         again=made["again"],
@@ -162,8 +148,9 @@ def cases(args: argparse.Namespace) -> Iterator[Case]:
                         summaries=replay["summaries_usd"],
                         replayed=replay["input_usd"] + replay["output_usd"],
                         bill=told["usd"],
-                        net=told["net_usd"],
+                        net=told["net_all_usd"],
                         near=told["near"],
+                        loses=told["loses"],
                     )
 
 
@@ -194,10 +181,16 @@ def table(some: list[Case]) -> Iterator[str]:
         cells += [", ".join(f"{ended.count(what)} {what}" for what in dict.fromkeys(ended))]
         cells += [percent(mean([error(case, case.bill) for case in these]))]
         cells += [percent(mean([error(case, case.net) for case in these]))]
-        cells += [f"{100 * near:.1f}", "loses" if near < NEAR else ""]
+        cells += [f"{100 * near:.1f}", gate(these)]
         worst = max(these, key=lambda case: abs(case.replayed / case.served - 1))
         cells += [f"{100 * (worst.replayed / worst.served - 1):+.2f}"]
         yield "| " + " | ".join(cells) + " |"
+
+
+def gate(these: list[Case]) -> str:
+    """Of how many the near gate says that they lose what was just read."""
+    loses = sum(case.loses for case in these)
+    return f"{loses} of {len(these)} lose" if loses else ""
 
 
 def wrong_pairs(some: list[Case], predicted: Callable[[Case], float | None]) -> tuple[int, int]:
@@ -225,13 +218,11 @@ def complaints(some: list[Case]) -> Iterator[str]:
     for case in some:
         groups.setdefault((case.agent, case.window, case.preset), []).append(case)
     for (agent, window, preset), these in groups.items():
-        loses = mean([case.near for case in these]) < NEAR
-        loops = any(case.ended != "solved" for case in these)
         where = f"{agent} {window} {preset}"
-        if loses != loops:
-            says = "loses what was just read" if loses else "nothing"
+        if any(case.loses != (case.ended != "solved") for case in these):
+            says = gate(these) or "none lose"
             ends = ", ".join(dict.fromkeys(case.ended for case in these))
-            yield f"{where}: the near gate says {says}, the agent {ends}"
+            yield f"{where}: the near gate says {says} what was just read, the agents: {ends}"
         known = [error(case, case.net) for case in these if case.net is not None]
         bound = MASKED if preset in MASKS else NET
         if known and all(case.passes for case in these) and abs(mean(known)) > bound:

@@ -95,7 +95,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        return f"{self.agent}-{self.seed}-{self.preset}-{self.window}"
+        return f"{self.agent}-{self.seed}-{label(self.preset)}-{self.window}"
 
     @property
     def largest(self) -> int:
@@ -292,6 +292,12 @@ PRESETS = """claude-code codex gemini-cli indexed indexed-large langchain-summar
 opencode-1.18 openhands openhands-80 pi window tiered brutus tunacode
 masking-10 swe-agent-last-5 langchain-context-editing anthropic-clear-tool-uses
 keep-last-1""".split()
+PRESETS.append(str(Path(__file__).parent / "keep-last-2.toml"))
+
+
+def label(preset: str) -> str:
+    """The name of a preset, or of a file with one, without the summarizer that stands in."""
+    return Path(preset).stem if preset.endswith(".toml") else preset.split("+")[0]
 
 
 def main() -> None:
@@ -311,7 +317,7 @@ def main() -> None:
         made = run(args.binary, args.agent, args.seed, preset, window, most)
         if preset == "none":
             most = PATIENCE * made.calls
-        line = f"{preset:28} {made.usd(terms):8.3f} {made.calls:6} {made.again:6}"
+        line = f"{label(preset):28} {made.usd(terms):8.3f} {made.calls:6} {made.again:6}"
         print(f"{line} {made.largest:8}  {made.ended}", flush=True)
         if args.logs:
             args.logs.mkdir(parents=True, exist_ok=True)
