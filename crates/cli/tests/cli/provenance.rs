@@ -1,7 +1,7 @@
 //! What every output says of where it comes from, and what it keeps to itself when it is to be shown around.
 
 use crate::common::{Recording, foldback, line, root};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -58,8 +58,10 @@ fn rows_do_not_grow_with_the_number_of_paths() {
     let folder = tempfile::tempdir().unwrap();
     let path = |number: usize| {
         let name = format!("{number:03}");
-        Recording::of_reads(100)
-            .write(folder.path(), &format!("{name}-{}.jsonl", "long".repeat(20)))
+        let mut recording = Recording::new(&name, 100, 10);
+        recording.user("Read it");
+        recording.call("Read", &json!({ "path": number }), "text");
+        recording.write(folder.path(), &format!("{name}-{}.jsonl", "long".repeat(20)))
     };
     let paths: Vec<String> = (0..356).map(path).collect();
     let size = |count: usize| {
