@@ -66,11 +66,11 @@ class Case:
         return self.ended == "solved" and self.largest <= self.window
 
 
-def compared(binary: str, log: Path, presets: list[str], window: int) -> dict[str, Any]:
+def compared(binary: str, logs: list[Path], presets: list[str], window: int) -> dict[str, Any]:
     """By preset, what `compare` says: dollars, and whether the near gate lets it pass."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.json")
-        command = [binary, "compare", str(log), "--preset", ",".join(presets), "--no-store"]
+        command = [binary, "compare", *map(str, logs), "--preset", ",".join(presets), "--no-store"]
         command += ["--window", str(window), "--prices", REGIME, "--quiet"]
         command += ["--json", str(report)]
         done = subprocess.run(command, capture_output=True, text=True)
@@ -114,21 +114,27 @@ def cases(args: argparse.Namespace) -> Iterator[Case]:
             return {**numbers, **ended, "served": made.usd(terms), "outcomes": made.outcomes}
 
         def again() -> dict[str, Any]:
-            return dict(compared(args.binary, log, [preset], window)[label(preset)])
+            return dict(compared(args.binary, [log], [preset], window)[label(preset)])
 
         out = kept(folder / f"{name}.run.json", play)
         return {**out, "log": log, "replay": again, "name": name}
 
     for agent in args.agent.split(","):
-        for seed in range(1, args.seeds + 1):
-            base = played(agent, seed, "none", LARGE, 2_000)
-            for window in map(int, args.window.split(",")):
-                predicted = kept(
-                    folder / f"{agent}-{seed}-{window}-of-{those}.json",
-                    lambda base=base, window=window: compared(
-                        args.binary, base["log"], presets, window
-                    ),
-                )
+        seeds = range(1, args.seeds + 1)
+        bases = {seed: played(agent, seed, "none", LARGE, 2_000) for seed in seeds}
+        for window in map(int, args.window.split(",")):
+
+            def told_of(
+                name: str, bases: list[dict[str, Any]], agent: str = agent, window: int = window
+            ) -> dict[str, Any]:
+                logs = [base["log"] for base in bases]
+                file = folder / f"{agent}-{name}-{window}-of-{those}.json"
+                return dict(kept(file, lambda: compared(args.binary, logs, presets, window)))
+
+            # The gate is that of all seeds together, as a user has more than one session.
+            gates = told_of(f"1..{args.seeds}", list(bases.values()))
+            for seed, base in bases.items():
+                predicted = told_of(str(seed), [base])
                 for preset in presets:
                     made = played(agent, seed, preset, window, PATIENCE * base["calls"])
                     replay = kept(folder / f"{made['name']}.replay.json", made["replay"])
@@ -149,8 +155,8 @@ def cases(args: argparse.Namespace) -> Iterator[Case]:
                         replayed=replay["input_usd"] + replay["output_usd"],
                         bill=told["usd"],
                         net=told["net_all_usd"],
-                        near=told["near"],
-                        loses=told["loses"],
+                        near=gates[label(preset)]["near"],
+                        loses=gates[label(preset)]["loses"],
                     )
 
 
@@ -173,7 +179,6 @@ def table(some: list[Case]) -> Iterator[str]:
     for preset in dict.fromkeys(case.preset for case in some):
         these = [case for case in some if case.preset == preset]
         ended = [case.ended for case in these]
-        near = mean([case.near for case in these])
         cells = [preset, f"{mean([case.true for case in these]):.3f}"]
         cells += [f"{mean([case.calls / case.plain_calls for case in these]):.2f}"]
         cells += [f"{mean([case.again for case in these]):.0f}"]
@@ -181,16 +186,10 @@ def table(some: list[Case]) -> Iterator[str]:
         cells += [", ".join(f"{ended.count(what)} {what}" for what in dict.fromkeys(ended))]
         cells += [percent(mean([error(case, case.bill) for case in these]))]
         cells += [percent(mean([error(case, case.net) for case in these]))]
-        cells += [f"{100 * near:.1f}", gate(these)]
+        cells += [f"{100 * these[0].near:.1f}", "loses" if these[0].loses else ""]
         worst = max(these, key=lambda case: abs(case.replayed / case.served - 1))
         cells += [f"{100 * (worst.replayed / worst.served - 1):+.2f}"]
         yield "| " + " | ".join(cells) + " |"
-
-
-def gate(these: list[Case]) -> str:
-    """Of how many the near gate says that they lose what was just read."""
-    loses = sum(case.loses for case in these)
-    return f"{loses} of {len(these)} lose" if loses else ""
 
 
 def wrong_pairs(some: list[Case], predicted: Callable[[Case], float | None]) -> tuple[int, int]:
@@ -219,10 +218,10 @@ def complaints(some: list[Case]) -> Iterator[str]:
         groups.setdefault((case.agent, case.window, case.preset), []).append(case)
     for (agent, window, preset), these in groups.items():
         where = f"{agent} {window} {preset}"
-        if any(case.loses != (case.ended != "solved") for case in these):
-            says = gate(these) or "none lose"
-            ends = ", ".join(dict.fromkeys(case.ended for case in these))
-            yield f"{where}: the near gate says {says} what was just read, the agents: {ends}"
+        ends = ", ".join(dict.fromkeys(case.ended for case in these))
+        if these[0].loses != (ends != "solved"):
+            says = "it loses" if these[0].loses else "it does not lose"
+            yield f"{where}: the near gate says that {says} what was just read; the agents: {ends}"
         known = [error(case, case.net) for case in these if case.net is not None]
         bound = MASKED if preset in MASKS else NET
         if known and all(case.passes for case in these) and abs(mean(known)) > bound:

@@ -164,7 +164,7 @@ class Loops(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             log = Path(folder, "run.jsonl")
             written(made, log)
-            return check.compared(FOLDBACK, log, presets, window)
+            return check.compared(FOLDBACK, [log], presets, window)
 
     def test_what_was_served_is_what_is_replayed(self) -> None:
         terms, ends = terms_of(REGIME), {"indexed": "solved", "keep-last-1": "looped"}

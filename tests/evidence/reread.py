@@ -57,8 +57,9 @@ PLACEBOS = 3
 TELLING = 16
 # A result that has this share of its telling characters from before is read again.
 AGAIN = 0.5
-# Lines around a piece that no reading call had shown.
-AROUND = 20
+# A result of more lines is not read whole: so many before and behind what is needed. As `net` does.
+WHOLE = 400
+AROUND = 200
 
 READING_TOOLS = re.compile(r"read|view|open|grep|glob|search_files|codesearch|find_file|^ls$|^rg$")
 READING_PROGRAMS = frozenset(
@@ -87,11 +88,8 @@ class Row:
     calls: float
     matched_tokens: float
     matched_calls: float
-    # If whole results come back, and if the lines around what is needed do.
     predicted_tokens: int = 0
     predicted_calls: int = 0
-    lines_tokens: int = 0
-    lines_calls: int = 0
     # Old texts and pieces that the view lacked, and those of them that the agent had read again
     # before it used them.
     missed: int = 0
@@ -276,8 +274,12 @@ class Prediction:
     back: int = 0
 
 
-def predicted(cut: Cut, number: int, needs: list[list[Need]], whole: bool) -> Prediction:
-    """What comes back if everything that the next calls need and that is gone is read again."""
+def predicted(cut: Cut, number: int, needs: list[list[Need]]) -> Prediction:
+    """What comes back if everything that the next calls need and that is gone is read again.
+
+    It comes back with the latest result that held it. A read brings back all that a call misses of
+    a result, as the replay of `net` does.
+    """
     reader, out = cut.reader, Prediction()
     by_place = {id(result.place): result for result in reader.results}
     _, _, again = reader.again(cut.call, number)
@@ -288,7 +290,7 @@ def predicted(cut: Cut, number: int, needs: list[list[Need]], whole: bool) -> Pr
         # A call that reads again would not have been made.
         if call + 1 in numbers:
             continue
-        reads = 0
+        wanted: dict[int, list[str]] = defaultdict(list)
         for text, places in needs[call]:
             gone = [place for place in places if (place.ordinal, place.part) in cut.hidden]
             stand = [place for place in places if place not in gone and id(place) not in again]
@@ -296,17 +298,16 @@ def predicted(cut: Cut, number: int, needs: list[list[Need]], whole: bool) -> Pr
                 continue
             out.missed += 1
             out.back += any(id(place) in again for place in places)
-            known = [by_place[id(place)] for place in gone if id(place) in by_place]
-            latest = ([result for result in known if result.reading] or known or [None])[-1]
-            if latest is None or any(text in said for place in gone for said in brought[id(place)]):
+            if any(text in said for place in gone for said in brought[id(place)]):
                 continue
-            said = latest.place.text
-            if not (whole and latest.reading):
-                said = around(said, text)
-            brought[id(latest.place)].append(edits.plain(said) + "\n" + said)
+            known = [by_place[id(place)] for place in gone if id(place) in by_place]
+            if known:
+                wanted[id(known[-1].place)].append(text)
+        for key, texts in wanted.items():
+            said = around(by_place[key].place.text, texts)
+            brought[key].append(edits.plain(said) + "\n" + said)
             out.tokens += count(said)
-            reads = 1
-        out.calls += reads
+            out.calls += 1
     return out
 
 
@@ -323,11 +324,16 @@ def needed(reader: Reader) -> list[list[Need]]:
     ]
 
 
-def around(text: str, need: str) -> str:
-    """The lines around a piece or an old text, which may have lost its line numbers."""
-    told, first = text.split("\n"), need.split("\n")[0]
-    at = next((at for at, line in enumerate(told) if first in line), 0)
-    return "\n".join(told[max(0, at - AROUND) : at + need.count("\n") + AROUND + 1])
+def around(text: str, needs: list[str]) -> str:
+    """What is read of a result: the lines around pieces or old texts where it is long."""
+    told = text.split("\n")
+    firsts = [need.split("\n")[0] for need in needs]
+    found = [next((at for at, line in enumerate(told) if first in line), None) for first in firsts]
+    known = [at for at in found if at is not None]
+    if len(told) <= WHOLE or len(known) < len(needs):
+        return text
+    last = max(at + need.count("\n") for at, need in zip(known, needs, strict=True))
+    return "\n".join(told[max(0, min(known) - AROUND) : last + AROUND + 1])
 
 
 class Matcher:
@@ -416,11 +422,9 @@ def measured(program: Foldback, paths: list[Path], seed: int) -> Iterator[Row]:
         for cut in found:
             for horizon in HORIZONS:
                 if made := row(reader, cut.call, "compaction", cut.kind, horizon):
-                    told = predicted(cut, made.followed, needs, whole=True)
+                    told = predicted(cut, made.followed, needs)
                     made.predicted_tokens, made.predicted_calls = told.tokens, told.calls
                     made.missed, made.back = told.missed, told.back
-                    told = predicted(cut, made.followed, needs, whole=False)
-                    made.lines_tokens, made.lines_calls = told.tokens, told.calls
                     yield made
         free = [call for call in range(reader.calls) if reader.free(call)]
         for call in sorted(generator.sample(free, min(PLACEBOS, len(free)))):
@@ -523,18 +527,15 @@ def report(rows: list[Row], draws: int, say: Callable[[str], object] = print) ->
                 cells += ["", ""]
             say("| " + " | ".join(cells) + " |")
     say("")
-    head = ["after", "within", "predicted: tokens", "calls", "lines around: tokens", "missed"]
-    head += ["of them read again", "ρ by tokens", "ρ by calls", "verdict"]
+    head = ["after", "within", "predicted: tokens", "calls", "missed", "of them read again"]
+    head += ["ρ by tokens", "ρ by calls", "verdict"]
     say("| " + " | ".join(head) + " |")
     say("|---" * len(head) + "|")
     for horizon in HORIZONS:
         for name, some in grouped(rows, horizon):
-            means = {
-                key: sum(getattr(row, key) for row in some) / len(some)
-                for key in ("predicted_tokens", "predicted_calls", "lines_tokens")
-            }
-            cells = [name, f"{horizon} calls", f"{means['predicted_tokens']:,.0f}"]
-            cells += [f"{means['predicted_calls']:.1f}", f"{means['lines_tokens']:,.0f}"]
+            tokens = mean(lambda row: row.predicted_tokens)(some)
+            calls = mean(lambda row: row.predicted_calls)(some)
+            cells = [name, f"{horizon} calls", f"{tokens:,.0f}", f"{calls:.1f}"]
             cells += [str(sum(row.missed for row in some)), cell(some, back, 2)]
             cells += [cell(some, ratio(excess, "predicted_tokens"), 2)]
             cells += [cell(some, ratio(excess_calls, "predicted_calls"), 2)]

@@ -108,19 +108,35 @@ class Rereads(unittest.TestCase):
         reader = self.session()
         [cut] = reread.cuts(reader, Path("none"))
         needs = reread.needed(reader)
-        whole = reread.predicted(cut, 3, needs, whole=True)
-        self.assertEqual((whole.tokens, whole.calls), (reader.results[1].tokens, 1))
-        lines = reread.predicted(cut, 3, needs, whole=False)
-        self.assertEqual(lines.calls, 1)
-        self.assertLess(lines.tokens, whole.tokens)
+        told = reread.predicted(cut, 3, needs)
+        self.assertEqual((told.tokens, told.calls), (reader.results[1].tokens, 1))
         # What stands elsewhere is in view, unless the agent had to read it again for that.
         gone, again = reader.results[0].place, reader.results[3].place
         for elsewhere, missed in ((reader.log.places[-1], 0), (again, 1)):
             needs[5] = [("the first file has", (gone, elsewhere))]
-            told = reread.predicted(cut, 3, needs, whole=True)
+            told = reread.predicted(cut, 3, needs)
             self.assertEqual((told.missed, told.back), (missed, missed))
+        # Once it is back, it is in view.
+        needs[4] = needs[5] = [("the first file has", (gone,))]
+        told = reread.predicted(cut, 3, needs)
+        self.assertEqual((told.missed, told.calls), (2, 1))
         cut.hidden.clear()
-        self.assertEqual(reread.predicted(cut, 3, needs, whole=True).missed, 0)
+        self.assertEqual(reread.predicted(cut, 3, needs).missed, 0)
+
+    def test_long_results_come_back_around_what_is_needed(self) -> None:
+        def text(lines: int) -> str:
+            return "\n".join(f"line {n}." for n in range(lines))
+
+        table = [
+            (400, ["line 7."], 0, 400),
+            (1_000, ["line 500.\nline 501."], 300, 702),
+            (1_000, ["line 300.", "line 500."], 100, 701),
+            (1_000, ["line 3."], 0, 204),
+            (1_000, ["nowhere", "line 3."], 0, 1_000),
+        ]
+        for lines, needs, start, end in table:
+            expected = "\n".join(text(lines).split("\n")[start:end])
+            self.assertEqual(reread.around(text(lines), needs), expected, msg=f"{lines} {needs}")
 
     def test_reading_commands(self) -> None:
         table = [
@@ -175,7 +191,7 @@ class Pages(unittest.TestCase):
         self.assertTrue(below)
         self.assertLessEqual(set(below), set(excess))
         text = " ".join((ROOT / "docs/evidence.md").read_text(encoding="utf-8").split())
-        by_tokens = {line.split(" | ")[1]: line.split(" | ")[7] for line in prediction[::6]}
+        by_tokens = {line.split(" | ")[1]: line.split(" | ")[6] for line in prediction[::6]}
         for value in by_tokens.values():
             self.assertIn(value, text)
 
