@@ -98,7 +98,6 @@ struct Ran {
 
 fn run(messages: Vec<Message>, acts: &[(usize, Act<'_>)]) -> Ran {
     let session = session(messages);
-    let measure = Arc::clone(strategy("none").estimator());
     let index = Arc::new(Index::of(&session));
     let mut probe = Availability::new(Arc::clone(&index));
     observe(&session, &index, acts, &mut probe);

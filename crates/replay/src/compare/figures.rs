@@ -153,7 +153,10 @@ figures! {
         "old texts of edits and pieces of results that calls needed and the view lacked, per 100 calls"
         => |of| of.if_known(|| of.per_100(|score| score.retention.missed()));
     rereads_per_100_calls, "reread", alone, Shown::Decimal(1), "results that are read again per 100 calls (net)"
-        => |of| of.if_known(|| of.per_100(|score| score.retention.rereads));
+        => |of| of.if_known(|| match of.chanced(Chanced::Likely, drop) {
+            Some(()) => of.per_100(|score| score.retention.rereads),
+            None => of.value(None, NOT_READ),
+        });
     nfr_obs, "NFR", alone, Shown::Decimal(2),
         "like kept, regardless of when it was last seen (FRR-obs), between random (0) and clairvoyant eviction (1) at the same \
          sizes of the view, over the sessions in which it acted"

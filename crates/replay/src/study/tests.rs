@@ -3,7 +3,9 @@ use crate::acted::{preset, setup, strategy};
 use crate::compare::{Reporting, compare};
 use crate::corpus::Corpus;
 use crate::cost::OWN;
+use crate::reread::CHANCE;
 use foldback_core::Limits;
+use foldback_core::log::{Message, Part};
 use foldback_core::meter::MeterId;
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
@@ -298,4 +300,55 @@ fn what_is_the_same_is_kept_once() {
         std::ptr::from_ref(studied.scores[preset].inaction().unwrap())
     };
     assert!(std::ptr::eq(reasons(&first, 0), reasons(&second, 0)), "the same reason twice");
+}
+
+/// A file is read, a command is run, and the file is edited, which `keep-last-1` has cleared by then.
+const EDITED: &str = r#"{"messages":[{"role":"user","content":"Fix it"},
+{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"read","input":{"file_path":"b.rs"}}],
+"usage":{"input_tokens":300,"output_tokens":90}},
+{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"fn token() { refresh_the_session() }\nfn other() { close_the_session() }"}]},
+{"role":"assistant","content":[{"type":"tool_use","id":"b","name":"bash","input":{}}],
+"usage":{"input_tokens":350,"output_tokens":9}},
+{"role":"user","content":[{"type":"tool_result","tool_use_id":"b","content":"ok"}]},
+{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"edit","input":{"file_path":"b.rs","old_string":"fn token() { refresh_the_session() }","new_string":""}}],
+"usage":{"input_tokens":390,"output_tokens":40}},
+{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"ok"}]}]}"#;
+
+#[test]
+fn net_is_the_bill_and_each_read() {
+    let presets = ["none", "keep-last-1"].map(preset);
+    let (setup, store) = (setup(Limits::new(8_000, 800)), Store::temporary().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("edited.json");
+    fs::write(&path, EDITED).unwrap();
+    let source = Source::File(path);
+    let context = context(&presets, &setup, &store);
+    let [studied] = &*study(&context, &source, source.hash().unwrap()).unwrap() else {
+        panic!("one session")
+    };
+    let [plain, record] = [0, 1].map(|at| studied.keys.record(&store, at).unwrap());
+    for (_, bill) in plain.bills.iter() {
+        assert_eq!(bill.again(), Again::same(bill.usd), "nothing is missed");
+    }
+    // Before the last call the file is read again: one more request, as large as the one that lacks it, and from then on what was read.
+    let row = &record.rows[2];
+    let (reads, read) = (row.retention.rereads, row.retention.reread_tokens);
+    assert_eq!((reads, row.retention.missed()), (1, 1));
+    let call = Part::call("x", "read", r#"{"file_path":"b.rs"}"#);
+    let asked = setup.measure.counts(&Message::assistant("y", vec![call])).total();
+    let more = row.input_tokens + asked + read;
+    // Nothing of it is cached: the requests are too small. Input and output in dollars per million;
+    for (regime, input, output) in [("anthropic-5m", 2.0, 10.0), ("no-cache", 2.0, 10.0)] {
+        let bill = record.bills.under(regime, |_| true).unwrap();
+        let expected = bill.usd + (more as f64 * input + 90.0 * output) / 1e6;
+        let net = bill.net_usd().unwrap();
+        assert!((net - expected).abs() < 1e-12, "{regime}: {net} {expected}");
+    }
+    // What was paid scales both alike, and a chance in between has its part.
+    for ((_, bill), (_, paid)) in record.bills.iter().zip(studied.scores[1].bills.iter()) {
+        let [net, all] = [bill.net_usd(), bill.net_with(1.0)].map(Option::unwrap);
+        assert!((paid.net_usd().unwrap() / paid.usd - net / bill.usd).abs() < 1e-12);
+        assert_eq!((bill.net_with(0.0), bill.net_with(CHANCE.value)), (Some(bill.usd), Some(net)));
+        assert!(bill.usd < net && net <= all);
+    }
 }

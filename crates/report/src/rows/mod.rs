@@ -128,8 +128,7 @@ pub struct Row<'a> {
     pub verbatim_far_needed: u64,
     /// How many of those are in the view.
     pub verbatim_far_kept: u64,
-    /// Tool results that left the view and that this call is the first to miss: an upper bound of what
-    /// the agent would have read again.
+    /// Tool results that are read again before this call, where what is missed is read again with the chance that recordings show.
     pub rereads: u64,
     /// Size of those results in tokens.
     pub reread_tokens: u64,

@@ -84,7 +84,7 @@ fn share(kept: &[bool]) -> f64 {
 /// A replay, and what stood in its views of what its calls needed.
 fn measured(session: &Session, strategy: Strategy, limits: Limits) -> (Replay, Kept) {
     let measure = counting(4);
-    let options = ReplayOptions { validate: true, ..options(limits, Arc::clone(&measure)) };
+    let options = ReplayOptions { validate: true, ..options(limits, measure) };
     let index = Arc::new(Index::of(session));
     let mut probe = Availability::new(Arc::clone(&index));
     let replay = replay_with(session, &index, &Arc::new(strategy), &options, &mut [&mut probe]);
