@@ -22,6 +22,8 @@ MOST = 1600
 LEAST_BYTES = 2
 # Calls behind the first that a scale is made of, at least.
 LEAST_CALLS = 5
+# Tokens by which the input of a request falls at least where something was cut.
+LEAST_FALL = 64_000
 
 
 def weight(file: dict[str, Any]) -> int:
@@ -188,6 +190,18 @@ def scale_of(calls: list[tuple[int, int]]) -> Scale | None:
     return scale if sum(off) * 2 <= len(off) else None
 
 
+def fall(calls: list[tuple[int, int]]) -> int:
+    """How many calls there are before the recorded input falls as if compacted."""
+    sent = [size for _, size in calls]
+    most = max(sent, default=0)
+    least = max(1, min(LEAST_FALL, most // 2))
+    for at in range(1, len(sent)):
+        stays = all(size * 4 < most * 3 for size in sent[at : at + 3])
+        if sent[at - 1] * 4 >= most * 3 and sent[at - 1] - sent[at] >= least and stays:
+            return at
+    return len(sent)
+
+
 @dataclass
 class Session:
     """One recorded session."""
@@ -248,7 +262,7 @@ class Session:
             if message.sent:
                 calls.append((tokens, message.sent))
             tokens += message.tokens
-        return scale_of(calls)
+        return scale_of(calls[: fall(calls)])
 
     def unrecorded(self, frame: int) -> int:
         """What requests weighed beyond what the file holds, by the recorded frame's tokens."""

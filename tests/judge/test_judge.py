@@ -15,7 +15,7 @@ import verbatim
 from check import Findings
 from identifiers import identifiers
 from references import References
-from session import Message, Session, scale_of, weight
+from session import Message, Session, fall, scale_of, weight
 from texts import Log, Standing
 from view import History, calls, digest
 
@@ -153,6 +153,17 @@ class Bills(unittest.TestCase):
         self.assertAlmostEqual(one.input_usd, 120 * 1.25 / 1e6)
         self.assertAlmostEqual(one.output_usd, 10 * 5 / 1e6)
         self.assertAlmostEqual(one.summaries_usd, (1000 + 500) / 1e6)
+
+    def test_the_input_falls_where_something_was_cut(self) -> None:
+        table = [
+            ([10, 20, 30, 9, 12], 3),
+            ([10, 20, 30, 16, 18], 5),
+            ([10, 20, 30, 9, 29], 5),
+            ([200_000, 136_001, 137_000], 3),
+            ([200_000, 136_000, 137_000], 1),
+        ]
+        for sizes, calls in table:
+            self.assertEqual(fall([(0, size) for size in sizes]), calls, sizes)
 
     def test_what_is_told_of_the_cache_is_held(self) -> None:
         rows = [("abc", 0), ("abcd", 1), ("abcde", 5_000)]

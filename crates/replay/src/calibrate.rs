@@ -2,6 +2,7 @@
 //! of what the recorder sent but did not record.
 
 use crate::number::grouped;
+use crate::recorder::drops;
 use foldback_core::frame::Segment;
 use foldback_core::log::{Message, Usage};
 use foldback_core::stage::Estimator;
@@ -10,7 +11,7 @@ use foldback_stages::estimator::{Calibration, Fit, Observation};
 use serde::{Deserialize, Serialize};
 
 /// Estimate of the un-compacted log and recorded request size, call by call, up to the recorder's
-/// first own compaction: after it the recorder sent something else than the log.
+/// first own compaction, marked or told by a fall of its input: after it the recorder sent something else than the log.
 pub fn observations(session: &Session, estimator: &dyn Estimator) -> Vec<Observation> {
     let mut sum = session.frame.tokens(estimator);
     let mut pairs = Vec::new();
@@ -25,6 +26,9 @@ pub fn observations(session: &Session, estimator: &dyn Estimator) -> Vec<Observa
         }
         sum += estimator.counts(message).total();
     }
+    // An agent behind a proxy that folds marks nothing.
+    let sizes: Vec<_> = pairs.iter().map(|pair| pair.usage).enumerate().collect();
+    pairs.truncate(drops(&sizes).first().copied().unwrap_or(pairs.len()));
     pairs
 }
 
@@ -267,6 +271,23 @@ mod tests {
             assert_eq!(is_headless(&session), headless, "{name}");
             assert_eq!(unrecorded(&session, &chars), frame, "{name}");
             assert_eq!(observations(&session, &chars).is_empty(), headless, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_a_recorder_sent_is_its_log_up_to_a_fall() {
+        let chars = CharsConfig::default().estimator().unwrap();
+        let table: [(&str, &[u64], usize); 4] = [
+            ("growth", &[5_000, 20_000, 30_000], 3),
+            ("a fall", &[5_000, 20_000, 30_000, 9_000, 12_000], 3),
+            ("too small a fall", &[5_000, 20_000, 30_000, 25_000, 28_000], 5),
+            ("a side call", &[5_000, 20_000, 30_000, 9_000, 31_000], 5),
+        ];
+        for (name, sizes, calls) in table {
+            let user = Message::user("u", "y".repeat(400));
+            let answers = sizes.iter().map(|size| answer(&format!("a{size}"), *size));
+            let session = session(std::iter::once(user).chain(answers).collect(), None, false);
+            assert_eq!(observations(&session, &chars).len(), calls, "{name}");
         }
     }
 }

@@ -37,6 +37,17 @@ pub(crate) fn four() -> Arc<dyn Estimator> {
     Arc::new(chars(Unit::Utf16, Rounding::Ceil))
 }
 
+/// Own prices, and sizes by an estimator.
+pub(crate) fn setup(measure: Arc<dyn Estimator>) -> Setup {
+    Setup {
+        limits: Limits::default(),
+        model: None,
+        models: ModelTable::embedded(),
+        regimes: RegimeTable::embedded(),
+        measure,
+    }
+}
+
 /// Compares a preset with no compaction.
 pub(crate) fn compared(
     log: &[Arc<Message>],
@@ -57,13 +68,7 @@ pub(crate) fn compared(
         strategy.user_limits = limits;
         Preset::new(strategy, name.to_owned())
     });
-    let setup = Setup {
-        limits: Limits::default(),
-        model: None,
-        models: ModelTable::embedded(),
-        regimes: RegimeTable::embedded(),
-        measure,
-    };
+    let setup = setup(measure);
     let store = Store::temporary().unwrap();
     let run = Run { store: &store, progress: &|| (), strict: false };
     let corpus = Corpus::of([session]);

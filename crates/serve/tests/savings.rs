@@ -6,14 +6,18 @@
 //! one percent for a task of even texts, and within four for recorded sessions: at a fold, it is scaled by what the provider
 //! counted of other texts.
 
-use crate::cache::{Cached, compared, four};
-use crate::support::talk::{MODEL, body, calls, recorded, reply, send, task};
-use crate::support::{Proxy, WINDOW, folding, strategy};
+use crate::cache::{Cached, compared, four, setup};
+use crate::support::talk::{MODEL, body, calls, list, path, recorded, reply, send, task};
+use crate::support::{Proxy, WINDOW, folding, http, strategy};
 use foldback::Limits;
 use foldback::core::log::Message;
 use foldback::core::meter::Meter;
 use foldback::wire::Dialect;
 use foldback_fake_provider::{FakeProvider, Script, Usage};
+use foldback_replay::cost::OWN;
+use foldback_replay::setup::AS_RECORDED;
+use foldback_replay::{Corpus, Preset, Reporting, Run, Store, compare};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -155,6 +159,70 @@ async fn dollars_of_recorded_sessions_are_those_of_a_comparison() {
     let file = "codex/agentv-gpt55-2compact-311tools.jsonl";
     let of = (Dialect::OpenAiChat, "gpt-5.4");
     check(&recorded(file, of.0), of, limits, &[Tells::Usage], &[false, true], 0.04).await;
+}
+
+/// What an agent keeps of a task that it sends through a proxy, as a file: its own messages, and with each answer the usage that came
+/// with it, which is of what the provider was sent. Beside it the dollars that the proxy counted for that.
+async fn served(log: &[Arc<Message>], dialect: Dialect, model: &str) -> (Vec<u8>, f64) {
+    let provider = provider(log, dialect, Tells::Usage).await;
+    let proxy = Proxy::folding(&provider, folding(PRESET, WINDOW)).await;
+    let mut told = Vec::new();
+    for (before, _) in calls(log) {
+        let body = body(dialect, before).replacen(MODEL, model, 1);
+        let url = format!("{}{}", proxy.url, path(dialect));
+        let answer = http().post(url).body(body).send().await.unwrap();
+        let answer: Value = serde_json::from_slice(&answer.bytes().await.unwrap()).unwrap();
+        told.push(answer["usage"].clone());
+    }
+    let mut kept: Value = serde_json::from_str(&body(dialect, log)).unwrap();
+    kept["model"] = Value::from(model);
+    let messages = kept[list(dialect)].as_array_mut().unwrap();
+    let answers = messages.iter_mut().filter(|message| message["role"] == "assistant");
+    for (answer, told) in answers.zip(told) {
+        answer["usage"] = told;
+    }
+    let usd =
+        figures(&proxy).await[&format!("sent_usd_total{{protocol=\"{}\"}}", dialect.as_str())];
+    (kept.to_string().into_bytes(), usd)
+}
+
+/// The file of an agent behind a proxy costs what was served: as recorded, and replayed under the preset that folded it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_log_that_was_served_costs_what_was_served() {
+    let log = task(150);
+    // A cache that is read in steps of 128 tokens rounds what was held a second time.
+    let table = [
+        ((Dialect::Anthropic, "claude-sonnet-4-5"), 0.005),
+        ((Dialect::OpenAiChat, "gpt-5.4"), 0.008),
+    ];
+    for (of, tolerance) in table {
+        let (file, usd) = served(&log, of.0, of.1).await;
+        let sessions = foldback_formats::read(&file, None).unwrap();
+        let comparison = std::thread::spawn(move || {
+            let mut folds = Arc::into_inner(strategy(PRESET)).unwrap();
+            folds.user_limits = WINDOW;
+            let presets = [
+                Preset::new(Arc::into_inner(strategy("none")).unwrap(), "none".to_owned()),
+                Preset::new(folds, PRESET.to_owned()),
+                Preset::as_recorded().unwrap(),
+            ];
+            let setup = setup(four());
+            let store = Store::temporary().unwrap();
+            let run = Run { store: &store, progress: &|| (), strict: false };
+            compare(&Corpus::of(sessions), &presets, &setup, Reporting::default(), run).unwrap()
+        });
+        let comparison = comparison.join().unwrap();
+        let base = comparison.base.as_ref().unwrap();
+        assert_eq!(base.preset, AS_RECORDED, "{of:?}");
+        assert_near(base.usd, usd, 0.000_1, &format!("{of:?}, as recorded"));
+        let own = comparison.presets[1].costs.iter().find(|dollars| dollars.regime == OWN).unwrap();
+        // What a model would have taken for the summaries is no part of it.
+        let replayed = own.usd - own.summaries_usd;
+        assert_near(replayed, usd, tolerance, &format!("{of:?}, replayed"));
+        let none =
+            comparison.presets[0].costs.iter().find(|dollars| dollars.regime == OWN).unwrap();
+        assert!(none.usd > usd * 1.05, "{of:?}: nothing was folded: {} of {usd}", none.usd);
+    }
 }
 
 /// Most of a request that is read from the cache costs a tenth. Without a cache, all of it costs the same, whether it was

@@ -13,7 +13,7 @@ const STEPS: usize = 3;
 /// had at least three quarters of the largest request of the session, and none of the three requests from
 /// there on is back at three quarters of it. In a session whose largest request is below 128k tokens nothing
 /// could fall by 64k and leave half of it; there half of the largest request stands for the 64k.
-pub(super) fn drops(inputs: &[(usize, u64)]) -> Vec<usize> {
+pub(crate) fn drops(inputs: &[(usize, u64)]) -> Vec<usize> {
     let most = inputs.iter().map(|(_, input)| *input).max().unwrap_or(0);
     let least = LEAST_DROP.min(most / 2).max(1);
     let high = |input: u64| u128::from(input) * 4 >= u128::from(most) * 3;

@@ -20,6 +20,7 @@ mod real;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use drops::drops;
 pub use fit::{Policy, RecorderPolicy, Total};
 pub use policy::policy;
 pub use summaries::{More, RECORDED_KEEP_MORE, Recorded, RecordedSummaries};
