@@ -147,7 +147,7 @@ figures! {
     epr, "edits", judged, Shown::Share, "of the old texts of edits, how many were in the view, line by line (EPR)"
         => |of| of.share(|retention| retention.edits);
     frr_obs_near, "near", alone, Shown::Share,
-        "kept, of what was last seen in the last three calls; under 95 % the preset loses what was just read"
+        "kept, of what was last seen in the last three calls; under 90 % the preset loses what was just read"
         => |of| of.share(Retention::obs_near);
     missed_per_100_calls, "missed", alone, Shown::Decimal(1),
         "old texts of edits and pieces of results that calls needed and the view lacked, per 100 calls"
@@ -225,8 +225,9 @@ pub enum Judge {
     Verbatim,
 }
 
-/// A preset that keeps less than this share of what the last three calls showed loses what was just read.
-pub const LEAST_NEAR: f64 = 0.95;
+/// A preset that keeps less than this share of what the last three calls showed loses what was just read. In the closed loop
+/// (`tests/closed-loop`) agents under such presets loop, and those under others solve their tasks.
+pub const LEAST_NEAR: f64 = 0.9;
 
 impl Metrics {
     /// Whether it loses what was just read.

@@ -80,7 +80,7 @@ pub struct PresetLine {
     /// The only judge of retention by which it is good, 20 points above the other; `null`
     /// if they agree.
     pub good_by_one: Option<Judge>,
-    /// It loses what was just read: it keeps less than 95 % of what the last three calls showed and a call needed.
+    /// It loses what was just read: it keeps less than 90 % of what the last three calls showed and a call needed.
     pub loses_near: bool,
     /// Its bill under the regime that is reported: the one of `costs` that the figures go by.
     #[serde(skip)]
