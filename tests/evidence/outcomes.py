@@ -36,8 +36,6 @@ FIGURES = {
     "c_obs_far": "calls with all that kept counts",
     "c_frr": "calls with all their references",
     "last_error": "last error in view",
-    "rereads": "re-reads (fewer first)",
-    "reread_tokens": "tokens to read again (fewer first)",
     "size": "size alone",
 }
 FEWER = ("rereads", "reread_tokens")
