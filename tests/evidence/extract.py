@@ -203,14 +203,14 @@ TOTALS = ("frr_obs_far", "frr_obs", "frr_far", "frr", "verbatim_far", "verbatim"
 
 
 def sums(path: str) -> dict[tuple[str, str], Counter[str]]:
-    """By preset and session: what calls needed and had, calls that had all, tokens, re-reads."""
+    """By preset and session: what calls needed and had, calls that had all, tokens."""
     out: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     csv.field_size_limit(10**9)
     with Path(path).open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             sum_ = out[row["preset"].removesuffix("+extractive"), row["session"]]
             sum_["calls"] += 1
-            for name in ("input_tokens", "uncompacted_tokens", "rereads", "reread_tokens"):
+            for name in ("input_tokens", "uncompacted_tokens"):
                 sum_[name] += int(row[name])
             if row["exam"] != "true":
                 continue
@@ -236,7 +236,7 @@ def figures(rows: str, comparison: str, file: str = "figures.tsv") -> None:
     for (preset, _), sum_ in sums(rows).items():
         total[preset] += sum_
     head = ["arm", *TOTALS, "own", "c_frr", "c_obs_far", "far_5", "far_10", "last_error"]
-    table: list[list[object]] = [[*head, "rereads", "reread_tokens", "size"]]
+    table: list[list[object]] = [[*head, "size"]]
     wanted = [name for name in told if name.split("-")[0] in ("mask", "masking", "omit", "summary")]
     for name in ["none", *sorted(wanted)]:
         sum_, steps = total[name], told[name]["by_distance"]
@@ -245,7 +245,6 @@ def figures(rows: str, comparison: str, file: str = "figures.tsv") -> None:
             later = [steps[it] for it in DISTANCES[DISTANCES.index(beyond) + 1 :] if it in steps]
             values.append(sum(it["kept"] for it in later) / sum(it["needed"] for it in later))
         values.append(told[name]["metrics"]["last_error"]["value"])
-        values += [sum_[it] / sum_["calls"] for it in ("rereads", "reread_tokens")]
         values.append(sum_["input_tokens"] / sum_["uncompacted_tokens"])
         table.append([name, *(f"{value:.6f}" for value in values)])
     write(file, table)

@@ -36,11 +36,8 @@ FIGURES = {
     "c_obs_far": "calls with all that kept counts",
     "c_frr": "calls with all their references",
     "last_error": "last error in view",
-    "rereads": "re-reads (fewer first)",
-    "reread_tokens": "tokens to read again (fewer first)",
     "size": "size alone",
 }
-FEWER = ("rereads", "reread_tokens")
 
 
 @dataclass
@@ -82,8 +79,7 @@ def figures() -> dict[str, dict[str, float]]:
     out: dict[str, dict[str, float]] = {name: {} for name in head[1:]}
     for arm, *values in rows:
         for name, value in zip(head[1:], values, strict=True):
-            sign = -1.0 if name in FEWER else 1.0
-            out[name][RAW if arm == "none" else arm] = sign * float(value)
+            out[name][RAW if arm == "none" else arm] = float(value)
     return out
 
 

@@ -131,6 +131,7 @@ def judge_file(program: Foldback, file: Path, presets: list[str]) -> Findings:
     needs = {session.id: Needs(session) for session in sessions}
     recorder: Bills = defaultdict(bill.Bill)
     by_label: dict[str, Bills] = {}
+    nets_by_label: dict[str, Bills] = {}
     billed = plain_tokens = 0
     for preset in presets:
         label = preset
@@ -190,6 +191,7 @@ def judge_file(program: Foldback, file: Path, presets: list[str]) -> Findings:
                     paid[run.session.id].add(nets, run)
             if None not in billed_again:
                 check_nets(found, nets, lines[label], f"{file} {label}")
+                nets_by_label[label] = nets
         if label in lines:
             check_bills(found, bills, lines[label], f"{file} {label}")
             tokens = sum(call.input_tokens for run in runs.values() for call in run.calls)
@@ -207,6 +209,10 @@ def judge_file(program: Foldback, file: Path, presets: list[str]) -> Findings:
     if (base := report["base"]) is not None and base["preset"] in bases:
         for label in (label for label in by_label if label in lines):
             check_ratios(found, by_label[label], bases[base["preset"]], report, lines[label])
+        # Of these nothing is read again, or it is in what was recorded.
+        whole = base["preset"] in ("none", as_recorded.NAME)
+        for label, nets in nets_by_label.items() if whole else ():
+            check_net_ratio(found, nets, bases[base["preset"]], report, lines[label])
         check_savings(found, report, bases, by_label, billed)
     return found
 
@@ -472,6 +478,15 @@ def check_ratios(
     bill_of, base = ours[key], plain[key]
     theirs = line["metrics"]["cost_ratio"]["value"]
     found.share("cost_ratio", bill_of.usd / base.usd, theirs, DOLLARS, line["preset"])
+
+
+def check_net_ratio(
+    found: Findings, nets: Bills, plain: Bills, report: dict[str, Any], line: dict[str, Any]
+) -> None:
+    key = (report["reporting"]["regime"], False)
+    if key in plain and key in nets and plain[key].usd > 0:
+        theirs = line["metrics"]["net_ratio"]["value"]
+        found.share("net_ratio", nets[key].usd / plain[key].usd, theirs, DOLLARS, line["preset"])
 
 
 def check_savings(

@@ -9,9 +9,9 @@ use foldback_replay::Comparison;
 use foldback_replay::compare::{Metric, Place, Standing};
 
 /// Columns that a narrow terminal has no room for, those first that matter least.
-const LEAST: [&str; 11] = [
+const LEAST: [&str; 12] = [
     "prunes", "folds", "cleared", "cache", "peak", "input", "missed", "edits", "near", "net, all",
-    "verbatim",
+    "verbatim", "net",
 ];
 
 /// Idle sessions listed per preset.

@@ -81,7 +81,7 @@ fn advice_is_a_file_that_can_be_used_or_says_what_comes_nearest() {
         "a budget of keep=0.3: at least 30 %",
         "Why this one:",
         "held out for the check (95 % intervals over sessions)",
-        "left the view at call",
+        "old texts of edits and pieces of results per 100 calls; with them read again",
     ] {
         assert!(words.contains(part), "{part}:\n{text}");
     }

@@ -74,8 +74,8 @@ fn dollars(
         sum.output_usd += bill.output_usd;
         sum.summaries_usd += bill.compaction.as_ref().map_or(0.0, |added| added.summaries_usd);
         let again = bill.again();
-        sum.net_usd = add(sum.net_usd, again.usd);
-        sum.net_all_usd = add(sum.net_all_usd, again.all_usd);
+        sum.net_usd = add(sum.net_usd, again.map(|again| again.usd));
+        sum.net_all_usd = add(sum.net_all_usd, again.map(|again| again.all_usd));
         base_usd += plain.usd;
         base_net = add(base_net, plain.net_usd());
     }

@@ -61,8 +61,8 @@ pub struct Bill {
 pub struct Compaction {
     /// The summarizer's calls.
     pub summaries_usd: f64,
-    /// The bill's `usd` if what is missed is read again.
-    pub again: Again,
+    /// What everything costs if what is missed is read again; `None` where it is not known what is.
+    pub again: Option<Again>,
     /// Whether the compactions paid for themselves.
     pub ledger: Ledger,
 }
@@ -70,16 +70,16 @@ pub struct Compaction {
 /// What everything costs if what is missed is read again (see [`crate::reread`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Again {
-    /// With the chance that recordings show; `None` where it is not known.
-    pub usd: Option<f64>,
+    /// With the chance that recordings show.
+    pub usd: f64,
     /// With all of it.
-    pub all_usd: Option<f64>,
+    pub all_usd: f64,
 }
 
 impl Again {
     /// The same with or without.
     pub(super) fn same(usd: f64) -> Self {
-        Self { usd: Some(usd), all_usd: Some(usd) }
+        Self { usd, all_usd: usd }
     }
 }
 
@@ -128,33 +128,35 @@ impl Bill {
         }
         if let Some(compaction) = &mut self.compaction {
             compaction.summaries_usd *= factor;
-            let Again { usd, all_usd } = &mut compaction.again;
-            usd.iter_mut().chain(all_usd).for_each(|usd| *usd *= factor);
+            if let Some(again) = &mut compaction.again {
+                again.usd *= factor;
+                again.all_usd *= factor;
+            }
         }
     }
 
     /// With what compactions add, where they add something.
     pub(super) fn compacted(self, compaction: Compaction) -> Self {
-        let nothing = Compaction { again: Again::same(self.usd), ..Compaction::default() };
+        let nothing = Compaction { again: Some(Again::same(self.usd)), ..Compaction::default() };
         let compaction = (compaction != nothing).then(|| Box::new(compaction));
         Self { compaction, ..self }
     }
 
-    /// What everything costs if what is missed is read again.
-    pub fn again(&self) -> Again {
-        self.compaction.as_ref().map_or(Again::same(self.usd), |compaction| compaction.again)
+    /// What everything costs if what is missed is read again; `None` where it is not known what is.
+    pub fn again(&self) -> Option<Again> {
+        let same = Some(Again::same(self.usd));
+        self.compaction.as_ref().map_or(same, |compaction| compaction.again)
     }
 
     /// The bill with what is missed read again with the chance that recordings show: the same as `usd` where nothing is missed, and
     /// `None` where it is not known what is.
     pub fn net_usd(&self) -> Option<f64> {
-        self.again().usd
+        Some(self.again()?.usd)
     }
 
     /// The same with another chance: in proportion between the bill, [`net_usd`](Self::net_usd) and all that is missed.
     pub fn net_with(&self, chance: f64) -> Option<f64> {
-        let Again { usd, all_usd } = self.again();
-        let (net, all) = (usd?, all_usd?);
+        let Again { usd: net, all_usd: all } = self.again()?;
         let known = CHANCE.value;
         let between = |from: f64, to: f64, part: f64| from + (to - from) * part;
         Some(match () {
@@ -206,7 +208,7 @@ impl Bills {
     }
 
     /// With what they are if what is missed is read again.
-    pub(super) fn with_again(mut self, again: impl Fn(usize, &Bill) -> Again) -> Self {
+    pub(super) fn with_again(mut self, again: impl Fn(usize, &Bill) -> Option<Again>) -> Self {
         for (at, bill) in self.bills.iter_mut().enumerate() {
             let again = again(at, bill);
             if again != bill.again() {
@@ -365,7 +367,7 @@ fn bill(items: &Items<'_>, starts: &[Option<i64>], held: &[Option<Held>], terms:
     }
     bill.compacted(Compaction {
         summaries_usd: total(cost.summaries.iter().copied()),
-        again: Again::same(cost.usd),
+        again: Some(Again::same(cost.usd)),
         ledger: Ledger::of(&priced.ledger(&firings)),
     })
 }

@@ -94,11 +94,13 @@ pub(super) fn replay(
     let asked = Asked { hour: session.hour_share(), at_ms: session.began(), ..Asked::default() };
     let terms = context.terms(session.model.as_deref(), asked);
     let mut bills = bill::bills(&items, terms.iter());
+    // What breaks rules was found in the first replay.
+    let unchecked = ReplayOptions { validate: false, ..options.clone() };
     let net = Net {
         session,
         sources: &shared.sources,
         strategy,
-        options: &options,
+        options: &unchecked,
         terms: &terms,
         timed: items.timed,
         held: &shared.held,
@@ -107,15 +109,15 @@ pub(super) fn replay(
     if seeing.is_some() || options.completions.is_some() {
         // A control that sees what comes does not see what would be read; a model would be asked for other summaries.
         let acted = replayed.metrics.compactions > 0;
-        bills = bills.with_again(|_, bill| if acted { Again::default() } else { bill.again() });
+        bills = bills.with_again(|_, bill| bill.again().filter(|_| !acted));
     } else if let Some(least) = missed.least {
         let (all, all_reads) = net.bills(&mut texts, 1.0);
         let same = (CHANCE.value >= 1.0).then(|| (all.clone(), all_reads));
         let likely = (least < CHANCE.value)
             .then(|| same.unwrap_or_else(|| net.bills(&mut texts, CHANCE.value)));
-        bills = bills.with_again(|at, bill| Again {
-            usd: likely.as_ref().map_or(Some(bill.usd), |(usd, _)| usd.get(at).copied()),
-            all_usd: all.get(at).copied(),
+        bills = bills.with_again(|at, bill| {
+            let usd = likely.as_ref().map_or(Some(bill.usd), |(usd, _)| usd.get(at).copied());
+            Some(Again { usd: usd?, all_usd: *all.get(at)? })
         });
         reads = likely.map_or_else(Vec::new, |(_, reads)| reads);
     }

@@ -74,7 +74,7 @@ fn what_was_cleared_and_what_that_cost_stands_in_the_walk() {
         .iter()
         .map(|m| (m.need.call, m.need.kind, m.need.text.as_str(), m.left_view_at, m.more))
         .collect();
-    assert_eq!(told, [(6, NeedKind::Edit, "fn token() {", 6, 1)]);
+    assert_eq!(told, [(6, NeedKind::Edit, "fn token() {", 6, 0)]);
     let worst = missed[0];
     assert_eq!(worst.need.file.as_deref(), Some("src/auth/token.rs"));
     assert_eq!((worst.need.seen, worst.need.distance), (2, 6));
@@ -94,18 +94,20 @@ fn edits_come_first_then_what_is_dear_to_read_again() {
         source: source.map(|(message, tokens)| NeedSource { message, tokens }),
         headline: false,
     };
-    let path = NeedKind::Reference(Class::Path);
+    let (piece, path) = (NeedKind::Piece, NeedKind::Reference(Class::Path));
     let mut walk = follow(&forgetful(), &["tunacode-local"], 40_000);
     walk.needs = vec![
-        need(path, "cheap", Some((1, 10))),
-        need(path, "dear", Some((2, 900))),
-        need(path, "kept", Some((7, 5_000))),
-        need(path, "dear too", Some((2, 900))),
-        need(path, "nowhere", None),
+        need(piece, "cheap", Some((1, 10))),
+        need(piece, "dear", Some((2, 900))),
+        need(piece, "kept", Some((7, 5_000))),
+        need(piece, "dear too", Some((2, 900))),
+        need(piece, "nowhere", None),
         need(NeedKind::Edit, "edit", Some((3, 5))),
-        need(path, "nowhere", None),
+        need(piece, "nowhere", None),
+        // A name is not told.
+        need(path, "named", Some((8, 9_000))),
     ];
-    let missed = [0, 1, 3, 4, 5, 6].map(|need| Forgotten { need, left_view_at: 5 });
+    let missed = [0, 1, 3, 4, 5, 6, 7].map(|need| Forgotten { need, left_view_at: 5 });
     walk.tracks[0].forgotten = missed.to_vec();
     let told = |top| -> Vec<(String, usize)> {
         let worst = worst(&walk, &walk.tracks[0], top);

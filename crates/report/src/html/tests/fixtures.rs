@@ -163,6 +163,7 @@ pub(crate) fn tiny() -> Comparison {
     comparison.provenance = Provenance {
         version: "1.2.3".to_owned(),
         command: Some("foldback compare 'a <b>' --window 1000".to_owned()),
+        command_hash: Some("fedcba9876543210".to_owned()),
         configuration: "89abcdef89abcdef".to_owned(),
         inputs: "0123456701234567".to_owned(),
     };
