@@ -47,7 +47,7 @@ fn compared() -> Comparison {
         Err(error) => panic!("a store: {error}"),
     };
     let run = Run { store: &store, progress: &|| (), strict: false };
-    let reporting = Reporting { draws: 1_000, ..Reporting::default() };
+    let reporting = Reporting::default();
     match compare(&Corpus::of(sessions), &presets, &setup, reporting, run) {
         Ok(comparison) => comparison,
         Err(error) => panic!("{error}"),

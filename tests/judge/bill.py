@@ -134,8 +134,6 @@ class Bill:
     input_usd: float = 0.0
     output_usd: float = 0.0
     summaries_usd: float = 0.0
-    # What reading everything again that was missed would cost besides.
-    rereads_usd: float = 0.0
     input_tokens: int = 0
     read_tokens: list[int] = field(default_factory=list)
 
@@ -163,14 +161,12 @@ class Bill:
             input_usd=self.input_usd * factor,
             output_usd=self.output_usd * factor,
             summaries_usd=self.summaries_usd * factor,
-            rereads_usd=self.rereads_usd * factor,
         )
 
     def add(self, other: Bill) -> None:
         self.input_usd += other.input_usd
         self.output_usd += other.output_usd
         self.summaries_usd += other.summaries_usd
-        self.rereads_usd += other.rereads_usd
         self.input_tokens += other.input_tokens
         self.read_tokens += other.read_tokens
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import as_recorded
 import bill
+import net
 import prices
 import recorded
 from foldback import Foldback, Rows
-from rereads import Reread, extra
 from retention import SHARES, Needs, Retention
 from session import Session, input_total
 from view import Call, calls, digest, written
@@ -152,18 +152,16 @@ def judge_file(program: Foldback, file: Path, presets: list[str]) -> Findings:
             check_calls(found, ours, theirs, f"{path} {label}")
             if preset == "none":
                 sent = check_recorder(found, session, ours, rows, path)
-                paid[session.id].recorder(sent, Run(session, ours, [], [], []))
+                paid[session.id].recorder(sent, Run(session, ours, []))
             over = add(over, check_calibrated(found, session, ours, theirs, f"{path} {label}"))
             exam = [call.number >= starts[path] for call in ours]
-            kept, rereads = needs[session.id].replay(ours, exam)
-            retention.add(kept)
+            retention.add(needs[session.id].replay(ours, exam))
             retention.rows(theirs)
             check_summaries(found, plans, theirs, f"{path} {label}")
-            check_rereads(found, rereads, theirs, f"{path} {label}")
             fired = sorted({fold["call"] for fold in plans["folds"]})
             check_exam(found, fired, exam, theirs, f"{path} {label}")
             asked = check_asked(found, plans["asked"], theirs, f"{path} {label}")
-            runs[session.id] = Run(session, ours, asked, rereads, fired)
+            runs[session.id] = Run(session, ours, asked)
         known = any(one.is_known for one in paid.values())
         counted = [run for ident, run in runs.items() if paid[ident].is_known or not known]
         for run in counted:
@@ -174,6 +172,24 @@ def judge_file(program: Foldback, file: Path, presets: list[str]) -> Findings:
                 paid[run.session.id].add_recorder(recorder, run)
             billed = len(counted)
         by_label[label] = bills
+        if preset in net.PRESETS and label in lines:
+            chance = report["reporting"]["reread"]["value"]
+            made = {
+                ident: net.replay(program, run.session, needs[ident], preset, chance)
+                for ident, run in runs.items()
+            }
+            told = {
+                ident: rows[f"{file}#{ident}" if several else str(file), label] for ident in runs
+            }
+            check_reads(found, made, told, f"{file} {label}")
+            nets: Bills = defaultdict(bill.Bill)
+            billed_again = [made[run.session.id] for run in counted]
+            for again in billed_again:
+                if again is not None:
+                    run = Run(again.session, again.calls, again.summaries, again.recorded)
+                    paid[run.session.id].add(nets, run)
+            if None not in billed_again:
+                check_nets(found, nets, lines[label], f"{file} {label}")
         if label in lines:
             check_bills(found, bills, lines[label], f"{file} {label}")
             tokens = sum(call.input_tokens for run in runs.values() for call in run.calls)
@@ -181,8 +197,10 @@ def judge_file(program: Foldback, file: Path, presets: list[str]) -> Findings:
             told = lines[label]["metrics"]["token_ratio"]["value"]
             found.share("token_ratio", tokens / max(plain_tokens, 1), told, DOLLARS, label)
             check_retention(found, retention, lines[label], f"{file} {label}")
-            told = lines[label]["gate"]["calibrated_over"]
-            found.share("calibrated over", over, told, 0, f"{file} {label}")
+            # Measured tokens stand in where no usage calibrates them.
+            if over is not None and len(runs) == 1:
+                told = lines[label]["gate"]["over"]
+                found.share("calibrated over", over, told, 0, f"{file} {label}")
     if as_recorded.NAME in lines and plain:
         check_bills(found, recorder, lines[as_recorded.NAME], f"{file} {as_recorded.NAME}")
     bases = by_label | {as_recorded.NAME: recorder}
@@ -283,9 +301,8 @@ class Run:
     session: Session
     calls: list[Call]
     summaries: list[bill.Asked]
-    rereads: list[Reread]
-    # The calls before which something changed the view.
-    fired: list[int]
+    # The recorded number of each call, None of those that read something again.
+    recorded: list[int | None] | None = None
 
 
 class Paying:
@@ -326,11 +343,12 @@ class Paying:
     def add(self, bills: Bills, run: Run) -> None:
         """Bills the session under a preset, by every regime."""
         requests = [bill.sent(call, run.session.frame_tokens) for call in run.calls]
+        held = self.held
+        if held is not None and run.recorded is not None:
+            held = [None if call is None else bill.told_of(held, call) for call in run.recorded]
         for terms in self.terms:
-            more = extra(run.rereads, run.fired, len(run.calls), terms)
             for cold in (False, True):
-                ours = bill.bill(requests, run.summaries, terms, cold, self.held)
-                ours.rereads_usd = more
+                ours = bill.bill(requests, run.summaries, terms, cold, held)
                 key = (terms.name, cold)
                 bills[key].add(ours.times(self.factors.get(key, 1.0)))
 
@@ -350,7 +368,9 @@ def check_asked(
         own = [one for one in asked if row["call"] <= one["call"] <= until]
         sizes = [one["input_tokens"] for one in own]
         at = f"{where} call {row['call']}"
-        found.exact("asked", (len(own), sum(sizes)), (row["summary_requests"], row["summary_input"]), at)
+        found.exact(
+            "asked", (len(own), sum(sizes)), (row["summary_requests"], row["summary_input"]), at
+        )
         out += [
             bill.Asked(
                 one["call"],
@@ -380,13 +400,30 @@ def check_summaries(
             found.near("summary output", tokens, row["summary_output"], TOKENS, at)
 
 
-def check_rereads(
-    found: Findings, ours: list[Reread], rows: list[dict[str, Any]], where: str
+def check_reads(
+    found: Findings,
+    made: dict[str, net.Made | None],
+    told: dict[str, list[dict[str, Any]]],
+    where: str,
 ) -> None:
-    """Results that would have to be read again."""
-    found.near("re-reads", len(ours), sum(row["rereads"] for row in rows), SHARE, where)
-    tokens = sum(reread.tokens for reread in ours)
-    found.near("re-read tokens", tokens, sum(row["reread_tokens"] for row in rows), SHARE, where)
+    """What is read again, and the views of the replay in which it is."""
+    for ident, again in made.items():
+        if again is None:
+            continue
+        at = f"{where} {ident}"
+        found.exact("views with reads", again.same, True, at)
+        found.exact("reads", again.reads, sum(row["rereads"] for row in told[ident]), at)
+        tokens = sum(row["reread_tokens"] for row in told[ident])
+        found.near("read tokens", again.read_tokens, tokens, TOKENS, at)
+
+
+def check_nets(found: Findings, nets: Bills, line: dict[str, Any], where: str) -> None:
+    """The bills with what was missed read again."""
+    for cost in line["costs"]:
+        key = (cost["regime"], cost["pauses"] == "recorded-or-cold")
+        if key in nets and cost["net_usd"] is not None:
+            at = f"{where} {cost['regime']} {cost['pauses']}"
+            found.near("net", nets[key].usd, cost["net_usd"], DOLLARS, at)
 
 
 def exam_starts(rows: Rows) -> dict[str, float]:
@@ -423,9 +460,6 @@ def check_bills(
         found.near("output bill", ours.output_usd, cost["output_usd"], DOLLARS, at)
         found.near("summary bill", ours.summaries_usd, cost["summaries_usd"], DOLLARS, at)
         found.near("bill", ours.usd, cost["usd"], DOLLARS, at)
-        worst = ours.usd + ours.rereads_usd
-        if cost["pessimistic_usd"] is not None:
-            found.near("worst bill", worst, cost["pessimistic_usd"], SHARE, at)
 
 
 def check_ratios(
@@ -436,17 +470,8 @@ def check_ratios(
     if key not in plain or key not in ours or plain[key].usd == 0:
         return
     bill_of, base = ours[key], plain[key]
-    ratios = {
-        "cost_ratio": bill_of.usd / base.usd,
-        "worst_ratio": (bill_of.usd + bill_of.rereads_usd) / base.usd,
-    }
-    for metric, ratio in ratios.items():
-        theirs = line["metrics"][metric]["value"]
-        # What the recorders' requests held is not recorded, so what would be read again is not known.
-        if theirs is None and metric == "worst_ratio":
-            continue
-        within = SHARE if metric == "worst_ratio" else DOLLARS
-        found.share(metric, ratio, theirs, within, line["preset"])
+    theirs = line["metrics"]["cost_ratio"]["value"]
+    found.share("cost_ratio", bill_of.usd / base.usd, theirs, DOLLARS, line["preset"])
 
 
 def check_savings(

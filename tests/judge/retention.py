@@ -9,7 +9,6 @@ from typing import Any
 import edits
 import verbatim
 from references import References
-from rereads import Reread, Rereads
 from session import Session
 from texts import Log, standings
 from view import Call
@@ -69,11 +68,10 @@ class Needs:
         self.edits = edits.edits(self.log)
         self.pieces = verbatim.pieces(self.log)
 
-    def replay(self, calls: list[Call], exam: list[bool]) -> tuple[Retention, list[Reread]]:
-        """What the views of the calls that count still had, and what all calls missed."""
-        out, rereads = Retention(), Rereads(self.log)
+    def replay(self, calls: list[Call], exam: list[bool]) -> Retention:
+        """What the views of the calls that count still had."""
+        out = Retention()
         for (call, standing), counts in zip(standings(self.log, calls), exam, strict=True):
-            rereads.look(call.number, standing)
             shares = out if counts else Retention()
             written = self.references.written(standing)
             for reference in self.references.needs[call.number]:
@@ -84,15 +82,10 @@ class Needs:
                     shares.count("frr_far", kept)
                 if reference.observed and reference.far:
                     shares.count("frr_obs_far", kept)
-                if not kept:
-                    rereads.miss(call.number, call.input_tokens, reference.places)
             for edit in self.edits[call.number]:
-                kept = edit.kept(standing)
-                shares.count("epr", kept)
-                if not kept:
-                    rereads.miss(call.number, call.input_tokens, edit.places)
+                shares.count("epr", edit.kept(standing))
             for piece in self.pieces[call.number] if counts else []:
                 kept = piece.kept(standing)
                 if piece.far:
                     shares.count("verbatim_far", kept)
-        return out, rereads.found
+        return out

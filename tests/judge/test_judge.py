@@ -9,8 +9,8 @@ from typing import Any
 
 import bill
 import edits
+import net
 import prices
-import rereads
 import verbatim
 from check import Findings
 from identifiers import identifiers
@@ -204,10 +204,16 @@ class Bills(unittest.TestCase):
 
     def test_what_was_paid_is_by_what_was_used(self) -> None:
         def answer(name: str, usage: dict[str, int], **more: Any) -> Message:
-            return Message({"id": name, "role": "assistant", "parts": [], "answer": {"usage": usage, **more}})
+            return Message(
+                {"id": name, "role": "assistant", "parts": [], "answer": {"usage": usage, **more}}
+            )
 
         log = [
-            answer("a", {"cache_write": 100_000, "cache_write_1h": 80_000, "output": 1_000}, web_searches=3),
+            answer(
+                "a",
+                {"cache_write": 100_000, "cache_write_1h": 80_000, "output": 1_000},
+                web_searches=3,
+            ),
             answer("b", {"uncached": 100_000}, service="fast"),
             answer("c", {"uncached": 100_000}, model="owl-1"),
         ]
@@ -220,11 +226,6 @@ class Bills(unittest.TestCase):
         terms = replace(TERMS, web_search=10.0)
         one = bill.bill([bill.Sent([("a", 60)], 0, 1, 10, web_searches=3)], [], terms)
         self.assertAlmostEqual(one.output_usd, 10 * 5 / 1e6 + 0.03)
-
-    def test_what_is_read_again_is_carried_to_the_next_compaction(self) -> None:
-        missed = [rereads.Reread(call=2, tokens=40, input_tokens=1000)]
-        expected = (1000 * 0.1 + 60 * 5 + 100 * 1.25 + 100 * 0.1 * 3) / 1e6
-        self.assertAlmostEqual(rereads.extra(missed, [2, 5], 9, TERMS), expected)
 
 
 class Needs(unittest.TestCase):
@@ -262,6 +263,22 @@ class Needs(unittest.TestCase):
         self.assertEqual([[piece.text for piece in call] for call in pieces[:2]], [[], []])
         # The line numbers stand between the two lines of the result.
         self.assertEqual([piece.text for piece in pieces[2]], ["fn far_away(one: u8"])
+
+
+class Nets(unittest.TestCase):
+    def test_draws_are_those_of_the_rules(self) -> None:
+        self.assertEqual(net.draw("s", 0, "edit", "a b"), 0.6781391150186739)
+        others = {net.draw("s", call, kind, "a b") for call in (0, 1) for kind in ("edit", "piece")}
+        self.assertEqual(len(others), 4)
+
+    def test_of_long_results_the_lines_around_are_read(self) -> None:
+        lines = [f"{n}\tlet x{n} = 1;" for n in range(1000)]
+        place = Log(
+            Session({"id": "s", "frame": []}, [message("t", "tool", result("\n".join(lines)))])
+        ).places[0]
+        need = net.Need(edits.Edit("let x500 = 1;\nlet x501 = 1;", None, (place,)), place, 0.0)
+        self.assertEqual(need.lines(), (500, 501))
+        self.assertEqual(net.excerpt([need]), "\n".join(lines[300:702]))
 
 
 class Checks(unittest.TestCase):

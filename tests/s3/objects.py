@@ -74,6 +74,7 @@ def compared(*sources, env=None):
     screen = foldback("compare", *sources, *DESIGN, "--no-store", env=env).stdout
     found = json.loads(foldback("compare", *sources, *DESIGN, "--no-store", "--json", "-", env=env).stdout)
     found["provenance"]["command"] = None
+    found["provenance"]["command_hash"] = None
     return screen, json.dumps(found)
 
 

@@ -205,7 +205,7 @@ fn the_same_contrasts_on_recorded_sessions() {
     let comparison = compared(&corpus, &presets, &setup(128_000, 8_000));
     for contrast in &comparison.contrasts {
         let pair = format!("{} and {}", contrast.first, contrast.second);
-        for (what, of) in [("bill", &contrast.cost), ("frr_obs_far", &contrast.frr_obs_far)] {
+        for (what, of) in [("bill", &contrast.net), ("frr_obs_far", &contrast.frr_obs_far)] {
             let value = [of.value, of.lo, of.hi].map(|value| value.unwrap_or(f64::NAN));
             println!("{pair:<48} {what:<8} {value:>7.3?} n {} tie {}", of.n, of.tie);
         }
@@ -225,7 +225,7 @@ fn a_mask_that_moves_at_every_call_costs_more_than_it_saves() {
     let (cached, plain) = (under("anthropic-5m"), under("no-cache"));
     let mut rows = Vec::new();
     let mut row = |what: &str, value, expect| rows.push((what.to_owned(), value, expect));
-    let contrasted = |comparison| interval(&contrast(comparison, moving, batched).cost);
+    let contrasted = |comparison| interval(&contrast(comparison, moving, batched).net);
     row("anthropic-5m: bill, moving to batched", contrasted(&cached), Expect::Above(1.0));
     row("no-cache: bill, moving to batched", contrasted(&plain), Expect::Below(1.0));
     let metric = |comparison: &Comparison, at: usize, tokens: bool| {

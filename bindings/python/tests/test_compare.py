@@ -30,8 +30,10 @@ def test_an_arrow_stream_may_be_taken_more_than_once(comparison):
 def test_libraries_read_it(comparison):
     pyarrow = pytest.importorskip("pyarrow", reason="the quick part of the tests leaves it out")
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
-    table = pyarrow.table(comparison)
-    assert table.num_rows == len(comparison) and table.schema.metadata[b"foldback.schema"].startswith(b"foldback/")
+    table, told = pyarrow.table(comparison), json.loads(comparison.json())
+    assert table.num_rows == len(comparison) and table.schema.metadata[b"foldback.schema"] == b"foldback/row/2"
+    assert table.schema.metadata[b"foldback.command"].decode() == told["provenance"]["command"]
+    assert set(table["command"].to_pylist()) == {told["provenance"]["command_hash"]}
     names = table.schema.names
     assert not table.schema.field("call").nullable and table.schema.field("start_ms").nullable
     frame = comparison.to_pandas()
@@ -79,7 +81,7 @@ def test_parts_are_compared_as_one(tmp_path):
     apart, whole = foldback.compare(scores=reversed(parts), **design), foldback.compare(sessions, **design)
     told = [json.loads(comparison.json()) for comparison in (apart, whole)]
     # The command lines that they quote name other files.
-    assert [one["provenance"].pop("command") for one in told].count(None) == 0
+    assert [one["provenance"].pop(name) for one in told for name in ("command", "command_hash")].count(None) == 0
     assert told[0] == told[1]
     with pytest.raises(foldback.Error, match="another window"):
         foldback.compare(scores=parts, presets=["window"], window=50_000)

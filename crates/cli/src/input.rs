@@ -5,8 +5,8 @@ use crate::error::Error;
 use crate::places::Place;
 use crate::{folder, objects, output, places, replace, selection};
 use foldback_formats::Session;
-use foldback_formats::limit;
 use foldback_formats::session::Warning;
+use foldback_formats::{limit, session_file};
 use foldback_replay::copies;
 use foldback_replay::scores::Reader;
 use foldback_replay::{Corpus, Source};
@@ -25,7 +25,7 @@ pub(crate) fn is_folder(path: &Path) -> bool {
     url(path).map_or_else(|| path.is_dir(), objects::is_folder)
 }
 
-/// Reads the bytes of a file; `-` is standard input.
+/// Reads the bytes of a file, or of a folder that is one session; `-` is standard input.
 pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Error> {
     if let Some(url) = url(path) {
         return objects::bytes(url);
@@ -34,6 +34,8 @@ pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Error> {
     if path == Path::new("-") {
         return limit::read(std::io::stdin().lock()).map_err(fail);
     }
+    let whole = session_file(path);
+    let path = whole.as_deref().unwrap_or(path);
     if path.is_dir() {
         return Err(Error::Usage(format!("{} is a folder; name a session file", path.display())));
     }
@@ -115,7 +117,7 @@ fn may_go(path: &Path, read: &[u8], sessions: usize) -> Result<(), Error> {
         0 | 1 if std::str::from_utf8(read).is_err() => {
             "is not UTF-8 text, and the output is".to_owned()
         }
-        0 | 1 if std::fs::read(path).is_ok_and(|own| own != read) => {
+        0 | 1 if !std::fs::read(path).is_ok_and(|own| own == read) => {
             "is not whole by itself, and the output is".to_owned()
         }
         0 | 1 => return Ok(()),

@@ -71,14 +71,21 @@ pub(crate) fn error(error: &Error) {
     };
 }
 
-/// Prints the result of a comparison as [`print`] does, with the marks of presets in color.
+/// How the answer of a comparison begins: what to use, or that nothing should change.
+const ANSWERS: [&str; 4] = ["Use ", "Keep what you have", "Nothing beats ", "Too few to tell"];
+
+/// Prints the result of a comparison as [`print`] does, with the answer and the marks of presets in color.
 pub(crate) fn screen(text: &str) -> Result<(), Error> {
     use owo_colors::OwoColorize as _;
     let mut out = anstream::stdout().lock();
     for line in plain::text(text).lines() {
-        let written = match (line.strip_prefix('★'), line.strip_prefix('✗')) {
-            (Some(rest), _) => writeln!(out, "{}{rest}", "★".green()),
-            (_, Some(rest)) => writeln!(out, "{}{rest}", "✗".red()),
+        let answer = ANSWERS.iter().any(|answer| line.starts_with(answer));
+        let written = match (line.strip_prefix('✗'), line.split_once(':').filter(|_| answer)) {
+            (Some(rest), _) => writeln!(out, "{}{rest}", "✗".red()),
+            (_, Some((answer, rest))) if answer.starts_with(ANSWERS[0]) => {
+                writeln!(out, "{}:{rest}", answer.green())
+            }
+            (_, Some((answer, rest))) => writeln!(out, "{}:{rest}", answer.yellow()),
             _ => writeln!(out, "{line}"),
         };
         written.map_err(Error::Output)?;

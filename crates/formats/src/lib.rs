@@ -78,7 +78,7 @@ pub use error::{ReadError, WriteError};
 pub use file::read_file;
 pub use format::{Format, FormatId, Writer};
 pub use lineage::{Lineage, lineage};
-pub use pieces::is_piece;
+pub use pieces::{is_piece, session_file};
 pub use read::{detect, detect_bytes, format, read};
 pub use session::Session;
 pub use table::FORMATS;

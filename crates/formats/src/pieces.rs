@@ -27,6 +27,12 @@ pub fn is_piece(path: &Path) -> bool {
     is_file(path) && is_folder(folder) && state()
 }
 
+/// The file that stands for the session that a folder is; `None` where the folder is none by itself.
+pub fn session_file(folder: &Path) -> Option<PathBuf> {
+    let state = folder.join(STATE);
+    (is_file(&state) && is_folder(&folder.join(EVENTS))).then_some(state)
+}
+
 /// The conversation that a file stands for, its state as the first line and its events in their order; `None` where it stands
 /// for none. In place of a file that can't be used is a line that says so.
 ///

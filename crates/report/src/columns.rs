@@ -163,7 +163,7 @@ fn columns(names: &[&str], narrow: &[&str], others: &[Column]) -> Vec<Column> {
 
 /// What a preset costs, keeps and loses.
 pub(crate) fn headline() -> Vec<Column> {
-    const NAMES: [&str; 17] = [
+    const NAMES: [&str; 18] = [
         "cost",
         "net",
         "net, all",
@@ -171,6 +171,7 @@ pub(crate) fn headline() -> Vec<Column> {
         "paid back",
         "dominated by",
         "kept",
+        "kept since",
         "verbatim",
         "edits",
         "near",

@@ -224,7 +224,7 @@ impl<'a> Page<'a> {
         let more = self.commands.others.map(|others| format!("; more systems: {others}"));
         let more = more.unwrap_or_default();
         self.say(&mut out, &format!("{cautions} and every figure: --full, --html r.html{more}"));
-        self.next(&mut out, "look:", self.commands.next, "the same with --html report.html");
+        self.next(&mut out, "next:", self.commands.next, "the same with --html report.html");
         self.next(&mut out, "use: ", self.commands.employ, "foldback serve --help");
         out
     }

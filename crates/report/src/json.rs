@@ -1,8 +1,10 @@
 //! A comparison as one JSON document, with stable keys.
 
+use crate::verdict;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{
     Base, Contrast, CorpusSummary, FailedReplay, Idle, Outcomes, PresetLine, Provenance, Reporting,
+    Verdict,
 };
 use foldback_replay::cost::Agreement;
 use schemars::JsonSchema;
@@ -42,6 +44,8 @@ pub(crate) struct Document<'a> {
     cache_check: BTreeMap<&'a str, &'a Agreement>,
     /// The bill that savings are measured against; `null` where no session has one.
     base: &'a Option<Base>,
+    /// The answer; `null` where no strategy was compared.
+    verdict: Option<Answer<'a>>,
     /// One entry per preset, in the order that they were given.
     presets: Vec<Preset<'a>>,
     /// One entry per pair of strategies, without controls.
@@ -50,6 +54,28 @@ pub(crate) struct Document<'a> {
     against_controls: &'a [Contrast],
     /// What the sessions came to, by the file of `--outcomes`; `null` without one.
     outcomes: &'a Option<Outcomes>,
+}
+
+/// The answer of a comparison.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Answer")]
+struct Answer<'a> {
+    /// `use` a preset, `stay` with what runs today, `too-few` sessions to tell, or `nothing` to compare.
+    answer: &'static str,
+    /// The preset to use; `null` with another answer.
+    preset: Option<&'a str>,
+    /// The same in words.
+    sentence: String,
+}
+
+fn answer(comparison: &Comparison) -> Option<Answer<'_>> {
+    let (answer, preset) = match comparison.verdict() {
+        Verdict::Use { best, .. } => ("use", Some(best.name())),
+        Verdict::Stay(_) => ("stay", None),
+        Verdict::TooFew { .. } => ("too-few", None),
+        Verdict::Nothing => ("nothing", None),
+    };
+    Some(Answer { answer, preset, sentence: verdict::verdict(comparison)? })
 }
 
 /// One preset over all sessions. Token counts are by the measuring estimator, those of the counters by the
@@ -107,6 +133,7 @@ fn whole(comparison: &Comparison) -> Document<'_> {
             .map(|(name, agreement)| (name.as_str(), agreement))
             .collect(),
         base: &comparison.base,
+        verdict: answer(comparison),
         presets: comparison
             .presets
             .iter()

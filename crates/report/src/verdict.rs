@@ -36,6 +36,15 @@ pub(crate) fn verdict(comparison: &Comparison) -> Option<String> {
             Reason::CostsMore => {
                 format!("{stays}: every preset that acted and keeps enough in view costs more.")
             }
+            Reason::Forgets(line) if comparison.base.as_ref().is_some_and(Base::is_control) => {
+                format!(
+                    "No preset keeps {} in view at this window. {} keeps most, {}, and costs {}.",
+                    facts::whole_percent(comparison.reporting.keep),
+                    of(line),
+                    kept(line),
+                    saved(comparison, line).unwrap_or_default(),
+                )
+            }
             Reason::Forgets(line) => format!(
                 "{stays}: what saves loses too much. {} costs {} and keeps {} in view.",
                 of(line),
@@ -101,7 +110,11 @@ fn saved(comparison: &Comparison, line: &PresetLine) -> Option<String> {
 fn short_saved(comparison: &Comparison, line: &PresetLine) -> Option<String> {
     let (usd, ratio) = (line.saved.value?, line.ratio.value?);
     let word = if usd < 0.0 { "more" } else { "less" };
-    Some(format!("{} {word} a session ({})", amount(comparison, usd.abs()), change(ratio)))
+    let than = match comparison.base.as_ref().filter(|base| base.is_control()) {
+        Some(base) => format!(" than {}", base.preset),
+        None => String::new(),
+    };
+    Some(format!("{} {word} a session{than} ({})", amount(comparison, usd.abs()), change(ratio)))
 }
 
 /// `saves $0.52 a session ($0.10 to $0.95), 8% of the bill as recorded`; `None` if it is not known.
@@ -134,7 +147,8 @@ pub(crate) fn paid(base: &Base) -> String {
 pub(crate) fn base(comparison: &Comparison) -> Option<String> {
     let base = comparison.base.as_ref()?;
     let prices = &comparison.prices;
-    let prices = if prices.is_empty() { String::new() } else { format!(", at {prices}") };
+    let prices = prices.split(',').next().filter(|prices| !prices.is_empty());
+    let prices = prices.map_or_else(String::new, |prices| format!(", at {prices}"));
     let part = match base.sessions < comparison.corpus.imported {
         true => format!("; what was paid is known for {} of them", grouped(base.sessions as u64)),
         false => String::new(),

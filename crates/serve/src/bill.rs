@@ -13,7 +13,7 @@
 use crate::breakpoints;
 use crate::folding::Folding;
 use foldback_core::delta::Cursor;
-use foldback_core::log::{Message, Usage};
+use foldback_core::log::{Message, Round, Usage};
 use foldback_core::meter::MeterId;
 use foldback_live::follow::Followed;
 use foldback_providers::prices::{Cache, CacheUse, Call, Rates, RequestLog, Terms};
@@ -41,6 +41,21 @@ pub(crate) struct Pair {
     view: Weight,
     /// The request as it came is larger than the model's window: its provider would not have taken it.
     outgrown: bool,
+}
+
+/// Dollars of the requests that a provider made by itself for an answer, such as those to an advisor: each at the prices of its
+/// model, else at those of the request.
+pub(crate) fn rounds_usd(
+    pair: &Pair,
+    answer: &Message,
+    rates: impl Fn(&str) -> Option<Rates>,
+) -> f64 {
+    let rounds = answer.answer.iter().flat_map(|answer| &answer.rounds);
+    let usd = |round: &Round| {
+        let own = round.model.as_deref().and_then(&rates).unwrap_or(pair.terms.rates);
+        own.used_usd(&round.usage, 0)
+    };
+    rounds.map(usd).sum()
 }
 
 /// Which request of a pair was sent.
@@ -245,23 +260,32 @@ struct Last {
 }
 
 impl Bill {
-    /// Adds an answer with its request; what was added. `output` are the tokens of the answer.
+    /// Adds an answer with its request; what was added. `output` are the tokens of the answer, and `rounds` the dollars of what
+    /// [`rounds_usd`] finds: they are the same whichever request was sent.
     pub(crate) fn add(
         &mut self,
         pair: Option<&Pair>,
         sent: Sent,
         answer: &Message,
         output: u64,
+        rounds: f64,
     ) -> Sums {
         let added = match pair {
-            Some(pair) => self.priced(pair, sent, answer, output),
+            Some(pair) => self.priced(pair, sent, answer, output, rounds),
             None => Sums { unpriced: 1, ..Sums::default() },
         };
         self.sums.add(&added);
         added
     }
 
-    fn priced(&mut self, pair: &Pair, sent: Sent, answer: &Message, output: u64) -> Sums {
+    fn priced(
+        &mut self,
+        pair: &Pair,
+        sent: Sent,
+        answer: &Message,
+        output: u64,
+        rounds: f64,
+    ) -> Sums {
         let Pair { terms, number, received, view, outgrown } = pair;
         let (was_sent, other) = match sent {
             Sent::View => (view, received),
@@ -305,7 +329,7 @@ impl Bill {
         });
         let usd = |cache: &CacheUse| {
             let rates = Rates { hour, ..terms.rates.at(total(cache)) };
-            rates.input_usd(cache) + rates.output_usd(output, searches) + compacted
+            rates.input_usd(cache) + rates.output_usd(output, searches) + compacted + rounds
         };
         let (actual, instead) = (usd(&actual), usd(&instead));
         let (received, sent) = match sent {

@@ -10,7 +10,7 @@ mod items;
 mod restore;
 
 use crate::answers::{self, Answers};
-use crate::bill::{Bill, Requests, Sums};
+use crate::bill::{Bill, Requests, Sums, rounds_usd};
 use crate::course::Course;
 use crate::fold::Turn;
 use crate::folding::Folding;
@@ -309,6 +309,11 @@ impl Conversations {
             None if compacted => 0,
             None => estimated(),
         };
+        let rates = |model: &str| {
+            let terms = (self.folding.terms)(turn.request.dialect(), Some(model), false);
+            terms.map(|(terms, _)| terms.rates)
+        };
+        let rounds = turn.pair.as_ref().map_or(0.0, |pair| rounds_usd(pair, answer, rates));
         let mut kept = lock(&self.kept);
         // One that had to go is in the sums of all.
         let mut gone = Bill::default();
@@ -316,7 +321,7 @@ impl Conversations {
             Some(entry) => (&mut entry.course.bill, entry.path.clone()),
             None => (&mut gone, None),
         };
-        let added = bill.add(turn.pair.as_ref(), turn.sent, answer, output);
+        let added = bill.add(turn.pair.as_ref(), turn.sent, answer, output, rounds);
         drop(kept);
         self.sums.entry(protocol(Some(turn.request.dialect()))).or_default().add(&added);
         let folded = self.folding.shadow.then_some(turn.sizes);

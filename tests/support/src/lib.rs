@@ -1,9 +1,10 @@
-//! What the tests of this workspace share and nobody else needs: tables of rows, acts on a view, what is logged, where
-//! recorded sessions lie, and the outlines of some of them. What authors of strategies need too is in `foldback-testkit`.
+//! What the tests of this workspace share and nobody else needs: tables of rows, acts on a view, what is logged, long
+//! runs of characters, where recorded sessions lie, and the outlines of some of them. What authors of strategies need too is in `foldback-testkit`.
 
 pub mod act;
 pub mod outline;
 pub mod presets;
+pub mod runs;
 pub mod table;
 pub mod trace;
 

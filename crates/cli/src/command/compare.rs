@@ -55,7 +55,7 @@ pub(crate) fn compute(args: &Compare, controls: Controls) -> Result<Computed, Er
     if let Some((path, rows)) = outcomes {
         comparison.join_outcomes(&store, &rows).map_err(|error| outcome(path, error))?;
     }
-    comparison.provenance.command = Some(args.command_line.clone());
+    comparison.provenance.made_by(Some(args.command_line.clone()));
     if args.redact {
         comparison.redact();
     }

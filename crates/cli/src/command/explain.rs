@@ -7,6 +7,7 @@ use crate::groups::Listed;
 use crate::progress::Progress;
 use crate::summaries::Choice;
 use crate::{input, next, output, strategies};
+use foldback_formats::session_file;
 use foldback_replay::Preset;
 use foldback_replay::compare::FailedReplay;
 use foldback_replay::walk::{Detail, Track};
@@ -27,7 +28,7 @@ pub(crate) fn text(args: &Explain, width: Width) -> Result<String, Error> {
 /// What is printed, and the replays that failed.
 fn explained(args: &Explain, width: Width) -> Result<(String, Vec<FailedReplay>), Error> {
     let file = &args.session.file.file;
-    if input::is_folder(file) {
+    if input::is_folder(file) && session_file(file).is_none() {
         return Err(Error::Usage(format!("{} is a folder; name a session file", file.display())));
     }
     let registry = foldback::registry()?;

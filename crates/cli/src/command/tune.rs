@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Tune) -> Result<(), Error> {
     let bench = prepared.bench(&done);
     let mut tuned = bench.tune(&candidates)?;
     tuned.rejected = rejected;
-    tuned.tune.provenance.command = Some(args.search.command_line.clone());
+    tuned.tune.provenance.made_by(Some(args.search.command_line.clone()));
     let mut shown = tuned.front();
     shown.push(0);
     bench.report(&mut tuned, &candidates, &shown)?;

@@ -40,9 +40,6 @@ fn each_kind_of_bad_input_is_told_and_ends_with_2() {
         b"as_of = \"2026-01-01\"\n[[model]]\nid = \"m\"\ncontxt = 3\n",
     );
     let experiments = [
-        ("draws-few", "draws = 99"),
-        ("draws-many", "draws = 1_000_000_000_000"),
-        ("draws-most", "draws = 9223372036854775807"),
         ("margin-nan", "margin = nan"),
         ("margin-inf", "margin = inf"),
         ("margin-less", "margin = -0.1"),

@@ -238,3 +238,26 @@ fn only_session(path: &str) -> Value {
     assert_eq!((sessions.len(), &found["files"]), (1, &Value::from(1)), "{path}: {found:#}");
     sessions[0].clone()
 }
+
+#[test]
+fn a_folder_that_is_one_session_is_taken_as_its_file_is() {
+    let own = "tests/cases/G-openhands-sdk-folder/conversations/x";
+    for command in [
+        "explain PATH --preset window",
+        "compact PATH --preset window --plan",
+        "convert PATH - --to foldback",
+    ] {
+        let [folder, file] = [own.to_owned(), format!("{own}/base_state.json")].map(|path| {
+            let ran = line(&command.replace("PATH", &path)).done();
+            assert!(!ran.stdout.is_empty(), "{command}");
+            ran.stdout.replace(&path, "PATH")
+        });
+        assert_eq!(folder, file, "{command}");
+    }
+    for command in
+        ["compact PATH --preset window --in-place --live", "explain PATH --preset window"]
+    {
+        let path = if command.contains("in-place") { own } else { "tests/cases" };
+        assert_eq!(line(&command.replace("PATH", path)).code, 2, "{command}");
+    }
+}

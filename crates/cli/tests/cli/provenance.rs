@@ -1,7 +1,7 @@
 //! What every output says of where it comes from, and what it keeps to itself when it is to be shown around.
 
-use crate::common::{line, root};
-use serde_json::Value;
+use crate::common::{Recording, foldback, line, root};
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -36,7 +36,9 @@ fn outputs_say_what_they_were_made_of() {
         assert_eq!(hash.len(), 16, "{name}");
         assert!(html.contains(hash), "the page lacks {name}");
     }
-    assert!(html.contains(command) && rows.contains(command));
+    // In rows it would stand in each.
+    let hash = made["command_hash"].as_str().unwrap();
+    assert!(html.contains(command) && rows.contains(hash) && !rows.contains(command));
     assert!(rows.contains(made["configuration"].as_str().unwrap()));
     let sessions = document["corpus"]["sessions"].as_array().unwrap();
     assert!(sessions.iter().all(|session| rows.contains(session["content"].as_str().unwrap())));
@@ -48,6 +50,31 @@ fn outputs_say_what_they_were_made_of() {
     let part: Value = serde_json::from_str(&part).unwrap();
     assert_eq!(part["provenance"]["configuration"], made["configuration"]);
     assert_ne!(part["provenance"]["inputs"], made["inputs"]);
+}
+
+/// A command line as long as its 356 paths once stood in every row.
+#[test]
+fn rows_do_not_grow_with_the_number_of_paths() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |number: usize| {
+        let name = format!("{number:03}");
+        let mut recording = Recording::new(&name, 100, 10);
+        recording.user("Read it");
+        recording.call("Read", &json!({ "path": number }), "text");
+        recording.write(folder.path(), &format!("{name}-{}.jsonl", "long".repeat(20)))
+    };
+    let paths: Vec<String> = (0..356).map(path).collect();
+    let size = |count: usize| {
+        let out = folder.path().join("rows.csv");
+        let mut args = vec!["compare", "--preset", "none", "--window", "40000", "--no-store"];
+        args.extend(["--rows", out.to_str().unwrap()]);
+        args.extend(paths.iter().take(count).map(String::as_str));
+        foldback(&args).done();
+        let rows = std::fs::read_to_string(out).unwrap();
+        rows.len() / rows.lines().count()
+    };
+    let [one, all] = [1, 356].map(size);
+    assert!(all <= one + 10, "a row has {one} bytes, and with 356 paths {all}");
 }
 
 #[test]

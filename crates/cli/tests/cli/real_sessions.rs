@@ -161,3 +161,57 @@ fn a_replay_folds_where_the_proxy_did() {
         .collect();
     assert_eq!(folds, [92, 183, 260, 336]);
 }
+
+/// The change of a bill against what was paid, in percent, by its session's own prices.
+fn against_paid(preset: &str, files: &[String]) -> f64 {
+    let mut args = vec!["compare", "--no-store", "--preset", preset, "--json", "-"];
+    args.extend(files.iter().map(String::as_str));
+    let report: Value = serde_json::from_str(&foldback(&args).done().stdout).expect("JSON");
+    assert_eq!(report["base"]["preset"], "as-recorded", "{preset}");
+    let lines = report["presets"].as_array().expect("a list");
+    let named = |line: &&Value| line["preset"].as_str().is_some_and(|it| it.starts_with(preset));
+    let line = lines.iter().find(named).expect("the preset");
+    100.0 * (line["metrics"]["cost_ratio"]["value"].as_f64().expect("a ratio") - 1.0)
+}
+
+/// Replicas of the agents, by default and in the windows that the agents had, cost what the agents paid. Each is held against
+/// recordings of the versions that it reproduces.
+#[foldback_needs::sessions]
+#[test]
+fn a_replica_costs_what_its_agent_paid() {
+    const BOUND: f64 = 10.0;
+    let table: [(&str, &str, &[&str]); 6] = [
+        // 2.1.39 and 2.1.45.
+        ("claude-code", "claude-code", &["cipherbox-1compact-233tools", "packmind-1compact"]),
+        // 2.1.17.
+        ("claude-code-2.1.17", "claude-code", &["entire-cli-2compact", "entire-cli-microcompact"]),
+        ("codex", "codex", &[""]),
+        // 1.2.20 and 1.2.26, which clear old results by default.
+        ("opencode", "opencode", &["nimbus"]),
+        // 1.4.3 and 1.14.30, which do not.
+        ("opencode-1.18", "opencode", &["gatomia", "sessionbridge"]),
+        ("pi", "pi", &[""]),
+    ];
+    for (preset, agent, wanted) in table {
+        let paths = foldback_test_support::sessions_of(agent).into_iter();
+        let paths = paths.map(|path| path.to_str().expect("a path").to_owned());
+        let wanted = |path: &String| {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            wanted.iter().any(|beginning| name.starts_with(beginning))
+        };
+        let files: Vec<String> = paths.filter(wanted).collect();
+        let change = against_paid(preset, &files);
+        println!("{preset} on {} recordings of {agent}: {change:+.1} %", files.len());
+        assert!(change.abs() <= BOUND, "{preset} on {files:?}: {change:+.1} %");
+    }
+}
+
+/// A cache that lives an hour is not cold after five minutes: folding then costs a prefix that is still held.
+#[foldback_needs::sessions]
+#[test]
+fn a_pause_within_the_life_of_the_cache_is_no_reason_to_fold() {
+    let file = sessions().join("../cases/D-one-hour-cache/one-hour-cache.jsonl");
+    let change = against_paid("indexed", &[file.to_str().expect("a path").to_owned()]);
+    // It is never folded. What is saved is the summary that the recorder asked for.
+    assert!((-10.0..=0.0).contains(&change), "{change:+.1} %");
+}

@@ -44,7 +44,9 @@ fn compared(from: &[&str], folder: &Path) -> (String, String, Value) {
     let screen = foldback(&[&["compare"], from, &DESIGN, &out].concat()).done().stdout;
     let text = |path| std::fs::read_to_string(path).unwrap();
     let mut all: Value = serde_json::from_str(&text(json)).unwrap();
-    all["provenance"]["command"].take();
+    for name in ["command", "command_hash"] {
+        all["provenance"][name].take();
+    }
     // The command line is the last column.
     let rows = text(rows).replace('"', "");
     let cells = rows.lines().map(|row| row.split(",foldback compare").next().unwrap_or_default());

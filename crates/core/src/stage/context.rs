@@ -6,7 +6,7 @@ use crate::fold_stats::FoldStats;
 use crate::frame::Frame;
 use crate::history::History;
 use crate::limits::Limits;
-use crate::log::{Message, Origin, Role};
+use crate::log::{Message, Origin, Role, Usage};
 use crate::meter::{LastText, Meter};
 use crate::moment::{Moment, Trigger};
 use crate::outcome::Why;
@@ -119,6 +119,7 @@ impl<'a> StageContext<'a> {
             view_at_step: self.meter.view_at_step(),
             model: self.model,
             idle_ms: self.idle_ms(),
+            cached_for: self.cached_for(),
             fold_stats: self.fold_stats,
             ..Pressure::at(self.moment, self.limits)
         }
@@ -137,11 +138,26 @@ impl<'a> StageContext<'a> {
         newest.map(|place| self.tokens(*place)).sum()
     }
 
+    fn last_answer(&self) -> Option<(Pos, &'a Arc<Message>)> {
+        self.history.iter().rev().find(|(_, message)| message.is_answer())
+    }
+
     /// Milliseconds since the last answer.
     fn idle_ms(&self) -> Option<u64> {
-        let (last, _) = self.history.iter().rev().find(|(_, message)| message.is_answer())?;
+        let (last, _) = self.last_answer()?;
         let answered = self.history.time(last)?;
         u64::try_from(self.now().saturating_sub(answered)).ok()
+    }
+
+    /// Seconds that most of what was written to the cache at the last answer is kept.
+    fn cached_for(&self) -> Option<u64> {
+        let told = self.usage.map(|reading| reading.usage);
+        // What a replay estimates after a fold tells nothing of the cache.
+        let recorded = || self.last_answer()?.1.answer.as_ref()?.usage;
+        let writes = |usage: &Usage| usage.cache_write > 0;
+        let wrote = told.filter(writes).or_else(|| recorded().filter(writes))?;
+        let for_an_hour = wrote.cache_write_1h.saturating_mul(2) > wrote.cache_write;
+        Some(if for_an_hour { 3_600 } else { 300 })
     }
 
     /// A request for a summary: without an earlier one, with the instructions that were given, in tokens of the stage's estimator.

@@ -55,6 +55,8 @@ pub struct Pressure<'a> {
     /// Milliseconds since the last answer of the model, where it has a time: the provider's prompt cache is that old
     /// at least.
     pub idle_ms: Option<u64>,
+    /// Seconds that the provider was asked to keep most of what it last wrote to its prompt cache, where its usage tells.
+    pub cached_for: Option<u64>,
     /// What the folds so far brought and cost, oldest first, for policies that learn from it.
     pub fold_stats: &'a [FoldStats],
     /// Whether a pruner of this moment has just changed the view: where a request was refused, what is left may fit now.
@@ -76,6 +78,7 @@ impl Pressure<'_> {
             limits,
             model: None,
             idle_ms: None,
+            cached_for: None,
             fold_stats: &[],
             pruned: false,
         }

@@ -32,10 +32,20 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
             reader.record(record, &bound);
             gone -= 1;
         }
+        reader.out.session.unlogged = answers(&messages[messages.len() - gone..]);
         let detail = format!("the user went back to here: {gone} message(s) skipped");
         reader.out.warn_at("abandoned-branch", record, detail);
     }
     Ok(vec![reader.finish()])
+}
+
+/// Answers of messages that the user took back: they were paid for.
+fn answers(gone: &[Value]) -> Vec<Answer> {
+    let mut reader = Reader::default();
+    for (record, message) in (0u32..).zip(gone) {
+        reader.record(record, message);
+    }
+    reader.out.messages.iter().filter_map(|message| message.answer.clone()).collect()
 }
 
 /// What a session still has after the user went back.

@@ -279,6 +279,15 @@ fn what_was_paid_for_is_read() {
     let left = read("B53-cost-of-branches/claude.jsonl");
     let gone = (own("claude-opus-4-8"), Some(usage(0, 50_000, 0, 40_000)));
     assert_eq!(unlogged(&left), [gone]);
+    let reverted = read("B43-opencode-revert/session.json");
+    let gone = [(1_002, 4_000, 102), (1_003, 6_000, 103)]
+        .map(|(uncached, read, output)| usage(uncached, read, 500, output));
+    let paid: Vec<_> = reverted.unlogged.iter().filter_map(|answer| answer.usage).collect();
+    let same = |(paid, gone): (&Usage, &Usage)| {
+        (paid.input_total(), paid.cache_read, paid.output)
+            == (gone.input_total(), gone.cache_read, gone.output)
+    };
+    assert!(paid.len() == 2 && paid.iter().zip(&gone).all(same), "{paid:?}");
     // It survives the project's own lines.
     let lines = convert(std::slice::from_ref(&advised), format("foldback").unwrap()).unwrap().text;
     assert_eq!(answers(&sessions(&lines, "foldback")[0]), answers(&advised));

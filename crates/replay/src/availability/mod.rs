@@ -40,6 +40,8 @@ pub struct Findings {
     pub references: Vec<Presence>,
     /// For each edit of the session, whether its old text was in the view.
     pub edits: Vec<bool>,
+    /// For each reused piece of the session, whether the view held it.
+    pub pieces: Vec<bool>,
     /// What must be kept whatever else goes.
     pub must_keep: MustKeep,
 }
@@ -192,6 +194,7 @@ impl Probe for Availability {
         for need in self.index.verbatim.needs(call) {
             let kept = tracker.stands(need.piece);
             retention.pieces.count(kept);
+            self.findings.pieces.push(kept);
             if need.distance > FAR {
                 retention.pieces_far.count(kept);
             }

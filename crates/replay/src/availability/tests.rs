@@ -93,7 +93,6 @@ fn opening(content: &str) -> Vec<Message> {
 struct Ran {
     references: Vec<(Reference, Presence)>,
     edits: Vec<(Edit, bool)>,
-    rereads: Vec<RereadRow>,
     must_keep: MustKeep,
 }
 
@@ -103,11 +102,10 @@ fn run(messages: Vec<Message>, acts: &[(usize, Act<'_>)]) -> Ran {
     let index = Arc::new(Index::of(&session));
     let mut probe = Availability::new(Arc::clone(&index));
     observe(&session, &index, acts, &mut probe);
-    let Findings { references: presences, edits: kept, rereads, must_keep, .. } = probe.finish();
+    let Findings { references: presences, edits: kept, must_keep, .. } = probe.finish();
     Ran {
         references: references(&index).into_iter().zip(presences).collect(),
         edits: edits(&index).into_iter().zip(kept).collect(),
-        rereads,
         must_keep,
     }
 }
@@ -166,11 +164,6 @@ fn rows_say_where_it_was_and_when_it_went() {
             (3, "max_depth", Class::Symbol, 1, false, "a2", None),
         ]
     );
-    // Two misses of one result after one eviction are one re-read.
-    assert_eq!(findings.rereads.len(), 1);
-    assert_eq!(findings.rereads[0].source, "r0");
-    assert_eq!((findings.rereads[0].call, findings.rereads[0].left_view_at), (2, 1));
-    assert!(findings.rereads[0].tokens > 0);
 }
 
 #[test]
@@ -188,9 +181,6 @@ fn a_reference_left_at_its_first_absence_and_came_from_a_tool() {
     let left: Vec<_> =
         findings.references.iter().map(|(_, presence)| presence.left_view_at).collect();
     assert_eq!(left, [Some(1), Some(1)]);
-    let rereads: Vec<_> =
-        findings.rereads.iter().map(|row| (row.call, &*row.source, row.left_view_at)).collect();
-    assert_eq!(rereads, [(2, "r1", 2)]);
 }
 
 #[test]
@@ -349,7 +339,6 @@ fn real_sessions_without_compaction_lose_nothing() {
             if preset == "none" {
                 assert_eq!(frr.kept, frr.needed, "{file}");
                 assert_eq!(epr.kept, epr.needed, "{file}");
-                assert!(findings.rereads.is_empty(), "{file}");
                 needed += frr.needed;
                 edits += epr.needed;
             } else {

@@ -207,7 +207,7 @@ impl Comparison {
     /// sentences, [records](Self::record) and [walks](Self::walk).
     pub fn redact(&mut self) {
         self.redacted = true;
-        self.provenance.command = None;
+        self.provenance.made_by(None);
         // By cluster the least hash of its sessions, so that their order does not matter.
         let mut clusters: BTreeMap<Arc<str>, ContentHash> = BTreeMap::new();
         for (session, keys) in self.corpus.sessions.iter().zip(&self.keys) {

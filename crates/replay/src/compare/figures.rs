@@ -141,6 +141,9 @@ figures! {
         "the second judge, which ignores references: the same for pieces of results that later calls repeat word for word; \
          ! 20 points or more away from kept"
         => |of| of.share(|retention| retention.pieces_far);
+    frr_obs_far_since, "kept since", alone, Shown::Share,
+        "kept, of what calls needed after the preset's own first act: one that acts late has lost nothing before"
+        => |of| of.share_of(|score| score.since_acted);
     epr, "edits", judged, Shown::Share, "of the old texts of edits, how many were in the view, line by line (EPR)"
         => |of| of.share(|retention| retention.edits);
     frr_obs_near, "near", alone, Shown::Share,
@@ -416,8 +419,13 @@ impl<'t, 'a> Of<'t, 'a> {
 
     /// A pooled share over the sessions that were asked anything.
     fn share(&self, of: impl Fn(&Retention) -> Share) -> Metric {
+        self.share_of(|score| of(&score.retention))
+    }
+
+    /// The same of what is not part of the common exam.
+    fn share_of(&self, of: impl Fn(&Score) -> Share) -> Metric {
         let shares = self.table.of(self.preset).filter_map(|score| {
-            let share = of(&score.retention);
+            let share = of(score);
             (share.needed > 0).then(|| (self.table.cluster(score), share))
         });
         let found = || Metric::of(stats::proportion(self.sample, shares), NOTHING_NEEDED);

@@ -14,6 +14,8 @@ pub struct Provenance {
     /// Command line, without options that only say where and how results are shown; `null` where no command
     /// made it.
     pub command: Option<String>,
+    /// Hash of the command line, by which rows name it; `null` where no command made it.
+    pub command_hash: Option<String>,
     /// Hash of limits, model tables, prices, estimator and the merged configuration of every preset.
     pub configuration: String,
     /// Hash of the content of all sources, in whatever order they came and whatever they are called.
@@ -21,6 +23,12 @@ pub struct Provenance {
 }
 
 impl Provenance {
+    /// Says which command line made it.
+    pub fn made_by(&mut self, command: Option<String>) {
+        self.command_hash = command.as_ref().map(|line| short(blake3::hash(line.as_bytes())));
+        self.command = command;
+    }
+
     /// Version and hashes, in words.
     pub fn made(&self) -> String {
         let Self { version, configuration, inputs, .. } = self;
@@ -35,6 +43,7 @@ impl Provenance {
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             command: None,
+            command_hash: None,
             configuration: short(names.hash()),
             inputs: short(blake3::hash(contents.as_flattened())),
         }

@@ -53,6 +53,14 @@ pub(super) struct Paid {
     preset: usize,
 }
 
+impl Base {
+    /// Whether it is a control that stands in where something must be cut: what was paid is unknown, or the window is smaller
+    /// than what was sent.
+    pub fn is_control(&self) -> bool {
+        self.preset == SIMPLEST
+    }
+}
+
 impl Paid {
     /// The base of a comparison; `None` if there is none.
     pub(super) fn of(table: &Table<'_>, presets: &[Preset], billed: bool) -> Option<Self> {

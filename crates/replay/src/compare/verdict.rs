@@ -2,7 +2,7 @@
 //!
 //! Presets are candidates if they acted and do nothing that a provider refuses. Of those that measurably save, do not lose what
 //! was just read and do not measurably keep too little, the lowest bill is not always the best choice: what costs about as much
-//! and keeps more in view is.
+//! and keeps more in view is. Where something must be cut, a preset need not save.
 
 use super::comparison::Comparison;
 use super::line::PresetLine;
@@ -49,7 +49,7 @@ pub enum Reason<'a> {
     Refused,
     /// Whatever keeps enough costs more.
     CostsMore,
-    /// What would save keeps too little: this one saves most.
+    /// What would save keeps too little. This one saves most; where something must be cut, it keeps most.
     Forgets(&'a PresetLine),
     /// The differences are within noise, or too small to be worth a change.
     Noise,
@@ -84,9 +84,9 @@ impl Comparison {
     pub fn verdict(&self) -> Verdict<'_> {
         let acted = |line: &PresetLine| line.triggered > 0;
         let strategies = || self.presets.iter().filter(|line| line.kind == Kind::Strategy);
-        if strategies().next().is_none() || self.base.is_none() {
+        let Some(base) = self.base.as_ref().filter(|_| strategies().next().is_some()) else {
             return Verdict::Nothing;
-        }
+        };
         if !strategies().any(acted) {
             return Verdict::Stay(Reason::NothingActed);
         }
@@ -103,10 +103,19 @@ impl Comparison {
             let lowest = keeping.next().map(|(_, line)| line);
             return Verdict::TooFew { acting: self.corpus.triggering, lowest };
         }
-        let saves = |(ratio, line): &(f64, &PresetLine)| *ratio <= 1.0 - WORTHWHILE && line.saves();
+        // Where something must be cut, there is nothing to stay with.
+        let saves = |(ratio, line): &(f64, &PresetLine)| {
+            base.is_control() || *ratio <= 1.0 - WORTHWHILE && line.saves()
+        };
         let saving: Vec<(f64, &PresetLine)> = keeping.clone().filter(saves).collect();
         let Some((lowest, cheapest)) = saving.first().copied() else {
-            let forgets = choices.iter().find(|choice| saves(choice));
+            let most = |(_, a): &&(f64, &PresetLine), (_, b): &&(f64, &PresetLine)| {
+                a.kept().total_cmp(&b.kept())
+            };
+            let forgets = match base.is_control() {
+                true => choices.iter().max_by(most),
+                false => choices.iter().find(|choice| saves(choice)),
+            };
             return Verdict::Stay(match forgets {
                 Some((_, line)) => Reason::Forgets(line),
                 None if choices.is_empty() => Reason::Refused,
@@ -176,7 +185,7 @@ mod tests {
     }
 
     /// The tests separate all pairs but those of `ties`.
-    fn verdict(presets: Vec<PresetLine>, unit: Unit, ties: &[(&str, &str)]) -> String {
+    fn verdict(presets: Vec<PresetLine>, unit: Unit, ties: &[(&str, &str)], base: &str) -> String {
         let mut contrasts = Vec::new();
         for (at, first) in presets.iter().enumerate() {
             for second in &presets[at + 1..] {
@@ -193,8 +202,7 @@ mod tests {
             }
         }
         let corpus = CorpusSummary { unit, triggering: 7, ..CorpusSummary::default() };
-        let base =
-            Base { preset: "as-recorded".to_owned(), sessions: 9, usd: 1.0, narrowed: false };
+        let base = Base { preset: base.to_owned(), sessions: 9, usd: 1.0, narrowed: false };
         let comparison =
             Comparison { corpus, presets, contrasts, base: Some(base), ..Comparison::default() };
         match comparison.verdict() {
@@ -213,7 +221,8 @@ mod tests {
 
     #[test]
     fn verdicts_as_a_table() {
-        let sessions = |lines| verdict(lines, Unit::Sessions, &[]);
+        let paid = "as-recorded";
+        let sessions = |lines| verdict(lines, Unit::Sessions, &[], paid);
         let plain = || {
             vec![
                 line("dear", 1.2, false, 1.0),
@@ -232,10 +241,14 @@ mod tests {
         assert_eq!(sessions(plain()), "about of 2 over forgets");
         // What can't be told from the lowest costs about the same, too.
         assert_eq!(
-            verdict(plain(), Unit::Sessions, &[("low", "keeps")]),
+            verdict(plain(), Unit::Sessions, &[("low", "keeps")], paid),
             "keeps of 3 over forgets"
         );
-        assert_eq!(verdict(plain(), Unit::Sums, &[]), "7 acted, low");
+        assert_eq!(verdict(plain(), Unit::Sums, &[], paid), "7 acted, low");
+        // Where something must be cut, what costs more can be chosen, too.
+        let cut = |lines| verdict(lines, Unit::Sessions, &[], "drop-oldest");
+        assert_eq!(cut(plain().drain(..1).collect()), "dear of 1 over -");
+        assert_eq!(cut(plain().drain(4..).collect()), "stay: forgets forgets");
         assert_eq!(sessions(Vec::new()), "nothing");
         let table: [(&str, Vec<PresetLine>, &str); 9] = [
             (

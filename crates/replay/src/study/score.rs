@@ -7,7 +7,7 @@ use super::facts::Facts;
 use super::record::{Inaction, Known, Record, Summaries};
 use crate::availability::MustKeep;
 use crate::fault::Fault;
-use crate::retention::Retention;
+use crate::retention::{Retention, Share};
 use crate::scale::Scale;
 use crate::totals::{CallRow, SessionMetrics};
 use std::ops::Deref;
@@ -40,6 +40,9 @@ pub struct Outcome {
     /// What calls needed, and how much of it was in the view: over the calls from the first on before which any strategy
     /// had fired, so nothing where none had.
     pub retention: Retention,
+    /// Of what only observations had said, and not recently, what calls needed from the first on before which the strategy itself
+    /// had fired, and how much of that was in the view.
+    pub since_acted: Share,
     /// Requests that were sent with a calibrated size over the ceiling; `None` where the session has no scale.
     pub calibrated_over: Option<u64>,
     /// What must be kept.
@@ -134,6 +137,7 @@ impl Score {
             known: record.known,
             metrics: record.metrics,
             retention: record.retention(start),
+            since_acted: record.retention(record.first_fired()).obs_far,
             calibrated_over: facts.session.scale.map(over),
             must_keep: record.must_keep,
             summaries: record.summaries,

@@ -108,6 +108,8 @@ pub struct Call {
 pub enum NeedKind {
     /// The text that an edit replaces.
     Edit,
+    /// A piece of a result that a tool call repeats word for word.
+    Piece,
     /// An identifier in the arguments of a tool call.
     Reference(Class),
 }
@@ -119,7 +121,7 @@ pub struct Need {
     pub call: usize,
     /// What it is.
     pub kind: NeedKind,
-    /// The identifier, or the first line of the old text.
+    /// The identifier, or the first line of the old text or of the piece.
     pub text: String,
     /// The file that is edited, as the call names it.
     pub file: Option<String>,

@@ -1,7 +1,7 @@
 //! What the calls of a session refer to, as far as it had been in the log before.
 //!
-//! The needs of a call come in the order of the rows that [`crate::availability`] makes of them, references
-//! first, so that a row finds its need by its place.
+//! The needs of a call come in the order of the rows that [`crate::availability`] makes of them, references first, then
+//! edits and pieces, so that a row finds its need by its place.
 
 use super::log::one_line;
 use super::{Call, Need, NeedKind, NeedSource};
@@ -45,6 +45,19 @@ pub(super) fn needs(index: &Index, calls: &[Call], measure: &dyn Estimator) -> V
                 distance: (call + 1).saturating_sub(answers),
                 seen,
                 source: edit.source.as_ref().map(source),
+                headline: false,
+            });
+        }
+        for need in index.verbatim.needs(call) {
+            let at = index.part_at(need.source);
+            out.push(Need {
+                call,
+                kind: NeedKind::Piece,
+                text: one_line(first_line(index.verbatim.text(need.piece)), LINE).0,
+                file: None,
+                distance: need.distance,
+                seen: at.0,
+                source: Some(source(&at)),
                 headline: false,
             });
         }

@@ -37,6 +37,8 @@ pub(super) struct Tracer {
     looks: Vec<Look>,
     /// For each edit of each call, when its old text had left the view.
     edits: Vec<Vec<Option<usize>>>,
+    /// The same for each piece.
+    pieces: Vec<Vec<Option<usize>>>,
     /// Messages of compactions by id, with their text: a strategy may write another text under an old id.
     known: HashMap<(String, String), usize>,
     standing: Vec<usize>,
@@ -56,6 +58,7 @@ impl Tracer {
             ordinals: Vec::new(),
             looks: Vec::new(),
             edits: Vec::new(),
+            pieces: Vec::new(),
             known: HashMap::new(),
             standing: Vec::new(),
             texts: HashMap::new(),
@@ -103,7 +106,7 @@ impl Tracer {
         let mut out = Vec::new();
         let mut need = 0;
         let mut references = findings.references.iter();
-        let mut kept = findings.edits.iter();
+        let (mut kept, mut held) = (findings.edits.iter(), findings.pieces.iter());
         for (call, needs) in self.index.calls.iter().enumerate() {
             for presence in references.by_ref().take(needs.references.len()) {
                 if !presence.kept {
@@ -115,6 +118,14 @@ impl Tracer {
             for (nth, kept) in kept.by_ref().take(needs.edits.len()).enumerate() {
                 if !kept {
                     let left = self.edits.get(call).and_then(|edits| edits[nth]);
+                    out.push(Forgotten { need, left_view_at: left.unwrap_or(call) });
+                }
+                need += 1;
+            }
+            let pieces = self.index.verbatim.needs(call).len();
+            for (nth, held) in held.by_ref().take(pieces).enumerate() {
+                if !held {
+                    let left = self.pieces.get(call).and_then(|pieces| pieces[nth]);
                     out.push(Forgotten { need, left_view_at: left.unwrap_or(call) });
                 }
                 need += 1;
@@ -244,6 +255,8 @@ impl Probe for Tracer {
         let index = Arc::clone(&self.index);
         let edits = index.calls.get(call).map_or(&[][..], |needs| &needs.edits);
         self.edits.push(edits.iter().map(|edit| left(tracker, index.places(edit))).collect());
+        let pieces = index.verbatim.needs(call).iter();
+        self.pieces.push(pieces.map(|need| tracker.left_at(index.part_at(need.source))).collect());
     }
 }
 

@@ -18,14 +18,15 @@ pub struct Missed<'a> {
 
 /// The worst forgotten needs of a session under a preset, at most `top`.
 ///
-/// Edits come before references: an edit whose old text is gone fails, a reference may be guessed. Then come
-/// those whose source is dearest to read again. One lost result is told once, by its worst need; the same
-/// identifier without a known source as well.
+/// Edits come before pieces that are repeated word for word: an edit whose old text is gone fails. Then come those whose source is
+/// dearest to read again. One lost result is told once, by its worst need; the same text without a known source as well. Names are
+/// left out: a note that keeps a name may have lost what stood beside it.
 pub fn worst<'a>(walk: &'a Walk, track: &'a Track, top: usize) -> Vec<Missed<'a>> {
     let mut missed: Vec<(&Need, usize)> = track
         .forgotten
         .iter()
         .filter_map(|forgotten| Some((walk.needs.get(forgotten.need)?, forgotten.left_view_at)))
+        .filter(|(need, _)| !matches!(need.kind, NeedKind::Reference(_)))
         .collect();
     missed.sort_by(|(a, _), (b, _)| rank(a).cmp(&rank(b)));
     let mut listed: BTreeSet<Source<'_>> = BTreeSet::new();

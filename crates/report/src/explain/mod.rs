@@ -176,24 +176,16 @@ fn broken(out: &mut String, track: &Track, width: Width) {
 }
 
 fn forgotten(out: &mut String, walk: &Walk, track: &Track, width: Width, top: usize) {
-    let (mut edits, mut references) = (0_u64, 0_u64);
-    for missed in &track.forgotten {
-        match walk.needs.get(missed.need).map(|need| need.kind) {
-            Some(NeedKind::Edit) => edits += 1,
-            Some(NeedKind::Reference(_)) => references += 1,
-            None => {}
-        }
-    }
-    let is_edit = |kind: NeedKind| kind == NeedKind::Edit;
-    let of_edits = walk.needs.iter().filter(|need| is_edit(need.kind)).count() as u64;
-    let of_references = walk.needs.len() as u64 - of_edits;
+    let missed = || track.forgotten.iter().filter_map(|missed| walk.needs.get(missed.need));
+    let lost = |kind| missed().filter(|need| need.kind == kind).count() as u64;
+    let all = |kind| walk.needs.iter().filter(|need| need.kind == kind).count() as u64;
     let head = format!(
-        "Forgotten{}: {} of {} and {} of {} of later calls that had stood in the log before",
+        "Forgotten{}: {} of {} and {} of {} of later calls that had stood in the log before: old texts, and pieces of results that a call repeats word for word",
         if track.sealed { ", unless a sealed summary holds it" } else { "" },
-        grouped(edits),
-        count(of_edits, "edit"),
-        grouped(references),
-        count(of_references, "reference"),
+        grouped(lost(NeedKind::Edit)),
+        count(all(NeedKind::Edit), "edit"),
+        grouped(lost(NeedKind::Piece)),
+        count(all(NeedKind::Piece), "piece"),
     );
     wrap(out, "", "  ", &head, width);
     for (index, missed) in worst(walk, track, top).iter().enumerate() {

@@ -15,6 +15,7 @@ pub(crate) fn sentence(walk: &Walk, missed: &Missed<'_>) -> String {
             format!("call {} edits {file}; `{}`", need.call, need.text)
         }
         (NeedKind::Edit, None) => format!("call {} edits `{}`, which", need.call, need.text),
+        (NeedKind::Piece, _) => format!("call {} repeats `{}`, which", need.call, need.text),
         (NeedKind::Reference(class), _) => {
             format!("call {} names {} ({}), which", need.call, need.text, class_name(class))
         }
@@ -27,6 +28,7 @@ pub(crate) fn without_text(walk: &Walk, missed: &Missed<'_>) -> String {
     let need = missed.need;
     let what = match need.kind {
         NeedKind::Edit => format!("call {} edits a text that", need.call),
+        NeedKind::Piece => format!("call {} repeats a text that", need.call),
         NeedKind::Reference(class) => {
             format!("call {} names something ({}) that", need.call, class_name(class))
         }

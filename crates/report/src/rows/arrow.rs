@@ -84,13 +84,13 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(metadata: Vec<(String, String)>) -> Self {
         let row = Row::default();
         let named = cells(&row).into_iter().map(|(name, cell)| (name, Column::like(&cell)));
         let (names, columns): (Vec<&str>, Vec<Column>) = named.unzip();
         let fields = names.iter().zip(&columns).map(|(name, column)| column.field(name));
-        let version = ("foldback.schema".to_owned(), super::cell::ROW.to_owned());
-        let schema = Schema::new(fields.collect::<Vec<_>>()).with_metadata([version]);
+        let fields = fields.collect::<Vec<_>>();
+        let schema = Schema::new(fields).with_metadata(metadata.into_iter().collect());
         Self { columns, rows: 0, made: Batches { schema: Arc::new(schema), batches: Vec::new() } }
     }
 
@@ -129,12 +129,13 @@ mod tests {
     #[test]
     fn rows_come_back_over_batches() {
         let rows = BATCH + 3;
-        let mut table = Table::new();
+        let mut table = Table::new(vec![("a".to_owned(), "b".to_owned())]);
         for call in 0..rows {
             table.push(&row(call)).unwrap();
         }
         let made = table.finish().unwrap();
         assert_eq!(made.batches.len(), 2);
+        assert_eq!(made.schema.metadata()["a"], "b");
         let mut call = 0;
         for batch in &made.batches {
             let column = |name: &str| batch.column_by_name(name).unwrap();

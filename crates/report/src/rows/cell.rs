@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 /// Version of a row. It moves when a column goes or changes its meaning; further columns may come without.
 #[cfg(any(feature = "arrow", feature = "parquet"))]
-pub(super) const ROW: &str = "foldback/row/1";
+pub(super) const ROW: &str = "foldback/row/2";
 
 /// One value. Which of the five it is depends on the column alone, never on the row.
 #[derive(Clone, Debug, PartialEq)]

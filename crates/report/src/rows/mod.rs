@@ -162,7 +162,8 @@ pub struct Row<'a> {
     pub configuration: &'a str,
     /// Version of foldback.
     pub version: &'a str,
-    /// The command line that made the rows; empty without one.
+    /// Hash of the command line that made the rows; empty without one. The line itself stands once: in the metadata of a Parquet
+    /// file or an Arrow table (`foldback.command`), and in the document of `--json` (`provenance.command`, beside this hash).
     pub command: &'a str,
 }
 
@@ -234,7 +235,7 @@ pub fn write(
         }
         #[cfg(feature = "parquet")]
         Format::Parquet => {
-            let mut table = parquet::Table::new(out)?;
+            let mut table = parquet::Table::new(out, metadata(comparison))?;
             each(comparison, store, |row| table.push(row))?;
             table.finish()
         }
@@ -244,9 +245,17 @@ pub fn write(
 /// The rows of a comparison as a table in memory, in the same order.
 #[cfg(feature = "arrow")]
 pub fn batches(comparison: &Comparison, store: &Store) -> Result<Batches> {
-    let mut table = arrow::Table::new();
+    let mut table = arrow::Table::new(metadata(comparison));
     each(comparison, store, |row| table.push(row))?;
     table.finish()
+}
+
+/// What a file or a table says of itself, once: the version of its schema, and the command line that made it.
+#[cfg(any(feature = "arrow", feature = "parquet"))]
+fn metadata(comparison: &Comparison) -> Vec<(String, String)> {
+    let command = comparison.provenance.command.clone();
+    let command = command.map(|line| ("foldback.command".to_owned(), line));
+    [("foldback.schema".to_owned(), cell::ROW.to_owned())].into_iter().chain(command).collect()
 }
 
 fn each(
@@ -283,7 +292,7 @@ fn each(
                 content: &session.content,
                 configuration: &provenance.configuration,
                 version: &provenance.version,
-                command: provenance.command.as_deref().unwrap_or_default(),
+                command: provenance.command_hash.as_deref().unwrap_or_default(),
                 ..Row::default()
             };
             if let Some(fault) = &record.fault {

@@ -4,7 +4,7 @@
 //! is optional, everything else required.
 
 use super::Row;
-use super::cell::{Cell, ROW, cells};
+use super::cell::{Cell, cells};
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
@@ -111,11 +111,8 @@ pub(super) struct Table<'w> {
     rows: usize,
 }
 
-/// Under this name a file has the version of its schema.
-const SCHEMA: &str = "foldback.schema";
-
 impl<'w> Table<'w> {
-    pub(super) fn new(out: &'w mut dyn Write) -> Result<Self> {
+    pub(super) fn new(out: &'w mut dyn Write, metadata: Vec<(String, String)>) -> Result<Self> {
         let columns = Column::all();
         let named = cells(&Row::default()).into_iter().zip(&columns);
         let types = named.map(|((name, _), column)| column.describe(name));
@@ -129,7 +126,9 @@ impl<'w> Table<'w> {
         )
         .map_err(Error::other)?;
         let mut table = Self { out, file, columns, rows: 0 };
-        table.file.append_key_value_metadata(KeyValue::new(SCHEMA.to_owned(), ROW.to_owned()));
+        for (name, value) in metadata {
+            table.file.append_key_value_metadata(KeyValue::new(name, value));
+        }
         Ok(table)
     }
 
@@ -176,7 +175,7 @@ mod tests {
     fn rows_come_back_over_row_groups() {
         let rows = GROUP + 3;
         let mut written = tempfile::tempfile().unwrap();
-        let mut table = Table::new(&mut written).unwrap();
+        let mut table = Table::new(&mut written, vec![("a".to_owned(), "b".to_owned())]).unwrap();
         for call in 0..rows {
             table.push(&row(call)).unwrap();
         }
@@ -184,6 +183,8 @@ mod tests {
 
         let file = SerializedFileReader::new(written).unwrap();
         assert_eq!(file.num_row_groups(), 2);
+        let said = file.metadata().file_metadata().key_value_metadata().unwrap();
+        assert_eq!((&*said[0].key, said[0].value.as_deref()), ("a", Some("b")));
         let names = file.metadata().file_metadata().schema().get_fields();
         let at = |name: &str| names.iter().position(|field| field.name() == name).unwrap();
         let (preset, start, overflow) = (at("preset"), at("start_ms"), at("overflow"));

@@ -72,7 +72,7 @@ fn both_requests_of_a_pair_are_priced() {
         for (number, (received, view)) in pairs.iter().enumerate() {
             let pair = pair(number, *received, *view);
             let (read, write) = reported[number];
-            let added = bill.add(Some(&pair), sent, &answer(read, write), OUTPUT);
+            let added = bill.add(Some(&pair), sent, &answer(read, write), OUTPUT, 0.0);
             for (ours, usd) in [added.received, added.sent].iter().zip(expected[number]) {
                 // A thousand times a million, and ten thousand tokens of the answer.
                 let usd = usd / 1e3 + 0.15;
@@ -91,11 +91,11 @@ fn a_fold_is_priced_by_what_the_provider_kept_before() {
     {
         let mut bill = Bill::default();
         let whole = weight(10, 0, true);
-        bill.add(Some(&pair(0, whole, whole)), Sent::View, &answer(0, 10), OUTPUT);
+        bill.add(Some(&pair(0, whole, whole)), Sent::View, &answer(0, 10), OUTPUT, 0.0);
         let whole = weight(15, 10, true);
-        bill.add(Some(&pair(1, whole, whole)), Sent::View, &answer(read, 15 - read), OUTPUT);
+        bill.add(Some(&pair(1, whole, whole)), Sent::View, &answer(read, 15 - read), OUTPUT, 0.0);
         let folded = pair(2, weight(16, 15, true), weight(4, 1, false));
-        let added = bill.add(Some(&folded), Sent::View, &answer(1, 3), OUTPUT);
+        let added = bill.add(Some(&folded), Sent::View, &answer(1, 3), OUTPUT, 0.0);
         assert!((added.received - expected / 1e3 - 0.15).abs() < 1e-9, "{read}: {added:?}");
     }
 }
@@ -103,7 +103,7 @@ fn a_fold_is_priced_by_what_the_provider_kept_before() {
 #[test]
 fn an_answer_without_a_price_is_counted_apart() {
     let mut bill = Bill::default();
-    let added = bill.add(None, Sent::View, &answer(0, 10), OUTPUT);
+    let added = bill.add(None, Sent::View, &answer(0, 10), OUTPUT, 0.0);
     assert_eq!(added, Sums { unpriced: 1, ..Sums::default() });
     assert_eq!((bill.sums, bill.sums.priced()), (added, 0));
 }
@@ -113,10 +113,10 @@ fn an_answer_without_a_price_is_counted_apart() {
 fn what_the_client_could_not_have_sent_is_counted_apart() {
     let outgrown = Pair { outgrown: true, ..pair(0, weight(300, 0, true), weight(10, 0, true)) };
     let mut bill = Bill::default();
-    let added = bill.add(Some(&outgrown), Sent::View, &answer(0, 10), OUTPUT);
+    let added = bill.add(Some(&outgrown), Sent::View, &answer(0, 10), OUTPUT, 0.0);
     assert_eq!(added, Sums { outgrown: 1, ..Sums::default() });
     for sent in [Sent::Shadow, Sent::Own] {
-        let added = Bill::default().add(Some(&outgrown), sent, &answer(0, 300), OUTPUT);
+        let added = Bill::default().add(Some(&outgrown), sent, &answer(0, 300), OUTPUT, 0.0);
         assert_eq!((added.outgrown, added.reported), (0, 1));
     }
 }
@@ -137,12 +137,50 @@ fn a_compaction_of_the_providers_own_costs_the_same_on_both_sides() {
         for (usage, output, answered) in
             [(Some(used), OUTPUT, 3.0 * 3.75 / 1e3 + 0.15), (None, 0, 0.0)]
         {
-            let added =
-                Bill::default().add(Some(&pair(0, whole, folded)), sent, &compacted(usage), output);
+            let added = Bill::default().add(
+                Some(&pair(0, whole, folded)),
+                sent,
+                &compacted(usage),
+                output,
+                0.0,
+            );
             let expected = 0.3 + 0.015 + answered;
             assert!((added.received - expected).abs() < 1e-9, "{sent:?}: {added:?}");
             assert!((added.sent - expected).abs() < 1e-9, "{sent:?}: {added:?}");
             assert_eq!((added.reported, added.estimated), (1, 0));
+        }
+    }
+}
+
+/// What the provider asked by itself costs the same on both sides: 1,000 tokens to the model of the request, 2,000 and an answer of
+/// 500 to an advisor of ten times the price.
+#[test]
+fn what_the_provider_asked_by_itself_is_priced_by_its_model() {
+    let round = |model: Option<&str>, uncached, output| Round {
+        model: model.map(str::to_owned),
+        usage: Usage { uncached, output, ..Usage::default() },
+    };
+    let rounds = [
+        (vec![], 0.0),
+        (vec![round(None, 1_000, 0)], 0.003),
+        (vec![round(Some("unknown"), 1_000, 0)], 0.003),
+        (vec![round(None, 1_000, 0), round(Some("advisor"), 2_000, 500)], 0.003 + 0.06 + 0.075),
+    ];
+    for (rounds, expected) in rounds {
+        let mut said = answer(0, 10);
+        said.answer.as_mut().unwrap().rounds = rounds;
+        let whole = weight(10, 0, true);
+        let pair = pair(0, whole, whole);
+        let rates = |model: &str| {
+            let advisor = Rates { input: 30.0, output: 150.0, ..TERMS.rates };
+            (model == "advisor").then_some(advisor)
+        };
+        let usd = rounds_usd(&pair, &said, rates);
+        assert!((usd - expected).abs() < 1e-9, "{usd}, not {expected}");
+        let without = Bill::default().add(Some(&pair), Sent::View, &said, OUTPUT, 0.0);
+        let added = Bill::default().add(Some(&pair), Sent::View, &said, OUTPUT, usd);
+        for (with, without) in [(added.sent, without.sent), (added.received, without.received)] {
+            assert!((with - without - expected).abs() < 1e-9, "{with}, {without}");
         }
     }
 }

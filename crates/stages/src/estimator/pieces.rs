@@ -67,6 +67,7 @@ impl Known {
 mod tests {
     use super::*;
     use foldback_core::work;
+    use foldback_test_support::runs::{ENDS, RUNS};
     use proptest::prelude::*;
 
     fn both() -> [(Vocabulary, &'static bpe_openai::Tokenizer); 2] {
@@ -101,50 +102,6 @@ mod tests {
         }
     }
 
-    /// Characters of every class that the vocabularies know, and what begins or ends a run of them.
-    const RUNS: [&str; 40] = [
-        "7",
-        "a",
-        "A",
-        "aA",
-        "Aa",
-        "é",
-        "É",
-        "漢",
-        "ا",
-        "ǅ",
-        "ʰ",
-        "\u{301}",
-        "a\u{301}",
-        "²",
-        "٣",
-        "7٣",
-        "7é",
-        "7a",
-        "a7",
-        "=",
-        "/",
-        "'",
-        "'s",
-        "a's",
-        "= ",
-        "=é",
-        " ",
-        "\t",
-        "\n",
-        "\r\n",
-        " \n",
-        "\n ",
-        "\u{a0}",
-        "\u{3000}",
-        " é",
-        "\u{0}",
-        "🙂",
-        "=🙂",
-        "7 ",
-        "😀😀 ",
-    ];
-
     /// A run that is four times as long takes four times the steps, whatever comes behind it. The counts are the library's.
     #[test]
     fn a_long_run_takes_the_steps_of_its_length() {
@@ -154,9 +111,7 @@ mod tests {
             work::counted() - before
         };
         for (vocabulary, library) in both() {
-            for (unit, end) in
-                RUNS.iter().flat_map(|unit| ["", "x", "é", "\n", "7"].map(|end| (unit, end)))
-            {
+            for (unit, end) in RUNS.iter().flat_map(|unit| ENDS.map(|end| (unit, end))) {
                 let [short, long] = [1_000, 4_000].map(|times| unit.repeat(times) + end);
                 let (once, four) = (steps(vocabulary, &short), steps(vocabulary, &long));
                 assert!(once >= 1_000, "{unit:?}{end:?}: {once} steps, so nothing was counted");

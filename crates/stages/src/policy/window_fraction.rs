@@ -28,10 +28,11 @@ use std::sync::Arc;
 pub struct WindowFractionConfig {
     /// Share of the usable window above which it folds (0 to 1).
     pub trigger: f64,
-    /// Share of the usable window above which it folds after a pause of more than `cold_after` seconds (0 to `trigger`): the
-    /// provider's prompt cache has expired by then, so a fold costs no cached prefix.
+    /// Share of the usable window above which it folds after a pause that the provider's prompt cache does not outlive (0 to
+    /// `trigger`): a fold costs no cached prefix then.
     pub cold_trigger: Option<f64>,
-    /// Seconds after which the prompt cache of the provider has expired.
+    /// Seconds after which the prompt cache of the provider has expired. Where usage tells that it was asked to keep prefixes for
+    /// longer, so long.
     pub cold_after: u64,
     /// Share of the usable window that a fold brings the request down to (0 to `trigger`).
     pub target: f64,
@@ -134,8 +135,8 @@ impl OverflowPolicy for WindowFraction {
                 reason: format!("the provider refused {count} tokens by this estimate{learned}"),
             };
         }
-        let cold =
-            pressure.idle_ms.filter(|idle| *idle > self.config.cold_after.saturating_mul(1_000));
+        let cold_after = self.config.cold_after.max(pressure.cached_for.unwrap_or(0));
+        let cold = pressure.idle_ms.filter(|idle| *idle > cold_after.saturating_mul(1_000));
         let (trigger, share_of_trigger, learned) = match (self.config.cold_trigger, cold) {
             (Some(share), Some(idle)) => {
                 let pause = format!("; the cache is cold after a pause of {} s", idle / 1_000);
@@ -367,19 +368,23 @@ mod tests {
 
     #[test]
     fn a_cold_cache_has_a_trigger_of_its_own() {
-        // cold trigger, milliseconds since the last answer, tokens, trigger, fold
+        // cold trigger, milliseconds since the last answer, seconds that the cache is kept, tokens, trigger, fold
         let cases = [
-            (Some(0.5), None, 50_001, 80_000, false),
-            (Some(0.5), Some(300_000), 50_001, 80_000, false),
-            (Some(0.5), Some(300_001), 50_001, 50_000, true),
-            (Some(0.5), Some(300_001), 50_000, 50_000, false),
-            (None, Some(300_001), 50_001, 80_000, false),
+            (Some(0.5), None, None, 50_001, 80_000, false),
+            (Some(0.5), Some(300_000), None, 50_001, 80_000, false),
+            (Some(0.5), Some(300_001), None, 50_001, 50_000, true),
+            (Some(0.5), Some(300_001), None, 50_000, 50_000, false),
+            (Some(0.5), Some(300_001), Some(300), 50_001, 50_000, true),
+            (Some(0.5), Some(3_600_000), Some(3_600), 50_001, 80_000, false),
+            (Some(0.5), Some(3_600_001), Some(3_600), 50_001, 50_000, true),
+            (None, Some(300_001), None, 50_001, 80_000, false),
         ];
-        for (cold_trigger, idle_ms, view_tokens, trigger, fold) in cases {
+        for (cold_trigger, idle_ms, cached_for, view_tokens, trigger, fold) in cases {
             let config = WindowFractionConfig { cold_trigger, ..WindowFractionConfig::default() };
             let decision = config.build().unwrap().decide(&Pressure {
                 view_tokens,
                 idle_ms,
+                cached_for,
                 ..Pressure::at(Moment::CallStart, Limits::new(100_000, 0))
             });
             let got = (decision.trigger, decision.fold);

@@ -105,6 +105,7 @@ pub(super) fn json(walk: &Walk) -> String {
                     need.call,
                     match need.kind {
                         NeedKind::Edit => "edit",
+                        NeedKind::Piece => "repeats",
                         NeedKind::Reference(class) => class_name(class),
                     },
                     need.text.as_str(),

@@ -70,6 +70,7 @@ fn preset(name: &str, kind: Kind, input_ratio: f64, cache_hit_rate: f64) -> Pres
             tokens_reclaimed: value(0.0),
             ..Metrics::default()
         },
+        ratio: metric(dearer + 0.05, dearer, dearer + 0.1),
         dollars: dollars("cached", dearer),
         costs: vec![dollars("cached", dearer), dollars("plain", input_ratio)],
         retention: retention((10.0 * input_ratio) as u64),

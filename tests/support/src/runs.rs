@@ -1,0 +1,48 @@
+//! Texts of one class of characters, repeated: what a reader of texts may walk to its end again and again.
+
+/// Characters of every class that the vocabularies know, and what begins or ends a run of them.
+pub const RUNS: [&str; 40] = [
+    "7",
+    "a",
+    "A",
+    "aA",
+    "Aa",
+    "é",
+    "É",
+    "漢",
+    "ا",
+    "ǅ",
+    "ʰ",
+    "\u{301}",
+    "a\u{301}",
+    "²",
+    "٣",
+    "7٣",
+    "7é",
+    "7a",
+    "a7",
+    "=",
+    "/",
+    "'",
+    "'s",
+    "a's",
+    "= ",
+    "=é",
+    " ",
+    "\t",
+    "\n",
+    "\r\n",
+    " \n",
+    "\n ",
+    "\u{a0}",
+    "\u{3000}",
+    " é",
+    "\u{0}",
+    "🙂",
+    "=🙂",
+    "7 ",
+    "😀😀 ",
+];
+
+/// What may stand behind a run.
+pub const ENDS: [&str; 5] = ["", "x", "é", "\n", "7"];
