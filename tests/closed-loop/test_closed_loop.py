@@ -148,6 +148,8 @@ class Figures(unittest.TestCase):
         some = [fine, off, loops, loses, nets, masks]
         named = [line.split(":")[0].split()[-1] for line in check.complaints(some)]
         self.assertEqual(named, ["b", "c", "d", "e"])
+        off.largest = 2
+        self.assertEqual(list(check.complaints([off])), [])
         fine.net, nets.net, nets.served = 3.0, 1.0, 1.01
         pairs = [line for line in check.complaints([fine, nets]) if "1 of 1 pairs" in line]
         self.assertEqual(len(pairs), 1)
