@@ -173,7 +173,7 @@ impl<'a> Page<'a> {
         ];
         let row = |at: &usize| {
             let line = &comparison.presets[*at];
-            let usd = line.saved.value.map(|saved| base.usd - saved);
+            let usd = line.saved.value.map(|saved| base.spent(comparison.netted) - saved);
             let usd = usd.map(|usd| verdict::amount(comparison, usd));
             vec![
                 verdict::name(comparison, line).to_owned(),
@@ -212,8 +212,8 @@ impl<'a> Page<'a> {
         let outcomes = verdict::outcomes(comparison);
         outcomes.iter().take(2 + MOST_PAIRS).for_each(|text| self.say(&mut out, text));
         let priced = (!self.rows.is_empty()).then(|| match comparison.netted {
-            true => "What a preset forgets and an agent reads again is priced in.".to_owned(),
-            false => "What an agent reads again is not priced in.".to_owned(),
+            true => "What agents read again is priced in.".to_owned(),
+            false => "What agents read again is not priced in.".to_owned(),
         });
         let summaries = verdict::summaries(comparison).map(|text| format!("Summaries: {text}."));
         let said: Vec<String> = [priced, summaries].into_iter().flatten().collect();
@@ -221,9 +221,9 @@ impl<'a> Page<'a> {
             self.say(&mut out, &said.join(" "));
         }
         let cautions = count(comparison.cautions.len() as u64, "caution");
-        let more = self.commands.others.map(|others| format!("; more systems: {others}"));
+        let more = self.commands.others.map(|others| format!("; more: {others}"));
         let more = more.unwrap_or_default();
-        self.say(&mut out, &format!("{cautions} and every figure: --full, --html r.html{more}"));
+        self.say(&mut out, &format!("{cautions}, all figures: --full, --html r.html{more}"));
         self.next(&mut out, "next:", self.commands.next, "the same with --html report.html");
         self.next(&mut out, "use: ", self.commands.employ, "foldback serve --help");
         out

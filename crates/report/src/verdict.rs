@@ -153,7 +153,7 @@ pub(crate) fn base(comparison: &Comparison) -> Option<String> {
         true => format!("; what was paid is known for {} of them", grouped(base.sessions as u64)),
         false => String::new(),
     };
-    let usd = beside(base, base.usd);
+    let usd = beside(base, base.spent(comparison.netted));
     Some(match (base.preset.as_str(), base.narrowed) {
         (AS_RECORDED, _) => format!("today: {usd} a session{prices}{part}"),
         (other, true) => {

@@ -152,7 +152,7 @@ fn idle(comparison: &Comparison, at: usize) -> String {
 /// The first screen, or everything. `named` says whether presets were named; `others` are the presets not compared.
 fn text(comparison: &Comparison, args: &Compare, named: bool, others: Option<&str>) -> String {
     if args.full {
-        let more = others.map(|others| format!("more systems: {others}\n")).unwrap_or_default();
+        let more = others.map(|others| format!("more: {others}\n")).unwrap_or_default();
         return table::comparison(comparison, output::width()) + &more;
     }
     let next = next::words(comparison, args);

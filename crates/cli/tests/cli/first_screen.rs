@@ -378,7 +378,8 @@ fn a_verdict_names_one_preset() {
     let screen = at(80, &args).done().stdout;
     fits_one_screen(&screen);
     assert!(
-        screen.contains("\nUse ") && screen.contains("\nuse:  foldback setup --write && \\\n"),
+        screen.contains("\nUse ")
+            && screen.contains("\nuse:  foldback setup --write && foldback serve --preset "),
         "{screen}"
     );
     assert!(screen.contains("\ntoday: $"), "{screen}");

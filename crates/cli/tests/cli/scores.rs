@@ -60,7 +60,7 @@ fn parts_give_what_all_files_give_at_once() {
     std::fs::create_dir(&sessions).unwrap();
     let files = corpus(&sessions);
     let whole = compared(&[sessions.to_str().unwrap()], folder.path());
-    assert!(whole.0.starts_with("5 sessions of 4 tasks, "), "{}", whole.0);
+    assert!(whole.0.starts_with("5 sessions in 4 repositories, "), "{}", whole.0);
     // Two files are skipped, and one of them would not be in its own part.
     assert_eq!(whole.2["corpus"]["skipped"].as_array().unwrap().len(), 2);
     for count in [1, 2, 7] {

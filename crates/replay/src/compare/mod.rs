@@ -123,13 +123,15 @@ fn assemble(
         sessions: lines,
         ..CorpusSummary::default()
     };
-    let acting = table::acting(&scores, presets);
+    let mut acting = table::acting(&scores, presets);
     summary.triggering = acting.iter().filter(|acts| **acts).count();
-    let units = sessions::Units::of(&summary.sessions, &keys, &acting);
-    (summary.clusters, summary.unit) = (units.repositories, units.unit);
     // What is not known to have been paid counts only where that is known of nothing.
     let billed = recordings.iter().any(|recording| recording.billed);
     let counted: Vec<bool> = recordings.iter().map(|one| one.billed || !billed).collect();
+    // A session without a bill adds nothing to what is compared.
+    acting.iter_mut().zip(&counted).for_each(|(acts, counts)| *acts &= *counts);
+    let units = sessions::Units::of(&summary.sessions, &keys, &acting);
+    (summary.clusters, summary.unit) = (units.repositories, units.unit);
     let window = setup.limits.context;
     let wider = |recording: &Recording| recording.largest_request > window;
     let narrowed = window > 0 && billed && recordings.iter().any(wider);

@@ -19,8 +19,10 @@ pub struct Base {
     pub preset: String,
     /// Sessions that it is known for. The others count for no preset either.
     pub sessions: usize,
-    /// The mean bill of a session, in dollars; of a control that forgets, with what it missed read again.
+    /// The mean bill of a session, in dollars.
     pub usd: f64,
+    /// The same with what was missed read again: what `net_ratio` and `net_saving_usd` are relative to.
+    pub net_usd: Option<f64>,
     /// The window is smaller than what the recorders sent, so their bill is no base.
     pub narrowed: bool,
 }
@@ -58,6 +60,11 @@ impl Base {
     /// than what was sent.
     pub fn is_control(&self) -> bool {
         self.preset == SIMPLEST
+    }
+
+    /// What a session costs, with what was missed read again if bills are compared so.
+    pub fn spent(&self, netted: bool) -> f64 {
+        self.net_usd.filter(|_| netted).unwrap_or(self.usd)
     }
 }
 
@@ -131,10 +138,12 @@ impl Paid {
 
     /// As a comparison tells it.
     pub(super) fn base(self, table: &Table<'_>, presets: &[Preset]) -> Option<Base> {
-        let scores = self.scores(table, self.preset);
-        let scores = scores.filter_map(|(score, _)| table.spent(table.bill(score)?));
-        let (sessions, usd) = scores.fold((0, 0.0), |(count, sum), usd| (count + 1, sum + usd));
-        let (usd, narrowed) = (usd / sessions as f64, table.narrowed);
-        Some(Base { preset: presets.get(self.preset)?.strategy.label(), sessions, usd, narrowed })
+        let bills = || self.scores(table, self.preset).filter_map(|(score, _)| table.bill(score));
+        let sessions = bills().count();
+        let usd = bills().map(|bill| bill.usd).sum::<f64>() / sessions as f64;
+        let net = bills().map(Bill::net_usd).sum::<Option<f64>>();
+        let net_usd = net.map(|net| net / sessions as f64);
+        let preset = presets.get(self.preset)?.strategy.label();
+        Some(Base { preset, sessions, usd, net_usd, narrowed: table.narrowed })
     }
 }

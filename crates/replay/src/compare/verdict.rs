@@ -93,7 +93,7 @@ impl Comparison {
         let bills = strategies().filter(|line| line.is_choice());
         let mut choices: Vec<(f64, &PresetLine)> =
             bills.filter_map(|line| Some((line.ratio.value?, line))).collect();
-        // Of equal bills, the one that keeps more.
+        // Of equal bills, the one that keeps more; of equals, the first.
         choices.sort_by(|(a, one), (b, other)| {
             a.total_cmp(b).then_with(|| other.kept().total_cmp(&one.kept()))
         });
@@ -130,7 +130,7 @@ impl Comparison {
         let most = |(a, one): &&(f64, &PresetLine), (b, other): &&(f64, &PresetLine)| {
             one.kept().total_cmp(&other.kept()).then_with(|| b.total_cmp(a))
         };
-        let (ratio, best) = alike.iter().max_by(most).copied().unwrap_or((lowest, cheapest));
+        let (ratio, best) = alike.iter().rev().max_by(most).copied().unwrap_or((lowest, cheapest));
         let cheaper = choices.first().filter(|(less, line)| {
             *less <= ratio * (1.0 - WORTHWHILE) && line.kept() < best.kept()
         });
@@ -202,7 +202,8 @@ mod tests {
             }
         }
         let corpus = CorpusSummary { unit, triggering: 7, ..CorpusSummary::default() };
-        let base = Base { preset: base.to_owned(), sessions: 9, usd: 1.0, narrowed: false };
+        let base =
+            Base { preset: base.to_owned(), sessions: 9, usd: 1.0, net_usd: None, narrowed: false };
         let comparison =
             Comparison { corpus, presets, contrasts, base: Some(base), ..Comparison::default() };
         match comparison.verdict() {

@@ -82,7 +82,8 @@ fn row(comparison: &Comparison, at: usize) -> Row {
     let line = &comparison.presets[at];
     let doubt = if line.good_by_one.is_some() { " !" } else { "" };
     let metrics = &line.metrics;
-    let usd = comparison.base.as_ref().zip(line.saved.value).map(|(base, saved)| base.usd - saved);
+    let usd = comparison.base.as_ref().zip(line.saved.value);
+    let usd = usd.map(|(base, saved)| base.spent(comparison.netted) - saved);
     [
         name(comparison, line).to_string(),
         or_dash(usd, |usd| verdict::amount(comparison, usd)),
