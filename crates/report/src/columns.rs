@@ -169,7 +169,7 @@ pub(crate) fn headline() -> Vec<Column> {
     const NAMES: [&str; 17] = [
         "cost",
         "net",
-        "net, all",
+        "all read",
         "churn",
         "paid back",
         "dominated by",
@@ -209,7 +209,7 @@ pub(crate) fn headline() -> Vec<Column> {
     ];
     columns(
         &NAMES,
-        &["cost", "net", "net, all", "kept", "verbatim", "edits", "near", "missed"],
+        &["cost", "net", "all read", "kept", "verbatim", "edits", "near", "missed"],
         &others,
     )
 }
