@@ -4,7 +4,6 @@ use crate::drive::replay_and_read;
 use crate::index::Index;
 use foldback_core::Limits;
 use foldback_core::log::{Answer, Message, Part, Usage};
-use foldback_core::stage::Estimator;
 use proptest::prelude::{ProptestConfig, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use proptest::strategy::Strategy as _;
 use serde_json::json;
