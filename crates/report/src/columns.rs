@@ -166,7 +166,7 @@ pub(crate) fn headline() -> Vec<Column> {
     const NAMES: [&str; 18] = [
         "cost",
         "net",
-        "net, all",
+        "all read",
         "churn",
         "paid back",
         "dominated by",
@@ -207,7 +207,7 @@ pub(crate) fn headline() -> Vec<Column> {
     ];
     columns(
         &NAMES,
-        &["cost", "net", "net, all", "kept", "verbatim", "edits", "near", "missed"],
+        &["cost", "net", "all read", "kept", "verbatim", "edits", "near", "missed"],
         &others,
     )
 }

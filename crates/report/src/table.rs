@@ -10,7 +10,7 @@ use foldback_replay::compare::{Metric, Place, Standing};
 
 /// Columns that a narrow terminal has no room for, those first that matter least.
 const LEAST: [&str; 12] = [
-    "prunes", "folds", "cleared", "cache", "peak", "input", "missed", "edits", "near", "net, all",
+    "prunes", "folds", "cleared", "cache", "peak", "input", "missed", "edits", "near", "all read",
     "verbatim", "net",
 ];
 

@@ -117,9 +117,9 @@ figures! {
     net_ratio, "net", judged, Shown::Interval,
         "cost with what was missed read again: old texts of edits, and pieces of results that calls repeat word for word"
         => |of| of.net(|pairs| stats::ratio_of_totals(of.sample, &pairs));
-    net_all_ratio, "net, all", alone, Shown::Share, "net if all that was missed were read again; cost is net if nothing were"
+    net_all_ratio, "all read", alone, Shown::Share, "net if all that was missed were read again; cost is net if nothing were"
         => |of| of.net_all();
-    net_saving_usd, "saved, net", alone, Shown::Nowhere,
+    net_saving_usd, "net saved", alone, Shown::Nowhere,
         "dollars that a session costs less than with the base, on average, with what was missed read again"
         => |of| of.net(|pairs| {
             let saved = |pair: Pair| (pair.cluster, pair.base - pair.value);

@@ -193,8 +193,8 @@ impl Tracker {
         self.reads.insert(answer, Content::Asking);
         let content = match &read.excerpt {
             None => Content::Copy(read.source),
-            Some((needles, pieces)) => {
-                let (needles, pieces) = (needles.clone(), pieces.clone());
+            Some(held) => {
+                let (needles, pieces) = (held.needles.clone(), held.pieces.clone());
                 self.texts.written.push(Written { ids: Arc::default(), needles, pieces });
                 Content::Entry(self.texts.written.len() - 1)
             }

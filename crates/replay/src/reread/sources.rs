@@ -45,7 +45,14 @@ pub(crate) struct Read {
     /// The part of the log that the result repeats.
     pub(crate) source: LogPart,
     /// What it holds where it repeats some lines alone.
-    pub(crate) excerpt: Option<(Box<[NeedleId]>, Box<[PieceId]>)>,
+    pub(crate) excerpt: Option<Held>,
+}
+
+/// What some lines of a result hold.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) needles: Box<[NeedleId]>,
+    pub(crate) pieces: Box<[PieceId]>,
 }
 
 /// Where what the calls of a session need can be read again.
@@ -137,7 +144,7 @@ impl Sources {
                 of.text = cut(&of.text, lines);
                 (of.structured, of.media) = (None, Vec::new());
                 let needles = self.index.needles_of(excerpt.source, &of.text);
-                held = Some((needles, self.index.verbatim.find(&of.text)));
+                held = Some(Held { needles, pieces: self.index.verbatim.find(&of.text) });
             }
         }
         let reading = self.readings.get(&excerpt.source);
