@@ -16,7 +16,7 @@ const COLUMNS: usize = 80;
 /// Lines of the screen at most.
 const LINES: usize = 25;
 /// Presets that are shown at least.
-const LEAST: usize = 3;
+const LEAST: usize = 2;
 /// Pairs of presets that the screen has room for.
 const MOST_PAIRS: usize = 3;
 /// A repository that has more than this share of the money is named.
@@ -146,7 +146,7 @@ impl<'a> Page<'a> {
         let heavy = heavy.map(|(session, share)| {
             let of = self.comparison.corpus.sessions.get(*session).map_or("", |line| &line.cluster);
             let share = facts::whole_percent(*share);
-            format!("{share} of the money is in one repository, {of}.")
+            format!("{share} of the money is in {of}.")
         });
         let verdict = verdict::verdict(self.comparison);
         for sentence in [verdict, heavy, verdict::experiment(self.comparison)].iter().flatten() {

@@ -234,7 +234,11 @@ pub(crate) fn changed(metric: &Metric) -> String {
 pub(crate) fn remarks(comparison: &Comparison, line: &PresetLine) -> String {
     let word = |remark: &Remark| match remark {
         Remark::Over(requests) => {
-            let may = if line.gate.passed { "may" } else { "do" };
+            let may = match (line.gate.passed, requests) {
+                (true, _) => "may",
+                (false, 1) => "does",
+                (false, _) => "do",
+            };
             format!("{} {may} not fit", count(*requests, "request"))
         }
         Remark::BrokeRules(times) => format!("breaks rules {} times", grouped(*times)),

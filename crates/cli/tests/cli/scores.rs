@@ -47,9 +47,9 @@ fn compared(from: &[&str], folder: &Path) -> (String, String, Value) {
     for name in ["command", "command_hash"] {
         all["provenance"][name].take();
     }
-    // The command line is the last column.
-    let rows = text(rows).replace('"', "");
-    let cells = rows.lines().map(|row| row.split(",foldback compare").next().unwrap_or_default());
+    // The hash of the command line is the last column.
+    let rows = text(rows);
+    let cells = rows.lines().map(|row| row.rsplit_once(',').map_or(row, |(cells, _)| cells));
     (screen, cells.collect::<Vec<_>>().join("\n"), all)
 }
 

@@ -6,7 +6,7 @@ use foldback_core::moment::Moment;
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{
-    Contrast, CorpusSummary, Difference, Dollars, Gate, Inaction, Metric, Metrics, Outcome,
+    Base, Contrast, CorpusSummary, Difference, Dollars, Gate, Inaction, Metric, Metrics, Outcome,
     PresetLine, Provenance, Score, SessionLine, Skipped,
 };
 use foldback_replay::cost::Agreement;
@@ -167,6 +167,13 @@ pub(crate) fn tiny() -> Comparison {
         configuration: "89abcdef89abcdef".to_owned(),
         inputs: "0123456701234567".to_owned(),
     };
+    comparison.base = Some(Base {
+        preset: "none".to_owned(),
+        sessions: 2,
+        usd: 1.0,
+        net_usd: None,
+        narrowed: false,
+    });
     comparison.cautions = vec!["only <2> sessions".to_owned()];
     let check = Agreement { pairs: 100, within: 97, late: 2 };
     comparison.cache_check = vec![("cached".to_owned(), check)];
