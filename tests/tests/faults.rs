@@ -47,7 +47,7 @@ fn folds(command: &str) -> Folds {
             ("SESSION --preset faulty --model claude-haiku-4-5 --export OUT", 1, true),
         ]),
         "recommend" => Rows(&[
-            ("ALL --preset faulty,window --budget cost=9 -o OUT", 1, true),
+            ("ALL --preset faulty,window --window 200000 --budget cost=9 -o OUT", 1, true),
             ("FOUR --preset faulty --budget cost=9 -o OUT", 2, false),
         ]),
         "score" => Rows(&[("SESSION --preset faulty,window -o OUT", 1, true)]),

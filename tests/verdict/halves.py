@@ -35,7 +35,10 @@ def score(program, files, work, options):
     for number, path in enumerate(files):
         part = work / f"{number}.jsonl"
         command = [program, "score", str(path), "--out", str(part), *options]
-        if part.exists() or subprocess.run(command, capture_output=True, check=False).returncode == 0:
+        if not part.exists():
+            subprocess.run(command, capture_output=True, check=False)
+        # Of what is no session there are no results under a preset.
+        if part.exists() and '"preset"' in part.read_text(encoding="utf-8"):
             parts[str(path)] = part
     return parts
 

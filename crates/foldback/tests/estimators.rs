@@ -27,7 +27,9 @@ const AGAIN: usize = 4;
 const LEAST: u64 = 12_000_000;
 
 /// Where a text stands in a message.
-const PLACES: [(&str, fn(String) -> Message); 3] = [
+type Place = (&'static str, fn(String) -> Message);
+
+const PLACES: [Place; 3] = [
     ("said", |text| Message::user("m", text)),
     ("as arguments", |text| {
         let arguments = Value::String(text).to_string();

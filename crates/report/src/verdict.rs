@@ -89,7 +89,9 @@ fn stays(base: &Base) -> String {
 /// The share that a preset kept, in percent.
 fn kept(line: &PresetLine) -> String {
     let kept = &line.metrics.frr_obs_far;
-    kept.value.or(kept.lo).map_or_else(|| "all".to_owned(), facts::whole_percent)
+    let least = || kept.lo.map(|least| format!("at least {}", facts::whole_percent(least)));
+    let share = kept.value.map(facts::whole_percent);
+    share.or_else(least).unwrap_or_else(|| "all".to_owned())
 }
 
 /// `$1.21 less a session (14%, likely 4% to 21%)`; `None` if it is not known.

@@ -418,7 +418,7 @@ fn what_is_missing_is_not_zero() {
 }
 
 fn name_of_format(case: &str) -> &'static str {
-    if case.contains("codex") { "codex" } else { "claude-code" }
+    ["codex", "opencode"].into_iter().find(|agent| case.contains(agent)).unwrap_or("claude-code")
 }
 
 /// Two lines that were written as one are the same two records, in every format that grows by lines.

@@ -93,7 +93,7 @@ mod tests {
             for (number, (size, read)) in calls.iter().enumerate() {
                 let usage = Usage { uncached: size - read, cache_read: *read, ..Usage::default() };
                 let usage = (*size > 0).then_some(usage);
-                let message = Message::assistant(&format!("m{number}"), Vec::new())
+                let message = Message::assistant(format!("m{number}"), Vec::new())
                     .with_answer(Answer { usage, ..Answer::default() });
                 session.messages.push(Arc::new(message));
             }
