@@ -1,12 +1,14 @@
-"""How often the test finds a difference that is not there, and how often an interval holds the figure.
+"""How often the test finds what is not there, and how often an interval holds the figure.
 
     python3 tests/verdict/coverage.py FOLDBACK FOLDER... --work FOLDER [-- OPTIONS OF COMPARE]
 
-The bills of recorded sessions under the presets that `compare` takes by default are a population of repositories. Samples of 6, 12 and
-24 of them are drawn again and again. This script makes intervals and p-values by itself, by the definitions of docs/definitions.md.
+The bills of recorded sessions under the presets that `compare` takes by default are a population
+of repositories. Samples of 6, 12 and 24 of them are drawn again and again. This script makes
+intervals and p-values by itself, by the definitions of docs/definitions.md.
 
-- *null*: in each repository drawn, the bills of preset and base change places by a coin. A difference that is found is none.
-- *planted*: the preset costs a tenth less than the base, give or take what presets really differ by.
+- *null*: in each repository drawn, the bills of preset and base change places by a coin. A
+  difference that is found is none.
+- *planted*: the preset costs a tenth less than the base, give or take what presets differ by.
 - *coverage*: the share of the intervals that hold the ratio of the whole population.
 """
 
@@ -19,7 +21,7 @@ import random
 import statistics
 import sys
 
-from halves import compared, score
+from halves import compared, files_of, score
 
 DRAWS = 400
 FLIPS = 1_000
@@ -50,7 +52,8 @@ def test(pairs, rng):
     drawn = 0
     for _ in range(FLIPS):
         bits = rng.getrandbits(len(differences))
-        drawn += abs(sum(d if bits >> at & 1 else -d for at, d in enumerate(differences))) >= observed
+        signed = (d if bits >> at & 1 else -d for at, d in enumerate(differences))
+        drawn += abs(sum(signed)) >= observed
     return (drawn + 1) / (FLIPS + 1)
 
 
@@ -79,18 +82,22 @@ def main():
     if "--" in arguments:
         at = arguments.index("--")
         arguments, options = arguments[:at], arguments[at + 1 :]
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("program", type=pathlib.Path)
     parser.add_argument("folders", type=pathlib.Path, nargs="+")
     parser.add_argument("--work", type=pathlib.Path, required=True, help="the folder of the scores")
     given = parser.parse_args(arguments)
     given.work.mkdir(parents=True, exist_ok=True)
     program = given.program.resolve()
-    files = sorted(path for folder in given.folders for path in folder.rglob("*") if path.is_file())
+    files = files_of(given.folders)
     parts = score(program, files, given.work, options)
     presets = population(program, parts.values(), options)
     rng = random.Random(1)
-    print("| repositories | null, p < .05 | planted, p < .05 | coverage | least, most of a preset |")
+    print(
+        "| repositories | null, p < .05 | planted, p < .05 | coverage | least, most of a preset |"
+    )
     print("|---|---|---|---|---|")
     for k in (6, 12, 24):
         null, planted, held = [], [], []
@@ -106,7 +113,8 @@ def main():
                 _, low, high = interval(drawn)
                 holds += low <= true <= high
                 acting = [rng.choice(acted) for _ in range(k)]
-                nulls += test([pair if rng.random() < 0.5 else pair[::-1] for pair in acting], rng) < 0.05
+                swapped = [pair if rng.random() < 0.5 else pair[::-1] for pair in acting]
+                nulls += test(swapped, rng) < 0.05
                 plants += test([(a / mean * 0.9, b) for a, b in acting], rng) < 0.05
             null.append(nulls / DRAWS)
             planted.append(plants / DRAWS)

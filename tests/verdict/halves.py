@@ -1,13 +1,17 @@
-"""Whether the verdict holds: both halves of the same sessions should answer alike, and to follow an answer should cost little.
+"""Whether the verdict holds: both halves of the same sessions should answer alike.
 
-    python3 tests/verdict/halves.py FOLDBACK FOLDER... [--splits N] [--work FOLDER] [-- OPTIONS OF COMPARE]
+    python3 tests/verdict/halves.py FOLDBACK FOLDER... --work FOLDER [--splits N] [-- OPTIONS]
 
-Every file is scored once (`foldback score`). Sets of sessions are all of them, those of each format and those of each repository, as far
-as they have ten sessions. Each set is split in two by chance, and each half is compared by itself (`foldback compare --scores`).
+The options behind `--` are those of `compare`.
 
-- *same*: both halves give the same answer: the same preset, to stay, or that there are too few sessions.
+Every file is scored once (`foldback score`). Sets of sessions are all of them, those of each
+format and those of each repository, as far as they have ten sessions. Each set is split in two by
+chance, and each half is compared by itself (`foldback compare --scores`).
+
+- *same*: both halves answer the same: the same preset, to stay, or that there are too few sessions.
 - *named*: sets in which something acted in ten sessions and that name a preset.
-- *followed*: the cost in one half of what the other half said, to the cost of what this half says itself, both with what was missed read again.
+- *followed*: the cost in one half of what the other half said, to the cost of what this half says
+  itself, both with what was missed read again.
 """
 
 import argparse
@@ -27,6 +31,10 @@ def run(program, *arguments):
     if done.returncode:
         sys.exit(f"{' '.join(map(str, arguments))[:200]}: {done.stderr.strip()}")
     return done.stdout
+
+
+def files_of(folders):
+    return sorted(path for folder in folders for path in folder.rglob("*") if path.is_file())
 
 
 def score(program, files, work, options):
@@ -86,15 +94,19 @@ def main():
     if "--" in arguments:
         at = arguments.index("--")
         arguments, options = arguments[:at], arguments[at + 1 :]
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("program", type=pathlib.Path)
     parser.add_argument("folders", type=pathlib.Path, nargs="+")
     parser.add_argument("--splits", type=int, default=20)
-    parser.add_argument("--work", type=pathlib.Path, required=True, help="an empty folder for the scores")
+    parser.add_argument(
+        "--work", type=pathlib.Path, required=True, help="an empty folder for the scores"
+    )
     given = parser.parse_args(arguments)
     given.work.mkdir(parents=True, exist_ok=True)
     program = given.program.resolve()
-    files = sorted(path for folder in given.folders for path in folder.rglob("*") if path.is_file())
+    files = files_of(given.folders)
     parts = score(program, files, given.work, options)
     rng = random.Random(SEED)
     same = splits = named = asked = 0
@@ -108,7 +120,8 @@ def main():
         for _ in range(given.splits):
             drawn = rng.sample(paths, len(paths))
             halves = [drawn[: len(drawn) // 2], drawn[len(drawn) // 2 :]]
-            one, other = (compared(program, [parts[path] for path in half], options) for half in halves)
+            of_halves = [[parts[path] for path in half] for half in halves]
+            one, other = (compared(program, half, options) for half in of_halves)
             said = answer(one), answer(other)
             counts.update(said)
             alike += said[0] == said[1]
@@ -120,8 +133,10 @@ def main():
             named += said[0] == "use"
         same, splits = same + alike, splits + given.splits
         words = [f"{preset or what} {count}" for (what, preset), count in counts.most_common(4)]
-        print(f"| {name} | {acted} of {len(paths)} | {said[1] or said[0]} | {alike} of {given.splits} | {', '.join(words)} |")
-    print(f"\nsame {same / splits:.0%}, named {named} of {asked}, following the other half costs {followed / own - 1:+.1%}")
+        cells = [name, f"{acted} of {len(paths)}", said[1] or said[0]]
+        print("| " + " | ".join([*cells, f"{alike} of {given.splits}", ", ".join(words)]) + " |")
+    share = f"same {same / splits:.0%}, named {named} of {asked}"
+    print(f"\n{share}, following the other half costs {followed / own - 1:+.1%}")
 
 
 if __name__ == "__main__":
