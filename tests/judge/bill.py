@@ -109,7 +109,7 @@ def output_tokens(call: Call) -> int:
 
 def input_usd(total: int, read: int, terms: Terms) -> float:
     """Dollars for a request of which so much is read from the cache."""
-    end = terms.cacheable(total)
+    end = max(terms.cacheable(total), read)
     prices = terms.at(total)
     dollars = read * prices.read + (end - read) * prices.write + (total - end) * prices.input
     return dollars / MILLION
@@ -252,7 +252,8 @@ def cache_reads(
             # What the request before has is held by as much as is told, and not by its age.
             shared = request.input_tokens if number == 0 else common(previous, request.blocks)
             living = max(living, shared) * told[0] // told[1]
-        reads.append(terms.cacheable(living))
+        # What is told was cut by the provider already.
+        reads.append(living if told else terms.cacheable(living))
         previous = request.blocks
     return reads
 

@@ -90,7 +90,8 @@ impl Table {
         let (names, columns): (Vec<&str>, Vec<Column>) = named.unzip();
         let fields = names.iter().zip(&columns).map(|(name, column)| column.field(name));
         let fields = fields.collect::<Vec<_>>();
-        let schema = Schema::new(fields).with_metadata(metadata.into_iter().collect());
+        let schema = Schema::new(fields)
+            .with_metadata(metadata.into_iter().collect::<std::collections::HashMap<_, _>>());
         Self { columns, rows: 0, made: Batches { schema: Arc::new(schema), batches: Vec::new() } }
     }
 

@@ -72,8 +72,13 @@ pub struct CacheUse {
 impl CacheUse {
     /// For a request of `size` tokens of which the cache holds a prefix.
     pub fn of(total: u64, held: u64, rules: CacheRules) -> Self {
-        let end = rules.cacheable(total);
-        let read = rules.cacheable(held).min(end);
+        let read = rules.cacheable(held).min(rules.cacheable(total));
+        Self::reading(total, read, rules)
+    }
+
+    /// The same where it is known what is read: no less than that ends what is cached.
+    fn reading(total: u64, read: u64, rules: CacheRules) -> Self {
+        let end = rules.cacheable(total).max(read);
         Self { read, write: end - read, uncached: total - end, ..Self::default() }
     }
 }
@@ -130,7 +135,9 @@ impl Cache {
         let expired = follows && told.map_or(!held, Held::is_lost);
         self.times.push(now);
         self.previous = Some(total);
-        CacheUse { churn, expired, ..CacheUse::of(total, read, self.rules) }
+        // What a recording tells was cut by the provider already.
+        let cut = if told.is_some() { CacheUse::reading } else { CacheUse::of };
+        CacheUse { churn, expired, ..cut(total, read.min(total), self.rules) }
     }
 
     /// Bytes that the cache takes in memory.
