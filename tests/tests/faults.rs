@@ -2,6 +2,7 @@
 //! which session and where, no half of an output is left, and what other presets did is there.
 
 use foldback_fake_provider::{Background, Reply};
+use foldback_test_support::proxy_address;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -217,12 +218,7 @@ fn a_proxy_sends_on_what_it_got_where_a_stage_panics() {
     proxy.args(["--max-output", "1k", "--upstream", &provider.url()]);
     let mut proxy = piped(&mut proxy);
     let mut said = BufReader::new(proxy.stderr.take().unwrap());
-    let mut line = String::new();
-    while !line.contains("http://") {
-        line.clear();
-        assert!(said.read_line(&mut line).unwrap() > 0, "it ended");
-    }
-    let address = line.split("http://").nth(1).unwrap().split(';').next().unwrap();
+    let address = proxy_address(&mut said);
     let address = address.trim_end().trim_end_matches("/v1").to_owned();
     let body = r#"{"model":"m","messages":[{"role":"user","content":"Hello."}]}"#;
     for _ in 0..2 {

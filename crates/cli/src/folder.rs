@@ -128,12 +128,7 @@ fn ending(path: &Path) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Nanoseconds that this thread has had a processor, as Linux counts them.
-    fn spent() -> Option<u64> {
-        let counted = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-        counted.split(' ').next()?.parse().ok()
-    }
+    use foldback_test_support::cpu::{cost, spent};
 
     /// The system looks a path up from its beginning, so that a chain of folders costs the square of its depth. It cost the
     /// cube when every folder was resolved as well.
@@ -149,20 +144,15 @@ mod tests {
             std::fs::write(bottom.join("s.json"), "{}").unwrap();
             root
         };
-        let cost = |root: &Path| {
-            let (begun, mut walks) = (spent().unwrap(), 0);
-            loop {
+        let walking = |root: &Path| {
+            let walk = || {
                 let below = root.canonicalize().unwrap();
                 assert_eq!(sources_below(root, &[below]).len(), 1);
-                walks += 1;
-                let spent = spent().unwrap() - begun;
-                if spent > 20_000_000 {
-                    return spent as f64 / f64::from(walks);
-                }
-            }
+            };
+            cost(&walk, 20_000_000).unwrap()
         };
         let (small, large) = (deep(100), deep(800));
-        let ratios = (0..4).map(|_| cost(large.path()) / cost(small.path()));
+        let ratios = (0..4).map(|_| walking(large.path()) / walking(small.path()));
         let least = ratios.fold(f64::INFINITY, f64::min);
         assert!(least <= 5_f64.powi(3), "{least:.1} times the work");
     }

@@ -9,6 +9,7 @@
 use foldback_core::log::{Message, Part};
 use foldback_core::registry::Build;
 use foldback_core::stage::Estimator;
+use foldback_test_support::cpu::cost;
 use foldback_test_support::runs::{ENDS, RUNS};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -60,26 +61,6 @@ fn shortest(times: usize, count: &dyn Fn()) -> f64 {
     (0..times).map(time).fold(f64::INFINITY, f64::min)
 }
 
-/// Nanoseconds that this thread has had a processor, as Linux counts them.
-fn spent() -> Option<u64> {
-    let counted = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    counted.split(' ').next()?.parse().ok()
-}
-
-/// Nanoseconds of a processor for one count, of one of as many as take so long together.
-fn cost(count: &dyn Fn()) -> Option<f64> {
-    let begun = spent()?;
-    let mut times = 0;
-    loop {
-        count();
-        times += 1;
-        let spent = spent()? - begun;
-        if spent >= LEAST {
-            return Some(spent as f64 / f64::from(times));
-        }
-    }
-}
-
 /// How many times longer eight times the text takes, where that is too much.
 fn grows(estimator: &dyn Estimator, make: impl Fn(usize) -> Message) -> Option<f64> {
     let (short, long) = (make(SHORT), make(LONG));
@@ -91,7 +72,7 @@ fn grows(estimator: &dyn Estimator, make: impl Fn(usize) -> Message) -> Option<f
         if least <= MOST {
             return None;
         }
-        let (Some(once), Some(more)) = (cost(&short), cost(&long)) else { break };
+        let (Some(once), Some(more)) = (cost(&short, LEAST), cost(&long, LEAST)) else { break };
         least = more / once;
     }
     (least > MOST).then_some(least)

@@ -2,6 +2,7 @@
 
 use crate::common::refused;
 use foldback_fake_provider::{Background, Reply};
+use foldback_test_support::proxy_address;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, ChildStderr, Command, Stdio};
@@ -12,13 +13,8 @@ pub(crate) fn start(args: &[&str]) -> (Child, String, BufReader<ChildStderr>) {
     command.args(["serve", "--listen", "localhost:0"]).args(args);
     let mut proxy = command.stderr(Stdio::piped()).spawn().unwrap();
     let mut said = BufReader::new(proxy.stderr.take().unwrap());
-    let mut line = String::new();
-    while !line.contains("http://") {
-        line.clear();
-        assert!(said.read_line(&mut line).unwrap() > 0, "it ended");
-    }
-    let address = line.split("http://").nth(1).unwrap().split(';').next().unwrap();
-    (proxy, address.to_owned(), said)
+    let address = proxy_address(&mut said);
+    (proxy, address, said)
 }
 
 /// One request on a connection of its own. Each of `headers` ends its line.

@@ -4,16 +4,11 @@
 //! in. What counts is the processor time of the thread that reads, which does not depend on what else runs. Linux counts it.
 use crate::common::{self, fixture};
 use foldback_formats::{FORMATS, read, read_file};
+use foldback_test_support::cpu::cost;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
-
-/// Nanoseconds that this thread has had a processor, as Linux counts them.
-fn spent() -> Option<u64> {
-    let counted = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    counted.split(' ').next()?.parse().ok()
-}
 
 /// Elements that a list is grown to, and eight times as many.
 const ELEMENTS: usize = 150;
@@ -311,20 +306,6 @@ fn members(value: &Value) -> String {
     }
 }
 
-/// Nanoseconds of something, of one of as many as take so long together.
-fn cost(of: &dyn Fn(), least: u64) -> f64 {
-    let begun = spent().unwrap();
-    let mut reads = 0;
-    loop {
-        of();
-        reads += 1;
-        let spent = spent().unwrap() - begun;
-        if spent >= least {
-            return spent as f64 / f64::from(reads);
-        }
-    }
-}
-
 /// What is wrong with the work of reading two texts, of which the second has eight times the records.
 fn too_much(id: &str, small: &str, large: &str) -> Option<String> {
     let reading = |text: &str| drop(read(text.as_bytes(), Some(id)));
@@ -335,14 +316,13 @@ fn too_much(id: &str, small: &str, large: &str) -> Option<String> {
 pub fn grows(doublings: f64, small: &dyn Fn(), large: &dyn Fn()) -> Option<String> {
     // The clock that is read moves in steps of some milliseconds.
     const LEAST: u64 = 12_000_000;
-    if spent().is_none() {
-        println!("the processor time of a thread is not known here");
-        return None;
-    }
     let most = MOST.powf(doublings);
     let mut least = f64::INFINITY;
     for _ in 0..AGAIN {
-        let (once, more) = (cost(small, LEAST), cost(large, LEAST));
+        let (Some(once), Some(more)) = (cost(small, LEAST), cost(large, LEAST)) else {
+            println!("the processor time of a thread is not known here");
+            return None;
+        };
         least = least.min(more / once);
         if least <= most {
             return None;
