@@ -12,16 +12,13 @@ intervals and p-values by itself, by the definitions of docs/definitions.md.
 - *coverage*: the share of the intervals that hold the ratio of the whole population.
 """
 
-import argparse
 import collections
 import itertools
 import math
-import pathlib
 import random
 import statistics
-import sys
 
-from halves import compared, files_of, score
+from halves import compared, prepared
 
 DRAWS = 400
 FLIPS = 1_000
@@ -78,21 +75,7 @@ def population(program, parts, options):
 
 
 def main():
-    arguments, options = sys.argv[1:], []
-    if "--" in arguments:
-        at = arguments.index("--")
-        arguments, options = arguments[:at], arguments[at + 1 :]
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("program", type=pathlib.Path)
-    parser.add_argument("folders", type=pathlib.Path, nargs="+")
-    parser.add_argument("--work", type=pathlib.Path, required=True, help="the folder of the scores")
-    given = parser.parse_args(arguments)
-    given.work.mkdir(parents=True, exist_ok=True)
-    program = given.program.resolve()
-    files = files_of(given.folders)
-    parts = score(program, files, given.work, options)
+    _, program, parts, options = prepared(__doc__)
     presets = population(program, parts.values(), options)
     rng = random.Random(1)
     print(

@@ -33,10 +33,6 @@ def run(program, *arguments):
     return done.stdout
 
 
-def files_of(folders):
-    return sorted(path for folder in folders for path in folder.rglob("*") if path.is_file())
-
-
 def score(program, files, work, options):
     """The part of each file that has a session with model calls."""
     parts = {}
@@ -89,25 +85,29 @@ def sets(comparison, parts):
     return {name: sorted(paths) for name, paths in found.items() if len(paths) >= LEAST}
 
 
-def main():
+def prepared(description, *numbers):
+    """The arguments, the program, the part of each file, and the options of `compare`."""
     arguments, options = sys.argv[1:], []
     if "--" in arguments:
         at = arguments.index("--")
         arguments, options = arguments[:at], arguments[at + 1 :]
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("program", type=pathlib.Path)
     parser.add_argument("folders", type=pathlib.Path, nargs="+")
-    parser.add_argument("--splits", type=int, default=20)
-    parser.add_argument(
-        "--work", type=pathlib.Path, required=True, help="an empty folder for the scores"
-    )
+    parser.add_argument("--work", type=pathlib.Path, required=True, help="a folder for the scores")
+    for name, default in numbers:
+        parser.add_argument(name, type=int, default=default)
     given = parser.parse_args(arguments)
     given.work.mkdir(parents=True, exist_ok=True)
     program = given.program.resolve()
-    files = files_of(given.folders)
-    parts = score(program, files, given.work, options)
+    files = sorted(path for folder in given.folders for path in folder.rglob("*") if path.is_file())
+    return given, program, score(program, files, given.work, options), options
+
+
+def main():
+    given, program, parts, options = prepared(__doc__, ("--splits", 20))
     rng = random.Random(SEED)
     same = splits = named = asked = 0
     followed = own = 0.0
