@@ -5,7 +5,7 @@ use crate::calibrate::{self, Running, faithful_until, unrecorded};
 use crate::cost::{RequestLog, call_of, start_of};
 use crate::index::{Change, Index, Texts, Tracker};
 use crate::recorder::{Recorded, RecordedSummaries};
-use crate::reread::{Read, Reader};
+use crate::reread::{Reader, RepeatedRead};
 use crate::scale::Scale;
 use crate::totals::{BrokenRule, CallRow, Fired, SessionMetrics};
 use foldback_core::conversation::{Conversation, Report, Signals, StageRole};
@@ -342,12 +342,12 @@ impl<'s> Driver<'s> {
     }
 
     /// What a call misses and has read again next.
-    fn missed(&mut self, call: usize) -> Option<Arc<Read>> {
+    fn missed(&mut self, call: usize) -> Option<Arc<RepeatedRead>> {
         self.reader.as_mut()?.next(&self.conversation, call)
     }
 
     /// The answer to the latest request asks for something to be read again, and gets it.
-    async fn read(&mut self, read: &Arc<Read>) {
+    async fn read(&mut self, read: &Arc<RepeatedRead>) {
         let answer = self.conversation.append(Arc::clone(&read.answer));
         let result = self.conversation.append(Arc::clone(&read.result));
         self.added += 2;

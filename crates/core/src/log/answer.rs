@@ -181,7 +181,7 @@ pub(crate) fn is_zero(count: &u64) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Round {
-    /// The model of this round; `None` if it is that of the answer.
+    /// The model of this round; `None` if the answer names the same one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// What it used.

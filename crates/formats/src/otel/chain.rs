@@ -9,7 +9,7 @@ use crate::session::KEPT_ELSEWHERE;
 const SERVICE: [&str; 2] = ["openai.response.service_tier", "gen_ai.openai.response.service_tier"];
 
 /// A unit of the context with the message that holds it.
-pub(super) struct Held {
+pub(super) struct PlacedUnit {
     pub(super) unit: Unit,
     message: usize,
 }
@@ -62,7 +62,7 @@ impl<'a> Request<'a> {
 pub(super) struct Chain {
     out: SessionBuilder,
     /// The latest request and its answer.
-    pub(super) context: Vec<Held>,
+    pub(super) context: Vec<PlacedUnit>,
     /// Names of the agent and the conversation, the span around the calls, and the instructions.
     pub(super) agent: Option<String>,
     pub(super) conversation: Option<String>,
@@ -150,14 +150,14 @@ impl Chain {
     /// Adds a request whose context differs from the chain. Messages that it keeps stay in place. Other messages before
     /// or among them were written by a compaction; messages after them are new.
     pub(super) fn replace(&mut self, request: Request<'_>) {
-        let mut before: Vec<Option<Held>> =
+        let mut before: Vec<Option<PlacedUnit>> =
             std::mem::take(&mut self.context).into_iter().map(Some).collect();
         let mut places: HashMap<String, VecDeque<usize>> = HashMap::new();
         for (place, held) in before.iter().enumerate() {
             let key = held.as_ref().map(|held| held.unit.key.clone());
             places.entry(key.unwrap_or_default()).or_default().push_back(place);
         }
-        let mut kept: Vec<Option<Held>> = Vec::new();
+        let mut kept: Vec<Option<PlacedUnit>> = Vec::new();
         let mut from = 0;
         for unit in &request.units {
             let found = places.get_mut(&unit.key).and_then(|places| {
@@ -207,7 +207,7 @@ impl Chain {
         message.mid_turn = unit.mid_turn && unit.role == Role::User;
         message.agent.clone_from(&self.agent);
         message.origin = origin;
-        self.context.push(Held { unit, message: self.out.messages.len() - 1 });
+        self.context.push(PlacedUnit { unit, message: self.out.messages.len() - 1 });
     }
 
     /// Adds the answer of a request: the first choice, if the span has it.

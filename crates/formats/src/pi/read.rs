@@ -115,23 +115,23 @@ struct Reader {
 #[derive(Default)]
 struct Prompt {
     said: Vec<String>,
-    sections: Named<String>,
-    tools: Named<Value>,
+    sections: LastStates<String>,
+    tools: LastStates<Value>,
 }
 
 /// The last state of what has a name, in the order in which the names came up.
-struct Named<T> {
+struct LastStates<T> {
     states: Vec<Option<T>>,
     places: HashMap<String, usize>,
 }
 
-impl<T> Default for Named<T> {
+impl<T> Default for LastStates<T> {
     fn default() -> Self {
         Self { states: Vec::new(), places: HashMap::new() }
     }
 }
 
-impl<T> Named<T> {
+impl<T> LastStates<T> {
     /// Sets a state in its place, or takes it out.
     fn set(&mut self, name: &str, to: Option<T>) {
         match (self.places.get(name), to) {
@@ -317,7 +317,7 @@ impl Reader {
         if !sections.is_empty() {
             let said = parts.iter().map(|part| part.shown().into_owned());
             let text: Vec<String> = said.chain(sections).collect();
-            // Their text stands nowhere as such.
+            // The joined text is in the file at no single path, so the part names the whole message.
             parts = vec![Part::text(text.join("\n\n")).at("/message")];
         }
         if !parts.is_empty() {

@@ -9,7 +9,7 @@ mod names;
 mod regime;
 mod request;
 
-pub use cache::{Cache, CacheRules, CacheUse, Held, simulate, simulate_at};
+pub use cache::{Cache, CacheRules, CacheUse, HitShare, simulate, simulate_at};
 pub use models::{Earlier, Model, ModelTable, ModelTableError, Price, Tier};
 pub use regime::{Asked, Rates, Regime, RegimeTable, Terms, usd, used_usd};
 pub use request::{Block, Call, RequestLog, SentRequest};

@@ -6,20 +6,22 @@
 
 use crate::setup::Setup;
 use foldback_formats::Session;
-use foldback_providers::prices::Held;
+use foldback_providers::prices::HitShare;
 
 /// What was held, by call. `None` where it is not known: the call or all before it have no usage, the recorder had cut its
 /// context since the call before, no call of the session reads anything, since many recorders don't write reads down, or the
 /// prices are those of another model than the one that served the session.
-pub(crate) fn held(session: &Session, setup: &Setup) -> Vec<Option<Held>> {
+pub(crate) fn held(session: &Session, setup: &Setup) -> Vec<Option<HitShare>> {
     if setup.model.is_some() {
         return Vec::new();
     }
     recorded(session)
 }
 
-fn recorded(session: &Session) -> Vec<Option<Held>> {
+fn recorded(session: &Session) -> Vec<Option<HitShare>> {
     let mut out = Vec::new();
+    let mut cuts: Vec<usize> = session.boundaries.iter().map(|cut| cut.before).collect();
+    cuts.sort_unstable();
     // The latest request with usage, and how many compactions there were before it.
     let mut before: Option<(u64, usize)> = None;
     for (number, message) in session.messages.iter().enumerate() {
@@ -32,12 +34,12 @@ fn recorded(session: &Session) -> Vec<Option<Held>> {
             continue;
         };
         let size = usage.input_total();
-        let cuts = session.boundaries.iter().filter(|cut| cut.before <= number).count();
+        let cuts = cuts.partition_point(|before| *before <= number);
         let of = match before.replace((size, cuts)) {
             None => (cuts == 0 && out.is_empty()).then_some(size),
             Some((before, earlier)) => (cuts == earlier && before <= size).then_some(before),
         };
-        out.push(of.map(|of| Held { read: usage.cache_read.min(of), of }));
+        out.push(of.map(|of| HitShare { read: usage.cache_read.min(of), of }));
     }
     let reads = out.iter().flatten().any(|held| held.read > 0);
     if reads { out } else { Vec::new() }
@@ -99,7 +101,7 @@ mod tests {
             }
             session.boundaries.extend(mark.map(|before| boundary(before, "summary")));
             let expected: Vec<_> =
-                expected.iter().map(|held| held.map(|(read, of)| Held { read, of })).collect();
+                expected.iter().map(|held| held.map(|(read, of)| HitShare { read, of })).collect();
             assert_eq!(recorded(&session), expected, "{name}");
         }
     }

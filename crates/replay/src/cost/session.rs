@@ -1,6 +1,6 @@
 //! The bill of a session.
 
-use foldback_providers::prices::{CacheUse, Held, Rates, RequestLog, Terms, simulate_at, usd};
+use foldback_providers::prices::{CacheUse, HitShare, Rates, RequestLog, Terms, simulate_at, usd};
 
 /// A call of the summarizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl<'a> Priced<'a> {
     pub fn at(
         log: &'a RequestLog,
         starts: &[Option<i64>],
-        held: &[Option<Held>],
+        held: &[Option<HitShare>],
         terms: &'a Terms,
     ) -> Self {
         Self { log, terms, uses: simulate_at(log, starts, held, terms.rules) }

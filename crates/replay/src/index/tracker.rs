@@ -3,7 +3,7 @@
 
 use super::{EditNeed, Id, Index, LogPart, NeedleId};
 use crate::identifiers::{Class, Identifier, identifiers};
-use crate::reread::Read;
+use crate::reread::RepeatedRead;
 use crate::verbatim::PieceId;
 use foldback_core::conversation::Conversation;
 use foldback_core::delta::ViewDelta;
@@ -189,7 +189,7 @@ impl Tracker {
 
     /// Two messages of the conversation are no part of the log: an answer that has something read again, and its result.
     /// To be called before they are taken over.
-    pub(crate) fn place_read(&mut self, read: &Read, answer: Pos, result: Pos) {
+    pub(crate) fn place_read(&mut self, read: &RepeatedRead, answer: Pos, result: Pos) {
         self.reads.insert(answer, Content::Asking);
         let content = match &read.excerpt {
             None => Content::Copy(read.source),

@@ -28,7 +28,7 @@ pub struct Firing {
     pub after: u64,
     /// Summaries that a summarizer was asked for.
     pub summaries: u64,
-    /// Those of them that are the recorder's own.
+    /// Summaries among these that the recorder itself wrote.
     pub recorded: u64,
     /// Folds that had to do with a stand-in for one, or without.
     pub stand_ins: u64,
@@ -58,7 +58,7 @@ fn not_as_meant(conversation: &Conversation, folds: &[Fold]) -> (u64, u64) {
 
 /// A message with a summary that a fold wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Written {
+pub(crate) struct WrittenSummary {
     pub(super) text: String,
     pub(super) tokens: u64,
 }
@@ -75,10 +75,10 @@ pub(crate) struct Firings {
 
 impl Firings {
     /// The messages with summaries that the folds since the last request wrote.
-    pub(crate) fn written(&mut self, request: &Request<'_>, folds: &[Fold]) -> Vec<Written> {
+    pub(crate) fn written(&mut self, request: &Request<'_>, folds: &[Fold]) -> Vec<WrittenSummary> {
         let mut out = Vec::new();
         let mut take = |message: &Message| {
-            out.push(Written {
+            out.push(WrittenSummary {
                 text: message.shown_text(),
                 tokens: request.meter.measure(message),
             });
@@ -101,7 +101,12 @@ impl Firings {
     }
 
     /// Takes over a request and the folds since the one before.
-    pub(crate) fn look(&mut self, request: &Request<'_>, folds: &[Fold], written: &[Written]) {
+    pub(crate) fn look(
+        &mut self,
+        request: &Request<'_>,
+        folds: &[Fold],
+        written: &[WrittenSummary],
+    ) {
         let Request { call, conversation, meter, delta, .. } = *request;
         let appended: u64 = conversation
             .history()

@@ -21,7 +21,7 @@ mod sources;
 mod tests;
 
 pub use chance::{CHANCE, Chance};
-pub(crate) use sources::{Read, Sources};
+pub(crate) use sources::{RepeatedRead, Sources};
 
 use crate::drive::{Driver, Probe, Replay, ReplayOptions, Request, block_on};
 use crate::index::{Texts, Tracker};
@@ -117,7 +117,11 @@ impl Reader {
     }
 
     /// What is read next before a call, if anything is.
-    pub(crate) fn next(&mut self, conversation: &Conversation, call: usize) -> Option<Arc<Read>> {
+    pub(crate) fn next(
+        &mut self,
+        conversation: &Conversation,
+        call: usize,
+    ) -> Option<Arc<RepeatedRead>> {
         if !self.sources.asks(call) {
             return None;
         }
@@ -138,7 +142,7 @@ impl Reader {
     }
 
     /// A read stands in the conversation: its call and its result.
-    pub(crate) fn placed(&mut self, read: &Arc<Read>, answer: Pos, result: Pos) {
+    pub(crate) fn placed(&mut self, read: &Arc<RepeatedRead>, answer: Pos, result: Pos) {
         self.tracker.place_read(read, answer, result);
     }
 }

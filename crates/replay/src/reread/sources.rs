@@ -14,14 +14,14 @@ use std::sync::Arc;
 /// Something that a call needs and that can be read again.
 #[derive(Clone, Copy, Debug)]
 struct Need {
-    what: What,
+    text: NeededText,
     /// The latest tool result before the call that holds it.
     source: LogPart,
     draw: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum What {
+enum NeededText {
     Edit(EditNeed),
     Piece(PieceId),
 }
@@ -35,7 +35,7 @@ pub(crate) struct Excerpt {
 
 /// A read as it is put into the log.
 #[derive(Debug)]
-pub(crate) struct Read {
+pub(crate) struct RepeatedRead {
     /// The answer that asks for it.
     pub(crate) answer: Arc<Message>,
     /// Its result.
@@ -45,12 +45,12 @@ pub(crate) struct Read {
     /// The part of the log that the result repeats.
     pub(crate) source: LogPart,
     /// What it holds where it repeats some lines alone.
-    pub(crate) excerpt: Option<Held>,
+    pub(crate) excerpt: Option<LineContents>,
 }
 
 /// What some lines of a result hold.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct LineContents {
     pub(crate) needles: Box<[NeedleId]>,
     pub(crate) pieces: Box<[PieceId]>,
 }
@@ -64,7 +64,7 @@ pub(crate) struct Sources {
     /// By source, the call that had it read and what that call put out.
     readings: FxHashMap<LogPart, Reading>,
     /// Messages keep their token counts, so each is made once.
-    reads: DashMap<(Excerpt, usize), Arc<Read>>,
+    reads: DashMap<(Excerpt, usize), Arc<RepeatedRead>>,
 }
 
 /// How a result was read.
@@ -112,21 +112,21 @@ impl Sources {
         let source = due.filter(|need| self.misses(tracker, need)).map(|need| need.source).min()?;
         let of_source = needs.iter().filter(|need| need.source == source);
         let missed = of_source.filter(|need| self.misses(tracker, need));
-        let wanted = missed.map(|need| match need.what {
-            What::Edit(edit) => Wanted::Lines(self.index.old_lines(&edit)),
-            What::Piece(piece) => Wanted::Piece(self.index.verbatim.text(piece)),
+        let wanted = missed.map(|need| match need.text {
+            NeededText::Edit(edit) => Wanted::Lines(self.index.old_lines(&edit)),
+            NeededText::Piece(piece) => Wanted::Piece(self.index.verbatim.text(piece)),
         });
         let shown = self.part(source).shown();
         Some(Excerpt { lines: excerpt(&shown, wanted), source })
     }
 
     /// A read for the n-th time.
-    pub(super) fn read(&self, excerpt: &Excerpt, time: usize) -> Arc<Read> {
+    pub(super) fn read(&self, excerpt: &Excerpt, time: usize) -> Arc<RepeatedRead> {
         let key = (excerpt.clone(), time);
         Arc::clone(&self.reads.entry(key).or_insert_with(|| Arc::new(self.make(excerpt, time))))
     }
 
-    fn make(&self, excerpt: &Excerpt, time: usize) -> Read {
+    fn make(&self, excerpt: &Excerpt, time: usize) -> RepeatedRead {
         let (ordinal, part) = excerpt.source;
         let from = excerpt.lines.as_ref().map_or(0, |lines| lines.start);
         let to = excerpt.lines.as_ref().map_or(0, |lines| lines.end);
@@ -144,7 +144,7 @@ impl Sources {
                 of.text = cut(&of.text, lines);
                 (of.structured, of.media) = (None, Vec::new());
                 let needles = self.index.needles_of(excerpt.source, &of.text);
-                held = Some(Held { needles, pieces: self.index.verbatim.find(&of.text) });
+                held = Some(LineContents { needles, pieces: self.index.verbatim.find(&of.text) });
             }
         }
         let reading = self.readings.get(&excerpt.source);
@@ -159,7 +159,7 @@ impl Sources {
         answer.agent.clone_from(&result.agent);
         let tokens = self.measure.counts(&result).total();
         let (answer, result) = (Arc::new(answer), Arc::new(result));
-        Read { answer, result, tokens, source: excerpt.source, excerpt: held }
+        RepeatedRead { answer, result, tokens, source: excerpt.source, excerpt: held }
     }
 
     /// Whether a call needs anything that can be read again.
@@ -172,9 +172,9 @@ impl Sources {
     }
 
     fn misses(&self, tracker: &Tracker, need: &Need) -> bool {
-        match need.what {
-            What::Edit(edit) => !tracker.shows_old_text(&edit),
-            What::Piece(piece) => !tracker.stands(piece),
+        match need.text {
+            NeededText::Edit(edit) => !tracker.shows_old_text(&edit),
+            NeededText::Piece(piece) => !tracker.stands(piece),
         }
     }
 
@@ -186,11 +186,11 @@ impl Sources {
 fn needs(session: &str, index: &Index, call: usize) -> Box<[Need]> {
     let edits = index.calls[call].edits.iter().filter_map(|edit| {
         let draw = draw(session, call, "edit", index.old_lines(edit));
-        Some(Need { what: What::Edit(*edit), source: edit.source?, draw })
+        Some(Need { text: NeededText::Edit(*edit), source: edit.source?, draw })
     });
     let pieces = index.verbatim.needs(call).iter().map(|need| {
         let draw = draw(session, call, "piece", index.verbatim.text(need.piece));
-        Need { what: What::Piece(need.piece), source: index.part_at(need.source), draw }
+        Need { text: NeededText::Piece(need.piece), source: index.part_at(need.source), draw }
     });
     edits.chain(pieces).collect()
 }

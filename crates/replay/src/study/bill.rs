@@ -2,7 +2,7 @@
 
 use super::Common;
 use crate::cost::{
-    Held, LedgerFiring, LedgerRow, NamedTerms, OWN, Priced, RequestLog, SummaryCall, Terms,
+    HitShare, LedgerFiring, LedgerRow, NamedTerms, OWN, Priced, RequestLog, SummaryCall, Terms,
 };
 use crate::drive::SummaryInput;
 use crate::measures::Firing;
@@ -161,7 +161,7 @@ impl Bill {
         let between = |from: f64, to: f64, part: f64| from + (to - from) * part;
         Some(match () {
             () if chance <= 0.0 => self.usd,
-            () if chance <= known => between(self.usd, net, chance / known),
+            () if chance < known => between(self.usd, net, chance / known),
             () => between(net, all, (chance - known) / (1.0 - known)),
         })
     }
@@ -259,7 +259,7 @@ impl FromIterator<(Billed, Bill)> for Bills {
 pub(super) struct Items<'a> {
     pub(super) log: &'a RequestLog,
     /// By call, what the provider's cache still had, where the recording tells.
-    pub(super) held: &'a [Option<Held>],
+    pub(super) held: &'a [Option<HitShare>],
     /// By call, the number of the user turn.
     pub(super) turns: &'a [usize],
     pub(super) timed: bool,
@@ -339,7 +339,12 @@ fn starts(items: &Items<'_>, pauses: Pauses) -> Vec<Option<i64>> {
     }
 }
 
-fn bill(items: &Items<'_>, starts: &[Option<i64>], held: &[Option<Held>], terms: &Terms) -> Bill {
+fn bill(
+    items: &Items<'_>,
+    starts: &[Option<i64>],
+    held: &[Option<HitShare>],
+    terms: &Terms,
+) -> Bill {
     let priced = Priced::at(items.log, starts, held, terms);
     let cost = priced.cost(items.summaries);
     let mut asked: BTreeMap<usize, f64> = BTreeMap::new();

@@ -3,7 +3,7 @@
 use super::Common;
 use crate::calibrate::Thin;
 use crate::cost::{
-    Agreement, CacheRules, Held, RecordedCall, RequestLog, SentRequest, agreement, held,
+    Agreement, CacheRules, HitShare, RecordedCall, RequestLog, SentRequest, agreement,
     recorded_output,
 };
 use crate::recorder::RecorderPolicy;
@@ -39,7 +39,7 @@ pub struct CallFacts {
     pub recorded_read: Option<u64>,
     /// What the provider's cache still had, where the recording tells.
     #[serde(default)]
-    pub held: Option<Held>,
+    pub held: Option<HitShare>,
     /// Size of the request as it was sent, where the recorder wrote it down.
     #[serde(default)]
     pub sent: Option<u64>,
@@ -58,7 +58,7 @@ pub struct SessionFacts {
     pub model: Option<String>,
     /// Limits that the recording states.
     pub limits: Limits,
-    /// Task or repository, where recorded: sessions of one are drawn together.
+    /// Task or repository, where recorded: sessions of one depend on each other.
     pub cluster: Option<String>,
     /// The folder that the agent worked in, where recorded.
     #[serde(default)]
@@ -183,12 +183,13 @@ impl Facts {
         setup: &Setup,
         rows: &[CallRow],
         log: &RequestLog,
-        recorder: RecorderPolicy,
+        held: &[Option<HitShare>],
+        recorder: &RecorderPolicy,
     ) -> Self {
         let measure = &*setup.measure;
         let warning = session.warnings.first();
         let observed = crate::calibrate::observations(session, measure);
-        let calls = calls(session, setup, rows, log);
+        let calls = calls(session, measure, rows, log, held);
         let whole = SessionFacts {
             id: session.id.clone(),
             format: session.format.to_owned(),
@@ -208,7 +209,7 @@ impl Facts {
             thin: Thin::of(&observed),
             outputs_estimated: outputs_estimated(session, log),
             headless: crate::calibrate::is_headless(session),
-            recorder,
+            recorder: recorder.clone(),
             calls: calls.len(),
             copied: session.copied,
             timed: !calls.is_empty() && calls.iter().all(|call| call.start_ms.is_some()),
@@ -280,13 +281,17 @@ fn outputs_estimated(session: &Session, log: &RequestLog) -> usize {
     answers.zip(log.requests()).filter(differs).count()
 }
 
-fn calls(session: &Session, setup: &Setup, rows: &[CallRow], log: &RequestLog) -> Vec<CallFacts> {
-    let measure = &*setup.measure;
+fn calls(
+    session: &Session,
+    measure: &dyn Estimator,
+    rows: &[CallRow],
+    log: &RequestLog,
+    held: &[Option<HitShare>],
+) -> Vec<CallFacts> {
     let frame = crate::drive::frame_for(session, measure);
     let mut uncompacted = frame.tokens(measure);
     let mut calls = Vec::with_capacity(rows.len());
     let sent = sent(session, measure);
-    let held = held(session, setup);
     for message in session.log() {
         if message.is_answer()
             && let Some(row) = rows.get(calls.len())

@@ -4,7 +4,7 @@ use super::record::Summaries;
 use super::{Again, Context, Facts, Known, Record, bill, inaction};
 use crate::availability::Availability;
 use crate::controls::{Foresight, MatchedControls, view_sizes};
-use crate::cost::{Asked, Held, NamedTerms, held};
+use crate::cost::{Asked, HitShare, NamedTerms, held};
 use crate::drive::{Probe, ReplayOptions, Request, replay_and_read};
 use crate::index::{Index, Texts};
 use crate::measures::Measures;
@@ -22,7 +22,7 @@ pub(super) struct Shared {
     matched_controls: MatchedControls,
     recorder: RecorderPolicy,
     sources: Arc<Sources>,
-    held: Vec<Option<Held>>,
+    held: Vec<Option<HitShare>>,
 }
 
 impl Shared {
@@ -81,7 +81,7 @@ pub(super) fn replay(
     let summaries = bill::summary_calls(&replayed.summary_inputs, &measures.firings);
     let (log, index) = (&replayed.requests, &shared.index);
     let facts = facts_unknown
-        .then(|| Facts::of(session, setup, &replayed.rows, log, shared.recorder.clone()));
+        .then(|| Facts::of(session, setup, &replayed.rows, log, &shared.held, &shared.recorder));
     let turns: Vec<usize> = replayed.rows.iter().map(|row| row.turn).collect();
     let items = bill::Items {
         log,
@@ -111,10 +111,8 @@ pub(super) fn replay(
         let acted = replayed.metrics.compactions > 0;
         bills = bills.with_again(|_, bill| bill.again().filter(|_| !acted));
     } else if let Some(least) = missed.least {
-        let (all, all_reads) = net.bills(&mut texts, 1.0);
-        let same = (CHANCE.value >= 1.0).then(|| (all.clone(), all_reads));
-        let likely = (least < CHANCE.value)
-            .then(|| same.unwrap_or_else(|| net.bills(&mut texts, CHANCE.value)));
+        let (all, _) = net.bills(&mut texts, 1.0);
+        let likely = (least < CHANCE.value).then(|| net.bills(&mut texts, CHANCE.value));
         bills = bills.with_again(|at, bill| {
             let usd = likely.as_ref().map_or(Some(bill.usd), |(usd, _)| usd.get(at).copied());
             Some(Again { usd: usd?, all_usd: *all.get(at)? })
@@ -176,7 +174,7 @@ struct Net<'a> {
     options: &'a ReplayOptions,
     terms: &'a [NamedTerms],
     timed: bool,
-    held: &'a [Option<Held>],
+    held: &'a [Option<HitShare>],
 }
 
 impl Net<'_> {

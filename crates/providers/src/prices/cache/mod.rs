@@ -32,14 +32,14 @@ impl CacheRules {
 /// Caches promise nothing: some requests find less than their rules say. A recording tells how much was lost at a call, and
 /// whatever else might have been sent then is taken to lose the same share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Held {
+pub struct HitShare {
     /// Tokens that were read.
     pub read: u64,
     /// Tokens that the request could have read.
     pub of: u64,
 }
 
-impl Held {
+impl HitShare {
     /// The same share of another prefix.
     fn share(self, tokens: u64) -> u64 {
         let share = u128::from(tokens) * u128::from(self.read) / u128::from(self.of.max(1));
@@ -113,7 +113,7 @@ impl Cache {
         &mut self,
         request: &SentRequest,
         start_ms: Option<i64>,
-        told: Option<Held>,
+        told: Option<HitShare>,
     ) -> CacheUse {
         let before = self.times.last().copied().unwrap_or(i64::MIN);
         let now = start_ms.unwrap_or(before).max(before);
@@ -132,7 +132,7 @@ impl Cache {
         }
         let churn =
             self.previous.map_or(0, |before| before.min(total).saturating_sub(request.kept_tokens));
-        let expired = follows && told.map_or(!held, Held::is_lost);
+        let expired = follows && told.map_or(!held, HitShare::is_lost);
         self.times.push(now);
         self.previous = Some(total);
         // What a recording tells was cut by the provider already.
@@ -156,7 +156,7 @@ pub fn simulate(log: &RequestLog, rules: CacheRules) -> Vec<CacheUse> {
 pub fn simulate_at(
     log: &RequestLog,
     starts: &[Option<i64>],
-    held: &[Option<Held>],
+    held: &[Option<HitShare>],
     rules: CacheRules,
 ) -> Vec<CacheUse> {
     let mut cache = Cache::new(rules);

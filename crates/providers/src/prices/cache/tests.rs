@@ -47,10 +47,10 @@ fn the_longest_living_prefix_is_read() {
 /// What a recording tells of the cache stands above the lifetime, for the longest prefix that is alive.
 #[test]
 fn what_a_recording_tells_is_held() {
-    let third = Some(Held { read: 1, of: 3 });
-    let (all, nothing) = (Some(Held { read: 9, of: 9 }), Some(Held { read: 0, of: 9 }));
+    let third = Some(HitShare { read: 1, of: 3 });
+    let (all, nothing) = (Some(HitShare { read: 9, of: 9 }), Some(HitShare { read: 0, of: 9 }));
     // The requests, what is told by request, thousands read, and whether the last counts as expired.
-    type Row<'a> = (&'a [Sent<'a>], [Option<Held>; 3], [u64; 3], bool);
+    type Row<'a> = (&'a [Sent<'a>], [Option<HitShare>; 3], [u64; 3], bool);
     let late: &[Sent<'_>] = &[(0, &[1, 2, 3]), (1, &[1, 2, 3, 4]), (999, &[1, 2, 3, 4, 5])];
     let back: &[Sent<'_>] = &[(0, &[1, 2, 3]), (1, &[1, 9]), (2, &[1, 2, 3, 4])];
     let rows: [Row<'_>; 6] = [
