@@ -7,7 +7,7 @@ use crate::number::{count, count_of, grouped};
 use crate::terminal::{ALWAYS, Head, Rules, Width, lay_out, shortened, wrap};
 use crate::{facts, verdict};
 use foldback_replay::Comparison;
-use foldback_replay::compare::{Answer, Metric};
+use foldback_replay::compare::{Answer, Metric, Unit};
 use foldback_replay::setup::AS_RECORDED;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -19,7 +19,7 @@ const LINES: usize = 25;
 const LEAST: usize = 2;
 /// Pairs of presets that the screen has room for.
 const MOST_PAIRS: usize = 3;
-/// A repository that has more than this share of the money is named.
+/// A repository or session that has more than this share of the money is named.
 const HEAVY: f64 = 0.3;
 /// Lines of a table other than its rows.
 const FRAME: usize = 2;
@@ -144,7 +144,11 @@ impl<'a> Page<'a> {
         out.push('\n');
         let heavy = self.comparison.heaviest.as_ref().filter(|(_, share)| *share > HEAVY);
         let heavy = heavy.map(|(session, share)| {
-            let of = self.comparison.corpus.sessions.get(*session).map_or("", |line| &line.cluster);
+            let line = self.comparison.corpus.sessions.get(*session);
+            let of = line.map_or("", |line| match corpus.unit {
+                Unit::Sessions => &line.path,
+                Unit::Repositories | Unit::Sums => &line.cluster,
+            });
             let share = facts::whole_percent(*share);
             format!("{share} of the money is in {of}.")
         });
