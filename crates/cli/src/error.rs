@@ -99,6 +99,18 @@ impl From<FailedReplay> for Error {
     }
 }
 
+/// Adds replays that failed. The same replay may fail again when it is shown.
+pub(crate) fn add_failed(
+    failed: &mut Vec<FailedReplay>,
+    more: impl IntoIterator<Item = FailedReplay>,
+) {
+    for more in more {
+        if !failed.contains(&more) {
+            failed.push(more);
+        }
+    }
+}
+
 /// What a command does, or that the program panicked. A panic that is no replay's ends the command like any other error.
 pub(crate) fn guarded<T>(command: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     caught(command).unwrap_or_else(|fault| Err(Error::Fault(fault)))

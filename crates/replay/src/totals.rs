@@ -113,8 +113,6 @@ pub struct SessionMetrics {
     /// Requests that were still too large when they were sent, after the strategy could react to the
     /// refusal, and that a strategy could have made fit.
     pub sent_over: u64,
-    /// The largest excess of them over the ceiling.
-    pub max_excess: u64,
     /// Requests whose frame alone is over the ceiling.
     pub unfittable: u64,
     /// Tokens of the requests that were sent over the ceiling.
@@ -160,7 +158,6 @@ impl SessionMetrics {
             }
             if row.excess > 0 && !row.unfittable {
                 out.sent_over += 1;
-                out.max_excess = out.max_excess.max(row.excess);
             }
         }
         out

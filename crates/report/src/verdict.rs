@@ -36,7 +36,7 @@ pub(crate) fn verdict(comparison: &Comparison) -> Option<String> {
             Reason::CostsMore => {
                 format!("{stays}: every preset that acted and keeps enough in view costs more.")
             }
-            Reason::Forgets(line) if comparison.base.as_ref().is_some_and(Base::is_control) => {
+            Reason::Forgets(line) if comparison.base.as_ref().is_some_and(Base::must_cut) => {
                 format!(
                     "No preset keeps {} in view at this window. {} keeps most, {}, and costs {}.",
                     facts::whole_percent(comparison.reporting.keep),
@@ -66,7 +66,7 @@ pub(crate) fn verdict(comparison: &Comparison) -> Option<String> {
                 text += &format!(" {others} {verb} about the same.");
             }
             if let Some(line) = cheaper {
-                let saved = short_saved(comparison, line).unwrap_or_default();
+                let saved = saved_within(comparison, line, "").unwrap_or_default();
                 text += &format!(" {} costs {saved} and keeps {}.", of(line), kept(line));
             }
             if comparison.corpus.unit == Unit::Sessions {
@@ -94,29 +94,24 @@ fn kept(line: &PresetLine) -> String {
     share.or_else(least).unwrap_or_else(|| "all".to_owned())
 }
 
-/// `$1.21 less a session (14%, likely 4% to 21%)`; `None` if it is not known.
+/// `$1.21 less a session (−14%, likely −21% to −4%)`; `None` if it is not known.
 fn saved(comparison: &Comparison, line: &PresetLine) -> Option<String> {
     let Metric { lo, hi, .. } = line.ratio;
-    let likely = lo.zip(hi).map_or_else(String::new, |(lo, hi)| {
-        // What it saves at most comes from the least that it costs.
-        let part = |ratio: f64| change(ratio);
-        format!(", likely {} to {}", part(lo), part(hi))
-    });
-    short_saved(comparison, line).map(|short| match short.strip_suffix(')') {
-        Some(open) => format!("{open}{likely})"),
-        None => short,
-    })
+    let likely = lo
+        .zip(hi)
+        .map_or_else(String::new, |(lo, hi)| format!(", likely {} to {}", change(lo), change(hi)));
+    saved_within(comparison, line, &likely)
 }
 
-/// `$1.21 less a session (−14%)`.
-fn short_saved(comparison: &Comparison, line: &PresetLine) -> Option<String> {
-    let (usd, ratio) = (line.saved.value?, line.ratio.value?);
+/// `$1.21 less a session (−14%)`, with what is said of the range behind the percentage.
+fn saved_within(comparison: &Comparison, line: &PresetLine, range: &str) -> Option<String> {
+    let (usd, ratio) = (line.saved.value?, change(line.ratio.value?));
     let word = if usd < 0.0 { "more" } else { "less" };
-    let than = match comparison.base.as_ref().filter(|base| base.is_control()) {
+    let than = match comparison.base.as_ref().filter(|base| base.must_cut()) {
         Some(base) => format!(" than {}", base.preset),
         None => String::new(),
     };
-    Some(format!("{} {word} a session{than} ({})", amount(comparison, usd.abs()), change(ratio)))
+    Some(format!("{} {word} a session{than} ({ratio}{range})", amount(comparison, usd.abs())))
 }
 
 /// `saves $0.52 a session ($0.10 to $0.95), 8% of the bill as recorded`; `None` if it is not known.

@@ -3,7 +3,7 @@
 use crate::args::Compare;
 use crate::design::{self, Planned};
 use crate::details::Compared;
-use crate::error::Error;
+use crate::error::{Error, add_failed};
 use crate::progress::Progress;
 use crate::strategies::Controls;
 use crate::{input, next, output, page, results};
@@ -100,13 +100,7 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
             setup: &setup,
             store: &store,
         };
-        let walked = page::write(path, &compared, args)?;
-        // A page of its own walks a session once more.
-        for more in walked {
-            if !failed.contains(&more) {
-                failed.push(more);
-            }
-        }
+        add_failed(&mut failed, page::write(path, &compared, args)?);
         if !output::is_stdout(path) {
             output::note(format_args!("note: the page is {}", path.display()));
         }

@@ -2,7 +2,7 @@
 
 use super::tune::{Prepared, prepare, with_options};
 use crate::args::Recommend;
-use crate::error::Error;
+use crate::error::{Error, add_failed};
 use crate::groups::Listed;
 use crate::{output, results};
 use foldback_replay::tune::advice::{Budget, Choice, choose, walks};
@@ -73,11 +73,7 @@ pub(crate) fn run(args: &Recommend) -> Result<(), Error> {
     let file = args.out.path().filter(|path| !output::is_stdout(path));
     let written = file.map_or_else(|| "The output".to_owned(), |path| path.display().to_string());
     let mut failed = tuned.failed();
-    for more in walks_of_chosen.iter().flat_map(Walk::failed) {
-        if !failed.contains(&more) {
-            failed.push(more);
-        }
-    }
+    add_failed(&mut failed, walks_of_chosen.iter().flat_map(Walk::failed));
     match recommend::not_met(&advice, &written) {
         Some(why) => Err(Error::NotMet(why).after(failed)),
         None => Error::of_replays(failed),

@@ -47,14 +47,12 @@ impl PresetLine {
     /// What stands out, the worst first.
     pub fn remarks(&self, keep: f64) -> Vec<Remark> {
         let gate = &self.gate;
-        let kept = &self.metrics.frr_obs_far;
-        let forgets = kept.hi.or(kept.value).is_some_and(|most| most < keep);
         let dearer = self.against_base.as_ref().is_some_and(|difference| difference.costs_more());
         let remarks = [
             (gate.strategy_violations > 0, Remark::BrokeRules(gate.strategy_violations)),
             (gate.over > 0, Remark::Over(gate.over)),
             (self.loses_near, Remark::LosesNear),
-            (forgets, Remark::ForgetsMuch),
+            (self.forgets(keep), Remark::ForgetsMuch),
             (dearer, Remark::Dearer),
         ];
         remarks.into_iter().filter(|(is_so, _)| *is_so).map(|(_, remark)| remark).collect()
@@ -112,7 +110,8 @@ impl Comparison {
     /// The preset of the verdict, else the first of those that are shown and acted, with the session in which it forgot
     /// most.
     pub fn telling(&self, answer: &Answer<'_>) -> Option<(&SessionLine, &PresetLine)> {
-        let is_best = |line: &PresetLine| self.best().is_some_and(|best| std::ptr::eq(line, best));
+        let best = self.best();
+        let is_best = |line: &PresetLine| best.is_some_and(|best| std::ptr::eq(line, best));
         let best = self.presets.iter().position(is_best);
         let first = || answer.shown.iter().copied().find(|at| self.presets[*at].triggered > 0);
         let at = best.or_else(first)?;

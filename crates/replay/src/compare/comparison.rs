@@ -44,7 +44,7 @@ pub struct Comparison {
     pub netted: bool,
     /// The bill that savings are measured against; `None` where no session has one.
     pub base: Option<Base>,
-    /// The repository with the most money: one of its sessions, and its share of the base.
+    /// The repository, or the session where these are the unit, with the most money: one of its sessions, and its share of the base.
     pub heaviest: Option<(usize, f64)>,
     /// One line per preset, in the order that they were given.
     pub presets: Vec<PresetLine>,

@@ -1,9 +1,10 @@
 //! Pairs of strategies, and every strategy against the base: how far apart they are, and how sure that is.
 
 use super::line::PresetLine;
-use super::saving::{Chanced, Paid};
+use super::saving::Paid;
 use super::table::{Primary, Table};
 use crate::parallel::in_parallel;
+use crate::reread::CHANCE;
 use crate::retention::Share;
 use crate::setup::Preset;
 use crate::stats::{self, Estimate, Pair};
@@ -58,16 +59,20 @@ impl Difference {
         }
     }
 
-    /// Whether the first is measurably cheaper. The question has a direction, and to stay with what is dearer costs money, too: one
-    /// in ten such answers may be wrong.
+    /// Whether the first is measurably cheaper.
     pub fn saves(&self) -> bool {
-        let is_less = self.value.is_some_and(|ratio| ratio < SAME_BILL);
-        is_less && self.p_holm.is_some_and(|p| p / 2.0 <= SAVING_ALPHA)
+        self.value.is_some_and(|ratio| ratio < SAME_BILL) && self.has_direction()
     }
 
-    /// Whether the first is measurably dearer, by the same.
+    /// Whether the first is measurably dearer.
     pub fn costs_more(&self) -> bool {
-        self.value.is_some_and(|ratio| ratio > SAME_BILL) && self.turned(f64::recip).saves()
+        self.value.is_some_and(|ratio| ratio > SAME_BILL) && self.has_direction()
+    }
+
+    /// Whether the one-sided test confirms the side of 1 on which the value lies. To stay with the dearer preset costs money, too,
+    /// so one in ten such answers may be wrong.
+    fn has_direction(&self) -> bool {
+        self.p_holm.is_some_and(|p| p / 2.0 <= SAVING_ALPHA)
     }
 
     fn of(estimate: Estimate, scale: Option<f64>) -> Self {
@@ -121,7 +126,7 @@ const SAME_BILL: f64 = 1.0;
 /// A difference is measurable below this p-value.
 const ALPHA: f64 = 0.05;
 
-/// One-sided, of the question whether something saves.
+/// The same of the one-sided question whether something saves or costs more.
 const SAVING_ALPHA: f64 = 0.1;
 
 /// Share of comparisons that find the least detectable difference.
@@ -164,7 +169,7 @@ pub(super) fn against_controls(
 pub(super) fn against_base(table: &Table<'_>, paid: Option<Paid>, lines: &mut [PresetLine]) {
     let Some(paid) = paid else { return };
     for (at, line) in lines.iter_mut().enumerate().filter(|(_, line)| line.is_choice()) {
-        let nets = || paid.nets(table, at, Chanced::Likely).unwrap_or_default();
+        let nets = || paid.nets(table, at, CHANCE.value).unwrap_or_default();
         let bills = || paid.pairs(table, at).collect();
         line.against_base = Some(by_bills(table, &if table.netted { nets() } else { bills() }));
     }
@@ -185,7 +190,7 @@ fn contrast(table: &Table<'_>, lines: &[PresetLine], first: usize, second: usize
     }
 }
 
-/// By both bills of each session.
+/// How the bills of two strategies differ, session by session.
 fn net(table: &Table<'_>, first: usize, second: usize) -> Difference {
     let both = table.of(first).zip(table.of(second)).filter_map(|(a, b)| {
         let usd = |score| table.spent(table.bill(score)?);
@@ -195,7 +200,7 @@ fn net(table: &Table<'_>, first: usize, second: usize) -> Difference {
 }
 
 fn by_bills(table: &Table<'_>, pairs: &[Pair]) -> Difference {
-    let estimate = stats::ratio_of_totals(&table.sample, pairs);
+    let estimate = stats::tested_ratio_of_totals(&table.sample, pairs);
     // Of the log, to first order: se / value.
     let scale = estimate.value.filter(|value| *value > 0.0).map(f64::recip);
     Difference::of(estimate, scale)

@@ -28,7 +28,7 @@ pub struct Dollars {
     pub summaries_usd: f64,
     /// Everything, with what was missed read again with the chance that recordings show; `null` where it is not known what was.
     pub net_usd: Option<f64>,
-    /// The same with all of it read again.
+    /// The same if all that was missed were read again.
     pub net_all_usd: Option<f64>,
     /// `usd` to that of the base.
     pub ratio: Option<f64>,

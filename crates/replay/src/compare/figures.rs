@@ -1,10 +1,10 @@
 //! The figures of a preset over all sessions, each written down once: name, meaning, how it is made of sums, how it is
 //! shown, and whether the outside judge recomputes it. Screens, pages, JSON and its schema are made from this list.
 //!
-//! A session is the unit: calls of one session depend on each other, so sessions are drawn again, not
-//! calls. Intervals leave out one cluster of sessions at a time (see [`crate::stats`]).
+//! A session is the unit: calls of one session depend on each other, so intervals leave out
+//! sessions, one cluster of them at a time, and not calls (see [`crate::stats`]).
 
-use super::saving::{Chanced, Paid};
+use super::saving::Paid;
 use super::table::Table;
 use crate::availability::MustKeep;
 use crate::controls::nfr;
@@ -108,23 +108,17 @@ macro_rules! figures {
 figures! {
     cost_ratio, "cost", judged, Shown::Interval,
         "the bill for input, output and summaries at the prices of {regime}, in percent of that of the base"
-        => |of| of.saving(|pairs| stats::ratio_of_totals(of.sample, &pairs));
+        => |of| of.saving(stats::ratio_of_totals);
     saving_usd, "saved", judged, Shown::Nowhere, "dollars that a session costs less than with the base, on average"
-        => |of| of.saving(|pairs| {
-            let saved = |pair: Pair| (pair.cluster, pair.base - pair.value);
-            stats::mean(of.sample, &pairs.into_iter().map(saved).collect::<Vec<_>>())
-        });
+        => |of| of.saving(stats::mean_saving);
     net_ratio, "net", judged, Shown::Interval,
         "cost with what was missed read again: old texts of edits, and pieces of results that calls repeat word for word"
-        => |of| of.net(|pairs| stats::ratio_of_totals(of.sample, &pairs));
+        => |of| of.net(stats::ratio_of_totals);
     net_all_ratio, "all read", alone, Shown::Share, "net if all that was missed were read again; cost is net if nothing were"
         => |of| of.net_all();
     net_saving_usd, "net saved", alone, Shown::Nowhere,
         "dollars that a session costs less than with the base, on average, with what was missed read again"
-        => |of| of.net(|pairs| {
-            let saved = |pair: Pair| (pair.cluster, pair.base - pair.value);
-            stats::mean(of.sample, &pairs.into_iter().map(saved).collect::<Vec<_>>())
-        });
+        => |of| of.net(stats::mean_saving);
     churn_per_100_calls, "churn", alone, Shown::Tokens,
         "{tokens} that were cached and had to be written again, per 100 calls"
         => |of| of.if_known(|| of.per_100(|score| score.metrics.churn_tokens));
@@ -153,8 +147,8 @@ figures! {
         "old texts of edits and pieces of results that calls needed and the view lacked, per 100 calls"
         => |of| of.if_known(|| of.per_100(|score| score.retention.missed()));
     rereads_per_100_calls, "reread", alone, Shown::Decimal(1), "results that are read again per 100 calls (net)"
-        => |of| of.if_known(|| match of.chanced(Chanced::Likely, drop) {
-            Some(()) => of.per_100(|score| score.retention.rereads),
+        => |of| of.if_known(|| match of.nets(CHANCE.value) {
+            Some(_) => of.per_100(|score| score.retention.rereads),
             None => of.value(None, NOT_READ),
         });
     nfr_obs, "NFR", alone, Shown::Decimal(2),
@@ -311,19 +305,17 @@ impl<'t, 'a> Of<'t, 'a> {
         self.table.pairs(self.preset).map(|(score, _)| score)
     }
 
-    /// What is made of the bills of the preset and the base with what was missed read again with a chance; `None` where it is not
-    /// known.
-    fn chanced<T>(&self, chance: Chanced, of: impl Fn(Vec<Pair>) -> T) -> Option<T> {
-        Some(of(self.paid?.nets(self.table, self.preset, chance)?))
+    /// The bills of the preset and the base with what was missed read again with a chance; `None` where it is not known.
+    fn nets(&self, chance: f64) -> Option<Vec<Pair>> {
+        self.paid?.nets(self.table, self.preset, chance)
     }
 
-    /// The same with the likely chance. The interval is that of the sessions, from its lower end to its upper end over the interval of
-    /// the chance.
-    fn net(&self, of: impl Fn(Vec<Pair>) -> Estimate) -> Metric {
-        let Some(found) = self.chanced(Chanced::Likely, &of) else {
-            return self.value(None, NOT_READ);
-        };
-        let ends = [CHANCE.lo, CHANCE.hi].map(|end| self.chanced(Chanced::With(end), &of));
+    /// An estimate of these with the likely chance. The interval is that of the sessions, from its lower end to its upper end over
+    /// the interval of the chance.
+    fn net(&self, estimate: fn(&Sample, &[Pair]) -> Estimate) -> Metric {
+        let with = |chance| Some(estimate(self.sample, &self.nets(chance)?));
+        let Some(found) = with(CHANCE.value) else { return self.value(None, NOT_READ) };
+        let ends = [CHANCE.lo, CHANCE.hi].map(with);
         let ends = ends.into_iter().flatten().chain([found]);
         let (lo, hi): (Vec<_>, Vec<_>) = ends.filter_map(|end| end.lo.zip(end.hi)).unzip();
         Metric {
@@ -335,19 +327,15 @@ impl<'t, 'a> Of<'t, 'a> {
 
     /// The bill to that of the base with all that was missed read again.
     fn net_all(&self) -> Metric {
-        let ratio = |pairs: Vec<Pair>| {
-            let sums = pairs
-                .iter()
-                .fold([0.0, 0.0], |[value, base], pair| [value + pair.value, base + pair.base]);
-            (sums[1] > 0.0).then(|| sums[0] / sums[1])
-        };
-        self.value(self.chanced(Chanced::With(1.0), ratio).flatten(), NOT_READ)
+        let pairs = self.nets(1.0);
+        let ratio = pairs.and_then(|pairs| stats::ratio_of_totals(self.sample, &pairs).value);
+        self.value(ratio, NOT_READ)
     }
 
     /// What is saved against the base.
-    fn saving(&self, of: impl FnOnce(Vec<Pair>) -> Estimate) -> Metric {
+    fn saving(&self, estimate: fn(&Sample, &[Pair]) -> Estimate) -> Metric {
         let pairs = self.paid.into_iter().flat_map(|paid| paid.pairs(self.table, self.preset));
-        Metric::of(of(pairs.collect()), NO_BILL)
+        Metric::of(estimate(self.sample, &pairs.collect::<Vec<_>>()), NO_BILL)
     }
 
     /// A figure without an interval.

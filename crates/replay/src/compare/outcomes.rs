@@ -114,7 +114,7 @@ pub struct ArmPair {
     pub p: Option<f64>,
     /// Tasks.
     pub tasks: usize,
-    /// Tasks or repositories that were drawn.
+    /// Tasks or repositories that they fall into.
     pub clusters: usize,
     /// McNemar's exact test, where all outcomes are 0 or 1.
     pub mcnemar: Option<McNemar>,
@@ -293,7 +293,7 @@ impl Outcomes {
         let arms = in_order(self.sessions.iter().filter_map(|one| one.arm.clone()));
         let sample = Sample::new(reporting.seed);
         let estimated = |values: &[(&SessionOutcome, f64)]| {
-            // A repository where one is recorded, else the task: sessions of one are drawn together.
+            // A repository where one is recorded, else the task: sessions of one are left out and flipped together.
             let label = |one: &SessionOutcome| {
                 let session = &sessions[one.at];
                 let recorded = session.cluster != session.path;
@@ -303,7 +303,7 @@ impl Outcomes {
             let labels: Vec<Arc<str>> = values.iter().map(|(one, _)| label(one)).collect();
             let (clusters, _) = stats::clusters(&labels);
             let values = clusters.into_iter().zip(values.iter().map(|(_, value)| *value));
-            stats::mean(&sample, &values.collect::<Vec<_>>())
+            stats::tested_mean(&sample, &values.collect::<Vec<_>>())
         };
         // By arm, its sessions by task.
         let mut tasks: Vec<BTreeMap<&str, &SessionOutcome>> = vec![BTreeMap::new(); arms.len()];

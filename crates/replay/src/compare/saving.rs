@@ -27,24 +27,6 @@ pub struct Base {
     pub narrowed: bool,
 }
 
-/// What is read again of what was missed.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Chanced {
-    /// With the chance that recordings show.
-    Likely,
-    /// With this chance.
-    With(f64),
-}
-
-impl Chanced {
-    fn of(self, bill: &Bill) -> Option<f64> {
-        match self {
-            Self::Likely => bill.net_usd(),
-            Self::With(chance) => bill.net_with(chance),
-        }
-    }
-}
-
 /// The control that is the base where the bill of the recorders is not.
 const SIMPLEST: &str = "drop-oldest";
 
@@ -56,9 +38,8 @@ pub(super) struct Paid {
 }
 
 impl Base {
-    /// Whether it is a control that stands in where something must be cut: what was paid is unknown, or the window is smaller
-    /// than what was sent.
-    pub fn is_control(&self) -> bool {
+    /// Whether nobody could send whole sessions, so that something must be cut: the window is smaller than they are.
+    pub fn must_cut(&self) -> bool {
         self.preset == SIMPLEST
     }
 
@@ -97,17 +78,12 @@ impl Paid {
 
     /// The bills with what was missed read again with a chance, in the sessions that both have one for; `None` where one of them is
     /// not known.
-    pub(super) fn nets(
-        self,
-        table: &Table<'_>,
-        preset: usize,
-        chance: Chanced,
-    ) -> Option<Vec<Pair>> {
+    pub(super) fn nets(self, table: &Table<'_>, preset: usize, chance: f64) -> Option<Vec<Pair>> {
         let bills = self.scores(table, preset).filter_map(|(score, base)| {
             Some((table.cluster(score), table.bill(score)?, table.bill(base)?))
         });
         let pair = |(cluster, bill, base): (usize, &Bill, &Bill)| {
-            Some(Pair { cluster, value: chance.of(bill)?, base: chance.of(base)? })
+            Some(Pair { cluster, value: bill.net_with(chance)?, base: base.net_with(chance)? })
         };
         bills.map(pair).collect()
     }

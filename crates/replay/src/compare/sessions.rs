@@ -22,7 +22,7 @@ pub struct SessionLine {
     pub content: String,
     /// Id of the format.
     pub format: Arc<str>,
-    /// Task or repository; sessions of one are drawn together. The path if not recorded.
+    /// Task or repository; sessions of one depend on each other. The path if not recorded.
     pub cluster: Arc<str>,
     /// Messages as the format counts them.
     pub messages: usize,

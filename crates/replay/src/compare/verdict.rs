@@ -66,10 +66,10 @@ impl PresetLine {
         self.against_base.as_ref().is_some_and(|difference| difference.saves())
     }
 
-    /// Whether it neither loses what was just read nor measurably keeps less than a share of what was needed.
-    fn keeps(&self, least: f64) -> bool {
+    /// Whether it measurably keeps less than a share of what was needed.
+    pub(super) fn forgets(&self, least: f64) -> bool {
         let kept = &self.metrics.frr_obs_far;
-        !self.loses_near && kept.hi.or(kept.value).is_none_or(|most| most >= least)
+        kept.hi.or(kept.value).is_some_and(|most| most < least)
     }
 
     /// What it kept; everything where nothing was needed.
@@ -97,22 +97,22 @@ impl Comparison {
         choices.sort_by(|(a, one), (b, other)| {
             a.total_cmp(b).then_with(|| other.kept().total_cmp(&one.kept()))
         });
-        let mut keeping =
-            choices.iter().filter(|(_, line)| line.keeps(self.reporting.keep)).copied();
+        let enough = |line: &PresetLine| !line.loses_near && !line.forgets(self.reporting.keep);
+        let mut keeping = choices.iter().filter(|(_, line)| enough(line)).copied();
         if self.corpus.unit == Unit::Sums {
             let lowest = keeping.next().map(|(_, line)| line);
             return Verdict::TooFew { acting: self.corpus.triggering, lowest };
         }
         // Where something must be cut, there is nothing to stay with.
         let saves = |(ratio, line): &(f64, &PresetLine)| {
-            base.is_control() || *ratio <= 1.0 - WORTHWHILE && line.saves()
+            base.must_cut() || *ratio <= 1.0 - WORTHWHILE && line.saves()
         };
         let saving: Vec<(f64, &PresetLine)> = keeping.clone().filter(saves).collect();
         let Some((lowest, cheapest)) = saving.first().copied() else {
             let most = |(_, a): &&(f64, &PresetLine), (_, b): &&(f64, &PresetLine)| {
                 a.kept().total_cmp(&b.kept())
             };
-            let forgets = match base.is_control() {
+            let forgets = match base.must_cut() {
                 true => choices.iter().max_by(most),
                 false => choices.iter().find(|choice| saves(choice)),
             };
@@ -238,7 +238,7 @@ mod tests {
             change(&mut lines);
             lines
         };
-        // Of those that cost about the same as the lowest, the one that keeps most.
+        // Two cost about the same as the lowest bill; one of them keeps more.
         assert_eq!(sessions(plain()), "about of 2 over forgets");
         // What can't be told from the lowest costs about the same, too.
         assert_eq!(

@@ -1,7 +1,7 @@
 //! What came of the questions: a row for each, and a line for each preset.
 //!
 //! Shares are pooled over questions, `Σ right / Σ asked`; their intervals are over sessions, those of one repository or
-//! task drawn together. A difference is that of two such shares on the questions that both were asked.
+//! task left out together. A difference is that of two such shares on the questions that both were asked.
 
 use super::score::{Form, Outcome};
 use super::{AGES, Holder, Kind, age_band};

@@ -1,11 +1,11 @@
 //! How likely a model holds what the recorded one did next, under the view of each preset against the whole log.
 //!
 //! `nats` is the negative log-probability of an action, the sum over its tokens; `rise` is how much larger it is than under
-//! the whole log. Means are over actions, their intervals over sessions, those of one repository or task drawn together.
+//! the whole log. Means are over actions, their intervals over sessions, those of one repository or task left out together.
 
 use crate::in_order;
 use crate::retention::Share;
-use crate::stats::{Estimate, Sample, clusters, mean, proportion};
+use crate::stats::{Estimate, Sample, clusters, proportion, tested_mean};
 use serde::Serialize;
 
 /// An action under a view.
@@ -77,7 +77,7 @@ pub fn lines(rows: &[Row]) -> Vec<Line> {
         let mean = |value: &dyn Fn(&Row) -> Option<f64>| {
             let values = numbers.iter().zip(&told);
             let values = values.filter_map(|(cluster, row)| Some((*cluster, value(row)?)));
-            mean(&sample, &values.collect::<Vec<_>>())
+            tested_mean(&sample, &values.collect::<Vec<_>>())
         };
         let share = |row: &&Row| Share { kept: row.kept, needed: row.needed };
         let tokens: usize = told.iter().map(|row| row.action_tokens).sum();

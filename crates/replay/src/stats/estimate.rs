@@ -14,19 +14,32 @@ pub struct Pair {
     pub base: f64,
 }
 
-/// `Σ value / Σ base`: the bill. Long sessions weigh most. Null: 1, by the differences of both.
+/// `Σ value / Σ base`: the bill. Long sessions weigh most. It is not tested against anything.
 pub fn ratio_of_totals(sample: &Sample, pairs: &[Pair]) -> Estimate {
     let rows = pairs.iter().map(|pair| (pair.cluster, [pair.value, pair.base]));
-    let estimate = sample.of_sums(rows, |sums| divide(sums[0], sums[1]));
-    let differences = pairs.iter().map(|pair| (pair.cluster, pair.value - pair.base));
-    Estimate { p: sample.test(differences), ..estimate }.within(0.0, f64::INFINITY)
+    sample.of_sums(rows, |sums| divide(sums[0], sums[1])).within(0.0, f64::INFINITY)
 }
 
-/// Mean of a value, given with the cluster of its session. Null: 0.
-pub fn mean(sample: &Sample, values: &[(usize, f64)]) -> Estimate {
-    let rows = values.iter().map(|(cluster, value)| (*cluster, [*value, 1.0]));
-    let estimate = sample.of_sums(rows, |sums| divide(sums[0], sums[1]));
-    Estimate { p: sample.test(values.iter().copied()), ..estimate }
+/// The same, tested. Null: 1, by the differences of both.
+pub fn tested_ratio_of_totals(sample: &Sample, pairs: &[Pair]) -> Estimate {
+    let differences = pairs.iter().map(|pair| (pair.cluster, pair.value - pair.base));
+    Estimate { p: sample.test(differences), ..ratio_of_totals(sample, pairs) }
+}
+
+/// Mean of `base - value`: what a session costs less. It is not tested against anything.
+pub fn mean_saving(sample: &Sample, pairs: &[Pair]) -> Estimate {
+    untested_mean(sample, pairs.iter().map(|pair| (pair.cluster, pair.base - pair.value)))
+}
+
+/// Mean of a value, given with the cluster of its session, tested. Null: 0.
+pub fn tested_mean(sample: &Sample, values: &[(usize, f64)]) -> Estimate {
+    let values = values.iter().copied();
+    Estimate { p: sample.test(values.clone()), ..untested_mean(sample, values) }
+}
+
+fn untested_mean(sample: &Sample, values: impl Iterator<Item = (usize, f64)>) -> Estimate {
+    let rows = values.map(|(cluster, value)| (cluster, [value, 1.0]));
+    sample.of_sums(rows, |sums| divide(sums[0], sums[1]))
 }
 
 /// `Σ kept / Σ needed`: a proportion pooled over sessions, each given with its cluster. It is not tested against anything.
@@ -36,7 +49,7 @@ pub fn proportion(sample: &Sample, shares: impl IntoIterator<Item = (usize, Shar
     sample.of_sums(rows, |sums| divide(sums[0], sums[1])).within(0.0, 1.0)
 }
 
-/// Difference of two pooled proportions of the same sessions, each session given with its cluster and both. Null: 0, by what
+/// Difference of two pooled proportions of the same sessions, each session given with its cluster and both, tested. Null: 0, by what
 /// each session adds to the difference.
 pub fn proportion_difference(sample: &Sample, shares: &[(usize, [Share; 2])]) -> Estimate {
     let counts = |both: &[Share; 2]| {
@@ -80,12 +93,12 @@ mod tests {
         let table = [
             (
                 "ratio of totals",
-                ratio_of_totals(&sample, &pairs()),
+                tested_ratio_of_totals(&sample, &pairs()),
                 [0.876_363_636, 0.679_252_435, 1.073_474_838, 0.087_134_177, 0.167_968_75],
             ),
             (
                 "mean difference",
-                mean(&sample, &differences),
+                tested_mean(&sample, &differences),
                 [-0.34, -0.836_988_601, 0.156_988_601, 0.219_696_761, 0.167_968_75],
             ),
         ];

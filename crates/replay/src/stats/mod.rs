@@ -11,7 +11,10 @@ mod rng;
 mod sample;
 mod simple;
 
-pub use estimate::{Pair, mean, proportion, proportion_difference, ratio_of_totals};
+pub use estimate::{
+    Pair, mean_saving, proportion, proportion_difference, ratio_of_totals, tested_mean,
+    tested_ratio_of_totals,
+};
 pub use rng::SplitMix64;
 pub use sample::{Estimate, Sample, clusters};
 pub use simple::{holm, kendall_tau_b, minimum_detectable};

@@ -1,7 +1,7 @@
 //! Asks how likely the recorded actions are under every view of a session.
 
 use super::ask::{Arm, Shows, Sitting, runtime, without};
-use crate::error::Error;
+use crate::error::{Error, add_failed};
 use foldback::llm::likelihood::Likelihood;
 use foldback_formats::Session;
 use foldback_replay::compare::FailedReplay;
@@ -56,10 +56,7 @@ impl Sitting<'_> {
                         match FailedReplay::caught(path, &preset.strategy.label(), view) {
                             Ok((view, share)) => (under(arm, &view), share),
                             Err(more) => {
-                                // Once for all of its calls.
-                                if !failed.contains(&more) {
-                                    failed.push(more);
-                                }
+                                add_failed(failed, [more]);
                                 continue;
                             }
                         }
