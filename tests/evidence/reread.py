@@ -34,6 +34,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent / "judge"))
 
 import edits
+import net
 import verbatim
 from foldback import Foldback
 from judge import files
@@ -277,10 +278,11 @@ class Prediction:
 def predicted(cut: Cut, number: int, needs: list[list[Need]]) -> Prediction:
     """What comes back if everything that the next calls need and that is gone is read again.
 
-    It comes back with the latest result that held it. A read brings back all that a call misses of
-    a result, as the replay of `net` does.
+    It comes back with the result that the replay of `net` reads. A read brings back all that a call
+    misses of a result, as there.
     """
     reader, out = cut.reader, Prediction()
+    of_edits = net.results_of_edits(reader.session)
     by_place = {id(result.place): result for result in reader.results}
     _, _, again = reader.again(cut.call, number)
     numbers = {by_place[key].answers for key in again}
@@ -291,7 +293,8 @@ def predicted(cut: Cut, number: int, needs: list[list[Need]]) -> Prediction:
         if call + 1 in numbers:
             continue
         wanted: dict[int, list[str]] = defaultdict(list)
-        for text, places in needs[call]:
+        for need in needs[call]:
+            text, places = text_of(need), need.places
             gone = [place for place in places if (place.ordinal, place.part) in cut.hidden]
             stand = [place for place in places if place not in gone and id(place) not in again]
             if not gone or stand or verbatim.holds(cut.summary, text):
@@ -300,9 +303,10 @@ def predicted(cut: Cut, number: int, needs: list[list[Need]]) -> Prediction:
             out.back += any(id(place) in again for place in places)
             if any(text in said for place in gone for said in brought[id(place)]):
                 continue
-            known = [by_place[id(place)] for place in gone if id(place) in by_place]
-            if known:
-                wanted[id(known[-1].place)].append(text)
+            known = (place for place in gone if id(place) in by_place)
+            source = net.source_of(need, known, of_edits)
+            if source:
+                wanted[id(source)].append(text)
         for key, texts in wanted.items():
             said = around(by_place[key].place.text, texts)
             brought[key].append(edits.plain(said) + "\n" + said)
@@ -311,17 +315,17 @@ def predicted(cut: Cut, number: int, needs: list[list[Need]]) -> Prediction:
     return out
 
 
-Need = tuple[str, tuple[Place, ...]]
+Need = edits.Edit | verbatim.Piece
+
+
+def text_of(need: Need) -> str:
+    return need.old if isinstance(need, edits.Edit) else need.text
 
 
 def needed(reader: Reader) -> list[list[Need]]:
     """By call, the old texts and pieces that it takes from before."""
     old, pieces = edits.edits(reader.log), verbatim.pieces(reader.log)
-    return [
-        [(edit.old, edit.places) for edit in of_edits]
-        + [(piece.text, piece.places) for piece in of_pieces]
-        for of_edits, of_pieces in zip(old, pieces, strict=True)
-    ]
+    return [[*of_edits, *of_pieces] for of_edits, of_pieces in zip(old, pieces, strict=True)]
 
 
 def around(text: str, needs: list[str]) -> str:

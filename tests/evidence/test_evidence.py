@@ -10,6 +10,8 @@ from pathlib import Path
 import outcomes
 import reread
 import summaries
+from reread import edits
+from texts import Place
 
 ROOT = Path(__file__).parents[2]
 
@@ -112,12 +114,16 @@ class Rereads(unittest.TestCase):
         self.assertEqual((told.tokens, told.calls), (reader.results[1].tokens, 1))
         # What stands elsewhere is in view, unless the agent had to read it again for that.
         gone, again = reader.results[0].place, reader.results[3].place
+
+        def need(*places: Place) -> reread.Need:
+            return edits.Edit("the first file has", None, places)
+
         for elsewhere, missed in ((reader.log.places[-1], 0), (again, 1)):
-            needs[5] = [("the first file has", (gone, elsewhere))]
+            needs[5] = [need(gone, elsewhere)]
             told = reread.predicted(cut, 3, needs)
             self.assertEqual((told.missed, told.back), (missed, missed))
         # Once it is back, it is in view.
-        needs[4] = needs[5] = [("the first file has", (gone,))]
+        needs[4] = needs[5] = [need(gone)]
         told = reread.predicted(cut, 3, needs)
         self.assertEqual((told.missed, told.calls), (2, 1))
         cut.hidden.clear()

@@ -246,7 +246,9 @@ def cache_reads(
     previous: list[tuple[Any, int]] = []
     for number, (now, before) in enumerate(prefixes(requests, starts)):
         request = requests[number]
-        living = max((tokens for tokens, last in before if alive(last, now, terms.ttl_ms)), default=0)
+        living = max(
+            (tokens for tokens, last in before if alive(last, now, terms.ttl_ms)), default=0
+        )
         told = told_of(held or [], number)
         if told:
             # What the request before has is held by as much as is told, and not by its age.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from session import Part
 from texts import Log, Place, Standing, arguments
 
 OLD_TEXT = {"old_string", "oldString", "old_str", "oldStr", "old_text", "oldText", "search"}
@@ -49,6 +50,17 @@ class Edit:
         return long or self.name is None or says(text, self.name)
 
 
+def named(call: Part) -> Iterator[Old]:
+    """The old texts that a call names, with their files."""
+    tool = str(call.raw["tool"]).lower()
+    return old_texts(arguments(call), any(word in tool for word in EDITING), None)
+
+
+def names_old_text(call: Part) -> bool:
+    """Whether a call is an edit by old text."""
+    return any(old.strip() for old, _ in named(call))
+
+
 def edits(log: Log) -> list[list[Edit]]:
     """By call, the edits whose old text had stood in the log."""
     asked = questions(log)
@@ -59,9 +71,7 @@ def edits(log: Log) -> list[list[Edit]]:
         for part in answer.parts:
             if part.kind != "call":
                 continue
-            tool = str(part.raw["tool"]).lower()
-            editing = any(word in tool for word in EDITING)
-            for old, file in old_texts(arguments(part), editing, None):
+            for old, file in named(part):
                 lines, name = plain(old), base_name(file) if file else None
                 if not lines:
                     continue
@@ -124,13 +134,13 @@ def joined(lines: Iterable[str]) -> str:
     return "\n".join(line for line in trimmed if line)
 
 
-def without_number(line: str) -> str:
-    if match := NUMBERED.match(line):
+def without_number(line: str, signs: str = ":-") -> str:
+    if (match := NUMBERED.match(line)) and (match[0][-1] in signs or match[0][-1] not in ":-"):
         return line[match.end() :]
     if line.lstrip(" ")[:1].isdigit():
         return line
     bare = line.lstrip(" ")
-    for sign in ":-":
+    for sign in signs:
         for match in re.finditer(sign + "[0-9]+" + sign, bare):
             before = bare[: match.start()]
             if any(c in " \t" for c in before):
@@ -138,6 +148,11 @@ def without_number(line: str) -> str:
             if any(c in "./\\" for c in before):
                 return bare[match.end() :]
     return line
+
+
+def beside_match(line: str) -> bool:
+    """Whether a search shows a line beside what it found: its number ends with a hyphen."""
+    return without_number(line) != line and without_number(line, ":") == line
 
 
 def split_lines(text: str) -> list[str]:

@@ -16,7 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import bill
-from edits import Edit, joined, split_lines, without_number
+from edits import (
+    Edit,
+    beside_match,
+    joined,
+    names_old_text,
+    split_lines,
+    without_number,
+)
 from foldback import Foldback
 from retention import Needs
 from session import Message, Session
@@ -57,13 +64,7 @@ class Need:
 
     def lines(self) -> tuple[int, int] | None:
         """The lines of its source that hold it, the last one included."""
-        text = self.source.text
-        if isinstance(self.what, Piece):
-            at = text.find(self.what.text)
-            if at < 0:
-                return None
-            return text[:at].count("\n"), text[: at + len(self.what.text)].count("\n")
-        return next(found(text, self.what.old), None)
+        return lines_of(self.what, self.source.text)
 
 
 def found(text: str, old: str) -> Iterator[tuple[int, int]]:
@@ -94,16 +95,57 @@ class Read:
     text: str | None
 
 
+def source_of(need: Edit | Piece, places: Iterable[Place], edits: set[At]) -> Place | None:
+    """The latest of the tool results that show it in the best way that there is."""
+    results = [place for place in places if place.role == "tool"]
+    by = {place: (way(need, place, edits), place.ordinal, place.part) for place in results}
+    return max(results, key=lambda place: by[place], default=None)
+
+
+def way(need: Edit | Piece, place: Place, edits: set[At]) -> int:
+    """How a result shows something: beside an edit, beside a match of a search, or as asked for."""
+    if (place.ordinal, place.part) in edits:
+        return 0
+    span = lines_of(need, place.text)
+    beside = span is not None and beside_match(place.text.split("\n")[span[0]])
+    return 1 if beside else 2
+
+
+def lines_of(need: Edit | Piece, text: str) -> tuple[int, int] | None:
+    """The first lines of a text that hold it, the last one included."""
+    if isinstance(need, Edit):
+        return next(found(text, need.old), None)
+    at = text.find(need.text)
+    if at < 0:
+        return None
+    return text[:at].count("\n"), text[: at + len(need.text)].count("\n")
+
+
+def results_of_edits(session: Session) -> set[At]:
+    """The results of calls that name an old text."""
+    asked: dict[str, bool] = {}
+    out = set()
+    for ordinal, message in enumerate(session.log):
+        for number, part in enumerate(message.parts):
+            if part.kind == "call":
+                asked[str(part.raw["call_id"])] = names_old_text(part)
+            elif part.kind == "result" and asked.get(str(part.raw["call_id"])):
+                out.add((ordinal, number))
+    return out
+
+
 def needs_of(needs: Needs, session: Session) -> list[list[Need]]:
     """By call, what can be read again."""
     out = []
+    edits_of = results_of_edits(session)
     for call, (edits, pieces) in enumerate(zip(needs.edits, needs.pieces, strict=True)):
         here = []
         for edit in edits:
-            if results := [place for place in edit.places if place.role == "tool"]:
-                here.append(Need(edit, results[-1], draw(session.id, call, "edit", edit.old)))
+            if source := source_of(edit, edit.places, edits_of):
+                here.append(Need(edit, source, draw(session.id, call, "edit", edit.old)))
         for piece in pieces:
-            here.append(Need(piece, piece.places[-1], draw(session.id, call, "piece", piece.text)))
+            if source := source_of(piece, piece.places, edits_of):
+                here.append(Need(piece, source, draw(session.id, call, "piece", piece.text)))
         out.append(here)
     return out
 

@@ -13,7 +13,9 @@ from bill import DATA, MILLION, OWN, Terms, web_searches
 from session import Session, input_total, output_total
 
 HOUR = 3600
-VENDORS = "anthropic|openai|google|deepseek|moonshotai|moonshot|minimax|mistralai|mistral|x-ai|xai|zai"
+VENDORS = (
+    "anthropic|openai|google|deepseek|moonshotai|moonshot|minimax|mistralai|mistral|x-ai|xai|zai"
+)
 # What stands around a name, taken off one after the other.
 AROUND = [
     r"\[1m\]$",
@@ -48,7 +50,9 @@ def model_of(name: str) -> tuple[dict[str, Any], bool] | None:
     by_name |= {normalised(model["id"]): model for model in tables()[0]}
     rest, fast = normalised(name), False
     while rest not in by_name:
-        shorter = next((cut for around in AROUND if (cut := re.sub(around, "", rest)) != rest), None)
+        shorter = next(
+            (cut for around in AROUND if (cut := re.sub(around, "", rest)) != rest), None
+        )
         if shorter is None:
             return None
         fast |= rest.endswith("-fast") and shorter == rest[: -len("-fast")]
@@ -121,7 +125,9 @@ def own(session: Session) -> Terms:
         if message.raw.get("answer") and began is None:
             began = time_of(message.answer)
     hour = long / max(written, 1)
-    return own_of(session.header.get("model"), hour, began) or own_of(tables()[2], hour, began) or NONE
+    return (
+        own_of(session.header.get("model"), hour, began) or own_of(tables()[2], hour, began) or NONE
+    )
 
 
 def own_of(name: str | None, hour: float, at_ms: int | None) -> Terms | None:
@@ -130,7 +136,9 @@ def own_of(name: str | None, hour: float, at_ms: int | None) -> Terms | None:
         return None
     model, fast = found
     ident = model["id"].lower()
-    fitting = [one for one in tables()[1] if any(ident.startswith(of) for of in one.get("models", []))]
+    fitting = [
+        one for one in tables()[1] if any(ident.startswith(of) for of in one.get("models", []))
+    ]
     price = model.get("fast") if fast else price_of(model, "standard", at_ms)
     if not fitting or price is None:
         return None
@@ -177,7 +185,10 @@ def spent(session: Session) -> dict[str, float]:
 def own_price(session: Session, answer: dict[str, Any]) -> Terms:
     """The prices of one answer."""
     rules = tables()[1][0]
-    for name, at_ms in ((answer.get("model") or session.header.get("model"), time_of(answer)), (tables()[2], None)):
+    for name, at_ms in (
+        (answer.get("model") or session.header.get("model"), time_of(answer)),
+        (tables()[2], None),
+    ):
         found = model_of(name) if name else None
         if found is not None:
             model, fast = found

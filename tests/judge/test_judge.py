@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import unittest
 from dataclasses import replace
 from typing import Any
@@ -167,7 +168,9 @@ class Bills(unittest.TestCase):
 
     def test_what_is_told_of_the_cache_is_held(self) -> None:
         rows = [("abc", 0), ("abcd", 1), ("abcde", 5_000)]
-        requests = [bill.Sent([(name, 60) for name in names], start, 1, 10) for names, start in rows]
+        requests = [
+            bill.Sent([(name, 60) for name in names], start, 1, 10) for names, start in rows
+        ]
         starts = bill.times(requests, False)
         table: list[tuple[bill.Held, list[int], bool]] = [
             ([], [0, 180, 0], True),
@@ -182,7 +185,9 @@ class Bills(unittest.TestCase):
     def test_what_was_held_is_what_was_read_of_what_could_be(self) -> None:
         def call(name: str, size: int, read: int) -> Message:
             usage = {"uncached": size - read, "cache_read": read}
-            return Message({"id": name, "role": "assistant", "parts": [], "answer": {"usage": usage}})
+            return Message(
+                {"id": name, "role": "assistant", "parts": [], "answer": {"usage": usage}}
+            )
 
         sizes = [(100, 20), (150, 90), (140, 50), (0, 0), (160, 150), (170, 160)]
         log = [call(str(number), *size) for number, size in enumerate(sizes)]
@@ -290,6 +295,31 @@ class Nets(unittest.TestCase):
         need = net.Need(edits.Edit("let x500 = 1;\nlet x501 = 1;", None, (place,)), place, 0.0)
         self.assertEqual(need.lines(), (500, 501))
         self.assertEqual(net.excerpt([need]), "\n".join(lines[300:702]))
+
+    def test_what_was_asked_for_is_read_again(self) -> None:
+        def call(number: int, arguments: dict[str, str], text: str) -> list[Message]:
+            made = {"type": "call", "call_id": f"c{number}", "tool": "x"}
+            made["arguments"] = json.dumps(arguments)
+            answer = {"type": "result", "call_id": f"c{number}", "tool": "x", "text": text}
+            return [message(f"a{number}", "assistant", made), message(f"t{number}", "tool", answer)]
+
+        read = call(0, {"path": "a.rs"}, "let far_away = 1;")
+        match = call(1, {"for": "far"}, "a.rs:7:let far_away = 1;")
+        beside = call(2, {"for": "let"}, "a.rs-7-let far_away = 1;")
+        edit = call(3, {"path": "a.rs", "old_string": "let x = 1;"}, "7\tlet far_away = 1;")
+        table = (
+            ([read, match], 1),
+            ([match, beside], 0),
+            ([read, edit], 0),
+            ([beside, edit], 0),
+            ([edit], 0),
+        )
+        for shown, expected in table:
+            session = Session({"id": "s", "frame": []}, [one for pair in shown for one in pair])
+            places = Log(session).places
+            need = edits.Edit("let far_away = 1;", "a.rs", tuple(places))
+            source = net.source_of(need, places, net.results_of_edits(session))
+            self.assertEqual(source, places[2 * expected + 1])
 
 
 class Checks(unittest.TestCase):

@@ -26,6 +26,13 @@ pub(super) fn preconditions(answer: &Message) -> Vec<OldText> {
     out
 }
 
+/// Whether a call is an edit that names its old text.
+pub(super) fn names_old_text(call: &ToolCall) -> bool {
+    let mut out = Vec::new();
+    of_value(&call.arguments_value(), edits(call), None, &mut out);
+    out.iter().any(|old| !old.text.trim().is_empty())
+}
+
 /// `search` is also what search tools call their query; there it is no old text.
 fn edits(call: &ToolCall) -> bool {
     let tool = call.tool.to_ascii_lowercase();

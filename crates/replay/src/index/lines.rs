@@ -76,14 +76,24 @@ fn side(line: &str, here: char, there: char) -> Option<&str> {
 /// What comes after a line number: `  12→x` (Claude Code), `    12\tx` (`cat -n`, SWE-agent), `00012| x`
 /// (OpenCode), `12:x` and, beside a match, `12-x` (`grep -n`, `rg -n`), these also after the name of a file.
 fn gutter(line: &str) -> Option<&str> {
+    numbered(line, &['→', '\t', '|', ':', '-'])
+}
+
+/// Whether a search shows a line only because it stands beside a match.
+pub(crate) fn is_beside_match(line: &str) -> bool {
+    gutter(line).is_some() && numbered(line, &['→', '\t', '|', ':']).is_none()
+}
+
+/// What comes after a line number that one of these signs ends.
+fn numbered<'l>(line: &'l str, signs: &[char]) -> Option<&'l str> {
     let rest = line.trim_start_matches(' ');
     let (number, rest) = figures(rest);
     if number {
-        let rest = rest.strip_prefix(['→', '\t', '|', ':', '-']);
-        return rest;
+        return rest.strip_prefix(signs);
     }
     let name = rest.find([' ', '\t']).unwrap_or(rest.len());
-    behind_name(rest, name, ':').or_else(|| behind_name(rest, name, '-'))
+    let behind = |sign: char| signs.contains(&sign).then(|| behind_name(rest, name, sign));
+    [':', '-'].into_iter().filter_map(behind).flatten().next()
 }
 
 /// What comes after `name:12:`, the name being shorter than `until` bytes and with a point or a slash in it.
@@ -133,6 +143,21 @@ mod tests {
         ];
         for (line, expected) in table {
             assert_eq!(gutter(line), expected, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn lines_beside_a_match() {
+        let table = [
+            ("12:fn a()", false),
+            ("12-    b();", true),
+            ("src/a-2-b.rs:12:fn a()", false),
+            ("src/a.rs-12-fn a()", true),
+            ("    12\t- one", false),
+            ("fn a()", false),
+        ];
+        for (line, expected) in table {
+            assert_eq!(is_beside_match(line), expected, "{line:?}");
         }
     }
 

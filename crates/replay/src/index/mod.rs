@@ -15,13 +15,13 @@ pub use tracker::{Change, Presence, Tracker};
 
 pub(crate) use acts::{Action, failure_line};
 use acts::{actions, is_failure};
-pub(crate) use lines::lines_of;
+pub(crate) use lines::{is_beside_match, lines_of};
 pub(crate) use needles::NeedleId;
 
 use crate::identifiers::evidence::{Numbers, figures, telling};
 use crate::identifiers::{Class, Identifier, components, ends_with, identifiers, suffixes};
 use crate::verbatim::{PieceId, Verbatim};
-use edits::{OldText, preconditions};
+use edits::{OldText, names_old_text, preconditions};
 use foldback_core::log::{Message, Part, PartKind, Role};
 use foldback_formats::Session;
 use needles::{Names, Needles};
@@ -184,6 +184,11 @@ impl Index {
     /// The parts of the log before its call that hold the old text of an edit, ascending; never empty.
     pub(crate) fn places(&self, edit: &EditNeed) -> &[LogPart] {
         &self.held[edit.needle as usize][..edit.places]
+    }
+
+    /// Whether a part of the log is a call that edits by old text.
+    pub(crate) fn is_edit(&self, (ordinal, part): LogPart) -> bool {
+        self.log[ordinal].parts[part].as_call().is_some_and(names_old_text)
     }
 
     /// The old text of an edit, in the words of the first edit that names it.

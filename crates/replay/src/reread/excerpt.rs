@@ -21,6 +21,19 @@ pub(crate) enum Wanted<'t> {
     Piece(&'t str),
 }
 
+impl Wanted<'_> {
+    /// The first lines of a text that hold it; `None` where that can't be told.
+    pub(crate) fn lines_in(self, text: &str) -> Option<Range<usize>> {
+        match self {
+            Self::Lines(old) => lines_of(text, old),
+            Self::Piece(piece) => text.find(piece).map(|at| {
+                let line = |at: usize| text[..at].matches('\n').count();
+                line(at)..line(at + piece.len()) + 1
+            }),
+        }
+    }
+}
+
 /// The lines of a text to read for what is needed; `None` for all of it.
 pub(crate) fn excerpt<'t>(
     text: &str,
@@ -32,15 +45,8 @@ pub(crate) fn excerpt<'t>(
     }
     let mut lines: Option<Range<usize>> = None;
     for wanted in wanted {
-        let found = match wanted {
-            Wanted::Lines(old) => lines_of(text, old),
-            Wanted::Piece(piece) => text.find(piece).map(|at| {
-                let line = |at: usize| text[..at].matches('\n').count();
-                line(at)..line(at + piece.len()) + 1
-            }),
-        };
         // Where it stands can't be told: all is read.
-        let found = found?;
+        let found = wanted.lines_in(text)?;
         lines = Some(match lines {
             Some(lines) => lines.start.min(found.start)..lines.end.max(found.end),
             None => found,

@@ -7,7 +7,8 @@
 //!
 //! - A miss is read again with a chance that recordings show ([`CHANCE`]). The draw of a miss depends on the session, the call and
 //!   the text, so it is the same under every strategy, and a larger chance reads all that a smaller one reads.
-//! - It is read from the latest tool result of the log that held it. A read brings back all that the call misses of that result, and no
+//! - It is read from the latest tool result of the log that held it. A result that was asked for comes before one that shows it beside
+//!   what a search found, and that before the answer to an edit. A read brings back all that the call misses of that result, and no
 //!   result is read twice before one call. Where no tool result held it, nothing is read.
 //! - The result is as it was recorded, or if it is long, the lines around what is needed ([`excerpt`]).
 //! - The answer puts out what the answer put out that made the recorded read, in equal parts for each of its calls.

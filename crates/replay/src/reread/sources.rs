@@ -2,12 +2,12 @@
 
 use super::chance::draw;
 use super::excerpt::{Wanted, cut, excerpt};
-use crate::index::{EditNeed, Index, LogPart, NeedleId, Tracker};
+use crate::index::{EditNeed, Index, LogPart, NeedleId, Tracker, is_beside_match};
 use crate::verbatim::PieceId;
 use dashmap::DashMap;
 use foldback_core::log::{Answer, Message, Part, PartKind, Role, Usage};
 use foldback_core::stage::Estimator;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug)]
 struct Need {
     text: NeededText,
-    /// The latest tool result before the call that holds it.
+    /// The tool result that is read again for it.
     source: LogPart,
     draw: f64,
 }
@@ -78,10 +78,13 @@ struct Reading {
 impl Sources {
     /// Of a session, by its id.
     pub(crate) fn new(session: &str, index: &Arc<Index>, measure: &Arc<dyn Estimator>) -> Self {
+        let askers = askers(index);
+        let shown = Shown::of(index, &askers);
         let number = index.calls.len();
-        let calls: Vec<Box<[Need]>> = (0..number).map(|call| needs(session, index, call)).collect();
+        let calls: Vec<Box<[Need]>> =
+            (0..number).map(|call| needs(session, index, &shown, call)).collect();
         Self {
-            readings: readings(index, &**measure, &calls),
+            readings: readings(index, &**measure, &calls, &askers),
             index: Arc::clone(index),
             measure: Arc::clone(measure),
             calls,
@@ -183,14 +186,124 @@ impl Sources {
     }
 }
 
-fn needs(session: &str, index: &Index, call: usize) -> Box<[Need]> {
+/// Where what is needed was shown, and how.
+struct Shown<'i> {
+    index: &'i Index,
+    /// Results of edits.
+    edits: FxHashSet<LogPart>,
+    /// Results that have lines beside what a search found.
+    searches: FxHashSet<LogPart>,
+    /// By piece, the results that hold it, ascending.
+    pieces: FxHashMap<PieceId, Vec<LogPart>>,
+}
+
+/// How a result shows something. An agent that misses it looks for it, so the higher is what it reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Way {
+    /// An edit answers with the lines around its change.
+    Edited,
+    /// A search shows it beside what it found.
+    Beside,
+    Asked,
+}
+
+impl<'i> Shown<'i> {
+    fn of(index: &'i Index, askers: &FxHashMap<LogPart, LogPart>) -> Self {
+        let edits = askers.iter().filter(|(_, call)| index.is_edit(**call));
+        let edits = edits.map(|(result, _)| *result).collect();
+        let mut pieces: FxHashMap<PieceId, Vec<LogPart>> = FxHashMap::default();
+        let mut searches = FxHashSet::default();
+        for (at, part) in parts(&index.log) {
+            for piece in index.pieces(at) {
+                pieces.entry(*piece).or_default().push(at);
+            }
+            let lines = part.as_result().map(|result| result.text.lines());
+            if lines.is_some_and(|mut lines| lines.any(is_beside_match)) {
+                searches.insert(at);
+            }
+        }
+        Self { index, edits, searches, pieces }
+    }
+
+    /// The result before its call that is read again for the old text of an edit.
+    fn old_text(&self, edit: &EditNeed) -> Option<LogPart> {
+        let places = self.index.places(edit).iter().copied();
+        let results = places.filter(|at| self.index.log[at.0].role == Role::Tool);
+        self.best(results, Wanted::Lines(self.index.old_lines(edit)))
+    }
+
+    /// The result up to a latest one that is read again for a piece.
+    fn piece(&self, piece: PieceId, latest: LogPart) -> LogPart {
+        let results = self.pieces.get(&piece).map_or(&[][..], |results| results);
+        let until = results.partition_point(|at| *at <= latest);
+        let results = results[..until].iter().copied();
+        let wanted = Wanted::Piece(self.index.verbatim.text(piece));
+        self.best(results, wanted).unwrap_or(latest)
+    }
+
+    /// The latest of those that show it in the best way.
+    fn best(
+        &self,
+        results: impl DoubleEndedIterator<Item = LogPart>,
+        wanted: Wanted<'_>,
+    ) -> Option<LogPart> {
+        let mut best: Option<(Way, LogPart)> = None;
+        for at in results.rev() {
+            let way = self.way(at, wanted);
+            if best.is_none_or(|(known, _)| known < way) {
+                best = Some((way, at));
+            }
+            if way == Way::Asked {
+                break;
+            }
+        }
+        best.map(|(_, at)| at)
+    }
+
+    fn way(&self, at: LogPart, wanted: Wanted<'_>) -> Way {
+        if self.edits.contains(&at) {
+            return Way::Edited;
+        }
+        if !self.searches.contains(&at) {
+            return Way::Asked;
+        }
+        let text = self.index.log[at.0].parts[at.1].shown();
+        let first = wanted.lines_in(&text).and_then(|lines| text.split('\n').nth(lines.start));
+        if first.is_some_and(is_beside_match) { Way::Beside } else { Way::Asked }
+    }
+}
+
+/// By result, the latest call before it with its id: recorders may give an id again.
+fn askers(index: &Index) -> FxHashMap<LogPart, LogPart> {
+    let mut calls: FxHashMap<&str, LogPart> = FxHashMap::default();
+    let mut out = FxHashMap::default();
+    for (at, part) in parts(&index.log) {
+        if let Some(call) = part.as_call() {
+            calls.insert(&call.call_id, at);
+        } else if let Some(result) = part.as_result()
+            && let Some(call) = calls.get(&*result.call_id)
+        {
+            out.insert(at, *call);
+        }
+    }
+    out
+}
+
+fn parts(log: &[Arc<Message>]) -> impl Iterator<Item = (LogPart, &Part)> {
+    log.iter().enumerate().flat_map(|(ordinal, message)| {
+        message.parts.iter().enumerate().map(move |(at, part)| ((ordinal, at), part))
+    })
+}
+
+fn needs(session: &str, index: &Index, shown: &Shown<'_>, call: usize) -> Box<[Need]> {
     let edits = index.calls[call].edits.iter().filter_map(|edit| {
         let draw = draw(session, call, "edit", index.old_lines(edit));
-        Some(Need { text: NeededText::Edit(*edit), source: edit.source?, draw })
+        Some(Need { text: NeededText::Edit(*edit), source: shown.old_text(edit)?, draw })
     });
     let pieces = index.verbatim.needs(call).iter().map(|need| {
         let draw = draw(session, call, "piece", index.verbatim.text(need.piece));
-        Need { text: NeededText::Piece(need.piece), source: index.part_at(need.source), draw }
+        let source = shown.piece(need.piece, index.part_at(need.source));
+        Need { text: NeededText::Piece(need.piece), source, draw }
     });
     edits.chain(pieces).collect()
 }
@@ -200,28 +313,14 @@ fn readings(
     index: &Index,
     measure: &dyn Estimator,
     calls: &[Box<[Need]>],
+    askers: &FxHashMap<LogPart, LogPart>,
 ) -> FxHashMap<LogPart, Reading> {
-    let mut out: FxHashMap<LogPart, Reading> = FxHashMap::default();
-    for need in calls.iter().flatten() {
-        out.insert(need.source, Reading { call: None, output: 0 });
-    }
-    // The latest call with an id: recorders may give an id again.
-    let mut asked: FxHashMap<&str, LogPart> = FxHashMap::default();
-    for (ordinal, message) in index.log.iter().enumerate() {
-        for (at, part) in message.parts.iter().enumerate() {
-            if let Some(call) = part.as_call() {
-                asked.insert(&call.call_id, (ordinal, at));
-            }
-            if let Some(reading) = out.get_mut(&(ordinal, at))
-                && let Some(result) = part.as_result()
-                && let Some(call) = asked.get(&*result.call_id)
-            {
-                let answer = &index.log[call.0];
-                let calls = answer.call_ids().count() as u64;
-                let output = crate::cost::output_of(measure, answer);
-                *reading = Reading { call: Some(*call), output: output.div_ceil(calls.max(1)) };
-            }
-        }
-    }
-    out
+    let read = |source: LogPart| {
+        let Some(call) = askers.get(&source) else { return Reading { call: None, output: 0 } };
+        let answer = &index.log[call.0];
+        let calls = answer.call_ids().count() as u64;
+        let output = crate::cost::output_of(measure, answer);
+        Reading { call: Some(*call), output: output.div_ceil(calls.max(1)) }
+    };
+    calls.iter().flatten().map(|need| (need.source, read(need.source))).collect()
 }

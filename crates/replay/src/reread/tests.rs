@@ -140,6 +140,41 @@ fn reads_as_a_table() {
     }
 }
 
+/// The size of a read tells which of the results was read.
+#[test]
+fn what_was_asked_for_is_read_again() {
+    let file = "fn token() { refresh() }\n".to_owned();
+    let read = |number: usize| call(number, "read", json!({ "file_path": "src/token.rs" }), &file);
+    let grep = |number: usize, sign: char| {
+        let hits = format!("src/token.rs{sign}1{sign}{file}").repeat(3);
+        call(number, "grep", json!({ "pattern": "refresh" }), &hits)
+    };
+    let edit = |number: usize, old: &str| {
+        let edit = json!({ "file_path": "src/token.rs", "old_string": old, "new_string": "" });
+        call(number, "edit", edit, &file.repeat(9))
+    };
+    let near = |number: usize| edit(number, "fn another() {}");
+    let table = [
+        ("the latest", vec![read(0), grep(1, ':')], 1),
+        ("not what stood beside a match", vec![read(0), grep(1, '-')], 0),
+        ("not the answer to an edit", vec![read(0), near(1)], 0),
+        ("rather beside a match than the answer to an edit", vec![grep(0, '-'), near(1)], 0),
+        ("where nothing else shows it", vec![near(0)], 0),
+    ];
+    for (name, shown, expected) in table {
+        let results: Vec<Message> = shown.iter().map(|call| call[1].clone()).collect();
+        let mut messages = vec![Message::user("u", "Fix it")];
+        messages.extend(shown.into_iter().flatten());
+        messages.extend(call(8, "bash", json!({ "command": "make" }), "all is well"));
+        messages.extend(edit(9, file.trim()));
+        let bench = Bench::new("s", messages, WIDE);
+        let of_last: Vec<u64> =
+            bench.again("keep-last-1", 1.0).reads.iter().map(|(_, tokens)| *tokens).collect();
+        let wanted = bench.tokens(&results[expected]);
+        assert_eq!(of_last.last(), Some(&wanted), "{name}");
+    }
+}
+
 /// What is read again depends on the session, the call and the text, whatever preset lost it.
 #[test]
 fn every_preset_has_the_same_draws() {
