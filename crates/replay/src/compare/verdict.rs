@@ -1,8 +1,9 @@
 //! The answer of a comparison: which preset to use, or that what runs today should stay.
 //!
 //! Presets are candidates if they acted and do nothing that a provider refuses. Of those that measurably save, do not lose what
-//! was just read and do not measurably keep too little, the lowest bill is not always the best choice: what costs about as much
-//! and keeps more in view is. Where something must be cut, a preset need not save.
+//! was just read and do not measurably keep too little, the lowest bill is not always the best choice: of those that cost about as
+//! much, the one that keeps most in view is, or the cheapest that keeps about as much as it. Where something must be cut, a preset
+//! need not save.
 
 use super::comparison::Comparison;
 use super::line::PresetLine;
@@ -14,6 +15,9 @@ const WORTHWHILE: f64 = 0.05;
 
 /// Bills that are closer than this share cost about the same.
 const ABOUT_THE_SAME: f64 = 0.1;
+
+/// Presets keep about as much as another if it keeps less than this share of what was needed more than they do.
+const ABOUT_AS_MUCH: f64 = 0.03;
 
 /// What to do.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -127,10 +131,10 @@ impl Comparison {
             *ratio <= lowest * (1.0 + ABOUT_THE_SAME) || self.ties(line, cheapest)
         });
         let alike: Vec<(f64, &PresetLine)> = alike.copied().collect();
-        let most = |(a, one): &&(f64, &PresetLine), (b, other): &&(f64, &PresetLine)| {
-            one.kept().total_cmp(&other.kept()).then_with(|| b.total_cmp(a))
-        };
-        let (ratio, best) = alike.iter().rev().max_by(most).copied().unwrap_or((lowest, cheapest));
+        let most = alike.iter().map(|(_, line)| line.kept()).fold(0.0, f64::max);
+        let keeps_most = |(_, line): &&(f64, &PresetLine)| line.kept() > most - ABOUT_AS_MUCH;
+        let (ratio, best) =
+            alike.iter().copied().find(|choice| keeps_most(&choice)).unwrap_or((lowest, cheapest));
         let cheaper = choices.first().filter(|(less, line)| {
             *less <= ratio * (1.0 - WORTHWHILE) && line.kept() < best.kept()
         });
@@ -245,6 +249,9 @@ mod tests {
             verdict(plain(), Unit::Sessions, &[("low", "keeps")], paid),
             "keeps of 3 over forgets"
         );
+        // What keeps a little less and costs less is the better choice.
+        let near = with(&|all| all[3].metrics.frr_obs_far.value = Some(0.93));
+        assert_eq!(sessions(near), "low of 2 over forgets");
         assert_eq!(verdict(plain(), Unit::Sums, &[], paid), "7 acted, low");
         // Where something must be cut, what costs more can be chosen, too.
         let cut = |lines| verdict(lines, Unit::Sessions, &[], "drop-oldest");
