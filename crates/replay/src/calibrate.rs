@@ -174,6 +174,31 @@ impl Running {
     }
 }
 
+/// What the recorded usage told of the provider's cache so far. Some strategies do not count every class of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RecordedCache {
+    reads: bool,
+    writes: bool,
+}
+
+impl RecordedCache {
+    /// Takes note of what a recorded request was counted as.
+    pub(crate) fn look(&mut self, usage: Option<Usage>) {
+        self.reads |= usage.is_some_and(|usage| usage.cache_read > 0);
+        self.writes |= usage.is_some_and(|usage| usage.cache_write > 0);
+    }
+
+    /// A request of so many tokens by class. `same` of the `sent` tokens of another estimator are as in the request before.
+    pub(crate) fn divide(self, input: u64, same: u64, sent: u64) -> Usage {
+        let share = u128::from(input) * u128::from(same.min(sent)) / u128::from(sent.max(1));
+        let read = if self.reads { u64::try_from(share).unwrap_or(input) } else { 0 };
+        match self.writes {
+            true => Usage { cache_read: read, cache_write: input - read, ..Usage::default() },
+            false => Usage { cache_read: read, uncached: input - read, ..Usage::default() },
+        }
+    }
+}
+
 /// The log's messages, and whether what the recorder sent at that point was the whole log.
 pub fn with_faith(session: &Session) -> impl Iterator<Item = (&Message, bool)> {
     let until = faithful_until(session);
@@ -219,6 +244,29 @@ mod tests {
             detail: String::new(),
         }));
         session
+    }
+
+    #[test]
+    fn a_request_by_class() {
+        let usage = |uncached, cache_read, cache_write| Usage {
+            uncached,
+            cache_read,
+            cache_write,
+            ..Usage::default()
+        };
+        let table = [
+            ("nothing is recorded", None, usage(900, 0, 0)),
+            ("no cache", Some(usage(50, 0, 0)), usage(900, 0, 0)),
+            ("reads alone, as OpenAI tells them", Some(usage(50, 10, 0)), usage(300, 600, 0)),
+            ("reads and writes, as Anthropic does", Some(usage(5, 10, 40)), usage(0, 600, 300)),
+        ];
+        for (name, recorded, expected) in table {
+            let mut cache = RecordedCache::default();
+            cache.look(recorded);
+            // Of 60 tokens 40 are as before.
+            assert_eq!(cache.divide(900, 40, 60), expected, "{name}");
+            assert_eq!(cache.divide(900, 0, 0).input_total(), 900, "{name}");
+        }
     }
 
     #[test]

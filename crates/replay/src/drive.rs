@@ -1,7 +1,7 @@
 //! Drives a conversation through a recorded session and measures every request.
 
 use crate::asked::{Asked, WORDING};
-use crate::calibrate::{self, Running, faithful_until, unrecorded};
+use crate::calibrate::{self, RecordedCache, Running, faithful_until, unrecorded};
 use crate::cost::{RequestLog, call_of, start_of};
 use crate::index::{Change, Index, Texts, Tracker};
 use crate::recorder::{Recorded, RecordedSummaries};
@@ -210,6 +210,7 @@ pub(crate) struct Driver<'s> {
     scale: OnceCell<Option<Scale>>,
     /// The same by the strategy's own estimator, where the recording does not tell.
     own: Running,
+    cache: RecordedCache,
     /// The un-compacted log by that estimator when the latest request was sent.
     log_tokens: u64,
     /// Up to where the requests have followed the conversation.
@@ -264,6 +265,7 @@ impl<'s> Driver<'s> {
             session,
             scale: OnceCell::new(),
             own: Running::new(recorded_frame),
+            cache: RecordedCache::default(),
             log_tokens: 0,
             sent: Cursor::default(),
             requests: RequestLog::default(),
@@ -492,11 +494,12 @@ impl<'s> Driver<'s> {
     }
 
     /// The usage that the strategy decides on: the recorded one while its view is what the recorder
-    /// sent, else what the recording's provider would have counted of the view, with the recorded output.
+    /// sent, else what the recording's provider would have counted of the view, by class, with the recorded output.
     fn usage(&mut self, answer: &Message) -> UsageReading {
         let recorded = answer.answer.as_ref().and_then(|answer| answer.usage);
         let behind_boundary = self.recorded_len() > self.faithful_until;
         let counted = recorded.filter(Usage::has_input);
+        self.cache.look(counted);
         if let (Some(usage), false) = (counted, behind_boundary) {
             self.own.call(self.log_tokens, usage.input_total());
         }
@@ -511,12 +514,13 @@ impl<'s> Driver<'s> {
         let scale = self.scale.get_or_init(|| {
             Scale::of(&calibrate::observations(self.session, &*self.options.measure))
         });
-        let sent = self.rows.last().map_or(0, |row| row.input_tokens);
-        let uncached = match scale {
+        let (sent, same) =
+            self.rows.last().map_or((0, 0), |row| (row.input_tokens, row.cache_read));
+        let input = match scale {
             Some(scale) => scale.request(sent),
             None => self.own.calibration().request(self.request_tokens),
         };
-        let usage = Usage { uncached, output, ..Usage::default() };
+        let usage = Usage { output, ..self.cache.divide(input, same, sent) };
         UsageReading { usage, source: UsageSource::Synthesised }
     }
 
