@@ -4,12 +4,14 @@
 - counters: texts of one class of characters under every estimator. Twice the text is at most three times the work.
 - numbers: options and values of strategies that are extreme. A result or one error, never a panic.
 - presets: every preset under windows from 4,000 to 1,000,000 and with odd values of its own.
+- drawn: 2,000 sessions of every shape under all presets at two windows. Exit code 0 and no row that failed.
 """
 
 import gzip
 import itertools
 import json
 import os
+import random
 import re
 import socket
 import sqlite3
@@ -167,8 +169,8 @@ def databases(folder):
         schema = OPENCODE.replace(f"create table {table} ", f"create table x{table} ")
         columns = {"session": "'s' id,'p' project_id,null parent_id,'/' directory,'t' title,'1' version,x time_created,2 time_updated", "message": "'m'||x id,'s' session_id,x time_created,x time_updated,'{}' data", "part": "'p'||x id,'m' message_id,'s' session_id,x time_created,x time_updated,'{}' data"}[table]
         yield made(f"view without an end as {table}", f"create view {table} as {SLOW} {columns} from n;", schema)
-        yield made(f"generated column of {table}", f"alter table {table} add column slow text as (hex(zeroblob(500000000)));" + one + "insert into message(id,session_id,time_created,time_updated,data) values ('m','s',1,1,'{\"role\":\"user\"}');")
-    yield made("generated column data", one + "insert into message(id,session_id,time_created,time_updated) values ('m','s',1,1);", OPENCODE.replace("time_updated integer, data text);\n    create table part", "time_updated integer, data text as (hex(zeroblob(900000000))));\n    create table part"))
+        yield made(f"generated column of {table}", f"alter table {table} add column slow text as (hex(zeroblob(400000000)));" + one + "insert into message(id,session_id,time_created,time_updated,data) values ('m','s',1,1,'{\"role\":\"user\"}');")
+    yield made("generated column data", one + "insert into message(id,session_id,time_created,time_updated) values ('m','s',1,1);", OPENCODE.replace("time_updated integer, data text);\n    create table part", "time_updated integer, data text as (hex(zeroblob(400000000))));\n    create table part"))
     yield made("index of an expression", f"create index i on message(hex(zeroblob(length(data)*1000))); {one} insert into message values ('m','s',1,1,'{{\"role\":\"user\"}}');")
     yield made("views in views", "create view v0 as select 1 x;" + "".join(f"create view v{n} as select a.x from v{n-1} a, v{n-1} b;" for n in range(1, 60)) + one)
     yield made("20,000 tables", "".join(f"create table t{n} (a,b,c);" for n in range(20_000)) + one)
@@ -365,6 +367,104 @@ def presets():
     check("presets take every window, and odd numbers or refuse them", wrong, tried)
 
 
-for story in (readers, counters, numbers, presets):
+ALPHABETS = ["line {n} of src/{f}.rs: let value_{n} = parse(input)?;\n", "    at module.f{n} (/srv/app/{f}.js:{n}:17)\n", "строка {n} файла {f}\n", "第{n}行 {f} 的内容，没有错误。\n", "{n} 👩\u200d💻 e\u0301\u200b {f}\n", "\u001b[31m{n}\u001b[0m {f}\t\r\n", "{{\"n\": {n}, \"f\": \"{f}\"}}\n", "{n:032x}{f}", "a"]
+
+
+def text_of(chance, size):
+    """A text of about so many characters."""
+    line = chance.choice(ALPHABETS)
+    if size <= 0:
+        return chance.choice(["", " ", "\n"])
+    file, length = chance.randrange(50), max(len(line) - 4, 1)
+    return "".join(line.format(n=number, f=f"m{file}") for number in range(size // length + 1))[:size]
+
+
+def steps_of(chance):
+    """What happens in a session: who speaks, or calls with their results."""
+    shape = chance.choices(["short ones", "usual", "full at once", "over the window", "empty"], [45, 30, 12, 8, 5])[0]
+    size = lambda: {"short ones": chance.randrange(80), "usual": int(10 ** chance.uniform(1, 4.2)), "full at once": int(10 ** chance.uniform(3, 4.7)), "over the window": int(10 ** chance.uniform(4, 5.8)), "empty": 0}[shape]
+    yield "user", text_of(chance, max(size(), 1)) or "go"
+    count = {"short ones": chance.randrange(1, 150), "usual": chance.randrange(1, 60), "full at once": chance.randrange(1, 6), "over the window": chance.randrange(1, 4), "empty": chance.randrange(1, 40)}[shape]
+    if shape == "full at once":
+        # A first answer that fills the view.
+        each = chance.choice([60_000, 250_000, 420_000])
+        calls = chance.randint(1, 12)
+        yield "calls", [text_of(chance, each // calls) for _ in range(calls)]
+    for _ in range(count):
+        what = chance.choices(["calls", "user", "answer"], [8, 1, 1])[0]
+        if what == "calls":
+            yield what, [text_of(chance, size() if chance.random() < 0.9 else 0) for _ in range(chance.randint(1, 12) if chance.random() < 0.3 else 1)]
+        else:
+            yield what, text_of(chance, max(size(), 1)) or "go on"
+
+
+def as_chat(number, chance):
+    messages = []
+    for at, (what, said) in enumerate(steps_of(chance)):
+        if what == "calls":
+            ids = [f"call_{at}_{call}" for call in range(len(said))]
+            calls = [{"id": one, "type": "function", "function": {"name": "read", "arguments": json.dumps({"path": f"src/m{call}.rs"})}} for call, one in enumerate(ids)]
+            messages.append({"role": "assistant", "content": None, "tool_calls": calls})
+            messages += [{"role": "tool", "tool_call_id": one, "content": text} for one, text in zip(ids, said, strict=True)]
+        else:
+            messages.append({"role": "user" if what == "user" else "assistant", "content": said})
+    return f"{number}.json", json.dumps({"messages": messages}, ensure_ascii=chance.random() < 0.5).encode("utf-8", "replace")
+
+
+def as_claude_code(number, chance):
+    records, before, session = [], None, f"00000000-0000-4000-8000-{number:012}"
+    def add(kind, message):
+        nonlocal before
+        here = f"u{number}-{len(records)}"
+        minutes = len(records)
+        records.append({"type": kind, "uuid": here, "parentUuid": before, "sessionId": session, "cwd": "/app", "version": "2.1.17", "timestamp": f"2026-01-{1 + minutes // 1440 % 27:02}T{minutes // 60 % 24:02}:{minutes % 60:02}:00.000Z", "message": message})
+        before = here
+    for at, (what, said) in enumerate(steps_of(chance)):
+        usage = {"input_tokens": chance.randrange(50), "cache_read_input_tokens": chance.randrange(60_000), "cache_creation_input_tokens": chance.randrange(3_000), "output_tokens": chance.randrange(500)}
+        if what == "user":
+            add("user", {"role": "user", "content": said})
+            continue
+        calls = said if what == "calls" else []
+        content = [{"type": "tool_use", "id": f"toolu_{at}_{call}", "name": "Read", "input": {"file_path": f"/app/m{call}.rs"}} for call in range(len(calls))] or [{"type": "text", "text": said}]
+        for part in content:
+            add("assistant", {"id": f"msg_{number}_{at}", "role": "assistant", "model": "claude-sonnet-4-5", "content": [part], "usage": usage, "stop_reason": "tool_use" if calls else "end_turn"})
+        for call, text in enumerate(calls):
+            add("user", {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"toolu_{at}_{call}", "content": text}]})
+    return f"{number}.jsonl", b"".join(map(line, records))
+
+
+def as_codex(number, chance):
+    records = [("session_meta", {"id": f"00000000-0000-7000-8000-{number:012}", "cwd": "/app", "cli_version": "0.150.0", "timestamp": "2026-01-01T00:00:00Z"}), ("turn_context", {"model": "gpt-5.1-codex", "cwd": "/app"})]
+    for at, (what, said) in enumerate(steps_of(chance)):
+        if what == "calls":
+            records += [("response_item", {"type": "function_call", "call_id": f"c{at}-{call}", "name": "shell", "arguments": json.dumps({"command": ["cat", f"m{call}.rs"]})}) for call in range(len(said))]
+            records += [("response_item", {"type": "function_call_output", "call_id": f"c{at}-{call}", "output": text}) for call, text in enumerate(said)]
+        else:
+            kind = "input_text" if what == "user" else "output_text"
+            records.append(("response_item", {"type": "message", "role": "user" if what == "user" else "assistant", "content": [{"type": kind, "text": said}]}))
+        if chance.random() < 0.02:
+            records.append(("compacted", {"message": "what was done so far"}))
+    return f"rollout-{number}.jsonl", b"".join(line({"timestamp": f"2026-01-01T{at // 3600 % 24:02}:{at // 60 % 60:02}:{at % 60:02}Z", "type": kind, "payload": payload}) for at, (kind, payload) in enumerate(records))
+
+
+def drawn(count=2_000):
+    chance = random.Random(58)
+    with tempfile.TemporaryDirectory() as at:
+        folder = Path(at)
+        (folder / "sessions").mkdir()
+        bytes = 0
+        for number in range(count):
+            name, text = (as_chat, as_claude_code, as_codex)[number % 3](number, chance)
+            bytes += len(text)
+            (folder / "sessions" / name).write_bytes(text)
+        for window in (60_000, 100_000):
+            ran = Ran(["compare", "sessions", "--preset", "all", "--window", window, "--no-store", "--json", f"{window}.json"], folder, seconds=3_600)
+            told = json.loads((folder / f"{window}.json").read_text()) if ran.code == 0 else {}
+            print(f"{count:,} sessions, {bytes / 1e6:.0f} MB, window {window:,}: exit code {ran.code}, {ran.cpu:.0f} s of processor time, {ran.took:.0f} s, {ran.megabytes:.0f} MB")
+            wrong = [ran.errors[-2_000:]] if ran.code or told.get("failed") else []
+            check(f"all presets at {window:,}", wrong, count)
+
+
+for story in (readers, counters, numbers, presets, drawn):
     if not sys.argv[2:] or story.__name__ in sys.argv[2:]:
         story()

@@ -63,7 +63,7 @@ def state_of(folder, leave=("state", "cache")):
 WRITERS = """compact {session} --preset {strategy} --models {models} -o {o}
 compact {session} --preset none --summarizer {summarizer} --plan -o {o}
 compact {session} --preset none --render -o {o}
-compact {session} --preset none --json -o {o}
+compact {session} --preset none --plan --json -o {o}
 compact {session} --preset none --to pi -o {o}
 convert {session} {o} --to pi
 inspect {session} --json {o}

@@ -216,10 +216,9 @@ def clients():
                 pass
             connection.close()
         until = time.monotonic() + 30
-        while proxy.metric("connections") > 1 and time.monotonic() < until:
+        while (left := proxy.metric("connections")) > 1 and time.monotonic() < until:
             time.sleep(0.1)
-        left = proxy.metric("connections")
-    check("a request that ends anywhere leaves no connection behind", left == 1, tried)
+    check(f"a request that ends anywhere leaves no connection behind ({left})", left == 1, tried)
     check("a client that closed its half has its answer where its request was whole", answered == 1, len(whole) + 1)
 
 

@@ -11,15 +11,15 @@ use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 /// A form of secrets and its name. A group `secret` is the part of the match that is replaced.
-const FORMS: [(&str, &str); 54] = [
+///
+/// What may stand between the name of a command and its option is in one form for each option: of several, the search for one that is
+/// not there would go to the end of the line from every place where another is.
+const FORMS: [(&str, &str); 62] = [
     (
         "private key",
         r"-----? ?BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)? ?-----?(?s:.*?)(?:-----? ?END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)? ?-----?|\z)",
     ),
-    (
-        "private key",
-        r"Private-Lines: [0-9]+\s(?<secret>(?:[A-Za-z0-9+/=]{16,}\s?)+)",
-    ),
+    ("private key", r"Private-Lines: [0-9]+\s(?<secret>(?:[A-Za-z0-9+/=]{16,}\s?)+)"),
     // The same in base64, as in a secret of Kubernetes, over several lines or in one.
     (
         "private key",
@@ -175,11 +175,43 @@ const FORMS: [(&str, &str); 54] = [
     ),
     (
         "password of a command",
-        r#"\b(?:sshpass|mongo[a-z]*|(?:az|crane|docker|helm|nerdctl|oc|oras|podman|skopeo)\s+(?:registry\s+)?login|(?:redis-cli\b[^\r\n|;&]*?\s-a|ldap[a-z]+\b[^\r\n|;&]*?\s-w|(?:sqlcmd|bcp|unzip|zip)\b[^\r\n|;&]*?\s-P))(?:(?:[^\r\n|;&]|\\\r?\n)*?\s-p)?\s*["'\\]{0,3}(?<secret>[^\s"'\\\[$<{(-][^\s"'\\]*)"#,
+        r#"\b(?:mongo[a-z]*|sshpass|twine\s+upload|(?:az|crane|docker|helm|nerdctl|oc|oras|podman|skopeo)\s+(?:registry\s+)?login)\b(?:[^\r\n|;&]|\\\r?\n)*?\s-p\s*["'\\]{0,3}(?<secret>[^\s"'\\\[$<{(-][^\s"'\\]*)"#,
     ),
     (
         "password of a command",
-        r#"\b(?:(?:https?|xh|xhs)\s+(?:[^\r\n|;&]*\s)?-a\s*["']?[^\s:"'-][^\s:"']*:|openssl\b[^\r\n|;&]*\s-pass(?:in|out)?\s+pass:|smbclient\b[^\r\n|;&]*\s-U\s*["']?[^\s%"']+%|lftp\b[^\r\n|;&]*\s-u\s*["']?[^\s,"']+,|twine\s+upload\b[^\r\n|;&]*\s-p\s*["']?|htpasswd\s+-[a-zA-Z]*b[a-zA-Z]*\s+\S+\s+\S+\s+["']?|sqlplus\s+(?:-\S+\s+)*[^\s/]+/|gh\s+secret\s+set\b[^\r\n|;&]*\s(?:-b|--body)[\s=]\s*["']?|(?:cargo|vault)\s+login\s+|kinit\b[^\r\n|;&]*<<<\s*["']?|(?:_authToken|aws_secret_access_key)\s+)(?<secret>[^\s"'$<@\[{(-][^\s"'@]*)"#,
+        r#"\bredis-cli\b(?:[^\r\n|;&]|\\\r?\n)*?\s-a\s*["'\\]{0,3}(?<secret>[^\s"'\\\[$<{(-][^\s"'\\]*)"#,
+    ),
+    (
+        "password of a command",
+        r#"\bldap[a-z]+\b(?:[^\r\n|;&]|\\\r?\n)*?\s-w\s*["'\\]{0,3}(?<secret>[^\s"'\\\[$<{(-][^\s"'\\]*)"#,
+    ),
+    (
+        "password of a command",
+        r#"\b(?:sqlcmd|bcp|unzip|zip)\b(?:[^\r\n|;&]|\\\r?\n)*?\s-P\s*["'\\]{0,3}(?<secret>[^\s"'\\\[$<{(-][^\s"'\\]*)"#,
+    ),
+    (
+        "password of a command",
+        r#"\b(?:https?|xh|xhs)\s(?:[^\r\n|;&]|\\\r?\n)*?-a\s*["']?[^\s:"'-][^\s:"']*:(?<secret>[^\s"'$<\[{(][^\s"']*)"#,
+    ),
+    (
+        "password of a command",
+        r#"\bsmbclient\b(?:[^\r\n|;&]|\\\r?\n)*?\s-U\s*["']?[^\s%"']+%(?<secret>[^\s"'$<\[{(][^\s"']*)"#,
+    ),
+    (
+        "password of a command",
+        r#"\blftp\b(?:[^\r\n|;&]|\\\r?\n)*?\s-u\s*["']?[^\s,"']+,(?<secret>[^\s"'$<\[{(][^\s"']*)"#,
+    ),
+    (
+        "password of a command",
+        r#"\bgh\s+secret\s+set\b(?:[^\r\n|;&]|\\\r?\n)*?\s(?:-b|--body)[\s=]\s*["']?(?<secret>[^\s"'$<\[{(-][^\s"']*)"#,
+    ),
+    (
+        "password of a command",
+        r#"\bkinit\b(?:[^\r\n|;&]|\\\r?\n)*?<<<\s*["']?(?<secret>[^\s"'$<\[{(][^\s"']*)"#,
+    ),
+    (
+        "password of a command",
+        r#"(?:\s-pass(?:in|out)?\s+pass:|\bhtpasswd\s+-[a-zA-Z]*b[a-zA-Z]*\s+\S+\s+\S+\s+["']?|\bsqlplus\s+(?:-\S+\s+)?[^\s/]+/|\b(?:cargo|vault)\s+login\s+|\b(?:_authToken|aws_secret_access_key)\s+)(?<secret>[^\s"'$<@=:\[{(-][^\s"'@]*)"#,
     ),
     // Given to the standard input of the program that asks for it.
     (
@@ -242,9 +274,8 @@ const PROSE: [&str; 30] = [
 ];
 
 /// Types and remarks that stand in place of a secret.
-const NO_SECRETS: [&str; 8] = [
-    "!secret", "!vault", "boolean", "optional", "required", "secretstr", "string", "undefined",
-];
+const NO_SECRETS: [&str; 8] =
+    ["!secret", "!vault", "boolean", "optional", "required", "secretstr", "string", "undefined"];
 
 /// The beginning of a replacement.
 const PLACE: &str = "[secret left out: ";
@@ -388,6 +419,7 @@ fn media(media: &mut Media) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use foldback_test_support::cpu::{cost, spent};
 
     #[test]
     fn forms_as_a_table() {
@@ -621,6 +653,59 @@ mod tests {
         }
     }
 
+    /// Eight times the text is at most 2.5 times the work for each doubling, on one line: what is looked for is not looked for again to
+    /// its end from every place where something else is found.
+    #[test]
+    fn work_is_linear_in_the_text() {
+        if spent().is_none() {
+            return;
+        }
+        let commands = [
+            "curl",
+            "docker login",
+            "echo",
+            "gh secret set",
+            "http",
+            "kinit",
+            "ldapadd",
+            "lftp",
+            "machine h",
+            "mysql",
+            "redis-cli",
+            "smbclient",
+            "sqlcmd",
+            "sshpass",
+            "cookie:",
+            "authorization:",
+            "password:",
+            "export",
+            "a://b:",
+            "<token>",
+        ];
+        let endings = [
+            "",
+            "-p a1",
+            "-u a:b",
+            "-a a1",
+            "-P a1",
+            "-w a1",
+            "-b a=b",
+            "cargo login a1",
+            "password hunter2",
+            "| sudo -S",
+        ];
+        let work = |unit: &str, count: usize| {
+            let text = unit.repeat(count);
+            let least = (0..3).map(|_| cost(&|| scrub(&mut text.clone()), 500_000).unwrap());
+            least.fold(f64::INFINITY, f64::min)
+        };
+        for (command, ending) in commands.iter().flat_map(|one| endings.map(|two| (one, two))) {
+            let unit = format!("{command} {ending} ");
+            let ratio = work(&unit, 800) / work(&unit, 100);
+            assert!(ratio <= 2.5_f64.powi(3), "{unit}: {ratio:.1} times the work");
+        }
+    }
+
     /// Texts with a secret between `«` and `»`, and texts without any, a line of JSON each. `{hex}` and `{base}` are long enough for
     /// any form; no secret stands in the files whole, so that no scanner takes one for real.
     #[test]
@@ -630,9 +715,8 @@ mod tests {
         let texts = |lines: &str| -> Vec<String> {
             let filled = |line: &str| {
                 let text: String = serde_json::from_str(line).unwrap();
-                let hexes = (8..36).fold(text, |text, long| {
-                    text.replace(&format!("{{hex{long}}}"), &hex[..long])
-                });
+                let hexes = (8..36)
+                    .fold(text, |text, long| text.replace(&format!("{{hex{long}}}"), &hex[..long]));
                 hexes.replace("{hex}", hex).replace("{base}", base)
             };
             lines.lines().map(filled).collect()
