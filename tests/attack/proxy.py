@@ -41,10 +41,10 @@ HOSTS = {"anthropic": "api.anthropic.com:443", "openai": "api.openai.com:443"}
 
 def check(what, holds, tried, wrong=()):
     for one in wrong[:8]:
-        print("wrong:", one)
+        print("wrong:", one, flush=True)
     if wrong or not holds:
         raise AssertionError(what)
-    print(f"ok: {what} ({tried:,} tried)")
+    print(f"ok: {what} ({tried:,} tried)", flush=True)
 
 
 class Listener:
