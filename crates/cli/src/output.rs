@@ -155,6 +155,13 @@ pub(crate) fn write(path: Option<&Path>, text: &str) -> Result<(), Error> {
 /// Names of standard output. Opened as a file, it would lose its present content.
 const STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
 
+/// Whether a path is a file that a process holds open, by its number in the system's list. Who holds it goes on writing there:
+/// another file in its place would take nothing of that.
+fn is_open_file(path: &Path) -> bool {
+    let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+    folder.is_some_and(|folder| folder.starts_with("/proc") && folder.ends_with("fd"))
+}
+
 /// Links to follow before assuming a loop, as Linux does.
 const MOST_LINKS: usize = 40;
 
@@ -170,11 +177,12 @@ enum Target {
 impl Target {
     /// Follows links, so that their target is replaced and not the link.
     fn of(path: &Path) -> std::io::Result<Self> {
-        let mut file = path.to_owned();
+        let (mut file, mut is_open) = (path.to_owned(), false);
         for _ in 0..MOST_LINKS {
             if STDOUT.iter().any(|name| file == Path::new(name)) {
                 return Ok(Self::Stdout);
             }
+            is_open |= is_open_file(&file);
             let Ok(next) = std::fs::read_link(&file) else {
                 return match std::fs::metadata(path) {
                     Ok(found) if found.is_dir() => Err(std::io::Error::new(
@@ -182,6 +190,9 @@ impl Target {
                         "is a folder; name a file",
                     )),
                     Ok(found) if !found.is_file() => Ok(Self::Special),
+                    _ if is_open => Err(std::io::Error::other(
+                        "is a file that is open already; name the file itself, or - for standard output",
+                    )),
                     _ => Ok(Self::File(file)),
                 };
             };

@@ -152,7 +152,7 @@ fn remember(file: &Path, content: &blake3::Hash) -> io::Result<()> {
         return Ok(());
     }
     let folder = list.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder)?;
+    results::make_private(folder)?;
     if known.lines().count() >= MOST {
         let mut shorter = tempfile::NamedTempFile::new_in(folder)?;
         known.lines().skip(MOST / 2).try_for_each(|known| writeln!(shorter, "{known}"))?;

@@ -16,7 +16,7 @@ pub(crate) fn open(args: &StoreArgs, keep_none: bool) -> Result<Store, Error> {
             return Store::open(folder, &build()).map_err(|error| fail(folder, error));
         }
         if let Some(folder) = usual_place() {
-            match Store::open(&folder, &build()) {
+            match make_private(&folder).and_then(|()| Store::open(&folder, &build())) {
                 Ok(store) => return Ok(store),
                 // The user did not choose this folder, so a failure does not end the run.
                 Err(error) => not_kept(&format!("{}: {error}", folder.display())),
@@ -77,6 +77,14 @@ pub(crate) fn state() -> Option<PathBuf> {
         .or_else(|| input::absolute("LOCALAPPDATA"))
         .or_else(|| Some(input::home()?.join(".local/state")))?;
     Some(state.join("foldback"))
+}
+
+/// Makes a folder for what foldback keeps of a user's sessions by itself: nobody else looks into it.
+pub(crate) fn make_private(folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(folder)
 }
 
 /// The file that holds the command where that is not the program that runs.

@@ -11,14 +11,23 @@ use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 /// A form of secrets and its name. A group `secret` is the part of the match that is replaced.
-const FORMS: [(&str, &str); 36] = [
+///
+/// What may stand between the name of a command and its option is in one form for each option: of several, the search for one that is
+/// not there would go to the end of the line from every place where another is.
+const FORMS: [(&str, &str); 62] = [
     (
         "private key",
-        r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\z)",
+        r"-----? ?BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)? ?-----?(?s:.*?)(?:-----? ?END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)? ?-----?|\z)",
+    ),
+    ("private key", r"Private-Lines: [0-9]+\s(?<secret>(?:[A-Za-z0-9+/=]{16,}\s?)+)"),
+    // The same in base64, as in a secret of Kubernetes, over several lines or in one.
+    (
+        "private key",
+        r"LS0tLS1CRUdJTiB(?:EU0EgUFJJVkFURS|FQyBQUklWQVRF|FTkNSWVBURUQgUFJJVkFUR|PUEVOU1NIIFBSSVZBVE|QUklWQVRF|SU0EgUFJJVkFURS)[A-Za-z0-9+/=]*(?:\r?\n[ \t]*[A-Za-z0-9+/=]{40,})*(?:\r?\n[ \t]*[A-Za-z0-9+/]{4,}=+)?",
     ),
     (
         "authorization",
-        r#"(?i)\bauthorization["'\\]{0,3}\s*[:=]\s*["'\\]{0,3}(?:bearer|basic|bot|digest|key|ssws|token)\s+(?<secret>[^\s"'\\,;\[$<{][^\s"'\\,;]{3,})"#,
+        r#"(?i)\bauthorization["'\\]{0,3}\s*[:=]\s*["'\\]{0,3}(?:api-?key|aws4-hmac-sha256|basic|bearer|bot|digest|geniekey|hmac|key|negotiate|ntlm|oauth|signature|splunk|ssws|token)\s+(?<secret>[^\s"'\\,;\[$<{][^\s"'\\,;]{3,})"#,
     ),
     // Without a scheme; what is shorter is one.
     (
@@ -27,8 +36,8 @@ const FORMS: [(&str, &str); 36] = [
     ),
     // `x-api-key`, `x-goog-api-key`, `x-auth-token`, `PRIVATE-TOKEN` and the like.
     (
-        "key in a header",
-        r#"(?i)\b(?:x-(?:[a-z0-9]+-)*(?:auth|key|secret|token)|api-?key|private-token)["'\\]{0,3}\s*[:=]\s*["'\\]{0,3}(?<secret>[^\s"'\\,;\[$<{(][^\s"'\\,;]{5,})"#,
+        HEADER,
+        r#"(?i)\b(?:(?:cf|ocp|x)-(?:[a-z0-9]+-)*(?:auth|key|secret|token)|api-?key|private-token)["'\\]{0,3}\s*[:=]\s*["'\\]{0,3}(?<secret>[^\s"'\\,;\[$<{(][^\s"'\\,;]{5,})"#,
     ),
     // All of them: each may be that of a session.
     (
@@ -57,12 +66,13 @@ const FORMS: [(&str, &str); 36] = [
         "password",
         r#"(?i)\b[a-z0-9_-]*(?:password|passwd|passphrase)["'\\]{0,3}\s*:\s*["'\\]{0,3}(?<secret>[^\s"'\\,;\[$<{(][^\s"'\\,;]{5,})"#,
     ),
+    ("signature", r"\bSignature=(?<secret>[0-9a-f]{64})\b"),
     ("bearer token", r"(?i)\bbearer\s+(?<secret>[a-z0-9_.~+/=-]{20,})"),
     ("JWT", r"\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*"),
     ("sk- key", r"\bsk-[A-Za-z0-9_-]{16,}"),
     ("Stripe key", r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}"),
     ("GitHub token", r"\b(?:gh[oprsu]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})"),
-    ("GitLab token", r"\bglpat-[A-Za-z0-9_-]{20,}"),
+    ("GitLab token", r"\bgl(?:agent|cbt|dt|ft|imt|pat|ptt|rt|soat)-[A-Za-z0-9_-]{20,}"),
     ("AWS key", r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
     ("Slack token", r"\b(?:xox[a-z]|xapp)-[A-Za-z0-9-]{10,}"),
     // Its address posts for whoever has it.
@@ -78,22 +88,67 @@ const FORMS: [(&str, &str); 36] = [
         r"\b(?:AIza[A-Za-z0-9_-]{35}|GOCSPX-[A-Za-z0-9_-]{20,}|ya29\.[A-Za-z0-9_-]{20,})",
     ),
     ("SendGrid key", r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
-    ("key of a provider", r"\b(?:gsk_|xai-|dop_v1_|shpat_|whsec_)[A-Za-z0-9]{20,}"),
+    // Names of programs have no part that is so long.
+    (
+        "key of a provider",
+        r"\b(?:bk[a-z]a_|ci[op]|csk-|dckr_pat_|do[opr]_v1_|dp\.[a-z]{2,5}\.|f[om]1_|fm2_|figd_|fw_|glsa_|gsk_|hv[bs]\.|lin_api_|lsv2_[a-z]{2}_|ntn_|nvapi-|pcsk_|pc_sk_|ph[cx]_|PMAK-|pplx-|pul-|r8_|rnd_|rubygems_|sbp_|secret_|shp[a-z]{2}_|sk_|sntry[su]_|tvly-(?:dev-)?|whsec_|xai-)[A-Za-z0-9]{20,}[A-Za-z0-9_=+/-]*",
+    ),
+    (
+        "key of a provider",
+        r"\b(?:1//0[A-Za-z0-9_-]{30,}|AGE-SECRET-KEY-1[A-Z0-9]{40,}|AQ\.[A-Za-z0-9_-]{30,}|AT[AC]TT3[A-Za-z0-9_=-]{30,}|CCIPAT_[A-Za-z0-9]+_[a-f0-9]{30,}|HRKU-[A-Za-z0-9_-]{30,}|NRAK-[A-Z0-9]{27}|[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,}|dapi[a-f0-9]{32}|key-[a-f0-9]{32}|[a-f0-9]{32}-us[0-9]{1,2}|oy2[a-z0-9]{43}|pat-[a-z]{2}[0-9]-[a-f0-9-]{30,}|re_[A-Za-z0-9]{8}_[A-Za-z0-9]{20,}|sk\.eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{20,}|tskey-[a-z]+-[A-Za-z0-9]+-[A-Za-z0-9]{20,}|openai-insecure-api-key\.[A-Za-z0-9_-]{16,})",
+    ),
     ("registry token", r"\b(?:npm_[A-Za-z0-9]{36}|pypi-[A-Za-z0-9_-]{32,}|hf_[A-Za-z0-9]{30,})"),
     (
         "password in a URL",
-        r"\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s/:@]*:(?<secret>[^\s/@\[$<{][^\s/@]*)@",
+        r"\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s/:@]*:(?<secret>(?:[^\s/@\[$<{]|\$[a-z][a-z]+[0-9])[^\s/@]*)@",
     ),
+    // A token in place of a user.
+    ("password in a URL", r"\bhttps?://(?<secret>[A-Za-z0-9_-]*[0-9][A-Za-z0-9_-]{20,})@"),
+    ("password in a URL", r"\bjdbc:oracle:\w+:\w+/(?<secret>[^\s/@\[$<{]+)@"),
     // A name in capitals, or any with a value in quotes; a reference such as `$KEY` is no secret.
     (
         "assignment",
-        r#"(?:\b[A-Z0-9_]*(?:_KEY|TOKEN|SECRET|PASSWORD|PASSWD)["'\\]{0,3}\s*(?::=|=>|[:=])\s*["'\\]{0,3}|(?i:\b[a-z0-9_-]*(?:[_-]key|apikey|token|secret|password|passwd)\\?["']?\s*(?::=|=>|[:=])\s*\\?["'`]))(?<secret>[^\s"'`\\,;\[$<{(>=][^\s"'`\\,;]{5,})"#,
+        r#"(?:\b[A-Z0-9_]*(?:_KEY|TOKEN|SECRET|PASSWORD|PASSWD|_PASS|SSHPASS|_PWD|REDISCLI_AUTH)["'\\]{0,3}\s*(?::=|=>|[:=])\s*["'\\]{0,3}|(?i:\b[a-z0-9_-]*(?:[_-]key|apikey|accesskey|privatekey|token|secret|password|passwd|_pass|credentials)["'\\]{0,3}\s*(?::=|=>|[:=])\s*\\{0,7}["'`]))(?<secret>[^\s"'`\\,;\[$<{(>=][^\s"'`\\,;]{5,})"#,
     ),
     // With a type: `const API_KEY: &str = "…"`, `apiKey: String = "…"`.
     (
         "assignment",
         r#"(?i)\b[a-z0-9_-]*(?:[_-]key|apikey|token|secret|password|passwd)\s*:\s*[&'a-z0-9_<>.?]{1,24}(?:\s[a-z0-9_]{1,24})?\s*=\s*\\?["'](?<secret>[^\s"'\\,;\[$<{(][^\s"'\\,;]{5,})"#,
     ),
+    // Without quotes: a value has a digit, and nothing behind it that a program would have.
+    (
+        "assignment",
+        r#"(?i)\b(?:[a-z0-9]+[._-])*[a-z0-9]*(?:access|api|auth|bearer|client|encryption|id|master|private|refresh|secret|session|shared|signing|webhook)[._ -]?(?:access)?(?:key|secret|token)(?:[_-]base)?["'\\]{0,3}\s*[:=]\s*["'\\]{0,3}(?<secret>[a-z_~+/-]{0,40}[0-9][a-z0-9_~+/=-]{7,})(?:[\s"'\\,;&<]|\z)"#,
+    ),
+    // A value in lines of its own.
+    (
+        "assignment",
+        r#"(?im)^[ \t-]*["']?[a-z0-9_.-]*(?:password|passwd|secret|token|api_?key)["']?[ \t]*:[ \t]*[|>][0-9+-]{0,2}[ \t]*\r?\n[ \t]+(?<secret>\S{6,})[ \t\r]*$"#,
+    ),
+    (
+        "assignment",
+        r#"(?im)^[ \t-]*["']?[a-z0-9_.-]*(?:password|passwd|secret|token|api_?key)["']?[ \t]*:[ \t]*\r?\n[ \t]+["']?(?<secret>[a-z_~+/-]{0,40}[0-9][a-z0-9_~+/=-]{5,})["',]{0,2}[ \t\r]*$"#,
+    ),
+    // In XML.
+    (
+        "assignment",
+        r#"(?i)<[a-z0-9_.:-]*(?:password|passwd|secret|token|accesskey|api_?key)>(?<secret>[^<>\s$\[{]{6,})</"#,
+    ),
+    (
+        "assignment",
+        r#"(?i)\b(?:key|name)=["'][a-z0-9_.:-]*(?:password|passwd|secret|token|accesskey|api_?key)["']\s+value=["'](?<secret>[^"'$<\[{]{4,})"#,
+    ),
+    // Of a shell or a container, with a blank between.
+    (
+        "assignment",
+        r#"\b(?:ENV|export|setx)\s+[A-Z0-9_]*(?:_KEY|TOKEN|SECRET|PASSWORD|PASSWD|_PASS)\s+["']?(?<secret>[^\s"'=$<\[{][^\s"']{5,})"#,
+    ),
+    (
+        "password of a database",
+        r#"(?i)(?:\b(?:identified\s+by|with\s+password|password)\s+|\bpragma\s+(?:hex)?key\s*=\s*)\\?['"](?<secret>[^\s'"\\$<\[{%?:][^'"\\]*)"#,
+    ),
+    ("password of a database", r"(?i);\s*pwd\s*=\s*(?<secret>[^\s;'$<\[{][^\s;']*)"),
+    ("password of a database", r"(?m)^\s*(?:requirepass|masterauth)\s+(?<secret>[^\s$<\[{]\S*)"),
     // In an address or the body of a form.
     (
         "parameter",
@@ -102,16 +157,16 @@ const FORMS: [(&str, &str); 36] = [
     // Without quotes a name of the program may stand there; a digit tells a value.
     (
         "parameter",
-        r#"(?i)\b(?:[a-z0-9-]+_)*(?:api_?key|password|passwd|secret|token)=(?<secret>(?:[a-z_~+/-]{5,}[0-9]|[a-z_~+/-]*[0-9][a-z0-9_~+/=-]{3})[a-z0-9_~+/=-]*)(?:[\s"'\\&;]|\z)"#,
+        r#"(?i)\b(?:[a-z0-9-]+_)*(?:api_?key|password|passwd|secret|token)(?:=|%3[dD]|\\+u003[dD])(?<secret>(?:[a-z_~+/-]{5,}[0-9]|[a-z_~+/-]*[0-9][a-z0-9_~+/=-]{3})[a-z0-9_~+/=-]*)(?:[\s"'\\&;]|\z)"#,
     ),
     // A line of a configuration.
     (
         "line of a configuration",
-        r#"(?im)^[ \t]*(?:[a-z0-9-]+_)*(?:access_key|api_?key|client_secret|password|secret_key|session_token|auth_token)[ \t]*=[ \t]*(?<secret>[a-z_~+/-]{0,40}[0-9][a-z0-9_~+/=-]{7,})[ \t\r]*$"#,
+        r#"(?im)^[ \t]*(?:[a-z0-9-]+[._])*(?:access_key|api_?key|client_secret|pass|password|secret_key|session_token|auth_token)[ \t]*=[ \t]*(?<secret>[a-z_~+/-]{0,40}[0-9][a-z0-9_~+/=-]{7,})[ \t\r]*$"#,
     ),
     (
         OPTION,
-        r#"(?i)\s--(?:[a-z0-9]+-)*(?:api-?key|auth|pass|passphrase|passwd|password|secret|secret-key|token)(?:=|\s+)["'\\]{0,3}(?<secret>[^\s"'\\,;.:)`|&\[$<{(*-][^\s"'\\;)`|&]{3,})"#,
+        r#"(?i)(?:^|\s)--(?:[a-z0-9]+-)*(?:api-?key|auth|oauth2-bearer|pass|passphrase|passwd|password|secret|secret-key|token)(?:=|\s+)["'\\]{0,3}(?<secret>[^\s"'\\,;.:)`|&\[$<{(*-][^\s"'\\;)`|&]{3,})"#,
     ),
     // Of clients of databases it follows at once, and a space is no password.
     (
@@ -120,7 +175,52 @@ const FORMS: [(&str, &str); 36] = [
     ),
     (
         "password of a command",
-        r#"\b(?:sshpass|mongo[a-z]*|(?:az|crane|docker|helm|nerdctl|oc|oras|podman|skopeo)\s+(?:registry\s+)?login|(?:redis-cli\b[^\r\n|;&]*?\s-a|ldap[a-z]+\b[^\r\n|;&]*?\s-w|(?:sqlcmd|bcp|unzip|zip)\b[^\r\n|;&]*?\s-P))(?:(?:[^\r\n|;&]|\\\r?\n)*?\s-p)?\s*["'\\]{0,3}(?<secret>[^\s"'\\\[$<{(-][^\s"'\\]*)"#,
+        r#"\b(?:mongo[a-z]*|sshpass|twine\s+upload|(?:az|crane|docker|helm|nerdctl|oc|oras|podman|skopeo)\s+(?:registry\s+)?login)\b(?:[^\r\n|;&]|\\\r?\n)*?\s-p\s*["'\\]{0,3}(?<secret>[^\s"'\\\[$<{(-][^\s"'\\]*)"#,
+    ),
+    (
+        "password of a command",
+        r#"\bredis-cli\b(?:[^\r\n|;&]|\\\r?\n)*?\s-a\s*["'\\]{0,3}(?<secret>[^\s"'\\\[$<{(-][^\s"'\\]*)"#,
+    ),
+    (
+        "password of a command",
+        r#"\bldap[a-z]+\b(?:[^\r\n|;&]|\\\r?\n)*?\s-w\s*["'\\]{0,3}(?<secret>[^\s"'\\\[$<{(-][^\s"'\\]*)"#,
+    ),
+    (
+        "password of a command",
+        r#"\b(?:sqlcmd|bcp|unzip|zip)\b(?:[^\r\n|;&]|\\\r?\n)*?\s-P\s*["'\\]{0,3}(?<secret>[^\s"'\\\[$<{(-][^\s"'\\]*)"#,
+    ),
+    (
+        "password of a command",
+        r#"\b(?:https?|xh|xhs)\s(?:[^\r\n|;&]|\\\r?\n)*?-a\s*["']?[^\s:"'-][^\s:"']*:(?<secret>[^\s"'$<\[{(][^\s"']*)"#,
+    ),
+    (
+        "password of a command",
+        r#"\bsmbclient\b(?:[^\r\n|;&]|\\\r?\n)*?\s-U\s*["']?[^\s%"']+%(?<secret>[^\s"'$<\[{(][^\s"']*)"#,
+    ),
+    (
+        "password of a command",
+        r#"\blftp\b(?:[^\r\n|;&]|\\\r?\n)*?\s-u\s*["']?[^\s,"']+,(?<secret>[^\s"'$<\[{(][^\s"']*)"#,
+    ),
+    (
+        "password of a command",
+        r#"\bgh\s+secret\s+set\b(?:[^\r\n|;&]|\\\r?\n)*?\s(?:-b|--body)[\s=]\s*["']?(?<secret>[^\s"'$<\[{(-][^\s"']*)"#,
+    ),
+    (
+        "password of a command",
+        r#"\bkinit\b(?:[^\r\n|;&]|\\\r?\n)*?<<<\s*["']?(?<secret>[^\s"'$<\[{(][^\s"']*)"#,
+    ),
+    (
+        "password of a command",
+        r#"(?:\s-pass(?:in|out)?\s+pass:|\bhtpasswd\s+-[a-zA-Z]*b[a-zA-Z]*\s+\S+\s+\S+\s+["']?|\bsqlplus\s+(?:-\S+\s+)?[^\s/]+/|\b(?:cargo|vault)\s+login\s+|\b(?:_authToken|aws_secret_access_key)\s+)(?<secret>[^\s"'$<@=:\[{(-][^\s"'@]*)"#,
+    ),
+    // Given to the standard input of the program that asks for it.
+    (
+        "password of a command",
+        r#"\b(?:echo|printf)\s+(?:-\w+\s+)?["']?(?<secret>[^\s"'$<\[{|-][^\s"'|]*)["']?\s*\|[^\r\n|;]*(?:\bsudo\s+(?:-\w+\s+)*-\w*S|--password-stdin|--passphrase-fd)"#,
+    ),
+    (
+        "password of a program",
+        r"(?i)(?:^|\s)-D[a-z0-9_.-]*(?:password|passwd|secret|token|api_?key)=(?<secret>[^\s$<\[{][^\s]*)",
     ),
     // A line of `.netrc`, or several.
     (
@@ -135,6 +235,9 @@ const FORMS: [(&str, &str); 36] = [
 
 /// The form of an option with its value. Sentences about options look like it.
 const OPTION: &str = "option of a command";
+
+/// The form of a header, which is also how programs assign.
+const HEADER: &str = "key in a header";
 
 /// Words that follow the name of an option in a sentence.
 const PROSE: [&str; 30] = [
@@ -171,22 +274,34 @@ const PROSE: [&str; 30] = [
 ];
 
 /// Types and remarks that stand in place of a secret.
-const NO_SECRETS: [&str; 6] =
-    ["boolean", "optional", "required", "secretstr", "string", "undefined"];
+const NO_SECRETS: [&str; 8] =
+    ["!secret", "!vault", "boolean", "optional", "required", "secretstr", "string", "undefined"];
 
 /// The beginning of a replacement.
 const PLACE: &str = "[secret left out: ";
 
+/// How quotes, `:` and `=` stand in [`FORMS`], and what they may be in a text: also in an address, or in JSON within JSON.
+const SPELLINGS: [(&str, &str); 3] = [
+    (r#"["'\\]{0,3}"#, r#"(?:["'\\]|%2[27]|\\+u002[27]|&quot;|&#39;){0,8}"#),
+    (r"\s*:\s*", r"(?:\s|%20)*(?::|%3[Aa]|\\+u003[aA])(?:\s|%20)*"),
+    (r"\s*[:=]\s*", r"(?:\s|%20)*(?:[:=]|%3[AaDd]|\\+u003[aAdD])(?:\s|%20)*"),
+];
+
 static COMPILED: LazyLock<Vec<(&str, Regex)>> = LazyLock::new(|| {
-    let compiled = FORMS.map(|(name, form)| Regex::new(form).map(|form| (name, form)));
+    let compiled = FORMS.map(|(name, form)| {
+        let spelled = |form: String, (plain, all): (&str, &str)| form.replace(plain, all);
+        let form = SPELLINGS.into_iter().fold(form.to_owned(), spelled);
+        Regex::new(&form).map(|form| (name, form))
+    });
     // That all of them compile is tested.
     compiled.into_iter().flatten().collect()
 });
 
-/// Characters that nobody sees, and their escapes in JSON: a key may have been copied with them.
+/// Characters that nobody sees, their escapes in JSON, and the ends of lines that a shell takes out: a key may have been copied
+/// with them.
 static INVISIBLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r"[\u{ad}\u{180e}\u{200b}-\u{200f}\u{2060}\u{feff}]|\\u(?i:00ad|180e|200[b-f]|2060|feff)",
+        r"[\p{Cf}\x00\u{34f}\u{115f}\u{1160}\u{17b4}\u{17b5}\u{180b}-\u{180f}\u{3164}\u{fe00}-\u{fe0f}\u{ffa0}]|\\u(?i:00ad|034f|180e|200[b-f]|202[a-e]|206[0-9a-f]|fe0[0-9a-f]|feff)|\\\r?\n[ \t]*",
     )
     .ok()
 });
@@ -215,7 +330,10 @@ fn scrub_forms(text: &mut String) {
         let replaced = form.replace_all(text, |found: &Captures<'_>| {
             let whole = found.get_match();
             let secret = found.name("secret").unwrap_or(whole);
-            if is_code(secret.as_str()) || *name == OPTION && is_prose(secret.as_str()) {
+            let is_other = is_code(secret.as_str())
+                || *name == OPTION && is_prose(secret.as_str())
+                || *name == HEADER && is_name(secret.as_str());
+            if is_other {
                 return whole.as_str().to_owned();
             }
             let (before, after) = (&text[whole.start()..secret.start()], secret.end()..whole.end());
@@ -233,6 +351,11 @@ fn is_prose(word: &str) -> bool {
         || word.chars().all(|c| c.is_ascii_uppercase() || c == '_')
 }
 
+/// Whether a program may have this as a name of its own, or of a member.
+fn is_name(word: &str) -> bool {
+    word.len() < 20 && word.chars().all(|c| c.is_ascii_alphabetic() || "_.".contains(c))
+}
+
 /// Whether a program has this in place of a secret: a type, or the source of the secret.
 fn is_code(secret: &str) -> bool {
     let word = secret.split(['[', ';', ')', '|', '?']).next().unwrap_or(secret).to_lowercase();
@@ -240,6 +363,7 @@ fn is_code(secret: &str) -> bool {
     NO_SECRETS.contains(&word.as_str())
         || got.iter().any(|place| word.starts_with(place))
         || secret.trim_end_matches(')').ends_with('(')
+        || secret.contains("()")
 }
 
 /// How many secrets were left out of a text.
@@ -295,6 +419,7 @@ fn media(media: &mut Media) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use foldback_test_support::cpu::{cost, spent};
 
     #[test]
     fn forms_as_a_table() {
@@ -526,5 +651,93 @@ mod tests {
             scrub(&mut text);
             assert_eq!(text, once, "what is clean stays as it is");
         }
+    }
+
+    /// Eight times the text is at most 2.5 times the work for each doubling, on one line: what is looked for is not looked for again to
+    /// its end from every place where something else is found.
+    #[test]
+    fn work_is_linear_in_the_text() {
+        if spent().is_none() {
+            return;
+        }
+        let commands = [
+            "curl",
+            "docker login",
+            "echo",
+            "gh secret set",
+            "http",
+            "kinit",
+            "ldapadd",
+            "lftp",
+            "machine h",
+            "mysql",
+            "redis-cli",
+            "smbclient",
+            "sqlcmd",
+            "sshpass",
+            "cookie:",
+            "authorization:",
+            "password:",
+            "export",
+            "a://b:",
+            "<token>",
+        ];
+        let endings = [
+            "",
+            "-p a1",
+            "-u a:b",
+            "-a a1",
+            "-P a1",
+            "-w a1",
+            "-b a=b",
+            "cargo login a1",
+            "password hunter2",
+            "| sudo -S",
+        ];
+        let work = |unit: &str, count: usize| {
+            let text = unit.repeat(count);
+            let least = (0..3).map(|_| cost(&|| scrub(&mut text.clone()), 500_000).unwrap());
+            least.fold(f64::INFINITY, f64::min)
+        };
+        for (command, ending) in commands.iter().flat_map(|one| endings.map(|two| (one, two))) {
+            let unit = format!("{command} {ending} ");
+            let ratio = work(&unit, 800) / work(&unit, 100);
+            assert!(ratio <= 2.5_f64.powi(3), "{unit}: {ratio:.1} times the work");
+        }
+    }
+
+    /// Texts with a secret between `«` and `»`, and texts without any, a line of JSON each. `{hex}` and `{base}` are long enough for
+    /// any form; no secret stands in the files whole, so that no scanner takes one for real.
+    #[test]
+    fn secrets_go_and_what_is_ordinary_stays() {
+        let hex = "0123456789abcdef0123456789abcdef0123";
+        let base = "wJalrXUtnFEMIK7MDENGbPxRfiCYzEXAMPLEKEY9";
+        let texts = |lines: &str| -> Vec<String> {
+            let filled = |line: &str| {
+                let text: String = serde_json::from_str(line).unwrap();
+                let hexes = (8..36)
+                    .fold(text, |text, long| text.replace(&format!("{{hex{long}}}"), &hex[..long]));
+                hexes.replace("{hex}", hex).replace("{base}", base)
+            };
+            lines.lines().map(filled).collect()
+        };
+        let mut wrong = Vec::new();
+        for text in texts(include_str!("scrub/secrets.txt")) {
+            let (before, rest) = text.split_once('«').unwrap();
+            let (secret, after) = rest.split_once('»').unwrap();
+            let mut scrubbed = format!("{before}{secret}{after}");
+            scrub(&mut scrubbed);
+            if scrubbed.contains(secret) || left_out(&scrubbed) == 0 {
+                wrong.push(format!("kept: {text:?}: {scrubbed:?}"));
+            }
+        }
+        for text in texts(include_str!("scrub/ordinary.txt")) {
+            let mut scrubbed = text.clone();
+            scrub(&mut scrubbed);
+            if scrubbed != text {
+                wrong.push(format!("changed: {text:?}: {scrubbed:?}"));
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 }

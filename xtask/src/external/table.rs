@@ -129,11 +129,13 @@ pub(super) const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
-        name: "attack: the proxy between hostile clients and a hostile provider",
+        name: "attack: a user's files, hostile inputs, the proxy between hostile clients and a hostile provider",
         needs: &[&["python3"]],
         runs: &[
             &["cargo", "build", "--release", "--quiet", "--package", "foldback-cli"],
             &["python3", "tests/attack/proxy.py", "{released}"],
+            &["python3", "tests/attack/files.py", "{released}"],
+            &["python3", "tests/attack/bounds.py", "{released}"],
         ],
         ..PLAIN
     },

@@ -35,7 +35,7 @@ impl Written {
         let fail = |error| Error::File { path: path.clone(), error };
         let mut written = Self::default();
         if to_change {
-            std::fs::create_dir_all(&folder).map_err(fail)?;
+            results::make_private(&folder).map_err(fail)?;
             let lock = folder.join("setup.lock");
             let lock = OpenOptions::new().write(true).create(true).truncate(false).open(lock);
             let lock = lock.map_err(fail)?;

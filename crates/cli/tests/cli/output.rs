@@ -86,6 +86,57 @@ fn the_name_of_standard_output_is_standard_output() {
     assert!(link.is_symlink());
 }
 
+/// Whoever holds a file open goes on writing into it: another in its place would take nothing of that.
+#[test]
+fn a_file_that_is_held_open_is_not_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let link = folder.path().join("link");
+    symlink("/dev/fd/3", &link).unwrap();
+    for (number, out) in [
+        (3, "/proc/self/fd/3"),
+        (3, "/dev/fd/3"),
+        (3, link.to_str().unwrap()),
+        (2, "/dev/stderr"),
+        (1, "/proc/thread-self/fd/1"),
+    ] {
+        // The shell says something before it and after it.
+        let script = format!(
+            "exec {number}>{}; {} inspect {SESSION} --json {out}; echo last >&{number}",
+            log.display(),
+            env!("CARGO_BIN_EXE_foldback")
+        );
+        let ran = Command::new("sh").args(["-c", &script]).current_dir(root()).output().unwrap();
+        let kept = fs::read_to_string(&log).unwrap();
+        assert!(kept.ends_with("last\n"), "{out}: {kept}");
+        let said = format!("{}{kept}", String::from_utf8(ran.stderr).unwrap());
+        assert!(said.contains("is open already; name the file itself"), "{out}: {said}");
+        fs::remove_file(&log).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "{out}");
+    }
+}
+
+/// What foldback keeps of sessions by itself is its user's alone, whatever the umask.
+#[test]
+fn folders_of_its_own_are_private() {
+    let home = tempfile::tempdir().unwrap();
+    let out = home.path().join("out.json");
+    let script = format!(
+        "umask 000; exec {} compare {SESSION} --preset none --json {}",
+        env!("CARGO_BIN_EXE_foldback"),
+        out.display()
+    );
+    let mut command = Command::new("sh");
+    for (variable, below) in [("XDG_STATE_HOME", "state"), ("XDG_CACHE_HOME", "cache")] {
+        command.env(variable, home.path().join(below));
+    }
+    assert!(command.args(["-c", &script]).current_dir(root()).status().unwrap().success());
+    for below in ["state", "state/foldback", "cache", "cache/foldback"] {
+        let mode = fs::metadata(home.path().join(below)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700, "{below}");
+    }
+}
+
 #[test]
 fn modes_are_those_of_the_umask_and_of_the_file_replaced() {
     let folder = tempfile::tempdir().unwrap();
