@@ -152,8 +152,11 @@ pub(crate) fn write(path: Option<&Path>, text: &str) -> Result<(), Error> {
     write_with(path, |out| out.write_all(text.as_bytes()))
 }
 
+/// The name of standard output as an output is told of it.
+pub(crate) const PRINTED: &str = "-";
+
 /// Names of standard output. Opened as a file, it would lose its present content.
-const STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+const STDOUT: [&str; 4] = [PRINTED, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
 
 /// Links to follow before assuming a loop, as Linux does.
 const MOST_LINKS: usize = 40;

@@ -268,6 +268,7 @@ fn outputs_are_checked_first() {
         ["compare", "no-such-sessions", "--html", path],
         ["compare", "no-such-sessions", "--json", path],
         ["compare", "no-such-sessions", "--rows", path],
+        ["compare", "no-such-sessions", "--manifest", path],
         ["inspect", "no-such-sessions", "--json", path],
         ["score", "no-such-sessions", "--out", path],
     ] {

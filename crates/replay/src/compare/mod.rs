@@ -41,8 +41,8 @@ pub use line::PresetLine;
 pub use outcomes::{
     Arm, ArmPair, Found, McNemar, OutcomeRow, Outcomes, SessionOutcome, read as read_outcomes,
 };
-pub use provenance::Provenance;
 pub(crate) use provenance::short;
+pub use provenance::{Provenance, short_hash};
 pub use saving::Base;
 use sessions::Kept;
 pub use sessions::{CorpusSummary, SessionLine, Unit};
