@@ -271,6 +271,17 @@ impl<'a> Page<'a> {
     }
 }
 
+/// The name of the preset that the answer names, as its row has it.
+pub fn best(comparison: &Comparison) -> Option<&str> {
+    comparison.best().filter(|_| comparison.ranks()).map(|line| verdict::name(comparison, line))
+}
+
+/// What rows note of presets.
+pub fn notes(comparison: &Comparison) -> Vec<String> {
+    let notes = comparison.presets.iter().map(|line| verdict::remarks(comparison, line));
+    notes.filter(|note| !note.is_empty()).collect()
+}
+
 /// What bills are compared with: `vs today`.
 pub(crate) fn versus(base: &Base) -> String {
     match base.preset.as_str() {

@@ -122,7 +122,9 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
         let by_default = experiment.strategies.is_empty();
         let others = by_default.then(|| listed.others()).flatten();
         let named = listed.names_one(&experiment.strategies);
-        output::screen(&text(&comparison, args, named, others.as_deref()))?;
+        let text = text(&comparison, args, named, others.as_deref());
+        let best = first::best(&comparison);
+        output::screen(&text, best, &first::notes(&comparison))?;
     }
     tell_statistics(&presets);
     results::tell(&store);
