@@ -36,7 +36,7 @@ pub(super) fn interval(metric: &Metric) -> String {
     let bare = |value: f64| share(value).trim_end_matches('%').to_owned();
     let ends = metric.lo.zip(metric.hi).map(|(lo, hi)| (bare(lo), bare(hi)));
     // A line may break before the interval and not within it.
-    let within = |(lo, hi)| format!(" ({lo}\u{a0}to\u{a0}{hi})");
+    let within = |(lo, hi): (String, String)| format!(" ({lo}\u{a0}to\u{a0}{hi})");
     let ends = ends.filter(|(lo, hi)| lo != hi).map(within);
     if let (None, Some(lo), Some(hi)) = (metric.value, metric.lo, metric.hi) {
         return format!("{} to {}", bare(lo), share(hi));
