@@ -86,7 +86,7 @@ def looks(path):
             for what in (".verdict", ".scatter"):
                 bottom = page.value(f"document.querySelector('{what}').getBoundingClientRect().bottom")
                 check(f"the first screen holds {what}", 0 < bottom <= 900, True)
-            check("nothing is unfolded", page.value("document.querySelectorAll('details[open] > section').length"), 0)
+            check("the reader alone is unfolded", page.value("[...document.querySelectorAll('details[open] > section')].map(section => section.id)"), ["session"])
             page.value("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
             page.wait("document.querySelector('.rd-row') !== null")
             for width in (1400, 420):
@@ -98,6 +98,83 @@ def looks(path):
             names = page.value("[...document.querySelectorAll('figure')].map(figure => figure.dataset.file)")
             check("figures have short names of their own", (len(set(names)), max(map(len, names)) < 40), (len(names), True))
             check("nothing went wrong", page.errors, [])
+
+
+def shown_first(page):
+    """What the reader opens on."""
+    page.wait("document.querySelector('.rd-row') !== null")
+    shown = page.value("[document.getElementById('rd-preset').selectedOptions[0].textContent.split(' ')[0], document.getElementById('rd-session').value]")
+    check("it opens on the preset of the verdict, on the first session", shown, [page.value("document.getElementById('reader').dataset.preset"), "0"])
+
+
+def keys(page):
+    """The reader is open, and keys walk in it before anything was clicked."""
+    page.wait("document.querySelector('.rd-row') !== null")
+    call = "Number(document.querySelector('.rd-move input').value)"
+    for key, what in [("f", "firing"), ("m", "forgotten need")]:
+        page.press("M", SHIFT)
+        page.press("M", SHIFT)
+        before = page.value(call)
+        page.press(key)
+        check(f"{key} goes to the next {what}", page.value(call) > before, True)
+    check("and the reader is in sight", page.value("(box => box.top < innerHeight / 2 && box.bottom > innerHeight / 2)(document.getElementById('reader').getBoundingClientRect())"), True)
+    at = page.value(call)
+    page.press("k")
+    check("k goes back", page.value(call), at - 1)
+    page.press("j")
+    check("and j on", page.value(call), at)
+    page.value("scrollTo(0, 0)")
+    page.press("ArrowRight")
+    check("a key that scrolls is left alone elsewhere", page.value(call), at)
+
+
+def links(page):
+    """A mark of a drawing and a row of the table lead to the call in the reader."""
+    preset = "document.getElementById('rd-preset').selectedOptions[0].textContent.split(' ')[0]"
+    call = "Number(document.querySelector('.rd-move input').value)"
+    worst = "document.querySelector('.rd-missed') !== null && document.querySelectorAll('.rd-missed li').length > 0"
+    for what in ("#trade .names a:nth-of-type(2) text", "#presets tbody tr:nth-child(2) td:nth-child(3)", "#trade .scatter a:last-of-type .marker"):
+        page.value("history.replaceState(null, '', '#'); scrollTo(0, 0)")
+        link = f"document.querySelector({what!r}).closest('a, tr')"
+        wanted = page.value(f"new URLSearchParams(({link}.querySelector('a') ?? {link}).getAttribute('href').slice(1))" + ".toString()")
+        page.click(what)
+        wanted = dict(part.split("=", 1) for part in wanted.split("&"))
+        wanted = [wanted["session"], wanted["preset"].replace("%2B", "+"), wanted["call"]]
+        page.wait(f"'{' '.join(wanted)}' === [document.getElementById('rd-session').value, {preset}, {call}].join(' ')")
+        print(f"ok: {what} leads to its preset and call")
+        check("where something was forgotten", page.value(worst), True)
+    unfold(page, "size")
+    drawing = "#size a[href^='#session='] svg"
+    if not page.value(f"document.querySelector({drawing!r}).closest('details').open"):
+        page.click("#size details:has(a[href^='#session=']) > summary")
+    last = int(page.value(f"document.querySelector({drawing!r}).parentNode.dataset.calls")) - 1
+    page.value("history.replaceState(null, '', '#')")
+    page.click(drawing)
+    page.wait("location.hash.includes('call=') && !location.hash.includes('near')")
+    # The middle of the drawing is right of the middle of its plot's left edge.
+    middle = (180 - 40) / 310 * last
+    check("a drawing leads to the call that was pointed at", abs(page.value(call) - middle) <= 1 + 4 / 310 * last + 1, True)
+    unfold(page, "size")
+    page.value("history.replaceState(null, '', '#'); scrollTo(0, 0)")
+
+
+def presets(page):
+    """The table to decide by is sorted by each of its columns."""
+    cells = "[...document.querySelectorAll('#presets tbody tr')].map(row => row.cells[%d].textContent)"
+    heads = page.value("document.querySelectorAll('#presets thead th').length")
+    number = lambda text: float(text.split(" ")[0].replace("−", "-").strip("+$%"))
+    # Words as people sort them: `3 requests` before `21 requests`.
+    words = lambda text: (0, number(text), text) if text[:1].isdigit() else (1, 0, text)
+    for column in range(heads):
+        listed = page.value(cells % column)
+        keyed = sorted(listed, key=words if column in (0, heads - 1) else number)
+        # What says nothing comes last.
+        keyed = [text for text in keyed if text] + [text for text in keyed if not text]
+        page.click(f"#presets thead th:nth-child({column + 1}) button")
+        check(f"column {column} of the presets is sorted", page.value(cells % column), keyed)
+        check("and says so alone", page.value("[...document.querySelectorAll('#presets [aria-sort]')].map(head => head.cellIndex)"), [column])
+        page.press("Enter")
+        page.press("Enter")
 
 
 def cautions(page):
@@ -133,10 +210,6 @@ def table(page):
 
 def reader(page):
     """A session of the page, its search, and the counts, which are those of the table."""
-    unfold(page, "session")
-    page.wait("document.querySelector('.rd-row') !== null")
-    shown = page.value("[document.getElementById('rd-preset').selectedOptions[0].textContent.split(' ')[0], document.getElementById('rd-session').value]")
-    check("it opens on the preset of the verdict, on the first session", shown, [page.value("document.getElementById('reader').dataset.preset"), "0"])
     unfold(page, "session")
     row = "document.querySelector('.sessions a[data-reader^=\"#\"]').closest('tr')"
     shares = page.value(f"[{row}.cells[7].textContent, document.getElementById('sessions-under').textContent, {row}.cells[2].textContent]")
@@ -211,6 +284,11 @@ def main():
         sys.exit("no Chromium is installed")
     with tempfile.TemporaryDirectory() as folder, Browser(dark=True) as page:
         path = report(os.path.abspath(sys.argv[1]), folder)
+        page.open(path)
+        shown_first(page)
+        keys(page)
+        links(page)
+        presets(page)
         page.open(path)
         cautions(page)
         table(page)

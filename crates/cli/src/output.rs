@@ -71,26 +71,48 @@ pub(crate) fn error(error: &Error) {
     };
 }
 
-/// How the answer of a comparison begins: what to use, or that nothing should change.
-const ANSWERS: [&str; 4] = ["Use ", "Keep what you have", "Nothing beats ", "Too few to tell"];
+/// How the answer of a comparison begins where nothing is to be used.
+const WITHOUT: [&str; 5] =
+    ["Keep what you have", "Nothing beats ", "No preset keeps ", "No answer", "Too few to tell"];
 
-/// Prints the result of a comparison as [`print`] does, with the answer and the marks of presets in color.
-pub(crate) fn screen(text: &str) -> Result<(), Error> {
-    use owo_colors::OwoColorize as _;
+/// Prints the result of a comparison as [`print`] does, with the answer, the preset that it names, and warnings in color.
+/// `warnings` are the notes of presets.
+pub(crate) fn screen(text: &str, best: Option<&str>, warnings: &[String]) -> Result<(), Error> {
     let mut out = anstream::stdout().lock();
     for line in plain::text(text).lines() {
-        let answer = ANSWERS.iter().any(|answer| line.starts_with(answer));
-        let written = match (line.strip_prefix('✗'), line.split_once(':').filter(|_| answer)) {
-            (Some(rest), _) => writeln!(out, "{}{rest}", "✗".red()),
-            (_, Some((answer, rest))) if answer.starts_with(ANSWERS[0]) => {
-                writeln!(out, "{}:{rest}", answer.green())
-            }
-            (_, Some((answer, rest))) => writeln!(out, "{}:{rest}", answer.yellow()),
-            _ => writeln!(out, "{line}"),
-        };
-        written.map_err(Error::Output)?;
+        writeln!(out, "{}", colored(line, best, warnings)).map_err(Error::Output)?;
     }
     out.flush().map_err(Error::Output)
+}
+
+fn colored(line: &str, best: Option<&str>, warnings: &[String]) -> String {
+    use owo_colors::OwoColorize as _;
+    if let Some(rest) = line.strip_prefix('✗') {
+        return format!("{}{rest}", "✗".red());
+    }
+    let (answer, rest) = line.split_at(line.find([':', ',']).unwrap_or(line.len()));
+    if WITHOUT.iter().any(|without| line.starts_with(without)) {
+        return format!("{}{rest}", answer.yellow());
+    }
+    if answer.starts_with("Use ") && rest.starts_with(':') {
+        return format!("{}{rest}", answer.green().bold());
+    }
+    let warns = answer == "a provider refuses"
+        || line == "Cautions"
+        || answer == "1 caution"
+        || answer.ends_with(" cautions") && answer != "0 cautions";
+    if warns {
+        return format!("{}{rest}", answer.yellow());
+    }
+    // A row of a table: its name, and its note at the end.
+    let note = warnings.iter().filter_map(|note| line.strip_suffix(note.as_str()));
+    let row = note.filter(|row| row.ends_with("  ")).map(str::len).min();
+    let (line, note) = line.split_at(row.unwrap_or(line.len()));
+    let note = if note.is_empty() { String::new() } else { note.yellow().to_string() };
+    match best.and_then(|best| Some((best, line.strip_prefix(best)?))) {
+        Some((best, row)) if row.starts_with("  ") => format!("{}{row}{note}", best.green().bold()),
+        _ => format!("{line}{note}"),
+    }
 }
 
 /// Refuses outputs that can't be written, two with one target, and those that would take the place of what is not
@@ -152,8 +174,11 @@ pub(crate) fn write(path: Option<&Path>, text: &str) -> Result<(), Error> {
     write_with(path, |out| out.write_all(text.as_bytes()))
 }
 
+/// The name of standard output as an output is told of it.
+pub(crate) const PRINTED: &str = "-";
+
 /// Names of standard output. Opened as a file, it would lose its present content.
-const STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+const STDOUT: [&str; 4] = [PRINTED, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
 
 /// Whether a path is a file that a process holds open, by its number in the system's list. Who holds it goes on writing there:
 /// another file in its place would take nothing of that.

@@ -5,7 +5,7 @@ use crate::details::Compared;
 use crate::error::Error;
 use crate::{output, replace};
 use foldback_replay::compare::FailedReplay;
-use foldback_report::html;
+use foldback_report::html::{self, encoded};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -87,14 +87,4 @@ fn remove_others(folder: &Path, written: &[usize]) -> std::io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// A name as a part of an address.
-fn encoded(name: &str) -> String {
-    let byte = |byte: u8| match byte {
-        b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
-        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
-        byte => format!("%{byte:02X}"),
-    };
-    name.bytes().map(byte).collect()
 }

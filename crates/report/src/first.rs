@@ -7,7 +7,7 @@ use crate::number::{count, count_of, grouped};
 use crate::terminal::{ALWAYS, Head, Rules, Width, lay_out, shortened, wrap};
 use crate::{facts, verdict};
 use foldback_replay::Comparison;
-use foldback_replay::compare::{Answer, Metric, Unit};
+use foldback_replay::compare::{Answer, Base, Metric, PresetLine, Unit};
 use foldback_replay::setup::AS_RECORDED;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -164,21 +164,16 @@ impl<'a> Page<'a> {
     fn presets(&self, out: &mut String, fits: usize) {
         let comparison = self.comparison;
         let Some(base) = comparison.base.as_ref().filter(|_| !self.rows.is_empty()) else { return };
-        let versus = match base.preset.as_str() {
-            AS_RECORDED => "vs today".to_owned(),
-            other => format!("vs {other}"),
-        };
         let heads = [
             Head::names("preset"),
             Head::number("$ a session", 2),
-            Head::number(versus, ALWAYS),
+            Head::number(versus(base), ALWAYS),
             Head::number("in view", 3),
             Head::words("note", 1),
         ];
         let row = |at: &usize| {
             let line = &comparison.presets[*at];
-            let usd = line.saved.value.map(|saved| base.spent(comparison.netted) - saved);
-            let usd = usd.map(|usd| verdict::amount(comparison, usd));
+            let usd = a_session(comparison, line).map(|usd| verdict::amount(comparison, usd));
             vec![
                 verdict::name(comparison, line).to_owned(),
                 usd.unwrap_or_else(|| "–".to_owned()),
@@ -276,8 +271,33 @@ impl<'a> Page<'a> {
     }
 }
 
+/// The name of the preset that the answer names, as its row has it.
+pub fn best(comparison: &Comparison) -> Option<&str> {
+    comparison.best().filter(|_| comparison.ranks()).map(|line| verdict::name(comparison, line))
+}
+
+/// What rows note of presets.
+pub fn notes(comparison: &Comparison) -> Vec<String> {
+    let notes = comparison.presets.iter().map(|line| verdict::remarks(comparison, line));
+    notes.filter(|note| !note.is_empty()).collect()
+}
+
+/// What bills are compared with: `vs today`.
+pub(crate) fn versus(base: &Base) -> String {
+    match base.preset.as_str() {
+        AS_RECORDED => "vs today".to_owned(),
+        other => format!("vs {other}"),
+    }
+}
+
+/// Dollars that a session costs under a preset, on average.
+pub(crate) fn a_session(comparison: &Comparison, line: &PresetLine) -> Option<f64> {
+    let base = comparison.base.as_ref()?;
+    Some(base.spent(comparison.netted) - line.saved.value?)
+}
+
 /// The share that was kept; of summaries that only their provider can read, from what stands beside them to everything.
-fn in_view(metric: &Metric) -> String {
+pub(crate) fn in_view(metric: &Metric) -> String {
     let whole = |share: f64| format!("{:.0}", share * 100.0);
     match (metric.value, metric.lo, metric.hi) {
         (Some(share), ..) => facts::whole_percent(share),

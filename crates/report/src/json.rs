@@ -4,7 +4,7 @@ use crate::verdict;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{
     Base, Contrast, CorpusSummary, FailedReplay, Idle, Outcomes, PresetLine, Provenance, Reporting,
-    Verdict,
+    Skipped, Verdict, short_hash,
 };
 use foldback_replay::cost::Agreement;
 use schemars::JsonSchema;
@@ -144,6 +144,72 @@ fn whole(comparison: &Comparison) -> Document<'_> {
         against_controls: &comparison.against_controls,
         outcomes: &comparison.outcomes,
     }
+}
+
+/// Version of the manifest of a comparison.
+const MANIFEST: &str = "foldback/manifest/1";
+
+/// What a comparison depends on, so that it can be repeated and so that it can be seen whether it was the same.
+#[derive(Serialize)]
+struct Manifest<'a> {
+    schema: &'static str,
+    #[serde(flatten)]
+    provenance: &'a Provenance,
+    experiment: Option<&'a str>,
+    seed: u64,
+    /// By preset its name, with the summarizer that stood in.
+    presets: Vec<&'a str>,
+    /// Files that options name.
+    files: Vec<NamedFile>,
+    sessions: Vec<Input<'a>>,
+    skipped: &'a [Skipped],
+}
+
+/// A session that was read.
+#[derive(Serialize)]
+struct Input<'a> {
+    path: &'a str,
+    content: &'a str,
+}
+
+/// A file that an option names.
+#[derive(Clone, Debug, Serialize)]
+pub struct NamedFile {
+    path: String,
+    /// As that of a session: the first 16 hexadecimal digits that `b3sum` prints.
+    content: String,
+}
+
+impl NamedFile {
+    /// A file with these bytes.
+    pub fn new(path: String, bytes: &[u8]) -> Self {
+        Self { path, content: short_hash(bytes) }
+    }
+}
+
+/// Writes the manifest of a comparison as one JSON document.
+///
+/// # Errors
+///
+/// It can't be written.
+pub fn write_manifest(
+    comparison: &Comparison,
+    files: Vec<NamedFile>,
+    mut out: &mut dyn Write,
+) -> io::Result<()> {
+    let sessions = comparison.corpus.sessions.iter();
+    let manifest = Manifest {
+        schema: MANIFEST,
+        provenance: &comparison.provenance,
+        experiment: comparison.reporting.experiment.as_deref(),
+        seed: comparison.reporting.seed,
+        presets: comparison.presets.iter().map(|line| &*line.preset).collect(),
+        files,
+        sessions: sessions.map(|line| Input { path: &line.path, content: &line.content }).collect(),
+        skipped: &comparison.corpus.skipped,
+    };
+    serde_json::to_writer_pretty(&mut out, &manifest)?;
+    out.write_all(b"\n")
 }
 
 /// A JSON document, indented, with a newline at its end.

@@ -9,6 +9,7 @@ pub mod first;
 pub mod html;
 pub mod inspect;
 pub mod json;
+pub mod paper;
 pub mod plan;
 pub mod probe;
 pub mod recommend;

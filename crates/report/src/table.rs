@@ -163,6 +163,9 @@ fn ranking(out: &mut String, comparison: &Comparison, width: Width) {
     if !failed.is_empty() {
         say(out, "", &format!("not ranked: {}", failed.join("; ")), width);
     }
+    if let Some(needed) = verdict::needed(comparison) {
+        say(out, "", &needed, width);
+    }
     let reporting = &comparison.reporting;
     let apart = comparison.told_apart(reporting.primary);
     let Some((least, most)) = apart.detectable else {

@@ -1,8 +1,9 @@
 //! What holds for every report alike.
 
 use crate::html::{Details, comparison, tests::fixtures::tiny};
-use crate::{Width, recommend, tune};
-use foldback_replay::compare::{Gate, Metric, Outcome, Score};
+use crate::{Width, recommend, table, tune};
+use foldback_replay::Comparison;
+use foldback_replay::compare::{Gate, Metric, Needed, Outcome, Score, Unit};
 use foldback_replay::tune::{Measured, PartSummary, Search, Trial, Tuned};
 
 /// Three requests were refused and mended before they were sent again.
@@ -84,4 +85,25 @@ fn a_configuration_is_named_with_both_judges() {
         ..Measured::default()
     };
     assert_eq!(tune::point(&measured, tune::value), "bill 90.0%, kept 50.0%, verbatim 25.0%");
+}
+
+#[test]
+fn how_many_sessions_would_show_a_difference_is_told() {
+    let mut one = tiny();
+    let told = |one: &Comparison, part: &str| {
+        let full = table::comparison(one, Width::terminal(100));
+        let page = comparison(one, &Details::default());
+        [full, page.replace("&lt;b&gt;", "<b>")]
+            .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ").contains(part))
+    };
+    let start = "A difference of 10 % would show in some ";
+    assert_eq!(told(&one, start), [false; 2]);
+    one.presets[1].needed = Some(Needed { here: 12, five_percent: 1_102, ten_percent: 27 });
+    for (unit, units) in [(Unit::Repositories, "repositories"), (Unit::Sessions, "sessions")] {
+        one.corpus.unit = unit;
+        let sentence = format!(
+            "{start}27 {units} in which a preset acts, one of 5 % in some 1,102 (here are 12; by the spread of clear<b>, in four"
+        );
+        assert_eq!(told(&one, &sentence), [true; 2], "{units}");
+    }
 }

@@ -5,8 +5,8 @@ use crate::number::{change, count, decimals, dollars, grouped};
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{
-    Base, Contrast, Difference, McNemar, Metric, Outcomes, PresetLine, Primary, Reason, Remark,
-    Unit, Verdict,
+    Base, Contrast, Difference, McNemar, Metric, Needed, Outcomes, PresetLine, Primary, Reason,
+    Remark, Unit, Verdict,
 };
 use foldback_replay::recorder::Recorded;
 use foldback_replay::setup::AS_RECORDED;
@@ -205,8 +205,34 @@ fn summarizer(comparison: &Comparison) -> Option<&str> {
     all.all(|other| other == first).then_some(first)
 }
 
-/// Who wrote the summaries, behind this word; what is known of the stand-in among it.
+/// How many sessions would show a difference, by the preset of the verdict or else the one with the lowest bill.
+pub(crate) fn needed(comparison: &Comparison) -> Option<String> {
+    let ratio = |line: &&PresetLine| line.ratio.value.unwrap_or(f64::INFINITY);
+    let lines = comparison.presets.iter().filter(|line| line.needed.is_some());
+    let lowest = || lines.min_by(|a, b| ratio(a).total_cmp(&ratio(b)));
+    let best = comparison.best().filter(|line| line.needed.is_some());
+    let line = best.or_else(lowest)?;
+    let Needed { here, five_percent, ten_percent } = line.needed?;
+    let unit = match comparison.corpus.unit {
+        Unit::Repositories => "repositories",
+        Unit::Sessions | Unit::Sums => "sessions",
+    };
+    Some(format!(
+        "A difference of 10 % would show in some {} {unit} in which a preset acts, one of 5 % in some {} (here are {}; by the \
+         spread of {}, in four of five such comparisons)",
+        grouped(ten_percent as u64),
+        grouped(five_percent as u64),
+        grouped(here as u64),
+        name(comparison, line),
+    ))
+}
+
+/// Who wrote the summaries, behind this word; what is known of the stand-in among it. Nothing where there are none.
 pub(crate) fn summaries(comparison: &Comparison) -> Option<String> {
+    let mut scores = comparison.scores.iter().flatten();
+    if !scores.any(|score| score.metrics.counters.summaries > 0) {
+        return None;
+    }
     Some(match summarizer(comparison)? {
         Recorded::ID => "of the recorders where they cut alike".to_owned(),
         by if by.starts_with("llm") => format!("by {by}"),

@@ -6,12 +6,14 @@ use clap::{Arg, ArgMatches, Command};
 use std::path::PathBuf;
 
 /// Options that only affect where results are stored, how they are computed and how they are shown.
-const SHOWN: [&str; 18] = [
+const SHOWN: [&str; 20] = [
     "store",
     "no_store",
     "json",
     "html",
     "rows",
+    "manifest",
+    "table",
     "full",
     "reader",
     "reader_all",
@@ -28,13 +30,27 @@ const SHOWN: [&str; 18] = [
 ];
 
 /// Arguments that name what is written.
-const OUTPUTS: [&str; 7] = ["json", "html", "rows", "export", "toml", "out", "output"];
+const OUTPUTS: [&str; 8] = ["json", "html", "rows", "manifest", "export", "toml", "out", "output"];
 
 /// All values that were given, but for outputs: each may be the path of a file that is read.
 pub(super) fn given(described: &Command, matches: &ArgMatches) -> Vec<PathBuf> {
+    values(described, matches, |_| true)
+}
+
+/// Those of options, without the sources that are compared.
+pub(super) fn options(described: &Command, matches: &ArgMatches) -> Vec<PathBuf> {
+    values(described, matches, |arg| !arg.is_positional() && arg.get_id() != "scores")
+}
+
+fn values(
+    described: &Command,
+    matches: &ArgMatches,
+    wanted: impl Fn(&Arg) -> bool,
+) -> Vec<PathBuf> {
     let Some((name, matches)) = matches.subcommand() else { return Vec::new() };
     let args = described.find_subcommand(name).into_iter().flat_map(Command::get_arguments);
-    args.filter(|arg| !OUTPUTS.contains(&arg.get_id().as_str()) && arg.get_action().takes_values())
+    args.filter(|arg| wanted(arg))
+        .filter(|arg| !OUTPUTS.contains(&arg.get_id().as_str()) && arg.get_action().takes_values())
         .filter(|arg| matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine))
         .flat_map(|arg| matches.get_raw(arg.get_id().as_str()).into_iter().flatten())
         .map(PathBuf::from)

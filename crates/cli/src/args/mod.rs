@@ -20,6 +20,7 @@ pub(crate) use serve::Serve;
 pub(crate) use setup::Setup;
 pub(crate) use summaries::SummaryArgs;
 
+use crate::output;
 use clap::{Args as ClapArgs, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use foldback_replay::Reporting;
 use inputs::a_count;
@@ -102,7 +103,7 @@ const EXIT_CODES: &str = "Exit codes:
   2  the input or the arguments can't be used; nothing is written";
 
 /// Options that `--help` explains and `-h` leaves out.
-const RARE: [&str; 28] = [
+const RARE: [&str; 30] = [
     "budget_usd",
     "cassette",
     "color",
@@ -112,6 +113,7 @@ const RARE: [&str; 28] = [
     "from",
     "grid",
     "jobs",
+    "manifest",
     "max_body",
     "max_bytes",
     "max_connections",
@@ -130,6 +132,7 @@ const RARE: [&str; 28] = [
     "seed",
     "store",
     "strict",
+    "table",
     "token",
 ];
 
@@ -155,7 +158,10 @@ impl Args {
         let matches = described.try_get_matches_from_mut(given)?;
         let mut args = Self::from_arg_matches(&matches)?;
         let quoted = match &mut args.command {
-            Command::Compare(compare) => Some(&mut compare.command_line),
+            Command::Compare(compare) => {
+                compare.files = command_line::options(&described, &matches);
+                Some(&mut compare.command_line)
+            }
             Command::Tune(tune) => Some(&mut tune.search.command_line),
             _ => None,
         };
@@ -221,7 +227,10 @@ impl Command {
     /// Where it is told to write.
     pub(crate) fn outputs(&self) -> Vec<&Path> {
         let (paths, out): (Vec<&Option<PathBuf>>, Option<&Path>) = match self {
-            Self::Compare(args) => (vec![&args.json, &args.html, &args.rows], None),
+            Self::Compare(args) => {
+                let table = args.table.map(|_| Path::new(output::PRINTED));
+                (vec![&args.json, &args.html, &args.rows, &args.manifest], table)
+            }
             Self::Inspect(args) => (vec![&args.json], None),
             Self::Probe(args) => (vec![&args.json, &args.html, &args.rows, &args.export], None),
             Self::Tune(args) => (vec![&args.json, &args.toml], None),
@@ -294,6 +303,12 @@ pub(crate) struct Compare {
     /// Write one row per session, preset and call: JSON lines, or CSV or Parquet if the file ends in .csv or .parquet.
     #[arg(long, value_name = "FILE")]
     pub(crate) rows: Option<PathBuf>,
+    /// Write what a run depends on, so that it can be repeated: command, version, seed, and the hash of every input (JSON).
+    #[arg(long, value_name = "FILE", conflicts_with = "redact")]
+    pub(crate) manifest: Option<PathBuf>,
+    /// Print the table of the first screen in a form that a paper takes, in place of the screen.
+    #[arg(long, value_name = "FORM", conflicts_with = "full")]
+    pub(crate) table: Option<TableForm>,
     /// Replace paths, tasks, tools and identifiers by pseudonyms, and leave texts out, in every output.
     #[arg(long)]
     pub(crate) redact: bool,
@@ -302,6 +317,20 @@ pub(crate) struct Compare {
     /// The part of the command line that the results depend on.
     #[arg(skip)]
     pub(crate) command_line: String,
+    /// What options were given: the files among it are inputs, too.
+    #[arg(skip)]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// How a table for a paper is written.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum TableForm {
+    /// For the package booktabs.
+    Latex,
+    /// Numbers alone.
+    Csv,
+    /// Markdown.
+    Md,
 }
 
 /// What sessions are scored under.

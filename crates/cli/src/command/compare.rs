@@ -1,6 +1,6 @@
 //! `foldback compare`
 
-use crate::args::Compare;
+use crate::args::{Compare, TableForm};
 use crate::design::{self, Planned};
 use crate::details::Compared;
 use crate::error::{Error, add_failed};
@@ -11,7 +11,7 @@ use foldback_replay::compare::read_outcomes;
 use foldback_replay::scores::Reader;
 use foldback_replay::{Comparison, Corpus, Preset, Reporting, Run, Store};
 use foldback_report::number::grouped;
-use foldback_report::{first, json, rows, table};
+use foldback_report::{first, json, paper, rows, table};
 use std::path::Path;
 
 /// A comparison and its inputs.
@@ -92,6 +92,10 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     if let Some(path) = &args.json {
         output::write_with(Some(path), |out| json::write(&comparison, out))?;
     }
+    if let Some(path) = &args.manifest {
+        let files = files_of(args)?;
+        output::write_with(Some(path), |out| json::write_manifest(&comparison, files, out))?;
+    }
     if let Some(path) = &args.html {
         let compared = Compared {
             comparison: &comparison,
@@ -106,21 +110,43 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
         }
     }
     // A document on standard output stands alone, so that it can be piped.
-    let mut named = [&args.json, &args.html, &args.rows].into_iter().flatten();
-    if !named.any(|path| output::is_stdout(path)) {
+    let mut named = [&args.json, &args.html, &args.rows, &args.manifest].into_iter().flatten();
+    if let Some(form) = args.table {
+        let form = match form {
+            TableForm::Latex => paper::Form::Latex,
+            TableForm::Csv => paper::Form::Csv,
+            TableForm::Md => paper::Form::Markdown,
+        };
+        output::write(None, &paper::table(&comparison, form))?;
+    } else if !named.any(|path| output::is_stdout(path)) {
         let by_default = experiment.strategies.is_empty();
         let others = by_default.then(|| listed.others()).flatten();
         let named = listed.names_one(&experiment.strategies);
-        output::screen(&text(&comparison, args, named, others.as_deref()))?;
+        let text = text(&comparison, args, named, others.as_deref());
+        let best = first::best(&comparison);
+        output::screen(&text, best, &first::notes(&comparison))?;
     }
     tell_statistics(&presets);
     results::tell(&store);
     Error::of_replays(failed)
 }
 
+/// The files that options name, with the hashes of their contents.
+fn files_of(args: &Compare) -> Result<Vec<json::NamedFile>, Error> {
+    let files = args.files.iter().filter(|path| path.is_file());
+    files
+        .map(|path| {
+            let bytes =
+                std::fs::read(path).map_err(|error| Error::File { path: path.clone(), error })?;
+            Ok(json::NamedFile::new(path.display().to_string(), &bytes))
+        })
+        .collect()
+}
+
 /// The first screen shows no control. All else that is written has every one, and so do parts that were scored.
 fn controls(args: &Compare) -> Controls {
-    let written = [&args.json, &args.html, &args.rows].iter().any(|path| path.is_some());
+    let files = [&args.json, &args.html, &args.rows, &args.manifest];
+    let written = files.iter().any(|path| path.is_some()) || args.table.is_some();
     match written || args.full || !args.scores.is_empty() {
         true => Controls::All,
         false => Controls::Blind,

@@ -256,6 +256,16 @@ fn answers_and_marks_have_colors_where_colors_are_asked_for() {
     assert!(colored.contains("\n\u{1b}[33mToo few to tell\u{1b}[39m: "), "{colored}");
     let full = at(80, &[&args[..], &["always", "--full"]].concat()).done().stdout;
     assert!(full.contains("\u{1b}[31m✗\u{1b}[39m"), "{full}");
+    let screen = at(80, &["compare", "examples/sessions", "--color", "always"]).done().stdout;
+    for colored in [
+        "\n\u{1b}[1m\u{1b}[32mUse indexed-large\u{1b}[39m\u{1b}[0m: it costs ",
+        "\n\u{1b}[1m\u{1b}[32mindexed-large\u{1b}[39m\u{1b}[0m  ",
+        "30%  \u{1b}[33mforgets much\u{1b}[39m\n",
+        "\n\u{1b}[33ma provider refuses\u{1b}[39m: ",
+        "\n\u{1b}[33m2 cautions\u{1b}[39m, ",
+    ] {
+        assert!(screen.contains(colored), "{colored:?} is not in {screen:?}");
+    }
     let plain = at(80, &[&args[..], &["never"]].concat()).done().stdout;
     assert!(!plain.contains('\u{1b}') && plain.contains("\nToo few to tell: "), "{plain}");
 }
@@ -268,6 +278,7 @@ fn outputs_are_checked_first() {
         ["compare", "no-such-sessions", "--html", path],
         ["compare", "no-such-sessions", "--json", path],
         ["compare", "no-such-sessions", "--rows", path],
+        ["compare", "no-such-sessions", "--manifest", path],
         ["inspect", "no-such-sessions", "--json", path],
         ["score", "no-such-sessions", "--out", path],
     ] {

@@ -30,6 +30,7 @@ mod native;
 mod outcomes;
 mod output;
 mod page;
+mod papers;
 mod presets;
 #[cfg(feature = "llm")]
 mod probe;

@@ -1,6 +1,6 @@
 //! One preset over all sessions.
 
-use super::contrast::Difference;
+use super::contrast::{Difference, Needed};
 use super::dollars::{Dollars, RECORDED_OR_WARM, costs};
 use super::figures::{self, Judge, Metric, Metrics, Of, Sums};
 use super::gate::Gate;
@@ -36,6 +36,9 @@ pub struct PresetLine {
     pub gate: Gate,
     /// Its bill to that of the base, with what was missed read again; `null` for what can't be chosen.
     pub against_base: Option<Difference>,
+    /// How many of the unit of the corpus would show a difference to the base; `null` for what can't be chosen, and where there are
+    /// too few for a spread.
+    pub needed: Option<Needed>,
     /// The figure of that: [`Metrics::net_ratio`], or where it is not known for all, [`Metrics::cost_ratio`].
     #[serde(skip)]
     pub ratio: Metric,
@@ -133,6 +136,7 @@ pub(super) fn line(
         twin_of: strategy.twin_of.clone(),
         rank: None,
         against_base: None,
+        needed: None,
         ratio: Metric::default(),
         saved: Metric::default(),
         gate: Gate::of(own.iter().copied()),

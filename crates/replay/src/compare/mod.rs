@@ -30,7 +30,7 @@ pub use answer::{Answer, Remark};
 pub(crate) use comparison::failed;
 pub use comparison::{Comparison, FailedReplay, ToldApart};
 pub(crate) use contrast::adjust;
-pub use contrast::{Contrast, Difference};
+pub use contrast::{Contrast, Difference, Needed};
 pub use dollars::Dollars;
 pub use error::CompareError;
 pub use figures::{FIGURES, Figure, Judge, LEAST_GAP, LEAST_NEAR, Metric, Metrics, Shown};
@@ -41,8 +41,8 @@ pub use line::PresetLine;
 pub use outcomes::{
     Arm, ArmPair, Found, McNemar, OutcomeRow, Outcomes, SessionOutcome, read as read_outcomes,
 };
-pub use provenance::Provenance;
 pub(crate) use provenance::short;
+pub use provenance::{Provenance, short_hash};
 pub use saving::Base;
 use sessions::Kept;
 pub use sessions::{CorpusSummary, SessionLine, Unit};

@@ -50,6 +50,11 @@ impl Provenance {
     }
 }
 
+/// The hash of a file's bytes as outputs print it.
+pub fn short_hash(bytes: &[u8]) -> String {
+    short(blake3::hash(bytes))
+}
+
 /// The first 16 hexadecimal digits of a BLAKE3 hash: long enough to identify, short enough to print.
 pub(crate) fn short(hash: ContentHash) -> String {
     hash.to_hex()[..16].to_owned()

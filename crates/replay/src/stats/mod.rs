@@ -17,4 +17,4 @@ pub use estimate::{
 };
 pub use rng::SplitMix64;
 pub use sample::{Estimate, Sample, clusters};
-pub use simple::{holm, kendall_tau_b, minimum_detectable};
+pub use simple::{clusters_needed, holm, kendall_tau_b, minimum_detectable};

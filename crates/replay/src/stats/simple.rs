@@ -42,9 +42,67 @@ pub fn minimum_detectable(se: f64, level: f64, power: f64) -> f64 {
     (normal.inverse_cdf(f64::midpoint(1.0, level)) + normal.inverse_cdf(power)) * se
 }
 
+/// How many clusters a one-sided test at `alpha` needs to find a true difference with probability `power`, where an estimate over
+/// `clusters` of them has the standard error `se`:
+/// `clusters · ((z_{1-alpha} + z_power) · se / difference)² + z_{1-alpha}² / 2`. The last term stands for Student's t (Guenther,
+/// "Sample size formulas for normal theory t tests", The American Statistician 35(4), 1981). It is never fewer than with which flips
+/// of signs can give such a p-value at all.
+pub fn clusters_needed(se: f64, clusters: usize, difference: f64, alpha: f64, power: f64) -> usize {
+    let normal = Normal::standard();
+    let z = normal.inverse_cdf(1.0 - alpha);
+    let spread = (z + normal.inverse_cdf(power)) * se / difference;
+    let by_spread = clusters as f64 * spread.powi(2) + z.powi(2) / 2.0;
+    by_spread.max(-alpha.log2()).ceil() as usize
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::{Pair, Sample, SplitMix64, tested_ratio_of_totals};
     use super::*;
+
+    /// Bills of clusters of very different sizes, `saved` less under the strategy, by draws.
+    fn bills(rng: &mut SplitMix64, clusters: usize, saved: f64) -> Vec<Pair> {
+        let pair = |cluster| {
+            let base = [0.5, 1.0, 2.0, 4.0][rng.below(4)];
+            // The sum of four draws is close to normal.
+            let noise: usize = (0..4).map(|_| rng.below(101)).sum();
+            let noise = (noise as f64 - 200.0) / 200.0 * 0.35;
+            Pair { cluster, value: base * (1.0 - saved + noise), base }
+        };
+        (0..clusters).map(pair).collect()
+    }
+
+    /// Of tables with as many clusters as are said to be needed, four in five find the difference that was planted.
+    #[test]
+    fn the_clusters_that_are_needed_find_a_difference_in_four_of_five_tables() {
+        const TABLES: usize = 200;
+        for (difference, alpha) in [(0.1, 0.1), (0.05, 0.1), (0.1, 0.01)] {
+            let mut rng = SplitMix64::new(7);
+            let pilot =
+                tested_ratio_of_totals(&Sample::new(0), &bills(&mut rng, 2_000, difference));
+            let needed = clusters_needed(pilot.se.unwrap(), pilot.clusters, difference, alpha, 0.8);
+            let mut found = |clusters: usize| {
+                let tables = (0..TABLES).filter(|table| {
+                    let sample = Sample::new(*table as u64);
+                    let found =
+                        tested_ratio_of_totals(&sample, &bills(&mut rng, clusters, difference));
+                    found.value < Some(1.0) && found.p.unwrap() / 2.0 <= alpha
+                });
+                tables.count() as f64 / TABLES as f64
+            };
+            let power = found(needed);
+            assert!((0.72..0.92).contains(&power), "{difference} {alpha} {needed}: {power}");
+            let half = found(needed / 2);
+            assert!(half < 0.66, "{difference} {alpha} {needed}: {half}");
+        }
+    }
+
+    #[test]
+    fn no_fewer_clusters_are_needed_than_signs_can_tell() {
+        // SciPy 1.17.1: ceil(12 * ((norm.ppf(.9) + norm.ppf(.8)) * .05 / .05) ** 2 + norm.ppf(.9) ** 2 / 2)
+        assert_eq!(clusters_needed(0.05, 12, 0.05, 0.1, 0.8), 55);
+        assert_eq!(clusters_needed(0.0, 12, 0.05, 0.01, 0.8), 7, "2^-6 is above 0.01");
+    }
 
     #[test]
     fn kendall_counts_pairs_that_agree() {

@@ -8,9 +8,8 @@ use crate::idle;
 use crate::index::{Index, LogPart, Tracker};
 use foldback_core::conversation::Conversation;
 use foldback_core::guard::Guards;
-use foldback_core::log::{EntryKind, Origin};
+use foldback_core::log::Origin;
 use foldback_core::moment::Moment;
-use foldback_core::plan::{Plan, Slot};
 use foldback_core::view::{EditKind, Place, Pos};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -244,7 +243,8 @@ impl Probe for Tracer {
         self.append(request);
         if delta.is_folded() {
             let folds = &conversation.folds()[delta.folds.clone()];
-            let summarised = folds.iter().any(|fold| writes_summary(&fold.plan));
+            // A note that something went, or a list of it, is no summary.
+            let summarised = folds.iter().any(|fold| !fold.plan.summaries.is_empty());
             let changes = self.look(request, summarised);
             let standing = self.stand(request);
             if !changes.is_empty() || standing != self.standing {
@@ -270,21 +270,6 @@ fn is_stuck(conversation: &Conversation) -> bool {
 /// When the last of these parts had left the view.
 fn left(tracker: &Tracker, places: &[LogPart]) -> Option<usize> {
     places.iter().map(|place| tracker.left_at(*place)).max().flatten()
-}
-
-/// Whether something stands for the messages that a plan hides.
-fn writes_summary(plan: &Plan) -> bool {
-    let slots = plan.layout.iter().flat_map(|layout| &layout.slots);
-    let inserted = slots.filter_map(|slot| match slot {
-        Slot::Insert(insert) => Some(insert.origin()),
-        Slot::Keep(_) => None,
-    });
-    inserted
-        .chain(plan.entries.iter().filter_map(|entry| match entry.origin {
-            Origin::Entry(kind) => Some(kind),
-            Origin::Log => None,
-        }))
-        .any(|kind| kind == EntryKind::Summary)
 }
 
 /// A text up to a number of characters, and whether that is not all.

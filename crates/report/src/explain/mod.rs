@@ -6,7 +6,6 @@ mod saw;
 pub(crate) mod tests;
 pub(crate) mod words;
 
-use crate::facts::whole_percent;
 use crate::number::{count, grouped, percent};
 use crate::terminal::{Width, wrap};
 use foldback_replay::walk::{NeedKind, Track, TrackFiring, Walk, worst};
@@ -147,12 +146,20 @@ fn repeated(out: &mut String, walk: &Walk, track: &Track, width: Width) {
         None => {}
     }
     let counts = ["one", "two", "three", "more"].iter().zip(walk.by_generation(track));
+    let counts = counts.filter(|(_, kept)| kept.needed > 0);
     let kept: Vec<String> = counts
-        .filter_map(|(times, kept)| Some(format!("{} after {times}", whole_percent(kept.value()?))))
+        .map(|(times, kept)| {
+            let (held, needed) = (grouped(kept.kept), grouped(kept.needed));
+            format!("{held} of {needed} after {times}")
+        })
         .collect();
     if !kept.is_empty() {
         let least = if track.sealed { "at least " } else { "" };
-        let _ = write!(text, ". Of what was needed it kept {least}{}", kept.join(", "));
+        let _ = write!(
+            text,
+            ". Of the names that calls needed again after a {what} it kept {least}{}",
+            kept.join(", ")
+        );
     }
     wrap(out, "", "  ", &text, width);
 }
@@ -180,12 +187,13 @@ fn forgotten(out: &mut String, walk: &Walk, track: &Track, width: Width, top: us
     let lost = |kind| missed().filter(|need| need.kind == kind).count() as u64;
     let all = |kind| walk.needs.iter().filter(|need| need.kind == kind).count() as u64;
     let head = format!(
-        "Forgotten{}: {} of {} and {} of {} of later calls that had stood in the log before: old texts, and pieces of results that a call repeats word for word",
+        "Forgotten{}: calls needed {} of edits and {} of results, word for word, that had stood in the log before; of these it had \
+         removed {} and {}",
         if track.sealed { ", unless a sealed summary holds it" } else { "" },
-        grouped(lost(NeedKind::Edit)),
-        count(all(NeedKind::Edit), "edit"),
-        grouped(lost(NeedKind::Piece)),
+        count(all(NeedKind::Edit), "old text"),
         count(all(NeedKind::Piece), "piece"),
+        grouped(lost(NeedKind::Edit)),
+        grouped(lost(NeedKind::Piece)),
     );
     wrap(out, "", "  ", &head, width);
     for (index, missed) in worst(walk, track, top).iter().enumerate() {

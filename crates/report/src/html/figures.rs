@@ -35,7 +35,9 @@ pub(super) fn or_dash(value: Option<f64>, write: impl Fn(f64) -> String) -> Stri
 pub(super) fn interval(metric: &Metric) -> String {
     let bare = |value: f64| share(value).trim_end_matches('%').to_owned();
     let ends = metric.lo.zip(metric.hi).map(|(lo, hi)| (bare(lo), bare(hi)));
-    let ends = ends.filter(|(lo, hi)| lo != hi).map(|(lo, hi)| format!(" ({lo} to {hi})"));
+    // A line may break before the interval and not within it.
+    let within = |(lo, hi): (String, String)| format!(" ({lo}\u{a0}to\u{a0}{hi})");
+    let ends = ends.filter(|(lo, hi)| lo != hi).map(within);
     if let (None, Some(lo), Some(hi)) = (metric.value, metric.lo, metric.hi) {
         return format!("{} to {}", bare(lo), share(hi));
     }
@@ -73,7 +75,7 @@ mod tests {
     #[test]
     fn an_interval_without_width_is_left_out() {
         let written = |value, lo, hi| interval(&Metric { value, lo, hi, ..Metric::default() });
-        assert_eq!(written(Some(0.96), Some(0.91), Some(0.993)), "96% (91 to 99.3)");
+        assert_eq!(written(Some(0.96), Some(0.91), Some(0.993)), "96% (91\u{a0}to\u{a0}99.3)");
         assert_eq!(written(Some(0.5), Some(0.501), Some(0.502)), "50%");
         assert_eq!(written(Some(0.5), None, None), "50%");
         assert_eq!(written(None, Some(0.1), Some(1.0)), "10 to 100%");

@@ -50,6 +50,9 @@ pub(super) fn notes(out: &mut String, comparison: &Comparison) {
     open_fold(out, "notes", "Notes and provenance");
     files(out, comparison);
     reporting(out, comparison);
+    if let Some(needed) = verdict::needed(comparison) {
+        let _ = writeln!(out, "<p>{}.</p>", text(&needed));
+    }
     list(out, &facts::notes(comparison));
     let reasons = facts::skipped(&comparison.corpus);
     if !reasons.is_empty() {

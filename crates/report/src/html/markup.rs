@@ -41,6 +41,24 @@ pub(super) fn breakable(data: &str) -> String {
     pieces.collect::<Vec<_>>().join("<wbr>")
 }
 
+/// A name as a part of an address.
+pub fn encoded(name: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
+        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    name.bytes().map(byte).collect()
+}
+
+/// Markup that leads to an address, if there is one.
+pub(super) fn linked(address: Option<&String>, markup: impl Display) -> String {
+    match address {
+        Some(address) => format!("<a href=\"{}\">{markup}</a>", text(address)),
+        None => markup.to_string(),
+    }
+}
+
 /// The beginning of a page with one script, up to its body; `style` comes after that of all pages.
 pub(super) fn head(title: &str, script: &str, style: &str) -> String {
     format!(
@@ -61,9 +79,18 @@ pub(super) fn name(comparison: &Comparison, line: &PresetLine) -> String {
 
 /// Opens a section that is folded away under its title.
 pub(super) fn open_fold(out: &mut String, id: &str, title: &str) {
+    fold(out, id, title, "");
+}
+
+/// The same unfolded.
+pub(super) fn open_unfolded(out: &mut String, id: &str, title: &str) {
+    fold(out, id, title, " open");
+}
+
+fn fold(out: &mut String, id: &str, title: &str, open: &str) {
     let _ = writeln!(
         out,
-        "<details class=\"fold\">\n<summary><h2>{title}</h2></summary>\n<section id=\"{id}\">"
+        "<details class=\"fold\"{open}>\n<summary><h2>{title}</h2></summary>\n<section id=\"{id}\">"
     );
 }
 

@@ -26,6 +26,7 @@ mod trade;
 pub(crate) mod tests;
 
 pub use details::{Details, Drawn, Most, Walked, to_draw, to_walk};
+pub use markup::encoded;
 pub use probed::probed;
 
 use foldback_replay::Comparison;
@@ -40,19 +41,19 @@ pub fn comparison(comparison: &Comparison, details: &Details) -> String {
         true => ("", ""),
         false => (reader::SCRIPT, reader::STYLE),
     };
-    let script = [script::DOM, script::SESSIONS, own, script::EXPORT].concat();
+    let script = [script::DOM, script::TABLES, script::SESSIONS, own, script::EXPORT].concat();
     let mut out = markup::head("strategies compared", &script, style);
     header::header(&mut out, comparison);
     out.push_str("<main>\n");
-    trade::section(&mut out, comparison);
-    presets::section(&mut out, comparison);
+    trade::section(&mut out, comparison, &reader.of_presets);
+    presets::section(&mut out, comparison, &reader.of_presets);
     out.push_str(&reader.section);
     let mut drawings = String::new();
-    let drawn = sessions::drawings(&mut drawings, comparison, &details.drawn);
-    let places = sessions::Places::of(details, drawn, &reader.walked);
+    let mut places = sessions::Places::of(details, &reader.walked);
+    sessions::drawings(&mut drawings, comparison, &details.drawn, &mut places);
     sessions::table(&mut out, comparison, &places, opening);
     out.push_str(&drawings);
-    presets::controls(&mut out, comparison);
+    presets::controls(&mut out, comparison, &reader.of_presets);
     presets::figures(&mut out, comparison);
     presets::activity(&mut out, comparison);
     presets::idle(&mut out, comparison);

@@ -3,13 +3,14 @@
 
 use super::figures::{NONE, interval, or_dash, share};
 use super::markup::{
-    BODY, END_FOLD, END_TABLE, col_heads, name, named, named_td, open_fold, open_table,
+    BODY, END_FOLD, END_TABLE, col_heads, linked, name, named, named_td, open_fold, open_table,
     preset_rows, row_head, td, text,
 };
 use crate::columns::{self, Cell, Column, Value, headline, lines};
 use crate::number::{change, grouped, percent};
 use crate::{facts, table, verdict};
 use foldback_replay::Comparison;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Idle sessions that are listed of a preset, the nearest ones.
@@ -26,10 +27,16 @@ const NOTE: usize = 7;
 type Row = [String; HEADS.len()];
 
 /// The table to decide by, and the presets that are not in it.
-pub(super) fn section(out: &mut String, comparison: &Comparison) {
+///
+/// By preset, `places` are addresses of the reader.
+pub(super) fn section(
+    out: &mut String,
+    comparison: &Comparison,
+    places: &BTreeMap<String, String>,
+) {
     let answer = comparison.answer(true);
     out.push_str("<section id=\"presets\">\n<h2>Presets</h2>\n");
-    decide(out, comparison, "Presets", &answer.shown);
+    decide(out, comparison, "Presets", &answer.shown, places);
     let same = answer.same.iter().map(|(name, of)| format!("{name} = {of}"));
     let same: Vec<String> = same.collect();
     for (title, names) in
@@ -43,16 +50,26 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
 }
 
 /// What strategies are compared with, in the same columns.
-pub(super) fn controls(out: &mut String, comparison: &Comparison) {
+pub(super) fn controls(
+    out: &mut String,
+    comparison: &Comparison,
+    places: &BTreeMap<String, String>,
+) {
     let controls = comparison.controls();
     if !controls.is_empty() {
         open_fold(out, "controls", "Controls, to compare with");
-        decide(out, comparison, "Controls", &controls);
+        decide(out, comparison, "Controls", &controls, places);
         out.push_str(END_FOLD);
     }
 }
 
-fn decide(out: &mut String, comparison: &Comparison, label: &str, shown: &[usize]) {
+fn decide(
+    out: &mut String,
+    comparison: &Comparison,
+    label: &str,
+    shown: &[usize],
+    places: &BTreeMap<String, String>,
+) {
     if shown.is_empty() {
         return;
     }
@@ -63,7 +80,8 @@ fn decide(out: &mut String, comparison: &Comparison, label: &str, shown: &[usize
     for (at, cells) in shown.iter().zip(&rows) {
         let line = &comparison.presets[*at];
         let class = if line.gate.passed { "" } else { " class=\"failed\"" };
-        let _ = write!(out, "<tr{class}><th scope=\"row\">{}</th>", cells[0]);
+        let head = linked(places.get(&line.preset), &cells[0]);
+        let _ = write!(out, "<tr{class}><th scope=\"row\">{head}</th>");
         for (head, cell) in HEADS.into_iter().zip(cells).skip(1) {
             let class = match head {
                 "note" => "word",
@@ -245,7 +263,7 @@ mod tests {
         let screen = screen(&all, Width { text: 80, table: 80 }, commands);
         let screen = screen.split_whitespace().collect::<Vec<_>>().join(" ");
         let mut page = String::new();
-        section(&mut page, &all);
+        section(&mut page, &all, &BTreeMap::new());
         for words in ["7 requests may not fit", "breaks rules 2 times"] {
             assert!(screen.contains(words), "{words}\n{screen}");
             assert!(page.contains(words), "{words}\n{page}");

@@ -27,15 +27,15 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// With so many of the drawings, and these sessions in the reader of the page.
-    pub(super) fn of(details: &Details, drawn: usize, walked: &[usize]) -> Self {
+    /// With these sessions in the reader of the page, and no drawings yet.
+    pub(super) fn of(details: &Details, walked: &[usize]) -> Self {
         let beside = |(session, page): (&usize, &String)| {
             (*session, format!("{page}{}", reader::address(0)))
         };
         let mut read: BTreeMap<usize, String> = details.pages.iter().map(beside).collect();
         // In the page before beside it.
         read.extend(walked.iter().enumerate().map(|(at, session)| (*session, reader::address(at))));
-        Self { drawn: details.drawn[..drawn].iter().map(|drawn| drawn.session).collect(), read }
+        Self { drawn: BTreeSet::new(), read }
     }
 
     /// The heading of a row: the path, which leads to the reader or else to the drawings.
@@ -207,11 +207,16 @@ fn acted(comparison: &Comparison, session: usize) -> impl Iterator<Item = &Score
 /// Bytes of drawings that one page takes, at most.
 const BUDGET: usize = 1_200_000;
 
-/// The saw-teeth, one collapsed block per session; the first stands open. Returns how many there was
-/// room for.
-pub(super) fn drawings(out: &mut String, comparison: &Comparison, drawn: &[Drawn]) -> usize {
+/// The saw-teeth, one collapsed block per session; the first stands open. A drawing leads to the reader. Adds the sessions that
+/// there was room for to the places.
+pub(super) fn drawings(
+    out: &mut String,
+    comparison: &Comparison,
+    drawn: &[Drawn],
+    places: &mut Places,
+) {
     if drawn.is_empty() {
-        return 0;
+        return;
     }
     let sessions = 0..comparison.corpus.sessions.len();
     let acted = sessions.filter(|at| acted(comparison, *at).next().is_some()).count();
@@ -219,7 +224,8 @@ pub(super) fn drawings(out: &mut String, comparison: &Comparison, drawn: &[Drawn
     let mut size = 0;
     for session in drawn {
         let mut block = String::new();
-        draw(&mut block, session, comparison, blocks.is_empty());
+        let address = places.read.get(&session.session);
+        draw(&mut block, session, comparison, blocks.is_empty(), address);
         size += block.len();
         if size > BUDGET && !blocks.is_empty() {
             break;
@@ -245,13 +251,18 @@ pub(super) fn drawings(out: &mut String, comparison: &Comparison, drawn: &[Drawn
             blocks.len()
         );
     }
-    let room = blocks.len();
+    places.drawn = drawn[..blocks.len()].iter().map(|drawn| drawn.session).collect();
     out.extend(blocks);
     out.push_str(END_FOLD);
-    room
 }
 
-fn draw(out: &mut String, drawn: &Drawn, comparison: &Comparison, open: bool) {
+fn draw(
+    out: &mut String,
+    drawn: &Drawn,
+    comparison: &Comparison,
+    open: bool,
+    address: Option<&String>,
+) {
     let line = &comparison.corpus.sessions[drawn.session];
     let scores = comparison.scores_of(drawn.session);
     let scale = Scale {
@@ -285,7 +296,14 @@ fn draw(out: &mut String, drawn: &Drawn, comparison: &Comparison, open: bool) {
             short(score.metrics.peak_tokens),
             own = text(preset),
         );
+        if let Some(address) = address {
+            let under = reader::address_under(address, &comparison.presets[score.preset()].preset);
+            let _ = write!(out, "<a data-calls=\"{0}\" href=\"{1}\">", line.calls, text(&under));
+        }
         sawtooth::draw(out, preset, &record.rows, plain, scale);
+        if address.is_some() {
+            out.push_str("</a>\n");
+        }
         let _ = writeln!(
             out,
             "<p class=\"small\">{}</p>\n</figure>",

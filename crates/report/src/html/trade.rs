@@ -4,12 +4,13 @@
 use super::chart::{position, step};
 use super::figures::{or_dash, per_mille, share};
 use super::labels::place;
-use super::markup::{svg_text, text};
+use super::markup::{linked, svg_text, text};
 use crate::number::change;
 use crate::verdict;
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{Metric, PresetLine, Standing};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 // The plot inside its drawing, in pixels.
@@ -52,13 +53,16 @@ impl Scale {
 struct Sort(&'static str, &'static str);
 
 const FRONT: Sort = Sort("front", "nothing is cheaper and keeps as much");
+/// Nothing that keeps as much is cheaper, and still it costs more than what it is compared with.
+const DEARER: Sort =
+    Sort("dearer", "nothing is cheaper and keeps as much, but it costs more than without it");
 const DOMINATED: Sort = Sort("dominated", "another one costs no more and keeps no less");
 /// Of too few tasks for a front.
 const PRESET: Sort = Sort("preset", "preset");
 const IDLE: Sort = Sort("idle", "never acted");
 const CONTROL: Sort = Sort("control", "control");
 const FAILED: Sort = Sort("failed", "a provider refuses it");
-const SORTS: [Sort; 6] = [FRONT, DOMINATED, PRESET, IDLE, CONTROL, FAILED];
+const SORTS: [Sort; 7] = [FRONT, DEARER, DOMINATED, PRESET, IDLE, CONTROL, FAILED];
 
 /// A preset in the plot.
 struct Dot<'a> {
@@ -76,13 +80,18 @@ fn sort(comparison: &Comparison, line: &PresetLine, standing: Standing<'_>) -> S
         Standing::Apart if !line.gate.passed => FAILED,
         Standing::Apart => IDLE,
         _ if !comparison.ranks() => PRESET,
+        Standing::Front if line.ratio.value.is_some_and(|ratio| ratio > 1.0) => DEARER,
         Standing::Front => FRONT,
         Standing::Dominated(_) => DOMINATED,
     }
 }
 
-/// The drawing with its caption.
-pub(super) fn section(out: &mut String, comparison: &Comparison) {
+/// The drawing with its caption. Markers lead to the reader, where `places` has an address for their preset.
+pub(super) fn section(
+    out: &mut String,
+    comparison: &Comparison,
+    places: &BTreeMap<String, String>,
+) {
     let presets = &comparison.presets;
     let points = presets.iter().zip(comparison.standings()).filter_map(|(line, standing)| {
         let bill = &line.ratio;
@@ -114,10 +123,10 @@ pub(super) fn section(out: &mut String, comparison: &Comparison) {
     dots.iter().for_each(|dot| cross(&mut crosses, dot, &scale));
     out.push_str(&crosses);
     let has_stair = front(out, &dots);
-    dots.iter().for_each(|dot| marker(out, dot));
+    dots.iter().for_each(|dot| marker(out, dot, places.get(&dot.line.preset)));
     numbers(out, &dots);
     out.push_str("</svg>\n");
-    names(out, &dots);
+    names(out, &dots, places);
     out.push_str(
         "</div>\n<figcaption>Left is cheaper, up keeps more; the vertical axis is stretched toward 100%.",
     );
@@ -201,7 +210,7 @@ fn cross(out: &mut String, dot: &Dot<'_>, scale: &Scale) {
 /// A stair through the front: between two of its strategies nothing is known to be better than the
 /// cheaper one. Says whether there is one.
 fn front(out: &mut String, dots: &[Dot<'_>]) -> bool {
-    let on = dots.iter().filter(|dot| dot.sort == FRONT);
+    let on = dots.iter().filter(|dot| [FRONT, DEARER].contains(&dot.sort));
     let mut front: Vec<(u64, u64)> = on.map(|dot| (dot.x, dot.y)).collect();
     front.sort_unstable();
     front.dedup();
@@ -243,7 +252,7 @@ fn numbers(out: &mut String, dots: &[Dot<'_>]) {
 }
 
 /// The names by their numbers, each with its marker.
-fn names(out: &mut String, dots: &[Dot<'_>]) {
+fn names(out: &mut String, dots: &[Dot<'_>], places: &BTreeMap<String, String>) {
     let longest = dots.iter().map(|dot| dot.name.chars().count()).max().unwrap_or(0);
     let (width, height) = (NAMES + 8 * longest as u64, LINE * dots.len() as u64 + 8);
     let _ = writeln!(
@@ -254,14 +263,14 @@ fn names(out: &mut String, dots: &[Dot<'_>]) {
     for (index, dot) in dots.iter().enumerate() {
         let y = LINE * index as u64 + 14;
         svg_text(out, 20, y + 4, "end", index + 1);
-        let _ = writeln!(
-            out,
+        let name = format!(
             "<path class=\"marker {class}\" d=\"{}\"/><text class=\"{class}\" x=\"{NAMES}\" y=\"{}\">{}</text>",
             shape(dot, 34, y),
             y + 4,
             text(dot.name),
             class = dot.sort.0,
         );
+        let _ = writeln!(out, "{}", linked(places.get(&dot.line.preset), name));
     }
     out.push_str("</svg>\n");
 }
@@ -277,9 +286,8 @@ fn shape(dot: &Dot<'_>, x: u64, y: u64) -> String {
     }
 }
 
-fn marker(out: &mut String, dot: &Dot<'_>) {
-    let _ = writeln!(
-        out,
+fn marker(out: &mut String, dot: &Dot<'_>, address: Option<&String>) {
+    let marker = format!(
         "<path class=\"marker {}\" d=\"{}\"><title>{}: bill {}, kept {}, verbatim {}</title></path>",
         dot.sort.0,
         shape(dot, dot.x, dot.y),
@@ -288,4 +296,5 @@ fn marker(out: &mut String, dot: &Dot<'_>) {
         or_dash(dot.line.metrics.frr_obs_far.value, share),
         or_dash(dot.line.metrics.verbatim_far.value, share)
     );
+    let _ = writeln!(out, "{}", linked(address, marker));
 }

@@ -22,8 +22,7 @@ impl<'w> Table<'w> {
     pub(super) fn push(&mut self, row: &Row<'_>) -> Result<()> {
         for (_, cell) in cells(row) {
             let text = match cell {
-                Cell::Text(text) if is_formula(&text) => format!("'{text}").into(),
-                Cell::Text(text) => text,
+                Cell::Text(text) => no_formula(text),
                 Cell::Number(number) | Cell::Optional(Some(number)) => number.to_string().into(),
                 Cell::Real(Some(number)) => number.to_string().into(),
                 Cell::Optional(None) | Cell::Real(None) => Cow::Borrowed(""),
@@ -41,9 +40,25 @@ impl<'w> Table<'w> {
     }
 }
 
-/// Whether a spreadsheet would evaluate a text, such as a command or an address to fetch.
-fn is_formula(text: &str) -> bool {
-    text.starts_with(['=', '+', '-', '@', '\t', '\r'])
+/// A text that no spreadsheet evaluates, such as a command or an address to fetch.
+fn no_formula(text: Cow<'_, str>) -> Cow<'_, str> {
+    match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        true => format!("'{text}").into(),
+        false => text,
+    }
+}
+
+/// A line of texts and numbers that are written already.
+pub(crate) fn written<const N: usize>(cells: &[String; N]) -> String {
+    let field = |cell: &String| match cell.parse::<f64>() {
+        Ok(_) => cell.clone(),
+        Err(_) => no_formula(cell.into()).into_owned(),
+    };
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    // Nothing fails in memory.
+    let written = writer.write_record(cells.each_ref().map(field));
+    let bytes = written.ok().and_then(|()| writer.into_inner().ok());
+    String::from_utf8(bytes.unwrap_or_default()).unwrap_or_default()
 }
 
 #[cfg(test)]

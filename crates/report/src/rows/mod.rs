@@ -8,7 +8,7 @@
 #[cfg(feature = "arrow")]
 mod arrow;
 mod cell;
-mod csv;
+pub(crate) mod csv;
 #[cfg(feature = "parquet")]
 mod parquet;
 

@@ -2,7 +2,7 @@
 //! needs that some preset did not meet.
 
 use crate::explain::words::{broken, class_name};
-use foldback_core::log::Role;
+use foldback_core::log::{EntryKind, Role};
 use foldback_replay::walk::{NeedKind, State, Track, ViewStep, Walk};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -126,6 +126,13 @@ fn data<'a>(track: &'a Track, places: &BTreeMap<usize, usize>) -> TrackData<'a> 
     let steps = track.steps.iter();
     let room = (WRITTEN / track.written.len().max(1)).max(80);
     let firings = track.firings.iter();
+    let mut states = track.steps.iter().flat_map(|step| &step.changes).map(|change| change.state);
+    let has_summaries = states.any(|state| state == State::Summarised);
+    // What stands for messages that nobody summarized is a note.
+    let kind = |kind: EntryKind| match kind {
+        EntryKind::Summary if !has_summaries => "note",
+        kind => kind.as_str(),
+    };
     TrackData {
         preset: &track.preset,
         window: track.limits.context,
@@ -154,7 +161,7 @@ fn data<'a>(track: &'a Track, places: &BTreeMap<usize, usize>) -> TrackData<'a> 
             .map(|written| {
                 let text: String = written.text.chars().take(room).collect();
                 let text = cut(&text, written.cut || text.len() < written.text.len());
-                (written.kind.as_str(), written.call, written.tokens, text)
+                (kind(written.kind), written.call, written.tokens, text)
             })
             .collect(),
         shown: &track.shown,

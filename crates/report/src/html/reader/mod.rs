@@ -10,9 +10,11 @@ mod data;
 pub(crate) mod tests;
 
 use super::Details;
-use super::markup::{END_FOLD, head, open_fold, text};
+use super::markup::{END_FOLD, encoded, head, open_unfolded, text};
 use super::script;
-use foldback_replay::walk::Walk;
+use foldback_replay::walk::{Track, Walk};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Rules of the reader; they come after those of the page.
@@ -31,11 +33,44 @@ pub(super) struct Reader {
     pub(super) section: String,
     /// The sessions in it, as it numbers them.
     pub(super) walked: Vec<usize>,
+    /// By preset, where it shows the call at which that preset had forgotten most of what was needed.
+    pub(super) of_presets: BTreeMap<String, String>,
 }
 
 /// The address in a page at which the reader shows its session of that number.
 pub(super) fn address(number: usize) -> String {
     format!("#session={number}")
+}
+
+/// The same under a preset.
+pub(super) fn address_under(session: &str, preset: &str) -> String {
+    format!("{session}&preset={}", encoded(preset))
+}
+
+/// By preset, the address of its worst call among these walks: of the session in which it forgot most.
+fn worst_calls(taken: &[(&Walk, String)]) -> BTreeMap<String, String> {
+    let mut worst: BTreeMap<&str, (usize, String)> = BTreeMap::new();
+    for (number, (walk, _)) in taken.iter().enumerate() {
+        for track in &walk.tracks {
+            let Some(call) = worst_call(walk, track) else { continue };
+            let forgotten = track.forgotten.len();
+            if worst.get(&*track.preset).is_none_or(|(most, _)| forgotten > *most) {
+                let under = address_under(&address(number), &track.preset);
+                worst.insert(&track.preset, (forgotten, format!("{under}&call={call}")));
+            }
+        }
+    }
+    worst.into_iter().map(|(preset, (_, address))| (preset.to_owned(), address)).collect()
+}
+
+/// The call that needed most of what a preset had forgotten, else the first at which the preset fired.
+fn worst_call(walk: &Walk, track: &Track) -> Option<usize> {
+    let mut missed: BTreeMap<usize, usize> = BTreeMap::new();
+    for need in track.forgotten.iter().filter_map(|forgotten| walk.needs.get(forgotten.need)) {
+        *missed.entry(need.call).or_default() += 1;
+    }
+    let most = missed.into_iter().max_by_key(|(call, count)| (*count, Reverse(*call)));
+    most.map(|(call, _)| call).or_else(|| track.firings.first().map(|fired| fired.call))
 }
 
 /// The reader as a section of a page that has [`STYLE`] and [`SCRIPT`]. Walks are taken in their order as long as
@@ -59,7 +94,8 @@ pub(super) fn section(details: &Details, preset: Option<&str>) -> Reader {
     left.extend(details.not_walked.iter().map(String::as_str));
     if !taken.is_empty() {
         let left = if details.pages.is_empty() { &left[..] } else { &[] };
-        open_fold(&mut reader.section, "session", "A session, call by call");
+        reader.of_presets = worst_calls(&taken);
+        open_unfolded(&mut reader.section, "session", "A session, call by call");
         write(&mut reader.section, &taken, left, preset);
         reader.section.push_str(END_FOLD);
     }

@@ -111,6 +111,34 @@ fn only_what_some_preset_missed_goes_in_and_finds_its_place() {
 }
 
 #[test]
+fn a_preset_leads_to_the_call_that_missed_most_of_what_it_forgot() {
+    let mut most = walk();
+    let first = most.tracks[0].forgotten[0].need;
+    most.needs[first].call = 9;
+    let mut less = most.clone();
+    less.tracks[0].forgotten.truncate(1);
+    let preset = &most.tracks[0].preset;
+    let calls: Vec<usize> =
+        most.tracks[0].forgotten.iter().map(|lost| most.needs[lost.need].call).collect();
+    assert_eq!(calls, [9, 10, 10], "two at one call");
+    let places = section(&details(vec![less, most.clone()], &[]), None).of_presets;
+    let expected = format!("#session=1&preset={}&call=10", super::super::encoded(preset));
+    assert_eq!(places.get(preset), Some(&expected));
+    // Where nothing was forgotten, to what it did; where it did nothing, nowhere.
+    let mut nothing = most;
+    nothing.tracks[0].forgotten.clear();
+    let at = nothing.tracks[0].firings[0].call;
+    let of = |walk: &Walk| section(&details(vec![walk.clone()], &[]), None).of_presets;
+    let place = of(&nothing).remove(&nothing.tracks[0].preset);
+    assert!(
+        place.as_ref().is_some_and(|place| place.ends_with(&format!("&call={at}"))),
+        "{place:?}"
+    );
+    nothing.tracks[0].firings.clear();
+    assert_eq!(of(&nothing).get(&nothing.tracks[0].preset), None);
+}
+
+#[test]
 fn many_summaries_are_told_by_their_beginning() {
     let lengths = |count: usize| -> Vec<usize> {
         let mut walk = walk();
@@ -138,7 +166,7 @@ fn sessions_that_do_not_fit_are_named() {
     large.path = "large.jsonl".to_owned();
     large.messages[0].excerpt = "x".repeat(ROOM);
     let mut three = details(vec![walk(), large.clone(), walk()], &["other.jsonl"]);
-    let Reader { section: out, walked } = section(&three, None);
+    let Reader { section: out, walked, .. } = section(&three, None);
     assert_eq!(walked, [0, 2]);
     assert!(out.contains("2 of 4 sessions"), "{}", &out[out.len() - 3_000..]);
     for path in ["large.jsonl", "other.jsonl"] {

@@ -3,6 +3,10 @@
 
 const ROW = 62;
 const CHART = { height: 150, left: 46, right: 8, top: 10, bottom: 30 };
+// The plot of the drawings of the page, as sawtooth.rs draws them.
+const SAW = { whole: 360, left: 40, width: 310 };
+// Pixels beside a mark at which it is meant.
+const BESIDE = 4;
 
 class Reader {
   constructor(root, app) {
@@ -178,10 +182,12 @@ class Reader {
 
   key(event) {
     if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest?.('select, textarea, input:not([type="range"])')) return;
-    const inside = this.root.contains(event.target);
     const box = this.app.getBoundingClientRect();
+    // Folded away, it takes no keys.
+    if (box.height === 0) return;
     const middle = innerHeight / 2;
-    if (!inside && !(document.activeElement === document.body && box.top < middle && box.bottom > middle)) return;
+    const inside = this.root.contains(event.target);
+    const inSight = box.top < middle && box.bottom > middle;
     if (event.target === this.list && ["ArrowUp", "ArrowDown"].includes(event.key)) {
       event.preventDefault();
       const from = this.selected ?? this.view.length;
@@ -191,11 +197,8 @@ class Reader {
     }
     const slider = event.target === this.range;
     const go = (call) => () => this.go(call);
-    const walk = {
-      ArrowLeft: slider ? null : go(this.view.call - 1),
-      ArrowRight: slider ? null : go(this.view.call + 1),
-      Home: slider ? null : go(0),
-      End: slider ? null : go(this.walk.calls - 1),
+    // Letters walk from anywhere on the page; keys that scroll belong to the reader only where it is.
+    const letters = {
       k: go(this.view.call - 1),
       j: go(this.view.call + 1),
       f: () => this.jump("firedCalls"),
@@ -203,9 +206,18 @@ class Reader {
       m: () => this.jump("missedCalls"),
       M: () => this.jump("missedCalls", true),
       "/": () => this.query.focus(),
-    }[event.key];
+    };
+    const scrolling = {
+      ArrowLeft: go(this.view.call - 1),
+      ArrowRight: go(this.view.call + 1),
+      Home: go(0),
+      End: go(this.walk.calls - 1),
+    };
+    const here = !slider && (inside || (inSight && document.activeElement === document.body));
+    const walk = letters[event.key] ?? (here ? scrolling[event.key] : undefined);
     if (!walk) return;
     event.preventDefault();
+    if (!inside && !inSight) this.root.scrollIntoView();
     walk();
   }
 
@@ -225,9 +237,18 @@ class Reader {
     if (!(index in this.blocks)) return false;
     const whole = (name) => (/^\d+$/.test(address.get(name) ?? "") ? Number(address.get(name)) : undefined);
     this.open(index, address.get("preset") ?? undefined, whole("call"));
+    // A place in a drawing is that of the mark beside it.
+    if (address.has("near")) this.go(this.markNear(this.view.call, whole("near")));
     const message = whole("message");
     if (message !== undefined && message < this.view.length) this.go(this.view.call, message);
     return true;
+  }
+
+  /** The call of the nearest mark that is at most so many calls away, else the call itself. */
+  markNear(call, reach = 0) {
+    const away = (other) => Math.abs(other - call);
+    const near = [...this.track.firedCalls, ...this.track.missedCalls].filter((other) => away(other) <= reach);
+    return near.sort((a, b) => away(a) - away(b))[0] ?? call;
   }
 
   writeAddress() {
@@ -289,7 +310,9 @@ class Reader {
     const box = this.chart.getBoundingClientRect();
     const { left, right } = CHART;
     const at = ((event.clientX - box.left) / box.width) * width;
-    this.go(Math.round(((at - left) / (width - left - right)) * (this.walk.calls - 1)));
+    const calls = (this.walk.calls - 1) / (width - left - right);
+    const call = Math.round((at - left) * calls);
+    this.go(event.type === "pointerdown" ? this.markNear(call, BESIDE * calls) : call);
   }
 
   // ---- what this call is told about ----
@@ -368,7 +391,7 @@ class Reader {
     const written = this.view.standing.map((at) => this.track.written[at]).filter(([, , , text]) => text !== "");
     if (written.length === 0) return null;
     return this.box("Written by compactions, in this view", ...written.map(([kind, call, tokens, text]) =>
-      make("details", { open: (kind === "summary" && written.length < 4) || cutAt(text, this.wanted).length > 1 },
+      make("details", { open: (["summary", "note"].includes(kind) && written.length < 4) || cutAt(text, this.wanted).length > 1 },
         make("summary", {}, `${kind} `, make("small", {}, `since call ${call}, ${plural(tokens, "token")}`)), make("pre", { tabindex: 0 }, ...this.marked(text)))));
   }
 
@@ -477,6 +500,16 @@ function offerReader(root) {
   fold?.addEventListener("toggle", show);
   addEventListener("hashchange", visit);
   document.addEventListener("click", (event) => {
+    // A drawing leads to the call that was pointed at; by a key, to the preset.
+    const drawing = event.target.closest?.("a[data-calls]");
+    if (drawing) {
+      const box = drawing.querySelector("svg").getBoundingClientRect();
+      const last = Number(drawing.dataset.calls) - 1;
+      const at = ((event.clientX - box.left) / box.width) * SAW.whole - SAW.left;
+      const call = Math.max(0, Math.min(last, Math.round((at / SAW.width) * last)));
+      drawing.dataset.base ??= drawing.getAttribute("href");
+      drawing.href = drawing.dataset.base + (event.detail > 0 ? `&call=${call}&near=${Math.ceil((BESIDE / SAW.width) * last)}` : "");
+    }
     // A link to where the address is already changes nothing that a browser would tell of.
     const link = event.target.closest?.('a[href^="#session="]');
     if (link?.hash === location.hash) visit();

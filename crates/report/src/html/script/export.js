@@ -24,6 +24,7 @@ function standingAlone(svg) {
   const copies = [...copy.querySelectorAll("*")];
   [...svg.querySelectorAll("*")].forEach((element, at) => {
     copies[at].removeAttribute("class");
+    copies[at].removeAttribute("href");
     if (element.tagName === "title") return;
     const style = getComputedStyle(element);
     for (const [name, usual] of Object.entries(element.tagName === "text" ? INLINED_TEXT : INLINED)) {

@@ -7,7 +7,9 @@ use sha2::{Digest as _, Sha256};
 
 /// What other scripts are made with. It stands first.
 pub(super) const DOM: &str = include_str!("dom.js");
-/// The table of sessions: sorted, filtered, under a preset that is chosen.
+/// Tables that are sorted by their headings.
+pub(super) const TABLES: &str = include_str!("tables.js");
+/// The table of sessions: filtered, under a preset that is chosen.
 pub(super) const SESSIONS: &str = include_str!("sessions.js");
 /// Figures as files, tables as text.
 pub(super) const EXPORT: &str = include_str!("export.js");

@@ -1,18 +1,5 @@
-// The table of sessions: sorted by a click on a heading, filtered by text, shown under the preset that is chosen.
-// Without script it stands as it was written, under the first preset.
-
-/** What a cell says, to sort by: a number where it is one, else text; null for a dash, which comes last. */
-function sortKey(text) {
-  const plain = text.trim().replace("−", "-").replace(/[,$%]/g, "");
-  if (plain === "" || plain === "–") return null;
-  const value = Number(plain);
-  return Number.isNaN(value) ? plain.toLowerCase() : value;
-}
-
-function compareKeys(a, b) {
-  if (typeof a === "number" && typeof b === "number") return a - b;
-  return String(a).localeCompare(String(b), "en", { numeric: true });
-}
+// The table of sessions: filtered by text, shown under the preset that is chosen. Without script it stands as it was
+// written, under the first preset.
 
 class Sessions {
   constructor(table, presets) {
@@ -21,19 +8,8 @@ class Sessions {
     this.presets = presets;
     this.rows = [...this.body.rows];
     this.texts = this.rows.map((row) => `${row.cells[0].textContent} ${row.cells[1].textContent}`.toLowerCase());
-    this.heads = [...table.tHead.rows[0].cells];
-    this.column = -1;
-    this.descending = false;
-    for (const row of this.rows) row.classList.toggle("opens", row.querySelector("a") !== null);
-    this.heads.forEach((head, at) => {
-      const button = make("button", { type: "button", onclick: () => this.sort(at) });
-      button.append(...head.childNodes);
-      head.append(button);
-    });
-    table.classList.add("sorts");
     this.build();
     if (presets.length > 0) this.lead(presets[0].name);
-    this.body.addEventListener("click", (event) => this.click(event));
     this.told();
   }
 
@@ -61,38 +37,13 @@ class Sessions {
     });
     this.lead(name);
     document.getElementById("sessions-under").textContent = name;
-    if (this.column >= 0) this.order();
+    sortsOf.get(this.table).order();
   }
 
   /** The links to the reader lead to this preset. */
   lead(preset) {
     const which = new URLSearchParams({ preset });
     for (const link of this.body.querySelectorAll("a[data-reader]")) link.href = `${link.dataset.reader}&${which}`;
-  }
-
-  /** Up, down, and as listed. */
-  sort(column) {
-    if (this.column !== column) [this.column, this.descending] = [column, false];
-    else if (!this.descending) this.descending = true;
-    else [this.column, this.descending] = [-1, false];
-    this.heads.forEach((head, at) => {
-      if (at === this.column) head.setAttribute("aria-sort", this.descending ? "descending" : "ascending");
-      else head.removeAttribute("aria-sort");
-    });
-    this.order();
-  }
-
-  order() {
-    const places = this.rows.map((_, at) => at);
-    if (this.column >= 0) {
-      const keys = this.rows.map((row) => sortKey(row.cells[this.column].textContent));
-      const sign = this.descending ? -1 : 1;
-      places.sort((a, b) => {
-        if (keys[a] === null || keys[b] === null) return Number(keys[a] === null) - Number(keys[b] === null) || a - b;
-        return sign * compareKeys(keys[a], keys[b]) || a - b;
-      });
-    }
-    this.body.append(...places.map((at) => this.rows[at]));
   }
 
   choose() {
@@ -106,12 +57,6 @@ class Sessions {
   told() {
     const shown = this.rows.filter((row) => !row.hidden).length;
     this.count.textContent = shown === this.rows.length ? plural(shown, "session") : `${number(shown)} of ${plural(this.rows.length, "session")}`;
-  }
-
-  /** Anywhere in a row is as good as its link; selecting text is no click. */
-  click(event) {
-    if (event.target.closest("a") || !getSelection().isCollapsed) return;
-    event.target.closest("tr")?.querySelector("a")?.click();
   }
 }
 

@@ -83,6 +83,36 @@ fn the_reader_opens_on_the_preset_of_the_verdict_where_it_forgot_most() {
 }
 
 #[test]
+fn no_star_marks_what_costs_more() {
+    for (ratio, front, dearer) in [(0.9, true, false), (1.0, true, false), (1.1, false, true)] {
+        let mut one = tiny();
+        // Else to do nothing would be better than what costs more.
+        one.presets[0].gate.passed = false;
+        one.presets[1].ratio.value = Some(ratio);
+        let page = comparison(&one, &Details::default());
+        let has = |class: &str| page.contains(&format!("<path class=\"marker {class}\""));
+        assert_eq!((has("front"), has("dearer")), (front, dearer), "{ratio}");
+    }
+}
+
+#[test]
+fn who_wrote_the_summaries_is_told_where_there_are_some() {
+    let mut one = tiny();
+    for line in &mut one.presets {
+        line.summarizer = Some("extractive".to_owned());
+    }
+    let told = |one: &foldback_replay::Comparison| {
+        comparison(one, &Details::default()).contains("Summaries extractive")
+    };
+    let mut outcome = Outcome::default();
+    one.scores = vec![Box::from([Score::new(0, 0, outcome.clone())])];
+    assert!(!told(&one));
+    outcome.metrics.counters.summaries = 1;
+    one.scores = vec![Box::from([Score::new(0, 0, outcome)])];
+    assert!(told(&one));
+}
+
+#[test]
 fn data_stays_text() {
     let page = without_script(&comparison(&tiny(), &drawn()));
     assert_eq!(page.matches("<script").count(), 2, "{page}");
