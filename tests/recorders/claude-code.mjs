@@ -4,10 +4,10 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-export default async function start({ installed, home, cwd, url }) {
+export default async function start({ installed, home, cwd, url, window = 150_000 }) {
   // Its wrapper in JavaScript passes no signals on.
   const program = join(installed, 'node_modules/@anthropic-ai/claude-code-linux-x64/claude');
-  const env = { PATH: process.env.PATH, HOME: home, ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: url, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', CLAUDE_CODE_MAX_RETRIES: '0', CLAUDE_CODE_AUTO_COMPACT_WINDOW: '150000' };
+  const env = { PATH: process.env.PATH, HOME: home, ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: url, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', CLAUDE_CODE_MAX_RETRIES: '0', CLAUDE_CODE_AUTO_COMPACT_WINDOW: `${window}` };
   const sessions = new Map();
 
   function run(name, content, { model = 'claude-sonnet-4-5', interrupted, ends = true } = {}) {

@@ -1,15 +1,16 @@
-//! The compaction of Claude Code, as its recordings show it: near the end of the window one summary stands for everything, and early
-//! versions clear old tool results before that.
+//! The compaction of Claude Code, as its recordings show it: near the end of the window one summary stands for everything, in
+//! later versions for all before the newest answer, and early versions clear old tool results before that.
 //!
 //! | stage | what it does |
 //! |---|---|
 //! | `claude-code.microcompact` | from a limit on, clears the oldest tool results beyond the newest 40,000 tokens |
-//! | `claude-code.summary` | puts one summary in the place of everything |
+//! | `claude-code.summary` | puts one summary in the place of everything, or of all before the newest answer |
 //!
 //! | preset | reproduces |
 //! |---|---|
 //! | `claude-code` | 2.1.25 to 2.1.45 |
 //! | `claude-code-2.1.17` | 2.0.76 to 2.1.20 |
+//! | `claude-code-2.1.332` | 2.1.332 |
 //! | `anthropic-compact` | the compaction of Anthropic's API, with the same filter |
 //!
 //! The program is closed source. The rules were found in files that it recorded, and the README of this crate says how often they hit.
@@ -34,10 +35,15 @@ pub const REGISTRATION: Registration = Registration {
         ),
         StageDescriptor::filter::<EverythingConfig>(
             "claude-code.summary",
-            "One summary stands for everything",
+            "One summary stands for everything, or for all before the newest answer",
         ),
     ],
-    presets: foldback_core::presets!["anthropic-compact", "claude-code", "claude-code-2.1.17"],
+    presets: foldback_core::presets![
+        "anthropic-compact",
+        "claude-code",
+        "claude-code-2.1.17",
+        "claude-code-2.1.332"
+    ],
 };
 
 foldback_core::inventory::submit! { REGISTRATION }

