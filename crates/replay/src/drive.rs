@@ -3,10 +3,9 @@
 use crate::asked::{Asked, WORDING};
 use crate::calibrate::{self, Running, faithful_until, unrecorded};
 use crate::cost::{RequestLog, call_of, start_of};
-use crate::index::{Change, Index, Tracker};
-use crate::measures::Firings;
+use crate::index::{Change, Index, Texts, Tracker};
 use crate::recorder::{Recorded, RecordedSummaries};
-use crate::reread::{Branches, Reader, RepeatedRead};
+use crate::reread::{Reader, RepeatedRead};
 use crate::scale::Scale;
 use crate::totals::{BrokenRule, CallRow, Fired, SessionMetrics};
 use foldback_core::conversation::{Conversation, Report, Signals, StageRole};
@@ -16,7 +15,7 @@ use foldback_core::log::{Message, Usage};
 use foldback_core::meter::{Meter, MeterId};
 use foldback_core::moment::Moment;
 use foldback_core::provider::Model;
-use foldback_core::services::{Clock, CountingIds, FixedClock, Observer, Services};
+use foldback_core::services::{FixedClock, Observer, Services};
 use foldback_core::stage::{Estimator, UsageReading, UsageSource};
 use foldback_core::step::{Step, steps};
 use foldback_core::strategy::Strategy;
@@ -169,7 +168,7 @@ pub(crate) fn show(probes: &mut [&mut dyn Probe], request: &Request<'_>) {
 /// Replays a session under a strategy.
 pub fn replay(session: &Session, strategy: &Arc<Strategy>, options: &ReplayOptions) -> Replay {
     let mut driver = Driver::new(session, strategy, options, None);
-    block_on(options, driver.run(&mut []));
+    block_on(options, driver.run(session, &mut []));
     driver.finish()
 }
 
@@ -181,29 +180,28 @@ pub fn replay_with(
     options: &ReplayOptions,
     probes: &mut [&mut dyn Probe],
 ) -> Replay {
-    let mut driver = Driver::new(session, strategy, options, Some(Tracker::new(Arc::clone(index))));
-    block_on(options, driver.run(probes));
-    driver.finish()
+    replay_and_read(session, index, strategy, options, probes).0
 }
 
-/// A request that can be sent.
-#[derive(Clone, Debug)]
-struct Ready {
-    /// Whether the provider refused it before.
-    refused: bool,
-    /// What changed since the request before.
-    delta: ViewDelta,
-    /// What of that the session refers to.
-    change: Change,
+/// The same, and the texts that its compactions wrote.
+pub(crate) fn replay_and_read(
+    session: &Session,
+    index: &Arc<Index>,
+    strategy: &Arc<Strategy>,
+    options: &ReplayOptions,
+    probes: &mut [&mut dyn Probe],
+) -> (Replay, Texts) {
+    let mut driver = Driver::new(session, strategy, options, Some(Tracker::new(Arc::clone(index))));
+    block_on(options, driver.run(session, probes));
+    let texts = driver.tracker.take().map(Tracker::into_texts).unwrap_or_default();
+    (driver.finish(), texts)
 }
 
 /// Drives one replay.
-#[derive(Clone, Debug)]
 pub(crate) struct Driver<'s> {
-    pub(crate) options: &'s ReplayOptions,
+    options: &'s ReplayOptions,
     conversation: Conversation,
     clock: Arc<FixedClock>,
-    ids: Arc<CountingIds>,
     asked: Arc<Asked>,
     summary_inputs: Vec<SummaryInput>,
     meter: MeterId,
@@ -216,19 +214,13 @@ pub(crate) struct Driver<'s> {
     log_tokens: u64,
     /// Up to where the requests have followed the conversation.
     sent: Cursor,
-    /// Steps of the session that are done.
-    done: usize,
-    /// The request of the next step, where the replay is a [branch](Self::branch) that begins before it is sent.
-    ready: Option<Ready>,
     requests: RequestLog,
-    pub(crate) tracker: Option<Tracker>,
-    /// Where replays branch off that read again what the view lacks.
-    pub(crate) branches: Option<Branches<'s>>,
+    tracker: Option<Tracker>,
     /// Reads again what the view lacks.
     pub(crate) reader: Option<Reader>,
     /// Messages in the conversation that are no part of the recording.
     added: usize,
-    pub(crate) rows: Vec<CallRow>,
+    rows: Vec<CallRow>,
     reports: Vec<(usize, Report)>,
     /// What the rows so far have counted.
     counted: Counters,
@@ -256,8 +248,6 @@ impl<'s> Driver<'s> {
         let asked = Arc::new(Asked::new(Arc::clone(&options.measure)));
         let (mut conversation, clock) =
             conversation_for(session, Arc::clone(strategy), options, vec![Arc::clone(&asked) as _]);
-        let ids = Arc::new(CountingIds::default());
-        conversation.services_mut().ids = Arc::clone(&ids) as _;
         let meter = conversation.add_meter(Arc::clone(&options.measure));
         let recorded_frame = session.frame.tokens(&**strategy.estimator());
         // Number of log messages up to which the recorder sent its whole log.
@@ -268,7 +258,6 @@ impl<'s> Driver<'s> {
             options,
             conversation,
             clock,
-            ids,
             asked,
             summary_inputs: Vec::new(),
             meter,
@@ -277,11 +266,8 @@ impl<'s> Driver<'s> {
             own: Running::new(recorded_frame),
             log_tokens: 0,
             sent: Cursor::default(),
-            done: 0,
-            ready: None,
             requests: RequestLog::default(),
             tracker,
-            branches: None,
             reader: None,
             added: 0,
             rows: Vec::new(),
@@ -299,24 +285,8 @@ impl<'s> Driver<'s> {
         }
     }
 
-    /// A copy that goes on by itself from before a request.
-    fn branch(&self, request: &Ready) -> Self {
-        let mut branch = self.clone();
-        branch.asked = Arc::new(Asked::new(Arc::clone(&self.options.measure)));
-        branch.clock = Arc::new(FixedClock::at(self.clock.now()));
-        branch.ids = Arc::new(CountingIds::clone(&self.ids));
-        let services = branch.conversation.services_mut();
-        services.clock = Arc::clone(&branch.clock) as _;
-        services.ids = Arc::clone(&branch.ids) as _;
-        services.observers = vec![Arc::clone(&branch.asked) as _];
-        branch.ready = Some(request.clone());
-        branch
-    }
-
-    /// Runs from where it is to the end of the session.
-    pub(crate) async fn run(&mut self, probes: &mut [&mut dyn Probe]) {
-        for (done, step) in steps(self.session.log()).into_iter().enumerate().skip(self.done) {
-            self.done = done;
+    pub(crate) async fn run(&mut self, session: &Session, probes: &mut [&mut dyn Probe]) {
+        for step in steps(session.log()) {
             match step {
                 Step::Append(message) => self.append(message),
                 Step::At(moment) => {
@@ -326,18 +296,14 @@ impl<'s> Driver<'s> {
                     self.at(moment, Signals::default()).await;
                 }
                 Step::Call { call, answer } => {
-                    let mut request = match self.ready.take() {
-                        Some(request) => request,
-                        None => self.prepare(answer).await,
-                    };
+                    let mut refused = self.settle(answer).await;
                     let start = start_of(&self.conversation, answer);
-                    self.branch_off(call, &request);
                     while let Some(read) = self.missed(call) {
-                        self.send(&read.answer, start, &request, probes);
+                        self.send(&read.answer, start, refused, probes);
                         self.read(&read).await;
-                        request = self.prepare(answer).await;
+                        refused = self.settle(answer).await;
                     }
-                    self.send(answer, start, &request, probes);
+                    self.send(answer, start, refused, probes);
                 }
                 Step::StepEnd { answer } => {
                     let usage = Some(self.usage(answer));
@@ -352,55 +318,32 @@ impl<'s> Driver<'s> {
             last.overflow_detections += detections;
             last.tokens_pruned += pruned;
         }
-        let end = self.follow(false);
-        self.show(probes, &end, self.rows.len(), None);
-    }
-
-    /// Finds the changes of the view that come from here on, before a request that is prepared or at the beginning.
-    pub(crate) fn firings(&self) -> Firings {
-        let known = self.ready.as_ref().map_or(0, |request| request.delta.folds.start);
-        let frame = self.conversation.meter(self.meter).frame_tokens();
-        let view = self.rows.last().map_or(0, |row| row.input_tokens - frame);
-        Firings::after(view, &self.conversation.folds()[..known])
-    }
-
-    /// Follows the conversation up to the next request, or to the end of the session.
-    fn follow(&mut self, refused: bool) -> Ready {
         let delta = self.conversation.delta(&mut self.sent);
-        let call = self.rows.len();
-        let tracker = self.tracker.as_mut();
-        let change = tracker.map(|tracker| tracker.update(&self.conversation, &delta, call));
-        Ready { refused, delta, change: change.unwrap_or_default() }
+        self.show(probes, &delta, self.rows.len(), None);
     }
 
     /// Shows probes the latest request, or the end of the session.
     fn show(
-        &self,
+        &mut self,
         probes: &mut [&mut dyn Probe],
-        request: &Ready,
+        delta: &ViewDelta,
         call: usize,
         answer: Option<&Message>,
     ) {
-        let Some(tracker) = &self.tracker else { return };
-        let (conversation, meter) = (&self.conversation, self.conversation.meter(self.meter));
-        let Ready { delta, change, .. } = request;
-        show(probes, &Request { call, answer, conversation, meter, delta, tracker, change });
-    }
-
-    /// Where a call is the first to miss something that is read again, a replay branches off that reads it.
-    fn branch_off(&mut self, call: usize, request: &Ready) {
-        let Some(mut branches) = self.branches.take() else { return };
-        if let Some(tracker) = &self.tracker {
-            for branch in branches.begun_by(tracker, call) {
-                *branch = Some(Box::new(self.branch(request)));
-            }
+        let mut change = Change::default();
+        if let Some(tracker) = &mut self.tracker {
+            change = tracker.update(&self.conversation, delta, call);
         }
-        self.branches = Some(branches);
+        let followed = self.reader.as_ref().map(|reader| &reader.tracker);
+        let Some(tracker) = self.tracker.as_ref().or(followed) else { return };
+        let (conversation, meter) = (&self.conversation, self.conversation.meter(self.meter));
+        let change = &change;
+        show(probes, &Request { call, answer, conversation, meter, delta, tracker, change });
     }
 
     /// What a call misses and has read again next.
     fn missed(&mut self, call: usize) -> Option<Arc<RepeatedRead>> {
-        self.reader.as_mut()?.next(self.tracker.as_ref()?, call)
+        self.reader.as_mut()?.next(&self.conversation, call)
     }
 
     /// The answer to the latest request asks for something to be read again, and gets it.
@@ -408,8 +351,8 @@ impl<'s> Driver<'s> {
         let answer = self.conversation.append(Arc::clone(&read.answer));
         let result = self.conversation.append(Arc::clone(&read.result));
         self.added += 2;
-        if let Some(tracker) = &mut self.tracker {
-            tracker.place_read(read, answer, result);
+        if let Some(reader) = &mut self.reader {
+            reader.placed(read, answer, result);
         }
         self.at(Moment::ToolResult, Signals::default()).await;
         let usage = Some(self.usage(&read.answer));
@@ -466,8 +409,8 @@ impl<'s> Driver<'s> {
         self.options.ceiling.or(self.options.limits.request_ceiling())
     }
 
-    /// Brings a request into the form in which it is sent.
-    async fn prepare(&mut self, answer: &Arc<Message>) -> Ready {
+    /// Brings a request into the form in which it is sent; whether the provider refused it before.
+    async fn settle(&mut self, answer: &Arc<Message>) -> bool {
         if let Some(started) = answer.answer.as_ref().and_then(|answer| answer.started) {
             self.clock.advance(started);
         }
@@ -478,7 +421,7 @@ impl<'s> Driver<'s> {
         if refused && self.refused().await && too_long(self) {
             self.refused().await;
         }
-        self.follow(refused)
+        refused
     }
 
     /// Sends a request.
@@ -486,16 +429,17 @@ impl<'s> Driver<'s> {
         &mut self,
         answer: &Arc<Message>,
         start: Option<i64>,
-        request: &Ready,
+        refused: bool,
         probes: &mut [&mut dyn Probe],
     ) {
         self.check();
         let ceiling = self.ceiling();
         let input = self.measured();
         let frame = self.conversation.meter(self.meter).frame_tokens();
+        let delta = self.conversation.delta(&mut self.sent);
         let before = self.requests.requests().last().map(|request| request.input_tokens);
         let call = call_of(start, &*self.options.measure, answer);
-        self.requests.send(&self.conversation, &request.delta, self.meter, call);
+        self.requests.send(&self.conversation, &delta, self.meter, call);
         let cached = self.requests.requests().last().map_or(0, |request| request.kept_tokens);
         let decision_tokens = self.conversation.tokens();
         self.log_tokens = self.own.log();
@@ -514,7 +458,7 @@ impl<'s> Driver<'s> {
             cache_read: cached,
             churn: before.map_or(0, |before| before.min(input).saturating_sub(cached)),
             ceiling,
-            overflow: request.refused,
+            overflow: refused,
             excess: ceiling.map_or(0, |ceiling| input.saturating_sub(ceiling)),
             unfittable: ceiling.is_some_and(|ceiling| frame > ceiling),
             fired: std::mem::take(&mut self.fired),
@@ -524,7 +468,7 @@ impl<'s> Driver<'s> {
             tokens_pruned,
             ..CallRow::default()
         });
-        self.show(probes, request, call, Some(answer));
+        self.show(probes, &delta, call, Some(answer));
     }
 
     /// Messages of the recording so far.

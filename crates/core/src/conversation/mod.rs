@@ -368,12 +368,6 @@ impl Conversation {
         &self.services
     }
 
-    /// The same, for a copy of the conversation that goes on by itself: copies share them.
-    #[doc(hidden)]
-    pub fn services_mut(&mut self) -> &mut Services {
-        &mut self.services
-    }
-
     /// What the model would be sent, message by message.
     pub fn sent(&self) -> Vec<Shown<'_>> {
         self.view.places().iter().map(|place| self.view.show(&self.history, *place)).collect()

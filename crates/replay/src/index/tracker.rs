@@ -177,14 +177,14 @@ impl Tracker {
         }
     }
 
-    /// The same that follows old texts and pieces alone from here on, and no identifiers.
-    pub(crate) fn without_names(self) -> Self {
-        Self { names: false, ..self }
+    /// The same that follows old texts and pieces alone, and no identifiers. It knows the texts of another replay.
+    pub(crate) fn of_texts(index: Arc<Index>, texts: Texts) -> Self {
+        Self { names: false, texts, ..Self::new(index) }
     }
 
-    /// What it read, for a replay of the same session that branched off. Numbers of texts that both know are the same.
-    pub(crate) fn texts_mut(&mut self) -> &mut Texts {
-        &mut self.texts
+    /// What it read, for another replay of the session.
+    pub(crate) fn into_texts(self) -> Texts {
+        self.texts
     }
 
     /// Two messages of the conversation are no part of the log: an answer that has something read again, and its result.

@@ -14,7 +14,7 @@ use crate::recorder::Recorded;
 use foldback_core::conversation::{Conversation, Fold};
 use foldback_core::log::{EntryKind, Message};
 use foldback_core::outcome::SUMMARY_FORM;
-use foldback_core::plan::{Insert, Slot};
+use foldback_core::plan::Slot;
 use std::collections::BTreeSet;
 
 /// One change of the view. Tokens are by the measuring estimator.
@@ -63,15 +63,6 @@ pub(crate) struct WrittenSummary {
     pub(super) tokens: u64,
 }
 
-/// The messages with summaries that a fold laid out.
-fn inserted(fold: &Fold) -> impl Iterator<Item = &Insert> {
-    let slots = fold.plan.layout.iter().flat_map(|layout| &layout.slots);
-    slots.filter_map(|slot| match slot {
-        Slot::Insert(insert) if insert.origin() == EntryKind::Summary => Some(insert),
-        _ => None,
-    })
-}
-
 /// Finds firings from request to request.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Firings {
@@ -83,12 +74,6 @@ pub(crate) struct Firings {
 }
 
 impl Firings {
-    /// Those that come after a request with such a view and these folds.
-    pub(crate) fn after(view: u64, folds: &[Fold]) -> Self {
-        let seen = folds.iter().flat_map(inserted).map(|insert| insert.id().to_owned());
-        Self { view, seen: seen.collect(), out: Vec::new() }
-    }
-
     /// The messages with summaries that the folds since the last request wrote.
     pub(crate) fn written(&mut self, request: &Request<'_>, folds: &[Fold]) -> Vec<WrittenSummary> {
         let mut out = Vec::new();
@@ -103,8 +88,11 @@ impl Firings {
             for entry in entries.filter(|entry| entry.is_entry_of(EntryKind::Summary)) {
                 take(entry);
             }
-            for insert in inserted(fold) {
-                if self.seen.insert(insert.id().to_owned()) {
+            for slot in fold.plan.layout.iter().flat_map(|layout| &layout.slots) {
+                if let Slot::Insert(insert) = slot
+                    && insert.origin() == EntryKind::Summary
+                    && self.seen.insert(insert.id().to_owned())
+                {
                     take(insert.message());
                 }
             }

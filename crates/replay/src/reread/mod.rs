@@ -26,7 +26,10 @@ pub(crate) use sources::{RepeatedRead, Sources};
 use crate::drive::{Driver, Probe, Replay, ReplayOptions, Request, block_on};
 use crate::index::{Texts, Tracker};
 use crate::measures::{Firing, Firings};
+use foldback_core::conversation::Conversation;
+use foldback_core::delta::Cursor;
 use foldback_core::strategy::Strategy;
+use foldback_core::view::Pos;
 use foldback_formats::Session;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -38,100 +41,33 @@ pub(crate) struct ReplayAgain {
     pub(crate) replay: Replay,
     /// Every change of its view.
     pub(crate) firings: Vec<Firing>,
+    /// The texts that its compactions wrote.
+    pub(crate) texts: Texts,
     /// Every read: the recorded call before which it was made, and the tokens of its result.
     pub(crate) reads: Vec<(usize, u64)>,
 }
 
-/// The replays that branch off one in which nothing is read again. With a chance, all is the same up to the first call that misses
-/// something which is read again with it, so the replay is copied there and goes on by itself.
-#[derive(Clone, Debug)]
-pub(crate) struct Branches<'s> {
-    sources: Arc<Sources>,
-    /// By chance, what was copied.
-    begun: Vec<(f64, Option<Box<Driver<'s>>>)>,
+/// Replays a session under a strategy, and reads again what is missed with a chance. `texts` are those of another replay.
+pub(crate) fn replay_again(
+    session: &Session,
+    sources: &Arc<Sources>,
     texts: Texts,
-}
-
-impl<'s> Branches<'s> {
-    /// Those that begin before a call.
-    pub(crate) fn begun_by(
-        &mut self,
-        tracker: &Tracker,
-        call: usize,
-    ) -> impl Iterator<Item = &mut Option<Box<Driver<'s>>>> {
-        let waits = self.begun.iter().any(|(_, begun)| begun.is_none());
-        let draw = waits.then(|| self.sources.least_draw(tracker, call)).flatten();
-        let waiting = self.begun.iter_mut().filter(|(_, begun)| begun.is_none());
-        let read = waiting.filter(move |(chance, _)| draw.is_some_and(|draw| draw < *chance));
-        read.map(|(_, begun)| begun)
-    }
-
-    /// Goes on with the one of a chance; `None` where nothing is read again with it. `firings` are those of the replay that it
-    /// branched off.
-    pub(crate) fn go_on(
-        &mut self,
-        chance: f64,
-        options: &'s ReplayOptions,
-        firings: &[Firing],
-    ) -> Option<ReplayAgain> {
-        let mut begun = self.begun.iter_mut().filter(|(of, _)| *of == chance);
-        let mut driver = *begun.find_map(|(_, begun)| begun.take())?;
-        let mut tracker = driver.tracker.take()?.without_names();
-        std::mem::swap(tracker.texts_mut(), &mut self.texts);
-        (driver.tracker, driver.options) = (Some(tracker), options);
-        let (again, texts) = read_on(driver, &self.sources, chance, firings);
-        self.texts = texts;
-        Some(again)
-    }
-}
-
-/// Replays a session under a strategy while probes look on, with a branch for each chance.
-pub(crate) fn replay_and_branch<'s>(
-    session: &'s Session,
-    sources: &Arc<Sources>,
-    strategy: &Arc<Strategy>,
-    options: &'s ReplayOptions,
-    chances: &[f64],
-    probes: &mut [&mut dyn Probe],
-) -> (Replay, Branches<'s>) {
-    let tracker = Tracker::new(Arc::clone(sources.index()));
-    let mut driver = Driver::new(session, strategy, options, Some(tracker));
-    let begun = chances.iter().map(|chance| (*chance, None)).collect();
-    let texts = Texts::default();
-    let mut branches = Branches { sources: Arc::clone(sources), begun, texts };
-    driver.branches = Some(branches.clone());
-    block_on(options, driver.run(probes));
-    if let Some(made) = driver.branches.take() {
-        branches = made;
-    }
-    if let Some(mut tracker) = driver.tracker.take() {
-        std::mem::swap(tracker.texts_mut(), &mut branches.texts);
-    }
-    (driver.finish(), branches)
-}
-
-/// Runs a replay to its end and reads again what is missed with a chance; what it gave, and its texts. `firings` are those up to
-/// where it is, and others behind.
-fn read_on(
-    mut driver: Driver<'_>,
-    sources: &Arc<Sources>,
     chance: f64,
-    firings: &[Firing],
-) -> (ReplayAgain, Texts) {
-    let from = driver.rows.len();
-    let mut firings: Vec<Firing> =
-        firings.iter().take_while(|firing| firing.call < from).cloned().collect();
-    driver.reader = Some(Reader::new(sources, chance));
-    let mut changes = Changes(driver.firings());
-    block_on(driver.options, driver.run(&mut [&mut changes]));
-    firings.extend(changes.0.finish());
-    let reads = driver.reader.take().map(|reader| reader.reads).unwrap_or_default();
-    let texts = driver.tracker.take().map(|mut tracker| std::mem::take(tracker.texts_mut()));
-    (ReplayAgain { replay: driver.finish(), firings, reads }, texts.unwrap_or_default())
+    strategy: &Arc<Strategy>,
+    options: &ReplayOptions,
+) -> ReplayAgain {
+    let mut driver = Driver::new(session, strategy, options, None);
+    driver.reader = Some(Reader::new(sources, texts, chance));
+    let mut changes = Changes::default();
+    block_on(options, driver.run(session, &mut [&mut changes]));
+    let reader = driver.reader.take();
+    let (texts, reads) =
+        reader.map(|reader| (reader.tracker.into_texts(), reader.reads)).unwrap_or_default();
+    ReplayAgain { replay: driver.finish(), firings: changes.0.finish(), texts, reads }
 }
 
 /// Notes the changes of the view, for the bill.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Changes(Firings);
 
 impl Changes {
@@ -153,10 +89,13 @@ impl Probe for Changes {
 }
 
 /// Finds out what the view lacks and reads it again.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Reader {
     sources: Arc<Sources>,
     chance: f64,
+    pub(crate) tracker: Tracker,
+    /// Up to where the tracker has followed the conversation.
+    looked: Cursor,
     /// How often each excerpt was read.
     times: HashMap<sources::Excerpt, usize>,
     /// What was read before the call that comes next.
@@ -165,10 +104,12 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    fn new(sources: &Arc<Sources>, chance: f64) -> Self {
+    fn new(sources: &Arc<Sources>, texts: Texts, chance: f64) -> Self {
         Self {
+            tracker: Tracker::of_texts(Arc::clone(sources.index()), texts),
             sources: Arc::clone(sources),
             chance,
+            looked: Cursor::default(),
             times: HashMap::new(),
             done: Vec::new(),
             reads: Vec::new(),
@@ -176,10 +117,19 @@ impl Reader {
     }
 
     /// What is read next before a call, if anything is.
-    pub(crate) fn next(&mut self, tracker: &Tracker, call: usize) -> Option<Arc<RepeatedRead>> {
+    pub(crate) fn next(
+        &mut self,
+        conversation: &Conversation,
+        call: usize,
+    ) -> Option<Arc<RepeatedRead>> {
+        if !self.sources.asks(call) {
+            return None;
+        }
+        let delta = conversation.delta(&mut self.looked);
+        self.tracker.update(conversation, &delta, call);
         let done = &self.done;
         let not_yet = |source| done.iter().all(|excerpt| excerpt.source != source);
-        let Some(excerpt) = self.sources.next(tracker, call, self.chance, not_yet) else {
+        let Some(excerpt) = self.sources.next(&self.tracker, call, self.chance, not_yet) else {
             self.done.clear();
             return None;
         };
@@ -189,5 +139,10 @@ impl Reader {
         self.done.push(excerpt);
         self.reads.push((call, read.tokens));
         Some(read)
+    }
+
+    /// A read stands in the conversation: its call and its result.
+    pub(crate) fn placed(&mut self, read: &Arc<RepeatedRead>, answer: Pos, result: Pos) {
+        self.tracker.place_read(read, answer, result);
     }
 }

@@ -1,8 +1,7 @@
 use super::*;
 use crate::acted::{call, options, session, strategy};
-use crate::drive::replay_with;
+use crate::drive::replay_and_read;
 use crate::index::Index;
-use crate::measures::Measures;
 use foldback_core::Limits;
 use foldback_core::log::{Answer, Message, Part, Usage};
 use proptest::prelude::{ProptestConfig, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
@@ -29,29 +28,13 @@ impl Bench {
 
     fn first(&self, preset: &str) -> Replay {
         let strategy = Arc::new(strategy(preset));
-        replay_with(&self.session, &self.index, &strategy, &self.options, &mut [])
+        replay_and_read(&self.session, &self.index, &strategy, &self.options, &mut []).0
     }
 
     fn again(&self, preset: &str, chance: f64) -> ReplayAgain {
         let strategy = Arc::new(strategy(preset));
-        let tracker = Tracker::new(Arc::clone(&self.index)).without_names();
-        let driver = Driver::new(&self.session, &strategy, &self.options, Some(tracker));
-        read_on(driver, &self.sources, chance, &[]).0
-    }
-
-    /// The same, by chance, of replays that branch off one in which nothing is read; and that one.
-    fn branches<const N: usize>(
-        &self,
-        preset: &str,
-        chances: [f64; N],
-    ) -> (Replay, [Option<ReplayAgain>; N]) {
-        let strategy = Arc::new(strategy(preset));
-        let Self { session, sources, options, index } = self;
-        let mut measures = Measures::new(Arc::clone(index));
-        let (first, mut branches) =
-            replay_and_branch(session, sources, &strategy, options, &chances, &mut [&mut measures]);
-        let firings = measures.finish().firings;
-        (first, chances.map(|chance| branches.go_on(chance, options, &firings)))
+        let texts = Texts::default();
+        replay_again(&self.session, &self.sources, texts, chance, &strategy, &self.options)
     }
 
     fn tokens(&self, message: &Message) -> u64 {
@@ -61,11 +44,6 @@ impl Bench {
 
 fn sizes(replay: &Replay) -> Vec<u64> {
     replay.rows.iter().map(|row| row.input_tokens).collect()
-}
-
-/// The ids of all messages.
-fn ids(replay: &Replay) -> Vec<&str> {
-    replay.conversation.history().iter().map(|(_, message)| &*message.id).collect()
 }
 
 fn outputs(replay: &Replay) -> Vec<u64> {
@@ -254,21 +232,6 @@ proptest! {
             prop_assert_eq!(&one.replay.rows, &two.replay.rows);
             prop_assert_eq!(&one.reads, &two.reads);
             prop_assert_eq!(one.replay.requests.requests(), two.replay.requests.requests());
-            // A branch goes on as if it had begun at the beginning, and where nothing is read there is none.
-            let (base, branches) = bench.branches(preset, [1.0, chance]);
-            prop_assert_eq!(&base.rows, &first.rows);
-            for (whole, branch) in [bench.again(preset, 1.0), bench.again(preset, chance)].iter().zip(branches) {
-                let Some(branch) = branch else {
-                    prop_assert!(whole.reads.is_empty());
-                    continue;
-                };
-                prop_assert_eq!(&whole.reads, &branch.reads);
-                prop_assert_eq!(&whole.firings, &branch.firings);
-                prop_assert_eq!(&whole.replay.rows, &branch.replay.rows);
-                prop_assert_eq!(&whole.replay.summary_inputs, &branch.replay.summary_inputs);
-                prop_assert_eq!(whole.replay.requests.requests(), branch.replay.requests.requests());
-                prop_assert_eq!(ids(&whole.replay), ids(&branch.replay));
-            }
             // A request for each read, and each recorded answer once.
             let all = bench.again(preset, 1.0);
             for again in [&one, &all] {

@@ -5,12 +5,13 @@ use super::{Again, Context, Facts, Known, Record, bill, inaction};
 use crate::availability::Availability;
 use crate::controls::{Foresight, MatchedControls, view_sizes};
 use crate::cost::{Asked, HitShare, NamedTerms, held};
-use crate::drive::{Probe, ReplayOptions};
-use crate::index::Index;
+use crate::drive::{Probe, ReplayOptions, Request, replay_and_read};
+use crate::index::{Index, Texts};
 use crate::measures::Measures;
 use crate::recorder::{self, RecorderPolicy};
-use crate::reread::{CHANCE, ReplayAgain, Sources, replay_and_branch};
+use crate::reread::{CHANCE, Sources, replay_again};
 use crate::setup::{Made, Preset, Setup};
+use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
 use std::sync::Arc;
 
@@ -72,14 +73,10 @@ pub(super) fn replay(
     };
     let mut availability = Availability::new(Arc::clone(&shared.index));
     let mut measures = Measures::new(Arc::clone(&shared.index));
-    let mut probes: [&mut dyn Probe; 2] = [&mut availability, &mut measures];
-    // A control that sees what comes does not see what would be read; a model would be asked for other summaries.
-    let unknown = seeing.is_some() || options.completions.is_some();
-    let chances: &[f64] = if unknown { &[] } else { &[1.0, CHANCE.value] };
-    // What breaks rules is found in the first replay.
-    let unchecked = ReplayOptions { validate: false, ..options.clone() };
-    let (replayed, mut branches) =
-        replay_and_branch(session, &shared.sources, strategy, &options, chances, &mut probes);
+    let mut missed = Missed { sources: Arc::clone(&shared.sources), least: None };
+    let mut probes: [&mut dyn Probe; 3] = [&mut availability, &mut measures, &mut missed];
+    let (replayed, mut texts) =
+        replay_and_read(session, &shared.index, strategy, &options, &mut probes);
     let (findings, measures) = (availability.finish(), measures.finish());
     let summaries = bill::summary_calls(&replayed.summary_inputs, &measures.firings);
     let (log, index) = (&replayed.requests, &shared.index);
@@ -97,21 +94,30 @@ pub(super) fn replay(
     let asked = Asked { hour: session.hour_share(), at_ms: session.began(), ..Asked::default() };
     let terms = context.terms(session.model.as_deref(), asked);
     let mut bills = bill::bills(&items, terms.iter());
-    let net = Net { terms: &terms, timed: items.timed, held: &shared.held };
-    let mut go_on = |chance| branches.go_on(chance, &unchecked, &measures.firings);
+    // What breaks rules was found in the first replay.
+    let unchecked = ReplayOptions { validate: false, ..options.clone() };
+    let net = Net {
+        session,
+        sources: &shared.sources,
+        strategy,
+        options: &unchecked,
+        terms: &terms,
+        timed: items.timed,
+        held: &shared.held,
+    };
     let mut reads = Vec::new();
-    if unknown {
+    if seeing.is_some() || options.completions.is_some() {
+        // A control that sees what comes does not see what would be read; a model would be asked for other summaries.
         let acted = replayed.metrics.compactions > 0;
         bills = bills.with_again(|_, bill| bill.again().filter(|_| !acted));
-    } else if let Some(all) = go_on(1.0) {
-        let all = net.usd(&all);
-        let likely = go_on(CHANCE.value);
-        let usd = likely.as_ref().map(|likely| net.usd(likely));
+    } else if let Some(least) = missed.least {
+        let (all, _) = net.bills(&mut texts, 1.0);
+        let likely = (least < CHANCE.value).then(|| net.bills(&mut texts, CHANCE.value));
         bills = bills.with_again(|at, bill| {
-            let usd = usd.as_ref().map_or(Some(bill.usd), |usd| usd.get(at).copied());
+            let usd = likely.as_ref().map_or(Some(bill.usd), |(usd, _)| usd.get(at).copied());
             Some(Again { usd: usd?, all_usd: *all.get(at)? })
         });
-        reads = likely.map_or_else(Vec::new, |likely| likely.reads);
+        reads = likely.map_or_else(Vec::new, |(_, reads)| reads);
     }
     let frame = replayed.conversation.meter(replayed.meter).frame_tokens();
     let views = view_sizes(&replayed.rows, frame);
@@ -144,21 +150,46 @@ pub(super) fn replay(
     Ok((facts, record))
 }
 
+/// What is missed that can be read again, in the first replay.
+#[derive(Debug)]
+struct Missed {
+    sources: Arc<Sources>,
+    /// The least draw of anything that is missed: it is read again with every chance above that.
+    least: Option<f64>,
+}
+
+impl Probe for Missed {
+    fn call(&mut self, request: &Request<'_>) {
+        let draw = self.sources.least_draw(request.tracker, request.call);
+        let draws = self.least.into_iter().chain(draw);
+        self.least = draws.min_by(f64::total_cmp);
+    }
+}
+
 /// What a session costs with what was missed read again.
 struct Net<'a> {
+    session: &'a Session,
+    sources: &'a Arc<Sources>,
+    strategy: &'a Arc<Strategy>,
+    options: &'a ReplayOptions,
     terms: &'a [NamedTerms],
     timed: bool,
     held: &'a [Option<HitShare>],
 }
 
 impl Net<'_> {
-    /// The bills of a replay in which it is, in the order of those of the first replay.
-    fn usd(&self, again: &ReplayAgain) -> Vec<f64> {
-        let ReplayAgain { replay, firings, reads } = again;
-        let summaries = bill::summary_calls(&replay.summary_inputs, firings);
-        let turns: Vec<usize> = replay.rows.iter().map(|row| row.turn).collect();
+    /// The bills of a replay in which what is missed is read again with a chance, in the order of those of the first replay, and
+    /// its reads.
+    fn bills(&self, texts: &mut Texts, chance: f64) -> (Vec<f64>, Vec<(usize, u64)>) {
+        let known = std::mem::take(texts);
+        let Self { session, sources, strategy, options, .. } = self;
+        let again = replay_again(session, sources, known, chance, strategy, options);
+        *texts = again.texts;
+        let replayed = again.replay;
+        let summaries = bill::summary_calls(&replayed.summary_inputs, &again.firings);
+        let turns: Vec<usize> = replayed.rows.iter().map(|row| row.turn).collect();
         // A read goes out before the recorded call that it is for. No recording tells what the cache had of it.
-        let mut reads = reads.iter().peekable();
+        let mut reads = again.reads.iter().peekable();
         let mut held = Vec::new();
         for (call, recorded) in self.held.iter().enumerate() {
             while reads.next_if(|(before, _)| *before == call).is_some() {
@@ -167,13 +198,13 @@ impl Net<'_> {
             held.push(*recorded);
         }
         let items = bill::Items {
-            log: &replay.requests,
+            log: &replayed.requests,
             held: &held,
             turns: &turns,
             timed: self.timed,
             firings: &[],
             summaries: &summaries,
         };
-        bill::bills(&items, self.terms.iter()).usd()
+        (bill::bills(&items, self.terms.iter()).usd(), again.reads)
     }
 }
