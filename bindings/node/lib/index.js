@@ -2,7 +2,7 @@
 import * as given from './arguments.js';
 import { FoldbackError } from './error.js';
 import { native } from './native.js';
-import { FORMS, answerIn, check, dump, protocolOf, protocolOfResponse } from './shapes.js';
+import { FORMS, answerIn, check, dump, dumpAll, protocolOf, protocolOfResponse } from './shapes.js';
 
 export { FoldbackError };
 
@@ -138,14 +138,12 @@ export class Conversation {
     if (!this.#known) this.#become(protocolOf(messages, system));
     const form = this.#form;
     const offset = this.#offset(system);
+    const pathOf = (index) => `/${form.list}/${index}`;
+    if (this.#protocol !== undefined) messages.forEach((message, index) => check(message, pathOf(index), this.#protocol));
     // All of them each time: it takes less than to find out which of them changed where they stand.
-    const texts = messages.map((message, index) => {
-      const path = `/${form.list}/${index}`;
-      if (this.#protocol !== undefined) check(message, path, this.#protocol);
-      return dump(form.value(message), path);
-    });
-    if (offset > 0) texts.unshift(dump({ role: 'system', content: system }, '/system'));
-    const body = form.body(texts, { model: this.#limits[2], system: offset > 0 ? undefined : system, tools });
+    const list = dumpAll(messages.map((message) => form.value(message)), pathOf);
+    const opening = offset > 0 ? `${dump({ role: 'system', content: system }, '/system')},` : '';
+    const body = form.body(`[${opening}${list.slice(1)}`, { model: this.#limits[2], system: offset > 0 ? undefined : system, tools });
     const sent = [];
     for (const { number, count, text } of engine(() => this.#engine.fold(body))) {
       if (text !== undefined) {

@@ -167,8 +167,8 @@ export class ModelMessages {
     ];
   }
 
-  body(texts, members) {
-    return this.anthropic.body(texts, members);
+  body(list, members) {
+    return this.anthropic.body(list, members);
   }
 
   /** The answer of `generateText`: usage is that of its last step, which made the last message of the assistant. */

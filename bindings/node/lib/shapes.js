@@ -23,12 +23,12 @@ class Form {
   }
 
   /** The body of a request. */
-  body(texts, { model, system, tools }) {
+  body(list, { model, system, tools }) {
     const members = [];
     for (const [name, value] of [['model', model], [this.system, system], ['tools', tools]]) {
       if (value !== undefined) members.push(`"${name}":${dump(value, `/${name}`)}`);
     }
-    return `{${[...members, `"${this.list}":[${texts.join()}]`].join()}}`;
+    return `{${[...members, `"${this.list}":${list}`].join()}}`;
   }
 
   /** The messages of a response, which of them is the answer, and what the provider said of it. */
@@ -67,6 +67,16 @@ export function dump(value, path) {
   }
   if (text === undefined) throw FoldbackError.at(path, `is no JSON: ${typeof value}`);
   return text;
+}
+
+/** JSON text of an array, at once: one element after the other takes twice as long. What can't be written is said of its element. */
+export function dumpAll(values, pathOf) {
+  try {
+    if (!values.some((value) => ['undefined', 'function', 'symbol'].includes(typeof value))) return JSON.stringify(values);
+  } catch {
+    // Which of them it is shows below.
+  }
+  return `[${values.map((value, index) => dump(value, pathOf(index))).join()}]`;
 }
 
 // What only one protocol has: types of items, and types of the blocks of a message.

@@ -105,12 +105,12 @@ impl Engine {
         })
     }
 
-    /// Takes the body of a request, and makes something of its messages as the view shows them.
+    /// Takes the body of a request, and makes something of its messages as the view shows them; of `None` where nothing is folded.
     fn with_view<T>(
         &self,
         body: &str,
         given: &[(u32, String)],
-        make: impl FnOnce(&Source, &[Shown<'_>]) -> Result<T, CompactError>,
+        make: impl FnOnce(&Source, Option<&[Shown<'_>]>) -> Result<T, CompactError>,
     ) -> Result<T, CompactError> {
         let mut known = BTreeMap::new();
         for (number, response) in given {
@@ -147,8 +147,7 @@ impl Engine {
         let _ = at_once(followed.take(received, usage_of))?;
         let broken = |Unsendable::Rule(rule)| CompactError::Text(rule.to_owned());
         let shown = followed.shown(messages, self.form.rules()).map_err(broken)?;
-        let shown = shown.unwrap_or_else(|| messages.iter().map(Shown::plain).collect());
-        make(&source, &shown)
+        make(&source, shown.as_deref())
     }
 
     /// Takes what the provider said of its answer, which is or will be the message with this number: the body of the

@@ -5,6 +5,8 @@ use crate::{Frame, Message};
 use foldback_core::view::Shown;
 use foldback_providers::wire::{Dialect, Item, Outline, Request, Text};
 use serde_json::Value;
+#[cfg(feature = "pydantic-ai")]
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The form of messages.
@@ -168,22 +170,27 @@ impl Source {
         }
     }
 
-    /// The body to send.
-    pub(crate) fn body(&self, shown: &[Shown<'_>]) -> Result<String, CompactError> {
-        match self {
-            Self::Request(request) => Ok(request.folded(shown)?.body),
+    /// The body to send. Where nothing is folded nothing is `shown`, and it is the one that came.
+    pub(crate) fn body(&self, shown: Option<&[Shown<'_>]>) -> Result<String, CompactError> {
+        match (self, shown) {
+            (Self::Request(request), Some(shown)) => Ok(request.folded(shown)?.body),
+            (Self::Request(request), None) => Ok(request.body().to_owned()),
             #[cfg(feature = "pydantic-ai")]
-            Self::History(..) => Err(CompactError::text("a history is no body of a request")),
+            (Self::History(..), _) => Err(CompactError::text("a history is no body of a request")),
         }
     }
 
-    /// The messages to send, one by one.
-    pub(crate) fn items(&self, shown: &[Shown<'_>]) -> Result<Vec<Item>, CompactError> {
-        match self {
-            Self::Request(request) => Ok(request.folded_list(shown)?.items),
+    /// The messages to send, one by one. Where nothing is folded nothing is `shown`, and they are those that came.
+    pub(crate) fn items(&self, shown: Option<&[Shown<'_>]>) -> Result<Vec<Item>, CompactError> {
+        match (self, shown) {
+            (Self::Request(request), Some(shown)) => Ok(request.folded_list(shown)?.items),
+            (Self::Request(request), None) => Ok(request.kept_list()),
             #[cfg(feature = "pydantic-ai")]
-            Self::History(session, _) => {
-                let items = foldback_formats::pydantic_ai::items(session, shown, &mut Vec::new());
+            (Self::History(session, _), shown) => {
+                let plain = || session.messages.iter().map(Shown::plain).collect();
+                let shown: Cow<'_, [Shown<'_>]> =
+                    shown.map_or_else(|| Cow::Owned(plain()), Cow::Borrowed);
+                let items = foldback_formats::pydantic_ai::items(session, &shown, &mut Vec::new());
                 items.map_err(CompactError::text)
             }
         }

@@ -266,6 +266,11 @@ impl Request {
         Ok(FoldedList { items, losses })
     }
 
+    /// The list of [`folded_list`](Self::folded_list) where all messages are shown and none is edited.
+    pub fn kept_list(&self) -> Vec<Item> {
+        (0u32..).zip(self.source.records.iter()).map(|(record, _)| Item::Keep(record)).collect()
+    }
+
     /// The body with another list of messages: with the one of [`folded_list`](Self::folded_list), what
     /// [`folded`](Self::folded) writes. The request must have a list of messages.
     pub fn with_list(&self, items: &[Item]) -> String {
