@@ -178,25 +178,39 @@ impl Running {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RecordedCache {
     reads: bool,
-    writes: bool,
+    /// The last tokens that were written, and those of them that the cache keeps for an hour.
+    written: Option<(u64, u64)>,
 }
 
 impl RecordedCache {
     /// Takes note of what a recorded request was counted as.
     pub(crate) fn look(&mut self, usage: Option<Usage>) {
         self.reads |= usage.is_some_and(|usage| usage.cache_read > 0);
-        self.writes |= usage.is_some_and(|usage| usage.cache_write > 0);
+        let written = usage.filter(|usage| usage.cache_write > 0);
+        self.written =
+            written.map(|usage| (usage.cache_write, usage.cache_write_1h)).or(self.written);
     }
 
     /// A request of so many tokens by class. `same` of the `sent` tokens of another estimator are as in the request before.
     pub(crate) fn divide(self, input: u64, same: u64, sent: u64) -> Usage {
-        let share = u128::from(input) * u128::from(same.min(sent)) / u128::from(sent.max(1));
-        let read = if self.reads { u64::try_from(share).unwrap_or(input) } else { 0 };
-        match self.writes {
-            true => Usage { cache_read: read, cache_write: input - read, ..Usage::default() },
-            false => Usage { cache_read: read, uncached: input - read, ..Usage::default() },
+        let read = if self.reads { share(input, same, sent) } else { 0 };
+        let (cache_read, rest) = (read, input - read);
+        match self.written {
+            Some((all, hour)) => Usage {
+                cache_read,
+                cache_write: rest,
+                cache_write_1h: share(rest, hour, all),
+                ..Usage::default()
+            },
+            None => Usage { cache_read, uncached: rest, ..Usage::default() },
         }
     }
+}
+
+/// Of a number of tokens as much as `part` is of `all`.
+fn share(tokens: u64, part: u64, all: u64) -> u64 {
+    let share = u128::from(tokens) * u128::from(part.min(all)) / u128::from(all.max(1));
+    u64::try_from(share).unwrap_or(tokens)
 }
 
 /// The log's messages, and whether what the recorder sent at that point was the whole log.
@@ -254,11 +268,17 @@ mod tests {
             cache_write,
             ..Usage::default()
         };
+        let hour = |usage: Usage, tokens| Usage { cache_write_1h: tokens, ..usage };
         let table = [
             ("nothing is recorded", None, usage(900, 0, 0)),
             ("no cache", Some(usage(50, 0, 0)), usage(900, 0, 0)),
             ("reads alone, as OpenAI tells them", Some(usage(50, 10, 0)), usage(300, 600, 0)),
             ("reads and writes, as Anthropic does", Some(usage(5, 10, 40)), usage(0, 600, 300)),
+            (
+                "a half of what is written stays for an hour",
+                Some(hour(usage(5, 10, 40), 20)),
+                hour(usage(0, 600, 300), 150),
+            ),
         ];
         for (name, recorded, expected) in table {
             let mut cache = RecordedCache::default();
