@@ -66,7 +66,7 @@ fn csv(comparison: &Comparison, lines: &[&PresetLine]) -> String {
     let change = |ratio: Option<f64>| ratio.map_or_else(String::new, |ratio| whole(ratio - 1.0));
     let row = |line: &&PresetLine| {
         let usd = first::a_session(comparison, line);
-        let usd = usd.map(|usd| verdict::amount(comparison, usd).replace('$', "").replace(',', ""));
+        let usd = usd.map(|usd| verdict::amount(comparison, usd).replace(['$', ','], ""));
         let in_view = line.metrics.frr_obs_far.value.map(whole);
         [
             verdict::name(comparison, line).to_owned(),
