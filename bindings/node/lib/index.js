@@ -141,9 +141,12 @@ export class Conversation {
     const pathOf = (index) => `/${form.list}/${index}`;
     if (this.#protocol !== undefined) messages.forEach((message, index) => check(message, pathOf(index), this.#protocol));
     // All of them each time: it takes less than to find out which of them changed where they stand.
-    const list = dumpAll(messages.map((message) => form.value(message)), pathOf);
-    const opening = offset > 0 ? `${dump({ role: 'system', content: system }, '/system')},` : '';
-    const body = form.body(`[${opening}${list.slice(1)}`, { model: this.#limits[2], system: offset > 0 ? undefined : system, tools });
+    let list = dumpAll(messages.map((message) => form.value(message)), pathOf);
+    if (offset > 0) {
+      const opening = dump({ role: 'system', content: system }, '/system');
+      list = `[${[opening, list.slice(1, -1)].filter(Boolean).join()}]`;
+    }
+    const body = form.body(list, { model: this.#limits[2], system: offset > 0 ? undefined : system, tools });
     const sent = [];
     for (const { number, count, text } of engine(() => this.#engine.fold(body))) {
       if (text !== undefined) {

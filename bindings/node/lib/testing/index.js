@@ -25,7 +25,7 @@ function body(form, messages, protocol) {
     if (protocol !== undefined) check(message, path, protocol);
     return dump(form.value(message), path);
   });
-  return form.body(texts, {});
+  return form.body(`[${texts.join()}]`, {});
 }
 
 /** Arrays and plain objects are copied, with the texts in them shared; `undefined` for what has other objects in it. */
