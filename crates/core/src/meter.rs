@@ -294,8 +294,22 @@ impl Meter {
         let Some(index) = self.index(at) else {
             return 0;
         };
-        let result = self.parts[index].result.map(|result| &self.results[result as usize]);
-        if result.is_some_and(|result| !result.structured && !result.media) {
+        match self.parts[index].result {
+            Some(result) => self.result_with(history, &self.results[result as usize], text, last),
+            None => self.counted(history, at, text),
+        }
+    }
+
+    /// The same of a tool result.
+    #[doc(hidden)]
+    pub fn result_with<'t>(
+        &self,
+        history: &History,
+        result: &MeteredResult,
+        text: &'t str,
+        last: &mut LastText<'t>,
+    ) -> u64 {
+        if !result.structured && !result.media {
             if let Some((counted, tokens)) = last.0
                 && std::ptr::eq(counted, text)
             {
@@ -306,6 +320,10 @@ impl Meter {
                 return tokens;
             }
         }
+        self.counted(history, result.at, text)
+    }
+
+    fn counted(&self, history: &History, at: PartPos, text: &str) -> u64 {
         let part = history.message(at.item).parts.get(at.part);
         part.map_or(0, |part| self.estimator.part(part, text))
     }

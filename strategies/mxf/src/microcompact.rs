@@ -124,7 +124,7 @@ impl Microcompact {
 pub(crate) fn stripped(context: &StageContext<'_>, pos: Pos) -> u64 {
     let meter = context.meter;
     let with_line = |result: &MeteredResult| match line(context, result) {
-        Some(line) => meter.part_with(context.history, result.at, line, &mut LastText::default()),
+        Some(line) => meter.result_with(context.history, result, line, &mut LastText::default()),
         None => meter.part(result.at),
     };
     match context.history.kind(pos).role {

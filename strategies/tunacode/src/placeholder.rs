@@ -102,7 +102,7 @@ impl Placeholder {
                 false
             } else {
                 // Only what counts alike can be alike.
-                meter.part_with(context.history, at, &self.placeholder, &mut last) == tokens
+                meter.result_with(context.history, result, &self.placeholder, &mut last) == tokens
                     && content(context, at).is_some_and(|result| *result.text == *self.placeholder)
             };
             (Return { at, tokens, cleared }, tokens)

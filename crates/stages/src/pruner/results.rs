@@ -31,6 +31,6 @@ pub(super) fn gain<'t>(
     placeholder: &'t str,
     last: &mut LastText<'t>,
 ) -> u64 {
-    let cleared = context.meter.part_with(context.history, result.at, placeholder, last);
+    let cleared = context.meter.result_with(context.history, result, placeholder, last);
     result.tokens.saturating_sub(cleared)
 }
