@@ -24,18 +24,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from attempts import SESSION, check
+
 FOLDBACK = str(Path(sys.argv[1]).resolve())
-SESSION = ROOT / "examples/sessions/price-lists-codex.jsonl"
 SECONDS, MEGABYTES = 30, 2_000
-
-
-def check(what, wrong, tried):
-    for one in wrong[:12]:
-        print("wrong:", one, flush=True)
-    if wrong:
-        raise AssertionError(f"{what}: {len(wrong)} of {tried:,} wrong")
-    print(f"ok: {what} ({tried:,} tried)", flush=True)
 
 
 class Ran:

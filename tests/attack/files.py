@@ -27,18 +27,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from attempts import ROOT, SESSION, check
+
 FOLDBACK = str(Path(sys.argv[1]).resolve())
-SESSION = ROOT / "examples/sessions/price-lists-codex.jsonl"
 MODELS = ROOT / "crates/providers/data/models.toml"
-
-
-def check(what, wrong, tried):
-    for one in wrong[:10]:
-        print("wrong:", one, flush=True)
-    if wrong:
-        raise AssertionError(f"{what}: {len(wrong)} of {tried:,} wrong")
-    print(f"ok: {what} ({tried:,} tried)", flush=True)
 
 
 def run(args, folder, before=None, **options):

@@ -47,6 +47,21 @@ def check(what, holds, tried, wrong=()):
     print(f"ok: {what} ({tried:,} tried)", flush=True)
 
 
+def answering(answer):
+    """A provider that answers each request of a connection with the JSON that is made of it."""
+
+    def provider(connection):
+        rest = b""
+        while True:
+            got, rest = message(connection, rest)
+            if got is None:
+                return
+            body = answer(got)
+            connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body))
+
+    return provider
+
+
 class Listener:
     """Answers each connection in a thread of its own."""
 
@@ -177,16 +192,8 @@ def keys():
 
 
 def clients():
-    def provider(connection):
-        rest = b""
-        while True:
-            got, rest = message(connection, rest)
-            if got is None:
-                return
-            connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
-
     tried = answered = 0
-    with Proxy("--upstream", "http://" + Listener(provider).address) as proxy:
+    with Proxy("--upstream", "http://" + Listener(answering(lambda _: b"{}")).address) as proxy:
         whole = request("POST /v1/chat/completions", [], conversation(), close=False)
         for cut in range(len(whole) + 1):
             for end in ("half", "reset", "close"):
@@ -444,17 +451,12 @@ def framing():
 
 def names():
     evil = ["m\r\nx-evil: 1", "m\nfoldback_proxy_evil 1", "m\" evil=\"1", "m\\", "<script>alert(1)</script>", "</td><img src=x onerror=alert(1)>", "&lt;b&gt;", "\u001b[31m", "\u0000", "\u202e\u2066", "m" * 1_000_000, "", " ", "../../../etc/passwd", "%0d%0ax: y", "\ud800", "{{7*7}}", "$(id)", "\u2028"]
-    def provider(connection):
-        rest = b""
-        while True:
-            got, rest = message(connection, rest)
-            if got is None:
-                return
-            asked.append(got)
-            answer = json.dumps({"id": "i", "type": "message", "role": "assistant", "model": name, "content": [{"type": "text", "text": "ok"}], "stop_reason": "end_turn", "usage": {"input_tokens": 10, "output_tokens": 1}}).encode()
-            connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s" % (len(answer), answer))
+    def answer(got):
+        asked.append(got)
+        return json.dumps({"id": "i", "type": "message", "role": "assistant", "model": name, "content": [{"type": "text", "text": "ok"}], "stop_reason": "end_turn", "usage": {"input_tokens": 10, "output_tokens": 1}}).encode()
+
     asked, tried, wrong = [], 0, []
-    with Proxy("--upstream", "http://" + Listener(provider).address) as proxy:
+    with Proxy("--upstream", "http://" + Listener(answering(answer)).address) as proxy:
         for name in evil:
             call = {"type": "tool_use", "id": name, "name": name, "input": {name: name}}
             bodies = [{"model": name, "max_tokens": 5, "messages": [{"role": "user", "content": name or "x"}]},
@@ -632,18 +634,12 @@ def slow():
 def crowd():
     wrong, count = [], 20_000
 
-    def provider(connection):
-        rest = b""
-        while True:
-            got, rest = message(connection, rest)
-            if got is None:
-                return
-            head, body = got.split(b"\r\n\r\n", 1)
-            key = re.search(rb"(?i)authorization: bearer k(\d+)", head)[1]
-            if b"from k%s." % key not in body:
-                wrong.append((key, body[:200]))
-            answer = b'{"id":"c","choices":[{"index":0,"message":{"role":"assistant","content":"for k%s"}}]}' % key
-            connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s" % (len(answer), answer))
+    def answer(got):
+        head, body = got.split(b"\r\n\r\n", 1)
+        key = re.search(rb"(?i)authorization: bearer k(\d+)", head)[1]
+        if b"from k%s." % key not in body:
+            wrong.append((key, body[:200]))
+        return b'{"id":"c","choices":[{"index":0,"message":{"role":"assistant","content":"for k%s"}}]}' % key
 
     def client(at, first):
         connection, rest = socket.create_connection(at), b""
@@ -655,7 +651,7 @@ def crowd():
             if b"for k%d\"" % number not in got:
                 wrong.append((number, got[-200:]))
 
-    with Proxy("--upstream", "http://" + Listener(provider).address, "--max-conversations", "100", "--max-bytes", "10_000_000") as proxy:
+    with Proxy("--upstream", "http://" + Listener(answering(answer)).address, "--max-conversations", "100", "--max-bytes", "10_000_000") as proxy:
         clients = [threading.Thread(target=client, args=(proxy.at, first)) for first in range(4)]
         for one in clients:
             one.start()

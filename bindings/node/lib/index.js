@@ -2,7 +2,7 @@
 import * as given from './arguments.js';
 import { FoldbackError } from './error.js';
 import { native } from './native.js';
-import { FORMS, answerIn, check, dump, dumpAll, protocolOf, protocolOfResponse } from './shapes.js';
+import { FORMS, answerIn, dump, listOf, protocolOf, protocolOfResponse } from './shapes.js';
 
 export { FoldbackError };
 
@@ -138,10 +138,8 @@ export class Conversation {
     if (!this.#known) this.#become(protocolOf(messages, system));
     const form = this.#form;
     const offset = this.#offset(system);
-    const pathOf = (index) => `/${form.list}/${index}`;
-    if (this.#protocol !== undefined) messages.forEach((message, index) => check(message, pathOf(index), this.#protocol));
     // All of them each time: it takes less than to find out which of them changed where they stand.
-    let list = dumpAll(messages.map((message) => form.value(message)), pathOf);
+    let list = listOf(form, messages, this.#protocol);
     if (offset > 0) {
       const opening = dump({ role: 'system', content: system }, '/system');
       list = `[${[opening, list.slice(1, -1)].filter(Boolean).join()}]`;

@@ -69,8 +69,15 @@ export function dump(value, path) {
   return text;
 }
 
+/** The messages as the list of a request, each checked where the protocol is known. */
+export function listOf(form, messages, protocol) {
+  const pathOf = (index) => `/${form.list}/${index}`;
+  if (protocol !== undefined) messages.forEach((message, index) => check(message, pathOf(index), protocol));
+  return dumpAll(messages.map((message) => form.value(message)), pathOf);
+}
+
 /** JSON text of an array, at once: one element after the other takes twice as long. What can't be written is said of its element. */
-export function dumpAll(values, pathOf) {
+function dumpAll(values, pathOf) {
   try {
     if (!values.some((value) => ['undefined', 'function', 'symbol'].includes(typeof value))) return JSON.stringify(values);
   } catch {

@@ -1,7 +1,7 @@
 //! What a recording's usage says about an estimator: tokens per estimated token, and the overhead
 //! of what the recorder sent but did not record.
 
-use crate::number::grouped;
+use crate::number::{grouped, share};
 use crate::recorder::drops;
 use foldback_core::frame::Segment;
 use foldback_core::log::{Message, Usage};
@@ -193,8 +193,8 @@ impl RecordedCache {
 
     /// A request of so many tokens by class. `same` of the `sent` tokens of another estimator are as in the request before.
     pub(crate) fn divide(self, input: u64, same: u64, sent: u64) -> Usage {
-        let read = if self.reads { share(input, same, sent) } else { 0 };
-        let (cache_read, rest) = (read, input - read);
+        let cache_read = if self.reads { share(input, same, sent) } else { 0 };
+        let rest = input - cache_read;
         match self.written {
             Some((all, hour)) => Usage {
                 cache_read,
@@ -205,12 +205,6 @@ impl RecordedCache {
             None => Usage { cache_read, uncached: rest, ..Usage::default() },
         }
     }
-}
-
-/// Of a number of tokens as much as `part` is of `all`.
-fn share(tokens: u64, part: u64, all: u64) -> u64 {
-    let share = u128::from(tokens) * u128::from(part.min(all)) / u128::from(all.max(1));
-    u64::try_from(share).unwrap_or(tokens)
 }
 
 /// The log's messages, and whether what the recorder sent at that point was the whole log.

@@ -26,6 +26,12 @@ pub fn parse(text: &str) -> Option<u64> {
     whole.parse::<u64>().ok()?.checked_mul(unit)?.checked_add(part)
 }
 
+/// `part / all` of a number of tokens, rounded down.
+pub(crate) fn share(tokens: u64, part: u64, all: u64) -> u64 {
+    let share = u128::from(tokens) * u128::from(part.min(all)) / u128::from(all.max(1));
+    u64::try_from(share).unwrap_or(tokens)
+}
+
 /// A share; nothing of nothing is none.
 pub(crate) fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)

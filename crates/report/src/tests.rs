@@ -3,7 +3,7 @@
 use crate::html::{Details, comparison, tests::fixtures::tiny};
 use crate::{Width, recommend, table, tune};
 use foldback_replay::Comparison;
-use foldback_replay::compare::{Gate, Metric, Needed, Outcome, Score, Unit};
+use foldback_replay::compare::{Gate, Metric, Outcome, SampleSize, Score, Unit};
 use foldback_replay::tune::{Measured, PartSummary, Search, Trial, Tuned};
 
 /// Three requests were refused and mended before they were sent again.
@@ -98,7 +98,7 @@ fn how_many_sessions_would_show_a_difference_is_told() {
     };
     let start = "A difference of 10 % would show in some ";
     assert_eq!(told(&one, start), [false; 2]);
-    one.presets[1].needed = Some(Needed { here: 12, five_percent: 1_102, ten_percent: 27 });
+    one.presets[1].needed = Some(SampleSize { here: 12, five_percent: 1_102, ten_percent: 27 });
     for (unit, units) in [(Unit::Repositories, "repositories"), (Unit::Sessions, "sessions")] {
         one.corpus.unit = unit;
         let sentence = format!(

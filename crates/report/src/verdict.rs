@@ -5,8 +5,8 @@ use crate::number::{change, count, decimals, dollars, grouped};
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{
-    Base, Contrast, Difference, McNemar, Metric, Needed, Outcomes, PresetLine, Primary, Reason,
-    Remark, Unit, Verdict,
+    Base, Contrast, Difference, McNemar, Metric, Outcomes, PresetLine, Primary, Reason, Remark,
+    SampleSize, Unit, Verdict,
 };
 use foldback_replay::recorder::Recorded;
 use foldback_replay::setup::AS_RECORDED;
@@ -212,7 +212,7 @@ pub(crate) fn needed(comparison: &Comparison) -> Option<String> {
     let lowest = || lines.min_by(|a, b| ratio(a).total_cmp(&ratio(b)));
     let best = comparison.best().filter(|line| line.needed.is_some());
     let line = best.or_else(lowest)?;
-    let Needed { here, five_percent, ten_percent } = line.needed?;
+    let SampleSize { here, five_percent, ten_percent } = line.needed?;
     let unit = match comparison.corpus.unit {
         Unit::Repositories => "repositories",
         Unit::Sessions | Unit::Sums => "sessions",

@@ -8,7 +8,7 @@ import * as given from '../arguments.js';
 import { FoldbackError } from '../error.js';
 import { Conversation, Preset } from '../index.js';
 import { native } from '../native.js';
-import { FORMS, check, dump, protocolOf } from '../shapes.js';
+import { FORMS, listOf, protocolOf } from '../shapes.js';
 
 /** What the engine says, as the error of this package. */
 function engine(act) {
@@ -20,12 +20,7 @@ function engine(act) {
 }
 
 function body(form, messages, protocol) {
-  const texts = messages.map((message, index) => {
-    const path = `/${form.list}/${index}`;
-    if (protocol !== undefined) check(message, path, protocol);
-    return dump(form.value(message), path);
-  });
-  return form.body(`[${texts.join()}]`, {});
+  return form.body(listOf(form, messages, protocol), {});
 }
 
 /** Arrays and plain objects are copied, with the texts in them shared; `undefined` for what has other objects in it. */

@@ -159,7 +159,7 @@ impl Args {
         let mut args = Self::from_arg_matches(&matches)?;
         let quoted = match &mut args.command {
             Command::Compare(compare) => {
-                compare.files = command_line::options(&described, &matches);
+                compare.option_values = command_line::options(&described, &matches);
                 Some(&mut compare.command_line)
             }
             Command::Tune(tune) => Some(&mut tune.search.command_line),
@@ -229,7 +229,7 @@ impl Command {
         let (paths, out): (Vec<&Option<PathBuf>>, Option<&Path>) = match self {
             Self::Compare(args) => {
                 let table = args.table.map(|_| Path::new(output::PRINTED));
-                (vec![&args.json, &args.html, &args.rows, &args.manifest], table)
+                (args.files().to_vec(), table)
             }
             Self::Inspect(args) => (vec![&args.json], None),
             Self::Probe(args) => (vec![&args.json, &args.html, &args.rows, &args.export], None),
@@ -319,7 +319,14 @@ pub(crate) struct Compare {
     pub(crate) command_line: String,
     /// What options were given: the files among it are inputs, too.
     #[arg(skip)]
-    pub(crate) files: Vec<PathBuf>,
+    pub(crate) option_values: Vec<PathBuf>,
+}
+
+impl Compare {
+    /// The files that it is told to write.
+    pub(crate) fn files(&self) -> [&Option<PathBuf>; 4] {
+        [&self.json, &self.html, &self.rows, &self.manifest]
+    }
 }
 
 /// How a table for a paper is written.

@@ -110,7 +110,7 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
         }
     }
     // A document on standard output stands alone, so that it can be piped.
-    let mut named = [&args.json, &args.html, &args.rows, &args.manifest].into_iter().flatten();
+    let mut named = args.files().into_iter().flatten();
     if let Some(form) = args.table {
         let form = match form {
             TableForm::Latex => paper::Form::Latex,
@@ -133,7 +133,7 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
 
 /// The files that options name, with the hashes of their contents.
 fn files_of(args: &Compare) -> Result<Vec<json::NamedFile>, Error> {
-    let files = args.files.iter().filter(|path| path.is_file());
+    let files = args.option_values.iter().filter(|path| path.is_file());
     files
         .map(|path| {
             let bytes =
@@ -145,8 +145,7 @@ fn files_of(args: &Compare) -> Result<Vec<json::NamedFile>, Error> {
 
 /// The first screen shows no control. All else that is written has every one, and so do parts that were scored.
 fn controls(args: &Compare) -> Controls {
-    let files = [&args.json, &args.html, &args.rows, &args.manifest];
-    let written = files.iter().any(|path| path.is_some()) || args.table.is_some();
+    let written = args.files().iter().any(|path| path.is_some()) || args.table.is_some();
     match written || args.full || !args.scores.is_empty() {
         true => Controls::All,
         false => Controls::Blind,

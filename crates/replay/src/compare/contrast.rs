@@ -38,7 +38,7 @@ pub struct Difference {
 /// How many repositories or sessions in which something acts, whichever is the unit of the corpus, would show a difference to
 /// the base: in four of five comparisons of as many presets, by the test of the verdict, if they spread as those here do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Needed {
+pub struct SampleSize {
     /// How many there are here.
     pub here: usize,
     /// A difference of 5 % of the bill.
@@ -47,8 +47,8 @@ pub struct Needed {
     pub ten_percent: usize,
 }
 
-impl Needed {
-    fn of(estimate: &Estimate, choices: usize) -> Option<Self> {
+impl SampleSize {
+    fn by_spread(estimate: &Estimate, choices: usize) -> Option<Self> {
         // The first step of Holm's adjustment, which is its strictest.
         let alpha = SAVING_ALPHA / choices.max(1) as f64;
         let here = estimate.clusters;
@@ -197,7 +197,7 @@ pub(super) fn against_base(table: &Table<'_>, paid: Option<Paid>, lines: &mut [P
         let bills = || paid.pairs(table, at).collect();
         let pairs: Vec<Pair> = if table.netted { nets() } else { bills() };
         let estimate = stats::tested_ratio_of_totals(&table.sample, &pairs);
-        line.needed = Needed::of(&estimate, choices);
+        line.needed = SampleSize::by_spread(&estimate, choices);
         line.against_base = Some(of_bills(estimate));
     }
     let family = lines.iter_mut().filter_map(|line| line.against_base.as_mut());

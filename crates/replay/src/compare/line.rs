@@ -1,6 +1,6 @@
 //! One preset over all sessions.
 
-use super::contrast::{Difference, Needed};
+use super::contrast::{Difference, SampleSize};
 use super::dollars::{Dollars, RECORDED_OR_WARM, costs};
 use super::figures::{self, Judge, Metric, Metrics, Of, Sums};
 use super::gate::Gate;
@@ -38,7 +38,7 @@ pub struct PresetLine {
     pub against_base: Option<Difference>,
     /// How many of the unit of the corpus would show a difference to the base; `null` for what can't be chosen, and where there are
     /// too few for a spread.
-    pub needed: Option<Needed>,
+    pub needed: Option<SampleSize>,
     /// The figure of that: [`Metrics::net_ratio`], or where it is not known for all, [`Metrics::cost_ratio`].
     #[serde(skip)]
     pub ratio: Metric,

@@ -30,7 +30,7 @@ pub use answer::{Answer, Remark};
 pub(crate) use comparison::failed;
 pub use comparison::{Comparison, FailedReplay, ToldApart};
 pub(crate) use contrast::adjust;
-pub use contrast::{Contrast, Difference, Needed};
+pub use contrast::{Contrast, Difference, SampleSize};
 pub use dollars::Dollars;
 pub use error::CompareError;
 pub use figures::{FIGURES, Figure, Judge, LEAST_GAP, LEAST_NEAR, Metric, Metrics, Shown};

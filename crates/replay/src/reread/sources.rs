@@ -79,10 +79,10 @@ impl Sources {
     /// Of a session, by its id.
     pub(crate) fn new(session: &str, index: &Arc<Index>, measure: &Arc<dyn Estimator>) -> Self {
         let askers = askers(index);
-        let shown = Shown::of(index, &askers);
+        let choice = SourceChoice::new(index, &askers);
         let number = index.calls.len();
         let calls: Vec<Box<[Need]>> =
-            (0..number).map(|call| needs(session, index, &shown, call)).collect();
+            (0..number).map(|call| needs(session, index, &choice, call)).collect();
         Self {
             readings: readings(index, &**measure, &calls, &askers),
             index: Arc::clone(index),
@@ -186,8 +186,8 @@ impl Sources {
     }
 }
 
-/// Where what is needed was shown, and how.
-struct Shown<'i> {
+/// Finds the result that is read again for what a call misses.
+struct SourceChoice<'i> {
     index: &'i Index,
     /// Results of edits.
     edits: FxHashSet<LogPart>,
@@ -197,18 +197,19 @@ struct Shown<'i> {
     pieces: FxHashMap<PieceId, Vec<LogPart>>,
 }
 
-/// How a result shows something. An agent that misses it looks for it, so the higher is what it reads.
+/// How a result shows something, in ascending order of how likely an agent reads that result again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Way {
+enum Showing {
     /// An edit answers with the lines around its change.
-    Edited,
+    BesideEdit,
     /// A search shows it beside what it found.
-    Beside,
-    Asked,
+    BesideMatch,
+    /// The call asked for it.
+    Requested,
 }
 
-impl<'i> Shown<'i> {
-    fn of(index: &'i Index, askers: &FxHashMap<LogPart, LogPart>) -> Self {
+impl<'i> SourceChoice<'i> {
+    fn new(index: &'i Index, askers: &FxHashMap<LogPart, LogPart>) -> Self {
         let edits = askers.iter().filter(|(_, call)| index.is_edit(**call));
         let edits = edits.map(|(result, _)| *result).collect();
         let mut pieces: FxHashMap<PieceId, Vec<LogPart>> = FxHashMap::default();
@@ -247,29 +248,29 @@ impl<'i> Shown<'i> {
         results: impl DoubleEndedIterator<Item = LogPart>,
         wanted: Wanted<'_>,
     ) -> Option<LogPart> {
-        let mut best: Option<(Way, LogPart)> = None;
+        let mut best: Option<(Showing, LogPart)> = None;
         for at in results.rev() {
-            let way = self.way(at, wanted);
-            if best.is_none_or(|(known, _)| known < way) {
-                best = Some((way, at));
+            let showing = self.showing(at, wanted);
+            if best.is_none_or(|(known, _)| known < showing) {
+                best = Some((showing, at));
             }
-            if way == Way::Asked {
+            if showing == Showing::Requested {
                 break;
             }
         }
         best.map(|(_, at)| at)
     }
 
-    fn way(&self, at: LogPart, wanted: Wanted<'_>) -> Way {
+    fn showing(&self, at: LogPart, wanted: Wanted<'_>) -> Showing {
         if self.edits.contains(&at) {
-            return Way::Edited;
+            return Showing::BesideEdit;
         }
         if !self.searches.contains(&at) {
-            return Way::Asked;
+            return Showing::Requested;
         }
         let text = self.index.log[at.0].parts[at.1].shown();
         let first = wanted.lines_in(&text).and_then(|lines| text.split('\n').nth(lines.start));
-        if first.is_some_and(is_beside_match) { Way::Beside } else { Way::Asked }
+        if first.is_some_and(is_beside_match) { Showing::BesideMatch } else { Showing::Requested }
     }
 }
 
@@ -295,14 +296,14 @@ fn parts(log: &[Arc<Message>]) -> impl Iterator<Item = (LogPart, &Part)> {
     })
 }
 
-fn needs(session: &str, index: &Index, shown: &Shown<'_>, call: usize) -> Box<[Need]> {
+fn needs(session: &str, index: &Index, choice: &SourceChoice<'_>, call: usize) -> Box<[Need]> {
     let edits = index.calls[call].edits.iter().filter_map(|edit| {
         let draw = draw(session, call, "edit", index.old_lines(edit));
-        Some(Need { text: NeededText::Edit(*edit), source: shown.old_text(edit)?, draw })
+        Some(Need { text: NeededText::Edit(*edit), source: choice.old_text(edit)?, draw })
     });
     let pieces = index.verbatim.needs(call).iter().map(|need| {
         let draw = draw(session, call, "piece", index.verbatim.text(need.piece));
-        let source = shown.piece(need.piece, index.part_at(need.source));
+        let source = choice.piece(need.piece, index.part_at(need.source));
         Need { text: NeededText::Piece(need.piece), source, draw }
     });
     edits.chain(pieces).collect()

@@ -15,6 +15,7 @@ use super::bill::{Items, bills, count_summaries};
 use super::facts::{CallFacts, Facts, LEAST_SHARE, RecordedSummary};
 use super::record::{Known, Record};
 use crate::cost::{Block, NamedTerms, RequestLog, SummaryCall};
+use crate::number::share;
 use crate::recorder::Policy;
 use crate::retention::Retention;
 use crate::totals::{CallRow, SessionMetrics};
@@ -78,9 +79,7 @@ fn inputs(facts: &Facts) -> Option<Vec<(u64, u64)>> {
     let size = |call: &CallFacts| {
         if let Some(input) = of(call) {
             let used = call.recorded_input.unwrap_or(input);
-            let read = call.recorded_read.unwrap_or(0).min(used);
-            let read = u128::from(input) * u128::from(read) / u128::from(used.max(1));
-            last = (input, u64::try_from(read).unwrap_or(input));
+            last = (input, share(input, call.recorded_read.unwrap_or(0), used));
         }
         last
     };

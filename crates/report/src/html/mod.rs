@@ -49,7 +49,7 @@ pub fn comparison(comparison: &Comparison, details: &Details) -> String {
     presets::section(&mut out, comparison, &reader.of_presets);
     out.push_str(&reader.section);
     let mut drawings = String::new();
-    let mut places = sessions::Places::of(details, &reader.walked);
+    let mut places = sessions::Places::new(details, &reader.walked);
     sessions::drawings(&mut drawings, comparison, &details.drawn, &mut places);
     sessions::table(&mut out, comparison, &places, opening);
     out.push_str(&drawings);

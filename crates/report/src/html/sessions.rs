@@ -28,7 +28,7 @@ pub(super) struct Places {
 
 impl Places {
     /// With these sessions in the reader of the page, and no drawings yet.
-    pub(super) fn of(details: &Details, walked: &[usize]) -> Self {
+    pub(super) fn new(details: &Details, walked: &[usize]) -> Self {
         let beside = |(session, page): (&usize, &String)| {
             (*session, format!("{page}{}", reader::address(0)))
         };

@@ -1,6 +1,6 @@
 //! Byte ranges of JSON values.
 
-use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
+use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -119,56 +119,11 @@ pub fn locate(text: &str, pointer: &str) -> Result<Range<usize>, RawError> {
 
 /// The ranges of the elements of the array that a JSON pointer names.
 pub fn elements(text: &str, pointer: &str) -> Result<Vec<Range<usize>>, RawError> {
-    if let Some(found) = pointer.strip_prefix('/').and_then(|name| member_elements(text, name)) {
-        return Ok(found);
-    }
     let at = locate(text, pointer)?;
     if text.as_bytes().get(at.start) != Some(&b'[') {
         return Err(RawError::Syntax { at: at.start, expected: "an array".to_owned() });
     }
     Ok(children(text, &at)?.into_iter().map(|child| child.value).collect())
-}
-
-/// The same for a list that is a member of the text's object, in one pass: the lists of requests are long. `None` where there is
-/// no such list.
-fn member_elements(text: &str, name: &str) -> Option<Vec<Range<usize>>> {
-    if name.contains(['/', '~']) {
-        return None;
-    }
-    let mut text_of = serde_json::Deserializer::from_str(text);
-    let values = MemberList(name).deserialize(&mut text_of).ok()??;
-    Some(values.into_iter().map(|value| place(text, value)).collect())
-}
-
-/// Reads the elements of the list under this name. Of equal keys the last counts, as in parsing.
-struct MemberList<'n>(&'n str);
-
-impl<'de> DeserializeSeed<'de> for MemberList<'_> {
-    type Value = Option<Vec<&'de RawValue>>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for MemberList<'_> {
-    type Value = Option<Vec<&'de RawValue>>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut found = None;
-        while let Some(key) = map.next_key::<&RawValue>()? {
-            if key_is(key.get(), self.0) {
-                found = Some(map.next_value()?);
-            } else {
-                map.next_value::<IgnoredAny>()?;
-            }
-        }
-        Ok(found)
-    }
 }
 
 /// The unescaped reference tokens of a JSON pointer.
@@ -209,20 +164,16 @@ pub(super) fn children(text: &str, at: &Range<usize>) -> Result<Vec<Child>, RawE
             .map(|values| values.into_iter().map(|value| (None, value)).collect()),
         _ => return Ok(Vec::new()),
     };
+    // What was borrowed lies in the text; where is the distance of the addresses.
+    let place = |raw: &RawValue| {
+        let start = raw.get().as_ptr() as usize - text.as_ptr() as usize;
+        start..start + raw.get().len()
+    };
     let found = found.map_err(|error| syntax(at.start, &error))?;
     Ok(found
         .into_iter()
-        .map(|(key, value)| Child {
-            key: key.map(|key| place(text, key)),
-            value: place(text, value),
-        })
+        .map(|(key, value)| Child { key: key.map(place), value: place(value) })
         .collect())
-}
-
-/// Where a value stands in the text that it was borrowed from: the distance of their addresses.
-fn place(text: &str, raw: &RawValue) -> Range<usize> {
-    let start = raw.get().as_ptr() as usize - text.as_ptr() as usize;
-    start..start + raw.get().len()
 }
 
 /// The members of an object in order, each with its key as it is written.
