@@ -3,6 +3,7 @@
 use super::common::{line, root};
 use foldback_formats::FORMATS;
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -118,4 +119,24 @@ fn the_formats_are_counted() {
         let page = with(page, "written in Python.\n- ", " session formats", &read);
         with(&page, " session formats are read and ", " written.", &written)
     });
+}
+
+/// Its pixels depend on the fonts of a machine: what it was made of is a hash in the file (`tests/page/picture.py`).
+#[test]
+fn the_picture_is_of_the_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("report.html");
+    line(&format!("compare examples/sessions --no-store --html {}", file.display())).done();
+    let page = std::fs::read_to_string(file).unwrap();
+    let (shown, _) = page.split_once("<section id=\"presets\">").unwrap();
+    let digest = Sha256::digest(shown).iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").unwrap();
+        text
+    });
+    let picture = std::fs::read(root().join("docs/report.png")).unwrap();
+    let named = picture.windows(digest.len()).any(|bytes| bytes == digest.as_bytes());
+    assert!(
+        named,
+        "make it anew: python3 tests/page/picture.py target/debug/foldback docs/report.png"
+    );
 }
