@@ -12,6 +12,7 @@ use foldback_core::provider::Asks;
 use foldback_core::registry::{Build, StageKind};
 use foldback_core::stage::Estimator;
 use foldback_core::strategy::{Kind, Strategy};
+use foldback_replay::compare::SIMPLEST;
 use foldback_replay::controls::Seer;
 use foldback_replay::cost::{OWN, RegimeTable};
 use foldback_replay::images::WithImages;
@@ -125,7 +126,7 @@ pub(crate) enum Controls {
     /// Every one: without a reference, a number says little.
     All,
     /// Those without foresight, which takes the longest. Foresight acts first where chance does, so what all presets are
-    /// measured on is the same.
+    /// measured on is the same. What they forget is priced only where they are the base.
     Blind,
 }
 
@@ -147,9 +148,13 @@ pub(crate) fn presets(
     for name in listed.controls() {
         let more = contender(registry, name, choice)?;
         let there = |other: &Contender| other.preset.strategy.name == more.preset.strategy.name;
-        if !contenders.iter().any(there) {
-            contenders.push(more);
+        if contenders.iter().any(there) {
+            continue;
         }
+        contenders.push(match controls == Controls::All || name == SIMPLEST {
+            true => more,
+            false => Contender { preset: more.preset.without_net(), ..more },
+        });
     }
     let is_named = |preset: &Preset| names.iter().any(|name| *name == preset.strategy.name);
     unseen.retain(|preset| {

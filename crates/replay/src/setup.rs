@@ -41,6 +41,8 @@ pub struct Preset {
     /// The model that stages may ask; `None` if there is none. Its answers are no
     /// part of `fingerprint`: results that a model had a part in belong into a store of their own.
     pub completions: Option<Arc<dyn Completions>>,
+    /// Whether it is found out what it costs to read again what it missed. That takes up to two replays more.
+    pub net: bool,
 }
 
 /// Name of the control that is made of what the recorders really sent.
@@ -49,7 +51,21 @@ pub const AS_RECORDED: &str = "as-recorded";
 impl Preset {
     /// A strategy by its configuration.
     pub fn new(strategy: Strategy, fingerprint: String) -> Self {
-        Self { strategy: Arc::new(strategy), fingerprint, made: Made::default(), completions: None }
+        Self {
+            strategy: Arc::new(strategy),
+            fingerprint,
+            made: Made::default(),
+            completions: None,
+            net: true,
+        }
+    }
+
+    /// The same, of which nobody asks what it costs to read again what it missed.
+    #[must_use]
+    pub fn without_net(mut self) -> Self {
+        self.net = false;
+        self.fingerprint.push_str(" without net");
+        self
     }
 
     /// The control `as-recorded`: what the recorders really sent, their own compactions included. It is what

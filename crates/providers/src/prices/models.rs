@@ -1,6 +1,6 @@
 //! Limits and prices of models: a dated data file, never code.
 
-use super::names::{Asked, normalised, resolve};
+use super::names::{Asked, is_spelled, normalised, resolve};
 use foldback_core::Limits;
 use foldback_core::config::in_words;
 use foldback_core::log::Service;
@@ -185,9 +185,10 @@ impl ModelTable {
     /// asks for the larger window or for fast mode gives the model with these.
     pub fn find(&self, name: &str) -> Option<Cow<'_, Model>> {
         let known = |name: &str| {
-            let is = |known: &String| *normalised(known) == *name;
             let mut models = self.models.iter();
-            models.find(|model| is(&model.id) || model.names.iter().any(|other| other == name))
+            models.find(|model| {
+                is_spelled(&model.id, name) || model.names.iter().any(|other| other == name)
+            })
         };
         let (model, Asked { long, fast }) = resolve(name, known)?;
         if !(long || fast) {

@@ -2,8 +2,17 @@
 
 /// How a recorded name is spelled without what stands around it: in lower case, dots read as dashes, after the last slash.
 pub(super) fn normalised(name: &str) -> String {
+    characters(name).collect()
+}
+
+/// Whether a name is so spelled without what stands around it.
+pub(super) fn is_spelled(name: &str, normalised: &str) -> bool {
+    characters(name).eq(normalised.chars())
+}
+
+fn characters(name: &str) -> impl Iterator<Item = char> {
     let name = name.rsplit('/').next().unwrap_or(name);
-    name.chars().flat_map(char::to_lowercase).map(|c| if c == '.' { '-' } else { c }).collect()
+    name.chars().flat_map(char::to_lowercase).map(|c| if c == '.' { '-' } else { c })
 }
 
 /// What a name says of a request besides the model.

@@ -43,7 +43,7 @@ pub use outcomes::{
 };
 pub(crate) use provenance::short;
 pub use provenance::{Provenance, short_hash};
-pub use saving::Base;
+pub use saving::{Base, SIMPLEST};
 use sessions::Kept;
 pub use sessions::{CorpusSummary, SessionLine, Unit};
 pub use table::{Primary, Reporting};

@@ -27,8 +27,8 @@ pub struct Base {
     pub narrowed: bool,
 }
 
-/// The control that is the base where the bill of the recorders is not.
-const SIMPLEST: &str = "drop-oldest";
+/// The control that is the base where neither the bill of the recorders nor that without any compaction can be.
+pub const SIMPLEST: &str = "drop-oldest";
 
 /// The bill that is the base.
 #[derive(Clone, Copy)]

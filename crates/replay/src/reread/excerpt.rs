@@ -34,19 +34,18 @@ impl Wanted<'_> {
     }
 }
 
-/// The lines of a text to read for what is needed; `None` for all of it.
-pub(crate) fn excerpt<'t>(
-    text: &str,
-    wanted: impl IntoIterator<Item = Wanted<'t>>,
+/// The lines to read of a text with so many lines for what is needed, which stands in these; `None` for all of it.
+pub(crate) fn excerpt(
+    count: usize,
+    needed: impl IntoIterator<Item = Option<Range<usize>>>,
 ) -> Option<Range<usize>> {
-    let count = text.split('\n').count();
     if count <= WHOLE {
         return None;
     }
     let mut lines: Option<Range<usize>> = None;
-    for wanted in wanted {
+    for found in needed {
         // Where it stands can't be told: all is read.
-        let found = wanted.lines_in(text)?;
+        let found = found?;
         lines = Some(match lines {
             Some(lines) => lines.start.min(found.start)..lines.end.max(found.end),
             None => found,
@@ -87,11 +86,12 @@ mod tests {
         for (name, lines, wanted, expected) in table {
             let text = text(lines);
             let wanted: Vec<String> = wanted.into_iter().map(old).collect();
-            let found = excerpt(&text, wanted.iter().map(|old| Wanted::Lines(old)));
+            let needed = wanted.iter().map(|old| Wanted::Lines(old).lines_in(&text));
+            let found = excerpt(lines, needed);
             assert_eq!(found, expected, "{name}");
         }
-        let piece = excerpt(&text(1_000), [Wanted::Piece("x600 = 1;\n601\tlet x601")]);
-        assert_eq!(piece, Some(400..802));
+        let piece = Wanted::Piece("x600 = 1;\n601\tlet x601").lines_in(&text(1_000));
+        assert_eq!(excerpt(1_000, [piece]), Some(400..802));
         assert_eq!(cut("a\nb\nc\nd", &(1..3)), "b\nc");
     }
 }

@@ -9,15 +9,23 @@ use foldback_core::log::{Answer, Message, Part, PartKind, Role, Usage};
 use foldback_core::stage::Estimator;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Something that a call needs and that can be read again.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Need {
     text: NeededText,
     /// The tool result that is read again for it.
     source: LogPart,
     draw: f64,
+    /// The lines of the source that hold it, looked for once; `None` where that can't be told.
+    lines: OnceLock<Option<Range<usize>>>,
+}
+
+impl Need {
+    fn new(text: NeededText, source: LogPart, draw: f64) -> Self {
+        Self { text, source, draw, lines: OnceLock::new() }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +81,8 @@ struct Reading {
     /// The message that asked for it, and the part of it; `None` where no call in the log did.
     call: Option<LogPart>,
     output: u64,
+    /// Lines of the result.
+    lines: usize,
 }
 
 impl Sources {
@@ -115,12 +125,18 @@ impl Sources {
         let source = due.filter(|need| self.misses(tracker, need)).map(|need| need.source).min()?;
         let of_source = needs.iter().filter(|need| need.source == source);
         let missed = of_source.filter(|need| self.misses(tracker, need));
-        let wanted = missed.map(|need| match need.text {
+        let count = self.readings.get(&source).map_or(0, |reading| reading.lines);
+        Some(Excerpt { lines: excerpt(count, missed.map(|need| self.lines_of(need))), source })
+    }
+
+    /// The lines of its source that hold what is needed; `None` where that can't be told.
+    fn lines_of(&self, need: &Need) -> Option<Range<usize>> {
+        let wanted = match need.text {
             NeededText::Edit(edit) => Wanted::Lines(self.index.old_lines(&edit)),
             NeededText::Piece(piece) => Wanted::Piece(self.index.verbatim.text(piece)),
-        });
-        let shown = self.part(source).shown();
-        Some(Excerpt { lines: excerpt(&shown, wanted), source })
+        };
+        let look = || wanted.lines_in(&self.part(need.source).shown());
+        need.lines.get_or_init(look).clone()
     }
 
     /// A read for the n-th time.
@@ -299,12 +315,12 @@ fn parts(log: &[Arc<Message>]) -> impl Iterator<Item = (LogPart, &Part)> {
 fn needs(session: &str, index: &Index, choice: &SourceChoice<'_>, call: usize) -> Box<[Need]> {
     let edits = index.calls[call].edits.iter().filter_map(|edit| {
         let draw = draw(session, call, "edit", index.old_lines(edit));
-        Some(Need { text: NeededText::Edit(*edit), source: choice.old_text(edit)?, draw })
+        Some(Need::new(NeededText::Edit(*edit), choice.old_text(edit)?, draw))
     });
     let pieces = index.verbatim.needs(call).iter().map(|need| {
         let draw = draw(session, call, "piece", index.verbatim.text(need.piece));
         let source = choice.piece(need.piece, index.part_at(need.source));
-        Need { text: NeededText::Piece(need.piece), source, draw }
+        Need::new(NeededText::Piece(need.piece), source, draw)
     });
     edits.chain(pieces).collect()
 }
@@ -317,11 +333,15 @@ fn readings(
     askers: &FxHashMap<LogPart, LogPart>,
 ) -> FxHashMap<LogPart, Reading> {
     let read = |source: LogPart| {
-        let Some(call) = askers.get(&source) else { return Reading { call: None, output: 0 } };
+        let lines = index.log[source.0].parts[source.1].shown().split('\n').count();
+        let Some(call) = askers.get(&source) else {
+            return Reading { call: None, output: 0, lines };
+        };
         let answer = &index.log[call.0];
         let calls = answer.call_ids().count() as u64;
         let output = crate::cost::output_of(measure, answer);
-        Reading { call: Some(*call), output: output.div_ceil(calls.max(1)) }
+        Reading { call: Some(*call), output: output.div_ceil(calls.max(1)), lines }
     };
-    calls.iter().flatten().map(|need| (need.source, read(need.source))).collect()
+    let sources: FxHashSet<LogPart> = calls.iter().flatten().map(|need| need.source).collect();
+    sources.into_iter().map(|source| (source, read(source))).collect()
 }

@@ -106,7 +106,7 @@ pub(super) fn replay(
         held: &shared.held,
     };
     let mut reads = Vec::new();
-    if seeing.is_some() || options.completions.is_some() {
+    if seeing.is_some() || options.completions.is_some() || !preset.net {
         // A control that sees what comes does not see what would be read; a model would be asked for other summaries.
         let acted = replayed.metrics.compactions > 0;
         bills = bills.with_again(|_, bill| bill.again().filter(|_| !acted));

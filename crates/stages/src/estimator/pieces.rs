@@ -2,7 +2,8 @@
 //!
 //! The vocabularies cut a text into words, numbers and runs of marks, and each of these pieces is encoded
 //! on its own. Nearly all pieces of a session are short and were met before; a lookup costs a tenth of
-//! encoding one.
+//! encoding one. Summaries and cut results come again as a whole, in the next request for a summary and under the next
+//! strategy: a hash costs a twentieth of counting one.
 
 use super::tokenizer::Tokenizer;
 use super::vocabulary::Vocabulary;
@@ -11,10 +12,22 @@ use std::cell::RefCell;
 thread_local! {
     /// Token counts of pieces, by vocabulary. One table per thread, so that threads never wait.
     static KNOWN: [RefCell<Known>; 2] = const { [const { RefCell::new(Known(Vec::new())) }; 2] };
+    /// Token counts of texts, likewise.
+    static TEXTS: [RefCell<Texts>; 2] = const { [const { RefCell::new(Texts(Vec::new())) }; 2] };
 }
 
 /// Tokens of a text.
 pub(super) fn count(vocabulary: Vocabulary, text: &str) -> u64 {
+    if text.len() < Texts::SHORTEST {
+        return count_pieces(vocabulary, text);
+    }
+    TEXTS.with(|texts| {
+        let mut texts = texts[vocabulary as usize].borrow_mut();
+        texts.count(text, || count_pieces(vocabulary, text))
+    })
+}
+
+fn count_pieces(vocabulary: Vocabulary, text: &str) -> u64 {
     let tokenizer = Tokenizer::of(vocabulary);
     KNOWN.with(|known| {
         let mut known = known[vocabulary as usize].borrow_mut();
@@ -60,6 +73,31 @@ impl Known {
             *entry = key | (encode() as u128) << 124;
         }
         (*entry >> 124) as u64
+    }
+}
+
+/// The counts of long texts by their hashes: a table of fixed size in which a new text takes the place of another.
+struct Texts(Vec<([u8; 24], u64)>);
+
+impl Texts {
+    /// Bytes of the shortest text that is remembered.
+    const SHORTEST: usize = 256;
+    /// A power of two.
+    const LENGTH: usize = 1 << 12;
+
+    fn count(&mut self, text: &str, count: impl FnOnce() -> u64) -> u64 {
+        if self.0.is_empty() {
+            self.0.resize(Self::LENGTH, ([0; 24], 0));
+        }
+        let hash = blake3::hash(text.as_bytes());
+        let (key, place) = hash.as_bytes().split_at(24);
+        let place = usize::from(place[0]) << 8 | usize::from(place[1]);
+        let entry = &mut self.0[place % Self::LENGTH];
+        if entry.0 != key {
+            entry.0.copy_from_slice(key);
+            entry.1 = count();
+        }
+        entry.1
     }
 }
 
