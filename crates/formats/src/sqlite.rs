@@ -166,13 +166,23 @@ pub(crate) mod store {
         (check == "ok").then_some(connection)
     }
 
-    /// Reads a store; `None` where the database is another program's.
+    /// Reads a store. A database of another program is no text either.
     pub(super) fn read(bytes: &[u8]) -> Attempt {
         let held = open(bytes).map_err(|error| damaged(&error));
-        match held.and_then(|(connection, write_ahead)| taken(&connection, write_ahead)) {
-            Ok(held) => held.map(|held| sessions(held.store, held.documents, held.behind)),
-            Err(error) => Some(Err(error)),
-        }
+        let held = held.and_then(|(connection, write_ahead)| taken(&connection, write_ahead));
+        Some(held.and_then(|held| match held {
+            Some(held) => sessions(held.store, held.documents, held.behind),
+            None => Err(value::malformed("the file", unknown())),
+        }))
+    }
+
+    fn unknown() -> String {
+        let agents: Vec<&str> = STORES.iter().map(|store| store.agent).collect();
+        format!(
+            "an SQLite database with the tables of no agent whose store is read ({}); if an agent made it, export its \
+             sessions as JSON or JSON lines",
+            agents.join(", ")
+        )
     }
 
     /// Reads packed documents; `None` where they are not.

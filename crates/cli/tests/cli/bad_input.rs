@@ -16,12 +16,24 @@ fn session() -> String {
     )
 }
 
+/// An SQLite database without tables: its header and one page.
+fn database() -> Vec<u8> {
+    let mut page = b"SQLite format 3\0\x02\0\x01\x01\0\x40\x20\x20".to_vec();
+    page.resize(512, 0);
+    // Changes, pages, the form of the schema, UTF-8, the change that the number of pages is of, a leaf and its end.
+    for (at, byte) in [(27, 1), (31, 1), (47, 4), (59, 1), (95, 1), (100, 13), (105, 2)] {
+        page[at] = byte;
+    }
+    page
+}
+
 #[test]
 fn each_kind_of_bad_input_is_told_and_ends_with_2() {
     let folder = tempfile::tempdir().unwrap();
     let good = write(folder.path(), "good.json", session());
     let empty = write(folder.path(), "empty.jsonl", b" \n");
     let binary = write(folder.path(), "binary.json", [0xff, 0x00, 0x01]);
+    let database = write(folder.path(), "database.json", database());
     let other = write(folder.path(), "other.json", br#"{"a": 1}"#);
     let cut = write(folder.path(), "cut.json", &session().as_bytes()[..200]);
     let misspelt = write(
@@ -64,6 +76,7 @@ fn each_kind_of_bad_input_is_told_and_ends_with_2() {
         ("good", good),
         ("empty", empty),
         ("binary", binary),
+        ("database", database),
         ("other", other),
         ("cut", cut),
         ("misspelt", misspelt),

@@ -446,6 +446,15 @@ mod store {
             assert!(read(&bytes[..end], None).is_err(), "{end}");
         }
         assert!(read(HEADER, None).is_err());
+        let other = filled("CREATE TABLE t (a)", &[("t", json!({"a": 1}))]);
+        for from in [None, Some("sqlite"), Some("goose")] {
+            let error = read(&other, from).unwrap_err().to_string();
+            assert!(
+                error.starts_with("the file: an SQLite database with the tables of no agent"),
+                "{error}"
+            );
+            assert!(error.contains("(OpenCode, Goose, Crush, Hermes, Cursor)"), "{error}");
+        }
     }
 
     /// The table of every VS Code, and Cursor's own.
