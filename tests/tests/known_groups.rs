@@ -133,53 +133,6 @@ fn what_is_needed_decides_which_order_keeps_more() {
     }
 }
 
-/// The shadows fit what a replay has left by clearing whole results once more, so chance comes out a little
-/// above 0, and the more so the fewer results a view holds: 0.16 with ten of them. Here it is some
-/// twenty-five.
-#[test]
-fn normalised_retention_is_0_for_chance_and_1_for_foresight() {
-    for needs in [Needs::Recent, Needs::Old] {
-        let planted =
-            Planted { needs, sessions: 16, calls: 60, characters: 2_000, ..Planted::default() };
-        // Controls have no such figure; as strategies they do.
-        let presets = [
-            preset("none"),
-            as_strategy(preset("random")),
-            as_strategy(clairvoyant()),
-            example("evict-oldest"),
-        ];
-        let corpus = Corpus::of(planted.sessions());
-        let comparison = compared(&corpus, &presets, &setup(19_000, 1_000));
-        // The range of the value by the index of the preset.
-        let oldest = match needs {
-            Needs::Recent => 0.3..=1.0,
-            Needs::Old => -9.0..=-0.3,
-        };
-        for (at, expected) in [(1, -0.15..=0.15), (2, 0.9..=1.1), (3, oldest)] {
-            let line = &comparison.presets[at];
-            println!("{needs:?}: {} in {expected:?}: {:?}", line.preset, line.metrics.nfr_obs);
-            let nfr = line.metrics.nfr_obs.value.expect("a budget that binds");
-            assert!(expected.contains(&nfr), "{needs:?}: {}: {nfr}", line.preset);
-        }
-    }
-}
-
-#[test]
-fn a_budget_that_does_not_bind_tells_nothing_apart() {
-    // The agent repeats what it has read, so that nothing is lost with the results.
-    let planted = Planted { sessions: 4, restated: true, ..Planted::default() };
-    let corpus = Corpus::of(planted.sessions());
-    let presets = [preset("none"), example("evict-oldest")];
-    let comparison = compared(&corpus, &presets, &setup(8_000, 500));
-    let line = &comparison.presets[1];
-    println!("{:?}", line.metrics.nfr_obs);
-    assert!(line.compactions > 0);
-    assert_eq!(line.metrics.frr.value, Some(1.0));
-    assert_eq!(line.metrics.nfr_obs.value, None);
-    let why = line.metrics.nfr_obs.why.as_deref().expect("a reason");
-    assert!(why.starts_with("budget not binding"), "{why}");
-}
-
 fn files_below(folder: &Path, out: &mut Vec<PathBuf>) {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();

@@ -48,10 +48,6 @@ pub struct Retention {
     pub obs_far: Share,
     /// References kept only in what a compaction wrote; they count as kept.
     pub rescued: u64,
-    /// References of `obs` that an eviction at random would have kept at the same sizes of the view.
-    pub random: u64,
-    /// The same for an eviction by foresight.
-    pub clairvoyant: u64,
     /// Old texts of edits.
     pub edits: Share,
     /// Pieces reused word for word.
@@ -107,8 +103,6 @@ impl Retention {
         self.obs.add(other.obs);
         self.obs_far.add(other.obs_far);
         self.rescued += other.rescued;
-        self.random += other.random;
-        self.clairvoyant += other.clairvoyant;
         self.edits.add(other.edits);
         self.pieces.add(other.pieces);
         self.pieces_far.add(other.pieces_far);

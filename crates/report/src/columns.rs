@@ -163,7 +163,7 @@ fn columns(names: &[&str], narrow: &[&str], others: &[Column]) -> Vec<Column> {
 
 /// What a preset costs, keeps and loses.
 pub(crate) fn headline() -> Vec<Column> {
-    const NAMES: [&str; 18] = [
+    const NAMES: [&str; 17] = [
         "cost",
         "net",
         "all read",
@@ -177,7 +177,6 @@ pub(crate) fn headline() -> Vec<Column> {
         "near",
         "missed",
         "reread",
-        "NFR",
         "instructions",
         "last error",
         "files",

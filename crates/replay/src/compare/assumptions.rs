@@ -362,22 +362,6 @@ pub(super) fn cautions(
             ));
         }
     }
-    let slack: Vec<&str> = presets
-        .iter()
-        .filter(acted)
-        .filter(|line| {
-            let why = line.metrics.nfr_obs.why.as_ref();
-            why.is_some_and(|why| why.starts_with("budget not binding"))
-        })
-        .map(|line| line.preset.as_str())
-        .collect();
-    if !slack.is_empty() {
-        lines.push(format!(
-            "At the sizes of {}, foresight keeps hardly more than chance: the budget does not bind, and their \
-             retention says nothing about how well they choose.",
-            slack.join(", ")
-        ));
-    }
     lines.extend(without_model(contenders, presets, scores));
     lines.extend(by_recorders(contenders, presets, scores));
     lines

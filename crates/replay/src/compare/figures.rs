@@ -7,13 +7,11 @@
 use super::saving::Paid;
 use super::table::Table;
 use crate::availability::MustKeep;
-use crate::controls::nfr;
 use crate::number::{ratio, total};
 use crate::reread::CHANCE;
 use crate::retention::{Retention, Share};
 use crate::stats::{self, Estimate, Pair, Sample};
 use crate::study::{Known, Ledger, Score, Summaries};
-use foldback_core::strategy::Kind;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use std::borrow::Cow;
@@ -151,10 +149,6 @@ figures! {
             Some(_) => of.per_100(|score| score.retention.rereads),
             None => of.value(None, NOT_READ),
         });
-    nfr_obs, "NFR", alone, Shown::Decimal(2),
-        "like kept, regardless of when it was last seen (FRR-obs), between random (0) and clairvoyant eviction (1) at the same \
-         sizes of the view, over the sessions in which it acted"
-        => |of| of.normalised();
     instructions_end, "instructions", alone, Shown::Share,
         "user messages that are in the view at the end, word for word"
         => |of| of.known(of.sums.must_keep.instructions.value());
@@ -201,8 +195,6 @@ const NOT_READ: &str = "it is not known what would be read again: there is no bi
 pub(super) const NO_BILL: &str = "no session could be billed under the regime";
 
 const NOTHING_TO_KEEP: &str = "there is nothing of the kind in any session";
-const NOTHING_CHANGED: &str = "the preset changed nothing, or nothing was needed";
-const REFERENCE: &str = "controls are the reference for others";
 
 /// The difference between the judges from which a preset is good by one only.
 /// Whole results that go or stay affect both judges alike; on recorded sessions the shipped presets are up
@@ -252,7 +244,6 @@ pub(super) struct Of<'t, 'a> {
     sample: &'t Sample,
     table: &'t Table<'a>,
     preset: usize,
-    kind: Kind,
     /// The content of every request is known.
     contents: bool,
     /// It is known but for summaries that only their provider can read.
@@ -288,7 +279,6 @@ impl<'t, 'a> Of<'t, 'a> {
     pub(super) fn new(
         table: &'t Table<'a>,
         preset: usize,
-        kind: Kind,
         sums: &'t Sums,
         paid: Option<Paid>,
     ) -> Self {
@@ -297,7 +287,7 @@ impl<'t, 'a> Of<'t, 'a> {
         let known = |score: &Score| readable.contains(&score.known);
         let least = !contents && table.of(preset).all(known);
         let sample = &table.sample;
-        Self { sample, table, preset, kind, contents, least, sums, paid }
+        Self { sample, table, preset, contents, least, sums, paid }
     }
 
     /// The scores of the preset of which something is known.
@@ -377,28 +367,6 @@ impl<'t, 'a> Of<'t, 'a> {
             [read + metrics.cache_read_tokens, input + metrics.input_tokens]
         });
         ratio(read, input)
-    }
-
-    /// Where the retention of what only observations said is between chance and foresight. Controls have none: they
-    /// are the reference, at sizes of their own.
-    fn normalised(&self) -> Metric {
-        if self.kind == Kind::Control {
-            return Metric { why: Some(Cow::Borrowed(REFERENCE)), ..Metric::default() };
-        }
-        if self.least {
-            return Metric { why: Some(Cow::Borrowed(SEALED)), ..Metric::default() };
-        }
-        let mut sum = Retention::default();
-        let acted = self.own().filter(|score| score.metrics.compactions > 0);
-        let n = acted.inspect(|score| sum.add(&score.retention)).count();
-        let share = |kept| Share { kept, ..sum.obs }.value();
-        let shares = share(sum.obs.kept).zip(share(sum.random)).zip(share(sum.clairvoyant));
-        let (value, why) = match shares.map(|((own, random), best)| nfr(own, random, best)) {
-            Some(Ok(value)) => (Some(value), None),
-            Some(Err(not_binding)) => (None, Some(Cow::Owned(not_binding))),
-            None => (None, Some(Cow::Borrowed(NOTHING_CHANGED))),
-        };
-        Metric { value, n, why, ..Metric::default() }
     }
 
     /// A metric of the content of requests.

@@ -156,7 +156,7 @@ pub(super) fn line(
         inherited_violations: sum(|metrics| metrics.inherited_violations),
         estimator: strategy.estimator().id().to_string(),
         guards_off: strategy.guards.off(),
-        metrics: figures::metrics(&Of::new(table, preset, strategy.kind, &sums, paid)),
+        metrics: figures::metrics(&Of::new(table, preset, &sums, paid)),
         good_by_one: None,
         loses_near: false,
         dollars,

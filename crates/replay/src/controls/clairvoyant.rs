@@ -1,6 +1,6 @@
 //! The control `clairvoyant`: evicts what will be needed least for its size.
 
-use super::choice::{Choice, Greedy, Worth};
+use super::choice::{Greedy, Worth};
 use super::foresight::{FactId, Foresight};
 use super::holders::{FactHolders, UnitId};
 use foldback_core::delta::Cursor;
@@ -149,7 +149,6 @@ impl Following {
         let price = |holders: &FactHolders, unit: UnitId, candidate: usize| Worth {
             uses: holders.uses(unit),
             gain: demand.candidates[candidate].gain,
-            messages: false,
         };
         for (index, candidate) in demand.candidates.iter().enumerate() {
             let unit = self.unit(candidate.at);
@@ -159,7 +158,7 @@ impl Following {
         let (mut order, mut gained) = (Vec::new(), 0);
         while gained < demand.reclaim {
             let known = |unit: UnitId| Some(price(&self.holders, unit, *left.get(&unit)?));
-            let Some(unit) = choice.take(&known) else {
+            let Some(unit) = choice.take(known) else {
                 break;
             };
             let Some(index) = left.remove(&unit) else {

@@ -39,10 +39,6 @@ impl FactHolders {
         self.uses.resize(units, 0);
     }
 
-    pub(super) fn has(&self, fact: FactId) -> bool {
-        self.holders[fact as usize] > 0
-    }
-
     pub(super) fn uses(&self, unit: UnitId) -> u32 {
         self.uses[unit]
     }

@@ -7,9 +7,6 @@
 //!   will be needed. It is replayed and measured like a preset.
 //! - [`clairvoyant_lines`]: the same again, but what is cleared keeps the lines that later calls reuse: what
 //!   whoever writes placeholders or summaries could keep.
-//! - [`MatchedControls`]: for one replay of any strategy, two shadows that are never larger than its views,
-//!   one choosing at random and one by what will be needed. [`nfr`] puts the strategy's retention on
-//!   the scale between the two.
 //!
 //! What will be needed is known to [`Foresight`] alone. Nothing that is to be recommended may hold
 //! one: no agent has it. The greedy choice is a baseline and no bound; the best choice is caching with
@@ -21,8 +18,6 @@ mod clairvoyant;
 mod foresight;
 mod holders;
 mod lines;
-mod matched;
-mod retention;
 #[cfg(test)]
 mod tests;
 
@@ -30,8 +25,6 @@ pub use clairvoyant::clairvoyant;
 pub(crate) use clairvoyant::control;
 pub use foresight::{FactId, Foresight};
 pub use lines::clairvoyant_lines;
-pub use matched::{Kept, Matched, MatchedControls, STUB_TOKENS, view_sizes};
-pub use retention::nfr;
 
 use crate::index::Index;
 use foldback_core::registry::Invalid;

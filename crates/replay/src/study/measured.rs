@@ -3,7 +3,7 @@
 use super::record::Summaries;
 use super::{Again, Context, Facts, Known, Record, bill, inaction};
 use crate::availability::Availability;
-use crate::controls::{Foresight, MatchedControls, view_sizes};
+use crate::controls::Foresight;
 use crate::cost::{Asked, HitShare, NamedTerms, held};
 use crate::drive::{Probe, ReplayOptions, Request, replay_and_read};
 use crate::index::{Index, Texts};
@@ -13,13 +13,13 @@ use crate::reread::{CHANCE, Sources, replay_again};
 use crate::setup::{Made, Preset, Setup};
 use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What all replays of a session share, made once.
 pub(super) struct Shared {
     index: Arc<Index>,
-    foresight: Arc<Foresight>,
-    matched_controls: MatchedControls,
+    /// Made when the first control asks for it.
+    foresight: OnceLock<Arc<Foresight>>,
     recorder: RecorderPolicy,
     sources: Arc<Sources>,
     held: Vec<Option<HitShare>>,
@@ -34,20 +34,15 @@ impl Shared {
             scope.spawn(|| session.log().for_each(|message| _ = measure.counts(message)));
             Arc::new(Index::of(session))
         });
-        let foresight = Arc::new(Foresight::of(&index));
         Self {
-            matched_controls: MatchedControls::new(&index, Arc::clone(&foresight), &**measure),
             recorder: recorder::policy(session, &**measure),
             sources: Arc::new(Sources::new(&session.id, &index, measure)),
             held: held(session, setup),
-            foresight,
+            foresight: OnceLock::new(),
             index,
         }
     }
 }
-
-/// Seed of the random shadows.
-const SEED: u64 = 1;
 
 /// Replays a session under one strategy and measures everything; with the facts of the session, where they
 /// are not known yet.
@@ -61,7 +56,8 @@ pub(super) fn replay(
     let setup = context.setup;
     let seeing = match &preset.made {
         Made::Seeing(seer) => {
-            let made = seer.of(&shared.index, &shared.foresight);
+            let foresight = || Arc::new(Foresight::of(&shared.index));
+            let made = seer.of(&shared.index, shared.foresight.get_or_init(foresight));
             Some(Arc::new(made.map_err(|invalid| invalid.message)?))
         }
         Made::Replayed | Made::Recorded => None,
@@ -79,7 +75,7 @@ pub(super) fn replay(
         replay_and_read(session, &shared.index, strategy, &options, &mut probes);
     let (findings, measures) = (availability.finish(), measures.finish());
     let summaries = bill::summary_calls(&replayed.summary_inputs, &measures.firings);
-    let (log, index) = (&replayed.requests, &shared.index);
+    let log = &replayed.requests;
     let facts = facts_unknown
         .then(|| Facts::of(session, setup, &replayed.rows, log, &shared.held, &shared.recorder));
     let turns: Vec<usize> = replayed.rows.iter().map(|row| row.turn).collect();
@@ -119,8 +115,6 @@ pub(super) fn replay(
         });
         reads = likely.map_or_else(Vec::new, |(_, reads)| reads);
     }
-    let frame = replayed.conversation.meter(replayed.meter).frame_tokens();
-    let views = view_sizes(&replayed.rows, frame);
     let inaction = (replayed.metrics.compactions == 0)
         .then(|| inaction::inaction(&replayed, strategy, &options));
     let known = if replayed.sealed() { Known::Least } else { Known::Everything };
@@ -134,7 +128,6 @@ pub(super) fn replay(
             row.retention.reread_tokens += tokens;
         }
     }
-    shared.matched_controls.matched(&views, SEED).count(index, &mut rows);
     bill::count_summaries(&mut rows, &summaries);
     let record = Record {
         known,

@@ -1,15 +1,11 @@
 //! What the tests of the controls share: planted sessions, and what is measured on them.
 
 mod clairvoyant;
-mod matched;
 
-use super::choice::{Choice, Greedy, Random, Worth};
-use super::holders::FactHolders;
 use super::*;
 use crate::acted::{options, session, strategy};
 use crate::availability::Availability;
 use crate::index::Index;
-use crate::stats::SplitMix64;
 use crate::{Replay, ReplayOptions, replay_with};
 use foldback_core::Limits;
 use foldback_core::log::{Message, Part};
@@ -47,38 +43,21 @@ fn result(call: usize, text: &str) -> Message {
     Message::tool(format!("t{call}"), format!("c{call}"), "look", text)
 }
 
-/// Sixty calls with results of 200 to 3,000 characters; each names two facts of earlier ones.
-fn random_session(seed: u64) -> Session {
-    let mut rng = SplitMix64::new(seed);
-    let calls: Vec<Planted> = (0..60)
-        .map(|call| {
-            let size = 200 + rng.below(2_800);
-            let named = (0..2).filter(|_| call > 0).map(|_| rng.below(call));
-            (size, named.collect())
-        })
-        .collect();
-    planted(&calls)
-}
-
 fn counting(per_token: u64) -> Arc<dyn Estimator> {
     let config = CharsConfig { per_token, ..CharsConfig::default() };
     Arc::new(config.estimator().unwrap())
 }
 
-fn matched_controls(session: &Session, per_token: u64, stub: u64) -> MatchedControls {
-    let index = Index::of(session);
-    let foresight = Arc::new(Foresight::of(&index));
-    MatchedControls::with_stub(&index, foresight, &*counting(per_token), stub)
-}
-
-/// What the calls of a session need all told.
-fn due(session: &Session) -> usize {
-    let foresight = Foresight::of(&Index::of(session));
-    (0..session.messages.len()).map(|call| foresight.due(call).len()).sum()
-}
-
 fn share(kept: &[bool]) -> f64 {
     kept.iter().filter(|kept| **kept).count() as f64 / kept.len() as f64
+}
+
+/// What was still there when it was needed.
+struct Kept {
+    /// By reference, in the order of the findings.
+    references: Vec<bool>,
+    /// By edit, likewise.
+    edits: Vec<bool>,
 }
 
 /// A replay, and what stood in its views of what its calls needed.
