@@ -1,12 +1,11 @@
 """`indexed` chosen anew without one repository or one agent, and what that is worth there.
 
-    python3 tests/indexed/refit.py FOLDBACK_BINARY FOLDER [--window N]… [--others FOLDER]
+    python3 tests/indexed/refit.py FOLDBACK_BINARY FOLDER [--window N]…
 
 The values of the preset are chosen from the ground up on all sessions but those left out: one value
 after the other, twice, from a note in which every word is worth the same. The best has the highest
-mean of kept, verbatim and edits for a bill that is no higher than that of the shipped values. What was chosen is then compared on the sessions left out. At last the ablations are compared, on
-all sessions and by agent; `--others` adds sessions that nothing was chosen on. Intervals are of
-95 %, over draws of sessions. The tables are Markdown.
+mean of kept, verbatim and edits for a bill that is no higher than that of the shipped values. What was chosen is then compared on the sessions left out.
+Intervals are of 95 %, over draws of sessions. The table is Markdown.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from corpus import AGENTS, JUDGES
 from totals import Sessions, paired, together
 
 ROOT = Path(__file__).parent.parent.parent
-ABLATIONS = ROOT / "strategies/indexed/ablations"
 WINDOWS = (60_000, 100_000, 200_000)
 # Values by name, in the order in which they are chosen.
 VALUES = {
@@ -178,38 +176,16 @@ def refit(study: Study, own: str) -> None:
     sys.stdout.flush()
 
 
-def ablations(study: Study) -> None:
-    own = "indexed"
-    files = sorted(ABLATIONS.glob("*.toml"))
-    study.of([own, *map(str, files)])
-    sessions = set(study.known[own])
-    parts = {"all": sessions}
-    for name in AGENTS:
-        parts[name] = {session for session in sessions if agent(session) == name}
-    print(f"\n{study.folder}, {study.window:,} tokens: ablations against {own}\n")
-    print(f"| ablation | sessions {HEAD}\n|{'---|' * 6}")
-    for file in files:
-        for part, of in parts.items():
-            if of:
-                cells = said(study.known[file.stem], study.known[own], of)
-                print(f"| {file.stem} | {part} | {cells} |")
-    sys.stdout.flush()
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("binary")
     parser.add_argument("folder")
     parser.add_argument("--window", type=int, action="append")
-    parser.add_argument("--others")
     args = parser.parse_args()
     for window in args.window or WINDOWS:
         own = "indexed-small" if window < 80_000 else "indexed"
         study = Study(args.binary, args.folder, window, {})
         refit(study, own)
-        ablations(study)
-        if args.others:
-            ablations(Study(args.binary, args.others, window, {}))
 
 
 if __name__ == "__main__":
