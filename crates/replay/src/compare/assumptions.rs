@@ -373,8 +373,8 @@ pub(super) fn cautions(
         .collect();
     if !slack.is_empty() {
         lines.push(format!(
-            "At the sizes of {}, foresight keeps hardly more than chance: the budget does not bind, and their \
-             retention says nothing about how well they choose.",
+            "Under {}, so much stays in view that a random choice would keep nearly as much as the best one. What is \
+             kept there says nothing about how well a preset chooses.",
             slack.join(", ")
         ));
     }
