@@ -46,14 +46,18 @@ pub fn screen(comparison: &Comparison, width: Width, commands: Commands<'_>) -> 
     let answer = comparison.answer(commands.named);
     let page = Page::of(comparison, answer, columns, commands);
     let mut out = page.head();
-    let tail = page.tail();
+    let tail = page.tail(true);
     let all = page.rows.len();
-    let used = |fits: usize| lines(&out) + FRAME + fits + usize::from(fits < all) + lines(&tail);
+    let head = lines(&out);
+    let used =
+        |fits: usize, tail: &str| head + FRAME + fits + usize::from(fits < all) + lines(tail);
     let is_best =
         |at: &usize| best(comparison) == Some(verdict::name(comparison, &comparison.presets[*at]));
     let named = page.rows.iter().position(is_best).map_or(0, |at| at + 1);
     let least = LEAST.max(named).min(all);
-    let fits = (least..=all).rev().find(|fits| used(*fits) <= LINES).unwrap_or(least);
+    // What can be read elsewhere gives way to the answer.
+    let tail = if used(least, &tail) > LINES { page.tail(false) } else { tail };
+    let fits = (least..=all).rev().find(|fits| used(*fits, &tail) <= LINES).unwrap_or(least);
     page.presets(&mut out, fits);
     out.push_str(&tail);
     out
@@ -218,8 +222,8 @@ impl<'a> Page<'a> {
         self.commands.named && (1..=MOST_PAIRS).contains(&self.comparison.contrasts.len())
     }
 
-    /// What follows the table.
-    fn tail(&self) -> String {
+    /// What follows the table, whole or without what the page and the help say as well.
+    fn tail(&self, whole: bool) -> String {
         let mut out = String::new();
         let comparison = self.comparison;
         if let Some(base) = &comparison.base {
@@ -246,7 +250,7 @@ impl<'a> Page<'a> {
         });
         let summaries = verdict::summaries(comparison).map(|text| format!("Summaries {text}."));
         let said: Vec<String> = [priced, summaries].into_iter().flatten().collect();
-        if !said.is_empty() {
+        if whole && !said.is_empty() {
             self.say(&mut out, &said.join(" "));
         }
         let cautions = count(comparison.cautions.len() as u64, "caution");
@@ -254,13 +258,10 @@ impl<'a> Page<'a> {
         let more = more.unwrap_or_default();
         self.say(&mut out, &format!("{cautions}, all figures: --full, --html r.html{more}"));
         let Commands { title, next, employ, .. } = self.commands;
-        self.next(&mut out, title, next, "the same with --html report.html");
-        self.next(&mut out, "try:", employ, "foldback serve --help");
-        if !employ.is_empty() {
-            self.say(
-                &mut out,
-                "then: foldback setup shows the changes, --write makes, --remove undoes them",
-            );
+        self.next(&mut out, title, next, "next: the same with --html report.html");
+        self.next(&mut out, "try:", employ, "try: foldback serve --help");
+        if whole && !employ.is_empty() {
+            self.say(&mut out, "then: foldback setup; --write applies, --remove undoes it");
         }
         out
     }
@@ -279,7 +280,7 @@ impl<'a> Page<'a> {
             .iter()
             .map(|line| format!("{} ({})", name(line), verdict::remarks(self.comparison, line)))
             .collect();
-        self.list(out, "unusable, requests larger than the window: ", &large);
+        self.list(out, "unusable, requests too large: ", &large);
         self.list(out, "unusable, a provider refuses: ", &broke);
     }
 
@@ -302,7 +303,7 @@ impl<'a> Page<'a> {
             column += 1 + word.width();
         }
         if text.lines().any(|line| line.width() > self.columns) {
-            text = format!("{title} {instead}");
+            text = instead.to_owned();
         }
         out.push_str(&text);
         out.push('\n');

@@ -199,7 +199,7 @@ pub(crate) fn base(comparison: &Comparison) -> Option<String> {
     let prices = prices.map_or_else(String::new, |prices| format!(", at {prices}"));
     let part = match base.sessions < comparison.corpus.imported {
         true => format!(
-            "; averages are over the {} whose bill is known",
+            "; averages are over the {} with a bill",
             count(base.sessions as u64, "session")
         ),
         false => String::new(),

@@ -99,7 +99,7 @@ fn a_session_without_a_bill_does_not_change_the_base() {
         (&with["base"]["preset"], &with["base"]["sessions"]),
         (&"as-recorded".into(), &4.into())
     );
-    assert!(words.contains("averages are over the 4 sessions whose bill is known"), "{words}");
+    assert!(words.contains("averages are over the 4 sessions with a bill"), "{words}");
     for (one, other) in
         alone["presets"].as_array().unwrap().iter().zip(with["presets"].as_array().unwrap())
     {
