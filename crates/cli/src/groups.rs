@@ -111,11 +111,6 @@ impl Listed {
     pub(crate) fn others(&self) -> Option<String> {
         let by_default = self.members(None);
         let all = self.members(Some(ALL));
-        let mut groups: Vec<&str> = self.0.iter().map(|(_, header)| &*header.group).collect();
-        groups.sort_unstable();
-        groups.dedup();
-        let other = groups.into_iter().filter(|group| !["", ALL].contains(group));
-        let more: Vec<&str> = other.chain([ALL]).collect();
-        (all.len() > by_default.len()).then(|| format!("--preset {}", more.join(", ")))
+        (all.len() > by_default.len()).then(|| format!("--preset {ALL}"))
     }
 }

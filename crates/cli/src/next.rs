@@ -3,16 +3,25 @@
 use crate::args::{Compare, ModelArgs, SummaryArgs, quoted};
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
-use foldback_replay::compare::Verdict;
+use foldback_replay::compare::{Reason, Verdict};
 use std::path::Path;
 
-/// The words of the next command: a smaller window if nothing acted, else the session in which the first preset
-/// forgot most.
-pub(crate) fn words(comparison: &Comparison, args: &Compare) -> Vec<String> {
-    let words = |text: &str| text.split(' ').map(str::to_owned).collect();
+/// The next command, and what it is for: a smaller window if nothing acted, else the session in which the first preset forgot
+/// most. Where what runs today should stay, nobody needs a look at a preset, unless it was named or the answer speaks of it.
+pub(crate) fn words(comparison: &Comparison, args: &Compare, named: bool) -> (String, Vec<String>) {
+    let next = |words: Vec<String>| ("next:".to_owned(), words);
+    let words = |text: &str| next(text.split(' ').map(str::to_owned).collect());
     if comparison.corpus.triggering > 0 {
+        let is_of_use = match comparison.verdict() {
+            Verdict::Stay(Reason::Forgets(_)) | Verdict::Nothing | Verdict::Use { .. } => true,
+            Verdict::TooFew { lowest, .. } => lowest.is_none_or(|line| comparison.is_billed(line)),
+            Verdict::Stay(_) => named,
+        };
+        if !is_of_use {
+            return next(Vec::new());
+        }
         return explain(comparison, args).unwrap_or_else(|| match &args.html {
-            Some(page) => vec!["open".to_owned(), quoted(&page.display().to_string())],
+            Some(page) => next(vec!["open".to_owned(), quoted(&page.display().to_string())]),
             None => words("the same with --html report.html, to walk the sessions"),
         });
     }
@@ -26,7 +35,7 @@ pub(crate) fn words(comparison: &Comparison, args: &Compare) -> Vec<String> {
     }
 }
 
-/// The words of the command that puts the preset of the verdict to use; none where what runs today should stay.
+/// The words of the command that tries the preset of the verdict; none where what runs today should stay.
 pub(crate) fn employ(comparison: &Comparison, args: &Compare) -> Vec<String> {
     let Verdict::Use { best, .. } = comparison.verdict() else { return Vec::new() };
     // A strategy file goes by its path.
@@ -35,11 +44,10 @@ pub(crate) fn employ(comparison: &Comparison, args: &Compare) -> Vec<String> {
             && name.ends_with(".toml")
     });
     let preset = file.map_or_else(|| best.name().to_owned(), |file| quoted(file));
-    let words = ["foldback setup --write &&", "foldback serve --preset", &preset];
-    words.map(str::to_owned).into()
+    ["foldback serve --preset", &preset].map(str::to_owned).into()
 }
 
-fn explain(comparison: &Comparison, args: &Compare) -> Option<Vec<String>> {
+fn explain(comparison: &Comparison, args: &Compare) -> Option<(String, Vec<String>)> {
     // A strategy file goes by its path.
     let by_name = !args.design.preset.iter().any(|name| name.ends_with(".toml"));
     if args.redact || !by_name || args.design.experiment.is_some() {
@@ -58,7 +66,11 @@ fn explain(comparison: &Comparison, args: &Compare) -> Option<Vec<String>> {
     {
         words.extend(value.map(|value| format!("{flag} {}", quoted(&value))));
     }
-    Some(words)
+    let title = match preset.metrics.frr_obs_far.value {
+        Some(kept) if kept < 1.0 => format!("where {} forgets most:", preset.name()),
+        _ => "next:".to_owned(),
+    };
+    Some((title, words))
 }
 
 /// The options for who writes the summaries. Recorded answers are not paid for again.

@@ -71,38 +71,46 @@ pub(crate) fn error(error: &Error) {
     };
 }
 
-/// How the answer of a comparison begins where nothing is to be used.
-const WITHOUT: [&str; 5] =
-    ["Keep what you have", "Nothing beats ", "No preset keeps ", "No answer", "Too few to tell"];
+/// What has a color in the result of a comparison.
+pub(crate) struct Marks<'a> {
+    /// How the answer begins, and whether it says what to use.
+    pub(crate) answer: Option<(String, bool)>,
+    /// The preset that it names.
+    pub(crate) best: Option<&'a str>,
+    /// The notes of presets.
+    pub(crate) warnings: &'a [String],
+}
 
 /// Prints the result of a comparison as [`print`] does, with the answer, the preset that it names, and warnings in color.
-/// `warnings` are the notes of presets.
-pub(crate) fn screen(text: &str, best: Option<&str>, warnings: &[String]) -> Result<(), Error> {
+pub(crate) fn screen(text: &str, marks: &Marks<'_>) -> Result<(), Error> {
     let mut out = anstream::stdout().lock();
     for line in plain::text(text).lines() {
-        writeln!(out, "{}", colored(line, best, warnings)).map_err(Error::Output)?;
+        writeln!(out, "{}", colored(line, marks)).map_err(Error::Output)?;
     }
     out.flush().map_err(Error::Output)
 }
 
-fn colored(line: &str, best: Option<&str>, warnings: &[String]) -> String {
+fn colored(line: &str, marks: &Marks<'_>) -> String {
     use owo_colors::OwoColorize as _;
+    let Marks { answer, best, warnings } = marks;
     if let Some(rest) = line.strip_prefix('✗') {
         return format!("{}{rest}", "✗".red());
     }
-    let (answer, rest) = line.split_at(line.find([':', ',']).unwrap_or(line.len()));
-    if WITHOUT.iter().any(|without| line.starts_with(without)) {
-        return format!("{}{rest}", answer.yellow());
+    if let Some((start, uses)) = answer
+        && let Some(rest) = line.strip_prefix(start.as_str())
+    {
+        return match uses {
+            true => format!("{}{rest}", start.green().bold()),
+            false => format!("{}{rest}", start.yellow()),
+        };
     }
-    if answer.starts_with("Use ") && rest.starts_with(':') {
-        return format!("{}{rest}", answer.green().bold());
-    }
-    let warns = answer == "a provider refuses"
+    let (start, rest) = line.split_at(line.find([':', ',']).unwrap_or(line.len()));
+    let warns = start == "unusable"
         || line == "Cautions"
-        || answer == "1 caution"
-        || answer.ends_with(" cautions") && answer != "0 cautions";
+        || start == "1 caution"
+        || start.ends_with(" cautions");
     if warns {
-        return format!("{}{rest}", answer.yellow());
+        return format!("{}{rest}", start.yellow());
     }
     // A row of a table: its name, and its note at the end.
     let note = warnings.iter().filter_map(|note| line.strip_suffix(note.as_str()));

@@ -1,6 +1,6 @@
 //! What every report says about a comparison besides its numbers, collected once.
 
-use crate::number::{count, grouped, percent};
+use crate::number::{count, count_of, grouped, percent};
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{CorpusSummary, Idle, PresetLine, Provenance, Unit};
@@ -23,6 +23,27 @@ pub(crate) fn units(corpus: &CorpusSummary) -> &'static str {
         Unit::Repositories => "tasks or repositories",
         Unit::Sessions | Unit::Sums => "sessions",
     }
+}
+
+/// The tasks or repositories that the sessions fall into, by the word for what they are: `50 tasks`.
+pub(crate) fn clusters(corpus: &CorpusSummary) -> String {
+    // What is not recorded says nothing of the others.
+    let recorded = || corpus.sessions.iter().filter(|line| line.cluster != line.path);
+    let repositories = recorded().filter(|line| is_repository(&line.cluster)).count();
+    let [one, many] = match repositories {
+        0 => ["task", "tasks"],
+        all if all == recorded().count() => ["repository", "repositories"],
+        _ => ["task or repository", "tasks or repositories"],
+    };
+    count_of(corpus.clusters as u64, one, many)
+}
+
+/// Whether this is no task of a benchmark: `host/owner/name`, a folder, or the hash by which a recorder knows one.
+fn is_repository(cluster: &str) -> bool {
+    let first = cluster.split(['/', '\\']).next().unwrap_or_default();
+    let is_path = first.len() < cluster.len();
+    let is_hash = cluster.len() >= 32 && cluster.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hash || is_path && (first.is_empty() || first == "~" || first.contains(['.', ':']))
 }
 
 /// A share in whole percent: `95%`.

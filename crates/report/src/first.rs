@@ -3,12 +3,13 @@
 //! It shows what a decision needs, in dollars and percent, what stands out, and the next command. All else is in
 //! [`crate::table`], the page and the JSON.
 
-use crate::number::{count, count_of, grouped};
+use crate::number::{count, grouped};
 use crate::terminal::{ALWAYS, Head, Rules, Width, lay_out, shortened, wrap};
 use crate::{facts, verdict};
 use foldback_replay::Comparison;
-use foldback_replay::compare::{Answer, Base, Metric, PresetLine, Unit};
+use foldback_replay::compare::{Answer, Base, Metric, PresetLine, Unit, Verdict};
 use foldback_replay::setup::AS_RECORDED;
+use std::cmp::Reverse;
 use unicode_width::UnicodeWidthStr as _;
 
 /// Columns of the screen at most.
@@ -31,9 +32,11 @@ pub struct Commands<'a> {
     pub named: bool,
     /// What names the presets that could be compared besides.
     pub others: Option<&'a str>,
+    /// What the next command is for.
+    pub title: &'a str,
     /// What to look at next: the words of a command, each as a shell takes it.
     pub next: &'a [String],
-    /// What puts the preset of the verdict to use: the words of a command.
+    /// What tries the preset of the verdict: the words of a command.
     pub employ: &'a [String],
 }
 
@@ -43,11 +46,18 @@ pub fn screen(comparison: &Comparison, width: Width, commands: Commands<'_>) -> 
     let answer = comparison.answer(commands.named);
     let page = Page::of(comparison, answer, columns, commands);
     let mut out = page.head();
-    let tail = page.tail();
+    let tail = page.tail(true);
     let all = page.rows.len();
-    let used = |fits: usize| lines(&out) + FRAME + fits + usize::from(fits < all) + lines(&tail);
-    let least = LEAST.min(all);
-    let fits = (least..=all).rev().find(|fits| used(*fits) <= LINES).unwrap_or(least);
+    let head = lines(&out);
+    let used =
+        |fits: usize, tail: &str| head + FRAME + fits + usize::from(fits < all) + lines(tail);
+    let is_best =
+        |at: &usize| best(comparison) == Some(verdict::name(comparison, &comparison.presets[*at]));
+    let named = page.rows.iter().position(is_best).map_or(0, |at| at + 1);
+    let least = LEAST.max(named).min(all);
+    // What can be read elsewhere gives way to the answer.
+    let tail = if used(least, &tail) > LINES { page.tail(false) } else { tail };
+    let fits = (least..=all).rev().find(|fits| used(*fits, &tail) <= LINES).unwrap_or(least);
     page.presets(&mut out, fits);
     out.push_str(&tail);
     out
@@ -64,8 +74,10 @@ struct Page<'a> {
     rows: Vec<usize>,
     /// Names of those of which nothing is to say but that they can't be told from the base.
     alike: Vec<String>,
-    /// Names of those that a provider refuses, each with why.
-    refused: Vec<String>,
+    /// Indices of those that a provider refuses.
+    refused: Vec<usize>,
+    /// Names of those that acted in no session with a bill, so that their own is not known.
+    unbilled: Vec<String>,
     columns: usize,
     commands: Commands<'a>,
 }
@@ -83,6 +95,7 @@ impl<'a> Page<'a> {
             rows: Vec::new(),
             alike: Vec::new(),
             refused: Vec::new(),
+            unbilled: Vec::new(),
             columns,
             commands,
         };
@@ -91,20 +104,22 @@ impl<'a> Page<'a> {
             let line = &comparison.presets[*at];
             let name = || verdict::name(comparison, line).to_owned();
             let is_best = best.is_some_and(|best| std::ptr::eq(best, line));
+            let acts = line.gate.passed && line.triggered > 0;
+            let is_unbilled = acts && comparison.base.is_some() && !comparison.is_billed(line);
             let says_more = commands.named || is_best || !comparison.ranks();
             match () {
+                () if is_unbilled => {
+                    page.unbilled.push(name());
+                }
                 () if says_more => page.rows.push(*at),
-                () if !line.gate.passed => page.refused.push(format!(
-                    "{} ({})",
-                    name(),
-                    verdict::remarks(comparison, line)
-                )),
+                () if !line.gate.passed => page.refused.push(*at),
                 () if line.saves() || !line.remarks(comparison.reporting.keep).is_empty() => {
                     page.rows.push(*at);
                 }
                 () => page.alike.push(name()),
             }
         }
+        page.refused.sort_by_key(|at| Reverse(comparison.presets[*at].gate.over));
         page
     }
 
@@ -134,7 +149,7 @@ impl<'a> Page<'a> {
             &format!(
                 "{} in {}, {}{short}{skipped}",
                 count(corpus.imported as u64, "session"),
-                count_of(corpus.clusters as u64, "repository", "repositories"),
+                facts::clusters(corpus),
                 count(calls as u64, "model call"),
             ),
         );
@@ -171,7 +186,7 @@ impl<'a> Page<'a> {
             Head::number("in view", 3),
             Head::words("note", 1),
         ];
-        let row = |at: &usize| {
+        let row = |at: &usize, notes: usize| {
             let line = &comparison.presets[*at];
             let usd = a_session(comparison, line).map(|usd| verdict::amount(comparison, usd));
             vec![
@@ -179,11 +194,23 @@ impl<'a> Page<'a> {
                 usd.unwrap_or_else(|| "–".to_owned()),
                 verdict::changed(&line.ratio),
                 in_view(&line.metrics.frr_obs_far),
-                verdict::remarks(comparison, line),
+                verdict::remarked(comparison, line)
+                    .into_iter()
+                    .take(notes)
+                    .collect::<Vec<_>>()
+                    .join(", "),
             ]
         };
-        let rows = self.rows.iter().take(fits).map(row).collect();
-        lay_out(out, self.columns, Rules::One, &heads, rows);
+        // Where there is no room for all notes, there is for the worst of each preset.
+        for notes in [usize::MAX, 1] {
+            let rows = self.rows.iter().take(fits).map(|at| row(at, notes)).collect();
+            let mut table = String::new();
+            let left_out = lay_out(&mut table, self.columns, Rules::One, &heads, rows);
+            if left_out.is_empty() || notes == 1 {
+                out.push_str(&table);
+                break;
+            }
+        }
         if self.rows.len() > fits {
             let more = grouped((self.rows.len() - fits) as u64);
             out.push_str(&format!("… {more} more with --full\n"));
@@ -195,12 +222,19 @@ impl<'a> Page<'a> {
         self.commands.named && (1..=MOST_PAIRS).contains(&self.comparison.contrasts.len())
     }
 
-    /// What follows the table.
-    fn tail(&self) -> String {
+    /// What follows the table, whole or without what the page and the help say as well.
+    fn tail(&self, whole: bool) -> String {
         let mut out = String::new();
         let comparison = self.comparison;
-        self.list(&mut out, "no clear difference: ", &self.alike);
-        self.list(&mut out, "a provider refuses: ", &self.refused);
+        if let Some(base) = &comparison.base {
+            self.list(
+                &mut out,
+                &format!("no clear difference to {}: ", against(base)),
+                &self.alike,
+            );
+        }
+        self.refused(&mut out);
+        self.list(&mut out, "no bill where it acted: ", &self.unbilled);
         let names: Vec<String> = self.answer.idle.iter().map(|name| (*name).to_owned()).collect();
         self.list(&mut out, "never acted: ", &names);
         let same = self.answer.same.iter().map(|(name, of)| format!("{name} = {of}"));
@@ -211,21 +245,46 @@ impl<'a> Page<'a> {
         let outcomes = verdict::outcomes(comparison);
         outcomes.iter().take(2 + MOST_PAIRS).for_each(|text| self.say(&mut out, text));
         let priced = (!self.rows.is_empty()).then(|| match comparison.netted {
-            true => "What agents read again is priced in.".to_owned(),
-            false => "What agents read again is not priced in.".to_owned(),
+            true => "What agents reread is priced in.".to_owned(),
+            false => "What agents reread is not priced in.".to_owned(),
         });
-        let summaries = verdict::summaries(comparison).map(|text| format!("Summaries: {text}."));
+        let summaries = verdict::summaries(comparison).map(|text| format!("Summaries {text}."));
         let said: Vec<String> = [priced, summaries].into_iter().flatten().collect();
-        if !said.is_empty() {
+        if whole && !said.is_empty() {
             self.say(&mut out, &said.join(" "));
         }
-        let cautions = count(comparison.cautions.len() as u64, "caution");
-        let more = self.commands.others.map(|others| format!("; more: {others}"));
+        let cautions = match comparison.cautions.len() {
+            0 => "All".to_owned(),
+            cautions => format!("{}, all", count(cautions as u64, "caution")),
+        };
+        let more = self.commands.others.map(|others| format!("; other presets: {others}"));
         let more = more.unwrap_or_default();
-        self.say(&mut out, &format!("{cautions}, all figures: --full, --html r.html{more}"));
-        self.next(&mut out, "next:", self.commands.next, "the same with --html report.html");
-        self.next(&mut out, "use: ", self.commands.employ, "foldback serve --help");
+        self.say(&mut out, &format!("{cautions} figures: --full, --html r.html{more}"));
+        let Commands { title, next, employ, .. } = self.commands;
+        self.next(&mut out, title, next, "next: the same with --html report.html");
+        self.next(&mut out, "try:", employ, "try: foldback serve --help");
+        if whole && !employ.is_empty() {
+            self.say(&mut out, "then: foldback setup; --write applies, --remove undoes it");
+        }
         out
+    }
+
+    /// Those that a provider refuses, the one first of which it refuses most requests.
+    fn refused(&self, out: &mut String) {
+        let lines = || self.refused.iter().map(|at| &self.comparison.presets[*at]);
+        let name = |line| verdict::name(self.comparison, line);
+        let (broke, large): (Vec<_>, Vec<_>) =
+            lines().partition(|line| line.gate.strategy_violations > 0);
+        let large: Vec<String> = large
+            .iter()
+            .map(|line| format!("{} ({})", name(line), grouped(line.gate.over)))
+            .collect();
+        let broke: Vec<String> = broke
+            .iter()
+            .map(|line| format!("{} ({})", name(line), verdict::remarks(self.comparison, line)))
+            .collect();
+        self.list(out, "unusable, requests too large: ", &large);
+        self.list(out, "unusable, a provider refuses: ", &broke);
     }
 
     /// A command under its title, on more than one line if necessary, as a shell takes it; a command that has no room
@@ -247,7 +306,7 @@ impl<'a> Page<'a> {
             column += 1 + word.width();
         }
         if text.lines().any(|line| line.width() > self.columns) {
-            text = format!("{title} {instead}");
+            text = instead.to_owned();
         }
         out.push_str(&text);
         out.push('\n');
@@ -278,15 +337,31 @@ pub fn best(comparison: &Comparison) -> Option<&str> {
 
 /// What rows note of presets.
 pub fn notes(comparison: &Comparison) -> Vec<String> {
-    let notes = comparison.presets.iter().map(|line| verdict::remarks(comparison, line));
+    let notes = comparison.presets.iter().flat_map(|line| {
+        let all = verdict::remarked(comparison, line);
+        [all.join(", "), all.into_iter().next().unwrap_or_default()]
+    });
     notes.filter(|note| !note.is_empty()).collect()
+}
+
+/// How the answer begins, and whether it says what to use.
+pub fn answer(comparison: &Comparison) -> Option<(String, bool)> {
+    let text = verdict::verdict(comparison)?;
+    let ends = [": ", ". ", ", "].iter().filter_map(|end| text.find(end)).min();
+    let uses = matches!(comparison.verdict(), Verdict::Use { .. });
+    Some((text[..ends.unwrap_or(text.len())].to_owned(), uses))
 }
 
 /// What bills are compared with: `vs today`.
 pub(crate) fn versus(base: &Base) -> String {
+    format!("vs {}", against(base))
+}
+
+/// The base by its name on the screen.
+fn against(base: &Base) -> &str {
     match base.preset.as_str() {
-        AS_RECORDED => "vs today".to_owned(),
-        other => format!("vs {other}"),
+        AS_RECORDED => "today",
+        other => other,
     }
 }
 

@@ -163,7 +163,7 @@ pub fn list(sessions: &[Inspected], skipped: &[Skipped], all: bool, width: Width
     let dollars = sessions.iter().filter_map(|one| one.usd).reduce(|sum, usd| sum + usd);
     let dollars = dollars.map_or("none known".to_owned(), |usd| format!("{usd:.2} in all"));
     let legend = format!(
-        "{} with {} and {} tokens by {by}; $: recorded usage at the models' list prices, {dollars}; last: day of the \
+        "{} with {} and {} tokens; tokens: every message once, by {by}, though each call sends all before it; $: recorded usage at the models' list prices, {dollars}; last: day of the \
          last message (UTC); `foldback inspect FILE` shows all of one",
         count(sessions.len() as u64, "session"),
         count(calls as u64, "call"),
@@ -292,7 +292,10 @@ pub fn session(one: &Inspected, width: Width) -> String {
     if let Some(last) = &one.last {
         line("last message", last.clone());
     }
-    line("tokens", format!("{} by {}", grouped(one.tokens), one.estimator));
+    line(
+        "tokens",
+        format!("{} in the messages, each once, by {}", grouped(one.tokens), one.estimator),
+    );
     for kind in KINDS {
         if let Some(tokens) = one.tokens_by_kind.get(kind) {
             line("", format!("{kind:<16}{:>12}", grouped(*tokens)));

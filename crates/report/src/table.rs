@@ -7,6 +7,7 @@ use crate::terminal::{ALWAYS, Head, Width, table, wrap};
 use crate::verdict;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{Metric, Place, Standing};
+use foldback_replay::setup::AS_RECORDED;
 
 /// Columns that a narrow terminal has no room for, those first that matter least.
 const LEAST: [&str; 12] = [
@@ -31,6 +32,14 @@ pub fn comparison(comparison: &Comparison, width: Width) -> String {
         grouped(turns as u64),
     );
     say(&mut out, "", &head, width);
+    for sentence in [verdict::base(comparison), verdict::verdict(comparison)].iter().flatten() {
+        say(&mut out, "", sentence, width);
+    }
+    let names = match comparison.base.as_ref().is_some_and(|base| base.preset == AS_RECORDED) {
+        true => "Below, today is the row as-recorded, and what stays in view is the column kept.",
+        false => "Below, what stays in view is the column kept.",
+    };
+    say(&mut out, "", names, width);
     out.push('\n');
     let lines = lines(comparison);
     preset_table(&mut out, comparison, &lines, &[], &activity(), width);

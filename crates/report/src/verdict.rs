@@ -21,8 +21,12 @@ pub(crate) fn verdict(comparison: &Comparison) -> Option<String> {
         Verdict::TooFew { acting, lowest } => {
             let sessions = count(acting as u64, "session");
             let lowest = lowest.and_then(|line| Some((line, saved(comparison, line)?)));
-            let sums = lowest.map_or_else(String::new, |(line, saved)| {
-                format!(" By their sums {} costs {saved}.", of(line))
+            let sums = lowest.map_or_else(String::new, |(line, saved)| match comparison.is_billed(line) {
+                true => format!(" By their sums {} costs {saved}.", of(line)),
+                false => format!(
+                    " What {} would cost is not known: no session in which it acted has a bill.",
+                    of(line)
+                ),
             });
             format!("Too few to tell: presets acted in {sessions}.{sums}")
         }
@@ -34,7 +38,18 @@ pub(crate) fn verdict(comparison: &Comparison) -> Option<String> {
                 format!("{stays}: every preset that acted sends what a provider refuses.")
             }
             Reason::CostsMore => {
-                format!("{stays}: every preset that acted and keeps enough in view costs more.")
+                let all = comparison.of_kind(Kind::Strategy);
+                let lines = || all.iter().filter_map(|at| comparison.presets.get(*at));
+                let acted = lines().filter(|line| line.triggered > 0).count();
+                let dearer = |line: &PresetLine| line.ratio.value.is_none_or(|ratio| ratio >= 1.0);
+                let dearer = lines().filter(|line| line.is_choice()).all(dearer);
+                let none = match (acted, dearer) {
+                    (1, _) => "it does not save",
+                    (_, true) => "none of them saves",
+                    (_, false) => "none of them saves and keeps enough in view",
+                };
+                let all = count(all.len() as u64, "preset");
+                format!("{stays}: {} of {all} acted, and {none}.", grouped(acted as u64))
             }
             Reason::Forgets(line) if comparison.base.as_ref().is_some_and(Base::must_cut) => {
                 format!(
@@ -60,22 +75,55 @@ pub(crate) fn verdict(comparison: &Comparison) -> Option<String> {
                 of(best),
                 kept(best)
             );
-            if alike > 0 {
-                let others = count(alike as u64, "other preset");
-                let verb = if alike == 1 { "costs" } else { "cost" };
-                text += &format!(" {others} {verb} about the same.");
+            if best.triggered < best.sessions {
+                let (acted, all) =
+                    (grouped(best.triggered as u64), count(best.sessions as u64, "session"));
+                text += &format!(" It acts in {acted} of {all}.");
             }
+            // What is cheaper has a sentence of its own.
+            let mut others = alike;
+            others.retain(|line| !cheaper.is_some_and(|cheaper| std::ptr::eq(*line, cheaper)));
+            text += &about_the_same(comparison, &others);
             if let Some(line) = cheaper {
                 let saved = saved_within(comparison, line, "").unwrap_or_default();
-                text += &format!(" {} costs {saved} and keeps {}.", of(line), kept(line));
+                text +=
+                    &format!(" {} is cheaper at {saved} but keeps only {}.", of(line), kept(line));
             }
             if comparison.corpus.unit == Unit::Sessions {
-                text +=
-                    " This holds for these sessions: they are of too few repositories to say more.";
+                let few = match comparison.corpus.clusters {
+                    clusters if clusters < FEW => {
+                        format!("There are only {}", facts::clusters(&comparison.corpus))
+                    }
+                    _ => {
+                        format!("It acts in too few of the {}", facts::clusters(&comparison.corpus))
+                    }
+                };
+                text += &format!(" {few}: others may differ.");
             }
-            text
+            text + " A replay can't tell whether the task would have been solved."
         }
     })
+}
+
+/// So few repositories say nothing of others.
+const FEW: usize = 10;
+
+/// The presets that cost about as much as the one to use, with what they keep: ` indexed (keeps 99%) and pi (97%) cost about the
+/// same.`
+fn about_the_same(comparison: &Comparison, lines: &[&PresetLine]) -> String {
+    let named = lines.iter().take(NAMED).enumerate().map(|(at, line)| {
+        let keeps = if at == 0 { "keeps " } else { "" };
+        format!("{} ({keeps}{})", name(comparison, line), kept(line))
+    });
+    let mut named: Vec<String> = named.collect();
+    if let more @ 1.. = lines.len().saturating_sub(NAMED) {
+        named.push(count(more as u64, "other"));
+    }
+    match &*named {
+        [] => String::new(),
+        [one] => format!(" {one} costs about the same."),
+        [first @ .., last] => format!(" {} and {last} cost about the same.", first.join(", ")),
+    }
 }
 
 /// What to do where nothing is better than the base.
@@ -106,6 +154,9 @@ fn saved(comparison: &Comparison, line: &PresetLine) -> Option<String> {
 /// `$1.21 less a session (−14%)`, with what is said of the range behind the percentage.
 fn saved_within(comparison: &Comparison, line: &PresetLine, range: &str) -> Option<String> {
     let (usd, ratio) = (line.saved.value?, change(line.ratio.value?));
+    if ratio == change(1.0) {
+        return Some("about the same".to_owned());
+    }
     let word = if usd < 0.0 { "more" } else { "less" };
     let than = match comparison.base.as_ref().filter(|base| base.must_cut()) {
         Some(base) => format!(" than {}", base.preset),
@@ -147,12 +198,17 @@ pub(crate) fn base(comparison: &Comparison) -> Option<String> {
     let prices = prices.split(',').next().filter(|prices| !prices.is_empty());
     let prices = prices.map_or_else(String::new, |prices| format!(", at {prices}"));
     let part = match base.sessions < comparison.corpus.imported {
-        true => format!("; what was paid is known for {} of them", grouped(base.sessions as u64)),
+        true => format!(
+            "; averages are over the {} with a bill",
+            count(base.sessions as u64, "session")
+        ),
         false => String::new(),
     };
     let usd = beside(base, base.spent(comparison.netted));
     Some(match (base.preset.as_str(), base.narrowed) {
-        (AS_RECORDED, _) => format!("today: {usd} a session{prices}{part}"),
+        (AS_RECORDED, _) => {
+            format!("today, as your agents ran: {usd} a session{prices}{part}")
+        }
         (other, true) => {
             format!("with {other}, which fits this window: {usd} a session{prices}{part}")
         }
@@ -227,16 +283,17 @@ pub(crate) fn needed(comparison: &Comparison) -> Option<String> {
     ))
 }
 
-/// Who wrote the summaries, behind this word; what is known of the stand-in among it. Nothing where there are none.
+/// Who wrote the summaries, behind this word. The bill is as if a model had. Nothing where there are none.
 pub(crate) fn summaries(comparison: &Comparison) -> Option<String> {
     let mut scores = comparison.scores.iter().flatten();
     if !scores.any(|score| score.metrics.counters.summaries > 0) {
         return None;
     }
     Some(match summarizer(comparison)? {
-        Recorded::ID => "of the recorders where they cut alike".to_owned(),
-        by if by.starts_with("llm") => format!("by {by}"),
-        by => format!("{by}, not by a model"),
+        Recorded::ID => "are the recorders' own where they cut alike".to_owned(),
+        by if by.starts_with("llm") => format!("are by {by}"),
+        "extractive" => "are extracts, billed as a model's".to_owned(),
+        by => format!("are by {by}, billed as a model's"),
     })
 }
 
@@ -255,6 +312,11 @@ pub(crate) fn changed(metric: &Metric) -> String {
 
 /// What stands out of a preset, in a few words.
 pub(crate) fn remarks(comparison: &Comparison, line: &PresetLine) -> String {
+    remarked(comparison, line).join(", ")
+}
+
+/// The same one by one, the worst first.
+pub(crate) fn remarked(comparison: &Comparison, line: &PresetLine) -> Vec<String> {
     let word = |remark: &Remark| match remark {
         Remark::Over(requests) => {
             let may = match (line.gate.passed, requests) {
@@ -270,7 +332,7 @@ pub(crate) fn remarks(comparison: &Comparison, line: &PresetLine) -> String {
         Remark::Dearer => "costs more".to_owned(),
     };
     let remarks = line.remarks(comparison.reporting.keep);
-    remarks.iter().map(word).collect::<Vec<_>>().join(", ")
+    remarks.iter().map(word).collect()
 }
 
 /// What a comparison that an experiment file fixed beforehand found by its primary outcome.

@@ -123,8 +123,12 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
         let others = by_default.then(|| listed.others()).flatten();
         let named = listed.names_one(&experiment.strategies);
         let text = text(&comparison, args, named, others.as_deref());
-        let best = first::best(&comparison);
-        output::screen(&text, best, &first::notes(&comparison))?;
+        let marks = output::Marks {
+            answer: first::answer(&comparison),
+            best: first::best(&comparison),
+            warnings: &first::notes(&comparison),
+        };
+        output::screen(&text, &marks)?;
     }
     tell_statistics(&presets);
     results::tell(&store);
@@ -171,12 +175,12 @@ fn idle(comparison: &Comparison, at: usize) -> String {
 /// The first screen, or everything. `named` says whether presets were named; `others` are the presets not compared.
 fn text(comparison: &Comparison, args: &Compare, named: bool, others: Option<&str>) -> String {
     if args.full {
-        let more = others.map(|others| format!("more: {others}\n")).unwrap_or_default();
+        let more = others.map(|others| format!("other presets: {others}\n")).unwrap_or_default();
         return table::comparison(comparison, output::width()) + &more;
     }
-    let next = next::words(comparison, args);
+    let (title, next) = next::words(comparison, args, named);
     let employ = next::employ(comparison, args);
-    let commands = first::Commands { named, others, next: &next, employ: &employ };
+    let commands = first::Commands { named, others, title: &title, next: &next, employ: &employ };
     first::screen(comparison, output::width(), commands)
 }
 

@@ -53,7 +53,8 @@ fn a_model_without_a_price_is_told() {
     let one = told("inspect");
     assert!(one.contains("at the prices of claude-sonnet-5-5: the model table has none"), "{one}");
     let compared = told("compare --no-store --preset window");
-    let says = "the models' list prices (1 not listed: claude-sonnet-5-5)";
+    let says =
+        "the models' list prices (1 session of an unlisted model is billed as claude-sonnet-5-5)";
     assert!(compared.contains(says), "{compared}");
 }
 
@@ -98,7 +99,7 @@ fn a_session_without_a_bill_does_not_change_the_base() {
         (&with["base"]["preset"], &with["base"]["sessions"]),
         (&"as-recorded".into(), &4.into())
     );
-    assert!(words.contains("what was paid is known for 4 of them"), "{words}");
+    assert!(words.contains("averages are over the 4 sessions with a bill"), "{words}");
     for (one, other) in
         alone["presets"].as_array().unwrap().iter().zip(with["presets"].as_array().unwrap())
     {

@@ -196,7 +196,7 @@ fn the_base_is_what_was_paid() {
     }
     let folder = folder.path().to_str().unwrap();
     for (window, told) in [
-        ("200k", "\ntoday: $0.247 a session, at "),
+        ("200k", "\ntoday, as your agents ran: $0.247 a session, at "),
         // Every session has a request that does not fit.
         ("4k", "\nwith drop-oldest, which fits this window: $0."),
     ] {
@@ -261,8 +261,8 @@ fn answers_and_marks_have_colors_where_colors_are_asked_for() {
         "\n\u{1b}[1m\u{1b}[32mUse indexed-large\u{1b}[39m\u{1b}[0m: it costs ",
         "\n\u{1b}[1m\u{1b}[32mindexed-large\u{1b}[39m\u{1b}[0m  ",
         "30%  \u{1b}[33mforgets much\u{1b}[39m\n",
-        "\n\u{1b}[33ma provider refuses\u{1b}[39m: ",
-        "\n\u{1b}[33m2 cautions\u{1b}[39m, ",
+        "\n\u{1b}[33munusable\u{1b}[39m, ",
+        "\n\u{1b}[33m1 caution\u{1b}[39m, ",
     ] {
         assert!(screen.contains(colored), "{colored:?} is not in {screen:?}");
     }
@@ -316,7 +316,11 @@ fn the_screen_is_the_same_whatever_else_is_written() {
 fn without_a_strategy_the_bills_are_told() {
     let screen = at(80, &["compare", "tests/four-sessions", "--preset", "none"]).done().stdout;
     fits_one_screen(&screen);
-    assert!(screen.contains("\ntoday: $3.38 a session") && !screen.contains("acted"), "{screen}");
+    assert!(
+        screen.contains("\ntoday, as your agents ran: $3.38 a session")
+            && !screen.contains("acted"),
+        "{screen}"
+    );
     assert!(
         !screen.contains('─') && screen.contains("next: the same without --preset"),
         "{screen}"
@@ -333,7 +337,7 @@ fn the_next_command_does_what_it_says() {
     let path = path.to_str().unwrap();
     let screen = at(80, &["compare", path, "--preset", "window", "--window", "40k"]).done().stdout;
     fits_one_screen(&screen);
-    let (_, next) = screen.split_once("\nnext: foldback ").unwrap();
+    let (_, next) = screen.split_once("\nwhere window forgets most: foldback ").unwrap();
     let script = format!("exec {} {next}", env!("CARGO_BIN_EXE_foldback"));
     let ran = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
     let told = String::from_utf8(ran.stdout).unwrap();
@@ -389,11 +393,10 @@ fn a_verdict_names_one_preset() {
     let screen = at(80, &args).done().stdout;
     fits_one_screen(&screen);
     assert!(
-        screen.contains("\nUse ")
-            && screen.contains("\nuse:  foldback setup --write && foldback serve --preset "),
+        screen.contains("\nUse ") && screen.contains("\ntry: foldback serve --preset "),
         "{screen}"
     );
-    assert!(screen.contains("\ntoday: $"), "{screen}");
+    assert!(screen.contains("\ntoday, as your agents ran: $"), "{screen}");
 }
 
 #[foldback_needs::sessions]

@@ -57,7 +57,7 @@ fn a_group_stands_for_its_presets() {
 
 #[test]
 fn a_comparison_says_what_else_there_is() {
-    let more = "more: --preset seeds, today, all\n";
+    let more = "other presets: --preset all\n";
     for (args, told) in [
         (&[][..], true),
         (&["--full"], true),

@@ -184,6 +184,16 @@ impl Comparison {
         table::bill(score, &self.reporting.regime).filter(|_| counts)
     }
 
+    /// Whether the bill is known of some session in which a preset acted. Where it is of none, the bill of the preset is that of the
+    /// sessions in which it did nothing.
+    pub fn is_billed(&self, line: &PresetLine) -> bool {
+        let Some(at) = self.presets.iter().position(|other| std::ptr::eq(other, line)) else {
+            return false;
+        };
+        let own = self.scores.iter().filter_map(|scores| scores.get(at));
+        own.filter(|score| score.metrics.compactions > 0).any(|score| self.bill(score).is_some())
+    }
+
     /// What a session cost under the base.
     pub fn bill_of_base(&self, session: usize) -> Option<&Bill> {
         let base = self.base.as_ref()?;

@@ -2,6 +2,7 @@
 
 use super::table::Reporting;
 use crate::cost::Asked;
+use crate::number::grouped;
 use crate::setup::Setup;
 use crate::study::Recording;
 use std::collections::BTreeMap;
@@ -23,7 +24,15 @@ pub(super) fn short(setup: &Setup, sessions: &[Recording], reporting: &Reporting
             let unpriced: usize = unpriced(setup, sessions).values().sum();
             let stood_in = match unpriced {
                 0 => String::new(),
-                some => format!(" ({some} not listed: {})", setup.regimes.stand_in),
+                1 => format!(
+                    " (1 session of an unlisted model is billed as {})",
+                    setup.regimes.stand_in
+                ),
+                some => format!(
+                    " ({} sessions of unlisted models are billed as {})",
+                    grouped(some as u64),
+                    setup.regimes.stand_in
+                ),
             };
             format!("the models' list prices{stood_in}, {day}; --prices, --models FILE")
         }

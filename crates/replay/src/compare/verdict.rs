@@ -20,7 +20,7 @@ const ABOUT_THE_SAME: f64 = 0.1;
 const ABOUT_AS_MUCH: f64 = 0.03;
 
 /// What to do.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Verdict<'a> {
     /// There is no strategy to choose, or no bill to compare with.
     Nothing,
@@ -37,8 +37,8 @@ pub enum Verdict<'a> {
     Use {
         /// This one.
         best: &'a PresetLine,
-        /// Those that save, keep enough, and cost about as much as it.
-        alike: usize,
+        /// Those that save, keep enough, and cost about as much as it, the cheapest first.
+        alike: Vec<&'a PresetLine>,
         /// One that costs less and keeps less.
         cheaper: Option<&'a PresetLine>,
     },
@@ -139,7 +139,9 @@ impl Comparison {
             *less <= ratio * (1.0 - WORTHWHILE) && line.kept() < best.kept()
         });
         let cheaper = cheaper.map(|(_, line)| *line);
-        Verdict::Use { best, alike: alike.len() - 1, cheaper }
+        let others = alike.iter().map(|(_, line)| *line);
+        let alike = others.filter(|line| !std::ptr::eq(*line, best)).collect();
+        Verdict::Use { best, alike, cheaper }
     }
 
     /// The preset of the verdict; with too few sessions for one, the cheapest that keeps enough.
@@ -219,7 +221,7 @@ mod tests {
             Verdict::Stay(reason) => format!("stay: {reason:?}"),
             Verdict::Use { best, alike, cheaper } => {
                 let cheaper = cheaper.map_or("-", |line| &line.preset);
-                format!("{} of {} over {cheaper}", best.preset, alike + 1)
+                format!("{} of {} over {cheaper}", best.preset, alike.len() + 1)
             }
         }
     }

@@ -78,7 +78,7 @@ fn firings(out: &mut String, track: &Track, width: Width) {
     if track.firings.is_empty() {
         out.push_str("Nothing fired:\n");
         for why in &track.idle {
-            wrap(out, "  ", "  ", why, width);
+            wrap(out, "  ", "  ", &with_grouped_numbers(why), width);
         }
         return;
     }
@@ -115,12 +115,24 @@ fn firing(out: &mut String, fired: &TrackFiring, calls: usize, width: Width) {
         grouped(fired.own_after),
     );
     if !fired.reason.is_empty() {
-        let _ = write!(text, "; {}", fired.reason);
+        let _ = write!(text, "; {}", with_grouped_numbers(&fired.reason));
     }
     if let Some(why) = &fired.degraded {
         let _ = write!(text, "; degraded: {why}");
     }
     wrap(out, "  ", "    ", &text, width);
+}
+
+/// A reason as a policy states it, its numbers written like those beside it.
+fn with_grouped_numbers(reason: &str) -> String {
+    let word = |word: &str| match word.trim_end_matches([',', ';', ')']) {
+        number if number.bytes().all(|byte| byte.is_ascii_digit()) => match number.parse() {
+            Ok(value) => grouped(value) + &word[number.len()..],
+            Err(_) => word.to_owned(),
+        },
+        _ => word.to_owned(),
+    };
+    reason.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// What fold after fold freed and left, whether they go on helping, and what of what was needed outlived them.
@@ -140,11 +152,12 @@ fn repeated(out: &mut String, walk: &Walk, track: &Track, width: Width) {
     let _ = write!(text, ", the last {last}; the view had {floor} at first and {end} at last");
     match track.stuck {
         Some(call) => {
-            let _ = write!(text, ": it sticks, folds had no effect from call {call} on");
+            let _ = write!(text, ". Folds had no effect from call {call} on");
         }
-        None if told.folds => text.push_str(": it does not stick"),
+        None if told.folds => text.push_str(". Folds went on having an effect"),
         None => {}
     }
+    wrap(out, "", "  ", &(text + "."), width);
     let counts = ["one", "two", "three", "more"].iter().zip(walk.by_generation(track));
     let counts = counts.filter(|(_, kept)| kept.needed > 0);
     let kept: Vec<String> = counts
@@ -155,13 +168,12 @@ fn repeated(out: &mut String, walk: &Walk, track: &Track, width: Width) {
         .collect();
     if !kept.is_empty() {
         let least = if track.sealed { "at least " } else { "" };
-        let _ = write!(
-            text,
-            ". Of the names that calls needed again after a {what} it kept {least}{}",
+        let text = format!(
+            "Of the names of files, functions, errors and the like that calls needed again after a {what}, it had kept {least}{}.",
             kept.join(", ")
         );
+        wrap(out, "", "  ", &text, width);
     }
-    wrap(out, "", "  ", &text, width);
 }
 
 /// Rules that are told one by one.
@@ -185,19 +197,25 @@ fn broken(out: &mut String, track: &Track, width: Width) {
 fn forgotten(out: &mut String, walk: &Walk, track: &Track, width: Width, top: usize) {
     let missed = || track.forgotten.iter().filter_map(|missed| walk.needs.get(missed.need));
     let lost = |kind| missed().filter(|need| need.kind == kind).count() as u64;
-    let all = |kind| walk.needs.iter().filter(|need| need.kind == kind).count() as u64;
+    let needed = |kind| walk.needs.iter().filter(|need| need.kind == kind).count() as u64;
+    let all = worst(walk, track, usize::MAX);
     let head = format!(
         "Forgotten{}: calls needed {} of edits and {} of results, word for word, that had stood in the log before; of these it had \
-         removed {} and {}",
+         removed {} and {}{}",
         if track.sealed { ", unless a sealed summary holds it" } else { "" },
-        count(all(NeedKind::Edit), "old text"),
-        count(all(NeedKind::Piece), "piece"),
+        count(needed(NeedKind::Edit), "old text"),
+        count(needed(NeedKind::Piece), "piece"),
         grouped(lost(NeedKind::Edit)),
         grouped(lost(NeedKind::Piece)),
+        if all.len() > 1 { ". Edits come first, then what is dearest to read again" } else { "" },
     );
     wrap(out, "", "  ", &head, width);
-    for (index, missed) in worst(walk, track, top).iter().enumerate() {
+    for (index, missed) in all.iter().take(top).enumerate() {
         let text = words::sentence(walk, missed);
         wrap(out, &format!("{:>3}. ", index + 1), "     ", &text, width);
+    }
+    if all.len() > top {
+        let more = grouped((all.len() - top) as u64);
+        let _ = writeln!(out, "  … {more} more; --top {} lists all", all.len());
     }
 }

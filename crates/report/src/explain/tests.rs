@@ -1,4 +1,5 @@
 use super::*;
+use foldback_replay::walk::{Forgotten, Need};
 
 /// A walk made by hand: twelve calls that grow by 1,000 tokens each; a firing before call 8 takes 5,000 of them
 /// back.
@@ -69,14 +70,14 @@ fn what_fold_after_fold_did_is_one_line() {
             2,
             None,
             Some(
-                "The first fold freed 5,000 tokens, the last 5,000; the view had 4,000 at first and 4,500 at last: it does not stick. Of the names that calls needed again after a fold it kept 0 of 2 after two",
+                "The first fold freed 5,000 tokens, the last 5,000; the view had 4,000 at first and 4,500 at last. Folds went on having an effect.",
             ),
         ),
         (
             3,
             Some(11),
             Some(
-                "The first fold freed 5,000 tokens, the median one 5,000, the last 3,000; the view had 4,000 at first and 6,000 at last: it sticks, folds had no effect from call 11 on. Of the names that calls needed again after a fold it kept 0 of 2 after two",
+                "The first fold freed 5,000 tokens, the median one 5,000, the last 3,000; the view had 4,000 at first and 6,000 at last. Folds had no effect from call 11 on.",
             ),
         ),
     ];
@@ -86,6 +87,39 @@ fn what_fold_after_fold_did_is_one_line() {
         let told = explain(&walk, Width::terminal(1_000), 10);
         let line = told.lines().find(|line| line.starts_with("The first"));
         assert_eq!(line, expected, "{folded}");
+        let names = "that calls needed again after a fold, it had kept 0 of 2 after two.";
+        assert_eq!(told.contains(names), folded > 1, "{told}");
+    }
+}
+
+#[test]
+fn what_has_no_room_is_counted() {
+    let mut walk = walk();
+    walk.tracks.truncate(1);
+    let edits = |lost: &&Forgotten| walk.needs[lost.need].kind == NeedKind::Edit;
+    let lost = *walk.tracks[0].forgotten.iter().find(edits).unwrap();
+    let need = walk.needs[lost.need].clone();
+    for text in ["second", "third"] {
+        walk.tracks[0].forgotten.push(Forgotten { need: walk.needs.len(), ..lost });
+        walk.needs.push(Need { text: text.to_owned(), source: None, ..need.clone() });
+    }
+    for (top, more) in [(1, "\n  … 2 more; --top 3 lists all\n"), (2, "\n  … 1 more; --top 3")]
+    {
+        let told = explain(&walk, Width::terminal(100), top);
+        assert!(told.contains(more), "{told}");
+    }
+    let all = explain(&walk, Width::terminal(100), 3);
+    assert!(all.contains("Edits come first") && !all.contains("lists all"), "{all}");
+}
+
+#[test]
+fn numbers_of_reasons_are_grouped() {
+    for (reason, expected) in [
+        ("53368 <= 272000 tokens, 82 > 80 events", "53,368 <= 272,000 tokens, 82 > 80 events"),
+        ("(usage 17314), 1 of 200000; o200k", "(usage 17,314), 1 of 200,000; o200k"),
+        ("", ""),
+    ] {
+        assert_eq!(with_grouped_numbers(reason), expected);
     }
 }
 
@@ -99,7 +133,7 @@ fn what_a_sealed_summary_may_hold_is_not_said_to_be_forgotten() {
     let told = explain(&walk, Width::terminal(1_000), 10);
     for said in [
         "Forgotten, unless a sealed summary holds it: calls needed 1 old",
-        "it kept at least 0 of 1 after",
+        "it had kept at least 0 of 1 after",
     ] {
         assert!(told.contains(said), "{said}: {told}");
     }

@@ -26,7 +26,7 @@ fn corpus(out: &mut String, comparison: &Comparison) {
         out,
         "<p>{} of {} ({}), {} in {}; presets acted in {}.",
         count(corpus.imported as u64, "session"),
-        count(corpus.clusters as u64, "task"),
+        facts::clusters(corpus),
         text(&facts::formats(corpus)),
         count(calls as u64, "model call"),
         count(turns as u64, "user turn"),

@@ -259,7 +259,8 @@ mod tests {
     #[test]
     fn words_are_those_of_the_first_screen() {
         let all = tiny();
-        let commands = Commands { named: true, others: None, next: &[], employ: &[] };
+        let commands =
+            Commands { named: true, others: None, title: "next:", next: &[], employ: &[] };
         let screen = screen(&all, Width { text: 80, table: 80 }, commands);
         let screen = screen.split_whitespace().collect::<Vec<_>>().join(" ");
         let mut page = String::new();

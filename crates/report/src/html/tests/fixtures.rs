@@ -11,7 +11,7 @@ use foldback_replay::compare::{
 };
 use foldback_replay::cost::Agreement;
 use foldback_replay::retention::{Retention, Share};
-use foldback_replay::study::{Ledger, Record};
+use foldback_replay::study::{Bill, Billed, Ledger, Pauses, Record};
 use foldback_replay::totals::{CallRow, Fired, SessionMetrics};
 
 pub(crate) const HOSTILE: &str = "a/<script>alert('1')</script>\"&.jsonl";
@@ -125,7 +125,10 @@ fn record(sizes: &[u64]) -> Record {
 }
 
 fn score(session: usize, preset: usize, sizes: &[u64]) -> Score {
-    Score::new(session, preset, Outcome { metrics: record(sizes).metrics, ..Outcome::default() })
+    let by = Billed { regime: "cached".into(), pauses: Pauses::Recorded };
+    let bills = [(by, Bill::of_requests(1.0, 0.0))].into_iter().collect();
+    let metrics = record(sizes).metrics;
+    Score::new(session, preset, Outcome { metrics, bills, ..Outcome::default() })
 }
 
 fn session(path: &str, calls: usize) -> SessionLine {

@@ -102,7 +102,7 @@ fn who_wrote_the_summaries_is_told_where_there_are_some() {
         line.summarizer = Some("extractive".to_owned());
     }
     let told = |one: &foldback_replay::Comparison| {
-        comparison(one, &Details::default()).contains("Summaries extractive")
+        comparison(one, &Details::default()).contains("Summaries are extracts")
     };
     let mut outcome = Outcome::default();
     one.scores = vec![Box::from([Score::new(0, 0, outcome.clone())])];
