@@ -52,7 +52,7 @@ impl Insert {
         }
     }
 
-    /// Which kind of entry it is.
+    /// The kind of the entry.
     pub fn origin(&self) -> EntryKind {
         self.origin
     }

@@ -39,7 +39,7 @@ pub struct MeteredResult {
     pub tokens: u64,
     /// How the tool run ended.
     pub status: ResultStatus,
-    /// What an edit made of it.
+    /// The kind of the edit that changed the result.
     pub edit: Option<EditKind>,
     /// Its content is not a string.
     pub structured: bool,

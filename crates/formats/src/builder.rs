@@ -213,8 +213,8 @@ impl SessionBuilder {
         &mut self.session.boundaries[index]
     }
 
-    /// Compactions of the provider's own, which stand for all that came before. Where the answers before one are still there
-    /// it is an entry, else all that is left of them.
+    /// Compactions that the provider made itself. Each stands for everything before it: beside the earlier answers where the
+    /// recording still has them, else in their place.
     pub(crate) fn compactions(&mut self, kind: &str, trigger: &str) {
         let (mut before, mut answered, mut index) = (None, false, 0);
         while index < self.messages.len() {

@@ -23,8 +23,8 @@ pub struct Format {
     pub read: fn(&str) -> Result<Vec<Session>, ReadError>,
     /// How a session is written; `None` where the format is only read.
     pub writer: Option<Writer>,
-    /// Whether a session of another format is written as a log, in which a compaction has a place beside
-    /// what it replaced, rather than as one conversation.
+    /// Whether a session is written as a log, which holds a compaction and the messages that it replaced, rather than as one
+    /// conversation.
     pub log: bool,
     /// Whether files of several sessions, one after the other, are one file.
     pub many: bool,

@@ -192,7 +192,7 @@ impl<'a> Descent<'a> {
                     return Ok(Attempt::Written { text, tokens });
                 }
                 Attempt::Written { text, .. } => previous = Some(text),
-                // The other chunks are asked for as well, so that all of them are counted.
+                // A dry run asks for the other chunks, too, so that every request is counted.
                 Attempt::Dry => {
                     dry = true;
                     previous = Some(Extractive::default().summary(self.request)?.text);

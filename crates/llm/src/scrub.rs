@@ -39,7 +39,7 @@ const FORMS: [(&str, &str); 62] = [
         HEADER,
         r#"(?i)\b(?:(?:cf|ocp|x)-(?:[a-z0-9]+-)*(?:auth|key|secret|token)|api-?key|private-token)["'\\]{0,3}\s*[:=]\s*["'\\]{0,3}(?<secret>[^\s"'\\,;\[$<{(][^\s"'\\,;]{5,})"#,
     ),
-    // All of them: each may be that of a session.
+    // Every cookie: any of them may be that of a session.
     (
         "cookies",
         r#"(?i)\b(?:set-)?cookies?["'\\]{0,3}\s*[:=]\s*["'\\]{0,3}(?<secret>[^\s"'\\=;,]+=[^\s"'\\=;\[$<{][^\r\n"'\\]*)"#,
@@ -293,7 +293,7 @@ static COMPILED: LazyLock<Vec<(&str, Regex)>> = LazyLock::new(|| {
         let form = SPELLINGS.into_iter().fold(form.to_owned(), spelled);
         Regex::new(&form).map(|form| (name, form))
     });
-    // That all of them compile is tested.
+    // A test compiles every pattern.
     compiled.into_iter().flatten().collect()
 });
 

@@ -115,7 +115,7 @@ fn within(sessions: &[Session]) -> Copied {
 
 /// A session that may hold what others do.
 struct Member<'a> {
-    /// Its file, and its number there.
+    /// The file of the session, and the number of the session in it.
     place: (usize, usize),
     session: &'a Session,
     /// The session that it comes from, where that is known.

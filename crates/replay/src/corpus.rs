@@ -43,7 +43,7 @@ pub enum Source {
     },
     /// A file whose results are known, from a [part](crate::scores).
     Scored {
-        /// Its path where it was scored.
+        /// The path of the file on the machine that scored it.
         path: PathBuf,
         /// Hash of its bytes.
         hash: blake3::Hash,

@@ -51,7 +51,7 @@ pub struct SummaryInput {
     pub call: usize,
     /// Its tokens.
     pub input_tokens: u64,
-    /// Those of them that the request before had.
+    /// Tokens that the request before had, too.
     pub shared_tokens: u64,
 }
 
@@ -233,7 +233,7 @@ pub(crate) struct Driver<'s> {
     faithful_until: usize,
     monitor: Monitor,
     violations: BTreeSet<ViolationKey>,
-    /// Those of them that no row has yet.
+    /// Violations that no row has yet.
     broken: Vec<BrokenRule>,
     inherited: BTreeSet<ViolationKey>,
     turn: usize,

@@ -88,7 +88,7 @@ fn is_image(file: &Media) -> bool {
     file.mime.starts_with("image/")
 }
 
-/// Tokens of a file: of an image by its size, of others none.
+/// Tokens of a file: an image counts by its size, any other file counts none.
 fn weight(file: &Media) -> u64 {
     if !is_image(file) {
         return 0;

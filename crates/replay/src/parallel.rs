@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// What `make` makes of each item.
+/// The results of `make` for all items, in their order.
 pub fn in_parallel<I: Sync, T: Send>(items: &[I], make: impl Fn(&I) -> T + Sync) -> Vec<T> {
     let made: Vec<Mutex<Option<T>>> = items.iter().map(|_| Mutex::default()).collect();
     let carrier = carrier();
@@ -20,7 +20,7 @@ pub fn in_parallel<I: Sync, T: Send>(items: &[I], make: impl Fn(&I) -> T + Sync)
     made.flatten().collect()
 }
 
-/// What `make` makes of each item. Once it failed, no further item is begun.
+/// The results of `make` for all items, in their order. Once it failed, no further item is begun.
 ///
 /// # Errors
 ///

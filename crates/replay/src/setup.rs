@@ -60,7 +60,7 @@ impl Preset {
         }
     }
 
-    /// The same, of which nobody asks what it costs to read again what it missed.
+    /// The same preset without `net`: no screen shows what it costs to read again what it missed.
     #[must_use]
     pub fn without_net(mut self) -> Self {
         self.net = false;

@@ -30,7 +30,7 @@ pub(crate) enum Value<'a> {
     Faults(u64),
     /// Words.
     Text(String),
-    /// A name, such as that of another preset.
+    /// A name, for example of another preset.
     Name(&'a str),
     /// The rank of a preset.
     Place(Place),
@@ -89,7 +89,7 @@ impl Column {
         Some(Self { name, meaning, of: Of::Figure(figure), narrow })
     }
 
-    /// What it says of a preset.
+    /// The cell of a preset in this column.
     pub(crate) fn cell<'a>(&self, line: Line<'a>) -> Cell<'a> {
         let figure = match self.of {
             Of::Figure(figure) => figure,

@@ -28,7 +28,7 @@ const FRAME: usize = 2;
 /// What the command adds.
 #[derive(Clone, Copy, Debug)]
 pub struct Commands<'a> {
-    /// Whether presets were named, so that all of them are shown.
+    /// Whether the user named presets: then the table shows each of them.
     pub named: bool,
     /// What names the presets that could be compared besides.
     pub others: Option<&'a str>,

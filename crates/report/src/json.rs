@@ -90,8 +90,8 @@ struct Preset<'a> {
     idle: IdleSessions<'a>,
 }
 
-/// Those of one preset. They are read as they are written: all of them together would take more than the rest of the
-/// comparison.
+/// The idle sessions of one preset. Each is read when it is written, because together they would take more memory than the rest
+/// of the comparison.
 struct IdleSessions<'a> {
     comparison: &'a Comparison,
     preset: usize,

@@ -189,8 +189,8 @@ impl<'a> Sent<'a> {
     }
 }
 
-/// The values of marks without one, from those that the client set, in order. What is kept for an hour must be before
-/// what is not, so one that stands may decide for those beside it.
+/// The values of marks that have none, taken in order from those that the client set. Providers want marks for an hour before
+/// those for five minutes, so a mark that has a value limits its neighbours.
 fn values(marks: &[(Spot, Option<Value>)], wanted: &[&Value]) -> BTreeMap<Spot, Value> {
     let new = marks.iter().enumerate().filter(|(_, (_, mark))| mark.is_none());
     let value = |at: usize| {

@@ -17,7 +17,7 @@ pub(crate) struct Course {
     pub(crate) requests: u64,
     /// Messages of the latest request.
     pub(crate) messages: usize,
-    /// Tokens of all requests together as they came.
+    /// Tokens of all requests as clients sent them, summed.
     pub(crate) received: u64,
     /// Tokens of all requests together as the views show them.
     pub(crate) sent: u64,

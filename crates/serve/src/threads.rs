@@ -12,7 +12,7 @@ const LARGE: usize = 1 << 20;
 /// A fixed set of threads: the allocator keeps memory for each thread that ever ran.
 #[derive(Debug)]
 pub(crate) struct Threads {
-    /// As many as there are processors.
+    /// One thread for each processor.
     small: ThreadPool,
     /// Threads for large bodies, so that small requests do not wait. Half as many: they share the processors.
     large: ThreadPool,

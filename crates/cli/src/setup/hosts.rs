@@ -176,7 +176,7 @@ impl Host {
         self.program.is_some() && !matches!(self.needs, Needs::Nothing(_))
     }
 
-    /// Whether it is there: the folder of its settings, or its program in one of these folders.
+    /// Whether the agent is installed: the folder of its settings exists, or its program is in one of these folders.
     pub(crate) fn is_installed(
         &self,
         variable: &dyn Fn(&str) -> Option<PathBuf>,

@@ -9,7 +9,7 @@ use std::ops::Range;
 pub(super) struct Members(pub(super) Vec<(&'static [&'static str], Value)>);
 
 impl Members {
-    /// All of them in one object.
+    /// The members as one object.
     fn tree(&self) -> Value {
         let mut tree = Value::Object(serde_json::Map::new());
         for (place, value) in &self.0 {

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 /// What setting up or undoing makes of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// It is as it should be.
+    /// The file needs no change.
     None,
     /// Its text before (`None`: there is no file) and after.
     Text {

@@ -137,7 +137,7 @@ impl StageDescriptor {
         "a summarizer" summarizer Summarizer Summarizer,
     }
 
-    /// Which kind of stage it is.
+    /// The kind of the stage.
     #[doc(hidden)]
     pub fn kind(&self) -> StageKind {
         match self.build {

@@ -65,7 +65,7 @@ pub fn lists(
     out
 }
 
-/// For each message of `after`, which one of `before` it is.
+/// For each message of `after`, its position in `before`; `None` for a message that `before` lacks.
 fn origins(before: &[Arc<Message>], after: &[Arc<Message>]) -> Vec<Option<Pos>> {
     let mut origins = vec![None; after.len()];
     let mut taken = vec![false; before.len()];

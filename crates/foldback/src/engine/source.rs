@@ -83,7 +83,7 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// What it knows of a body.
+    /// The outline of a body, as far as the source knows it.
     fn of(self, body: &str) -> Option<Outline> {
         let end = self.outline.end();
         (body.get(..end)? == self.text.get(..end)?).then_some(self.outline)

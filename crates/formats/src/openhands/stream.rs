@@ -4,7 +4,7 @@ use super::LISTS;
 use crate::pieces;
 use crate::prelude::*;
 
-/// One event and where it stands.
+/// An event and its place in the file.
 pub(super) struct Event {
     pub record: u32,
     /// JSON pointer from the record to the event: the first benchmark outputs keep pairs.

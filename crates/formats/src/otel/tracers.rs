@@ -193,7 +193,7 @@ fn usage(raw: &Value, counts: &Counts, put: &mut impl FnMut(&str, Value)) {
 /// Where it is noted what was written to the cache for an hour, for which the conventions have no name; a JSON pointer.
 pub(super) const WRITTEN_1H: &str = "/gen_ai.usage.cache_creation.1h";
 
-/// Where it is noted that counts are not as their product has them.
+/// The attribute that marks usage whose counts contradict the rules of the product that wrote it.
 pub(super) const CONTRADICTED: &str = "gen_ai.usage.contradicted";
 
 /// Langfuse takes the parts of a count off it.

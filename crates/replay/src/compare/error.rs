@@ -12,8 +12,8 @@ pub enum CompareError {
     /// No file held a session. What was skipped, with the reasons.
     #[error("no session could be imported")]
     NothingImported(Vec<Skipped>),
-    /// Results can't be stored, neither in the store nor in a temporary file. A comparison is computed from
-    /// them, so one without them would be one of fewer sessions.
+    /// Results can't be stored, neither in the store nor in a temporary file. A comparison reads its results from there, so it
+    /// would leave sessions out.
     #[error("the results of {path} can't be stored: {error}")]
     Store {
         /// Path of the session's file.

@@ -65,7 +65,7 @@ fn is_patch(text: &str) -> bool {
     text.contains("\n@@") || text.starts_with("@@") || text.contains("*** Begin Patch")
 }
 
-/// A line of a patch as it stands on one side of it.
+/// A line of a patch as one side of the patch has it.
 fn side(line: &str, here: char, there: char) -> Option<&str> {
     match line.strip_prefix(here) {
         Some(line) => Some(line),

@@ -92,7 +92,7 @@ impl Sample {
         let mut squares = 0.0;
         for (_, cluster) in &clusters {
             let rest = std::array::from_fn(|at| total[at] - cluster[at]);
-            // Where all that it is about is in one cluster, nothing is known of others.
+            // A figure that rests on one cluster alone says nothing about others.
             let Some(without) = defined(&rest) else { return estimate };
             squares += (without - value).powi(2);
         }

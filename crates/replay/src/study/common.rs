@@ -8,7 +8,7 @@ use rustc_hash::FxBuildHasher;
 use std::hash::Hash;
 use std::sync::Arc;
 
-/// Of all sessions of a comparison.
+/// Values that many sessions of a comparison have in common, each stored once.
 #[derive(Debug, Default)]
 pub(crate) struct Common {
     /// Of formats and models.
@@ -19,7 +19,7 @@ pub(crate) struct Common {
     pub(super) no_recorder: Arc<RecorderPolicy>,
 }
 
-/// A set of values that gives each out as the one that it has.
+/// A set of values in which equal values share one allocation.
 #[derive(Debug)]
 pub(crate) struct Distinct<T: ?Sized>(DashMap<Arc<T>, (), FxBuildHasher>)
 where
@@ -32,7 +32,7 @@ impl<T: Eq + Hash + ?Sized> Default for Distinct<T> {
 }
 
 impl<T: Eq + Hash + ?Sized> Distinct<T> {
-    /// The one that equals this value.
+    /// The stored value that equals this one.
     pub(crate) fn one(&self, value: &Arc<T>) -> Arc<T> {
         Arc::clone(self.0.entry(Arc::clone(value)).or_default().key())
     }

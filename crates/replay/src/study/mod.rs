@@ -114,7 +114,7 @@ impl Names {
         Arc::new(Self { setup: key(&texts[..1]), presets, all: key(&texts) })
     }
 
-    /// A hash of all of them.
+    /// A hash of the setup and of every preset.
     pub(crate) fn hash(&self) -> Key {
         self.all
     }

@@ -106,7 +106,7 @@ impl Summaries {
 }
 
 impl Record {
-    /// That of a replay that failed.
+    /// The record of a replay that failed.
     pub(super) fn failed(limits: Limits, fault: Fault) -> Self {
         Self { known: Known::Failed, limits, fault: Some(fault), ..Self::default() }
     }

@@ -118,8 +118,8 @@ impl Score {
         self.setting.fault.as_ref()
     }
 
-    /// Reduces a record. `start` is where the exam begins, the same for all strategies. What came of `others`, the
-    /// presets before it, is kept once where the same came of this one.
+    /// Reduces a record. `start` is where the exam begins, the same for all strategies. Presets with equal outcomes share one
+    /// allocation: `others` are the presets before this one.
     pub(super) fn of(
         facts: &Facts,
         record: Record,

@@ -73,7 +73,7 @@ impl fmt::Display for Budget {
 pub enum Choice {
     /// The trial that meets it and is best on the other axis.
     Meets(usize),
-    /// None does; this one comes nearest.
+    /// No trial meets the budget; this one comes nearest.
     Nearest(usize),
     /// There is nothing to choose from: no trial passes the gates, or nothing was needed.
     Nothing,

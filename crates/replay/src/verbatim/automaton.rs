@@ -23,7 +23,7 @@ pub(super) struct Match {
 /// All stretches of texts that end in the same places.
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    /// Symbols of the longest of them.
+    /// Symbols of the longest of these stretches.
     length: u32,
     /// The state of the longest end that stands in more places.
     link: State,

@@ -70,7 +70,7 @@ pub(super) fn opening(comparison: &Comparison) -> Option<usize> {
 pub fn to_walk(comparison: &Comparison, most: Most) -> (Vec<usize>, Vec<usize>) {
     let strategy = |score: &Score| comparison.presets[score.preset()].kind == Kind::Strategy;
     let mut acted = acted(comparison, |score| match strategy(score) {
-        // One more than what was forgotten: it acted.
+        // A session in which the preset acted counts one more than what was forgotten there.
         true if score.metrics.compactions > 0 => 1 + score.retention.missed(),
         _ => 0,
     });

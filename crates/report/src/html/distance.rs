@@ -88,7 +88,7 @@ fn figure(out: &mut String, comparison: &Comparison, line: &PresetLine, floor: u
         or_dash(frr.value(), share),
     );
     for tick in ticks(1000 - floor, 4) {
-        // From 100 % downwards, so that it is among them.
+        // Ticks count down from 100 %, so that 100 % has one.
         let share = 1000 - tick;
         let y = y(share, floor);
         let _ = write!(out, "<path class=\"grid\" d=\"M{LEFT} {y}h{WIDTH}\"/>");

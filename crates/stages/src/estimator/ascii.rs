@@ -11,7 +11,7 @@ enum Class {
     Upper,
     Lower,
     Digit,
-    /// What is none of the others.
+    /// A byte of no other class.
     Mark,
     Space,
     /// Other white space within a line.

@@ -145,7 +145,7 @@ const WINDOW: usize = 1024;
 
 /// The parts of a piece while they are merged. A part is known by where it starts.
 struct Parts {
-    /// Where the part ends that starts here; 0 where none does.
+    /// By position, the end of the part that starts there; 0 if no part starts there.
     ends: Vec<u32>,
     /// Where the part starts that ends here.
     starts: Vec<u32>,

@@ -9,7 +9,7 @@ pub use super::shell::Touch;
 use foldback_core::log::ToolCall;
 use serde_json::Value;
 
-/// What kind of tool it is.
+/// The kind of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tool {
     /// Reads, creates or modifies the files in its arguments.

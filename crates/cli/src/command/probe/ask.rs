@@ -172,7 +172,7 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Error> {
     built.map_err(|error| Error::Usage(format!("can't create a runtime: {error}")))
 }
 
-/// What an error says of a question; `None` where it says nothing of it.
+/// The outcome that an error gives a question; `None` for an error that has nothing to do with the question.
 pub(super) fn without(error: &ProviderError) -> Option<Outcome> {
     match error.kind {
         kind if kind.is_overflow() => Some(Outcome::TooLarge),

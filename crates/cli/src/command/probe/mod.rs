@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Probe) -> Result<(), Error> {
     let setup = strategies::setup(&registry, &limits(args))?;
     let window = setup.models.find(&args.model).map(|model| model.context);
     let model = Choice::of_model(&args.model, window)?;
-    // It says of each mistake where it is.
+    // Its errors name the place of each mistake.
     model.alone(&registry, "questions")?;
     let questioner = Questioner::new(model.config()?);
     let questioner = match args.likelihood {

@@ -61,7 +61,7 @@ impl Models {
         match (&self.given, &self.answers) {
             (Some(given), _) => Arc::clone(given) as _,
             (None, Some(answers)) => answers.model(at),
-            // Nothing is asked of it: questions are asked of one of the others.
+            // This model gets no request: questions go to one of the others.
             (None, None) => Arc::clone(&self.export) as _,
         }
     }

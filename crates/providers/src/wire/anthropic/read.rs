@@ -142,7 +142,7 @@ pub fn part(block: &Value, at: &str) -> Option<Part> {
             Part::call(id, name, input).at(format!("{at}/input"))
         }
         "image" | "document" if is_file(block) => file(media(block)).at(at),
-        // A document of blocks of its own: what it says is in them.
+        // The text of such a document is in its own blocks.
         kind if matches!(kind, "image" | "document" | COMPACTION) || is_server_block(kind) => {
             unknown(kind, block).at(at)
         }

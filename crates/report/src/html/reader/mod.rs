@@ -31,7 +31,7 @@ pub const ROOM: usize = 3_500_000;
 pub(super) struct Reader {
     /// Its section; nothing where there is no walk.
     pub(super) section: String,
-    /// The sessions in it, as it numbers them.
+    /// The sessions of the reader, in the order of its numbers.
     pub(super) walked: Vec<usize>,
     /// By preset, where it shows the call at which that preset had forgotten most of what was needed.
     pub(super) of_presets: BTreeMap<String, String>,
