@@ -169,7 +169,7 @@ pub(super) const TESTS: &[External] = &[
     External {
         name: "sdk: the official Python SDKs through the proxy",
         needs: &[&["python3"]],
-        installs: Some(("sdk-python", &[pip!("anthropic==2.12.0", "openai==3.54.0")])),
+        installs: Some(("sdk-python", &[pip!("anthropic==2.14.0", "openai==3.57.0")])),
         runs: &[
             BUILD_COMMAND,
             BUILD_AGENT,
@@ -180,7 +180,7 @@ pub(super) const TESTS: &[External] = &[
     External {
         name: "sdk: the official JavaScript SDKs through the proxy",
         needs: &[&["node"], &["npm"]],
-        installs: Some(("sdk-javascript", &[npm!("@anthropic-ai/sdk@1.12.0", "openai@7.57.0")])),
+        installs: Some(("sdk-javascript", &[npm!("@anthropic-ai/sdk@1.14.0", "openai@7.59.0")])),
         runs: &[
             BUILD_COMMAND,
             BUILD_AGENT,
@@ -200,9 +200,9 @@ pub(super) const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
-        name: "agents: Claude Code 2.1.330 through the proxy",
+        name: "agents: Claude Code 2.1.332 through the proxy",
         needs: &[&["node"], &["npm"]],
-        installs: Some(("claude-code", &[npm!("@anthropic-ai/claude-code@2.1.330")])),
+        installs: Some(("claude-code", &[npm!("@anthropic-ai/claude-code@2.1.332")])),
         runs: &[through_proxy!("agents::claude_code")],
         ..PLAIN
     },
