@@ -194,7 +194,7 @@ pub(super) const TESTS: &[External] = &[
         // Its client of models needs `mcp` for requests with tools and does not say so.
         installs: Some((
             "mini-swe-agent",
-            &[pip!("mini-swe-agent==2.4.6", "litellm==1.106.2", "mcp==2.3.0")],
+            &[pip!("mini-swe-agent==2.4.6", "litellm==1.110.2", "mcp==2.3.0")],
         )),
         runs: &[through_proxy!("agents::mini_swe_agent")],
         ..PLAIN
@@ -464,6 +464,7 @@ pub(super) const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
+        // langchain-core 1.8.4 does not install: it needs a langchain-protocol that is not in the registry.
         name: "langchain: its middleware beside the presets of its family",
         needs: &[&["python3"]],
         installs: Some((
