@@ -169,7 +169,7 @@ pub(super) const TESTS: &[External] = &[
     External {
         name: "sdk: the official Python SDKs through the proxy",
         needs: &[&["python3"]],
-        installs: Some(("sdk-python", &[pip!("anthropic==2.12.0", "openai==3.54.0")])),
+        installs: Some(("sdk-python", &[pip!("anthropic==2.14.0", "openai==3.57.0")])),
         runs: &[
             BUILD_COMMAND,
             BUILD_AGENT,
@@ -180,7 +180,7 @@ pub(super) const TESTS: &[External] = &[
     External {
         name: "sdk: the official JavaScript SDKs through the proxy",
         needs: &[&["node"], &["npm"]],
-        installs: Some(("sdk-javascript", &[npm!("@anthropic-ai/sdk@1.12.0", "openai@7.57.0")])),
+        installs: Some(("sdk-javascript", &[npm!("@anthropic-ai/sdk@1.14.0", "openai@7.59.0")])),
         runs: &[
             BUILD_COMMAND,
             BUILD_AGENT,
@@ -194,15 +194,15 @@ pub(super) const TESTS: &[External] = &[
         // Its client of models needs `mcp` for requests with tools and does not say so.
         installs: Some((
             "mini-swe-agent",
-            &[pip!("mini-swe-agent==2.4.6", "litellm==1.106.2", "mcp==2.3.0")],
+            &[pip!("mini-swe-agent==2.4.6", "litellm==1.110.2", "mcp==2.3.0")],
         )),
         runs: &[through_proxy!("agents::mini_swe_agent")],
         ..PLAIN
     },
     External {
-        name: "agents: Claude Code 2.1.330 through the proxy",
+        name: "agents: Claude Code 2.1.332 through the proxy",
         needs: &[&["node"], &["npm"]],
-        installs: Some(("claude-code", &[npm!("@anthropic-ai/claude-code@2.1.330")])),
+        installs: Some(("claude-code", &[npm!("@anthropic-ai/claude-code@2.1.332")])),
         runs: &[through_proxy!("agents::claude_code")],
         ..PLAIN
     },
@@ -464,6 +464,7 @@ pub(super) const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
+        // langchain-core 1.8.4 does not install: it needs a langchain-protocol that is not in the registry.
         name: "langchain: its middleware beside the presets of its family",
         needs: &[&["python3"]],
         installs: Some((
