@@ -223,9 +223,9 @@ pub(super) const TESTS: &[External] = &[
     },
     External {
         // The program of the package opencode-ai, which is no more than an installer of it.
-        name: "agents: OpenCode 1.18.33 through the proxy",
+        name: "agents: OpenCode 1.18.34 through the proxy",
         needs: &[&["npm"]],
-        installs: Some(("opencode", &[npm!("opencode-linux-x64@1.18.33")])),
+        installs: Some(("opencode-agent", &[npm!("opencode-linux-x64@1.18.34")])),
         runs: &[through_proxy!("agents::opencode")],
         ..PLAIN
     },
