@@ -169,8 +169,8 @@ def client(number, port, most, done):
             body = ('{"model": "m-1", "max_tokens": 100, "%s": [%s]}' % (list_of, ", ".join(texts))).encode()
             head = f"POST {PATHS[protocol]} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer sk-secret\r\ncontent-length: {len(body)}\r\n\r\n"
             # So that a conversation outlives the attempts for its summary.
-        time.sleep(0.02)
-        connection.sendall(head.encode() + body)
+            time.sleep(0.02)
+            connection.sendall(head.encode() + body)
             head, got, rest = message(connection, rest)
             mark = f"mark-{number}-{conversation}-{call}-end"
             expected = answer(protocol, mark, len(mark) + 40 * call * 20)
@@ -217,8 +217,7 @@ def main():
         assert sum(counts.values()) == REQUESTS and proxy.poll() is None
         assert counts["folded"] > REQUESTS // 10 and not set(counts) - {"folded", "unchanged"}, counts
         assert not [line for line in said if "sk-secret" in line or "mark-" in line]
-        often, seldom = {"written", "auth", "unusable"}, {"rate-limited", "overloaded", "decode", "transport"}
-        assert REQUESTS < 50_000 or (often <= set(ended) and seldom & set(ended)), ended
+        assert REQUESTS < 50_000 or {"written", "auth", "rate-limited", "overloaded", "unusable", "decode", "transport"} <= set(ended)
         print("ok: every request was answered as without the proxy")
     finally:
         proxy.kill()

@@ -1,4 +1,4 @@
-"""The tables of the page of `indexed`: what it costs and keeps beside others, and what each of its ingredients is worth.
+"""The tables of the page of `indexed`: what it costs and keeps, and what its ingredients are worth.
 
     python3 tests/indexed/page.py FOLDBACK_BINARY ../shared/sessions ../shared/training
 
@@ -99,7 +99,7 @@ def paired(documents: dict[int, list[Document]]) -> None:
         for preset in OTHERS[:2]:
             pairs = [pair(document, "indexed", preset) for document in both]
             cells = [[ratio(found["net"]), change(found["frr_obs_far"], 0)] for found in pairs]
-            row(f"{window:,}", preset, *sum(cells, []))
+            row(f"{window:,}", preset, *(cell for two in cells for cell in two))
 
 
 def by_agent(documents: dict[int, list[list[Document]]]) -> None:
@@ -113,7 +113,7 @@ def by_agent(documents: dict[int, list[list[Document]]]) -> None:
     for window, both in documents.items():
         for preset in ("indexed", *(["indexed-large"] if window == 200_000 else []), *OTHERS[:2]):
             cells = []
-            for document in sum(both, []):
+            for document in (one for folder in both for one in folder):
                 line = lines(document)[preset]
                 metrics, over = line["metrics"], line["gate"]["over"]
                 kept = "/".join(share(metrics[judge], False) for judge in JUDGES.values())

@@ -653,8 +653,8 @@ mod tests {
         }
     }
 
-    /// Eight times the text is at most 24 times the work, on one line, where 64 times would be the square: what is looked for is not
-    /// looked for again to its end from every place where something else is found.
+    /// Eight times the text is at most 2.5 times the work for each doubling, on one line: what is looked for is not looked for again to
+    /// its end from every place where something else is found.
     #[test]
     fn work_is_linear_in_the_text() {
         if spent().is_none() {
@@ -701,8 +701,15 @@ mod tests {
         };
         for (command, ending) in commands.iter().flat_map(|one| endings.map(|two| (one, two))) {
             let unit = format!("{command} {ending} ");
-            let ratio = work(&unit, 800) / work(&unit, 100);
-            assert!(ratio <= 24.0, "{unit}: {ratio:.1} times the work");
+            // What else runs disturbs a measure now and then; work by the square fails each one.
+            let mut ratio = f64::INFINITY;
+            for _ in 0..4 {
+                ratio = ratio.min(work(&unit, 800) / work(&unit, 100));
+                if ratio <= 2.5_f64.powi(3) {
+                    break;
+                }
+            }
+            assert!(ratio <= 2.5_f64.powi(3), "{unit}: {ratio:.1} times the work");
         }
     }
 

@@ -170,6 +170,13 @@ fn parts(path: &str) -> impl DoubleEndedIterator<Item = &str> {
     path.split(['/', '\\']).filter(|part| !part.is_empty())
 }
 
+/// Whether the name of a session's task is that of a repository or project, and not of a task of a benchmark: `host/owner/name`, a
+/// folder, or the hash by which a recorder knows one.
+pub fn is_repository(name: &str) -> bool {
+    let is_hash = name.len() >= 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_remote(name) || is_folder(name) || is_hash
+}
+
 fn is_folder(name: &str) -> bool {
     let drive = name.get(1..2) == Some(":");
     drive || name.starts_with(['/', '\\', '~'])

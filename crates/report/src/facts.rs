@@ -4,6 +4,7 @@ use crate::number::{count, count_of, grouped, percent};
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{CorpusSummary, Idle, PresetLine, Provenance, Unit};
+use foldback_replay::repositories::is_repository;
 use std::collections::BTreeMap;
 
 /// The sessions by format, in words: `3 claude-code, 1 codex`.
@@ -36,14 +37,6 @@ pub(crate) fn clusters(corpus: &CorpusSummary) -> String {
         _ => ["task or repository", "tasks or repositories"],
     };
     count_of(corpus.clusters as u64, one, many)
-}
-
-/// Whether this is no task of a benchmark: `host/owner/name`, a folder, or the hash by which a recorder knows one.
-fn is_repository(cluster: &str) -> bool {
-    let first = cluster.split(['/', '\\']).next().unwrap_or_default();
-    let is_path = first.len() < cluster.len();
-    let is_hash = cluster.len() >= 32 && cluster.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_hash || is_path && (first.is_empty() || first == "~" || first.contains(['.', ':']))
 }
 
 /// A share in whole percent: `95%`.

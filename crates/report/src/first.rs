@@ -51,8 +51,8 @@ pub fn screen(comparison: &Comparison, width: Width, commands: Commands<'_>) -> 
     let head = lines(&out);
     let used =
         |fits: usize, tail: &str| head + FRAME + fits + usize::from(fits < all) + lines(tail);
-    let is_best =
-        |at: &usize| best(comparison) == Some(verdict::name(comparison, &comparison.presets[*at]));
+    let best = best(comparison);
+    let is_best = |at: &usize| best == Some(verdict::name(comparison, &comparison.presets[*at]));
     let named = page.rows.iter().position(is_best).map_or(0, |at| at + 1);
     let least = LEAST.max(named).min(all);
     // What can be read elsewhere gives way to the answer.

@@ -163,8 +163,8 @@ pub fn list(sessions: &[Inspected], skipped: &[Skipped], all: bool, width: Width
     let dollars = sessions.iter().filter_map(|one| one.usd).reduce(|sum, usd| sum + usd);
     let dollars = dollars.map_or("none known".to_owned(), |usd| format!("{usd:.2} in all"));
     let legend = format!(
-        "{} with {} and {} tokens; tokens: every message once, by {by}, though each call sends all before it; $: recorded usage at the models' list prices, {dollars}; last: day of the \
-         last message (UTC); `foldback inspect FILE` shows all of one",
+        "{} with {} and {} tokens; tokens: every message once, by {by}, though each call sends all before it; $: recorded \
+         usage at the models' list prices, {dollars}; last: day of the last message (UTC); `foldback inspect FILE` shows all of one",
         count(sessions.len() as u64, "session"),
         count(calls as u64, "call"),
         short(tokens),

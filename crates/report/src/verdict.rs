@@ -5,8 +5,8 @@ use crate::number::{change, count, decimals, dollars, grouped};
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{
-    Base, Contrast, Difference, McNemar, Metric, Outcomes, PresetLine, Primary, Reason, Remark,
-    SampleSize, Unit, Verdict,
+    Base, Contrast, Difference, LEAST_REPOSITORIES, McNemar, Metric, Outcomes, PresetLine, Primary,
+    Reason, Remark, SampleSize, Unit, Verdict,
 };
 use foldback_replay::recorder::Recorded;
 use foldback_replay::setup::AS_RECORDED;
@@ -91,7 +91,7 @@ pub(crate) fn verdict(comparison: &Comparison) -> Option<String> {
             }
             if comparison.corpus.unit == Unit::Sessions {
                 let few = match comparison.corpus.clusters {
-                    clusters if clusters < FEW => {
+                    clusters if clusters < LEAST_REPOSITORIES => {
                         format!("There are only {}", facts::clusters(&comparison.corpus))
                     }
                     _ => {
@@ -104,9 +104,6 @@ pub(crate) fn verdict(comparison: &Comparison) -> Option<String> {
         }
     })
 }
-
-/// So few repositories say nothing of others.
-const FEW: usize = 10;
 
 /// The presets that cost about as much as the one to use, with what they keep: ` indexed (keeps 99%) and pi (97%) cost about the
 /// same.`

@@ -129,10 +129,7 @@ fn the_picture_is_of_the_page() {
     line(&format!("compare examples/sessions --no-store --html {}", file.display())).done();
     let page = std::fs::read_to_string(file).unwrap();
     let (shown, _) = page.split_once("<section id=\"presets\">").unwrap();
-    let digest = Sha256::digest(shown).iter().fold(String::new(), |mut text, byte| {
-        write!(text, "{byte:02x}").unwrap();
-        text
-    });
+    let digest: String = Sha256::digest(shown).iter().map(|byte| format!("{byte:02x}")).collect();
     let picture = std::fs::read(root().join("docs/report.png")).unwrap();
     let named = picture.windows(digest.len()).any(|bytes| bytes == digest.as_bytes());
     assert!(

@@ -113,7 +113,7 @@ pub enum Unit {
 }
 
 /// Repositories that are needed to say something of others.
-const LEAST_REPOSITORIES: usize = 10;
+pub const LEAST_REPOSITORIES: usize = 10;
 /// Sessions that are needed to say something of others in the same repositories.
 const LEAST_SESSIONS: usize = 5;
 

@@ -81,8 +81,8 @@ struct Reading {
     /// The message that asked for it, and the part of it; `None` where no call in the log did.
     call: Option<LogPart>,
     output: u64,
-    /// Lines of the result.
-    lines: usize,
+    /// Lines of the result, counted when it is first read again.
+    lines: OnceLock<usize>,
 }
 
 impl Sources {
@@ -125,7 +125,8 @@ impl Sources {
         let source = due.filter(|need| self.misses(tracker, need)).map(|need| need.source).min()?;
         let of_source = needs.iter().filter(|need| need.source == source);
         let missed = of_source.filter(|need| self.misses(tracker, need));
-        let count = self.readings.get(&source).map_or(0, |reading| reading.lines);
+        let count = || self.part(source).shown().split('\n').count();
+        let count = *self.readings.get(&source)?.lines.get_or_init(count);
         Some(Excerpt { lines: excerpt(count, missed.map(|need| self.lines_of(need))), source })
     }
 
@@ -333,7 +334,7 @@ fn readings(
     askers: &FxHashMap<LogPart, LogPart>,
 ) -> FxHashMap<LogPart, Reading> {
     let read = |source: LogPart| {
-        let lines = index.log[source.0].parts[source.1].shown().split('\n').count();
+        let lines = OnceLock::new();
         let Some(call) = askers.get(&source) else {
             return Reading { call: None, output: 0, lines };
         };
@@ -342,6 +343,5 @@ fn readings(
         let output = crate::cost::output_of(measure, answer);
         Reading { call: Some(*call), output: output.div_ceil(calls.max(1)), lines }
     };
-    let sources: FxHashSet<LogPart> = calls.iter().flatten().map(|need| need.source).collect();
-    sources.into_iter().map(|source| (source, read(source))).collect()
+    calls.iter().flatten().map(|need| (need.source, read(need.source))).collect()
 }

@@ -103,7 +103,8 @@ pub(super) fn replay(
     };
     let mut reads = Vec::new();
     if seeing.is_some() || options.completions.is_some() || !preset.net {
-        // A control that sees what comes does not see what would be read; a model would be asked for other summaries.
+        // A control that sees what comes does not see what would be read; a model would be asked for other summaries; of other
+        // controls no screen may show it.
         let acted = replayed.metrics.compactions > 0;
         bills = bills.with_again(|_, bill| bill.again().filter(|_| !acted));
     } else if let Some(least) = missed.least {

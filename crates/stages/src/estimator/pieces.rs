@@ -2,8 +2,8 @@
 //!
 //! The vocabularies cut a text into words, numbers and runs of marks, and each of these pieces is encoded
 //! on its own. Nearly all pieces of a session are short and were met before; a lookup costs a tenth of
-//! encoding one. Summaries and cut results come again as a whole, in the next request for a summary and under the next
-//! strategy: a hash costs a twentieth of counting one.
+//! encoding one. Summaries and cut results come again as a whole, most of all in the next request for a summary: their counts
+//! are found by a hash, which saves a comparison a tenth of its instructions.
 
 use super::tokenizer::Tokenizer;
 use super::vocabulary::Vocabulary;
@@ -181,6 +181,10 @@ mod tests {
                 let name = text.chars().take(40).collect::<String>();
                 assert!(Tokenizer::of(vocabulary).split(text).eq(library.split(text)), "{name}");
                 assert_eq!(count(vocabulary, text), library.count(text.as_str()) as u64, "{name}");
+                // The second time from what is known.
+                let before = work::counted();
+                assert_eq!(count(vocabulary, text), library.count(text.as_str()) as u64, "{name}");
+                assert_eq!(work::counted(), before, "{name}");
             }
         }
     }
