@@ -125,7 +125,7 @@ fn firing(out: &mut String, fired: &TrackFiring, calls: usize, width: Width) {
 
 /// A reason as a policy states it, its numbers written like those beside it.
 fn with_grouped_numbers(reason: &str) -> String {
-    let word = |word: &str| match word.trim_end_matches([',', ';', ')']) {
+    let word = |word: &str| match word.trim_end_matches([',', ';', ':', ')']) {
         number if number.bytes().all(|byte| byte.is_ascii_digit()) => match number.parse() {
             Ok(value) => grouped(value) + &word[number.len()..],
             Err(_) => word.to_owned(),

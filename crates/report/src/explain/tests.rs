@@ -118,6 +118,7 @@ fn numbers_of_reasons_are_grouped() {
         ("53368 <= 272000 tokens, 82 > 80 events", "53,368 <= 272,000 tokens, 82 > 80 events"),
         ("(usage 17314), 1 of 200000; o200k", "(usage 17,314), 1 of 200,000; o200k"),
         ("", ""),
+        ("to 21096: leaves out 35 of 1046", "to 21,096: leaves out 35 of 1,046"),
     ] {
         assert_eq!(with_grouped_numbers(reason), expected);
     }
