@@ -60,7 +60,7 @@ impl Everything {
 }
 
 impl Filter for Everything {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
         check_open_calls(context)?;
         let mut spoken = Spoken::of(context);
         let previous = spoken.last_summary(context, &self.0.prefix);

@@ -117,7 +117,7 @@ fn cut_parts(context: &StageContext<'_>, pos: Pos, shown: &Message, budget: usiz
 }
 
 impl Filter for Users {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
         check_open_calls(context)?;
         let mut spoken = Spoken::of(context);
         let kept = self.kept(context, &spoken);

@@ -194,7 +194,7 @@ impl Ends {
 }
 
 impl Filter for Ends {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
         check_open_calls(context)?;
         let mut spoken = Spoken::of(context);
         let kept = self.kept(context, &spoken);

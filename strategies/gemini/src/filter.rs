@@ -273,7 +273,7 @@ fn shorten(contents: &mut [Content], messages: &[Pos], edits: &[Edit]) {
 }
 
 impl Filter for Snapshot {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
         let mut selection = self.select(context)?;
         if selection.cut == 0 {
             let edits = std::mem::take(&mut selection.edits);

@@ -178,7 +178,7 @@ fn last_lines(context: &StageContext<'_>, message: &Message, left: u64) -> Optio
 }
 
 impl Filter for Recent {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
         let at = self.cut(context)?;
         let budget = self.config.summary_tokens;
         let request =

@@ -113,7 +113,7 @@ fn shown(context: &StageContext<'_>, pos: Pos) -> Arc<Message> {
 }
 
 impl Filter for Recover {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
         let kept = self.kept(context)?.messages;
         let (refused, before) = self.before.recovery(context);
         if context.moment.is_reactive() && !is_success(refused, before) {

@@ -145,7 +145,7 @@ impl Condense {
 }
 
 impl Filter for Condense {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
         let events = Events::of(context);
         let gone = self.forgotten(context, &events)?;
         let messages = || {

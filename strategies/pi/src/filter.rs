@@ -153,7 +153,7 @@ pub(crate) fn clipped(message: Arc<Message>, units: usize) -> Arc<Message> {
 }
 
 impl Filter for Checkpoint {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
         let selection = self.select(context)?;
         let Selection { spoken, cut, previous } = &selection;
         let request = |(name, style, range): (&str, &str, std::ops::Range<usize>)| {

@@ -31,7 +31,7 @@ impl StageConfig<dyn Filter> for TieredConfig {
 }
 
 impl Filter for TieredResidual {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
         if !self.config.tiered {
             return Err(Why::new("off", "tiered compression is switched off"));
         }

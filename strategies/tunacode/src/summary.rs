@@ -138,7 +138,7 @@ fn says_nothing(message: &Message) -> bool {
 }
 
 impl Filter for Safe {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
         let Selection { spoken, boundary, previous } = self.select(context)?;
         let SafeConfig { keep_recent_tokens, result_chars, result_ending, .. } = &self.0;
         let clip = |text: &str| {

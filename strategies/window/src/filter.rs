@@ -291,7 +291,7 @@ impl Split {
 }
 
 impl Filter for Split {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
         let Cut { at, reason } = self.cut(context)?;
         let mut previous = None;
         let messages = || self.folded(context, at, &mut previous);

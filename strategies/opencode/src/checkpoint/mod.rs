@@ -58,7 +58,7 @@ impl Filter for Checkpoint {
         Some(layout(Vec::new(), &stored, &order, context.history.len()))
     }
 
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
         let selection = self.select(context);
         let cuts = Cuts {
             form: self.0.request,

@@ -137,7 +137,7 @@ fn summary_in(checkpoint: &Message) -> String {
 }
 
 impl Filter for Recent {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
         let selection = self.select(context)?;
         // What the record left out was out of sight before.
         let cuts =

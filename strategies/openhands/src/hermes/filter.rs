@@ -257,7 +257,7 @@ fn grounded(summary: &str, goes: &[Arc<Message>]) -> String {
 }
 
 impl Filter for Middle {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
         let selection = self.select(context)?;
         let messages = || selection.goes().iter().map(for_summary).collect();
         let most = self.summary_tokens(context, &selection);

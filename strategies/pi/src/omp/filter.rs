@@ -158,7 +158,7 @@ impl OmpCheckpoint {
 }
 
 impl Filter for OmpCheckpoint {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
         if let Some(why) = self.relieved(context) {
             return Err(why);
         }
