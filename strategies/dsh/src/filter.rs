@@ -7,7 +7,7 @@ use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Filter, Proposal, StageContext, SummaryRequest};
 use foldback_core::view::Place;
-use foldback_stages::filter::{Spoken, check_room, entry, summary_of};
+use foldback_stages::filter::{Spoken, check_room, entry, shown, summary_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -88,7 +88,7 @@ impl Filter for Checkpoint {
         let first = spoken.messages.first().map(|pos| context.history.message(*pos));
         let previous = first.and_then(|message| summary_of(message, BEFORE, AFTER));
         let from = usize::from(previous.is_some());
-        let messages = || spoken.shown(context, from, cut);
+        let messages = || shown(context, &spoken.messages[from..cut]);
         let request = SummaryRequest {
             previous,
             ..context.summary("checkpoint", "dsh.checkpoint", messages, self.0.summary_tokens)
