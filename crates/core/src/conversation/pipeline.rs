@@ -449,9 +449,6 @@ impl Conversation {
         let (mut requests, proposed, then): (_, _, Continuation<'_>) = match proposal {
             Proposal::Layout(ready) => (Vec::new(), Vec::new(), Box::new(|_| Ok(ready))),
             Proposal::Then { requests, reasons, then } => (requests, reasons, then),
-            Proposal::Summaries { requests, reasons } => {
-                (requests, reasons, Box::new(|summaries| filter.stage.arrange(&context, summaries)))
-            }
         };
         for request in &mut requests {
             // It stays as it is; a summary of it would be said twice.

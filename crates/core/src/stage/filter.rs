@@ -18,13 +18,6 @@ pub type Continuation<'a> =
 pub enum Proposal<'a> {
     /// This layout. No summary is needed for it.
     Layout(Arrangement),
-    /// First these summaries, then [`arrange`](Filter::arrange).
-    Summaries {
-        /// What is asked for, in order. May be empty.
-        requests: Vec<SummaryRequest>,
-        /// The arithmetic in words.
-        reasons: Vec<String>,
-    },
     /// First these summaries, then the layout that is made from them.
     Then {
         /// What is asked for, in order. May be empty.
@@ -56,7 +49,7 @@ impl fmt::Debug for Proposal<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Layout(arrangement) => f.debug_tuple("Layout").field(arrangement).finish(),
-            Self::Summaries { requests, reasons } | Self::Then { requests, reasons, .. } => {
+            Self::Then { requests, reasons, .. } => {
                 let mut out = f.debug_struct("Then");
                 out.field("requests", requests).field("reasons", reasons).finish_non_exhaustive()
             }
@@ -103,20 +96,6 @@ pub trait Filter: Send + Sync + fmt::Debug {
     ///
     /// A reason why there is nothing to fold.
     fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why>;
-
-    /// The layout with its summaries, after [`Proposal::Summaries`].
-    ///
-    /// # Errors
-    ///
-    /// The filter makes no layout of the summaries.
-    fn arrange(
-        &self,
-        context: &StageContext<'_>,
-        summaries: &[Option<Summary>],
-    ) -> Result<Arrangement, Why> {
-        let _ = (context, summaries);
-        Err(Why::new("no-layout", "the filter asks for summaries and makes no layout of them"))
-    }
 
     /// The summarizer that writes this filter's summaries: the strategy's own, or a wrapper around it with the
     /// same id. What `own` gives was accepted by the guards.

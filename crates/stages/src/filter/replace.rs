@@ -55,11 +55,6 @@ impl Spoken {
         })
     }
 
-    /// These messages as the view shows them, for a request.
-    pub fn shown(&self, context: &StageContext<'_>, from: usize, to: usize) -> Vec<Arc<Message>> {
-        shown(context, &self.messages[from..to])
-    }
-
     /// The arrangement that shows a summary in the user's name, and behind it the messages from a cut on.
     pub fn behind(self, context: &StageContext<'_>, summary: Message, cut: usize) -> Arrangement {
         let order = self.system.into_iter().chain([context.history.len()]);
