@@ -18,7 +18,7 @@
 //! ```
 
 use crate::stand_in::Scripted;
-use foldback_core::config::{ConfigErrors, Document, Options, compile};
+use foldback_core::config::{ConfigErrors, Document, Node, Options, compile};
 use foldback_core::conversation::{Conversation, Report, Signals};
 use foldback_core::log::{Message, Part, Usage};
 use foldback_core::moment::Moment;
@@ -27,6 +27,7 @@ use foldback_core::services::Services;
 use foldback_core::stage::{UsageReading, UsageSource};
 use foldback_core::strategy::Strategy;
 use foldback_core::{Frame, Limits};
+use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
 /// The registry of these crates.
@@ -51,6 +52,18 @@ pub fn try_compile(registry: &Registry, toml: &str) -> Result<Strategy, ConfigEr
 /// If it does not.
 pub fn compiled(registry: &Registry, toml: &str) -> Strategy {
     try_compile(registry, toml).unwrap_or_else(|errors| panic!("{errors}\n{toml}"))
+}
+
+/// The configuration of the filter in a strategy file, without what the file extends.
+///
+/// # Panics
+///
+/// If the file has no such filter.
+pub fn filter_config<C: DeserializeOwned>(toml: &str) -> C {
+    let document = Document::parse("test.toml", toml).unwrap_or_else(|error| panic!("{error}"));
+    let mut section = document.root.get("filter").map(Node::to_value).unwrap_or_default();
+    section.as_object_mut().map(|fields| fields.remove("use"));
+    serde_json::from_value(section).unwrap_or_else(|error| panic!("{error}\n{toml}"))
 }
 
 /// A strategy whose folds may be larger than what they replace, summarized by a script: rows are small.

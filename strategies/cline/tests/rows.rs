@@ -220,8 +220,9 @@ fn defaults() {
         manual_share,
         answers,
         command_chars,
-    } = NoticesConfig::default();
-    assert_eq!((target_share, long_share, manual_share), (0.7, 0.5, 0.5));
+    } = talk::filter_config(PRESET);
+    let shares = [target_share, long_share, manual_share];
+    assert_eq!(shares.map(|share| share.number()), [0.7, 0.5, 0.5]);
     assert_eq!((long_answers, answers, command_chars), (5, 3, 100));
     assert_eq!(RequestConfig::default().share, 0.9);
 }

@@ -12,17 +12,18 @@ use foldback_core::stage::{Filter, StageContext};
 use foldback_core::view::Pos;
 use foldback_stages::filter::{DropPairs, Pair, Scorer};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Configuration of the stage.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct PairsConfig {
     /// What words are worth. Blocks do not count.
     pub worth: Worth,
     /// Which pairs may go, and how many do.
+    #[serde(default)]
     pub pairs: foldback_stages::filter::PairsConfig,
 }
 

@@ -19,7 +19,7 @@ use crate::render::{Rendering, Version, to_model_messages};
 use crate::request::{Cuts, Form};
 use crate::stored::{self, StoredMessage};
 use crate::tail;
-use crate::window::WindowRule;
+use crate::window::{OUTPUT_TOKEN_MAX, WindowRule};
 pub(crate) use entries::NO_SUMMARY;
 use entries::NewEntries;
 use foldback_core::Role;
@@ -29,6 +29,7 @@ use foldback_core::outcome::Why;
 use foldback_core::plan::Layout;
 use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
 use foldback_core::view::Pos;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 /// The filter.
@@ -112,7 +113,7 @@ impl Filter for Checkpoint {
                 "checkpoint",
                 style,
                 || messages.into_iter().chain(marker).collect(),
-                self.0.summary_budget,
+                self.0.summary_budget.get(),
             )
         };
         let then = move |summaries: &[Option<Summary>]| {
@@ -214,9 +215,9 @@ impl Checkpoint {
     fn tail_budget(&self, context: &StageContext<'_>) -> u64 {
         self.0.preserve_recent_tokens.unwrap_or_else(|| {
             let window = WindowRule {
-                output_token_max: self.0.output_token_max,
+                output_token_max: self.0.output_token_max.map_or(OUTPUT_TOKEN_MAX, NonZeroU64::get),
                 input_headroom: true,
-                reserved: self.0.reserved,
+                reserved: None,
                 buffer: None,
             };
             let usable = u64::try_from(window.usable(context.limits)).unwrap_or(0);

@@ -81,7 +81,7 @@ fn what_could_never_work_is_refused() {
         ("reserve without headroom", "[overflow]\nreserved = 10", "input_headroom"),
         ("nothing counts", "[overflow]\ncounts = []", "counts"),
         ("no cap", "[overflow]\noutput_token_max = 0", "at least 1"),
-        ("no summary", "[filter]\nsummary_budget = 0", "no summary would fit"),
+        ("no summary", "[filter]\nsummary_budget = 0", "summary_budget"),
         ("a tail that is never shown", "[filter]\ntail_turns = 2", "succeeded"),
         (
             "a tail that is summarized as well",
@@ -103,7 +103,7 @@ fn what_could_never_work_is_refused() {
     for (case, changes, says) in [
         ("no room", "[window]\ncontext = 20_000\noutput = 8_000", "usable window"),
         ("two rules", "[overflow]\ninput_headroom = true", "takes the place"),
-        ("no summary", "[filter]\nsummary_budget = 0", "no summary would fit"),
+        ("no summary", "[filter]\nsummary_budget = 0", "summary_budget"),
     ] {
         let errors = try_compile(&registry(), &file("opencode-2", changes)).unwrap_err();
         assert!(errors.to_string().contains(says), "V2, {case}: {errors}");

@@ -11,6 +11,7 @@ use foldback_core::outcome::Outcome;
 use foldback_core::stage::{Pressure, SummaryError, UsageReading, UsageSource};
 use foldback_opencode::recent::record::{Recorded, recorded};
 use foldback_opencode::recent::split::{Entry, start};
+use foldback_testkit::talk;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -285,9 +286,9 @@ fn a_summary_of_another_system() {
 
 #[test]
 fn defaults() {
-    let default = foldback_opencode::recent::RecentConfig::default();
-    assert_eq!((default.keep_tokens, default.tool_output_max), (15_000, 2_000));
     let preset = include_str!("../../presets/opencode-2.toml");
+    let filter: foldback_opencode::recent::RecentConfig = talk::filter_config(preset);
+    assert_eq!((filter.keep_tokens, filter.tool_output_max), (15_000, 2_000));
     assert!(preset.contains("buffer = 20_000"), "OCv2-K8");
 }
 

@@ -6,6 +6,7 @@ use foldback_core::limits::Limits;
 use foldback_core::moment::Moment;
 use foldback_core::registry::StageConfig;
 use foldback_core::stage::{OverflowPolicy, Pressure};
+use foldback_testkit::talk;
 use foldback_window::budget::{BETA_1M, TokenBudget, context_limit};
 use foldback_window::filter::SplitConfig;
 use foldback_window::truncate::TruncateConfig;
@@ -159,11 +160,11 @@ fn a_refusal_names_the_field() {
 #[test]
 fn defaults() {
     let overflow = UtilisationConfig::default();
-    let split = SplitConfig::default();
+    let split: SplitConfig = talk::filter_config(include_str!("../../presets/window.toml"));
     let rows = [
         row("S9-21", "upstream", "threshold", overflow.threshold, 0.80),
         row("S9-21", "upstream", "critical", overflow.critical, 0.95),
-        row("S9-21", "upstream", "preserve", split.preserve, 0.40),
+        row("S9-21", "upstream", "preserve", split.preserve.number(), 0.40),
     ];
     check(&rows, |value| *value);
     let truncate = TruncateConfig::default();
@@ -173,8 +174,8 @@ fn defaults() {
         row("S9-21", reference, "recent", truncate.preserve_recent.unsigned_abs(), 10),
         row("S9-21", reference, "long", truncate.over_bytes as u64, 1_000),
         row("S9-21", reference, "kept", truncate.keep_bytes as u64, 200),
-        row("S9-21", reference, "message", split.message_bytes as u64, 2_000),
-        row("S9-21", reference, "summary", split.summary_tokens, 4_096),
+        row("S9-21", reference, "message", split.message_bytes.get() as u64, 2_000),
+        row("S9-21", reference, "summary", split.summary_tokens.get(), 4_096),
         row("S9-21", reference, "memory", u64::from(split.memory_seconds), 300),
     ];
     check(&rows, |value| *value);
