@@ -4,30 +4,26 @@
 //! out are sessions of that format. A store on a disk is read where it lies, and nothing is written: no journal or schema of a
 //! running agent is touched, and no copy is made. Behind the feature `sqlite`.
 
-use crate::format::{Binary, FormatId};
+use crate::format::FormatId;
 
 /// Ids under which a store may be asked for.
-const IDS: &[FormatId] = &["sqlite", "opencode", "goose", "crush", "hermes", "cursor"];
+pub(crate) const IDS: &[FormatId] = &["sqlite", "opencode", "goose", "crush", "hermes", "cursor"];
 
-/// Any store. Its tables say whose it is.
-pub(crate) const STORE: Binary = Binary { ids: IDS, magic: b"SQLite format 3\0", read };
+/// How a store begins.
+pub(crate) const MAGIC: &[u8] = b"SQLite format 3\0";
 
-/// The documents of a store, as [`store::documents_of`] packs them.
+/// How the documents of a store begin, as [`store::packed`] gives them.
 #[cfg(feature = "sqlite")]
-pub(crate) const DOCUMENTS: Binary =
-    Binary { ids: IDS, magic: b"foldback documents\0", read: store::read_documents };
+pub(crate) const PACKED: &[u8] = b"foldback documents\0";
 
 #[cfg(not(feature = "sqlite"))]
-fn read(_: &[u8]) -> crate::format::Attempt {
+pub(crate) fn read(_: &[u8]) -> crate::format::Attempt {
     Some(Err(crate::value::malformed(
         "the file",
         "an SQLite database; agents' stores are read by a build with the feature `sqlite`, or export a session \
          (`opencode export`, `goose session export`, `crush session show --json`, `hermes sessions export`)",
     )))
 }
-
-#[cfg(feature = "sqlite")]
-use store::read;
 
 #[cfg(feature = "sqlite")]
 mod wal;
@@ -60,13 +56,8 @@ pub(crate) mod store {
         pub(crate) read: fn(&str) -> Result<Vec<Session>, ReadError>,
     }
 
-    const STORES: &[Store] = &[
-        crate::opencode_db::STORE,
-        crate::goose::store::STORE,
-        crate::crush::store::STORE,
-        crate::hermes::store::STORE,
-        crate::cursor::store::STORE,
-    ];
+    /// The stores that are read.
+    pub(crate) type Stores = &'static [Store];
 
     /// The sessions of a store.
     struct Held {
@@ -85,9 +76,9 @@ pub(crate) mod store {
     /// # Errors
     ///
     /// The documents hold more than the limit.
-    pub(crate) fn documents_of(path: &Path) -> IoResult<Option<Vec<u8>>> {
-        let Some(Held { store, documents, behind }) = held(path) else { return Ok(None) };
-        let mut packed = super::DOCUMENTS.magic.to_vec();
+    pub(crate) fn packed(path: &Path, stores: Stores) -> IoResult<Option<Vec<u8>>> {
+        let Some(Held { store, documents, behind }) = held(path, stores) else { return Ok(None) };
+        let mut packed = super::PACKED.to_vec();
         let behind = if behind { "behind" } else { "" };
         let largest = limit::largest()?;
         let head = [store.agent, behind].map(str::to_owned);
@@ -101,7 +92,7 @@ pub(crate) mod store {
         Ok(Some(packed))
     }
 
-    fn held(path: &Path) -> Option<Held> {
+    fn held(path: &Path, stores: Stores) -> Option<Held> {
         let changes = beside(path);
         let changed = std::fs::metadata(&changes).is_ok_and(|changes| changes.len() > 0);
         // As SQLite reads it while others write, without a word of its own in the memory that they share. Where that is not
@@ -119,7 +110,7 @@ pub(crate) mod store {
             // As one that nobody writes: SQLite takes no lock.
             None => opened(path, "immutable=1")?,
         };
-        taken(&connection, behind).ok()?
+        taken(&connection, stores, behind).ok()?
     }
 
     /// The file in which the last changes of a store are while its agent runs.
@@ -167,17 +158,17 @@ pub(crate) mod store {
     }
 
     /// Reads a store. A database of another program is no text either.
-    pub(super) fn read(bytes: &[u8]) -> Attempt {
+    pub(crate) fn read(bytes: &[u8], stores: Stores) -> Attempt {
         let held = open(bytes).map_err(|error| damaged(&error));
-        let held = held.and_then(|(connection, write_ahead)| taken(&connection, write_ahead));
+        let held = held.and_then(|(connection, write_ahead)| taken(&connection, stores, write_ahead));
         Some(held.and_then(|held| match held {
             Some(held) => sessions(held.store, held.documents, held.behind),
-            None => Err(value::malformed("the file", unknown())),
+            None => Err(value::malformed("the file", unknown(stores))),
         }))
     }
 
-    fn unknown() -> String {
-        let agents: Vec<&str> = STORES.iter().map(|store| store.agent).collect();
+    fn unknown(stores: Stores) -> String {
+        let agents: Vec<&str> = stores.iter().map(|store| store.agent).collect();
         format!(
             "an SQLite database with the tables of no agent whose store is read ({}); if an agent made it, export its \
              sessions as JSON or JSON lines",
@@ -186,19 +177,23 @@ pub(crate) mod store {
     }
 
     /// Reads packed documents; `None` where they are not.
-    pub(super) fn read_documents(bytes: &[u8]) -> Attempt {
-        let text = std::str::from_utf8(bytes.strip_prefix(super::DOCUMENTS.magic)?).ok()?;
+    pub(crate) fn read_packed(bytes: &[u8], stores: Stores) -> Attempt {
+        let text = std::str::from_utf8(bytes.strip_prefix(super::PACKED)?).ok()?;
         let mut fields = text.split_terminator(char::from(END));
         let (agent, behind) = (fields.next()?, fields.next()?);
-        let store = STORES.iter().find(|store| store.agent == agent)?;
+        let store = stores.iter().find(|store| store.agent == agent)?;
         Some(sessions(store, fields, !behind.is_empty()))
     }
 
     /// What a store holds; `None` where it is another program's.
-    fn taken(connection: &Connection, behind: bool) -> Result<Option<Held>, ReadError> {
+    fn taken(
+        connection: &Connection,
+        stores: Stores,
+        behind: bool,
+    ) -> Result<Option<Held>, ReadError> {
         let columns = columns(connection).map_err(|error| damaged(&error))?;
         let has = |store: &&Store| store.columns.iter().all(|column| columns.contains(*column));
-        let Some(store) = STORES.iter().find(has) else { return Ok(None) };
+        let Some(store) = stores.iter().find(has) else { return Ok(None) };
         let documents = (store.documents)(connection)?;
         Ok(Some(Held { store, documents, behind }))
     }

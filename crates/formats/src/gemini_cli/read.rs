@@ -293,15 +293,3 @@ fn answered(call: &Value, id: &str, at: &str) -> Option<Part> {
     let files = items().filter_map(|(_, part)| gemini::media(part)).collect();
     Some(result(id, tool, failed, text, files).at(format!("{at}/result{place}")))
 }
-
-/// `input` holds the cached tokens; what tools put into the prompt is counted apart.
-pub(super) const COUNTS: Counts = Counts {
-    input: &["/input"],
-    cache_read: &["/cached"],
-    output: &["/output"],
-    reasoning: &["/thoughts"],
-    total: "/total",
-    apart: "/tool",
-    reasoning_in_output: false,
-    ..Counts::NONE
-};

@@ -1,7 +1,6 @@
 //! Events of either generation as messages.
 
 use super::stream::{self, Event, Stream};
-use super::v1;
 use crate::chat;
 use crate::prelude::*;
 use std::ops::RangeInclusive;
@@ -19,7 +18,7 @@ fn session(stream: Stream) -> Session {
     let id = ["instance_id", "conversation_id", "id"]
         .iter()
         .find_map(|key| Some(value::shown(meta.get(key)?)))
-        .or_else(|| stream.events.iter().find_map(v1::conversation))
+        .or_else(|| stream.events.iter().find_map(Event::conversation))
         .unwrap_or_else(|| value::content_id(&stream.source.text));
     let mut reader = Reader {
         out: SessionBuilder::new(id, super::FORMAT.id, stream.source),
@@ -58,6 +57,17 @@ impl Event {
 
     pub(super) fn text(&self, key: &str) -> Option<&str> {
         value::text(&self.value, key)
+    }
+
+    /// The whole state of a conversation of version 1, if the event holds it.
+    pub(super) fn state(&self) -> Option<&Value> {
+        let is_whole = self.text("key") == Some("full_state");
+        self.value.get("value").filter(|_| is_whole)
+    }
+
+    /// The id of the conversation, if the event names it.
+    fn conversation(&self) -> Option<String> {
+        Some(value::filled(self.state()?, "id")?.to_owned())
     }
 
     /// The images that `holder`, at the pointer `at` in the event, lists by URL.

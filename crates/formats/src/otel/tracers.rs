@@ -1,8 +1,14 @@
 //! Calls as tracing products export them, in the words of the conventions: observations of Langfuse, runs of LangSmith,
 //! spans of OpenInference, which Phoenix exports. Each holds the whole request, as a span does.
 
-use super::span::{PREVIOUS, RESPONSE};
 use crate::prelude::*;
+
+/// Where the id of a response is.
+pub(super) const RESPONSE: [&str; 1] = ["gen_ai.response.id"];
+
+/// Where a request names the response that it continues, with what was said up to there, which the provider keeps.
+pub(super) const PREVIOUS: [&str; 2] =
+    ["gen_ai.request.previous_response_id", "gen_ai.openai.request.previous_response_id"];
 
 type Attributes = Map<String, Value>;
 
