@@ -7,18 +7,22 @@ use crate::prelude::*;
 use foldback_providers::wire::anthropic;
 
 pub(crate) const FORMAT: Format =
-    Format::new("cline", "Cline CLI session (<id>.messages.json)", detect, read);
+    Format::new("cline", "Cline CLI session (<id>.messages.json)", SIGNS, read);
 
-fn detect(_: &str, opening: &Peek) -> u8 {
-    let own = opening.has("/messages/*/metrics") || opening.has("/messages/*/modelInfo");
-    let head = opening.has("/sessionId") && opening.has("/messages/*/role");
-    let told = opening.has("/origin/source") || opening.has("/agent");
-    match (head, own, told) {
-        (true, true, _) => 100,
-        (true, false, true) => 90,
-        _ => 0,
-    }
-}
+const SIGNS: &[Sign] = &[
+    Sign::new(
+        100,
+        &[
+            Has("/sessionId"),
+            Has("/messages/*/role"),
+            Any(&[Has("/messages/*/metrics"), Has("/messages/*/modelInfo")]),
+        ],
+    ),
+    Sign::new(
+        90,
+        &[Has("/sessionId"), Has("/messages/*/role"), Any(&[Has("/origin/source"), Has("/agent")])],
+    ),
+];
 
 fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let root = value::document(text)?;

@@ -7,7 +7,7 @@
 use crate::prelude::*;
 
 pub(crate) const FORMAT: Format =
-    Format::new("copilot-cli", "GitHub Copilot CLI session (events.jsonl)", detect, read);
+    Format::new("copilot-cli", "GitHub Copilot CLI session (events.jsonl)", SIGNS, read);
 
 /// Families of events that tell nothing about what the model saw or said.
 const SILENT: &[&str] = &[
@@ -30,17 +30,14 @@ const SILENT: &[&str] = &[
     "user_input.",
 ];
 
-fn detect(text: &str, opening: &Peek) -> u8 {
-    const FAMILIES: [&str; 4] = ["session.", "assistant.", "user.", "tool."];
-    jsonl::surest(text, opening, 20, |opening| {
-        let own = |kind: &str| FAMILIES.iter().any(|family| kind.starts_with(family));
-        match opening.has("/data") && opening.has("/parentId") && opening.has("/timestamp") {
-            true if opening.is("/type", "session.start") => 100,
-            true if opening.values("/type").any(own) => 90,
-            _ => 0,
-        }
-    })
-}
+/// Members of every event.
+const EVENT: Member = All(&[Has("/data"), Has("/parentId"), Has("/timestamp")]);
+
+const SIGNS: &[Sign] = &[
+    Sign::new(100, &[EVENT, Is("/type", &["session.start"])]).lines(20),
+    Sign::new(90, &[EVENT, Begins("/type", &["session.", "assistant.", "user.", "tool."])])
+        .lines(20),
+];
 
 /// Reads a file: the main conversation, then those of subagents.
 fn read(text: &str) -> Result<Vec<Session>, ReadError> {

@@ -6,12 +6,10 @@
 use crate::prelude::*;
 
 pub(crate) const FORMAT: Format =
-    Format::new("crush", "Crush session (`crush session show --json`)", detect, read);
+    Format::new("crush", "Crush session (`crush session show --json`)", SIGNS, read);
 
-fn detect(_: &str, opening: &Peek) -> u8 {
-    let shown = opening.has("/meta/uuid") && opening.has("/meta/prompt_tokens");
-    if shown && opening.has("/messages") { 100 } else { 0 }
-}
+const SIGNS: &[Sign] =
+    &[Sign::new(100, &[Has("/meta/uuid"), Has("/meta/prompt_tokens"), Has("/messages")])];
 
 fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let root = value::document(text)?;

@@ -7,7 +7,7 @@
 use crate::prelude::*;
 
 pub(crate) const FORMAT: Format =
-    Format::new("cursor", "Cursor session (state.vscdb, agent-transcripts/*.jsonl)", detect, read);
+    Format::new("cursor", "Cursor session (state.vscdb, agent-transcripts/*.jsonl)", SIGNS, read);
 
 /// How texts begin that the harness writes in the user's name.
 const HARNESS: &[&str] = &[
@@ -22,15 +22,19 @@ const HARNESS: &[&str] = &[
 const COUNTS: Counts =
     Counts { input: &["/inputTokens"], output: &["/outputTokens"], ..Counts::NONE };
 
-fn detect(text: &str, opening: &Peek) -> u8 {
-    if opening.has("/composerId") && opening.has("/conversation") {
-        return 100;
-    }
-    jsonl::surest(text, opening, 5, |opening| {
-        let said = is_said(opening, "user") || is_said(opening, "assistant");
-        if said && !opening.has("/type") && !opening.has("/id") { 90 } else { 0 }
-    })
-}
+const SIGNS: &[Sign] = &[
+    Sign::new(100, &[Has("/composerId"), Has("/conversation")]),
+    Sign::new(
+        90,
+        &[
+            Is("/role", &["user", "assistant"]),
+            Has("/message/content"),
+            Lacks("/type"),
+            Lacks("/id"),
+        ],
+    )
+    .lines(5),
+];
 
 /// Whether a line of a transcript is a message of this role.
 fn is_said(opening: &Peek, role: &str) -> bool {

@@ -6,7 +6,7 @@
 use crate::prelude::*;
 
 pub(crate) const FORMAT: Format =
-    Format::new("dsh", "DeepSeek Harness session (session.jsonl)", detect, read);
+    Format::new("dsh", "DeepSeek Harness session (session.jsonl)", SIGNS, read);
 
 /// Types of events, and families of them, that hold nothing which the model saw beyond the messages.
 const SILENT: &[&str] = &[
@@ -39,17 +39,13 @@ const SILENT: &[&str] = &[
     "web/",
 ];
 
-fn detect(text: &str, opening: &Peek) -> u8 {
-    const MESSAGES: [&str; 3] = ["user/message", "assistant/message", "tool/result"];
-    jsonl::surest(text, opening, 20, |opening| {
-        let message = MESSAGES.iter().any(|kind| opening.is("/type", kind));
-        match () {
-            () if opening.is("/type", "session") && opening.has("/createdAt") => 100,
-            () if message && opening.has("/data") && opening.has("/surfaceOp") => 90,
-            () => 0,
-        }
-    })
-}
+/// Types of the events that are messages.
+const MESSAGES: &[&str] = &["user/message", "assistant/message", "tool/result"];
+
+const SIGNS: &[Sign] = &[
+    Sign::new(100, &[Is("/type", &["session"]), Has("/createdAt")]).lines(20),
+    Sign::new(90, &[Is("/type", MESSAGES), Has("/data"), Has("/surfaceOp")]).lines(20),
+];
 
 fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let source = Source::lines(text);

@@ -7,7 +7,7 @@
 use crate::prelude::*;
 
 pub(crate) const FORMAT: Format =
-    Format::new("goose", "Goose session (export, or session lines)", detect, read);
+    Format::new("goose", "Goose session (export, or session lines)", SIGNS, read);
 
 /// Where the signature of a call is.
 const SIGNATURE: &str = "/metadata/thoughtSignature";
@@ -16,16 +16,11 @@ const SIGNATURE: &str = "/metadata/thoughtSignature";
 const SILENT: &[&str] =
     &["actionRequired", "conversationCompacted", "systemNotification", "toolConfirmationRequest"];
 
-fn detect(text: &str, opening: &Peek) -> u8 {
-    if opening.has("/working_dir") && opening.has("/conversation") {
-        return 100;
-    }
-    jsonl::surest(text, opening, 5, |opening| match () {
-        () if is_header(opening) => 100,
-        () if opening.has("/created") && opening.has("/metadata/agentVisible") => 95,
-        () => 0,
-    })
-}
+const SIGNS: &[Sign] = &[
+    Sign::new(100, &[Has("/working_dir"), Has("/conversation")]),
+    Sign::new(100, &[Has("/working_dir"), Has("/message_count")]).lines(5),
+    Sign::new(95, &[Has("/created"), Has("/metadata/agentVisible")]).lines(5),
+];
 
 /// Whether a line is the header of a file of lines.
 fn is_header(opening: &Peek) -> bool {

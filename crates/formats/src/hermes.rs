@@ -8,7 +8,7 @@ use crate::prelude::*;
 use std::ops::Range;
 
 pub(crate) const FORMAT: Format =
-    Format::new("hermes", "Hermes Agent sessions (`hermes sessions export`)", detect, read);
+    Format::new("hermes", "Hermes Agent sessions (`hermes sessions export`)", SIGNS, read);
 
 /// How a summary begins, or what it stands behind in a message that was said before.
 const SUMMARIES: &[&str] = &[
@@ -17,10 +17,8 @@ const SUMMARIES: &[&str] = &[
     "[END OF PRIOR CONTEXT — COMPACTION SUMMARY BELOW]",
 ];
 
-fn detect(_: &str, opening: &Peek) -> u8 {
-    let row = ["/source", "/started_at", "/end_reason", "/messages"];
-    if row.iter().all(|member| opening.has(member)) { 100 } else { 0 }
-}
+const SIGNS: &[Sign] =
+    &[Sign::new(100, &[Has("/source"), Has("/started_at"), Has("/end_reason"), Has("/messages")])];
 
 fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let joined = joined_lines(text);

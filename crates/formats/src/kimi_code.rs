@@ -7,7 +7,7 @@
 use crate::prelude::*;
 
 pub(crate) const FORMAT: Format =
-    Format::new("kimi-code", "Kimi Code session (wire.jsonl)", detect, read);
+    Format::new("kimi-code", "Kimi Code session (wire.jsonl)", SIGNS, read);
 
 /// Families of records that hold nothing which the model saw beyond the context's.
 const SILENT: &[&str] = &[
@@ -37,14 +37,12 @@ const SILENT: &[&str] = &[
     "usage.",
 ];
 
-fn detect(text: &str, opening: &Peek) -> u8 {
-    jsonl::surest(text, opening, 20, |opening| match () {
-        () if is_header(opening) => 100,
-        () if opening.is("/type", "context.append_message") && opening.has("/message") => 95,
-        () if opening.is("/type", "context.append_loop_event") && opening.has("/event") => 95,
-        () => 0,
-    })
-}
+const SIGNS: &[Sign] = &[
+    Sign::new(100, &[Is("/type", &["metadata"]), Has("/protocol_version"), Has("/created_at")])
+        .lines(20),
+    Sign::new(95, &[Is("/type", &["context.append_message"]), Has("/message")]).lines(20),
+    Sign::new(95, &[Is("/type", &["context.append_loop_event"]), Has("/event")]).lines(20),
+];
 
 fn is_header(opening: &Peek) -> bool {
     opening.is("/type", "metadata")

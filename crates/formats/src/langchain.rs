@@ -8,7 +8,7 @@ use crate::prelude::*;
 pub(crate) const FORMAT: Format = Format::new(
     "langchain",
     "LangChain: serialised messages, also within a state or one list a line",
-    detect,
+    SIGNS,
     |text| document_or_lines(text, conversation, |_| "no list of messages in it".to_owned()),
 );
 
@@ -18,26 +18,11 @@ const LISTS: [&str; 4] = ["", "/messages", "/values/messages", "/kwargs/messages
 /// Types that no other format's messages have.
 const OWN_TYPES: &[&str] = &["human", "ai", "HumanMessageChunk", "AIMessageChunk"];
 
-fn detect(_: &str, opening: &Peek) -> u8 {
-    LISTS
-        .iter()
-        .map(|list| {
-            let at = |path: &str| format!("{list}/*{path}");
-            let own = |path: &str| {
-                let path = at(path);
-                opening.values(&path).any(|kind| OWN_TYPES.contains(&kind))
-            };
-            if opening.has(&at("/lc")) && opening.has(&at("/kwargs/content")) {
-                95
-            } else if own("/type") && (opening.has(&at("/content")) || opening.has(&at("/data"))) {
-                90
-            } else {
-                0
-            }
-        })
-        .max()
-        .unwrap_or(0)
-}
+const SIGNS: &[Sign] = &[
+    Sign::new(95, &[Has("/*/lc"), Has("/*/kwargs/content")]).below(&LISTS),
+    Sign::new(90, &[Is("/*/type", OWN_TYPES), Any(&[Has("/*/content"), Has("/*/data")])])
+        .below(&LISTS),
+];
 
 fn conversation(text: &str, root: &Value) -> Result<Session, ReadError> {
     let found = LISTS.into_iter().find_map(|list| Some((list, root.pointer(list)?.as_array()?)));

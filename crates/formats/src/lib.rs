@@ -64,6 +64,7 @@ mod read;
 mod rewrite;
 mod roo_code;
 pub mod session;
+mod sign;
 mod sqlite;
 mod swe_agent;
 mod table;

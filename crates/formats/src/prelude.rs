@@ -8,6 +8,8 @@ pub(crate) use crate::peek::{Peek, peek};
 pub(crate) use crate::session::{
     Boundary, Cleared, Parsed, Recorded, Records, Shape, Source, Warning,
 };
+pub(crate) use crate::sign::Member::{self, All, Any, Begins, Has, Is, Lacks, Only, Top};
+pub(crate) use crate::sign::Sign;
 pub(crate) use crate::write::View;
 pub(crate) use crate::{ReadError, Session, WriteError, cluster, folded, jsonl, raw, value};
 pub(crate) use foldback_core::log::{

@@ -160,7 +160,8 @@ pub(crate) mod store {
     /// Reads a store. A database of another program is no text either.
     pub(crate) fn read(bytes: &[u8], stores: Stores) -> Attempt {
         let held = open(bytes).map_err(|error| damaged(&error));
-        let held = held.and_then(|(connection, write_ahead)| taken(&connection, stores, write_ahead));
+        let held =
+            held.and_then(|(connection, write_ahead)| taken(&connection, stores, write_ahead));
         Some(held.and_then(|held| match held {
             Some(held) => sessions(held.store, held.documents, held.behind),
             None => Err(value::malformed("the file", unknown(stores))),

@@ -23,14 +23,12 @@ pub(crate) const fn format(read: fn(&str) -> Result<Vec<Session>, ReadError>) ->
     Format {
         log: true,
         many: true,
-        ..Format::new(ID, "foldback: lossless lines, one record or message each", detect, read)
+        ..Format::new(ID, "foldback: lossless lines, one record or message each", SIGNS, read)
             .written(write::write, write::write)
     }
 }
 
-fn detect(_: &str, opening: &Peek) -> u8 {
-    if opening.has("/foldback") && opening.has("/format") { 100 } else { 0 }
-}
+const SIGNS: &[Sign] = &[Sign::new(100, &[Has("/foldback"), Has("/format")])];
 
 /// Version of the lines written here; larger ones are refused.
 const VERSION: u64 = 1;
