@@ -40,6 +40,7 @@ mod inspect;
 mod jsonl;
 mod kimi_code;
 mod langchain;
+mod layout;
 pub mod limit;
 mod lineage;
 mod mini_swe_agent;
