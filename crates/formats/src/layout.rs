@@ -47,6 +47,8 @@ pub(crate) struct Blocks {
     pub(crate) at: &'static str,
     /// What a warning calls a block.
     pub(crate) name: &'static str,
+    /// Whether the model is sent a block.
+    pub(crate) is_sent: fn(&Value) -> bool,
     pub(crate) types: &'static [(&'static str, Block)],
     /// Reads the types that are not listed.
     pub(crate) other: fn(&mut SessionBuilder, &Value, &str) -> Option<Part>,
@@ -171,8 +173,8 @@ impl Layout {
     /// Reads a message.
     pub(crate) fn message(&self, out: &mut SessionBuilder, record: u32, raw: &Value) {
         let mut parts = self.parts(out, record, raw);
-        let id = raw.pointer(self.id).map(value::shown).filter(|id| !id.is_empty());
-        let record = Record { number: record, id: id.as_deref(), at: self.time.read(raw) };
+        let id = self.id(raw);
+        let record = self.record(record, raw, id.as_deref());
         match (self.kind)(raw, &parts) {
             Kind::Prompt => out.prompt(record, parts),
             Kind::Aside => out.aside(record, parts),
@@ -207,6 +209,17 @@ impl Layout {
             Kind::Silent => {}
             Kind::Unknown => out.unknown_role_of(record.number, value::text(raw, "role")),
         }
+    }
+
+    /// The id of a message.
+    pub(crate) fn id(&self, raw: &Value) -> Option<String> {
+        let id = raw.pointer(self.id).filter(|id| id.is_string() || id.is_number())?;
+        Some(value::shown(id)).filter(|id| !id.is_empty())
+    }
+
+    /// The record of a message.
+    pub(crate) fn record<'a>(&self, number: u32, raw: &Value, id: Option<&'a str>) -> Record<'a> {
+        Record { number, id, at: self.time.read(raw) }
     }
 
     /// The parts of a message.
@@ -275,8 +288,13 @@ impl Content {
 
 impl Blocks {
     /// No types, in the member `content`.
-    pub(crate) const NONE: Self =
-        Self { at: "/content", name: "content block", types: &[], other: |_, _, _| None };
+    pub(crate) const NONE: Self = Self {
+        at: "/content",
+        name: "content block",
+        is_sent: |_| true,
+        types: &[],
+        other: |_, _, _| None,
+    };
 
     /// The parts of a content in `raw`, which stands at the pointer `at` in a record.
     pub(crate) fn parts(
@@ -290,7 +308,14 @@ impl Blocks {
         self.list(out, record, content, &format!("{at}{}", self.at))
     }
 
-    fn list(&self, out: &mut SessionBuilder, record: u32, content: &Value, at: &str) -> Vec<Part> {
+    /// The parts of a content at this pointer.
+    pub(crate) fn list(
+        &self,
+        out: &mut SessionBuilder,
+        record: u32,
+        content: &Value,
+        at: &str,
+    ) -> Vec<Part> {
         let mut parts = Vec::new();
         match content {
             Value::String(text) if text.is_empty() => {}
@@ -314,37 +339,53 @@ impl Blocks {
         parts: &mut Vec<Part>,
     ) {
         let kind = value::text(raw, "type").unwrap_or_default();
-        let text = |pointer: &str| value::text_at(raw, pointer).unwrap_or_default();
         let known = self.types.iter().find(|(known, _)| *known == kind);
-        parts.push(match known.map(|(_, block)| block) {
-            Some(Block::Silent) => return,
-            Some(Block::Filled(member)) if text(member).is_empty() => return,
-            Some(Block::Text(member) | Block::Filled(member)) => {
+        match known {
+            _ if !(self.is_sent)(raw) => {}
+            Some((_, block)) => self.meaning(out, record, raw, at, block, parts),
+            None => parts.push(
+                (self.other)(out, raw, at)
+                    .unwrap_or_else(|| out.unknown_at(record, at, self.name, kind, raw)),
+            ),
+        }
+    }
+
+    /// Adds what a block of this meaning holds.
+    pub(crate) fn meaning(
+        &self,
+        out: &mut SessionBuilder,
+        record: u32,
+        raw: &Value,
+        at: &str,
+        block: &Block,
+        parts: &mut Vec<Part>,
+    ) {
+        let text = |pointer: &str| value::text_at(raw, pointer).unwrap_or_default();
+        parts.push(match block {
+            Block::Silent => return,
+            Block::Filled(member) if text(member).is_empty() => return,
+            Block::Text(member) | Block::Filled(member) => {
                 Part::text(text(member)).at(format!("{at}{member}"))
             }
-            Some(Block::Thought(member, opaque)) => {
+            Block::Thought(member, opaque) => {
                 let opaque = opaque.iter().find_map(|at| filled(raw, at));
                 reasoning(text(member), opaque).at(format!("{at}{member}"))
             }
-            Some(Block::Redacted(data)) => {
-                redacted(value::text_at(raw, data).map(str::to_owned)).at(at)
-            }
-            Some(Block::Call { id, tool, arguments }) => {
+            Block::Redacted(data) => redacted(value::text_at(raw, data).map(str::to_owned)).at(at),
+            Block::Call { id, tool, arguments } => {
                 let shown = raw.pointer(arguments).map(value::shown).unwrap_or_default();
                 let id = first(raw, id).unwrap_or_default();
                 out.call(id, text(tool), shown).at(format!("{at}{arguments}"))
             }
-            Some(Block::Result { call, failed, content }) => {
+            Block::Result { call, failed, content } => {
                 let at = format!("{at}{content}");
                 let content = raw.pointer(content).unwrap_or(&Value::Null);
-                let (text_of, media, at) =
-                    flattened(self.list(out, record, content, &at), at.clone());
-                out.result(text(call), "", flag(raw, failed), text_of, media).at(at)
+                let parts = self.list(out, record, content, &at);
+                let (shown, media, at) = flattened(parts, at);
+                out.result(text(call), "", flag(raw, failed), shown, media).at(at)
             }
-            Some(Block::File(members)) => file(members.media(raw)).at(at),
-            Some(Block::Code(made)) => return parts.extend(made(out, raw, at)),
-            None => (self.other)(out, raw, at)
-                .unwrap_or_else(|| out.unknown_at(record, at, self.name, kind, raw)),
+            Block::File(members) => file(members.media(raw)).at(at),
+            Block::Code(made) => return parts.extend(made(out, raw, at)),
         });
     }
 }
