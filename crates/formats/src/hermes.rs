@@ -4,6 +4,7 @@
 //! format is only read. `docs/hermes.md` has the mapping.
 
 use crate::chat;
+use crate::layout::{AnswerMembers, Content, Head, Layout, ResultMembers, Time};
 use crate::prelude::*;
 use std::ops::Range;
 
@@ -72,26 +73,30 @@ fn joined(sessions: Vec<Value>) -> Vec<Value> {
     joined.collect()
 }
 
+const LAYOUT: Layout = Layout {
+    format: FORMAT.id,
+    list: "/messages",
+    head: Head {
+        id: "/id",
+        folder: &["/git_repo_root", "/cwd"],
+        parent: "/parent_session_id",
+        system: "/system_prompt",
+        model: "/model",
+    },
+    id: "/id",
+    time: Time::Seconds("/timestamp"),
+    content: Content::Code(parts),
+    result: ResultMembers { call: "/tool_call_id", tool: "/tool_name", ..Layout::NONE.result },
+    answer: AnswerMembers { finish: "/finish_reason", ..AnswerMembers::NONE },
+    ..Layout::NONE
+};
+
 fn session(text: &str, root: &Value) -> Result<Session, ReadError> {
     let id = value::string(root, "id");
-    let mut out = SessionBuilder::document(text, "/messages", id, FORMAT.id)?;
-    let folder = value::first(root, &["git_repo_root", "cwd"]).and_then(cluster::folder);
-    out.session.worked_in(None, folder);
-    out.session.parent = value::filled(root, "parent_session_id").map(str::to_owned);
-    if let Some(system) = value::filled(root, "system_prompt") {
-        out.system(system);
-    }
-    let model = value::string(root, "model");
-    let mut reader = Reader { out, model, running: false };
-    reader.messages(value::list(root, "messages"));
-    Ok(reader.out.finish_run())
-}
-
-struct Reader {
-    out: SessionBuilder,
-    model: Option<String>,
-    /// Whether the turn was begun.
-    running: bool,
+    let mut out = SessionBuilder::document(text, LAYOUT.list, id, FORMAT.id)?;
+    LAYOUT.head(&mut out, root);
+    messages(&mut out, value::list(root, "messages"));
+    Ok(out.finish_run())
 }
 
 /// A message that the user did not take back.
@@ -115,86 +120,50 @@ impl Row<'_> {
     }
 }
 
-impl Reader {
-    fn messages(&mut self, messages: &[Value]) {
-        let told = (0u32..).zip(messages).map(|(record, raw)| Row { record, raw });
-        let is_taken_back =
-            |row: &Row<'_>| row.raw["active"] == 0 && value::count(row.raw, "/compacted") == 0;
-        let (gone, rows): (Vec<Row<'_>>, Vec<Row<'_>>) = told.partition(is_taken_back);
-        if let Some(first) = gone.first() {
-            let detail = format!("the user went back: {} message(s) skipped", gone.len());
-            self.out.warn_at("abandoned-branch", first.record, detail);
-        }
-        let copies = copies(&rows);
-        let mut compacted = false;
-        for (at, row) in rows.iter().enumerate() {
-            match row.is_summary() {
-                _ if copies[at] => {}
+fn messages(out: &mut SessionBuilder, messages: &[Value]) {
+    let told = (0u32..).zip(messages).map(|(record, raw)| Row { record, raw });
+    let is_taken_back =
+        |row: &Row<'_>| row.raw["active"] == 0 && value::count(row.raw, "/compacted") == 0;
+    let (gone, rows): (Vec<Row<'_>>, Vec<Row<'_>>) = told.partition(is_taken_back);
+    if let Some(first) = gone.first() {
+        let detail = format!("the user went back: {} message(s) skipped", gone.len());
+        out.warn_at("abandoned-branch", first.record, detail);
+    }
+    let copies = copies(&rows);
+    let mut compacted = false;
+    for (at, row) in rows.iter().enumerate() {
+        match row.is_summary() {
+            _ if copies[at] => {}
+            true => {
                 // An export has lost what it stands for.
-                true => self.summary(row, compacted || copies[at + 1]),
-                false => self.message(row),
+                let kept = compacted || copies[at + 1];
+                out.boundary("summary", "auto").original_kept = kept;
+                // As the user's or as the model's, whichever fits what is around it.
+                let parts = synthetic(chat::parts(&row.raw["content"]));
+                let id = LAYOUT.id(row.raw);
+                out.summary(LAYOUT.record(row.record, row.raw, id.as_deref()), parts);
+                out.running = false;
             }
-            compacted |= value::count(row.raw, "/compacted") > 0;
+            false => LAYOUT.message(out, row.record, row.raw),
         }
+        compacted |= value::count(row.raw, "/compacted") > 0;
     }
+}
 
-    fn push(&mut self, row: &Row<'_>, role: Role, parts: Vec<Part>) -> &mut Message {
-        let id = value::shown_of(row.raw, "id");
-        let message = self.out.push(row.record, &id, role, parts);
-        message.at = value::seconds(row.raw, "/timestamp");
-        message
+fn parts(out: &mut SessionBuilder, _: u32, raw: &Value) -> Vec<Part> {
+    // What was sent, where that is not what was said.
+    let mut parts = match value::filled(raw, "api_content") {
+        Some(text) => vec![Part::text(text).at("/api_content")],
+        None => chat::parts(&raw["content"]),
+    };
+    if value::text(raw, "role") == Some("assistant") {
+        let thought = ["reasoning_content", "reasoning"];
+        let thought = thought.iter().find_map(|key| reasoning_member(raw, key, ""));
+        parts.splice(0..0, thought);
+        parts.extend(chat::calls(raw));
+        out.join(&mut parts);
     }
-
-    /// What a compaction wrote, as the user's or as the model's, whichever fits what is around it.
-    fn summary(&mut self, row: &Row<'_>, kept: bool) {
-        self.out.boundary("summary", "auto").original_kept = kept;
-        let parts = synthetic(chat::parts(&row.raw["content"]));
-        let message = self.push(row, Role::User, parts);
-        message.mid_turn = true;
-        message.origin = Origin::Entry(EntryKind::Summary);
-        self.running = false;
-    }
-
-    fn message(&mut self, row: &Row<'_>) {
-        let raw = row.raw;
-        // What was sent, where that is not what was said.
-        let mut parts = match value::filled(raw, "api_content") {
-            Some(text) => vec![Part::text(text).at("/api_content")],
-            None => chat::parts(&raw["content"]),
-        };
-        match value::text(raw, "role") {
-            Some("user") => {
-                let mid_turn = std::mem::replace(&mut self.running, true);
-                self.push(row, Role::User, parts).mid_turn = mid_turn;
-            }
-            Some("assistant") => {
-                let thought = ["reasoning_content", "reasoning"];
-                let thought = thought.iter().find_map(|key| reasoning_member(raw, key, ""));
-                parts.splice(0..0, thought);
-                parts.extend(chat::calls(raw));
-                self.out.join(&mut parts);
-                self.running = parts.iter().any(|part| part.as_call().is_some());
-                let answer = Answer {
-                    model: self.model.clone(),
-                    finish: value::filled(raw, "finish_reason").map(finish),
-                    ended: value::seconds(raw, "/timestamp"),
-                    ..Answer::default()
-                };
-                self.push(row, Role::Assistant, parts).answer = Some(answer);
-            }
-            Some("tool") => {
-                let (text, media, at) = flattened(parts, "/content".to_owned());
-                let call = value::text(raw, "tool_call_id").unwrap_or_default();
-                let tool = value::text(raw, "tool_name").unwrap_or_default();
-                let part = self.out.result(call, tool, false, text, media).at(at);
-                self.push(row, Role::Tool, vec![part]);
-            }
-            Some("system") => {
-                self.push(row, Role::System, parts);
-            }
-            other => self.out.unknown_role_of(row.record, other),
-        }
-    }
+    parts
 }
 
 /// Places of what a compaction wrote once more around its summary: the first messages in front of it, and behind it the
