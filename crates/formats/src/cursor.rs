@@ -4,6 +4,7 @@
 //! The store keeps a *bubble* for each thought, text and call, with the result; a transcript keeps texts and calls alone.
 //! The format is only read. `docs/cursor.md` has the mapping.
 
+use crate::layout::{Block, Blocks};
 use crate::prelude::*;
 
 pub(crate) const FORMAT: Format =
@@ -53,8 +54,8 @@ fn composer(text: &str) -> Result<Vec<Session>, ReadError> {
     let folder = folder.iter().find_map(|at| value::text_at(&root, at));
     out.session.worked_in(None, folder.and_then(cluster::folder));
     out.session.limits.context = value::count(&root, "/contextTokenLimit");
-    let model = named(&root["modelConfig"]);
-    let mut reader = Reader { out, model, ..Reader::default() };
+    out.model = named(&root["modelConfig"]);
+    let mut reader = Reader { out, ..Reader::default() };
     for (record, bubble) in (0u32..).zip(value::list(&root, "conversation")) {
         reader.bubble(record, bubble);
     }
@@ -113,8 +114,6 @@ struct Open {
 #[derive(Default)]
 struct Reader {
     out: SessionBuilder,
-    /// The model that the user chose.
-    model: Option<String>,
     answer: Option<Open>,
     /// What the store has lost: by code, how often, and where first.
     lost: BTreeMap<&'static str, (usize, u32)>,
@@ -134,9 +133,8 @@ impl Reader {
     }
 
     fn push(&mut self, record: u32, raw: &Value, role: Role, parts: Vec<Part>) -> &mut Message {
-        let message = self.out.push_named(record, value::filled(raw, "bubbleId"), role, parts);
-        message.at = time(raw);
-        message
+        let id = value::filled(raw, "bubbleId");
+        self.out.add(Record { number: record, id, at: time(raw) }, role, parts)
     }
 
     fn bubble(&mut self, record: u32, raw: &Value) {
@@ -147,7 +145,7 @@ impl Reader {
                     self.lose("missing-image", record);
                 }
                 if value::filled(&raw["modelInfo"], "modelName").is_some() {
-                    self.model = named(&raw["modelInfo"]);
+                    self.out.model = named(&raw["modelInfo"]);
                 }
                 let said = value::filled(raw, "text").map(|text| Part::text(text).at("/text"));
                 self.said(record, raw, said.into_iter().collect());
@@ -219,7 +217,7 @@ impl Reader {
                 open.at
             }
             None => {
-                let model = named(&raw["modelInfo"]).or_else(|| self.model.clone());
+                let model = named(&raw["modelInfo"]).or_else(|| self.out.model.clone());
                 let message = self.push(record, raw, Role::Assistant, parts);
                 message.answer = Some(Answer { model, ..Answer::default() });
                 self.out.messages.len() - 1
@@ -263,7 +261,7 @@ impl Reader {
                 kind => self.out.note_unknown(kind.unwrap_or_default(), record),
             };
         }
-        let parts = self.blocks(record, &raw["message"]["content"]);
+        let parts = BLOCKS.parts(&mut self.out, record, raw, "");
         match role {
             Some("user") => self.said(record, raw, parts),
             Some("assistant") if parts.is_empty() => {}
@@ -274,31 +272,27 @@ impl Reader {
             other => self.out.unknown_role_of(record, other),
         }
     }
+}
 
-    fn blocks(&mut self, record: u32, content: &Value) -> Vec<Part> {
-        let mut parts = Vec::new();
-        if let Some(text) = content.as_str().filter(|text| !text.is_empty()) {
-            parts.push(Part::text(text).at("/message/content"));
-        }
-        for (index, block) in value::items(content).iter().enumerate() {
-            let at = format!("/message/content/{index}");
-            match value::text(block, "type").unwrap_or_default() {
-                "text" if value::filled(block, "text").is_none() => {}
-                "text" => parts.push(text_member(block, "text", &at)),
-                "thinking" => parts.extend(reasoning_member(block, "thinking", &at)),
-                "tool_use" => {
-                    let name = value::text(block, "name").unwrap_or_default();
-                    let id = value::text(block, "id").unwrap_or("call");
-                    let call = self.out.call(id, name, value::shown(&block["input"]));
-                    parts.push(call.at(format!("{at}/input")));
-                }
-                kind => {
-                    parts.push(self.out.unknown_at(record, &at, "content block", kind, block));
-                }
-            }
-        }
-        parts
-    }
+/// The content of a line of a transcript.
+const BLOCKS: Blocks = Blocks {
+    at: "/message/content",
+    types: &[
+        ("text", Block::Filled("/text")),
+        (
+            "thinking",
+            Block::Code(|_, raw, at| Vec::from_iter(reasoning_member(raw, "thinking", at))),
+        ),
+        ("tool_use", Block::Code(call)),
+    ],
+    ..Blocks::NONE
+};
+
+/// A call. Transcripts have no ids.
+fn call(out: &mut SessionBuilder, raw: &Value, at: &str) -> Vec<Part> {
+    let name = value::text(raw, "name").unwrap_or_default();
+    let id = value::text(raw, "id").unwrap_or("call");
+    vec![out.call(id, name, value::shown(&raw["input"])).at(format!("{at}/input"))]
 }
 
 /// `state.vscdb`.
