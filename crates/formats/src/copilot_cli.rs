@@ -120,9 +120,7 @@ impl Event {
 #[derive(Default)]
 struct Reader {
     out: SessionBuilder,
-    model: Option<String>,
     last: Option<usize>,
-    running: bool,
     recorded: Recorded,
 }
 
@@ -132,9 +130,9 @@ impl Reader {
         match value::text(&event.value, "type").unwrap_or_default() {
             "session.start" | "session.resume" => {
                 let model = value::string(data, "selectedModel");
-                self.model = model.or(self.model.take());
+                self.out.model = model.or(self.out.model.take());
             }
-            "session.model_change" => self.model = value::string(data, "newModel"),
+            "session.model_change" => self.out.model = value::string(data, "newModel"),
             "session.compaction_complete" => self.compaction(event),
             "session.truncation" => {
                 self.boundary(
@@ -198,7 +196,7 @@ impl Reader {
             let media = media(attached, members, "application/octet-stream");
             parts.push(file(media).at(format!("/data/attachments/{index}")));
         }
-        let mid_turn = by_client || std::mem::replace(&mut self.running, true);
+        let mid_turn = by_client || std::mem::replace(&mut self.out.running, true);
         self.push(event, Role::User, parts).mid_turn = mid_turn;
     }
 
@@ -223,8 +221,8 @@ impl Reader {
             parts.push(call.at(format!("/data/toolRequests/{index}/arguments")));
         }
         self.recorded.tool_calls += requests.len();
-        self.running = !requests.is_empty();
-        let model = value::string(data, "model").or_else(|| self.model.clone());
+        self.out.running = !requests.is_empty();
+        let model = value::string(data, "model").or_else(|| self.out.model.clone());
         let message = self.push(event, Role::Assistant, parts);
         message.answer = Some(Answer { model, ended: message.at, ..Answer::default() });
         self.last = Some(self.out.messages.len() - 1);
