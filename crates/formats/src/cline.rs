@@ -33,7 +33,7 @@ const LAYOUT: Layout = Layout {
     time: Time::Millis("/ts"),
     content: Content::Blocks(Blocks {
         types: &[("tool_result", Block::Code(result))],
-        other: |out, raw, at| {
+        other: |out, _, raw, at| {
             let mut parts = [anthropic::part(raw, at)?];
             out.join(&mut parts);
             Some(parts).map(|[part]| part)

@@ -51,7 +51,7 @@ pub(crate) struct Blocks {
     pub(crate) is_sent: fn(&Value) -> bool,
     pub(crate) types: &'static [(&'static str, Block)],
     /// Reads the types that are not listed.
-    pub(crate) other: fn(&mut SessionBuilder, &Value, &str) -> Option<Part>,
+    pub(crate) other: fn(&mut SessionBuilder, u32, &Value, &str) -> Option<Part>,
 }
 
 /// The meaning of a block.
@@ -293,7 +293,7 @@ impl Blocks {
         name: "content block",
         is_sent: |_| true,
         types: &[],
-        other: |_, _, _| None,
+        other: |_, _, _, _| None,
     };
 
     /// The parts of a content in `raw`, which stands at the pointer `at` in a record.
@@ -344,7 +344,7 @@ impl Blocks {
             _ if !(self.is_sent)(raw) => {}
             Some((_, block)) => self.meaning(out, record, raw, at, block, parts),
             None => parts.push(
-                (self.other)(out, raw, at)
+                (self.other)(out, record, raw, at)
                     .unwrap_or_else(|| out.unknown_at(record, at, self.name, kind, raw)),
             ),
         }
