@@ -1,4 +1,4 @@
-//! `crush`: a session of Crush, as `crush session show --json` prints it or, as [`store`] makes of it, in `crush.db`.
+//! `crush`: a session of Crush, as `crush session show --json` prints it or, as its store gives it, in `crush.db`.
 //!
 //! The two have one shape; a store knows more: what a summary is, the files, the signatures. The format is only read.
 //! `docs/crush.md` has the mapping.
@@ -90,55 +90,4 @@ fn shell(_: &mut SessionBuilder, raw: &Value, at: &str) -> Vec<Part> {
     let code = raw["exit_code"].as_i64().unwrap_or_default();
     let text = format!("$ {}\n{}\n(exit code {code})", text("command"), text("output"));
     vec![Part::synthetic(text).at(at)]
-}
-
-/// `crush.db`.
-#[cfg(feature = "sqlite")]
-pub(crate) mod store {
-    use crate::prelude::*;
-    use crate::sqlite::store::{Store, Table, parsed, rows};
-    use rusqlite::Connection;
-
-    pub(crate) const STORE: Store = Store {
-        agent: "Crush",
-        columns: &["sessions.completion_tokens", "messages.parts"],
-        documents,
-        read: super::FORMAT.read,
-    };
-
-    fn documents(connection: &Connection) -> Result<Vec<String>, ReadError> {
-        let messages = ("messages", "session_id");
-        let mut messages = Table::new(connection, messages, &["created_at"], |id| id)?;
-        let sessions = rows(connection, "sessions", &["created_at", "id"])?;
-        sessions.iter().map(|session| shown(session, &mut messages)).collect()
-    }
-
-    fn shown(session: &Value, messages: &mut Table<'_>) -> Result<String, ReadError> {
-        let id = value::text(session, "id").unwrap_or_default();
-        let messages = messages.take(id)?.into_iter().map(|row| {
-            let parts = parsed(&row, "parts");
-            let parts = value::items(&parts).iter().map(|part| {
-                let mut out = part["data"].as_object().cloned().unwrap_or_default();
-                out.insert("type".to_owned(), part["type"].clone());
-                Value::Object(out)
-            });
-            json!({
-                "id": row["id"],
-                "role": row["role"],
-                "created": row["created_at"],
-                "model": row["model"],
-                "provider": row["provider"],
-                "is_summary": row["is_summary_message"] == 1,
-                "parts": parts.collect::<Value>(),
-            })
-        });
-        let messages: Value = messages.collect();
-        let meta = json!({
-            "uuid": id,
-            "title": session["title"],
-            "prompt_tokens": session["prompt_tokens"],
-            "completion_tokens": session["completion_tokens"],
-        });
-        Ok(json!({"meta": meta, "messages": messages}).to_string())
-    }
 }

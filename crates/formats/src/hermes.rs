@@ -1,4 +1,4 @@
-//! `hermes`: a session of Hermes Agent, as a line of `hermes sessions export` or, as [`store`] makes of it, in `state.db`.
+//! `hermes`: a session of Hermes Agent, as a line of `hermes sessions export` or, as its store gives it, in `state.db`.
 //!
 //! An export has what the model sees; the store has what a compaction took out, too, and what the user took back. The
 //! format is only read. `docs/hermes.md` has the mapping.
@@ -46,7 +46,7 @@ fn joined_lines(text: &str) -> Option<String> {
 }
 
 /// A compaction may end a session, which another goes on with: both are one.
-fn joined(sessions: Vec<Value>) -> Vec<Value> {
+pub(crate) fn joined(sessions: Vec<Value>) -> Vec<Value> {
     let text = |session: &Value, column: &str| value::string(session, column).unwrap_or_default();
     let ended = sessions.iter().filter(|session| text(session, "end_reason") == "compression");
     let ended: HashSet<String> = ended.map(|session| text(session, "id")).collect();
@@ -242,44 +242,5 @@ fn longer(list: &[usize], borders: &[usize], mut size: usize, element: usize) ->
             _ if size == 0 => return 0,
             _ => size = borders[size],
         }
-    }
-}
-
-/// `state.db`.
-#[cfg(feature = "sqlite")]
-pub(crate) mod store {
-    use crate::prelude::*;
-    use crate::raw;
-    use crate::sqlite::store::{Store, Table, parsed, rows};
-    use rusqlite::Connection;
-
-    pub(crate) const STORE: Store = Store {
-        agent: "Hermes",
-        columns: &["sessions.end_reason", "messages.tool_calls"],
-        documents,
-        read: super::read,
-    };
-
-    /// What stands before a content that is no text.
-    const JSON: &str = "\0json:";
-
-    fn documents(connection: &Connection) -> Result<Vec<String>, ReadError> {
-        let mut messages = Table::new(connection, ("messages", "session_id"), &["id"], |id| id)?;
-        let mut sessions = rows(connection, "sessions", &["started_at", "id"])?;
-        for session in &mut sessions {
-            let id = value::string(session, "id").unwrap_or_default();
-            let own: Vec<Value> = messages.take(&id)?.into_iter().map(stored).collect();
-            session["messages"] = own.into();
-        }
-        Ok(super::joined(sessions).iter().map(Value::to_string).collect())
-    }
-
-    fn stored(mut row: Value) -> Value {
-        let content = value::text(&row, "content").and_then(|text| text.strip_prefix(JSON));
-        if let Some(content) = content.and_then(|text| raw::parse(text).ok()) {
-            row["content"] = content;
-        }
-        row["tool_calls"] = parsed(&row, "tool_calls");
-        row
     }
 }

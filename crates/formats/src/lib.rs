@@ -47,8 +47,6 @@ mod mini_swe_agent;
 mod openai_chat;
 mod openai_responses;
 mod opencode;
-#[cfg(feature = "sqlite")]
-mod opencode_db;
 mod openhands;
 mod openhands_llm;
 mod otel;

@@ -6,11 +6,11 @@ use crate::sqlite;
 /// The SQLite stores of agents.
 #[cfg(feature = "sqlite")]
 pub(crate) const STORES: sqlite::store::Stores = &[
-    crate::opencode_db::STORE,
-    crate::goose::store::STORE,
-    crate::crush::store::STORE,
-    crate::hermes::store::STORE,
-    crate::cursor::store::STORE,
+    sqlite::opencode::STORE,
+    sqlite::goose::STORE,
+    sqlite::crush::STORE,
+    sqlite::hermes::STORE,
+    sqlite::cursor::STORE,
 ];
 
 /// The binary files of all formats.

@@ -107,8 +107,6 @@ pub(super) struct Reader {
     /// Places in the sequence by id, and by that as a number.
     places: HashMap<String, usize>,
     numbers: BTreeMap<u64, usize>,
-    /// The loop was asked and has not ended.
-    pub running: bool,
 }
 
 impl Reader {
@@ -145,7 +143,7 @@ impl Reader {
 
     /// Something that a person said.
     pub(super) fn prompt(&mut self, event: &Event, parts: Vec<Part>) {
-        let mid_turn = std::mem::replace(&mut self.running, true);
+        let mid_turn = std::mem::replace(&mut self.out.running, true);
         self.push(event, Role::User, parts).mid_turn = mid_turn;
     }
 
@@ -213,9 +211,9 @@ impl Reader {
             let place = at.rsplit_once('/').map_or("", |(parent, _)| parent);
             parts.push(Part::new(PartKind::Marker(marker)).at(place));
         }
-        let running = self.running;
+        let running = self.out.running;
         self.user_text(event, parts);
-        self.running = running;
+        self.out.running = running;
         if let Some(message) = self.out.messages.last_mut() {
             message.origin = Origin::Entry(EntryKind::Summary);
         }

@@ -91,7 +91,7 @@ impl Reader {
             let mut all = thought(event, message, "/llm_message");
             all.append(&mut parts);
             self.out.extend(index, event.record, all);
-            self.running = false;
+            self.out.running = false;
             return;
         }
         parts.extend(extended(event));
@@ -126,7 +126,7 @@ impl Reader {
         let call = Part::call(self.out.calls.call(id), name.unwrap_or_default(), arguments);
         parts.push(call.at(event.at(at)));
         self.out.extend(index, event.record, parts);
-        self.running = event.text("tool_name") != Some("finish");
+        self.out.running = event.text("tool_name") != Some("finish");
     }
 
     fn observed(&mut self, event: &Event, error: bool, part: Part) {
