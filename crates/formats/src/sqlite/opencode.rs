@@ -1,7 +1,7 @@
 //! `opencode.db`: the SQLite store of OpenCode, each session as `opencode export` would print it.
 
+use super::store::{Store, Table, parsed, rows};
 use crate::prelude::*;
-use crate::sqlite::store::{Store, Table, parsed, rows};
 use rusqlite::Connection;
 
 pub(crate) const STORE: Store = Store {
