@@ -1,7 +1,7 @@
 //! Journals of conversations that left memory. They stay in the folder, under a limit of their own. A conversation whose
 //! client comes back is read again.
 
-use crate::journals::{self, Named};
+use super::journals::{self, Named};
 use foldback_live::follow::identity::Key;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
