@@ -37,13 +37,14 @@ use foldback_live::follow::{Followed, Sizes, base_of, frame_of};
 use foldback_providers::wire::{Dialect, Request};
 use journals::{JournalsError, Named};
 use observer::Told;
+use shelf::Shelved;
 use state::{Held, Shared};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use table::{Table, answered};
 
 /// The conversations that are followed.
@@ -51,6 +52,8 @@ pub(crate) struct Conversations {
     pub(crate) folding: Folding,
     pub(crate) metrics: Arc<Metrics>,
     kept: Mutex<Table>,
+    /// Wakes the requests that wait for a journal to be read.
+    journal_read: Condvar,
     pub(crate) answers: Answers,
     /// What the answers of all conversations cost, by protocol, forgotten conversations included.
     sums: DashMap<&'static str, Sums>,
@@ -78,6 +81,7 @@ impl Conversations {
         let most = NonZeroUsize::new(folding.max_conversations).unwrap_or(NonZeroUsize::MIN);
         let new = Self {
             kept: Mutex::new(Table::new(folding.max_journals)),
+            journal_read: Condvar::new(),
             folding,
             metrics: Arc::default(),
             answers: Answers::new(most),
@@ -149,23 +153,26 @@ impl Conversations {
         let framed = hashed(&frame);
         let tip = identity::end(keys);
         let mut kept = lock(&self.kept);
-        let mut found = kept.find(request, keys, base, framed);
-        if found.is_none()
-            && let Some((named, path)) = kept.shelf.take(keys, base, answered(request))
-        {
-            // Nobody waits while it is read.
-            drop(kept);
-            let read = self.read_journal(&named, &path);
-            kept = lock(&self.kept);
-            match read {
-                Ok(followed) => {
-                    found = Some(named.id);
-                    kept.restored(&named, path, followed);
-                }
-                // A request of it may still be under way, from before it had to go.
-                Err(_) => kept.shelf.put(path, None),
+        let found = loop {
+            if let Some(id) = kept.find(request, keys, base, framed) {
+                break Some(id);
             }
-        }
+            match kept.shelf.take(keys, base, answered(request)) {
+                Some(Shelved::Journal(named, path, tip)) => {
+                    // Other conversations go on while it is read.
+                    drop(kept);
+                    let id = self.bring_back(&named, path, tip);
+                    kept = lock(&self.kept);
+                    if let Some(id) = id.filter(|id| kept.entries.contains(id)) {
+                        break Some(id);
+                    }
+                }
+                Some(Shelved::BeingRead) => {
+                    kept = self.journal_read.wait(kept).unwrap_or_else(PoisonError::into_inner);
+                }
+                None => break None,
+            }
+        };
         let id = found.unwrap_or_else(|| {
             let id = kept.next;
             kept.next += 1;
@@ -181,6 +188,24 @@ impl Conversations {
         drop(kept);
         drop(gone);
         (id, followed)
+    }
+
+    /// Reads a conversation that had to go back into memory. Requests that continue it wait meanwhile.
+    fn bring_back(&self, named: &Named, path: PathBuf, tip: Key) -> Option<Id> {
+        let _reading = Reading { conversations: self, tip, base: named.base };
+        let read = self.read_journal(named, &path);
+        let mut kept = lock(&self.kept);
+        match read {
+            Ok(followed) => {
+                kept.restored(named, path, followed);
+                Some(named.id)
+            }
+            Err(_) => {
+                // A request of it may still be under way, from before it had to go.
+                kept.shelf.put(path, None);
+                None
+            }
+        }
     }
 
     /// The latest requests that a body may begin with.
@@ -336,6 +361,20 @@ impl Conversations {
     /// What answers cost, by protocol.
     pub(crate) fn sums(&self) -> BTreeMap<&'static str, Sums> {
         in_order(&self.sums)
+    }
+}
+
+/// A journal that is being read. However that ends, those who wait for it go on.
+struct Reading<'a> {
+    conversations: &'a Conversations,
+    tip: Key,
+    base: usize,
+}
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        lock(&self.conversations.kept).shelf.was_read(self.tip, self.base);
+        self.conversations.journal_read.notify_all();
     }
 }
 
