@@ -4,7 +4,7 @@
 //! engine's, the key after them, and a number. Beside it is what the provider said of its answers. What is in them is what
 //! clients sent, so they are their owner's alone, wherever they lie.
 
-use crate::conversations::Id;
+use crate::fold::Id;
 use foldback_live::follow::identity::Key;
 use foldback_live::journal::JournalError;
 use foldback_providers::wire::Dialect;

@@ -1,9 +1,8 @@
 //! Sends a request to its provider and the answer back, as they come.
 
-use crate::headers::{self, OUTCOME};
+use super::headers::{self, OUTCOME};
+use super::upstream::{Answer, Target, Upstream};
 use crate::outcome::Outcome;
-use crate::upstream::{Target, Upstream};
-use crate::watch::{Watch, Watched};
 use axum::body::{Body, Bytes, HttpBody as _};
 use axum::http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::request::Parts;
@@ -18,9 +17,6 @@ use tokio::sync::watch;
 
 /// The bytes of a body.
 pub(crate) type Pieces = BoxStream<'static, Result<Bytes, axum::Error>>;
-
-/// What a provider answered.
-pub(crate) type Answer = axum::http::Response<Body>;
 
 /// Memory that a body gets by its declared length; more comes with its bytes.
 const AT_ONCE: usize = 4 << 20;
@@ -174,8 +170,12 @@ impl Ask {
     }
 }
 
-/// The provider's answer for the client, its body as it comes, read on its way.
-pub(crate) fn answered(answer: Answer, outcome: Outcome, watch: Option<Watch>) -> Response {
+/// The provider's answer for the client, its body as it comes. The pieces of its body go `through` what reads them.
+pub(crate) fn answered(
+    answer: Answer,
+    outcome: Outcome,
+    through: impl FnOnce(Pieces) -> Body,
+) -> Response {
     let (head, mut body) = answer.into_parts();
     if !body.is_end_stream() {
         let pieces = body.into_data_stream().then(|piece| async {
@@ -185,7 +185,7 @@ pub(crate) fn answered(answer: Answer, outcome: Outcome, watch: Option<Watch>) -
             }
             piece
         });
-        body = Body::from_stream(Watched::new(pieces.boxed(), watch));
+        body = through(pieces.boxed());
     }
     let mut response = Response::new(body);
     *response.status_mut() = head.status;

@@ -1,9 +1,12 @@
 //! The page of a proxy: its conversations with their saw-tooth, and what they saved. One answer without a script, which
 //! loads nothing and asks for itself again every few seconds.
 
+pub(crate) mod metrics;
+
 use crate::bill::Sums;
-use crate::conversations::{Conversations, Id};
-use crate::course::Course;
+use crate::bill::course::Course;
+use crate::fold::Id;
+use crate::fold::conversations::Conversations;
 use crate::outcome::protocol;
 use std::fmt::Write as _;
 

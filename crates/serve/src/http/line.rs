@@ -1,7 +1,7 @@
 //! A client's connection, as the proxy needs to know it besides what is said on it: whether a request is under way, whether
 //! the client is gone, and what the parser of HTTP says where it can't read a request.
 
-use crate::forward::failure_text;
+use super::forward::failure_text;
 use crate::numbers::Numbers;
 use hyper::body::{Body, Frame, SizeHint};
 use socket2::SockRef;

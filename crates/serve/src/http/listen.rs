@@ -1,6 +1,6 @@
 //! A listener with a limit on connections. Others wait until one is closed, and are turned away if that takes long.
 
-use crate::line::Connection;
+use super::line::Connection;
 use crate::numbers::Numbers;
 use axum::serve::Listener;
 use socket2::{SockRef, TcpKeepalive};

@@ -3,7 +3,7 @@
 //! With a journal, each is on disk beside the journal of its conversation before the client has the end of the answer:
 //! after a restart a strategy that goes by usage folds where it would have folded.
 
-use crate::journals;
+use super::journals;
 use foldback_core::log::{Answer, Message};
 use foldback_live::follow::Sizes;
 use foldback_live::follow::identity::{self, Key};

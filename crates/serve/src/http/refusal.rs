@@ -3,7 +3,8 @@
 //! An answer goes through as it comes. Only a possible refusal for size is held back, and not for long: once the client has
 //! its beginning, the request can't be made again. What was read until then is passed on unchanged, with all that follows.
 
-use crate::forward::{Answer, Pieces};
+use super::forward::Pieces;
+use super::upstream::Answer;
 use axum::body::{Body, Bytes};
 use axum::http::StatusCode;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};

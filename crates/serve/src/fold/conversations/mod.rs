@@ -6,99 +6,54 @@
 //! message, the second of two clients) is a conversation of its own, followed from its beginning, and takes nothing from
 //! the one that it left.
 
+mod answers;
 mod items;
-mod restore;
+pub(crate) mod journals;
+mod observer;
+mod shelf;
+pub(crate) mod state;
+mod table;
 
-use crate::answers::{self, Answers};
-use crate::bill::{Bill, Requests, Sums, rounds_usd};
-use crate::course::Course;
-use crate::fold::Turn;
+use super::Id;
+use super::prefix::{self, Begun, Seen};
+use super::threads::Threads;
+use crate::bill::course::Course;
+use crate::bill::requests::{Pair, Sent};
+use crate::bill::{Bill, Sums, rounds_usd};
 use crate::folding::Folding;
-use crate::journals::{self, Named};
 use crate::numbers::in_order;
 use crate::outcome::protocol;
-use crate::seen::{self, Begun, Seen};
-use crate::server::ServeError;
 use crate::settings::Say;
-use crate::shelf::Shelf;
-use crate::summaries::Wish;
-use crate::threads::Threads;
-use crate::told::Told;
+use answers::Answers;
 use dashmap::DashMap;
 use foldback_core::conversation::Conversation;
-use foldback_core::log::{Message, Part, Role};
+use foldback_core::log::{Message, Part};
 use foldback_core::meter::Meter;
 use foldback_core::services::Services;
 use foldback_core::{Frame, Limits};
 use foldback_live::Metrics;
 use foldback_live::follow::identity::{self, Key};
-use foldback_live::follow::{Ahead, Followed, base_of, frame_of};
-use foldback_live::journal::JournalError;
-use foldback_providers::wire::Request;
-use items::Items;
-use lru::LruCache;
-use std::collections::{BTreeMap, HashMap};
+use foldback_live::follow::{Followed, Sizes, base_of, frame_of};
+use foldback_providers::wire::{Dialect, Request};
+use journals::{JournalsError, Named};
+use observer::Told;
+use shelf::Shelved;
+use state::{Held, Shared};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::sync::oneshot::{self, error::TryRecvError};
-
-/// Number of a conversation, from 1.
-pub(crate) type Id = u64;
-
-/// A conversation that one request at a time changes.
-pub(crate) type Shared = Arc<tokio::sync::Mutex<Held>>;
-
-/// What one request at a time changes.
-#[derive(Debug)]
-pub(crate) struct Held {
-    pub(crate) followed: Followed,
-    /// What its requests cost.
-    pub(crate) requests: Requests,
-    /// Where a copy that folds is awaited.
-    pub(crate) ahead: Option<oneshot::Receiver<Ahead>>,
-}
-
-impl Held {
-    fn new(followed: Followed) -> Shared {
-        let requests = Requests::default();
-        Arc::new(tokio::sync::Mutex::new(Self { followed, requests, ahead: None }))
-    }
-
-    /// Takes the copy that has folded since the last request, if there is one.
-    ///
-    /// # Errors
-    ///
-    /// The journal can't be written. Then there is no fold.
-    pub(crate) fn catch_up(&mut self) -> Result<(), JournalError> {
-        let Some(mut awaited) = self.ahead.take() else { return Ok(()) };
-        match awaited.try_recv() {
-            Err(TryRecvError::Empty) => self.ahead = Some(awaited),
-            Err(TryRecvError::Closed) => self.followed.ahead_is_lost(),
-            Ok(ahead) => {
-                self.followed.adopt(ahead)?;
-                self.requests.begin_again();
-            }
-        }
-        Ok(())
-    }
-
-    /// The fold for which a model is to be asked, if there is a new one.
-    pub(crate) fn wish(&mut self, id: Id) -> Option<Wish> {
-        let ahead = self.followed.take_ahead()?;
-        let (done, awaited) = oneshot::channel();
-        self.ahead = Some(awaited);
-        Some(Wish { id, ahead, done })
-    }
-}
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use table::{Table, answered};
 
 /// The conversations that are followed.
 pub(crate) struct Conversations {
     pub(crate) folding: Folding,
     pub(crate) metrics: Arc<Metrics>,
-    kept: Mutex<Kept>,
+    kept: Mutex<Table>,
+    /// Wakes the requests that wait for a journal to be read.
+    journal_read: Condvar,
     pub(crate) answers: Answers,
     /// What the answers of all conversations cost, by protocol, forgotten conversations included.
     sums: DashMap<&'static str, Sums>,
@@ -109,61 +64,75 @@ pub(crate) struct Conversations {
     pub(crate) threads: Threads,
 }
 
-struct Kept {
-    entries: LruCache<Id, Entry>,
-    /// By the key after their last message.
-    tips: HashMap<Key, Vec<Id>>,
-    next: Id,
-    bytes: usize,
-    evicted: u64,
-    /// The journals of conversations that left memory.
-    shelf: Shelf,
-    /// Items of answers that later requests may refer to.
-    items: Items,
-}
-
-struct Entry {
-    followed: Shared,
-    tip: Key,
-    frame: Key,
-    base: usize,
-    bytes: usize,
-    /// Its journal.
-    path: Option<PathBuf>,
-    course: Course,
-    /// Its latest request.
-    seen: Option<Arc<Seen>>,
+/// A request whose answer is there.
+pub(crate) struct AnsweredRequest<'a> {
+    pub(crate) id: Id,
+    pub(crate) dialect: Dialect,
+    /// The key after its last message.
+    pub(crate) key: Key,
+    pub(crate) sizes: Sizes,
+    pub(crate) pair: Option<&'a Pair>,
+    pub(crate) sent: Sent,
 }
 
 impl Conversations {
     /// No conversations, or those of the folder of journals.
-    pub(crate) fn new(folding: Folding, say: Say) -> Result<Self, ServeError> {
+    pub(crate) fn new(folding: Folding, say: Say, threads: Threads) -> Result<Self, JournalsError> {
         let most = NonZeroUsize::new(folding.max_conversations).unwrap_or(NonZeroUsize::MIN);
-        let kept = Kept {
-            // The limit is kept by hand, where the tips are.
-            entries: LruCache::unbounded(),
-            tips: HashMap::new(),
-            next: 1,
-            bytes: 0,
-            evicted: 0,
-            shelf: Shelf::new(folding.max_journals),
-            items: Items::default(),
-        };
         let new = Self {
+            kept: Mutex::new(Table::new(folding.max_journals)),
+            journal_read: Condvar::new(),
             folding,
             metrics: Arc::default(),
-            kept: Mutex::new(kept),
             answers: Answers::new(most),
             sums: DashMap::new(),
             unwritten: AtomicU64::default(),
             left: Default::default(),
             say,
-            threads: Threads::new()?,
+            threads,
         };
         if let Some(folder) = &new.folding.journal {
             new.restore(folder)?;
         }
         Ok(new)
+    }
+
+    /// Reads the conversations of a folder.
+    fn restore(&self, folder: &Path) -> Result<(), JournalsError> {
+        let all = journals::all(folder)?;
+        let label = self.folding.strategy.label();
+        if let Some(before) = journals::written_by(folder, &label)
+            && !all.is_empty()
+        {
+            (self.say)(&format!(
+                "{}: {before} folded these conversations until now; {label} goes on with them",
+                folder.display()
+            ));
+        }
+        // The latest, as many as fit; the others stay where they are.
+        let (left, latest) = all.split_at(all.len().saturating_sub(self.folding.max_conversations));
+        let mut kept = lock(&self.kept);
+        left.iter().for_each(|named| kept.shelf.put(named.path(folder), None));
+        kept.next = all.iter().map(|named| named.id + 1).fold(kept.next, Id::max);
+        drop(kept);
+        for named in latest {
+            let path = named.path(folder);
+            let followed = self.read_journal(named, &path)?;
+            let mut kept = lock(&self.kept);
+            kept.restored(named, path, followed);
+            let gone = kept.evict(self.folding.max_conversations, self.folding.max_bytes);
+            drop(kept);
+            drop(gone);
+        }
+        Ok(())
+    }
+
+    /// A conversation as its journal has it, with what its provider said.
+    fn read_journal(&self, named: &Named, path: &Path) -> Result<Followed, JournalsError> {
+        let empty = self.empty(named.id, Frame::default(), Limits::default());
+        let followed = Followed::restored(empty, named.base, named.key, path)?;
+        self.answers.restore(path);
+        Ok(self.asking(followed))
     }
 
     /// Counts a conversation that could not be written.
@@ -184,23 +153,26 @@ impl Conversations {
         let framed = hashed(&frame);
         let tip = identity::end(keys);
         let mut kept = lock(&self.kept);
-        let mut found = kept.find(request, keys, base, framed);
-        if found.is_none()
-            && let Some((named, path)) = kept.shelf.take(keys, base, answered(request))
-        {
-            // Nobody waits while it is read.
-            drop(kept);
-            let read = self.read_journal(&named, &path);
-            kept = lock(&self.kept);
-            match read {
-                Ok(followed) => {
-                    found = Some(named.id);
-                    kept.restored(&named, path, followed);
-                }
-                // A request of it may still be under way, from before it had to go.
-                Err(_) => kept.shelf.put(path, None),
+        let found = loop {
+            if let Some(id) = kept.find(request, keys, base, framed) {
+                break Some(id);
             }
-        }
+            match kept.shelf.take(keys, base, answered(request)) {
+                Some(Shelved::Journal(named, path, tip)) => {
+                    // Other conversations go on while it is read.
+                    drop(kept);
+                    let id = self.bring_back(&named, path, tip);
+                    kept = lock(&self.kept);
+                    if let Some(id) = id.filter(|id| kept.entries.contains(id)) {
+                        break Some(id);
+                    }
+                }
+                Some(Shelved::BeingRead) => {
+                    kept = self.journal_read.wait(kept).unwrap_or_else(PoisonError::into_inner);
+                }
+                None => break None,
+            }
+        };
         let id = found.unwrap_or_else(|| {
             let id = kept.next;
             kept.next += 1;
@@ -218,6 +190,24 @@ impl Conversations {
         (id, followed)
     }
 
+    /// Reads a conversation that had to go back into memory. Requests that continue it wait meanwhile.
+    fn bring_back(&self, named: &Named, path: PathBuf, tip: Key) -> Option<Id> {
+        let _reading = Reading { conversations: self, tip, base: named.base };
+        let read = self.read_journal(named, &path);
+        let mut kept = lock(&self.kept);
+        match read {
+            Ok(followed) => {
+                kept.restored(named, path, followed);
+                Some(named.id)
+            }
+            Err(_) => {
+                // A request of it may still be under way, from before it had to go.
+                kept.shelf.put(path, None);
+                None
+            }
+        }
+    }
+
     /// The latest requests that a body may begin with.
     fn seen(&self, body: &[u8]) -> Vec<Arc<Seen>> {
         let kept = lock(&self.kept);
@@ -228,7 +218,7 @@ impl Conversations {
     /// The longest of the latest requests that a body begins with. It is taken out: what was read of it moves to the new
     /// request without a copy.
     pub(crate) fn take_seen(&self, body: &[u8]) -> Option<Begun> {
-        let longest = seen::longest(body, self.seen(body))?;
+        let longest = prefix::longest(body, self.seen(body))?;
         let mut kept = lock(&self.kept);
         let mut entries = kept.entries.iter_mut().map(|(_, entry)| &mut entry.seen);
         let is_it = |seen: &Arc<Seen>| Arc::ptr_eq(seen, &longest.seen);
@@ -297,7 +287,7 @@ impl Conversations {
     }
 
     /// Remembers what a provider said of its answer to a request of a conversation, and adds what both cost.
-    pub(crate) fn answered(&self, turn: &Turn, answer: &Message) {
+    pub(crate) fn answered(&self, request: &AnsweredRequest<'_>, answer: &Message) {
         let estimated =
             || Meter::new(Arc::clone(self.folding.strategy.estimator())).measure(answer);
         let told = answer.answer.as_ref().and_then(|answer| answer.usage);
@@ -310,25 +300,62 @@ impl Conversations {
             None => estimated(),
         };
         let rates = |model: &str| {
-            let terms = (self.folding.terms)(turn.request.dialect(), Some(model), false);
+            let terms = (self.folding.terms)(request.dialect, Some(model), false);
             terms.map(|(terms, _)| terms.rates)
         };
-        let rounds = turn.pair.as_ref().map_or(0.0, |pair| rounds_usd(pair, answer, rates));
+        let rounds = request.pair.map_or(0.0, |pair| rounds_usd(pair, answer, rates));
         let mut kept = lock(&self.kept);
         // One that had to go is in the sums of all.
         let mut gone = Bill::default();
-        let (bill, journal) = match kept.entries.peek_mut(&turn.id) {
+        let (bill, journal) = match kept.entries.peek_mut(&request.id) {
             Some(entry) => (&mut entry.course.bill, entry.path.clone()),
             None => (&mut gone, None),
         };
-        let added = bill.add(turn.pair.as_ref(), turn.sent, answer, output, rounds);
+        let added = bill.add(request.pair, request.sent, answer, output, rounds);
         drop(kept);
-        self.sums.entry(protocol(Some(turn.request.dialect()))).or_default().add(&added);
-        let folded = self.folding.shadow.then_some(turn.sizes);
-        let request = identity::end(&turn.keys);
-        if self.answers.reported(request, answer, folded, journal.as_deref()).is_err() {
+        self.sums.entry(protocol(Some(request.dialect))).or_default().add(&added);
+        let folded = self.folding.shadow.then_some(request.sizes);
+        if self.answers.reported(request.key, answer, folded, journal.as_deref()).is_err() {
             self.unwritten();
         }
+    }
+
+    /// The text of an item of an answer.
+    pub(crate) fn item(&self, id: &str) -> Option<Arc<str>> {
+        lock(&self.kept).items.get(id)
+    }
+
+    /// Keeps the items of an answer, by their ids, unless its conversation had to go.
+    pub(crate) fn keep_items(&self, conversation: Id, items: Vec<(String, String)>) {
+        if items.is_empty() {
+            return;
+        }
+        let mut kept = lock(&self.kept);
+        if kept.entries.contains(&conversation) {
+            items.into_iter().for_each(|(id, text)| kept.items.keep(conversation, id, text));
+        }
+    }
+
+    /// Says once that a client leaves part of its conversation with its provider, and what it may do. `pointer` is the place
+    /// in its request.
+    pub(crate) fn kept_elsewhere(&self, pointer: &str) {
+        let member = pointer.trim_start_matches('/');
+        let is_item = member.starts_with("input");
+        if self.left[usize::from(is_item)].swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let line = if is_item {
+            "a client refers to items that its provider keeps (`item_reference`) and that did not come through this proxy \
+             since it started, or came under an id of others; such requests go through as they are and are not folded. Have \
+             the client send its items whole: `store: false`, in the AI SDK `providerOptions: { openai: { store: false } }`"
+                .to_owned()
+        } else {
+            format!(
+                "a client leaves part of its conversation with its provider (`{member}`); such requests go through as they are \
+                 and are not folded. Have the client send the whole conversation, without `{member}`"
+            )
+        };
+        (self.say)(&line);
     }
 
     /// What answers cost, by protocol.
@@ -337,88 +364,17 @@ impl Conversations {
     }
 }
 
-impl Kept {
-    fn find(&self, request: &Request, keys: &[Key], base: usize, frame: Key) -> Option<Id> {
-        let answered = answered(request);
-        (1..keys.len()).rev().find_map(|seen| {
-            let ids = self.tips.get(&keys[seen])?;
-            let entries = ids.iter().filter_map(|id| Some((*id, self.entries.peek(id)?)));
-            let fits = entries.filter(|(_, entry)| {
-                entry.base == base && (entry.frame == frame || answered < seen)
-            });
-            // The same frame first, then the newest.
-            fits.max_by_key(|(id, entry)| (entry.frame == frame, *id)).map(|(id, _)| id)
-        })
-    }
+/// A journal that is being read. However that ends, those who wait for it go on.
+struct Reading<'a> {
+    conversations: &'a Conversations,
+    tip: Key,
+    base: usize,
+}
 
-    fn insert(&mut self, id: Id, followed: Shared, base: usize, path: Option<PathBuf>) {
-        let nothing = blake3::Hash::from_bytes([0; 32]);
-        self.entries.put(
-            id,
-            Entry {
-                followed,
-                tip: nothing,
-                frame: nothing,
-                base,
-                bytes: 0,
-                path,
-                course: Course::default(),
-                seen: None,
-            },
-        );
-    }
-
-    fn claim(&mut self, id: Id, tip: Key, frame: Key) -> Shared {
-        self.leave_tip(id);
-        self.tips.entry(tip).or_default().push(id);
-        let entry = self.entries.get_mut(&id).unwrap_or_else(|| unreachable!("found above"));
-        (entry.tip, entry.frame) = (tip, frame);
-        Arc::clone(&entry.followed)
-    }
-
-    /// Notes the bytes of a conversation, with those of what is kept for its page, for its answers and for its next request.
-    fn weigh(&mut self, id: Id, bytes: usize) {
-        let Some(entry) = self.entries.peek_mut(&id) else { return };
-        let seen = entry.seen.as_ref().map_or(0, |seen| seen.bytes());
-        let beside = entry.course.bytes() + answers::bytes(entry.course.requests) + seen;
-        let beside = beside + self.items.bytes(id);
-        let bytes = bytes + size_of::<Entry>() + beside;
-        self.bytes = self.bytes - entry.bytes + bytes;
-        entry.bytes = bytes;
-    }
-
-    fn leave_tip(&mut self, id: Id) {
-        let Some(tip) = self.entries.peek(&id).map(|entry| entry.tip) else { return };
-        if let Some(ids) = self.tips.get_mut(&tip) {
-            ids.retain(|other| *other != id);
-            if ids.is_empty() {
-                self.tips.remove(&tip);
-            }
-        }
-    }
-
-    fn remove(&mut self, id: Id) -> Option<Entry> {
-        self.leave_tip(id);
-        let entry = self.entries.pop(&id)?;
-        self.items.forget(id);
-        self.bytes -= entry.bytes;
-        Some(entry)
-    }
-
-    /// Forgets the oldest conversations until the rest is within the limits. The newest stays. Returns the forgotten ones,
-    /// so that they are dropped when nobody waits.
-    fn evict(&mut self, conversations: usize, bytes: usize) -> Vec<Entry> {
-        let mut gone = Vec::new();
-        while self.entries.len() > 1 && (self.entries.len() > conversations || self.bytes > bytes) {
-            let Some(oldest) = self.entries.peek_lru().map(|(id, _)| *id) else { break };
-            let Some(mut entry) = self.remove(oldest) else { break };
-            if let Some(path) = entry.path.take() {
-                self.shelf.put(path, Some(entry.tip));
-            }
-            self.evicted += 1;
-            gone.push(entry);
-        }
-        gone
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        lock(&self.conversations.kept).shelf.was_read(self.tip, self.base);
+        self.conversations.journal_read.notify_all();
     }
 }
 
@@ -426,12 +382,6 @@ impl fmt::Debug for Conversations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Conversations").field("folding", &self.folding).finish_non_exhaustive()
     }
-}
-
-/// The place of the first answer of the model in a request.
-fn answered(request: &Request) -> usize {
-    let mut messages = request.messages().iter();
-    messages.position(|message| message.role == Role::Assistant).unwrap_or(usize::MAX)
 }
 
 fn hashed(frame: &Frame) -> Key {

@@ -1,9 +1,8 @@
 //! The client that asks providers, and the addresses that it asks.
 
-use crate::connect::{Connector, is_lost};
-use crate::forward::Answer;
-use crate::headers::MOST as MOST_HEADERS;
-use crate::provider::Provider;
+use super::connect::{Connector, is_lost};
+use super::headers::MOST as MOST_HEADERS;
+use super::provider::Provider;
 use crate::settings::{Address, Settings};
 use axum::body::{Body, Bytes};
 use axum::http::uri::{Authority, PathAndQuery, Scheme};
@@ -18,6 +17,9 @@ const IDLE: Duration = Duration::from_secs(20);
 
 /// Idle connections that are kept for each provider.
 pub(crate) const MOST_IDLE: usize = 64;
+
+/// What a provider answered.
+pub(crate) type Answer = axum::http::Response<Body>;
 
 /// The providers and the clients that ask them.
 #[derive(Debug)]

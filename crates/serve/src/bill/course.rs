@@ -1,6 +1,6 @@
 //! The course of a conversation through the proxy, as the page shows it: sizes, and no content.
 
-use crate::bill::Bill;
+use super::Bill;
 use foldback_live::follow::Sizes;
 use foldback_providers::wire::{Dialect, Request};
 use std::collections::VecDeque;

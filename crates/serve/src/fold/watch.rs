@@ -3,7 +3,7 @@
 //! The client gets the provider's bytes as they come. An answer that can't be read is no error: the conversation goes on
 //! without its usage.
 
-use crate::fold::Turn;
+use super::turn::Turn;
 use axum::body::Bytes;
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};

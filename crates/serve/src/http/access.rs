@@ -6,7 +6,7 @@
 //! `Sec-Fetch-Site`), and only the proxy's own page and a person who types the address may ask. With a token, every request
 //! must carry it.
 
-use crate::headers::TOKEN;
+use super::headers::TOKEN;
 use crate::settings::Settings;
 use axum::http::HeaderMap;
 use axum::http::header::{HOST, HeaderName, ORIGIN};

@@ -2,9 +2,9 @@
 //!
 //! A request takes two, the client's connection and the provider's. The usual limit of 1,024 is a soft one, which a program
 //! may raise itself; where the hard one is lower than what the settings ask for, fewer connections are let in, and the
-//! rest wait or are turned away ([`listen`](crate::listen)).
+//! rest wait or are turned away ([`listen`](super::listen)).
 
-use crate::upstream::MOST_IDLE;
+use super::upstream::MOST_IDLE;
 
 /// What is open beside connections: listeners, standard streams, libraries, and idle connections to two providers.
 const BESIDE: u64 = 64 + 2 * MOST_IDLE as u64;

@@ -3,16 +3,17 @@
 //! All of this runs apart from the tasks that wait for connections: reading and folding a large request takes
 //! milliseconds of computing. Whatever goes wrong here, a panic included, ends with the client's own bytes.
 
-use crate::bill::{Pair, Sent};
-use crate::breakpoints;
-use crate::conversations::{Conversations, Held, Id, Shared};
+use super::Id;
+use super::conversations::state::{Held, Shared, Wish};
+use super::conversations::{AnsweredRequest, Conversations};
+use super::prefix::{self, Read};
+use crate::bill::breakpoints;
+use crate::bill::requests::{Pair, Sent};
 use crate::outcome::Outcome;
-use crate::seen::{self, Read};
-use crate::summaries::Wish;
 use axum::body::Bytes;
 use foldback_core::Limits;
 use foldback_core::log::Message;
-use foldback_live::follow::identity::Key;
+use foldback_live::follow::identity::{self, Key};
 use foldback_live::follow::{Followed, Received, Sizes, Unsendable};
 use foldback_providers::wire::responses::{Resolved, resolved};
 use foldback_providers::wire::{Dialect, Request, Text, WireError};
@@ -104,7 +105,7 @@ fn begin(
     };
     let begun = conversations.take_seen(whole.as_bytes());
     let read =
-        seen::read(dialect, &whole, begun, folding.clock.now()).map_err(|error| match error {
+        prefix::read(dialect, &whole, begun, folding.clock.now()).map_err(|error| match error {
             WireError::Elsewhere { pointer } => {
                 conversations.kept_elsewhere(&pointer);
                 "kept-elsewhere"
@@ -218,7 +219,15 @@ impl Turn {
 
     /// The provider's answer to the request, and its items that later requests may refer to.
     pub(crate) fn answered(&self, answer: &Message, items: Vec<(String, String)>) {
-        self.conversations.answered(self, answer);
+        let request = AnsweredRequest {
+            id: self.id,
+            dialect: self.request.dialect(),
+            key: identity::end(&self.keys),
+            sizes: self.sizes,
+            pair: self.pair.as_ref(),
+            sent: self.sent,
+        };
+        self.conversations.answered(&request, answer);
         self.conversations.keep_items(self.id, items);
     }
 

@@ -1,6 +1,6 @@
 //! Counts what conversations do, and reports what the operator of the proxy should know.
 
-use crate::conversations::Id;
+use crate::fold::Id;
 use crate::settings::Say;
 use foldback_core::event::Event;
 use foldback_core::services::Observer;
