@@ -1,4 +1,4 @@
-//! `mxf.escalate` and `mxf.recover`: what follows a refusal that stripping did not help against.
+//! `mxf.recover`: what follows a refusal that stripping did not help against.
 //!
 //! A request that was refused is sent again with all tool results stripped ([`Microcompact`]). If that one is refused, a structured
 //! summary of the stripped history takes the place of all but the newest messages; if the history does not get at least a tenth
@@ -8,46 +8,14 @@ use crate::microcompact::{
     Microcompact, MicrocompactConfig, enough, is_success, log, placeholder, stripped, too_little,
 };
 use foldback_core::log::{EntryKind, Message, Origin, PartKind, Role};
-use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
-use foldback_core::stage::{Decision, Filter, OverflowPolicy, Pressure, Proposal, StageContext};
+use foldback_core::stage::{Filter, Proposal, StageContext};
 use foldback_core::view::Pos;
 use foldback_stages::filter::{Spoken, arranged, entry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-
-/// Configuration of [`Escalate`]; there is nothing to set.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct EscalateConfig {}
-
-impl StageConfig<dyn OverflowPolicy> for EscalateConfig {
-    fn build(self) -> Result<Arc<dyn OverflowPolicy>, Invalid> {
-        Ok(Arc::new(Escalate))
-    }
-}
-
-/// Folds at the refusal of a request in which there was nothing to clear.
-#[derive(Clone, Debug)]
-pub struct Escalate;
-
-impl OverflowPolicy for Escalate {
-    fn moments(&self) -> &'static [Moment] {
-        &[Moment::ProviderOverflow]
-    }
-
-    fn decide(&self, pressure: &Pressure<'_>) -> Decision {
-        if pressure.pruned {
-            return Decision::off("results were cleared; the request is sent again first");
-        }
-        let fold = pressure.moment.is_reactive();
-        let reason =
-            if fold { "the provider refused the request" } else { "no request was refused" };
-        Decision { fold, ..Decision::off(reason) }
-    }
-}
 
 /// Configuration of [`Recover`].
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

@@ -62,7 +62,7 @@ impl Events {
                 match &content.kind {
                     PartKind::Call(call) => {
                         let at = PartPos { item: *pos, part };
-                        let tokens = context.meter.part_shown(context.view, at);
+                        let tokens = context.meter.part_shown(at);
                         calls.push((call.call_id.clone(), tokens));
                         left = left.saturating_sub(tokens);
                     }

@@ -659,7 +659,7 @@ impl Conversation {
         let meter = &self.meters[0];
         let mut last = LastText::default();
         for Edit { at, text, before, after, .. } in edits {
-            *before = meter.part_shown(&self.view, *at);
+            *before = meter.part_shown(*at);
             *after = meter.part_with(&self.history, *at, text, &mut last);
         }
     }

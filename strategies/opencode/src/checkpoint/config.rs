@@ -78,7 +78,7 @@ pub struct CheckpointConfig {
     /// Most tokens that the kept turns may have, where that is worked out.
     #[serde(default)]
     pub tail_maximum: u64,
-    /// Cap of the model's output limit, for the usable window; unset: 32,000.
+    /// Cap of the model's output limit, for the usable window.
     pub output_token_max: Option<NonZeroU64>,
     /// Whether the last prompt is repeated after the summary when the provider refused the request.
     #[serde(default)]

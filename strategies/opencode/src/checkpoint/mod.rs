@@ -19,7 +19,6 @@ use crate::render::{Rendering, Version, to_model_messages};
 use crate::request::{Cuts, Form};
 use crate::stored::{self, StoredMessage};
 use crate::tail;
-use crate::window::{OUTPUT_TOKEN_MAX, WindowRule};
 pub(crate) use entries::NO_SUMMARY;
 use entries::NewEntries;
 use foldback_core::Role;
@@ -29,8 +28,12 @@ use foldback_core::outcome::Why;
 use foldback_core::plan::Layout;
 use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
 use foldback_core::view::Pos;
+use foldback_stages::policy::{AnswerUsageConfig, InputLimit};
 use std::num::NonZeroU64;
 use std::sync::Arc;
+
+/// Tokens that are kept free below a limit of the input, unless the longest answer is smaller.
+const RESERVE: u64 = 20_000;
 
 /// The filter.
 #[derive(Clone, Debug)]
@@ -214,13 +217,15 @@ impl Checkpoint {
 
     fn tail_budget(&self, context: &StageContext<'_>) -> u64 {
         self.0.preserve_recent_tokens.unwrap_or_else(|| {
-            let window = WindowRule {
-                output_token_max: self.0.output_token_max.map_or(OUTPUT_TOKEN_MAX, NonZeroU64::get),
-                input_headroom: true,
-                reserved: None,
-                buffer: None,
+            let terms = AnswerUsageConfig {
+                input_limit: InputLimit::Instead,
+                input_reserve: Some(RESERVE),
+                input_reserve_at_most_output: true,
+                output_token_max: self.0.output_token_max,
+                ..AnswerUsageConfig::default()
             };
-            let usable = u64::try_from(window.usable(context.limits)).unwrap_or(0);
+            let usable = terms.usable(context.limits).map_or(0, |(tokens, _)| tokens);
+            let usable = u64::try_from(usable).unwrap_or(0);
             tail::budget(usable, self.0.tail_minimum, self.0.tail_maximum)
         })
     }
