@@ -134,7 +134,7 @@ fn records() {
     }
 }
 
-const KEEP: &str = "[filter]\nkeep_tokens = 1_000\n[overflow]\nbuffer = 3_000";
+const KEEP: &str = "[filter]\nkeep_tokens = 1_000\n[overflow]\nreserve = 3_000";
 
 /// The text of the one message that is sent.
 fn sent_alone(conversation: &foldback_core::conversation::Conversation) -> String {
