@@ -10,9 +10,7 @@ use crate::microcompact::{
 use foldback_core::log::{EntryKind, Message, Origin, PartKind, Role};
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
-use foldback_core::stage::{
-    Arrangement, Filter, Proposal, StageContext, Summary,
-};
+use foldback_core::stage::{Filter, Proposal, StageContext};
 use foldback_core::view::Pos;
 use foldback_stages::filter::{Spoken, arranged, entry};
 use schemars::JsonSchema;
@@ -81,8 +79,8 @@ fn shown(context: &StageContext<'_>, pos: Pos) -> Arc<Message> {
 }
 
 impl Filter for Recover {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
-        let kept = self.kept(context)?.messages;
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
+        let Spoken { system, messages: kept } = self.kept(context)?;
         let (refused, before) = self.before.recovery(context);
         if context.moment.is_reactive() && !is_success(refused, before) {
             return Err(too_little(refused, before));
@@ -97,20 +95,13 @@ impl Filter for Recover {
         };
         let reason = format!("keeps the newest {} messages", kept.len());
         let request = context.summary("history", "mxf.history", messages, budget);
-        Ok(Proposal::Summaries { requests: vec![request], reasons: vec![reason] })
-    }
-
-    fn arrange(
-        &self,
-        context: &StageContext<'_>,
-        summaries: &[Option<Summary>],
-    ) -> Result<Arrangement, Why> {
-        let Spoken { system, messages } = self.kept(context)?;
-        let texts = summaries.iter().flatten().map(|summary| summary.text.clone());
-        let entries = texts.map(|text| entry(context, Role::User, EntryKind::Summary, text));
-        let entries: Vec<_> = entries.collect();
-        let end = context.history.len();
-        let order = system.into_iter().chain(end..end + entries.len()).chain(messages);
-        Ok(arranged(context, entries, order))
+        Ok(Proposal::summary(request, reason, move |summary| {
+            let text = summary.map(|summary| summary.text.clone());
+            let entries = text.map(|text| entry(context, Role::User, EntryKind::Summary, text));
+            let entries = Vec::from_iter(entries);
+            let end = context.history.len();
+            let order = system.into_iter().chain(end..end + entries.len()).chain(kept);
+            Ok(arranged(context, entries, order))
+        }))
     }
 }

@@ -76,7 +76,6 @@ const ABSOLUTE: &[(&str, &str, Shown)] = &[
     ("codex", "keep_tokens, summary_tokens, limit of a result", Shown::Nowhere),
     ("codex-remote", "keep_tokens, summary_tokens, limit of a result", Shown::Nowhere),
     ("deepagents", "summary_tokens", Shown::Nowhere),
-    ("drop-pairs", "window_at_most", Shown::Nowhere),
     ("dsh", "summary_tokens, tokens of a message and a part", Shown::Nowhere),
     ("fast-jev", "reserve, a line for each call", Shown::Nowhere),
     (
@@ -87,7 +86,6 @@ const ABSOLUTE: &[(&str, &str, Shown)] = &[
     ("indexed", "user_tokens, window_at_most, bytes per token of a note", Shown::Small),
     ("indexed-large", "user_tokens, window_at_most, bytes per token of a note", Shown::Small),
     ("indexed-small", "user_tokens, window_at_most, bytes per token of a note", Shown::Small),
-    ("indexed-pairs", "window_at_most", Shown::Nowhere),
     ("kimi-code", "reserve, keep_tokens, head_tokens, summary_tokens", Shown::Nowhere),
     ("langchain-context-editing", "trigger, tokens of a message", Shown::Nowhere),
     ("langchain-summarization", "trim_tokens, summary_tokens", Shown::Small),

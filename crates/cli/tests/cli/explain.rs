@@ -6,7 +6,7 @@ const SESSION: &str = "examples/sessions/price-lists-codex.jsonl";
 
 #[test]
 fn firings_and_the_worst_that_was_forgotten() {
-    let ran = foldback(&["explain", SESSION, "--preset", "opencode", "--top", "4"]).done();
+    let ran = foldback(&["explain", SESSION, "--preset", "opencode", "--count", "4"]).done();
     insta::assert_snapshot!(ran.stdout);
 }
 

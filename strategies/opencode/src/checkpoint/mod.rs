@@ -62,7 +62,7 @@ impl Filter for Checkpoint {
         Some(layout(Vec::new(), &stored, &order, context.history.len()))
     }
 
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
         let selection = self.select(context);
         let cuts = Cuts {
             form: self.0.request,
@@ -110,46 +110,35 @@ impl Filter for Checkpoint {
                 context.history.message(replay).id
             ));
         }
-        Ok(Proposal::Summaries {
-            requests: vec![SummaryRequest {
-                previous: selection.previous,
-                ..context.summary(
-                    "checkpoint",
-                    style,
-                    || messages.into_iter().chain(marker).collect(),
-                    self.0.summary_budget,
-                )
-            }],
-            reasons,
-        })
-    }
-
-    fn arrange(
-        &self,
-        context: &StageContext<'_>,
-        summaries: &[Option<Summary>],
-    ) -> Result<Arrangement, Why> {
-        let selection = self.select(context);
-        let summary = summaries.first().and_then(Option::as_ref);
-        let entries =
-            NewEntries::of(&self.0, context, selection.tail_start, selection.replay).write(summary);
-
-        let mut stored = stored::in_sight(context);
-        let mut seen = stored::seen_all(context.history, &stored);
-        for (offset, entry) in entries.iter().enumerate() {
-            seen.push(stored::seen(&[entry]));
-            stored.push(StoredMessage {
-                role: entry.role,
-                items: vec![context.history.len() + offset],
-            });
-        }
-        let order = filter_compacted(&seen, self.0.completes);
-        // Instructions of the harness stay in sight.
-        let from = stored.first().map_or(0, StoredMessage::first);
-        let items = context.places().iter().filter_map(|place| place.item());
-        let before = items.filter(|pos| *pos < from).collect();
-        let layout = layout(before, &stored, &order, context.history.len() + entries.len());
-        Ok(Arrangement { entries, layout, ..Arrangement::default() })
+        let request = SummaryRequest {
+            previous: selection.previous,
+            ..context.summary(
+                "checkpoint",
+                style,
+                || messages.into_iter().chain(marker).collect(),
+                self.0.summary_budget,
+            )
+        };
+        let then = move |summaries: &[Option<Summary>]| {
+            let entries = entries.write(summaries.first().and_then(Option::as_ref));
+            let mut stored = stored::in_sight(context);
+            let mut seen = stored::seen_all(context.history, &stored);
+            for (offset, entry) in entries.iter().enumerate() {
+                seen.push(stored::seen(&[entry]));
+                stored.push(StoredMessage {
+                    role: entry.role,
+                    items: vec![context.history.len() + offset],
+                });
+            }
+            let order = filter_compacted(&seen, self.0.completes);
+            // Instructions of the harness stay in sight.
+            let from = stored.first().map_or(0, StoredMessage::first);
+            let items = context.places().iter().filter_map(|place| place.item());
+            let before = items.filter(|pos| *pos < from).collect();
+            let layout = layout(before, &stored, &order, context.history.len() + entries.len());
+            Ok(Arrangement { entries, layout, ..Arrangement::default() })
+        };
+        Ok(Proposal::Then { requests: vec![request], reasons, then: Box::new(then) })
     }
 }
 
