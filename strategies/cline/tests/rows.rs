@@ -45,7 +45,7 @@ fn sized(at: usize, word: &str) -> Message {
     let (kind, tokens) = word.split_at(1);
     let units = 3 * tokens.parse::<usize>().unwrap();
     let id = format!("{kind}{at}");
-    let unit = RequestConfig::default().build().unwrap().unit().unwrap();
+    let unit = request().build().unwrap().unit().unwrap();
     let json = |message: &Message| usize::try_from(unit.count(message).total()).unwrap();
     let of = |text: String| match kind {
         "u" | "b" => Message::user(&*id, text),
@@ -211,6 +211,15 @@ fn answers() {
     }
 }
 
+/// The policy of the preset.
+fn request() -> RequestConfig {
+    talk::config(
+        &talk::registry([&foldback_stages::REGISTRATION, &foldback_cline::REGISTRATION]),
+        "cline",
+        "overflow",
+    )
+}
+
 #[test]
 fn defaults() {
     let NoticesConfig {
@@ -223,7 +232,7 @@ fn defaults() {
     } = NoticesConfig::default();
     assert_eq!((target_share, long_share, manual_share), (0.7, 0.5, 0.5));
     assert_eq!((long_answers, answers, command_chars), (5, 3, 100));
-    assert_eq!(RequestConfig::default().share, 0.9);
+    assert_eq!(request().share.number(), 0.9);
 }
 
 #[test]

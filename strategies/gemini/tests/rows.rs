@@ -187,7 +187,9 @@ fn defaults() {
     for line in ["when = [\"step-end\", \"provider-overflow\"]", "when = \"call-start\""] {
         assert!(PRESET.contains(line), "{line}");
     }
-    let (mask, snapshot) = (MaskConfig::default(), SnapshotConfig::default());
+    let registry = talk::registry([&foldback_stages::REGISTRATION, &foldback_gemini::REGISTRATION]);
+    let mask: MaskConfig = talk::config(&registry, "gemini-cli", "pruner[0]");
+    let snapshot = SnapshotConfig::default();
     assert_eq!((mask.protect_tokens, mask.minimum_tokens), (50_000, 30_000));
     let questions = ["activate_skill", "ask_user", "enter_plan_mode", "exit_plan_mode"];
     assert_eq!(mask.exempt, questions);

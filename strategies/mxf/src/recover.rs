@@ -29,7 +29,7 @@ pub struct RecoverConfig {
 
 impl Default for RecoverConfig {
     fn default() -> Self {
-        Self { keep: 3, microcompaction: MicrocompactConfig::default() }
+        Self { keep: 3, microcompaction: MicrocompactConfig { threshold: 50_000, keep: 10 } }
     }
 }
 
