@@ -18,7 +18,7 @@
 //! ```
 
 use crate::stand_in::Scripted;
-use foldback_core::config::{ConfigErrors, Document, Node, Options, compile};
+use foldback_core::config::{ConfigErrors, Document, Options, compile, compile_preset};
 use foldback_core::conversation::{Conversation, Report, Signals};
 use foldback_core::log::{Message, Part, Usage};
 use foldback_core::moment::Moment;
@@ -54,16 +54,20 @@ pub fn compiled(registry: &Registry, toml: &str) -> Strategy {
     try_compile(registry, toml).unwrap_or_else(|errors| panic!("{errors}\n{toml}"))
 }
 
-/// The configuration of the filter in a strategy file, without what the file extends.
+/// The configuration that a preset states for a stage, e.g. at `overflow` or `pruner[0]`.
 ///
 /// # Panics
 ///
-/// If the file has no such filter.
-pub fn filter_config<C: DeserializeOwned>(toml: &str) -> C {
-    let document = Document::parse("test.toml", toml).unwrap_or_else(|error| panic!("{error}"));
-    let mut section = document.root.get("filter").map(Node::to_value).unwrap_or_default();
-    section.as_object_mut().map(|fields| fields.remove("use"));
-    serde_json::from_value(section).unwrap_or_else(|error| panic!("{error}\n{toml}"))
+/// If there is no such preset or section, or the section is of another stage.
+pub fn config<C: DeserializeOwned>(registry: &Registry, preset: &str, section: &str) -> C {
+    let compiled = compile_preset(registry, preset, Options::default());
+    let root = compiled.unwrap_or_else(|errors| panic!("{errors}")).root;
+    let node = root.at(section).unwrap_or_else(|| panic!("{preset} has no {section}"));
+    let mut fields = node.to_value();
+    if let Some(fields) = fields.as_object_mut() {
+        fields.retain(|name, _| !["use", "when", "enabled", "estimator"].contains(&name.as_str()));
+    }
+    serde_json::from_value(fields).unwrap_or_else(|error| panic!("{preset} {section}: {error}"))
 }
 
 /// A strategy whose folds may be larger than what they replace, summarized by a script: rows are small.

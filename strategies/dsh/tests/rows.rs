@@ -184,7 +184,8 @@ fn a_summary_that_fails_or_does_not_shrink_leaves_the_results_cut() {
 #[test]
 fn defaults() {
     assert_eq!(strategy(PRESET).preset_limits, Limits::new(1_000_000, 64_000));
-    let prune = foldback_dsh::PruneConfig::default();
+    let registry = talk::registry([&foldback_stages::REGISTRATION, &foldback_dsh::REGISTRATION]);
+    let prune: foldback_dsh::PruneConfig = talk::config(&registry, "dsh", "pruner[0]");
     assert_eq!((prune.threshold_chars, prune.head_chars, prune.tail_chars), (8_192, 4_096, 1_024));
     assert!(PRESET.contains("\nretain_share = 0.16\nsummary_tokens = 8_192\n"));
 }

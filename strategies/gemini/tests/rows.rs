@@ -148,7 +148,7 @@ fn triggers() {
 
 #[test]
 fn cuts() {
-    let snapshot: SnapshotConfig = talk::filter_config(PRESET);
+    let snapshot: SnapshotConfig = talk::config(&registry(), "gemini-cli", "filter");
     for (id, contents, first) in rows::<(String, String, usize)>("cuts") {
         let words = contents.split(' ').enumerate();
         let contents: Vec<Content> = words
@@ -190,8 +190,8 @@ fn defaults() {
     for line in ["when = [\"step-end\", \"provider-overflow\"]", "when = \"call-start\""] {
         assert!(PRESET.contains(line), "{line}");
     }
-    let mask = MaskConfig::default();
-    let snapshot: SnapshotConfig = talk::filter_config(PRESET);
+    let mask: MaskConfig = talk::config(&registry(), "gemini-cli", "pruner[0]");
+    let snapshot: SnapshotConfig = talk::config(&registry(), "gemini-cli", "filter");
     assert_eq!((mask.protect_tokens, mask.minimum_tokens), (50_000, 30_000));
     let questions = ["activate_skill", "ask_user", "enter_plan_mode", "exit_plan_mode"];
     assert_eq!(mask.exempt, questions);

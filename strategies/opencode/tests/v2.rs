@@ -9,6 +9,7 @@ use foldback_core::log::{EntryKind, Finish, Media, Message, Part, PartKind, Tool
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
 use foldback_core::stage::{Pressure, SummaryError, UsageReading, UsageSource};
+use foldback_opencode::recent::RecentConfig;
 use foldback_opencode::recent::record::{Recorded, recorded};
 use foldback_opencode::recent::split::{Entry, start};
 use foldback_testkit::talk;
@@ -135,7 +136,7 @@ fn records() {
     }
 }
 
-const KEEP: &str = "[filter]\nkeep_tokens = 1_000\n[overflow]\nbuffer = 3_000";
+const KEEP: &str = "[filter]\nkeep_tokens = 1_000\n[overflow]\nreserve = 3_000";
 
 /// The text of the one message that is sent.
 fn sent_alone(conversation: &foldback_core::conversation::Conversation) -> String {
@@ -287,8 +288,8 @@ fn a_summary_of_another_system() {
 #[test]
 fn defaults() {
     let preset = include_str!("../presets/opencode-2.toml");
-    let filter: foldback_opencode::recent::RecentConfig = talk::filter_config(preset);
-    assert_eq!((filter.keep_tokens, filter.tool_output_max), (15_000, 2_000));
+    let recent = talk::config::<RecentConfig>(&registry(), "opencode-2", "filter");
+    assert_eq!((recent.keep_tokens, recent.tool_output_max), (15_000, 2_000));
     assert!(preset.contains("\nreserve = 20_000"), "OCv2-K8");
 }
 

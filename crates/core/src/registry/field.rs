@@ -14,7 +14,7 @@ pub struct Field {
     pub doc: String,
     /// What it is when it is not given.
     pub default: Option<Value>,
-    /// Whether it has to be given.
+    /// Whether it must be given.
     pub required: bool,
 }
 
@@ -22,7 +22,6 @@ impl Field {
     pub(super) fn of(root: &Value, name: &str, property: &Value) -> Self {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).map(one_line);
         let target = resolve(root, property);
-        let required = root.get("required").and_then(Value::as_array);
         Self {
             name: name.to_owned(),
             takes: takes(root, property),
@@ -30,7 +29,10 @@ impl Field {
                 .or_else(|| text(target.get("description")))
                 .unwrap_or_default(),
             default: property.get("default").filter(|value| !value.is_null()).cloned(),
-            required: required.is_some_and(|names| names.iter().any(|one| one == name)),
+            required: root
+                .get("required")
+                .and_then(Value::as_array)
+                .is_some_and(|required| required.iter().any(|field| field == name)),
         }
     }
 }

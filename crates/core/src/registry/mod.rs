@@ -79,8 +79,8 @@ impl Invalid {
 /// The typed configuration of a stage.
 ///
 /// Derive `Deserialize` and `JsonSchema`, with `#[serde(deny_unknown_fields)]` and a doc comment on every field: the catalog
-/// (`foldback stages NAME`) and the error messages are made from the schema. Numbers that a preset states have no default. A type
-/// such as [`Share`](crate::config::Share) or `NonZeroU64` checks its values when the file is read.
+/// (`foldback stages NAME`) and the error messages are made from the schema. A stage that several strategies use has a `Default`
+/// and `#[serde(default)]`; one that a strategy owns has none, so that its presets state every number.
 pub trait StageConfig<S: ?Sized>: DeserializeOwned + JsonSchema {
     /// Checks what depends on several fields, and makes the stage.
     ///
