@@ -177,7 +177,7 @@ impl Drop for Hold {
             Charge::Counted(usage) => {
                 bill.input = bill.input.saturating_add(usage.input_total());
                 bill.output = bill.output.saturating_add(usage.output_total());
-                bill.usd += self.price.map_or(0.0, |price| price.of(usage));
+                bill.usd += self.price.map_or(0.0, |price| price.dollars(usage));
             }
             Charge::AtMost => {
                 bill.unreported += 1;

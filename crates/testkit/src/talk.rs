@@ -40,6 +40,10 @@ pub fn registry<'a>(registrations: impl IntoIterator<Item = &'a Registration>) -
 }
 
 /// A strategy file, compiled.
+///
+/// # Errors
+///
+/// What is wrong with the file.
 pub fn try_compile(registry: &Registry, toml: &str) -> Result<Strategy, ConfigErrors> {
     let document = Document::parse("test.toml", toml).unwrap_or_else(|error| panic!("{error}"));
     compile(registry, document, Options::default()).map(|compiled| compiled.strategy)

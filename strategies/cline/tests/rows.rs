@@ -216,11 +216,7 @@ fn answers() {
 
 /// The policy of the preset.
 fn request() -> RequestConfig {
-    talk::config(
-        &registry(),
-        "cline",
-        "overflow",
-    )
+    talk::config(&registry(), "cline", "overflow")
 }
 
 #[test]

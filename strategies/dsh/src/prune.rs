@@ -83,6 +83,6 @@ impl Pruner for Prune {
             return Pruning::Nothing(Why::new("within-limit", why));
         }
         let reason = format!("{} results with more than {limit} characters", edits.len());
-        Pruning::of(edits, reason)
+        Pruning::from_edits(edits, reason)
     }
 }

@@ -157,6 +157,6 @@ impl Pruner for Clip {
             return Pruning::Nothing(Why::new("nothing-to-cut", why));
         }
         let reason = format!("{reached}: {} calls with long arguments", edits.len());
-        Pruning::of(edits, reason)
+        Pruning::from_edits(edits, reason)
     }
 }

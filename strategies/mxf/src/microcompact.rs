@@ -180,6 +180,6 @@ impl Pruner for Microcompact {
         }
         let what = if refused { "all, as the request was refused" } else { "old ones" };
         let reason = format!("strips {} tool results: {what}", edits.len());
-        Pruning::of(edits, reason)
+        Pruning::from_edits(edits, reason)
     }
 }

@@ -161,7 +161,7 @@ impl StageDescriptor {
             return Vec::new();
         };
         let root = schema.as_value();
-        properties.iter().map(|(name, property)| Field::of(root, name, property)).collect()
+        properties.iter().map(|(name, property)| Field::new(root, name, property)).collect()
     }
 }
 
@@ -258,11 +258,19 @@ pub struct Registry {
 
 impl Registry {
     /// Everything that was linked into this binary.
+    ///
+    /// # Errors
+    ///
+    /// Nothing is registered, or two stages or presets have one name.
     pub fn discover() -> Result<Self, RegistryError> {
         Self::of(inventory::iter::<Registration>())
     }
 
     /// What these registrations hold. The same registration may come twice.
+    ///
+    /// # Errors
+    ///
+    /// No stage is registered, or two stages or presets have one name.
     pub fn of<'a>(
         registrations: impl IntoIterator<Item = &'a Registration>,
     ) -> Result<Self, RegistryError> {

@@ -124,7 +124,7 @@ impl Pruner for Lines {
             return Pruning::Nothing(Why::new("nothing-to-cut", why));
         }
         let reason = format!("{} results and arguments", edits.len());
-        Pruning::of(edits, reason)
+        Pruning::from_edits(edits, reason)
     }
 }
 

@@ -132,7 +132,10 @@ impl Pruner for Shake {
             return Pruning::Nothing(Why::new("too-little", format!("{saved} < {least}")));
         }
         let protected = self.0.protect_tokens;
-        Pruning::of(edits, format!("{saved} >= {least}, before the newest {protected} tokens"))
+        Pruning::from_edits(
+            edits,
+            format!("{saved} >= {least}, before the newest {protected} tokens"),
+        )
     }
 }
 

@@ -105,6 +105,6 @@ impl Pruner for Stale {
             return Pruning::Nothing(Why::new("nothing-stale", "no read was repeated"));
         }
         let reason = format!("{} reads superseded by newer ones", edits.len());
-        Pruning::of(edits, reason)
+        Pruning::from_edits(edits, reason)
     }
 }

@@ -92,7 +92,7 @@ impl Models {
 fn questions(label: &str, asks: &Asks) -> Result<Contender, Error> {
     let name = format!("questions: {label}");
     let mut document = foldback::Document::parse("questions", "[estimator]\nuse = \"chars\"\n")?;
-    document.root.set("name", foldback::config::Node::of("questions", name.clone().into()));
+    document.root.set("name", foldback::config::Node::from_value("questions", name.clone().into()));
     let options = foldback::Options { read_file: None, env: None };
     let compiled = foldback::config::compile(&foldback::registry()?, document, options)?;
     Ok(Contender { preset: Preset::new(compiled.strategy, name), asked: vec![asks.clone()] })
