@@ -45,8 +45,8 @@ fn folds(command: &str) -> Folds {
         ]),
         "explain" => Rows(&[("SESSION --preset faulty,window", 1, false)]),
         "probe" => Rows(&[
-            ("SESSION --preset faulty,window --model claude-haiku-4-5 --export OUT", 1, true),
-            ("SESSION --preset faulty --model claude-haiku-4-5 --export OUT", 1, true),
+            ("SESSION --preset faulty,window --ask claude-haiku-4-5 --batch OUT", 1, true),
+            ("SESSION --preset faulty --ask claude-haiku-4-5 --batch OUT", 1, true),
         ]),
         "recommend" => Rows(&[
             ("ALL --preset faulty,window --window 200000 --budget cost=9 -o OUT", 1, true),
@@ -54,8 +54,8 @@ fn folds(command: &str) -> Folds {
         ]),
         "score" => Rows(&[("SESSION --preset faulty,window -o OUT", 1, true)]),
         "snapshot" => Rows(&[
-            ("SESSION --preset faulty,window --update -o OUT", 1, true),
-            ("SESSION --preset faulty --update -o OUT", 2, false),
+            ("SESSION --preset faulty,window --write -o OUT", 1, true),
+            ("SESSION --preset faulty --write -o OUT", 2, false),
         ]),
         "tune" => Rows(&[("FOUR --preset faulty --vary pruner.after=0..2 --json OUT", 1, true)]),
         "mcp" | "serve" => Below,
@@ -146,7 +146,7 @@ fn a_stage_that_panics_ends_no_command_otherwise_than_an_error() {
 fn a_walk_that_fails_ends_with_1() {
     let rows = [
         (&["compare", SESSION, "--preset", "faulty"][..], &["--reader", "1", "--html"][..]),
-        (&["compare", SESSION, "--preset", "faulty"], &["--reader-all", "--html"]),
+        (&["compare", SESSION, "--preset", "faulty"], &["--reader=all", "--html"]),
     ];
     for (compare, written) in rows {
         let folder = tempfile::tempdir().unwrap();

@@ -288,7 +288,8 @@ fn defaults() {
     let default = foldback_opencode::recent::RecentConfig::default();
     assert_eq!((default.keep_tokens, default.tool_output_max), (15_000, 2_000));
     let preset = include_str!("../presets/opencode-2.toml");
-    assert!(preset.contains("buffer = 20_000"), "OCv2-K8");
+    assert!(preset.contains("
+reserve = 20_000"), "OCv2-K8");
 }
 
 pub(crate) fn ids() -> BTreeSet<String> {

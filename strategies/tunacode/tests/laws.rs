@@ -10,7 +10,7 @@ laws!(safe: Subject::toml(SMALL).windows([(1_000, 0), (3_000, 0), (8_000, 1_000)
 
 /// The controller in windows that short sessions fill.
 const SMALL: &str = "name = \"small\"\nextends = \"tunacode-2026-02\"\n\
-    [overflow]\nuse = \"tunacode.threshold\"\nreserve_tokens = 200\nkeep_recent_tokens = 400\n\
+    [overflow]\nuse = \"answer-usage\"\nreserve = 600\n\
     [filter]\nuse = \"tunacode.summary\"\nkeep_recent_tokens = 400\n";
 
 /// A preset with thresholds that short sessions reach.

@@ -113,8 +113,7 @@ fn triggers() {
 
 #[test]
 fn when_it_acts() {
-    let file = "name = \"t\"\n[estimator]\nuse = \"chars\"\n[overflow]\nuse = \"tunacode.threshold\"\n[filter]\nuse = \"tunacode.summary\"\n";
-    let when = user_file(file).overflow.expect("a policy").when;
+    let when = preset(NAME).overflow.expect("a policy").when;
     assert_eq!(when, [Moment::TurnStart, Moment::ProviderOverflow]);
 }
 

@@ -122,7 +122,7 @@ fn what_a_provider_compacted_goes_through_every_command() {
         assert!(inspected.contains("boundary      "), "{inspected}");
         assert!(!inspected.contains("warning"), "{inspected}");
         let compared = line(&format!(
-            "compare {file} --preset indexed-small --window 8000 --max-output 1000 --no-store --json -"
+            "compare {file} --preset indexed-small --window 8000 --max-output 1000 --store=none --json -"
         ));
         let compared: Value = serde_json::from_str(&compared.done().stdout).unwrap();
         assert_eq!(
