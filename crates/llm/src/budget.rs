@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Input tokens of a request, estimated: a token for every four bytes of its texts, rounded up. English
 /// text has about that many; code and other languages may have half again as many.
-pub fn estimated_input(request: &CompletionRequest) -> u64 {
+pub(crate) fn estimated_input(request: &CompletionRequest) -> u64 {
     (request.bytes() as u64).div_ceil(4)
 }
 

@@ -7,7 +7,7 @@ use foldback_core::stage::{Estimator, SummaryError};
 
 /// Lines that an answer must have as headings.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Headings<'a> {
+pub(crate) struct Headings<'a> {
     /// The lines.
     pub lines: &'a [String],
     /// Whether one of them is enough.
@@ -33,7 +33,7 @@ impl Headings<'_> {
 
 /// What an answer must be like.
 #[derive(Clone, Copy, Debug)]
-pub struct Demands<'a> {
+pub(crate) struct Demands<'a> {
     /// Which headings it must have.
     pub headings: Headings<'a>,
     /// Most tokens that it may have.
@@ -116,7 +116,7 @@ impl From<Fault> for SummaryError {
 /// # Errors
 ///
 /// What is wrong with it.
-pub fn check(answer: &Completion, demands: &Demands<'_>) -> Result<(String, u64), Fault> {
+pub(crate) fn check(answer: &Completion, demands: &Demands<'_>) -> Result<(String, u64), Fault> {
     let text = unfenced(answer.text.trim());
     if text.is_empty() {
         return Err(match answer.finish {

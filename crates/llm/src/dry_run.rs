@@ -55,7 +55,7 @@ pub struct DryRun {
 }
 
 impl DryRun {
-    /// Estimates input by [`estimated_input`].
+    /// Estimates the input of a request by its bytes.
     pub fn new() -> Self {
         Self::with_estimate(estimated_input)
     }

@@ -2,7 +2,7 @@
 //!
 //! The [`llm`](summarizer) summarizer words its requests from [prompts that are data](prompt), quotes
 //! the recorded conversation so that nothing in it can pass for an instruction ([`quote`]), asks the
-//! [`Model`](foldback_core::provider::Model) that the services hold, [checks](check) what comes back and
+//! [`Model`](foldback_core::provider::Model) that the services hold, checks what comes back and
 //! steps down a ladder if a request is too large: whole, with cut tool outputs, in chunks, and last
 //! the extractive summary. Every way through it ends: [`config::LlmConfig::max_requests`] is the most
 //! requests that one summary can cost.
@@ -11,7 +11,7 @@ mod asking;
 pub mod batch;
 pub mod budget;
 pub mod cassette;
-pub mod check;
+mod check;
 pub mod client;
 pub mod config;
 pub mod dry_run;
@@ -24,7 +24,7 @@ pub mod questions;
 pub mod quote;
 mod retry;
 mod room;
-pub mod scrub;
+mod scrub;
 pub mod summarizer;
 pub mod told;
 pub mod watch;

@@ -67,7 +67,7 @@ const DECLARED_RUN: usize = 16;
 
 /// The text with runs of base64 replaced by their size: a model can't read them, and they cost more
 /// tokens than anything else.
-pub fn without_base64(text: &str) -> Cow<'_, str> {
+pub(crate) fn without_base64(text: &str) -> Cow<'_, str> {
     let digit = |c: &u8| c.is_ascii_alphanumeric() || matches!(c, b'+' | b'/' | b'-' | b'_');
     let bytes = text.as_bytes();
     let mut out = String::new();

@@ -307,7 +307,7 @@ static INVISIBLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// The text without secrets. Where one is known only without the invisible characters in it, all of them are taken out.
-pub fn scrub(text: &mut String) {
+pub(crate) fn scrub(text: &mut String) {
     let without = match &*INVISIBLE {
         Some(invisible) => invisible.replace_all(text, ""),
         None => Cow::Borrowed(&**text),
@@ -367,7 +367,7 @@ fn is_code(secret: &str) -> bool {
 }
 
 /// How many secrets were left out of a text.
-pub fn left_out(text: &str) -> u64 {
+pub(crate) fn left_out(text: &str) -> u64 {
     text.matches(PLACE).count() as u64
 }
 

@@ -46,21 +46,6 @@ impl LlmSummarizer {
         &self.config
     }
 
-    /// The endpoint that is asked.
-    pub fn endpoint(&self) -> &Endpoint {
-        &self.endpoint
-    }
-
-    /// The wording of requests.
-    pub fn prompts(&self) -> &Prompts {
-        &self.prompts
-    }
-
-    /// Number of summaries that needed no request, because they had been written before.
-    pub fn memo_hits(&self) -> u64 {
-        self.memo.hits()
-    }
-
     async fn written(
         &self,
         request: &SummaryRequest,

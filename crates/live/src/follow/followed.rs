@@ -199,7 +199,7 @@ impl Followed {
     }
 
     /// Messages that were seen.
-    pub fn seen(&self) -> usize {
+    fn seen(&self) -> usize {
         self.base + self.log.len()
     }
 

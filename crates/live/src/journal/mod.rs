@@ -126,7 +126,7 @@ fn private() -> OpenOptions {
 
 /// How far a journal was.
 #[derive(Clone, Debug)]
-pub struct Point {
+pub(crate) struct Point {
     written: u64,
     lines: Lines,
     known: Known,
@@ -196,7 +196,7 @@ impl Journal {
     }
 
     /// How far it is, to [go back](Self::go_back) to.
-    pub fn point(&self) -> Point {
+    pub(crate) fn point(&self) -> Point {
         let Self { written, lines, known, .. } = self;
         Point { written: *written, lines: lines.clone(), known: known.clone() }
     }
@@ -207,7 +207,7 @@ impl Journal {
     /// # Errors
     ///
     /// The other file can't be written. The journal is as it was.
-    pub fn go_back(&mut self, point: Point) -> Result<(), JournalError> {
+    pub(crate) fn go_back(&mut self, point: Point) -> Result<(), JournalError> {
         if point.written == self.written {
             return Ok(());
         }
@@ -229,11 +229,6 @@ impl Journal {
         file.sync_data()?;
         std::fs::rename(beside, &self.path)?;
         Ok(file)
-    }
-
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     fn begin(file: File, path: PathBuf, conversation: &Conversation) -> Result<Self, JournalError> {

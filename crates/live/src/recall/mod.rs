@@ -23,9 +23,9 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Bytes that one answer gives out, unless [`Recall::with_limit`] says otherwise: some 2,000 tokens.
-pub const DEFAULT_LIMIT: usize = 8_000;
+const DEFAULT_LIMIT: usize = 8_000;
 /// Passages that one page of a search names.
-pub const HITS: usize = 5;
+pub(crate) const HITS: usize = 5;
 
 type Store = dyn Fn(&str) -> Option<Arc<str>> + Send + Sync;
 
@@ -207,7 +207,7 @@ impl Recall {
     }
 
     /// Whether it finds what the view shows as well.
-    pub fn is_of_everything(&self) -> bool {
+    pub(crate) fn is_of_everything(&self) -> bool {
         self.everything
     }
 
