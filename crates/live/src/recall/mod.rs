@@ -1,8 +1,7 @@
 //! What a fold cleared or hid stays reachable: by reference, or by a search over all of it.
 //!
-//! A fold never deletes. The history holds every message unchanged; the view merely does not show
-//! it. [`Recall`] reads only what the view hides or replaces: what the
-//! model already sees is neither found nor returned.
+//! A fold never deletes. The history holds every message unchanged; the view merely does not show it. [`Recall`] reads
+//! only what the view hides or replaces: what the model already sees is neither found nor returned.
 //!
 //! References are the ids that the model has seen: of a message, of a tool call, and of whatever else
 //! a strategy names in its summaries ([`Recall::with_store`], e.g. the `ctx_…` ids of the tiered
@@ -104,7 +103,8 @@ impl Recall {
         self
     }
 
-    /// Takes what stands before a position for cleared: a recorder took it out of sight, and the view does not know that.
+    /// Takes what stands before a position for cleared: a recorder took it out of sight, and the view does not know
+    /// that.
     #[must_use]
     pub fn with_cleared_before(mut self, start: Pos) -> Self {
         self.start = start;

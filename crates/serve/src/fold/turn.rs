@@ -169,7 +169,7 @@ impl Turn {
         }
         let Held { followed, requests, .. } = &mut *held;
         let answer = |key: &Key, echo: &_| conversations.answers.answer(key, echo);
-        let taken = followed.take(Received::of(&self.request, &self.keys, limits), answer);
+        let taken = followed.take(Received::new(&self.request, &self.keys, limits), answer);
         if Handle::current().block_on(taken).is_err() {
             conversations.unwritten();
         }
