@@ -10,7 +10,7 @@ use foldback_core::stage::{Estimator, SummaryError};
 pub(crate) struct Headings<'a> {
     /// The lines.
     pub lines: &'a [String],
-    /// Whether one of them is enough.
+    /// Whether one heading is enough.
     pub any: bool,
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn least_budget(headings: Headings<'_>, estimator: &dyn Estimator) ->
 
 /// What is wrong with an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub(crate) enum Fault {
     /// It has no text: nothing, white space, or reasoning alone.
     Empty,
     /// It called tools and has no text.

@@ -22,11 +22,11 @@ mod memo;
 pub mod prompt;
 pub mod questions;
 pub mod quote;
+pub mod reporter;
 mod retry;
 mod room;
 mod scrub;
 pub mod summarizer;
-pub mod told;
 pub mod watch;
 
 use foldback_core::registry::{Registration, StageDescriptor};
@@ -39,8 +39,8 @@ pub use dry_run::DryRun;
 pub use foldback_core::log::Price;
 pub use keys::{Key, Keys};
 pub use questions::Questioner;
+pub use reporter::{Reporter, RequestReport};
 pub use summarizer::LlmSummarizer;
-pub use told::{Telling, Told};
 pub use watch::Watch;
 
 /// The stages of this crate.

@@ -67,7 +67,7 @@ impl Summaries {
             upstream: Arc::clone(&self.upstream),
         };
         let failed = Failed::default();
-        let model = Last { model: self.purse.of(Arc::new(own)), failed: Arc::clone(&failed) };
+        let model = Last { model: self.purse.budget(Arc::new(own)), failed: Arc::clone(&failed) };
         let (numbers, say) = (Arc::clone(&self.numbers), Arc::clone(say));
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         while tasks.try_join_next().is_some() {}
