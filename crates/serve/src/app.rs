@@ -97,7 +97,7 @@ impl App {
         }
         let text = format!(
             "this proxy serves {most} connections at a time and all are in use; nothing was sent. Try again later, or \
-             start it with more (--max-connections, and `ulimit -Hn` where it says so at its start)"
+             start it with more (`connections` in --limits, and `ulimit -Hn` where it says so at its start)"
         );
         let mut response = self.refuse(503, "full", &text);
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));

@@ -470,5 +470,5 @@ async fn a_restart_goes_on_with_the_same_bytes() {
 fn a_strategy_that_asks_a_model_needs_leave() {
     let limits = Arc::new(|_: Option<&str>| None);
     let error = Folding::new(strategy(&asks("window", 60)), limits).unwrap_err();
-    assert!(error.to_string().contains("--summaries MODEL"), "{error}");
+    assert!(error.to_string().contains("--summarizer MODEL"), "{error}");
 }

@@ -57,7 +57,7 @@ impl Refused {
         match self {
             Self::Token => "this proxy needs a token: send it as the header x-foldback-token",
             Self::Host => {
-                "this proxy answers at 127.0.0.1 and localhost only; to use another name, start it with --allow-remote and --token"
+                "this proxy answers at 127.0.0.1 and localhost only; to use another name, start it with --allow-remote and FOLDBACK_TOKEN"
             }
             Self::Page => {
                 "a page in a browser can't use this proxy: the request has a foreign Origin, or is from another site \

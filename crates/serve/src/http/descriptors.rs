@@ -17,7 +17,7 @@ pub(crate) fn room(connections: usize, journals: usize) -> (usize, Option<String
         Some(limit) if limit < needed => {
             let fit = fitting(limit, journals).min(connections);
             let said = format!(
-                "this process may have {limit} files open (`ulimit -Hn`), and --max-connections {connections} needs {needed}: \
+                "this process may have {limit} files open (`ulimit -Hn`), and {connections} connections need {needed}: \
                  {fit} connections are served at a time, others wait some seconds and then get 503"
             );
             (fit, Some(said))
