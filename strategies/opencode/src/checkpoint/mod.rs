@@ -116,7 +116,7 @@ impl Filter for Checkpoint {
                 "checkpoint",
                 style,
                 || messages.into_iter().chain(marker).collect(),
-                self.0.summary_budget,
+                self.0.summary_budget.get(),
             )
         };
         let then = move |summaries: &[Option<Summary>]| {
@@ -219,9 +219,9 @@ impl Checkpoint {
         self.0.preserve_recent_tokens.unwrap_or_else(|| {
             let terms = AnswerUsageConfig {
                 input_limit: InputLimit::Instead,
-                input_reserve: Some(self.0.reserved.unwrap_or(RESERVE)),
-                input_reserve_at_most_output: self.0.reserved.is_none(),
-                output_token_max: NonZeroU64::new(self.0.output_token_max),
+                input_reserve: Some(RESERVE),
+                input_reserve_at_most_output: true,
+                output_token_max: self.0.output_token_max,
                 ..AnswerUsageConfig::default()
             };
             let usable = terms.usable(context.limits).map_or(0, |(tokens, _)| tokens);
