@@ -3,7 +3,6 @@
 //! A document with the messages in the form of Anthropic's API, each answer with its model and what it used. The format is
 //! only read. `docs/cline.md` has the mapping.
 
-use crate::layout::{AnswerMembers, Block, Blocks, Content, Head, Kind, Layout, Time};
 use crate::prelude::*;
 use foldback_providers::wire::anthropic;
 

@@ -3,7 +3,6 @@
 //! The two have one shape; a store knows more: what a summary is, the files, the signatures. The format is only read.
 //! `docs/crush.md` has the mapping.
 
-use crate::layout::{AnswerMembers, Block, Blocks, Content, FileMembers, Head, Kind, Layout, Time};
 use crate::prelude::*;
 
 pub(crate) const FORMAT: Format =

@@ -4,7 +4,6 @@
 //! The store keeps a *bubble* for each thought, text and call, with the result; a transcript keeps texts and calls alone.
 //! The format is only read. `docs/cursor.md` has the mapping.
 
-use crate::layout::{Block, Blocks};
 use crate::prelude::*;
 
 pub(crate) const FORMAT: Format =

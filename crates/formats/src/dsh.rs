@@ -3,7 +3,6 @@
 //! A header, then an event a line: `{type, seq, time, data}`. Three kinds of events are messages; the rest tells how they
 //! came about. What a compaction replaces stays in the log. The format is only read. `docs/dsh.md` has the mapping.
 
-use crate::layout::{Block, Blocks, FileMembers};
 use crate::prelude::*;
 
 pub(crate) const FORMAT: Format =

@@ -4,7 +4,6 @@
 //! A compaction hides messages from the model, and others from the user; none is taken out. The format is only read.
 //! `docs/goose.md` has the mapping.
 
-use crate::layout::{Block, Blocks, Content, FileMembers, Head, Kind, Layout, Time};
 use crate::prelude::*;
 
 pub(crate) const FORMAT: Format =

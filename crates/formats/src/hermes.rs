@@ -4,7 +4,6 @@
 //! format is only read. `docs/hermes.md` has the mapping.
 
 use crate::chat;
-use crate::layout::{AnswerMembers, Content, Head, Layout, ResultMembers, Time};
 use crate::prelude::*;
 use std::ops::Range;
 

@@ -4,7 +4,6 @@
 //! `content.part`, `tool.call`, `step.end`); a compaction, an undo or a clear is a record of its own, and what it takes
 //! from the context stays in the log. The format is only read. `docs/kimi-code.md` has the mapping.
 
-use crate::layout::{Block, Blocks};
 use crate::prelude::*;
 
 pub(crate) const FORMAT: Format =
