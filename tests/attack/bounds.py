@@ -198,7 +198,7 @@ def readers():
             path.write_bytes(content)
             judge(f"inspect: {name}", Ran(["inspect", path], folder))
             if len(content) < 3_000_000:
-                judge(f"compare: {name}", Ran(["compare", path, "--no-store", "--preset", "none,window"], folder))
+                judge(f"compare: {name}", Ran(["compare", path, "--store=none", "--preset", "none,window"], folder))
                 (folder / "below").mkdir(exist_ok=True)
                 os.replace(path, folder / "below/s.json")
                 judge(f"folder: {name}", Ran(["inspect", folder / "below"], folder))
@@ -294,16 +294,15 @@ def counters():
 
 
 NUMBERS = ["0", "-1", "-0.0", "1e30", "1e308", "1e999", "nan", "inf", "-inf", "0.5", "9223372036854775807", "18446744073709551615", "18446744073709551616", "1_000_000_000_000", "\"x\"", "\"200k\"", "[]", "{}", "true", "\"\""]
-OPTIONS = ["compare {s} --no-store --preset window --window={n}", "compare {s} --no-store --preset window --max-output={n}", "compare {s} --no-store --preset none,window --keep={n}", "compare {s} --no-store --preset window --reader={n}",
-           "compare {s} --no-store --preset window --jobs={n}", "compact {s} --preset window --window={n} --live --plan", "explain {s} --preset window --top={n}", "tune {s} --no-store --preset window --vary overflow.threshold={n}..0.9 --grid 2",
-           "tune {s} --no-store --preset window --vary overflow.threshold=0.5..0.9 --grid={n}", "tune {s} --no-store --preset window --vary overflow.threshold=0.5..0.9 --samples={n}", "tune {s} --no-store --preset window --vary overflow.threshold=0.5..0.9 --seed={n}",
-           "recommend {s} --no-store --preset window --budget keep={n}", "recommend {s} --no-store --preset window --budget cost={n}", "inspect {s} --estimator chars/{n}", "inspect {s} --since={n}", "serve --preset window --max-conversations={n} --listen 127.0.0.1:x",
-           "serve --preset window --summaries m --summaries-usd={n} --listen 127.0.0.1:x", "serve --preset window --listen 127.0.0.1:{n} --upstream x"]
+OPTIONS = ["compare {s} --store=none --preset window --window={n}", "compare {s} --store=none --preset window --max-output={n}", "compare {s} --store=none --preset none,window --keep={n}", "compare {s} --store=none --preset window --reader={n}",
+           "compare {s} --store=none --preset window --jobs={n}", "compact {s} --preset window --window={n} --live --plan", "explain {s} --preset window --count={n}", "tune {s} --store=none --preset window --vary overflow.threshold={n}..0.9 --points 2",
+           "tune {s} --store=none --preset window --vary overflow.threshold=0.5..0.9 --points={n}",
+           "recommend {s} --store=none --preset window --budget keep={n}", "recommend {s} --store=none --preset window --budget cost={n}", "inspect {s} --estimator chars/{n}", "inspect {s} --since={n}", "serve --preset window --summarizer m --budget-usd={n} --listen 127.0.0.1:x", "serve --preset window --listen 127.0.0.1:{n} --upstream x"]
 
 
 def fields(name, folder):
     """The numbers of a preset: section, field, value."""
-    text = Ran(["presets", name, "--toml"], folder).said
+    text = Ran(["presets", name, "-o", "-"], folder).said
     section, found = "", []
     for row in text.splitlines():
         if match := re.match(r"\[(.+)\]", row):
@@ -338,7 +337,7 @@ def presets():
             for output in (1, 1_000, window // 2, window - 1, window, window * 2):
                 takes = list(names)
                 while takes:
-                    ran = Ran(["compare", SESSION, "--no-store", "--preset", ",".join(takes), "--window", window, "--max-output", output], folder)
+                    ran = Ran(["compare", SESSION, "--store=none", "--preset", ",".join(takes), "--window", window, "--max-output", output], folder)
                     refused = re.findall(r"preset (\S+) can't work with", ran.errors) if ran.code == 2 else []
                     if not refused:
                         break
@@ -354,7 +353,7 @@ def presets():
             said = checked.wrong()
             ran = None
             if checked.code == 0:
-                ran = Ran(["compare", SESSION, "--no-store", "--preset", path, "--window", "20000"], folder)
+                ran = Ran(["compare", SESSION, "--store=none", "--preset", path, "--window", "20000"], folder)
                 said = said or ran.wrong() or (ran.code == 1 and f"a fault: {ran.errors[-300:]}")
             path.unlink()
             return said, ran is not None
@@ -460,7 +459,7 @@ def drawn(count=2_000):
             bytes += len(text)
             (folder / "sessions" / name).write_bytes(text)
         for window in (60_000, 100_000):
-            ran = Ran(["compare", "sessions", "--preset", "all", "--window", window, "--no-store", "--json", f"{window}.json"], folder, seconds=3_600)
+            ran = Ran(["compare", "sessions", "--preset", "all", "--window", window, "--store=none", "--json", f"{window}.json"], folder, seconds=3_600)
             told = json.loads((folder / f"{window}.json").read_text()) if ran.code == 0 else {}
             print(f"{count:,} sessions, {bytes / 1e6:.0f} MB, window {window:,}: exit code {ran.code}, {ran.cpu:.0f} s of processor time, {ran.took:.0f} s, {ran.megabytes:.0f} MB")
             wrong = [ran.errors[-2_000:]] if ran.code or told.get("failed") else []

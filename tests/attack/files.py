@@ -61,22 +61,22 @@ compact {session} --preset none --to pi -o {o}
 convert {session} {o} --to pi
 inspect {session} --json {o}
 inspect {folder} --json {o}
-compare {session} --no-store --preset {strategy} --models {models} --html {o}
-compare {session} --no-store --preset none,{strategy} --outcomes {outcomes} --json {o}
-compare {folder} --no-store --preset none --summarizer {summarizer} --rows {o}
-compare {session} --no-store --experiment {experiment} --json {o}
+compare {session} --store=none --preset {strategy} --models {models} --html {o}
+compare {session} --store=none --preset none,{strategy} --outcomes {outcomes} --json {o}
+compare {folder} --store=none --preset none --summarizer {summarizer} --rows {o}
+compare {session} --store=none --experiment {experiment} --json {o}
 compare --scores {part} --preset window,none --json {o}
 compare --scores {part} --preset window,none --rows {o}
 compare --scores {part} --preset window,none --html {o}
-score {session} --no-store --preset window,none --models {models} -o {o}
-score {session} --no-store --experiment {experiment} -o {o}
-tune {session} --no-store --preset {strategy} --vary overflow.threshold=0.5,0.6 --json {o}
-tune {session} --no-store --preset {strategy} --vary overflow.threshold=0.5,0.6 --toml {o}
-recommend {session} --no-store --preset window --window 60000 --models {models} -o {o}
-probe {session} --preset {strategy} --model {model} --questions {questions} --export {o}
-probe {session} --preset {strategy} --model {model} --answers {answers} --json {o}
-probe {session} --preset {strategy} --model {model} --answers {answers} --rows {o}
-probe {session} --preset {strategy} --model {model} --answers {answers} --html {o}""".splitlines()
+score {session} --store=none --preset window,none --models {models} -o {o}
+score {session} --store=none --experiment {experiment} -o {o}
+tune {session} --store=none --preset {strategy} --vary overflow.threshold=0.5,0.6 --json {o}
+tune {session} --store=none --preset {strategy} --vary overflow.threshold=0.5,0.6 --out {o}
+recommend {session} --store=none --preset window --window 60000 --models {models} -o {o}
+probe {session} --preset {strategy} --ask {model} --questions {questions} --batch {o}
+probe {session} --preset {strategy} --ask {model} --batch {answers} --json {o}
+probe {session} --preset {strategy} --ask {model} --batch {answers} --rows {o}
+probe {session} --preset {strategy} --ask {model} --batch {answers} --html {o}""".splitlines()
 
 
 def inputs(folder):
@@ -101,7 +101,7 @@ def inputs(folder):
     for name, text in texts.items():
         (folder / name).write_bytes(text)
     names = {Path(name).stem: name for name in texts} | {"folder": "folder", "part": "part.jsonl"}
-    made = run(["score", "session.jsonl", "--no-store", "--preset", "window,none", "-o", "part.jsonl"], folder)
+    made = run(["score", "session.jsonl", "--store=none", "--preset", "window,none", "-o", "part.jsonl"], folder)
     assert made.returncode == 0, made.stderr
     return names
 
@@ -154,7 +154,7 @@ def outputs():
         wrong, tried = [], 0
         for one, two in itertools.product(ways, ways):
             for first, second in itertools.permutations(["--json", "--html", "--rows"], 2):
-                ran = run(["compare", "s.jsonl", "--preset", "none", "--no-store", first, one, second, two], folder)
+                ran = run(["compare", "s.jsonl", "--preset", "none", "--store=none", first, one, second, two], folder)
                 tried += 1
                 if ran.returncode != 2 or b"named for two outputs" not in ran.stderr or (folder / "o").exists():
                     wrong.append((first, one, second, two, ran.returncode, ran.stderr.decode()[-200:]))
@@ -210,9 +210,9 @@ def handed():
 def broken():
     """Writing that fails half way."""
     wrong, tried = [], 0
-    lines = ["compact s.jsonl --preset window -o {o}", "convert s.jsonl {o} --to pi", "inspect s.jsonl --json {o}", "compare s.jsonl --no-store --preset none,window --rows {o}",
-             "compare s.jsonl --no-store --preset none,window --html {o}", "compare s.jsonl --no-store --preset none,window --json {o}",
-             "score s.jsonl --no-store --preset none,window -o {o}", "man {o}.d"]
+    lines = ["compact s.jsonl --preset window -o {o}", "convert s.jsonl {o} --to pi", "inspect s.jsonl --json {o}", "compare s.jsonl --store=none --preset none,window --rows {o}",
+             "compare s.jsonl --store=none --preset none,window --html {o}", "compare s.jsonl --store=none --preset none,window --json {o}",
+             "score s.jsonl --store=none --preset none,window -o {o}", "man {o}.d"]
     for line in lines:
         with tempfile.TemporaryDirectory() as at:
             folder = Path(at)
@@ -275,7 +275,7 @@ def broken():
 
 def killed():
     """Kills at moments spread over a whole run; of outputs that take long to write and of those that do not."""
-    lines = ["compare many --no-store --preset none,window --rows {o}", "compact s.jsonl --preset window -o {o}", "compare s.jsonl --preset none,window --store store --html {o} --reader-all"]
+    lines = ["compare many --store=none --preset none,window --rows {o}", "compact s.jsonl --preset window -o {o}", "compare s.jsonl --preset none,window --store store --html {o} --reader all"]
     wrong, tried, kept, new, left_over = [], 0, 0, 0, 0
     for line in lines:
         with tempfile.TemporaryDirectory() as at:
@@ -330,8 +330,8 @@ def modes():
             (folder / ".pi/agent/models.json").write_text("{}")
             (folder / ".pi/agent/models.json").chmod(0o600)
             before = functools.partial(os.umask, umask)
-            for args in (["compact", "s.jsonl", "--preset", "none", "-o", "a"], ["compare", "s.jsonl", "--preset", "none", "--rows", "b", "--html", "c.html", "--json", "d", "--reader-all"],
-                         ["setup", "claude-code", "codex", "opencode", "pi", "--write"], ["man", "pages"], ["snapshot", "s.jsonl", "--preset", "none", "--update"]):
+            for args in (["compact", "s.jsonl", "--preset", "none", "-o", "a"], ["compare", "s.jsonl", "--preset", "none", "--rows", "b", "--html", "c.html", "--json", "d", "--reader=all"],
+                         ["setup", "claude-code", "codex", "opencode", "pi", "--write"], ["man", "pages"], ["snapshot", "s.jsonl", "--preset", "none", "--write"]):
                 ran = run(args, folder, before)
                 assert ran.returncode == 0, (args, ran.stderr)
             for path in folder.rglob("*"):
@@ -525,7 +525,7 @@ def quiet():
         lines += [{"id": number, "method": "tools/call", "params": {"name": tool, "arguments": given}} for number, (tool, given) in enumerate(calls, 1)]
         spoken = "".join(json.dumps({"jsonrpc": "2.0"} | line) + "\n" for line in lines)
         runs = [(["mcp"], spoken), (["mcp", str(home)], spoken), (["inspect", "--discover"], ""), (["inspect"], ""), (["sessions"], ""), (["inspect", opencode], ""), (["inspect", str(home)], ""),
-                (["compare", "--discover", "--no-store", "--preset", "none,window"], ""), (["explain", session], ""), (["presets"], ""), (["presets", "indexed"], ""), (["stages"], ""), (["check", str(ROOT / "strategies/indexed/presets/indexed.toml")], ""),
+                (["compare", "--discover", "--store=none", "--preset", "none,window"], ""), (["explain", session], ""), (["presets"], ""), (["presets", "indexed"], ""), (["stages"], ""), (["check", str(ROOT / "strategies/indexed/presets/indexed.toml")], ""),
                 (["schema"], ""), (["setup"], ""), (["setup", "claude-code", "codex"], ""), (["cache", "size"], ""), (["hook"], json.dumps({"hook_event_name": "PreCompact", "transcript_path": session, "trigger": "auto", "session_id": "x", "cwd": "/"}))]
         environment = {**os.environ, "HOME": str(home), "XDG_STATE_HOME": str(home / ".state"), "XDG_CACHE_HOME": str(home / ".cache"), "TMPDIR": str(home)}
         for args, given in runs:

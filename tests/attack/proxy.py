@@ -103,6 +103,13 @@ def message(connection, before=b""):
     return head + b"\r\n\r\n" + rest[:length], rest[length:]
 
 
+def limits(**most):
+    """Options that limit a proxy to so much."""
+    with tempfile.NamedTemporaryFile("w", suffix=".toml", delete=False) as file:
+        file.writelines(f"{name} = {value}\n" for name, value in most.items())
+    return ["--limits", file.name]
+
+
 class Proxy:
     def __init__(self, *options, **environment):
         command = [FOLDBACK, "serve", "--preset", "window", "--listen", "127.0.0.1:0", *options]
@@ -289,7 +296,7 @@ def pages():
     lines = [f"{method} {path}" for method in ("GET", "POST", "PUT", "OPTIONS", "HEAD", "DELETE")
              for path in ("/", "/healthz", "/metrics", "/v1/messages", "/v1/chat/completions", "/v1/models", "/any", "//", "/v1/../x")]
     tried = 0
-    with Proxy("--upstream", "http://" + Listener(provider).address, "--max-conversations", "1") as proxy:
+    with Proxy("--upstream", "http://" + Listener(provider).address, *limits(conversations=1)) as proxy:
         foreign = [[f"Origin: {origin.replace('%s', proxy.address)}"] for origin in origins]
         foreign += [[f"Sec-Fetch-Site: {site}"] for site in sites]
         foreign += [[f"origin: http://{proxy.address}", "origin: http://evil.example"], ["sec-fetch-site: none", "sec-fetch-site: cross-site"]]
@@ -605,7 +612,7 @@ def slow():
         except OSError:
             pass
 
-    with Proxy("--upstream", "http://" + Listener(provider).address, "--max-connections", "600") as proxy:
+    with Proxy("--upstream", "http://" + Listener(provider).address, *limits(connections=600)) as proxy:
         held = []
         for number in range(400):
             connection = socket.create_connection(proxy.at)
@@ -651,7 +658,7 @@ def crowd():
             if b"for k%d\"" % number not in got:
                 wrong.append((number, got[-200:]))
 
-    with Proxy("--upstream", "http://" + Listener(answering(answer)).address, "--max-conversations", "100", "--max-bytes", "10_000_000") as proxy:
+    with Proxy("--upstream", "http://" + Listener(answering(answer)).address, *limits(conversations=100, conversation_bytes=10_000_000)) as proxy:
         clients = [threading.Thread(target=client, args=(proxy.at, first)) for first in range(4)]
         for one in clients:
             one.start()

@@ -1,4 +1,4 @@
-"""A day of requests through `foldback serve --summaries`: `summaries.py foldback [REQUESTS]`, 86,400 of them.
+"""A day of requests through `foldback serve --summarizer MODEL`: `summaries.py foldback [REQUESTS]`, 86,400 of them.
 
 Eight clients hold conversations of 60 calls by three protocols. The provider answers each with what its newest message asks for, so the
 client knows every byte that it would get without the proxy. Of the summaries that the provider is asked for, half come; the others
@@ -13,6 +13,7 @@ import re
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -186,8 +187,11 @@ def main():
     planted, wrong = manager.dict(), manager.list()
     multiprocessing.Process(target=provider, args=(queue, planted, wrong), daemon=True).start()
     upstream = f"http://127.0.0.1:{queue.get()}"
-    command = [FOLDBACK, "serve", "--preset", "codex", "--window", "8k", "--max-output", "500", "--summaries", "s-1",
-               "--summaries-usd", "none", "--max-conversations", "100", "--listen", "127.0.0.1:0", "--upstream", upstream]
+    limits = tempfile.NamedTemporaryFile("w", suffix=".toml")
+    limits.write("conversations = 100\n")
+    limits.flush()
+    command = [FOLDBACK, "serve", "--preset", "codex", "--window", "8k", "--max-output", "500", "--summarizer", "s-1",
+               "--budget-usd", "none", "--limits", limits.name, "--listen", "127.0.0.1:0", "--upstream", upstream]
     proxy = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
         port = int(re.search(r"http://127\.0\.0\.1:(\d+)", proxy.stderr.readline())[1])

@@ -62,7 +62,7 @@ function logged({ messages: [system], tools, model }, kept, call) {
 }
 
 /** One puts a message where nothing goes away, the other drops calls without a trace: neighbours take their places. */
-const presets = [...PRESETS, 'indexed', 'drop-pairs'];
+const presets = [...PRESETS, 'indexed'];
 /** It takes an answer for refused that was counted with more than the window. */
 const limits = { window: 32_000, maxOutput: 2_000 };
 await proves({ name: 'dsh', foldback, limits, presets, task, logged });

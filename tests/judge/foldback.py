@@ -55,14 +55,14 @@ class Foldback:
 
     def together(self, paths: list[Path], presets: list[str]) -> dict[str, Any]:
         """The comparison over all files below the paths."""
-        args = [*map(str, paths), "--preset", ",".join(presets), "--no-store", *self.limits]
+        args = [*map(str, paths), "--preset", ",".join(presets), "--store=none", *self.limits]
         return dict(json.loads(self.written("compare", *args, to="--json")))
 
     def compare(self, file: Path, presets: list[str]) -> tuple[dict[str, Any], Rows]:
         """The comparison, and its rows by session and preset."""
         with tempfile.TemporaryDirectory() as folder:
             report, rows = Path(folder, "report.json"), Path(folder, "rows.jsonl")
-            args = ["--no-store", "--json", str(report), "--rows", str(rows)]
+            args = ["--store=none", "--json", str(report), "--rows", str(rows)]
             self.run("compare", str(file), "--preset", ",".join(presets), *args, *self.limits)
             by_run: Rows = defaultdict(list)
             for line in rows.read_bytes().decode().split("\n"):

@@ -25,7 +25,7 @@ HEADER = 33
 
 def page_of(binary, page):
     """Writes the page; the hash of what is shown of it."""
-    compare = [binary, "compare", "--no-store", "--quiet", "examples/sessions", "--html", str(page)]
+    compare = [binary, "compare", "--store=none", "--quiet", "examples/sessions", "--html", str(page)]
     subprocess.run(compare, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     shown, found, _ = page.read_text(encoding="utf-8").partition(BELOW)
     assert found, "the page has no presets"

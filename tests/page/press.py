@@ -67,7 +67,7 @@ def report(foldback, folder):
         # Another session than that which it is a copy of.
         file.write(text.replace("journal", "gazette"))
     page = os.path.join(folder, "the report.html")
-    options = ["--html", page, "--reader", "2", "--reader-all", "--store", os.path.join(folder, "store")]
+    options = ["--html", page, "--reader", "2,all", "--store", os.path.join(folder, "store")]
     command = [foldback, "compare", sessions, hostile, *options]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
     return page

@@ -28,7 +28,7 @@ def main():
         pathlib.Path("strategies").mkdir()
         pathlib.Path("strategies/mine.toml").write_text('name = "mine"\nextends = "tunacode"\n')
         subprocess.run([foldback, "check", "experiment.toml"], check=True, stdout=subprocess.DEVNULL)
-        command = [foldback, "--quiet", "compare", "examples/sessions", "--preset", "indexed,window", "--no-store"]
+        command = [foldback, "--quiet", "compare", "examples/sessions", "--preset", "indexed,window", "--store=none"]
         command += ["--rows", "rows.jsonl", "--json", "result.json"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         rows = {(row["session"], row["preset"]) for row in map(json.loads, open("rows.jsonl"))}

@@ -51,7 +51,7 @@ def check(foldback, folder, url, server):
     model = folder / "model.toml"
     model.write_text(MODEL.format(url=url))
     command = [foldback, "probe", *SESSIONS, *ASKED, "--preset", PRESETS]
-    command += ["--model", model, "--jobs", "1"]
+    command += ["--ask", model, "--jobs", "1"]
 
     def run(rows, *more):
         rows = folder / rows
@@ -61,12 +61,12 @@ def check(foldback, folder, url, server):
 
     table, rows = run("first.jsonl", "--record")
     print(table)
-    likely, actions = run("likely.jsonl", "--record", "--likelihood")
+    likely, actions = run("likely.jsonl", "--record", "--form", "likelihood")
     print(likely)
     server.kill()
     again = run("second.jsonl")
     assert again == (table, rows), "the recorded answers give another result"
-    again = run("again.jsonl", "--likelihood")
+    again = run("again.jsonl", "--form", "likelihood")
     assert again == (likely, actions), "the recorded likelihoods give another result"
 
     def of(preset):

@@ -71,8 +71,8 @@ def foldback(*arguments, env=None, code=0):
 
 def compared(*sources, env=None):
     """The screen and the JSON of a comparison, without the command line that it quotes."""
-    screen = foldback("compare", *sources, *DESIGN, "--no-store", env=env).stdout
-    found = json.loads(foldback("compare", *sources, *DESIGN, "--no-store", "--json", "-", env=env).stdout)
+    screen = foldback("compare", *sources, *DESIGN, "--store=none", env=env).stdout
+    found = json.loads(foldback("compare", *sources, *DESIGN, "--store=none", "--json", "-", env=env).stdout)
     found["provenance"]["command"] = None
     found["provenance"]["command_hash"] = None
     return screen, json.dumps(found)
@@ -83,7 +83,7 @@ def refused(*arguments, says, env=None):
     url = next(argument for argument in arguments if argument.startswith("s3://"))
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder, "out.jsonl")
-        ran = foldback("score", *arguments, *DESIGN, "--no-store", "-o", str(out), env=env, code=2)
+        ran = foldback("score", *arguments, *DESIGN, "--store=none", "-o", str(out), env=env, code=2)
         assert url in ran.stderr and says in ran.stderr, f"{says!r} is not in: {ran.stderr}"
         assert not out.exists()
 
@@ -125,7 +125,7 @@ def main():
         assert len(gets) == len(files) - 1 and set(gets.values()) == {2}, f"two runs, each once: {gets}"
         print(f"a folder and a bucket: the same ({len(gets)} objects, each fetched once)")
 
-        foldback("score", f"{url}sessions/", *DESIGN, "--no-store", "-o", "part.jsonl")
+        foldback("score", f"{url}sessions/", *DESIGN, "--store=none", "-o", "part.jsonl")
         parts = [text.replace(url, "") for text in compared("--scores", "part.jsonl")]
         assert json.loads(parts[1]) == json.loads(local[1])
         one = sorted(sessions)[0]

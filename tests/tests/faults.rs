@@ -2,6 +2,7 @@
 //! which session and where, no half of an output is left, and what other presets did is there.
 
 use foldback_fake_provider::{Background, Reply};
+use foldback_test_support::deadline::deadline;
 use foldback_test_support::proxy_address;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -44,8 +45,8 @@ fn folds(command: &str) -> Folds {
         ]),
         "explain" => Rows(&[("SESSION --preset faulty,window", 1, false)]),
         "probe" => Rows(&[
-            ("SESSION --preset faulty,window --model claude-haiku-4-5 --export OUT", 1, true),
-            ("SESSION --preset faulty --model claude-haiku-4-5 --export OUT", 1, true),
+            ("SESSION --preset faulty,window --ask claude-haiku-4-5 --batch OUT", 1, true),
+            ("SESSION --preset faulty --ask claude-haiku-4-5 --batch OUT", 1, true),
         ]),
         "recommend" => Rows(&[
             ("ALL --preset faulty,window --window 200000 --budget cost=9 -o OUT", 1, true),
@@ -53,8 +54,8 @@ fn folds(command: &str) -> Folds {
         ]),
         "score" => Rows(&[("SESSION --preset faulty,window -o OUT", 1, true)]),
         "snapshot" => Rows(&[
-            ("SESSION --preset faulty,window --update -o OUT", 1, true),
-            ("SESSION --preset faulty --update -o OUT", 2, false),
+            ("SESSION --preset faulty,window --write -o OUT", 1, true),
+            ("SESSION --preset faulty --write -o OUT", 2, false),
         ]),
         "tune" => Rows(&[("FOUR --preset faulty --vary pruner.after=0..2 --json OUT", 1, true)]),
         "mcp" | "serve" => Below,
@@ -145,7 +146,7 @@ fn a_stage_that_panics_ends_no_command_otherwise_than_an_error() {
 fn a_walk_that_fails_ends_with_1() {
     let rows = [
         (&["compare", SESSION, "--preset", "faulty"][..], &["--reader", "1", "--html"][..]),
-        (&["compare", SESSION, "--preset", "faulty"], &["--reader-all", "--html"]),
+        (&["compare", SESSION, "--preset", "faulty"], &["--reader=all", "--html"]),
     ];
     for (compare, written) in rows {
         let folder = tempfile::tempdir().unwrap();
@@ -169,6 +170,7 @@ fn a_walk_that_fails_ends_with_1() {
 
 #[test]
 fn a_tool_of_the_server_answers_with_the_fault_and_the_next_call_is_answered() {
+    let _deadline = deadline();
     let mut server = command();
     server.args(["mcp", "examples/sessions"]);
     let mut server = piped(&mut server);
@@ -212,6 +214,7 @@ fn a_tool_of_the_server_answers_with_the_fault_and_the_next_call_is_answered() {
 
 #[test]
 fn a_proxy_sends_on_what_it_got_where_a_stage_panics() {
+    let _deadline = deadline();
     let provider = Background::start(|_| Reply::text("Good.")).unwrap();
     let mut proxy = command();
     proxy.args(["serve", "--listen", "localhost:0", "--preset", "faulty", "--window", "16k"]);

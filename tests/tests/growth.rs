@@ -18,7 +18,7 @@ use std::sync::Arc;
 const CALLS: usize = 5_000;
 
 /// Presets that read more than what changed when they fold, and why.
-const EXCEPTIONS: [(&str, &str); 11] = [
+const EXCEPTIONS: [(&str, &str); 9] = [
     ("tiered", "the document cuts the tiers anew from the whole history at each fold"),
     ("tiered-doc-exact", "the same"),
     ("window", "its summary grows up to its limit"),
@@ -26,8 +26,6 @@ const EXCEPTIONS: [(&str, &str); 11] = [
     ("codex-remote", "the same"),
     ("kimi-code", "the same"),
     ("cline", "what was said stays, up to more than this window, and then every call folds"),
-    ("drop-pairs", "the same"),
-    ("indexed-pairs", "the same"),
     ("fast-jev", "a line stays for every call, so a fold walks a view that grows"),
     ("mxf", "the original estimates and summarizes its whole history at each refusal"),
 ];

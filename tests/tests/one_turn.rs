@@ -71,17 +71,15 @@ fn a_first_message_that_fills_the_window_is_shortened_or_the_preset_says_that_it
     }
     let session = script.session();
     let own: Vec<_> = presets().into_iter().filter(|own| own.reproduces.is_empty()).collect();
-    let leaves = ["drop-oldest", "drop-pairs", "indexed-pairs", "keep-last-1", "none", "random"];
+    let leaves = ["drop-oldest", "keep-last-1", "none", "random"];
     let mut names: Vec<&str> = own.iter().map(|strategy| &*strategy.name).collect();
     names.sort_unstable();
     assert_eq!(
         names,
         [
             "drop-oldest",
-            "drop-pairs",
             "indexed",
             "indexed-large",
-            "indexed-pairs",
             "indexed-small",
             "keep-last-1",
             "none",

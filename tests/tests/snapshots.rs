@@ -70,8 +70,9 @@ fn render() {
     });
 }
 
-/// Two presets that differ in what a model keeps of them, and not here.
-const SAME: [(&str, &str); 1] = [("codex-remote", "codex")];
+/// Presets that have the plans of another one here.
+const SAME: [(&str, &str); 3] =
+    [("codex-remote", "codex"), ("indexed-large", "indexed"), ("pi-0.87", "pi")];
 
 #[test]
 fn plan() {

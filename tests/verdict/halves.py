@@ -48,7 +48,7 @@ def score(program, files, work, options):
 
 
 def compared(program, parts, options):
-    arguments = ["compare", "--no-store", "--json", "-", *options]
+    arguments = ["compare", "--store=none", "--json", "-", *options]
     for part in sorted(map(str, parts)):
         arguments += ["--scores", part]
     return json.loads(run(program, *arguments))

@@ -23,6 +23,9 @@
 //! the functions with their rules changed, and whether the model table is too old. Of all packages, it then runs the newest recorders, too:
 //! what they write must be read.
 //!
+//! `cargo xtask golden OLD NEW [--quick] [--only WORD]` runs two builds of the command on the same inputs, and compares what
+//! they print and write byte for byte: the proof of a change that is to change nothing.
+//!
 //! `cargo xtask prices [--version V]` makes the model table of our limits and of the list prices that the package
 //! `genai-prices` collects.
 
@@ -54,11 +57,12 @@ fn main() -> ExitCode {
         ["test-external", only] => external::run(only, false),
         ["test-external", only, "--newest"] => external::run(only, true),
         ["drift", rest @ ..] => drift(rest),
+        ["golden", rest @ ..] => python("tests/golden/golden.py", rest, "the two builds differ"),
         ["prices", rest @ ..] => python("tests/drift/prices.py", rest, "the model table was not made"),
         _ => Err(
             "usage: cargo xtask new-strategy NAME, cargo xtask fuzz --minutes N, cargo xtask book, cargo xtask rust-clients, \
                   cargo xtask package, cargo xtask ready TAG ADDRESS, cargo xtask mutations [PRESET], cargo xtask test-external [WORD] [--newest], \
-                  cargo xtask drift [PACKAGE], or cargo xtask prices [--version V]"
+                  cargo xtask drift [PACKAGE], cargo xtask golden OLD NEW, or cargo xtask prices [--version V]"
                 .to_owned(),
         ),
     };

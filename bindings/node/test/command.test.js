@@ -20,7 +20,7 @@ test('it is installed, with all its parts', () => {
 });
 
 test('it compares', { skip }, () => {
-  const { status, stdout } = run('compare', SESSIONS, '--preset', 'window', '--window', '40000', '--no-store');
+  const { status, stdout } = run('compare', SESSIONS, '--preset', 'window', '--window', '40000', '--store=none');
   assert.equal(status, 0);
   assert.match(stdout, /\nwindow +/);
 });

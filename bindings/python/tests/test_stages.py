@@ -11,7 +11,7 @@ SESSION = Path(__file__).resolve().parents[3] / "examples" / "sessions" / "refun
 
 PRUNED = 'extends = "none"\nname = "pruned"\n[[pruner]]\nuse = "python"\nfunction = "{}"\n'
 SUMMARIZED = 'extends = "opencode-1.17"\nname = "summarized"\n[summarizer]\nuse = "python"\nfunction = "{}"\n'
-DROPPED = 'extends = "drop-pairs"\nname = "dropped"\n[filter]\nuse = "python"\nfunction = "{}"\npairs = {{ keep = 2, target = 0.4 }}\n'
+DROPPED = 'extends = "indexed"\nname = "dropped"\n[filter]\nuse = "python"\nfunction = "{}"\npairs = {{ keep = 2, target = 0.4 }}\n'
 
 
 @pytest.fixture

@@ -94,7 +94,7 @@ fn embedded(
     command: &str,
     arguments: impl IntoIterator<Item = OsString>,
 ) -> Result<args::Args, String> {
-    let fixed = ["foldback", "--quiet", command, "--no-store"].map(OsString::from);
+    let fixed = ["foldback", "--quiet", command, "--store=none"].map(OsString::from);
     let args = args::Args::of(fixed.into_iter().chain(arguments));
     let args = args.map_err(|error| error.to_string())?;
     output::set_up(args.output);

@@ -1,11 +1,10 @@
 //! Writing outputs: to standard output, or to a file, whole or not at all.
 
-use crate::args::{Color, OutputArgs};
+use crate::args::OutputArgs;
 use crate::error::Error;
 use crate::notes;
 pub(crate) use crate::notes::{detail, is_verbose, note};
 use crate::replace::{self, Identity};
-use anstream::ColorChoice;
 use foldback_core::validity::Violation;
 use foldback_report::{Width, plain};
 use std::collections::BTreeMap;
@@ -32,12 +31,6 @@ pub(crate) fn set_up(args: OutputArgs) {
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     }
     notes::set(args.quiet, args.verbose);
-    match args.color {
-        Color::Auto => ColorChoice::Auto,
-        Color::Always => ColorChoice::Always,
-        Color::Never => ColorChoice::Never,
-    }
-    .write_global();
 }
 
 /// The provider rules that an output in the format `id` breaks, a line each.

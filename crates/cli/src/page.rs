@@ -1,6 +1,6 @@
 //! The page of a comparison, and the pages of its sessions.
 
-use crate::args::Compare;
+use crate::args::{Compare, PageSessions};
 use crate::details::Compared;
 use crate::error::Error;
 use crate::{output, replace};
@@ -17,8 +17,12 @@ pub(crate) fn write(
     args: &Compare,
 ) -> Result<Vec<FailedReplay>, Error> {
     let mut failed = Vec::new();
-    let mut details = compared.details(args.reader, &mut failed);
-    if args.reader_all {
+    let most = args.reader.iter().find_map(|reader| match reader {
+        PageSessions::Most(sessions) => Some(*sessions),
+        PageSessions::Beside => None,
+    });
+    let mut details = compared.details(most, &mut failed);
+    if args.reader.contains(&PageSessions::Beside) {
         let (folder, name) = folder_of(path)?;
         let fail = |error| Error::File { path: folder.clone(), error };
         std::fs::create_dir_all(&folder).map_err(fail)?;
@@ -44,7 +48,7 @@ pub(crate) fn check(path: &Path, sessions: usize) -> Result<(), Error> {
 /// Refuses a path without a folder, before anything is computed.
 pub(crate) fn has_folder(path: &Path) -> Result<(), Error> {
     if output::is_stdout(path) {
-        let why = "--reader-all writes a folder next to the page; name a file with --html";
+        let why = "--reader all writes a folder next to the page; name a file with --html";
         return Err(Error::Usage(why.to_owned()));
     }
     folder_of(path).map(|_| ())

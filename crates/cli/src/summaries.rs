@@ -51,7 +51,7 @@ impl Choice {
         named.unwrap_or_else(|| foldback::llm::LlmConfig::default().model)
     }
 
-    /// Reads the value of `--model`: the name of a model with its window, or a file as for `--summarizer`.
+    /// Reads the value of `--ask`: the name of a model with its window, or a file as for `--summarizer`.
     #[cfg(feature = "llm")]
     pub(crate) fn of_model(name: &str, window: Option<u64>) -> Result<Self, Error> {
         if name.ends_with(".toml") {
@@ -64,9 +64,9 @@ impl Choice {
                 ))),
             };
         }
-        let mut chosen = Self::named("--model", MODEL);
+        let mut chosen = Self::named("--ask", MODEL);
         let mut set = |field: &str, value: Value| {
-            chosen.section.set(field, Node::of("--model", value));
+            chosen.section.set(field, Node::of("--ask", value));
         };
         set("model", json!(name));
         set("max_output_tokens", json!(ANSWER));
@@ -75,7 +75,7 @@ impl Choice {
         }
         chosen.config()?.endpoint().map_err(|why| {
             let message = why.message;
-            Error::Usage(format!("--model: {message}; a file for --model has them in [summarizer]"))
+            Error::Usage(format!("--ask: {message}; a file for --ask has them in [summarizer]"))
         })?;
         Ok(chosen)
     }
@@ -91,7 +91,7 @@ impl Choice {
             ("extractive", json!(false)),
         ];
         for (field, value) in fields {
-            chosen.section.set(field, Node::of("--summaries", value));
+            chosen.section.set(field, Node::of("--summarizer", value));
         }
         Ok(chosen)
     }
@@ -113,10 +113,7 @@ impl Choice {
         }
         if !name.ends_with(".toml") {
             let registry = foldback::registry()?;
-            let stages = registry.stages().map(|stage| stage.item);
-            let summarizers = stages.filter(|stage| stage.kind() == StageKind::Summarizer);
-            let known: Vec<&str> =
-                summarizers.map(|stage| stage.name).chain([Recorded::ID, "none"]).collect();
+            let known = Self::known(&registry);
             return match known.contains(&name) {
                 true => Ok(Self::named("--summarizer", name)),
                 false => Err(Error::Usage(format!(
@@ -148,6 +145,19 @@ impl Choice {
             return Err(wrong(node.key_place.line, &format!("unknown key `{key}`")));
         }
         Ok(Self { section, recorded: false, price })
+    }
+
+    /// The names that a summarizer may go by.
+    fn known(registry: &Registry) -> Vec<&'static str> {
+        let stages = registry.stages().map(|stage| stage.item);
+        let summarizers = stages.filter(|stage| stage.kind() == StageKind::Summarizer);
+        summarizers.map(|stage| stage.name).chain([Recorded::ID, "none"]).collect()
+    }
+
+    /// Whether a value of `--summarizer` is the name of a model: it is neither that of a summarizer nor a file.
+    #[cfg(feature = "serve")]
+    pub(crate) fn is_model(name: &str, registry: &Registry) -> bool {
+        !name.ends_with(".toml") && !Self::known(registry).contains(&name)
     }
 
     /// A summarizer by its name, which an option gave.

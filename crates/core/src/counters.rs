@@ -22,10 +22,3 @@ pub struct Counters {
     /// Sum of the view's tokens before each fold and each pruning that changed something.
     pub tokens_before_total: u64,
 }
-
-impl Counters {
-    /// Mean size of the view before a compaction that changed something; `None` before the first.
-    pub fn mean_tokens_before(&self) -> Option<u64> {
-        self.tokens_before_total.checked_div(self.folds + self.prune_operations)
-    }
-}

@@ -8,7 +8,6 @@ use foldback_core::provider::CompletionRequest;
 use foldback_core::stage::SummaryRequest;
 use lru::LruCache;
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// A hash of everything that a summary depends on.
@@ -50,27 +49,19 @@ pub(crate) fn key(version: u32, request: &SummaryRequest, whole: &CompletionRequ
 #[derive(Debug)]
 pub(crate) struct Memo {
     texts: Option<Mutex<LruCache<Key, String>>>,
-    hits: AtomicU64,
 }
 
 impl Memo {
     /// A memo for so many texts; 0 for none.
     pub(crate) fn new(capacity: usize) -> Self {
-        Self {
-            texts: NonZeroUsize::new(capacity).map(|size| Mutex::new(LruCache::new(size))),
-            hits: AtomicU64::new(0),
-        }
+        Self { texts: NonZeroUsize::new(capacity).map(|size| Mutex::new(LruCache::new(size))) }
     }
 
     pub(crate) fn get(&self, key: &Key) -> Option<String> {
         let texts = self.texts.as_ref()?;
         // A panic elsewhere can't leave the map half changed.
         let mut texts = texts.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = texts.get(key).cloned();
-        if found.is_some() {
-            self.hits.fetch_add(1, Ordering::Relaxed);
-        }
-        found
+        texts.get(key).cloned()
     }
 
     pub(crate) fn put(&self, key: Key, text: &str) {
@@ -78,10 +69,5 @@ impl Memo {
             let mut texts = texts.lock().unwrap_or_else(PoisonError::into_inner);
             texts.put(key, text.to_owned());
         }
-    }
-
-    /// Summaries that did not need a request.
-    pub(crate) fn hits(&self) -> u64 {
-        self.hits.load(Ordering::Relaxed)
     }
 }

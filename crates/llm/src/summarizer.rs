@@ -56,11 +56,6 @@ impl LlmSummarizer {
         &self.prompts
     }
 
-    /// Number of summaries that needed no request, because they had been written before.
-    pub fn memo_hits(&self) -> u64 {
-        self.memo.hits()
-    }
-
     async fn written(
         &self,
         request: &SummaryRequest,

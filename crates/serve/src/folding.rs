@@ -51,7 +51,7 @@ pub struct Folding {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "a model would write the summaries of {strategy}, and the proxy asks only the clients' own providers; choose \
-     --summaries MODEL, --summarizer extractive, or another preset"
+     --summarizer MODEL, --summarizer extractive, or another preset"
 )]
 pub struct AsksModel {
     /// Name of the strategy.

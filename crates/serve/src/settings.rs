@@ -55,19 +55,19 @@ pub enum SettingsError {
     /// Other machines would reach the proxy.
     #[error(
         "{0} is reached from other machines, which could use the proxy; listen on 127.0.0.1, or say --allow-remote and \
-         set --token"
+         set FOLDBACK_TOKEN"
     )]
     Remote(SocketAddr),
     /// Anybody could use the proxy.
     #[error(
-        "--allow-remote needs --token: without one, every machine that reaches {0} could use the proxy"
+        "--allow-remote needs a token in FOLDBACK_TOKEN: without one, every machine that reaches {0} could use the proxy"
     )]
     NoToken(SocketAddr),
     /// No header can carry the token.
     #[error("the token must be printable ASCII without blanks, and not be empty")]
     Token,
     /// Nobody could use the proxy.
-    #[error("--max-connections 0: nobody could use the proxy; it takes 1 or more")]
+    #[error("connections = 0: nobody could use the proxy; it takes 1 or more")]
     NoConnections,
     /// The address of the provider is not valid.
     #[error("upstream {url}: {why}; it looks like https://api.anthropic.com")]

@@ -12,7 +12,6 @@
 //! candidates  what a fold may keep
 //! note        the best of it, written down
 //! filter      what goes
-//! pairs       the same weights as a scorer of `drop-pairs`
 //! ```
 
 mod candidates;
@@ -20,7 +19,6 @@ pub mod filter;
 mod known;
 pub mod message;
 pub mod note;
-pub mod pairs;
 mod shown;
 pub mod text;
 pub mod worth;
@@ -36,12 +34,8 @@ pub const REGISTRATION: Registration = Registration {
             "indexed.note",
             "Leaves out the oldest messages; a note keeps the lines that are likely to be needed again",
         ),
-        StageDescriptor::filter::<pairs::PairsConfig>(
-            "indexed.pairs",
-            "Drops calls with their results whose words are the least likely to be needed again",
-        ),
     ],
-    presets: foldback_core::presets!["indexed", "indexed-large", "indexed-pairs", "indexed-small"],
+    presets: foldback_core::presets!["indexed", "indexed-large", "indexed-small"],
 };
 
 foldback_core::inventory::submit! { REGISTRATION }

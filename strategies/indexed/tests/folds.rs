@@ -412,30 +412,3 @@ fn every_ablation_is_a_strategy() {
         assert!(texts.iter().any(|text| text.starts_with("[Earlier")), "{}", file.display());
     }
 }
-
-/// Two old pairs of equal size, and the newest six messages: what goes first.
-fn dropped(first: &str, second: &str, said: &str) -> Vec<String> {
-    let subject = Subject::preset("indexed-pairs");
-    let strategy = subject.strategy(&Session::default());
-    let mut talk = talk::conversation(strategy, Limits::new(1_500, 0));
-    append(&mut talk, [Message::user("u", "Look")]);
-    append(&mut talk, step("a", "read", first.repeat(60)));
-    append(&mut talk, step("b", "read", second.repeat(60)));
-    append(&mut talk, (0..6).map(|at| Message::user(format!("n{at}"), said)));
-    at(&mut talk, Moment::Manual);
-    let left = sent_ids(&talk);
-    ["a", "b"]
-        .into_iter()
-        .filter(|id| !left.iter().any(|left| left.ends_with(id)))
-        .map(str::to_owned)
-        .collect()
-}
-
-#[test]
-fn pairs_go_by_what_their_words_are_worth() {
-    let (plain, telling) = ("some plain words of no use\n", "reopen_after_crash is here\n");
-    assert_eq!(dropped(plain, telling, "Go on"), ["a"], "IX-D1");
-    assert_eq!(dropped(telling, plain, "Go on"), ["b"], "IX-D1: telling words stay");
-    assert_eq!(dropped(telling, telling, "Go on"), ["a"], "IX-D2: what both say, the newest says");
-    assert_eq!(dropped(telling, plain, "reopen_after_crash"), ["a"], "IX-D3: the view says it");
-}

@@ -5,6 +5,5 @@ use foldback_testkit::{Subject, laws};
 use foldback_indexed as _;
 
 laws!(indexed: "indexed");
-laws!(indexed_pairs: "indexed-pairs");
 laws!(indexed_large: Subject::preset("indexed-large"));
 laws!(indexed_small: Subject::preset("indexed-small"));

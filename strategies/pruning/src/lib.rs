@@ -9,7 +9,6 @@ pub const REGISTRATION: Registration = Registration {
     stages: &[],
     presets: foldback_core::presets![
         "anthropic-clear-tool-uses",
-        "drop-pairs",
         "fast-jev",
         "masking-10",
         "swe-agent-last-5",

@@ -2,7 +2,7 @@
 
 use foldback_core::outcome::Why;
 use foldback_core::stage::StageContext;
-use foldback_stages::filter::{DropPairs, Pair, PairsConfig, Scorer};
+use foldback_stages::filter::{By, DropPairs, Pair, PairsConfig, Scorer};
 use foldback_testkit::law::Law;
 use foldback_testkit::{Subject, laws};
 use std::sync::Arc;
@@ -17,13 +17,20 @@ fn clearing() -> Subject {
     Subject::toml(format!("name = \"low\"\nextends = \"anthropic-clear-tool-uses\"\n{low}"))
 }
 
-laws!(drop_pairs: "drop-pairs");
-laws!(by_size: Subject::toml("name = \"size\"\nextends = \"drop-pairs\"\n[filter]\nuse = \"drop-pairs\"\nby = \"size\"\n"));
-laws!(by_a_function: Subject::filter(|| DropPairs::new(PairsConfig::default(), Arc::new(Newest)).unwrap()));
+laws!(by_recency: pairs(By::Recency));
+laws!(by_size: pairs(By::Size));
+laws!(by_a_function: pairs(Newest));
 laws!(fast_jev: small());
 
+/// The stage `drop-pairs` with this scorer.
+fn pairs(scorer: impl Scorer + Clone + 'static) -> Subject {
+    Subject::filter(move || {
+        DropPairs::new(PairsConfig::default(), Arc::new(scorer.clone())).unwrap()
+    })
+}
+
 /// Finds the newest pairs worth the least.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Newest;
 
 impl Scorer for Newest {

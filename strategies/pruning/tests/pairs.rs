@@ -1,18 +1,15 @@
 //! The rows, in `pairs.toml`.
 
+use foldback_core::Limits;
 use foldback_core::conversation::Conversation;
 use foldback_core::log::{Message, Part, PartKind, Role, Usage};
 use foldback_core::moment::Moment;
-use foldback_core::services::{FixedClock, Services};
-use foldback_core::stage::Decision;
 use foldback_core::strategy::Strategy;
 use foldback_core::view::Shown;
-use foldback_core::{Frame, Limits};
 use foldback_test_support::table;
 use foldback_testkit::talk;
 use serde::de::DeserializeOwned;
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 const PRESET: &str = include_str!("../presets/fast-jev.toml");
 
@@ -100,40 +97,6 @@ fn triggers() {
         let reports = talk::at_usage(&mut talk, moment, Some(usage));
         let decision = reports.iter().find_map(|report| report.decision.clone()).unwrap();
         assert_eq!(decision.fold, folds, "{id}: {}", decision.reason);
-    }
-}
-
-/// What the policy of `drop-pairs` decides after an answer, so many seconds later.
-fn decided(moment: Moment, limits: Limits, usage: Option<u64>, pause: i64) -> Decision {
-    let mut services = Services::fixed();
-    services.clock = Arc::new(FixedClock::at(pause * 1_000));
-    let strategy = Arc::new(strategy("name = \"here\"\nextends = \"drop-pairs\"\n"));
-    let mut talk = Conversation::new(strategy, limits, Frame::default(), services);
-    talk::append(&mut talk, messages("u10 a10").into_iter().map(|message| message.with_time(0)));
-    let usage = usage.map(|uncached| Usage { uncached, ..Usage::default() });
-    let reports = talk::at_usage(&mut talk, moment, usage);
-    reports.iter().find_map(|report| report.decision.clone()).unwrap()
-}
-
-#[test]
-fn when_drop_pairs_acts() {
-    type Row = (String, Moment, [u64; 2], u64, i64, bool);
-    for (id, moment, [window, output], used, pause, folds) in rows::<Row>("own_triggers") {
-        let decision = decided(moment, Limits::new(window, output), Some(used), pause);
-        assert_eq!(decision.fold, folds, "{id}: {}", decision.reason);
-    }
-    let unused = decided(Moment::CallStart, Limits::new(200_000, 0), None, 0);
-    assert_eq!(unused.target, Some(80_000), "DP-W6");
-}
-
-#[test]
-fn what_drop_pairs_leaves() {
-    let toml =
-        "name = \"here\"\nextends = \"drop-pairs\"\n[estimator]\nuse = \"chars\"\nper_token = 1\n";
-    for (id, window, row, expect) in rows::<(String, u64, String, String)>("own") {
-        let mut talk = talk(toml, window, &row);
-        talk::at(&mut talk, Moment::Manual);
-        assert_eq!(sent(&talk), expect, "{id} {row}");
     }
 }
 

@@ -6,31 +6,13 @@ use clap::{Arg, ArgMatches, Command};
 use std::path::PathBuf;
 
 /// Options that only affect where results are stored, how they are computed and how they are shown.
-const SHOWN: [&str; 20] = [
-    "store",
-    "no_store",
-    "json",
-    "html",
-    "rows",
-    "manifest",
-    "table",
-    "full",
-    "reader",
-    "reader_all",
-    "redact",
-    "color",
-    "quiet",
-    "verbose",
-    "strict",
-    "cassette",
-    "record",
-    "replay_only",
-    "jobs",
-    "toml",
+const SHOWN: [&str; 15] = [
+    "store", "json", "html", "rows", "manifest", "table", "full", "reader", "redact", "quiet",
+    "verbose", "strict", "cassette", "record", "jobs",
 ];
 
 /// Arguments that name what is written.
-const OUTPUTS: [&str; 8] = ["json", "html", "rows", "manifest", "export", "toml", "out", "output"];
+const OUTPUTS: [&str; 6] = ["json", "html", "rows", "manifest", "out", "output"];
 
 /// All values that were given, but for outputs: each may be the path of a file that is read.
 pub(super) fn given(described: &Command, matches: &ArgMatches) -> Vec<PathBuf> {

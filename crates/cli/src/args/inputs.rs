@@ -108,12 +108,9 @@ pub(crate) struct CorpusArgs {
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct StoreArgs {
     /// Folder for stored results, so that a rerun computes only what changed; the user's cache
-    /// folder by default.
-    #[arg(long, value_name = "DIR", conflicts_with = "no_store", value_parser = a_folder)]
+    /// folder by default, and `none` stores nothing.
+    #[arg(long, value_name = "DIR|none", value_parser = a_folder)]
     pub(crate) store: Option<PathBuf>,
-    /// Do not store results.
-    #[arg(long)]
-    pub(crate) no_store: bool,
 }
 
 /// Where the output goes.

@@ -16,6 +16,8 @@ pub(crate) use mcp::Mcp;
 pub(crate) use probe::Forms;
 pub(crate) use probe::Probe;
 pub(crate) use search::{Recommend, SearchArgs, Tune};
+#[cfg(feature = "serve")]
+pub(crate) use serve::Budget;
 pub(crate) use serve::Serve;
 pub(crate) use setup::Setup;
 pub(crate) use summaries::SummaryArgs;
@@ -50,16 +52,6 @@ pub(crate) struct Args {
 #[derive(Clone, Copy, Debug, ClapArgs)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
-    /// When to use colors: auto, always or never.
-    #[arg(
-        long,
-        global = true,
-        value_enum,
-        value_name = "WHEN",
-        default_value = "auto",
-        hide_possible_values = true
-    )]
-    pub(crate) color: Color,
     /// Number of threads; the number of processors by default, and at most.
     #[arg(long, global = true, value_name = "N", value_parser = a_thread)]
     pub(crate) jobs: Option<usize>,
@@ -87,14 +79,6 @@ fn a_share(text: &str) -> Result<f64, String> {
     })
 }
 
-/// When colors are used.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub(crate) enum Color {
-    Auto,
-    Always,
-    Never,
-}
-
 /// What the exit codes mean, for the help of every command.
 const EXIT_CODES: &str = "Exit codes:
   0  done
@@ -103,37 +87,25 @@ const EXIT_CODES: &str = "Exit codes:
   2  the input or the arguments can't be used; nothing is written";
 
 /// Options that `--help` explains and `-h` leaves out.
-const RARE: [&str; 30] = [
+const RARE: [&str; 18] = [
     "budget_usd",
     "cassette",
-    "color",
     "dry_run",
     "estimator",
     "exclude",
     "from",
-    "grid",
     "jobs",
+    "limits",
     "manifest",
-    "max_body",
-    "max_bytes",
-    "max_connections",
-    "max_conversations",
-    "max_journals",
     "max_output",
     "models",
-    "no_store",
     "outcomes",
     "reader",
-    "reader_all",
     "record",
-    "replay_only",
-    "samples",
     "scores",
-    "seed",
     "store",
     "strict",
     "table",
-    "token",
 ];
 
 impl Args {
@@ -232,8 +204,9 @@ impl Command {
                 (args.files().to_vec(), table)
             }
             Self::Inspect(args) => (vec![&args.json], None),
-            Self::Probe(args) => (vec![&args.json, &args.html, &args.rows, &args.export], None),
-            Self::Tune(args) => (vec![&args.json, &args.toml], None),
+            Self::Probe(args) => (vec![&args.json, &args.html, &args.rows], args.requests()),
+            Self::Tune(args) => (vec![&args.json, &args.out], None),
+            Self::Presets(args) => (vec![&args.out], None),
             Self::Compact(args) => (Vec::new(), args.out.path()),
             Self::Convert(args) => (Vec::new(), Some(&args.output)),
             Self::Recommend(args) => (Vec::new(), args.out.path()),
@@ -294,12 +267,10 @@ pub(crate) struct Compare {
     /// Write the comparison as one HTML file that needs no network.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Number of sessions in the reader of the page; those with the most forgotten come first.
-    #[arg(long, value_name = "N", requires = "html")]
-    pub(crate) reader: Option<usize>,
-    /// Write a page for every session, into a folder next to the HTML file (report-sessions next to report.html).
-    #[arg(long, requires = "html")]
-    pub(crate) reader_all: bool,
+    /// Number of sessions in the reader of the page, those with the most forgotten first; `all` writes a page for every session
+    /// beside it, into a folder (report-sessions next to report.html); `N,all` does both.
+    #[arg(long, value_name = "N,all", requires = "html", value_delimiter = ',', value_parser = page_sessions)]
+    pub(crate) reader: Vec<PageSessions>,
     /// Write one row per session, preset and call: JSON lines, or CSV or Parquet if the file ends in .csv or .parquet.
     #[arg(long, value_name = "FILE")]
     pub(crate) rows: Option<PathBuf>,
@@ -326,6 +297,22 @@ impl Compare {
     /// The files that it is told to write.
     pub(crate) fn files(&self) -> [&Option<PathBuf>; 4] {
         [&self.json, &self.html, &self.rows, &self.manifest]
+    }
+}
+
+/// The sessions that a page walks through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PageSessions {
+    /// So many of them on the page itself.
+    Most(usize),
+    /// Each on a page of its own.
+    Beside,
+}
+
+fn page_sessions(text: &str) -> Result<PageSessions, String> {
+    match text {
+        "all" => Ok(PageSessions::Beside),
+        _ => a_count(text).map(PageSessions::Most).map_err(|why| format!("{why}; or all")),
     }
 }
 
@@ -440,7 +427,7 @@ pub(crate) struct Explain {
     pub(crate) preset: Vec<String>,
     /// Number of forgotten references to list.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = a_count)]
-    pub(crate) top: usize,
+    pub(crate) count: usize,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
     #[command(flatten)]
@@ -465,9 +452,9 @@ pub(crate) struct Inspect {
 pub(crate) struct Presets {
     /// Name of a preset, or a TOML file.
     pub(crate) name: Option<String>,
-    /// Print the preset's TOML file.
-    #[arg(long, requires = "name")]
-    pub(crate) toml: bool,
+    /// Write the preset's TOML file (`-` is standard output) instead of showing it.
+    #[arg(short, long, value_name = "FILE.toml", requires = "name")]
+    pub(crate) out: Option<PathBuf>,
     /// Print the list as JSON, for programs.
     #[arg(long, conflicts_with = "name")]
     pub(crate) json: bool,
@@ -499,7 +486,7 @@ pub(crate) struct Snapshot {
     pub(crate) preset: Vec<String>,
     /// Write the snapshots that are new or differ, instead of checking them.
     #[arg(long)]
-    pub(crate) update: bool,
+    pub(crate) write: bool,
     /// Folder of the snapshots.
     #[arg(short, long, value_name = "DIR", default_value = "snapshots")]
     pub(crate) out: PathBuf,

@@ -1,6 +1,5 @@
 //! The arguments of the commands that search for a configuration.
 
-use super::inputs::a_number;
 use super::{CorpusArgs, ModelArgs, OutArgs, StoreArgs};
 use clap::Args as ClapArgs;
 use std::path::PathBuf;
@@ -57,28 +56,12 @@ pub(crate) struct Tune {
     /// Points per range. All combinations are replayed if there are at most 64, else a random
     /// sample of 64.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(2..))]
-    pub(crate) grid: u8,
-    /// Replay a random sample of this many combinations instead.
-    #[arg(long, value_name = "N", conflicts_with = "grid", value_parser = some_samples)]
-    pub(crate) samples: Option<u16>,
-    /// Seed of the sample.
-    #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = a_number)]
-    pub(crate) seed: u64,
+    pub(crate) points: u8,
     /// Write all configurations with their numbers as JSON (`-` is standard output).
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
     /// Write the cheapest configuration of the front that keeps at least as much as the preset's own values, as a
     /// strategy file (`-` is standard output).
-    #[arg(long, value_name = "FILE.toml")]
-    pub(crate) toml: Option<PathBuf>,
-}
-
-/// The largest sample that a search may draw.
-const MOST_SAMPLES: u16 = 1_000;
-
-fn some_samples(text: &str) -> Result<u16, String> {
-    let samples = a_number(text)?.try_into().ok();
-    samples
-        .filter(|samples| (1..=MOST_SAMPLES).contains(samples))
-        .ok_or_else(|| format!("takes a number from 1 to {MOST_SAMPLES}"))
+    #[arg(short, long, value_name = "FILE.toml")]
+    pub(crate) out: Option<PathBuf>,
 }

@@ -1,6 +1,6 @@
 //! Arguments of the proxy.
 
-use super::inputs::{ModelArgs, a_count, a_folder};
+use super::inputs::{ModelArgs, a_folder};
 use super::summaries::dollars;
 use clap::Args as ClapArgs;
 use std::net::{SocketAddr, ToSocketAddrs as _};
@@ -24,39 +24,22 @@ pub(crate) struct Serve {
     /// Folder in which conversations are kept, so that they survive a restart; with what clients sent.
     #[arg(long, value_name = "DIR", value_parser = a_folder)]
     pub(crate) journal: Option<PathBuf>,
-    /// Most conversations that stay in that folder after they had to go from memory.
-    #[arg(long, value_name = "N", default_value = "10_000", value_parser = a_count)]
-    pub(crate) max_journals: usize,
-    /// Listen on an address that other machines reach.
+    /// Listen on an address that other machines reach. Clients must then send the value of the environment variable
+    /// FOLDBACK_TOKEN as the header x-foldback-token.
     #[arg(long)]
     pub(crate) allow_remote: bool,
-    /// What clients must send as the header x-foldback-token. The variable FOLDBACK_TOKEN does the same and shows in no
-    /// list of processes.
-    #[arg(long, value_name = "TOKEN")]
-    pub(crate) token: Option<String>,
-    /// Summarizer for a preset that uses one: `extractive`, or a TOML file with the [summarizer] section to use. For one that
-    /// asks a model there is --summaries.
-    #[arg(long, value_name = "NAME|FILE.toml")]
+    /// Who writes the summaries of a preset that uses some: `extractive`, a TOML file with a [summarizer] section, or a model.
+    ///
+    /// The model is one of the client's own provider and is asked with the client's key. Nobody waits for it: the fold goes out
+    /// with a later request.
+    #[arg(long, value_name = "NAME|FILE.toml|MODEL")]
     pub(crate) summarizer: Option<String>,
-    /// Have a model write the summaries of a preset that uses some: one of the client's own provider, asked with the client's
-    /// key. Nobody waits for it: the fold goes out with a later request.
-    #[arg(long, value_name = "MODEL", conflicts_with_all = ["summarizer", "shadow"])]
-    pub(crate) summaries: Option<String>,
-    /// Most US dollars that summaries may cost until the proxy ends, or `none` for no limit.
-    #[arg(long, value_name = "USD", default_value = "5", requires = "summaries", value_parser = budget, allow_negative_numbers = true)]
-    pub(crate) summaries_usd: Budget,
-    /// Most conversations that are kept.
-    #[arg(long, value_name = "N", default_value = "1000", value_parser = one_or_more)]
-    pub(crate) max_conversations: usize,
-    /// Most bytes that all conversations together take in memory, by estimate.
-    #[arg(long, value_name = "BYTES", default_value = "1_073_741_824", value_parser = a_count)]
-    pub(crate) max_bytes: usize,
-    /// Largest body that is read to be folded; a larger one goes through.
-    #[arg(long, value_name = "BYTES", default_value = "67_108_864", value_parser = a_count)]
-    pub(crate) max_body: usize,
-    /// Most connections at a time. Others wait, and get 503 where all have been in use for five seconds.
-    #[arg(long, value_name = "N", default_value = "1024", value_parser = one_or_more)]
-    pub(crate) max_connections: usize,
+    /// Limit in US dollars for what summaries by a model cost until the proxy ends, 5 by default; `none` for no limit.
+    #[arg(long, value_name = "USD", requires = "summarizer", value_parser = budget, allow_negative_numbers = true)]
+    pub(crate) budget_usd: Option<Budget>,
+    /// Limits of the proxy itself (TOML): conversations, conversation_bytes, journals, body_bytes, connections.
+    #[arg(long, value_name = "FILE.toml")]
+    pub(crate) limits: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
 }
@@ -77,12 +60,5 @@ fn budget(text: &str) -> Result<Budget, String> {
     match text {
         "none" => Ok(Budget(None)),
         _ => dollars(text).map(|usd| Budget(Some(usd))).map_err(|why| format!("{why}, or none")),
-    }
-}
-
-fn one_or_more(text: &str) -> Result<usize, String> {
-    match a_count(text)? {
-        0 => Err("nobody could use the proxy; it takes 1 or more".to_owned()),
-        count => Ok(count),
     }
 }

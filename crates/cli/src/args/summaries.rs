@@ -13,17 +13,14 @@ pub(crate) struct SummaryArgs {
     /// usable summary, the extractive one stands in, unless the section sets `on_failure`.
     #[arg(long, value_name = "NAME|FILE.toml")]
     pub(crate) summarizer: Option<String>,
-    /// Folder of recorded answers. They are replayed; no request is sent.
+    /// Folder of recorded answers. They are replayed, and without --record no request is sent.
     #[arg(long, value_name = "DIR")]
     pub(crate) cassette: Option<PathBuf>,
     /// Request the answers that the cassette lacks from models, and record them.
     #[arg(long, requires = "cassette")]
     pub(crate) record: bool,
-    /// Send no request; the default of a cassette without --record.
-    #[arg(long, requires = "cassette", conflicts_with = "record")]
-    pub(crate) replay_only: bool,
     /// Print how many requests models would get and what those may cost. Nothing is sent or written.
-    #[arg(long, conflicts_with_all = ["record", "replay_only"])]
+    #[arg(long, conflicts_with = "record")]
     pub(crate) dry_run: bool,
     /// Limit for the cost of requests in US dollars; the run ends with an error before exceeding it.
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]

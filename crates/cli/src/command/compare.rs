@@ -1,6 +1,6 @@
 //! `foldback compare`
 
-use crate::args::{Compare, TableForm};
+use crate::args::{Compare, PageSessions, TableForm};
 use crate::design::{self, Planned};
 use crate::details::Compared;
 use crate::error::{Error, add_failed};
@@ -72,11 +72,10 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
         Some(path) => Some((path, rows::Format::of(path).map_err(Error::Rows)?)),
         None => None,
     };
-    if args.reader_all {
-        args.html.as_deref().map_or(Ok(()), page::has_folder)?;
-    }
+    let pages = args.html.as_deref().filter(|_| args.reader.contains(&PageSessions::Beside));
+    pages.map_or(Ok(()), page::has_folder)?;
     let Computed { comparison, store, corpus, planned } = compute(args, controls(args))?;
-    if let Some(path) = args.html.as_deref().filter(|_| args.reader_all) {
+    if let Some(path) = pages {
         page::check(path, comparison.corpus.sessions.len())?;
     }
     let Planned { experiment, listed, presets, setup, answers } = planned;

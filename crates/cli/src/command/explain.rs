@@ -77,7 +77,7 @@ fn explained(args: &Explain, width: Width) -> Result<(String, Vec<FailedReplay>)
         return Ok((counted, Vec::new()));
     }
     failed.extend(walk.failed());
-    Ok((explain::explain(&walk, width, args.top), failed))
+    Ok((explain::explain(&walk, width, args.count), failed))
 }
 
 /// The preset that a comparison of this file recommends. Replays of the comparison that failed are added to `failed`.

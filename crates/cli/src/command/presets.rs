@@ -21,14 +21,14 @@ pub(crate) fn run(args: &Presets) -> Result<(), Error> {
             false => list(&registry)?,
         });
     };
-    if let (Some(control), false) = (strategies::unseen_control(name)?, args.toml) {
+    if let (Some(control), None) = (strategies::unseen_control(name)?, &args.out) {
         let description = &control.strategy.description;
         return output::print(&format!(
             "{name}\n{description}\n{}\n",
             strategies::only_compared(&control)
         ));
     }
-    if args.toml {
+    if let Some(path) = &args.out {
         let text = match registry.preset(name) {
             Some(preset) => preset.item.toml.to_owned(),
             None if name.ends_with(".toml") => input::text(Path::new(name))?,
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Presets) -> Result<(), Error> {
                     .map_or(String::new(), |preset| preset.item.toml.to_owned())
             }
         };
-        return output::print(&text);
+        return output::write(Some(path), &text);
     }
     let compiled = strategies::compile(&registry, name)?;
     output::print(&show(&compiled))

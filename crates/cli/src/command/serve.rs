@@ -1,22 +1,28 @@
 //! `foldback serve`
 
-use crate::args::Serve;
+use crate::args::{Budget, Serve};
 use crate::asking::prices;
 use crate::error::Error;
 use crate::summaries::Choice;
-use crate::{output, strategies};
+use crate::{input, output, strategies};
+use foldback::Document;
+use foldback::config::in_words;
 use foldback::llm::Purse;
 use foldback_core::Limits;
 use foldback_core::strategy::Strategy;
 use foldback_replay::Setup;
 use foldback_serve::folding::terms_of;
 use foldback_serve::{Folding, LimitsOf, ServeError, Server, Settings, TermsOf};
+use serde::Deserialize;
+use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
 pub(crate) fn run(args: &Serve) -> Result<(), Error> {
     let registry = foldback::registry()?;
-    let choice = match &args.summaries {
+    let model = args.summarizer.as_deref().filter(|name| Choice::is_model(name, &registry));
+    let choice = match model {
         Some(model) => Some(Choice::of_client(model)?),
         None => args.summarizer.as_deref().map(Choice::read).transpose()?,
     };
@@ -25,6 +31,20 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
             "--summarizer recorded takes summaries of a recording, and a proxy has none; use extractive".to_owned(),
         ));
     }
+    let budget = match (model, args.budget_usd, args.shadow) {
+        (Some(_), _, true) => {
+            return Err(Error::Usage(
+                "--shadow asks no model; leave it out, or use --summarizer extractive".to_owned(),
+            ));
+        }
+        (None, Some(_), _) => {
+            return Err(Error::Usage(
+                "--budget-usd applies to models, and this summarizer asks none".to_owned(),
+            ));
+        }
+        (_, given, _) => given.unwrap_or(Budget(Some(SUMMARIES_USD))).0,
+    };
+    let most = args.limits.as_deref().map(Most::read).transpose()?.unwrap_or_default();
     let contender = strategies::contender(&registry, &args.preset, choice.as_ref())?;
     let strategy = contender.preset.strategy;
     let setup = strategies::setup(&registry, &args.model)?;
@@ -32,7 +52,7 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
     let label = strategy.label();
     let usage = |error: &dyn std::fmt::Display| Error::Usage(error.to_string());
     let terms = terms(&setup);
-    let purse = args.summaries.as_deref().map(|model| purse(args, &strategy, model, &setup));
+    let purse = model.map(|model| purse(budget, &strategy, model, &setup));
     let limits = limits_of(setup, Arc::clone(&strategy));
     let mut folding = match purse.transpose()? {
         Some(purse) => Folding::summarized(Arc::clone(&strategy), limits, purse),
@@ -41,15 +61,11 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
     folding.terms = terms;
     folding.shadow = args.shadow;
     folding.journal.clone_from(&args.journal);
-    folding.max_journals = args.max_journals;
-    folding.max_conversations = args.max_conversations;
-    folding.max_bytes = args.max_bytes;
     let mut settings = Settings::default();
+    most.apply(&mut folding, &mut settings);
     settings.listen = args.listen;
     settings.allow_remote = args.allow_remote;
-    settings.token = args.token.clone().or_else(|| std::env::var("FOLDBACK_TOKEN").ok());
-    settings.max_body = args.max_body;
-    settings.max_connections = args.max_connections;
+    settings.token = std::env::var("FOLDBACK_TOKEN").ok();
     settings.say = Arc::new(|line| output::note(line));
     if let Some(url) = &args.upstream {
         settings.set_upstream(url).map_err(|error| usage(&error))?;
@@ -67,9 +83,9 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
     }));
     let served = runtime.block_on(async {
         let server = Server::bind(settings, folding).await?;
-        let written = match (&strategy.summarizer, &args.summaries) {
+        let written = match (&strategy.summarizer, model) {
             (Some(_), Some(model)) => {
-                let most = args.summaries_usd.0.map(|usd| format!(" up to ${usd}")).unwrap_or_default();
+                let most = budget.map(|usd| format!(" up to ${usd}")).unwrap_or_default();
                 format!("{model} of each client's provider writes its summaries{most}; ")
             }
             (Some(summarizer), None) if strategy.summarises() => {
@@ -108,19 +124,60 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
     served.map_err(|error: ServeError| usage(&error))
 }
 
+/// Most US dollars that summaries by a model may cost unless a limit is given.
+const SUMMARIES_USD: f64 = 5.0;
+
+/// The file of `--limits`. What it leaves out keeps its default.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Most {
+    /// Conversations in memory.
+    conversations: Option<NonZeroUsize>,
+    /// Bytes of all conversations in memory, by estimate.
+    conversation_bytes: Option<usize>,
+    /// Conversations that stay in the folder of `--journal` after they left memory.
+    journals: Option<usize>,
+    /// Bytes of a body that is read to be folded. A larger one goes through.
+    body_bytes: Option<usize>,
+    /// Connections at a time.
+    connections: Option<NonZeroUsize>,
+}
+
+impl Most {
+    fn read(path: &Path) -> Result<Self, Error> {
+        let root = Document::parse(&path.display().to_string(), &input::text(path)?)?.root;
+        serde_json::from_value(root.to_value()).map_err(|error| {
+            Error::Usage(format!("{}: {}", path.display(), in_words(&error.to_string())))
+        })
+    }
+
+    fn apply(self, folding: &mut Folding, settings: &mut Settings) {
+        let set = |to: &mut usize, most: Option<usize>| *to = most.unwrap_or(*to);
+        set(&mut folding.max_conversations, self.conversations.map(NonZeroUsize::get));
+        set(&mut folding.max_bytes, self.conversation_bytes);
+        set(&mut folding.max_journals, self.journals);
+        set(&mut settings.max_body, self.body_bytes);
+        set(&mut settings.max_connections, self.connections.map(NonZeroUsize::get));
+    }
+}
+
 /// What summaries may cost.
-fn purse(args: &Serve, strategy: &Strategy, model: &str, setup: &Setup) -> Result<Purse, Error> {
+fn purse(
+    limit: Option<f64>,
+    strategy: &Strategy,
+    model: &str,
+    setup: &Setup,
+) -> Result<Purse, Error> {
     let prices = prices(&[], &setup.models);
     let asks = strategy.asks();
     let Some(asks) = asks.first() else {
         let label = strategy.label();
-        return Err(Error::Usage(format!("--summaries {model}: {label} uses no summaries")));
+        return Err(Error::Usage(format!("--summarizer {model}: {label} uses no summaries")));
     };
-    let limit = args.summaries_usd.0;
     if limit.is_some() && prices.get(&asks.endpoint).is_none() {
         return Err(Error::Usage(format!(
-            "--summaries {model}: its price is in no table, so no budget can be kept; give a table with it (--models FILE), \
-             or --summaries-usd none"
+            "--summarizer {model}: its price is in no table, so no budget can be kept; give a table with it (--models FILE), \
+             or --budget-usd none"
         )));
     }
     Ok(Purse::new(limit, prices))

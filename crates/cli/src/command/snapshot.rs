@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Snapshot) -> Result<(), Error> {
     if made.is_empty() {
         return Err(Error::Several(failed.into_iter().map(Error::Replay).collect()));
     }
-    let done = if args.update { update(made) } else { check(&made) };
+    let done = if args.write { update(made) } else { check(&made) };
     match done {
         Ok(()) => Error::of_replays(failed),
         Err(error) => Err(error.after(failed)),
@@ -171,13 +171,13 @@ fn check(made: &BTreeMap<PathBuf, String>) -> Result<(), Error> {
     }
     if !missing.is_empty() {
         return Err(Error::Usage(format!(
-            "there is no snapshot yet, so nothing holds; write it with --update:\n  {}",
+            "there is no snapshot yet, so nothing holds; write it with --write:\n  {}",
             missing.join("\n  ")
         )));
     }
     if differ > 0 {
         return Err(Error::NotMet(format!(
-            "{differ} of {} not what was kept; the lines above differ. Accept them with --update",
+            "{differ} of {} not what was kept; the lines above differ. Accept them with --write",
             match made.len() {
                 1 => "1 snapshot is".to_owned(),
                 count => format!("{count} snapshots are"),

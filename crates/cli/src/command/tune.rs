@@ -23,8 +23,7 @@ pub(crate) fn run(args: &Tune) -> Result<(), Error> {
     let prepared = prepare(&registry, &args.search)?;
     let limits = prepared.setup.limits;
     strategies::check_window(&strategy.strategy, limits)?;
-    let search =
-        Search::choose(&ranges, usize::from(args.grid), args.samples.map(usize::from), args.seed);
+    let search = Search::choose(&ranges, usize::from(args.points));
     // A file that is extended is found wherever the new one is written.
     let extends = match args.preset.ends_with(".toml") {
         true => absolute(Path::new(&args.preset))?,
@@ -73,17 +72,18 @@ fn write(
     if let Some(path) = &args.json {
         output::write(Some(path), &tune::json(tuned, search)?)?;
     }
-    if let Some(path) = &args.toml {
+    if let Some(path) = &args.out {
         let best = tuned.no_worse().and_then(|at| candidates.get(at));
         let Some(best) = best else {
-            let why = "--toml: nothing in any view was needed, so no configuration is better than another";
+            let why =
+                "--out: nothing in any view was needed, so no configuration is better than another";
             return Err(Error::Usage(why.to_owned()).after(tuned.failed()));
         };
         let name = format!("{}-tuned", best.of);
         let header = Header { name: &name, ..Header::default() };
         output::write(Some(path), &best.toml(header))?;
     }
-    let mut named = [&args.json, &args.toml].into_iter().flatten();
+    let mut named = [&args.json, &args.out].into_iter().flatten();
     if named.any(|path| output::is_stdout(path)) {
         return Ok(());
     }

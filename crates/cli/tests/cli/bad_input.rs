@@ -103,8 +103,8 @@ fn controls_without_a_file_are_known() {
         assert!(list.contains(&format!("\n{name}\n")), "{list}");
     }
     let named =
-        "compare tests/four-sessions --no-store --json - --preset tunacode,clairvoyant,none";
-    let plain = "compare tests/four-sessions --no-store --json - --preset tunacode";
+        "compare tests/four-sessions --store=none --json - --preset tunacode,clairvoyant,none";
+    let plain = "compare tests/four-sessions --store=none --json - --preset tunacode";
     // Apart from the command line that each of them quotes.
     let result =
         |args: &str| line(args).done().stdout.split_once("\"corpus\"").unwrap().1.to_owned();
@@ -126,7 +126,7 @@ fn an_empty_home_names_the_folders_that_were_looked_in() {
         ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "USERPROFILE"].map(|name| (name, ""));
     std::fs::create_dir_all(home.path().join(".codex/sessions")).unwrap();
     let env = [&[("HOME", path)][..], &empty].concat();
-    let ran = run(&["compare", "--discover", "--no-store"], "", &env);
+    let ran = run(&["compare", "--discover", "--store=none"], "", &env);
     assert_eq!((ran.code, &*ran.stdout), (2, ""), "{}", ran.stderr);
     for text in
         ["Codex: ", ".codex/sessions holds none", "of Claude Code, pi, ", "name session files"]
@@ -148,7 +148,7 @@ fn an_empty_home_is_not_the_current_folder() {
         write(&folder.path().join(place), "here.json", session());
     }
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_foldback"));
-    command.args(["compare", "--discover", "--preset", "none", "--no-store"]);
+    command.args(["compare", "--discover", "--preset", "none", "--store=none"]);
     for name in ["HOME", "USERPROFILE", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME"] {
         command.env(name, "");
     }
@@ -367,7 +367,7 @@ fn counts_that_can_not_be_are_left_out() {
     let ran = line(&format!("inspect {path}")).done();
     assert!(ran.stdout.contains("130 at most"), "{}", ran.stdout);
     assert!(ran.stdout.contains("implausible-number"), "{}", ran.stdout);
-    for command in ["compare --no-store", "explain --preset window", "compact --preset none"] {
+    for command in ["compare --store=none", "explain --preset window", "compact --preset none"] {
         line(&format!("{command} {path}")).done();
     }
 }

@@ -52,7 +52,7 @@ fn a_model_without_a_price_is_told() {
     };
     let one = told("inspect");
     assert!(one.contains("at the prices of claude-sonnet-5-5: the model table has none"), "{one}");
-    let compared = told("compare --no-store --preset window");
+    let compared = told("compare --store=none --preset window");
     let says =
         "the models' list prices (1 session of an unlisted model is billed as claude-sonnet-5-5)";
     assert!(compared.contains(says), "{compared}");
@@ -63,7 +63,7 @@ fn a_model_without_a_price_is_told() {
 #[test]
 fn recorder_and_presets_have_the_same_cache() {
     let case = "tests/cases/D-one-hour-cache/one-hour-cache.jsonl";
-    let compare = format!("compare {case} --preset none,claude-code,indexed --no-store --json -");
+    let compare = format!("compare {case} --preset none,claude-code,indexed --store=none --json -");
     let report: Value = serde_json::from_str(&line(&compare).done().stdout).unwrap();
     assert_eq!(report["base"]["preset"], "as-recorded");
     let [session] = &inspected(case)[..] else { panic!() };
@@ -85,7 +85,7 @@ fn recorder_and_presets_have_the_same_cache() {
 #[test]
 fn a_session_without_a_bill_does_not_change_the_base() {
     let compared = |more: &str| {
-        let compare = format!("compare tests/four-sessions {more} --preset window --no-store");
+        let compare = format!("compare tests/four-sessions {more} --preset window --store=none");
         let text = line(&compare).done().stdout;
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let report: Value =
@@ -116,7 +116,7 @@ fn a_session_without_a_bill_does_not_change_the_base() {
 #[test]
 fn a_narrow_window_has_a_base_that_fits() {
     let compare =
-        "compare tests/four-sessions --preset window --no-store --window 40000 --max-output 2000";
+        "compare tests/four-sessions --preset window --store=none --window 40000 --max-output 2000";
     let words = line(compare).done().stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("with drop-oldest, which fits this window: $"), "{words}");
 }

@@ -16,7 +16,7 @@ fn a_strategy_without_stages_is_not_called_idle() {
             "--preset",
             preset,
             "--full",
-            "--no-store",
+            "--store=none",
         ])
         .done();
         ran.stdout.contains("\nIdle\n")
@@ -44,7 +44,8 @@ fn a_cache_of_one_hour_that_is_billed_as_a_shorter_one_is_told() {
             r#""cache_creation_input_tokens":4000,"cache_creation":{{"{asked}":4000}},"input_tokens""#
         );
         std::fs::write(&path, text.replace(r#""input_tokens""#, &written)).unwrap();
-        let compare = format!("compare {path} --preset window --full --no-store --prices {prices}");
+        let compare =
+            format!("compare {path} --preset window --full --store=none --prices {prices}");
         let report = line(&compare).done().stdout;
         let says = report.contains("1 of 1 sessions asked for a cache that lives for an hour");
         assert_eq!(says, told, "{asked}, {prices}: {report}");
@@ -75,7 +76,7 @@ fn sessions_of_one_repository_are_one_cluster() {
             crate::common::write(dir.path(), &format!("{at}.jsonl"), format!("{user}\n{answer}\n"));
         }
         let path = dir.path().to_str().unwrap();
-        let args = ["compare", path, "--preset", "window", "--no-store", "--json", "-"];
+        let args = ["compare", path, "--preset", "window", "--store=none", "--json", "-"];
         let found: serde_json::Value =
             serde_json::from_str(&foldback(&args).done().stdout).unwrap();
         assert_eq!(found["corpus"]["clusters"], expected, "{folders:?}");

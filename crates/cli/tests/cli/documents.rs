@@ -76,7 +76,7 @@ fn the_page_on_rows_shows_what_rows_give() {
     let file = folder.path().join("rows.jsonl");
     line(&format!(
         "compare examples/sessions --preset none,opencode,window --window 40000 --max-output 4000 \
-         --no-store --rows {}",
+         --store=none --rows {}",
         file.display()
     ))
     .done();
@@ -94,7 +94,7 @@ fn the_page_on_rows_shows_what_rows_give() {
 
 #[test]
 fn the_readme_shows_what_its_first_command_prints_and_a_loop_that_runs() {
-    let screen = line("compare examples/sessions --no-store").done().stdout;
+    let screen = line("compare examples/sessions --store=none").done().stdout;
     let test = root().join("examples/agent-loop/tests/ten_lines.rs");
     let test = std::fs::read_to_string(test).unwrap();
     let code = test.split("    // README\n").nth(1).unwrap();
@@ -126,7 +126,7 @@ fn the_formats_are_counted() {
 fn the_picture_is_of_the_page() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("report.html");
-    line(&format!("compare examples/sessions --no-store --html {}", file.display())).done();
+    line(&format!("compare examples/sessions --store=none --html {}", file.display())).done();
     let page = std::fs::read_to_string(file).unwrap();
     let (shown, _) = page.split_once("<section id=\"presets\">").unwrap();
     let digest: String = Sha256::digest(shown).iter().map(|byte| format!("{byte:02x}")).collect();

@@ -6,7 +6,7 @@ const SESSION: &str = "examples/sessions/price-lists-codex.jsonl";
 
 #[test]
 fn firings_and_the_worst_that_was_forgotten() {
-    let ran = foldback(&["explain", SESSION, "--preset", "opencode", "--top", "4"]).done();
+    let ran = foldback(&["explain", SESSION, "--preset", "opencode", "--count", "4"]).done();
     insta::assert_snapshot!(ran.stdout);
 }
 
@@ -31,7 +31,7 @@ fn a_preset_that_did_nothing_says_why() {
     let ran = foldback(&[&["explain", SESSION], args.as_slice()].concat()).done();
     for text in [
         "Nothing fired:",
-        "opencode.overflow: ",
+        "answer-usage: ",
         " <= ",
         "Forgotten: calls needed 35 old texts of edits and 93 pieces",
     ] {

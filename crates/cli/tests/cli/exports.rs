@@ -195,7 +195,7 @@ fn parquet_is_written_or_the_error_says_how_to_get_it() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("rows.parquet");
     let args =
-        format!("compare tests/four-sessions --preset=none --no-store --rows {}", file.display());
+        format!("compare tests/four-sessions --preset=none --store=none --rows {}", file.display());
     let ran = line(&args);
     if cfg!(feature = "parquet") {
         assert_eq!(ran.code, 0, "{}", ran.stderr);

@@ -165,13 +165,14 @@ fn presets_that_are_named_are_told_apart_in_words() {
         assert!(!screen(presets).contains(": its bill is"), "{presets}");
     }
     // Planted sessions repeat nothing word for word; these do.
-    let shipped = line("compare examples/sessions --no-store --preset claude-code,codex").done();
+    let shipped = line("compare examples/sessions --store=none --preset claude-code,codex").done();
     let told = shipped.stdout.replace("\n  ", " ");
     let (_, pair) =
         told.split_once("claude-code against codex").unwrap_or_else(|| panic!("{told}"));
     assert!(pair.contains(", and word for word "), "{told}");
     // One task has no interval.
-    let one = "compare examples/sessions/price-lists-codex.jsonl --no-store --preset window,codex";
+    let one =
+        "compare examples/sessions/price-lists-codex.jsonl --store=none --preset window,codex";
     let told = line(one).done().stdout;
     assert!(told.contains("window against codex: its bill is") && !told.contains("()"), "{told}");
 }
@@ -251,12 +252,17 @@ fn what_never_acted_is_below_the_table() {
 
 #[test]
 fn answers_and_marks_have_colors_where_colors_are_asked_for() {
-    let args = ["compare", "tests/four-sessions", "--window", "60000", "--color"];
-    let colored = at(80, &[&args[..], &["always"]].concat()).done().stdout;
+    let args = ["compare", "tests/four-sessions", "--window", "60000"];
+    let with = |variable: &str, more: &[&str]| {
+        let args = [&args[..], more].concat();
+        run(&args, "", &[("COLUMNS", "80"), (variable, "1")]).done().stdout
+    };
+    let colored = with("CLICOLOR_FORCE", &[]);
     assert!(colored.contains("\n\u{1b}[33mToo few to tell\u{1b}[39m: "), "{colored}");
-    let full = at(80, &[&args[..], &["always", "--full"]].concat()).done().stdout;
+    let full = with("CLICOLOR_FORCE", &["--full"]);
     assert!(full.contains("\u{1b}[31m✗\u{1b}[39m"), "{full}");
-    let screen = at(80, &["compare", "examples/sessions", "--color", "always"]).done().stdout;
+    let screen = ["compare", "examples/sessions"];
+    let screen = run(&screen, "", &[("COLUMNS", "80"), ("CLICOLOR_FORCE", "1")]).done().stdout;
     for colored in [
         "\n\u{1b}[1m\u{1b}[32mUse indexed-large\u{1b}[39m\u{1b}[0m: it costs ",
         "\n\u{1b}[1m\u{1b}[32mindexed-large\u{1b}[39m\u{1b}[0m  ",
@@ -266,7 +272,7 @@ fn answers_and_marks_have_colors_where_colors_are_asked_for() {
     ] {
         assert!(screen.contains(colored), "{colored:?} is not in {screen:?}");
     }
-    let plain = at(80, &[&args[..], &["never"]].concat()).done().stdout;
+    let plain = with("NO_COLOR", &[]);
     assert!(!plain.contains('\u{1b}') && plain.contains("\nToo few to tell: "), "{plain}");
 }
 
@@ -301,7 +307,7 @@ fn the_screen_is_the_same_whatever_else_is_written() {
         // Enough for a verdict.
         ("examples/sessions", ""),
     ] {
-        let args = format!("compare {sessions} --no-store {options}");
+        let args = format!("compare {sessions} --store=none {options}");
         let more = format!("{args} --json {}", json.display());
         assert_eq!(line(&args).done().stdout, line(&more).done().stdout, "{options}");
     }
@@ -372,7 +378,7 @@ fn other_tables_break_nothing_either() {
             "--preset=tunacode",
             "--vary=pruner.protect_tokens=2k..40k",
             "--vary=pruner.minimum_tokens=500,20k",
-            "--grid=2",
+            "--points=2",
         ],
     ];
     for args in runs {

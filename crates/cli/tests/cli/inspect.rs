@@ -84,7 +84,7 @@ fn copied_history_counts_once() {
         let listed = listed.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(listed.contains(&format!("{copied} calls copied")), "{listed}");
         let compared =
-            line(&format!("compare {folder} --no-store --preset none --full")).done().stdout;
+            line(&format!("compare {folder} --store=none --preset none --full")).done().stdout;
         let compared = compared.split_whitespace().collect::<Vec<_>>().join(" ");
         let caution = "1 of 2 sessions hold the history of others";
         assert!(compared.contains(caution), "{compared}");

@@ -1,4 +1,4 @@
-//! `probe --likelihood`: a server says how likely the recorded actions are.
+//! `probe --form likelihood`: a server says how likely the recorded actions are.
 
 use crate::probe::{of, probe, rows};
 use crate::summaries::Folder;
@@ -37,7 +37,8 @@ fn what_the_agent_did_is_less_likely_where_its_view_lacks_the_cause() {
     let [cassette, first, second] =
         ["cassette", "a.jsonl", "b.jsonl"].map(|name| folder.path(name));
     let with = |more: &[&str]| {
-        let flags = ["--likelihood", "--count", "6", "--cassette", &cassette, "--json", "-"];
+        let flags =
+            ["--form", "likelihood", "--count", "6", "--cassette", &cassette, "--json", "-"];
         probe(&file, &[&flags[..], more].concat())
     };
     let dry = with(&["--dry-run"]).done().stdout;
@@ -72,7 +73,7 @@ fn what_the_agent_did_is_less_likely_where_its_view_lacks_the_cause() {
     // The server is gone.
     assert_eq!(with(&["--rows", &second]).done().stdout, recorded.stdout);
     assert!(rows(&second) == all);
-    let flags = ["--likelihood", "--count", "6", "--cassette", &cassette];
+    let flags = ["--form", "likelihood", "--count", "6", "--cassette", &cassette];
     let shown = probe(&file, &flags).done().stdout;
     assert!(
         shown.contains("6 recorded actions of 1 session, by log-probabilities of small-model"),
@@ -99,7 +100,7 @@ fn a_server_has_to_say_how_likely_a_prompt_is() {
         let folder = Folder::new();
         let server = Background::everywhere(answer).unwrap();
         let file = folder.summarizer(&server.url());
-        let ran = probe(&file, &["--likelihood", "--count", "2"]);
+        let ran = probe(&file, &["--form", "likelihood", "--count", "2"]);
         server.end();
         assert_eq!((ran.code, &*ran.stdout), (2, ""), "{name}: {}", ran.stderr);
         assert!(

@@ -170,19 +170,19 @@ const WRITERS: &[&str] = &[
     "convert {session} {o} --to pi",
     "inspect {session} --json {o}",
     "inspect {folder} --json {o}",
-    "compare {session} --no-store --preset {strategy} --models {models} --html {o}",
-    "compare {session} --no-store --preset none,{strategy} --outcomes {outcomes} --json {o}",
-    "compare {folder} --no-store --preset none --summarizer {summarizer} --rows {o}",
-    "compare {session} --no-store --experiment {experiment} --json {o}",
+    "compare {session} --store=none --preset {strategy} --models {models} --html {o}",
+    "compare {session} --store=none --preset none,{strategy} --outcomes {outcomes} --json {o}",
+    "compare {folder} --store=none --preset none --summarizer {summarizer} --rows {o}",
+    "compare {session} --store=none --experiment {experiment} --json {o}",
     "compare --scores {part} --preset window,none --json {o}",
-    "score {session} --no-store --preset window,none --models {models} -o {o}",
-    "tune {session} --no-store --preset {strategy} --vary overflow.threshold=0.5,0.6 --json {o}",
-    "tune {session} --no-store --preset {strategy} --vary overflow.threshold=0.5,0.6 --toml {o}",
-    "recommend {session} --no-store --preset window --window 60000 -o {o}",
-    "probe {session} --preset {strategy} --model {model} --questions {questions} --export {o}",
-    "probe {session} --preset {strategy} --model {model} --answers {answers} --json {o}",
-    "probe {session} --preset {strategy} --model {model} --answers {answers} --rows {o}",
-    "probe {session} --preset {strategy} --model {model} --answers {answers} --html {o}",
+    "score {session} --store=none --preset window,none --models {models} -o {o}",
+    "tune {session} --store=none --preset {strategy} --vary overflow.threshold=0.5,0.6 --json {o}",
+    "tune {session} --store=none --preset {strategy} --vary overflow.threshold=0.5,0.6 --out {o}",
+    "recommend {session} --store=none --preset window --window 60000 -o {o}",
+    "probe {session} --preset {strategy} --ask {model} --questions {questions} --batch {o}",
+    "probe {session} --preset {strategy} --ask {model} --batch {answers} --json {o}",
+    "probe {session} --preset {strategy} --ask {model} --batch {answers} --rows {o}",
+    "probe {session} --preset {strategy} --ask {model} --batch {answers} --html {o}",
 ];
 
 /// Nothing that a command reads is replaced, by whichever name it is called, nor anything that foldback did not write. Every
@@ -222,7 +222,7 @@ fn outputs_replace_nothing_else() {
             line.replace(&format!("{{{name}}}"), path)
         })
     };
-    line(&filled("score {session} --no-store --preset window,none -o {o}", &at("part.jsonl")))
+    line(&filled("score {session} --store=none --preset window,none -o {o}", &at("part.jsonl")))
         .done();
     let all = || -> Vec<(String, Vec<u8>)> {
         let mut all: Vec<String> = names.iter().map(|(_, path)| path.clone()).collect();
@@ -256,8 +256,10 @@ fn outputs_replace_nothing_else() {
     assert!(tried > 200, "{tried}");
     // The base of a strategy is read as well, and foldback wrote it.
     let vary = "--preset tunacode --vary pruner.protect_tokens=2_000,40_000";
-    let tuned =
-        format!("tune tests/four-sessions --no-store {vary} --grid 2 --toml {}", at("tuned.toml"));
+    let tuned = format!(
+        "tune tests/four-sessions --store=none {vary} --points 2 --out {}",
+        at("tuned.toml")
+    );
     line(&tuned).done();
     let derived = write(
         root,
@@ -274,7 +276,7 @@ fn outputs_replace_nothing_else() {
     line(&tuned).done();
     let report = at("report.json");
     let inspect = filled("inspect {session} --json {o}", &report);
-    let compare = filled("compare {session} --no-store --preset none --html {o}", &report);
+    let compare = filled("compare {session} --store=none --preset none --html {o}", &report);
     for args in [&inspect, &compare, &inspect] {
         line(args).done();
     }
@@ -302,7 +304,7 @@ fn outputs_replace_nothing_else() {
 #[test]
 fn two_outputs_have_two_targets() {
     let folder = tempfile::tempdir().unwrap();
-    let compare = format!("compare {SESSION} --preset none --no-store");
+    let compare = format!("compare {SESSION} --preset none --store=none");
     let o = folder.path().join("o");
     let [o, folder] = [&o, folder.path()].map(|path| path.to_str().unwrap());
     for (outputs, says) in [
@@ -328,7 +330,7 @@ fn pages_of_sessions_leave_what_is_not_theirs() {
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let report = |sessions: &str| {
         let html = at("report.html");
-        line(&format!("compare {sessions} --no-store --preset window --reader-all --html {html}"))
+        line(&format!("compare {sessions} --store=none --preset window --reader all --html {html}"))
     };
     report("tests/four-sessions").done();
     fs::write(at("report-sessions/2024.html"), "mine").unwrap();
@@ -375,7 +377,7 @@ fn a_full_standard_error_takes_nothing_away() {
     let (compacted, compared, missing) = (at("compacted"), at("compared"), at("missing"));
     let runs: [(i32, &[&str]); 3] = [
         (0, &["compact", SESSION, "--preset", "window", "-o", &compacted]),
-        (0, &["compare", SESSION, "--preset", "none", "--no-store", "--json", &compared]),
+        (0, &["compare", SESSION, "--preset", "none", "--store=none", "--json", &compared]),
         (2, &["compact", &missing, "--preset", "window"]),
     ];
     for (code, args) in runs {

@@ -90,7 +90,7 @@ fn the_reader_counts_as_the_rows_and_the_table_do() {
 fn every_session_can_be_read() {
     let folder = tempfile::tempdir().unwrap();
     // With this window nothing acts in some of the sessions.
-    let page = compared(folder.path(), "--reader 1 --reader-all --window=60000");
+    let page = compared(folder.path(), "--reader 1,all --window=60000");
     assert_eq!(data(&page, "walk-").len(), 1);
     assert_eq!(page.matches("<a data-reader=\"#session=0\"").count(), 1);
     let beside = pages(folder.path());
@@ -117,7 +117,7 @@ fn other_files_stay_beside_the_pages() {
     for name in ["7.html", "notes.html", "7.txt"] {
         std::fs::write(beside.join(name), "old").unwrap();
     }
-    compared(folder.path(), "--window=40000 --reader-all");
+    compared(folder.path(), "--window=40000 --reader all");
     let names = ["1.html", "2.html", "3.html", "4.html", "7.html", "7.txt", "notes.html"];
     assert_eq!(pages(folder.path()), names);
 }
@@ -134,7 +134,7 @@ fn what_can_not_be_written_is_refused_before_anything_is() {
         "tests/four-sessions",
         "--html",
         page,
-        "--reader-all",
+        "--reader=all",
         "--preset",
         "none",
     ]);

@@ -7,7 +7,8 @@ use std::path::Path;
 const SESSION: &str = "tests/four-sessions/price-lists-codex.jsonl";
 
 fn manifest(sessions: &str, to: &Path) -> Value {
-    let options = "--preset window,examples/strategies/keep-last-10.toml --window 40000 --no-store";
+    let options =
+        "--preset window,examples/strategies/keep-last-10.toml --window 40000 --store=none";
     line(&format!("compare {sessions} {options} --manifest {}", to.display())).done();
     serde_json::from_str(&std::fs::read_to_string(to).unwrap()).unwrap()
 }
@@ -34,7 +35,7 @@ fn a_manifest_says_what_a_run_depends_on() {
     let again = folder.path().join("again.json");
     let command = own["command"].as_str().unwrap().strip_prefix("foldback ").unwrap();
     assert!(!command.contains("manifest"), "{command}");
-    line(&format!("{command} --no-store --manifest {}", again.display())).done();
+    line(&format!("{command} --store=none --manifest {}", again.display())).done();
     let again: Value = serde_json::from_str(&std::fs::read_to_string(&again).unwrap()).unwrap();
     assert_eq!(again, own);
     // Of another session it is another, and of the same elsewhere it has the same hashes.
@@ -49,7 +50,7 @@ fn a_manifest_says_what_a_run_depends_on() {
 
 #[test]
 fn a_table_stands_alone_on_standard_output() {
-    let compare = format!("compare {SESSION} --preset window --window 40000 --no-store");
+    let compare = format!("compare {SESSION} --preset window --window 40000 --store=none");
     for (form, first) in [
         ("latex", "% Made by foldback "),
         ("csv", "preset,usd_per_session,percent_vs_base,"),

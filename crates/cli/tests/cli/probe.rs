@@ -45,7 +45,7 @@ pub(crate) fn answered(text: &str) -> String {
 }
 
 pub(crate) fn probe(file: &str, more: &[&str]) -> Ran {
-    let mut args = vec!["probe", SESSION, "--preset", "window,none", "--model", file];
+    let mut args = vec!["probe", SESSION, "--preset", "window,none", "--ask", file];
     args.extend(["--window", "32000", "--max-output", "4000"]);
     if !more.contains(&"--count") {
         args.extend(["--count", "8"]);
@@ -320,7 +320,7 @@ fn a_batch_gives_what_the_model_gives() {
         |more: &[&str]| probe(&file, &[&["--count", "3", "--questions", &own], more].concat());
     with(&["--rows", &first]).done();
     let sent = server.end().len();
-    let told = with(&["--export", &batch]).done();
+    let told = with(&["--batch", &batch]).done();
     assert_eq!(told.stdout, "");
     assert!(told.stderr.contains(&format!("{sent} requests were written")), "{}", told.stderr);
 
@@ -342,7 +342,7 @@ fn a_batch_gives_what_the_model_gives() {
         std::fs::write(&back, text.join("\n")).unwrap();
     };
     written(&lines);
-    with(&["--answers", &back, "--rows", &second]).done();
+    with(&["--batch", &back, "--rows", &second]).done();
     let (model, batch) = (rows(&first), rows(&second));
     assert!(model == batch, "{model:?}\n{batch:?}");
     // One's own question has nothing to choose from; there are four views.
@@ -350,7 +350,7 @@ fn a_batch_gives_what_the_model_gives() {
     assert_eq!(model.iter().filter(|row| row["kind"] == "own").count(), 4);
 
     written(&lines[1..]);
-    let missing = with(&["--answers", &back]);
+    let missing = with(&["--batch", &back]);
     assert_eq!((missing.code, &*missing.stdout), (2, ""));
     let id = lines[0]["custom_id"].as_str().unwrap();
     assert!(

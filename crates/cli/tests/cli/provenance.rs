@@ -66,7 +66,7 @@ fn rows_do_not_grow_with_the_number_of_paths() {
     let paths: Vec<String> = (0..356).map(path).collect();
     let size = |count: usize| {
         let out = folder.path().join("rows.csv");
-        let mut args = vec!["compare", "--preset", "none", "--window", "40000", "--no-store"];
+        let mut args = vec!["compare", "--preset", "none", "--window", "40000", "--store=none"];
         args.extend(["--rows", out.to_str().unwrap()]);
         args.extend(paths.iter().take(count).map(String::as_str));
         foldback(&args).done();
@@ -110,7 +110,7 @@ fn what_is_redacted_stands_in_no_output() {
     assert!(plain.iter().take(3).all(|output| output.contains("-plans")));
     assert!(found(&plain).len() > 20, "the page shows what stands in the session");
 
-    let redacted = compare(folder.path(), sessions, "--redact --reader-all");
+    let redacted = compare(folder.path(), sessions, "--redact --reader all");
     let page = std::fs::read_to_string(folder.path().join("page-sessions/1.html")).unwrap();
     for output in redacted.iter().chain([&page]) {
         for name in ["plans", "secret-client", "private-words"] {
@@ -129,6 +129,6 @@ fn what_is_redacted_stands_in_no_output() {
     assert_eq!(document["presets"][1]["metrics"], before["presets"][1]["metrics"]);
     let name = document["corpus"]["sessions"][0]["path"].as_str().unwrap();
     assert!(name.starts_with("session-") && rows.contains(name) && html.contains(name));
-    let again = compare(folder.path(), sessions, "--redact --reader-all");
+    let again = compare(folder.path(), sessions, "--redact --reader all");
     assert_eq!(again, redacted);
 }

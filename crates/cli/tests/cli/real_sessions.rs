@@ -164,7 +164,7 @@ fn a_replay_folds_where_the_proxy_did() {
 
 /// The change of a bill against what was paid, in percent, by its session's own prices.
 fn against_paid(preset: &str, files: &[String]) -> f64 {
-    let mut args = vec!["compare", "--no-store", "--preset", preset, "--json", "-"];
+    let mut args = vec!["compare", "--store=none", "--preset", preset, "--json", "-"];
     args.extend(files.iter().map(String::as_str));
     let report: Value = serde_json::from_str(&foldback(&args).done().stdout).expect("JSON");
     assert_eq!(report["base"]["preset"], "as-recorded", "{preset}");

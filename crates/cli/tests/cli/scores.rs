@@ -33,14 +33,14 @@ fn of_its_own(codex: &[u8]) -> Vec<u8> {
 fn score(files: &[String], part: &Path) -> String {
     let part = part.to_str().unwrap().to_owned();
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
-    foldback(&[&["score", "-o", &part, "--no-store"], &DESIGN[..], &files].concat()).done();
+    foldback(&[&["score", "-o", &part, "--store=none"], &DESIGN[..], &files].concat()).done();
     part
 }
 
 /// What a comparison prints and writes: the screen, the rows and the JSON, without the command line that they quote.
 fn compared(from: &[&str], folder: &Path) -> (String, String, Value) {
     let (rows, json) = (folder.join("rows.csv"), folder.join("all.json"));
-    let out = ["--rows", rows.to_str().unwrap(), "--json", json.to_str().unwrap(), "--no-store"];
+    let out = ["--rows", rows.to_str().unwrap(), "--json", json.to_str().unwrap(), "--store=none"];
     let screen = foldback(&[&["compare"], from, &DESIGN, &out].concat()).done().stdout;
     let text = |path| std::fs::read_to_string(path).unwrap();
     let mut all: Value = serde_json::from_str(&text(json)).unwrap();
@@ -132,7 +132,7 @@ fn a_part_that_does_not_fit_is_refused() {
     ];
     for (what, text, options, says) in rows {
         let options: Vec<&str> = options.split(' ').collect();
-        let args = [&["compare", "--no-store", "--scores", "-"], &options[..]].concat();
+        let args = [&["compare", "--store=none", "--scores", "-"], &options[..]].concat();
         let ran = run(&args, &text, &[]);
         match says {
             "" => assert_eq!(ran.code, 0, "{what}: {}", ran.stderr),
@@ -158,8 +158,8 @@ fn a_part_does_not_depend_on_threads_or_a_store() {
         foldback(&[&out, &DESIGN[..], options, &paths].concat()).done();
         std::fs::read(path).unwrap()
     };
-    let one = part("one", &["--no-store", "--jobs", "1"]);
-    assert!(one == part("two", &["--no-store", "--jobs", "2"]));
+    let one = part("one", &["--store=none", "--jobs", "1"]);
+    assert!(one == part("two", &["--store=none", "--jobs", "2"]));
     assert!(one == part("stored", &["--store", &store]));
     assert!(one == part("again", &["--store", &store]));
 }
@@ -169,7 +169,7 @@ fn a_part_is_no_table() {
     let folder = tempfile::tempdir().unwrap();
     let file = root().join("examples/sessions/price-lists-codex.jsonl").display().to_string();
     let path = folder.path().join("part.parquet");
-    let out = ["score", &file, "-o", path.to_str().unwrap(), "--no-store"];
+    let out = ["score", &file, "-o", path.to_str().unwrap(), "--store=none"];
     let wrote = foldback(&[&out, &DESIGN[..]].concat());
     assert!(wrote.code == 2 && wrote.stderr.contains("ends in .jsonl"), "{}", wrote.stderr);
     assert!(!path.exists());

@@ -2,6 +2,7 @@
 
 use crate::common::refused;
 use foldback_fake_provider::{Background, Reply};
+use foldback_test_support::deadline::deadline;
 use foldback_test_support::proxy_address;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -33,11 +34,20 @@ pub(crate) fn ask(address: &str, request: &str, headers: &str, body: &str) -> io
 
 #[test]
 fn wrong_arguments() {
-    refused("serve", &[]);
+    let folder = tempfile::tempdir().unwrap();
+    let limits = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let no_room = limits("no-room.toml", "conversations = 0\n");
+    let misspelt = limits("misspelt.toml", "connectoins = 5\n");
+    refused("serve", &[("no_room", no_room), ("misspelt", misspelt)]);
 }
 
 #[test]
 fn a_proxy_folds_what_goes_through_it_and_says_nothing_of_it() {
+    let _deadline = deadline();
     let provider = Background::start(|_| Reply::text("Good.")).unwrap();
     let upstream = provider.url();
     let (mut proxy, address, mut said) = start(&[
@@ -79,6 +89,7 @@ fn a_proxy_folds_what_goes_through_it_and_says_nothing_of_it() {
 /// Some of the systems that presets reproduce ask a model for summaries.
 #[test]
 fn what_writes_summaries_is_said_at_the_start() {
+    let _deadline = deadline();
     for (preset, expected) in [
         ("opencode-1.17", "/v1; `extractive` writes its summaries, no model; Ctrl-C ends it"),
         ("masking-10", "/v1; Ctrl-C ends it"),
@@ -96,24 +107,22 @@ fn what_writes_summaries_is_said_at_the_start() {
 
 #[test]
 fn what_it_cannot_serve_is_said_before_it_listens() {
+    let _deadline = deadline();
     let rows = [
         ("--preset nonesuch", "nonesuch"),
         ("--preset window --listen 0.0.0.0:0", "--allow-remote"),
-        ("--preset window --listen 0.0.0.0:0 --allow-remote", "needs --token"),
+        ("--preset window --listen 0.0.0.0:0 --allow-remote", "needs a token in FOLDBACK_TOKEN"),
         ("--preset window --listen 127.0.0.1:0 --upstream ftp://x", "is not http or https"),
         ("--preset window --upstream x", "https://api.anthropic.com"),
         ("--preset window --window 100", "can't work with --window 100"),
-        ("--preset window --max-connections many", "takes a number"),
-        ("--preset window --max-connections 0", "nobody could use the proxy"),
-        ("--preset window --max-conversations 0", "nobody could use the proxy"),
         #[cfg(feature = "llm")]
         ("--preset window --summarizer llm", "--summarizer extractive"),
         #[cfg(feature = "llm")]
-        ("--preset opencode-1.17 --summarizer llm", "choose --summaries MODEL"),
-        ("--preset window --summaries nonesuch", "--summaries-usd none"),
-        ("--preset indexed --summaries claude-haiku-4-5", "uses no summaries"),
-        ("--preset window --summaries claude-haiku-4-5 --shadow", "cannot be used with"),
-        ("--preset window --summaries claude-haiku-4-5 --summaries-usd much", "US dollars"),
+        ("--preset opencode-1.17 --summarizer llm", "choose --summarizer MODEL"),
+        ("--preset window --summarizer nonesuch", "--budget-usd none"),
+        ("--preset indexed --summarizer claude-haiku-4-5", "uses no summaries"),
+        ("--preset window --summarizer claude-haiku-4-5 --shadow", "--shadow asks no model"),
+        ("--preset window --summarizer claude-haiku-4-5 --budget-usd much", "US dollars"),
     ];
     for (args, expected) in rows {
         let mut command = Command::new(env!("CARGO_BIN_EXE_foldback"));
@@ -137,6 +146,7 @@ fn what_it_cannot_serve_is_said_before_it_listens() {
 #[cfg(unix)]
 #[test]
 fn a_second_signal_ends_it_at_once() {
+    let _deadline = deadline();
     for (first, second) in [("-INT", "-INT"), ("-TERM", "-INT"), ("-INT", "-TERM")] {
         let (asked, got) = std::sync::mpsc::channel();
         let provider = Background::start(move |_| {
@@ -172,15 +182,19 @@ fn a_second_signal_ends_it_at_once() {
 #[cfg(unix)]
 #[test]
 fn a_soft_limit_of_files_is_raised_and_a_hard_one_said() {
+    let _deadline = deadline();
+    let folder = tempfile::tempdir().unwrap();
     for (limit, connections, said) in [
         ("-Sn 256", "1024", None),
         ("-n 1024", "300", None),
         (
             "-n 1024",
             "1024",
-            Some("1024 needs 2240: 416 connections are served at a time, others wait some seconds"),
+            Some(
+                "1024 connections need 2240: 416 connections are served at a time, others wait some",
+            ),
         ),
-        ("-n 256", "300", Some("300 needs 792: 32 connections are served at a time, others wait")),
+        ("-n 256", "300", Some("300 connections need 792: 32 connections are served at a time")),
     ] {
         let mut shell = Command::new("sh");
         let script = format!("ulimit {limit}; exec \"$@\"");
@@ -193,7 +207,9 @@ fn a_soft_limit_of_files_is_raised_and_a_hard_one_said() {
             "--preset",
             "window",
         ]);
-        shell.args(["--listen", "127.0.0.1:0", "--max-connections", connections]);
+        let limits = folder.path().join("limits.toml");
+        std::fs::write(&limits, format!("connections = {connections}\n")).unwrap();
+        shell.args(["--listen", "127.0.0.1:0", "--limits"]).arg(&limits);
         let mut proxy = shell.stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(proxy.stderr.take().unwrap());
         let mut before = String::new();

@@ -24,13 +24,13 @@ fn snapshots_are_written_checked_and_told_apart() {
     let missing = snapshot(&folder, &[]);
     assert_eq!(missing.code, 2, "{}", missing.stderr);
     assert!(missing.stderr.contains("there is no snapshot yet"), "{}", missing.stderr);
-    assert!(missing.stderr.contains("--update"), "{}", missing.stderr);
+    assert!(missing.stderr.contains("--write"), "{}", missing.stderr);
     assert!(!folder.exists(), "a check writes nothing");
 
-    let written = snapshot(&folder, &["--update"]).done();
+    let written = snapshot(&folder, &["--write"]).done();
     assert_eq!(written.stdout, "4 snapshots: 4 written, 0 as they were\n");
     assert_eq!(snapshot(&folder, &[]).done().stdout, "4 snapshots hold\n");
-    let again = snapshot(&folder, &["--update"]).done();
+    let again = snapshot(&folder, &["--write"]).done();
     assert_eq!(again.stdout, "4 snapshots: 0 written, 4 as they were\n");
 
     let file =
@@ -73,7 +73,7 @@ fn a_snapshot_reads_like_this() {
     let session = "examples/sessions/refunds-pydantic-ai.json";
     let out = folder.path().to_str().unwrap();
     let preset = ["--preset", "opencode-1.17", "--window", "24000", "--max-output", "4000"];
-    foldback(&[&["snapshot", session, "--update", "-o", out], &preset[..]].concat()).done();
+    foldback(&[&["snapshot", session, "--write", "-o", out], &preset[..]].concat()).done();
     let file = folder.path().join("refunds-pydantic-ai.opencode-1.17.snapshot.txt");
     insta::assert_snapshot!(std::fs::read_to_string(file).unwrap());
 }
@@ -87,7 +87,7 @@ fn two_sessions_of_one_name_are_not_mixed_up() {
     let out = folder.path().join("out");
     let paths = [&session, &copy, &out].map(|path| path.to_str().unwrap());
     let [session, copy, out] = paths;
-    let ran = foldback(&["snapshot", session, copy, "--preset", "none", "--update", "-o", out]);
+    let ran = foldback(&["snapshot", session, copy, "--preset", "none", "--write", "-o", out]);
     assert_eq!(ran.code, 2, "{}", ran.stderr);
     assert!(ran.stderr.contains("two sessions would have the snapshot"), "{}", ran.stderr);
     assert!(!Path::new(out).exists(), "nothing is written half");

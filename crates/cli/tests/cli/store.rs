@@ -94,7 +94,7 @@ fn a_cache_that_cant_be_made_is_told_and_a_store_that_cant_be_made_is_an_error()
 fn temporary_results_have_no_name() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_foldback"));
-    command.args(ARGS).args(["--no-store"]).env("TMPDIR", folder.path()).current_dir(root());
+    command.args(ARGS).args(["--store=none"]).env("TMPDIR", folder.path()).current_dir(root());
     let mut run = command.stdout(std::process::Stdio::null()).spawn().unwrap();
     let ended = loop {
         assert_eq!(files(folder.path()), 0);

@@ -92,7 +92,7 @@ fn a_comparison_is_recorded_once_and_replayed_alike_without_a_network() {
     // The server is gone.
     let pages = ["first.html", "second.html"].map(|name| {
         let page = folder.path(name);
-        let replayed = compare(&[&with_cassette[..], &["--replay-only", "--html", &page]].concat());
+        let replayed = compare(&[&with_cassette[..], &["--html", &page]].concat());
         assert_eq!(replayed.code, 0, "{name}: {}", replayed.stderr);
         assert!(!replayed.stderr.contains("is sent to"), "{name}: {}", replayed.stderr);
         assert!(replayed.stdout == recorded.stdout, "{name}: other bytes");
@@ -142,7 +142,7 @@ fn secrets_are_left_out_and_counted() {
         let text = std::fs::read_to_string(&file).unwrap();
         let text = text.replace("attempts = 1", &format!("attempts = 1\n{scrub}"));
         std::fs::write(&file, text).unwrap();
-        let args = ["compare", &planted, "--preset", "window", "--window", "32000", "--no-store"];
+        let args = ["compare", &planted, "--preset", "window", "--window", "32000", "--store=none"];
         let ran = foldback(&[&args[..], &["--max-output", "4000", "--summarizer", &file]].concat());
         (ran.done().stderr, server.end())
     };

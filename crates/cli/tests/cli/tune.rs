@@ -11,7 +11,7 @@ fn a_grid_is_chosen_on_one_part_and_reported_on_the_other() {
     let (json, toml, store) = (path("tuned.json"), path("tuned.toml"), path("store"));
     let args = format!(
         "tune tests/four-sessions --preset tunacode --vary pruner.protect_tokens=2_000..40_000 \
-         --vary pruner.minimum_tokens=20_000,500 --grid 2 --store {store} --json {json} --toml {toml}"
+         --vary pruner.minimum_tokens=20_000,500 --points 2 --store {store} --json {json} --out {toml}"
     );
     let ran = line(&args).done();
     assert!(ran.stdout.contains("too few for"), "{}", ran.stdout);
@@ -101,7 +101,7 @@ fn advice_is_a_file_that_can_be_used_or_says_what_comes_nearest() {
 #[test]
 fn a_budget_that_does_not_hold_ends_with_1() {
     let ran = line(
-        "recommend tests/four-sessions --window 80000 --max-output 3000 --budget cost=0.99 --no-store -o -",
+        "recommend tests/four-sessions --window 80000 --max-output 3000 --budget cost=0.99 --store=none -o -",
     );
     assert_eq!(ran.code, 1, "{}", ran.stderr);
     assert!(ran.stdout.contains("NOT met here"), "{}", ran.stdout);
@@ -114,7 +114,7 @@ fn a_budget_that_does_not_hold_ends_with_1() {
 #[test]
 fn a_model_is_stated_with_its_window() {
     let ran = line(
-        "recommend tests/four-sessions --model claude-sonnet-4-5-20250929 --budget cost=9 --no-store -o -",
+        "recommend tests/four-sessions --model claude-sonnet-4-5-20250929 --budget cost=9 --store=none -o -",
     );
     let table = "200,000 that the model table has for claude-sonnet-4-5";
     assert!(ran.code < 2 && ran.stderr.contains(table), "{} {}", ran.code, ran.stderr);
@@ -122,6 +122,6 @@ fn a_model_is_stated_with_its_window() {
 
 #[test]
 fn what_cant_be_searched_is_told_and_ends_with_2() {
-    let tune = ["tune", "tests/four-sessions", "--no-store", "--preset"].join("\n");
+    let tune = ["tune", "tests/four-sessions", "--store=none", "--preset"].join("\n");
     refused("tune", &[("tune", tune)]);
 }

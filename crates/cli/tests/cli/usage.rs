@@ -1,7 +1,7 @@
 //! How the command talks: help, completions, manual pages, colors, how much is told, and numbers as people write
 //! them.
 
-use crate::common::{foldback, line};
+use crate::common::{foldback, line, run};
 
 /// The commands, by the help of the command itself.
 fn commands() -> Vec<String> {
@@ -48,15 +48,15 @@ fn every_command_has_a_manual_page() {
 
 #[test]
 fn colours_are_where_they_are_asked_for() {
-    for (asked, coloured) in [("auto", false), ("always", true), ("never", false)] {
-        let ran = line(&format!("check no-such-file.toml --color {asked}"));
+    for (asked, coloured) in [("COLUMNS", false), ("CLICOLOR_FORCE", true), ("NO_COLOR", false)] {
+        let ran = run(&["check", "no-such-file.toml"], "", &[(asked, "80")]);
         assert_eq!((ran.code, ran.stderr.contains('\u{1b}')), (2, coloured), "{asked}");
     }
 }
 
 #[test]
 fn as_much_is_told_as_is_asked_for() {
-    let compare = "compare tests/four-sessions --preset tiered --no-store --window 60000";
+    let compare = "compare tests/four-sessions --preset tiered --store=none --window 60000";
     let told = line(compare).done().stderr;
     assert!(told.is_empty(), "{told}");
     let told = line(&format!("{compare} -v")).done().stderr;

@@ -7,7 +7,7 @@ use std::path::Path;
 /// The comparison of one file, as JSON.
 fn compared(file: &Path, args: &[&str]) -> Value {
     let file = file.to_str().unwrap();
-    let args = [&["compare", file, "--no-store", "--json", "-"][..], args].concat();
+    let args = [&["compare", file, "--store=none", "--json", "-"][..], args].concat();
     serde_json::from_str(&foldback(&args).done().stdout).unwrap()
 }
 

@@ -120,7 +120,6 @@ async fn a_cancelled_summary_leaves_nothing_behind() {
         let cancelled = tokio::time::timeout(Duration::from_millis(100), bench.ask(&asked)).await;
         assert!(cancelled.is_err(), "{name}");
         assert_eq!(bench.model.open.load(Ordering::Relaxed), 0, "{name}");
-        assert_eq!(bench.summarizer.memo_hits(), 0, "{name}");
         let before = bench.sent();
 
         bench.then(says("fresh"));

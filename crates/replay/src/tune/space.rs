@@ -5,7 +5,7 @@ use crate::stats::SplitMix64;
 use serde::Serialize;
 use serde_json::Value;
 
-/// How many configurations are replayed unless more are asked for.
+/// Most configurations that are replayed.
 pub const MOST: usize = 64;
 
 /// How the space of all combinations is searched.
@@ -24,15 +24,16 @@ pub enum Search {
     },
 }
 
+/// Seed of every sample.
+const SEED: u64 = 1;
+
 impl Search {
-    /// A grid of `points` per field while it has no more than [`MOST`] combinations, else a sample of as
-    /// many; a sample where its size is given.
-    pub fn choose(ranges: &[Range], points: usize, samples: Option<usize>, seed: u64) -> Self {
+    /// A grid of `points` per field while it has no more than [`MOST`] combinations, else a sample of as many.
+    pub fn choose(ranges: &[Range], points: usize) -> Self {
         let size = |size: usize, range: &Range| size.saturating_mul(range.points(points).len());
-        match samples {
-            Some(count) => Self::Sample { count, seed },
-            None if ranges.iter().fold(1, size) <= MOST => Self::Grid(points),
-            None => Self::Sample { count: MOST, seed },
+        match ranges.iter().fold(1, size) <= MOST {
+            true => Self::Grid(points),
+            false => Self::Sample { count: MOST, seed: SEED },
         }
     }
 

@@ -216,6 +216,6 @@ fn forgotten(out: &mut String, walk: &Walk, track: &Track, width: Width, top: us
     }
     if all.len() > top {
         let more = grouped((all.len() - top) as u64);
-        let _ = writeln!(out, "  … {more} more; --top {} lists all", all.len());
+        let _ = writeln!(out, "  … {more} more; --count {} lists all", all.len());
     }
 }

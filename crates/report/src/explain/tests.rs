@@ -103,7 +103,7 @@ fn what_has_no_room_is_counted() {
         walk.tracks[0].forgotten.push(Forgotten { need: walk.needs.len(), ..lost });
         walk.needs.push(Need { text: text.to_owned(), source: None, ..need.clone() });
     }
-    for (top, more) in [(1, "\n  … 2 more; --top 3 lists all\n"), (2, "\n  … 1 more; --top 3")]
+    for (top, more) in [(1, "\n  … 2 more; --count 3 lists all\n"), (2, "\n  … 1 more; --count 3")]
     {
         let told = explain(&walk, Width::terminal(100), top);
         assert!(told.contains(more), "{told}");

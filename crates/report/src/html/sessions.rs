@@ -112,7 +112,7 @@ pub(super) fn table(
     if places.read.len() < sessions {
         let _ = writeln!(
             out,
-            "<p class=\"key\">{} of {} open in the reader; <code>--reader-all</code> writes a page for each.</p>",
+            "<p class=\"key\">{} of {} open in the reader; <code>--reader all</code> writes a page for each.</p>",
             grouped(places.read.len() as u64),
             count(sessions as u64, "session")
         );

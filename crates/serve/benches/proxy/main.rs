@@ -152,7 +152,7 @@ async fn crowd(upstream: &str) {
     );
 }
 
-/// What `--max-bytes` counts of conversations, beside the memory that they take.
+/// What `conversation_bytes` of `--limits` counts of conversations, beside the memory that they take.
 async fn weight(upstream: &str) {
     for (protocol, calls) in [(Protocol::Chat, 60), (Protocol::Messages, 60), (Protocol::Chat, 4)] {
         let proxy = Child::start(&["window", upstream, "24000", "1000"]);

@@ -61,33 +61,6 @@ pub(super) fn touches(command: &str) -> Vec<(String, Touch)> {
     out
 }
 
-/// The simple commands of a command line, each as its words: program first, variables and `sudo` before it
-/// left out, redirections and their files too, quotes resolved. What operators join them is not told.
-pub fn simple_commands(command: &str) -> Vec<Vec<String>> {
-    let mut out = Vec::new();
-    let mut words: Vec<String> = Vec::new();
-    let mut redirected = false;
-    for token in tokens(command).into_iter().chain([Token::Break]) {
-        match token {
-            Token::Word(_) if std::mem::take(&mut redirected) => {}
-            Token::Word(word) => {
-                let prefix = word.contains('=') || matches!(&*word, "sudo" | "time" | "env");
-                if !(words.is_empty() && prefix) {
-                    words.push(word);
-                }
-            }
-            Token::Into | Token::From => redirected = true,
-            Token::Break => {
-                redirected = false;
-                if !words.is_empty() {
-                    out.push(std::mem::take(&mut words));
-                }
-            }
-        }
-    }
-    out
-}
-
 /// Whether a command does nothing but print what is in files, so that an error in its output is none of
 /// its own.
 pub(super) fn only_prints(command: &str) -> bool {
@@ -270,23 +243,6 @@ fn behind_heredoc<'a>(text: &'a str, delimiter: &str) -> &'a str {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn simple_commands_as_a_table() {
-        let cases: [(&str, &[&[&str]]); 5] = [
-            (
-                "cd /w && nl -ba a.rs | sed -n '1,20p'",
-                &[&["cd", "/w"], &["nl", "-ba", "a.rs"], &["sed", "-n", "1,20p"]],
-            ),
-            ("X=1 sudo make 2> err.log", &[&["make"]]),
-            ("grep 'a b' <in.txt >out.txt -c", &[&["grep", "a b", "-c"]]),
-            ("; ;", &[]),
-            ("head -5", &[&["head", "-5"]]),
-        ];
-        for (command, expected) in cases {
-            assert_eq!(simple_commands(command), expected, "{command:?}");
-        }
-    }
 
     #[test]
     fn printing_as_a_table() {

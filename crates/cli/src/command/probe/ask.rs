@@ -188,5 +188,6 @@ fn forms(asked: Forms) -> &'static [Form] {
         Forms::Exact => &[Form::Exact],
         Forms::Choice => &[Form::Choice],
         Forms::Both => &[Form::Exact, Form::Choice],
+        Forms::Likelihood => &[],
     }
 }

@@ -4,7 +4,7 @@ mod ask;
 mod likelihood;
 mod models;
 
-use crate::args::{ModelArgs, Probe};
+use crate::args::{Forms, Probe};
 use crate::error::Error;
 use crate::groups::Listed;
 use crate::progress::Progress;
@@ -43,24 +43,26 @@ pub(crate) fn run(args: &Probe) -> Result<(), Error> {
         },
         None => None,
     };
+    let asks_nothing = args.form == Forms::Likelihood;
+    check(args)?;
     let own = match &args.questions {
         Some(path) => Own::read(&input::text(path)?)
             .map_err(|error| Error::Usage(format!("{}:{error}", path.display())))?,
         None => Own::default(),
     };
     let registry = foldback::registry()?;
-    let setup = strategies::setup(&registry, &limits(args))?;
-    let window = setup.models.find(&args.model).map(|model| model.context);
-    let model = Choice::of_model(&args.model, window)?;
+    let setup = strategies::setup(&registry, &args.model)?;
+    let window = setup.models.find(&args.ask).map(|model| model.context);
+    let model = Choice::of_model(&args.ask, window)?;
     // Its errors name the place of each mistake.
     model.alone(&registry, "questions")?;
     let questioner = Questioner::new(model.config()?);
-    let questioner = match args.likelihood {
+    let questioner = match asks_nothing {
         true => questioner.and_then(Questioner::of_likelihoods),
         false => questioner,
     };
-    let questioner = questioner
-        .map_err(|invalid| Error::Usage(format!("{}: {}", args.model, invalid.message)))?;
+    let questioner =
+        questioner.map_err(|invalid| Error::Usage(format!("{}: {}", args.ask, invalid.message)))?;
     let summaries = args.summaries.summarizer.as_deref().map(Choice::read).transpose()?;
     let names = Listed::of(&registry)?.expand(&args.preset);
     let contender = |name: &String| strategies::contender(&registry, name, summaries.as_ref());
@@ -120,7 +122,7 @@ pub(crate) fn run(args: &Probe) -> Result<(), Error> {
         return Error::of_replays(all.failed);
     }
     all.tell();
-    if let Some(path) = &args.export {
+    if let Some(path) = args.requests() {
         let lines = models.exported();
         if lines.is_empty() {
             return Err(nothing_asked().after(all.failed));
@@ -132,7 +134,7 @@ pub(crate) fn run(args: &Probe) -> Result<(), Error> {
     if all.rows.is_empty() && all.likely.is_empty() {
         return Err(nothing_asked().after(all.failed));
     }
-    if args.likelihood {
+    if asks_nothing {
         all.likely.sort_by_key(|row| labels.iter().position(|label| *label == row.preset));
         let told = Likely::of(&all.likely, model.model(), setup.measure.id().to_string());
         give(args, rows, &all.likely, told.json()?, told.text(output::width()))?;
@@ -168,15 +170,26 @@ fn give(
     }
 }
 
-/// What the presets go by. The model that answers is another one than that of the sessions.
-fn limits(args: &Probe) -> ModelArgs {
-    ModelArgs {
-        window: args.window,
-        max_output: args.max_output,
-        model: None,
-        models: args.models.clone(),
-        estimator: args.estimator.clone(),
-    }
+/// Refuses options that exclude one another by the value of one, or by whether a file exists.
+fn check(args: &Probe) -> Result<(), Error> {
+    let figures = args.rows.is_some() || args.json.is_some() || args.html.is_some();
+    let why = if args.form == Forms::Likelihood
+        && (args.recall.is_some()
+            || args.questions.is_some()
+            || args.batch.is_some()
+            || args.html.is_some())
+    {
+        "--form likelihood asks nothing; leave out --recall, --questions, --batch and --html"
+            .to_owned()
+    } else if let Some(path) = args.requests().filter(|_| figures) {
+        format!(
+            "there is no {}, so --batch writes the requests to it, and there are no answers yet for --rows, --json or --html",
+            path.display()
+        )
+    } else {
+        return Ok(());
+    };
+    Err(Error::Usage(why))
 }
 
 fn nothing_asked() -> Error {
@@ -237,7 +250,7 @@ fn of(source: &Source, args: &Probe, own: &Own, sitting: &Sitting<'_>) -> Result
         input::strict(&path, &session.warnings, args.corpus.strict)?;
         found.calls = found.calls.max(session.calls());
         let cluster = session.cluster.as_deref().unwrap_or(&path);
-        if args.likelihood {
+        if args.form == Forms::Likelihood {
             let rows = sitting.likely(&path, cluster, session, &mut found.failed)?;
             found.without += usize::from(rows.is_empty());
             found.likely.extend(rows);

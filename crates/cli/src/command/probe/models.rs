@@ -35,15 +35,15 @@ impl Models {
         setup: &Setup,
     ) -> Result<(Self, Vec<Preset>), Error> {
         let export = Arc::new(Export::default());
-        let given: Option<Arc<dyn Model>> = match (&args.answers, &args.export) {
-            (Some(path), _) => {
+        let given: Option<Arc<dyn Model>> = match &args.batch {
+            Some(_) if args.requests().is_some() => Some(Arc::clone(&export) as _),
+            Some(path) => {
                 let read = Import::read(&input::text(path)?);
                 let read =
                     read.map_err(|error| Error::Usage(format!("{}:{error}", path.display())))?;
                 Some(Arc::new(read))
             }
-            (None, Some(_)) => Some(Arc::clone(&export) as _),
-            (None, None) => None,
+            None => None,
         };
         if given.is_none() {
             for label in labels {

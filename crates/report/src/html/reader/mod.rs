@@ -145,7 +145,7 @@ fn omitted(out: &mut String, taken: usize, left: &[&str]) {
     let _ = writeln!(
         out,
         "<details class=\"small\">\n<summary>{taken} of {} sessions in which a preset acted are in this page; all of \
-         them: <code>--reader-all</code>, or one: <code>foldback explain FILE --preset P</code></summary>\n<ul>",
+         them: <code>--reader all</code>, or one: <code>foldback explain FILE --preset P</code></summary>\n<ul>",
         taken + left.len()
     );
     for path in left {
