@@ -132,8 +132,8 @@ impl Reader {
     }
 
     fn push(&mut self, record: u32, raw: &Value, role: Role, parts: Vec<Part>) -> &mut Message {
-        let id = value::filled(raw, "bubbleId");
-        self.out.add(Record { number: record, id, at: time(raw) }, role, parts)
+        let id = value::filled(raw, "bubbleId").map(str::to_owned);
+        self.out.add(&Record { number: record, id, at: time(raw) }, role, parts)
     }
 
     fn bubble(&mut self, record: u32, raw: &Value) {

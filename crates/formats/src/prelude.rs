@@ -4,10 +4,7 @@ pub(crate) use crate::builder::{
     Record, SessionBuilder, document_or_lines, name_apart, only, threads_of, with_damage,
 };
 pub(crate) use crate::format::{Format, FormatId};
-pub(crate) use crate::layout::{
-    self, AnswerMembers, Block, Blocks, Content, FileMembers, Head, Kind, Layout, ResultMembers,
-    Time,
-};
+pub(crate) use crate::layout::{Block, Blocks, Kind, Layout, by_role};
 pub(crate) use crate::peek::{Peek, peek};
 pub(crate) use crate::session::{
     Boundary, Cleared, Parsed, Recorded, Records, Shape, Source, Warning,
