@@ -231,7 +231,7 @@ def main():
 
 def golden(asked, old, new):
     shared, alone = {}, []
-    for what, names in (("preset", lambda build: [row["preset"] for row in build.lines("presets", "--json")]),
+    for what, names in (("preset", lambda build: [row["preset"] for row in build.lines("presets", "--json") if row["runs"]]),
                         ("stage", lambda build: stage_names(build.lines("stages")))):
         lists = [names(old), names(new)]
         shared[what] = [name for name in lists[0] if name in lists[1]]

@@ -2,6 +2,7 @@
 //! which session and where, no half of an output is left, and what other presets did is there.
 
 use foldback_fake_provider::{Background, Reply};
+use foldback_test_support::deadline::deadline;
 use foldback_test_support::proxy_address;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -169,6 +170,7 @@ fn a_walk_that_fails_ends_with_1() {
 
 #[test]
 fn a_tool_of_the_server_answers_with_the_fault_and_the_next_call_is_answered() {
+    let _deadline = deadline();
     let mut server = command();
     server.args(["mcp", "examples/sessions"]);
     let mut server = piped(&mut server);
@@ -212,6 +214,7 @@ fn a_tool_of_the_server_answers_with_the_fault_and_the_next_call_is_answered() {
 
 #[test]
 fn a_proxy_sends_on_what_it_got_where_a_stage_panics() {
+    let _deadline = deadline();
     let provider = Background::start(|_| Reply::text("Good.")).unwrap();
     let mut proxy = command();
     proxy.args(["serve", "--listen", "localhost:0", "--preset", "faulty", "--window", "16k"]);

@@ -203,16 +203,17 @@ fn strategies_do_not_know_each_other() {
     }
 }
 
-/// Libraries without unit tests or documented examples are not built for them (`test = false`, `doctest =
+/// Libraries and programs without unit tests or documented examples are not built for them (`test = false`, `doctest =
 /// false`), to avoid empty runs. A test that is written in one must not go unseen.
 #[test]
 fn no_test_stands_where_none_is_run() {
     let mut unseen = Vec::new();
     for (member, manifest) in members() {
-        let off = |flag: &str| {
-            let library = manifest.get("lib").and_then(|library| library.get(flag));
-            library.and_then(toml::Value::as_bool) == Some(false)
+        let target = match member.join("src/lib.rs").exists() {
+            true => manifest.get("lib"),
+            false => manifest.get("bin").and_then(|programs| programs.get(0)),
         };
+        let off = |flag: &str| target.and_then(|target| target.get(flag)?.as_bool()) == Some(false);
         visit(&member.join("src"), &["rs"], &mut |path, text| {
             let mut lines = text.lines().map(str::trim_start);
             let tests =

@@ -23,6 +23,7 @@ mod known_groups;
 mod late_results;
 mod moments;
 mod one_turn;
+mod outline;
 mod refusals;
 mod repeated;
 mod scaling;

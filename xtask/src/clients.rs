@@ -31,7 +31,7 @@ const DEPENDENCIES: &str = r#"[dependencies]
 async-openai = { version = "=0.43.0", default-features = false, features = ["chat-completion-types"] }
 foldback = { path = "../../crates/foldback" }
 genai = { version = "=0.7.2", default-features = false }
-rig-core = { version = "=0.42.0", default-features = false }
+rig-core = { version = "=0.46.0", default-features = false }
 serde_json = "1"
 
 [dev-dependencies]

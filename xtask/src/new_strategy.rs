@@ -11,7 +11,7 @@ const FILES: [(&str, &str); 6] = [
     ("strategies/{name}/README.md", include_str!("../template/README.md.txt")),
     ("strategies/{name}/src/lib.rs", include_str!("../template/lib.rs.txt")),
     ("strategies/{name}/src/clear.rs", include_str!("../template/clear.rs.txt")),
-    ("strategies/{name}/tests/preset.rs", include_str!("../template/test.rs.txt")),
+    ("strategies/{name}/tests/main.rs", include_str!("../template/test.rs.txt")),
     ("strategies/{name}/presets/{name}.toml", include_str!("../template/preset.toml.txt")),
 ];
 

@@ -158,7 +158,7 @@ impl Meter {
 
     /// Tokens of a part as it is shown now.
     #[doc(hidden)]
-    pub fn part_shown(&self, _view: &View, at: PartPos) -> u64 {
+    pub fn part_shown(&self, at: PartPos) -> u64 {
         self.index(at).map_or(0, |index| self.parts[index].shown)
     }
 

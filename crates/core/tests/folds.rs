@@ -105,7 +105,7 @@ fn recount(conversation: &Conversation) -> u64 {
 /// What the edits in force save, summed over all of them.
 fn resaved(conversation: &Conversation) -> u64 {
     let (meter, view) = (conversation.meter(MeterId::OWN), conversation.view());
-    let saved = view.edits().keys().map(|at| (meter.part(*at), meter.part_shown(view, *at)));
+    let saved = view.edits().keys().map(|at| (meter.part(*at), meter.part_shown(*at)));
     saved.map(|(appended, shown)| appended.saturating_sub(shown)).sum()
 }
 

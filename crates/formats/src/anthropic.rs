@@ -13,7 +13,7 @@ use foldback_providers::wire::anthropic::{self, Writer, records};
 pub(crate) const FORMAT: Format = Format::new(
     "anthropic",
     "Anthropic Messages API: request bodies and message lists, also one a line",
-    detect,
+    SIGNS,
     |text| read_all(text, conversation),
 )
 .written(patch, generate)
@@ -23,32 +23,23 @@ pub(crate) const FORMAT: Format = Format::new(
 const OWN_BLOCKS: &[&str] =
     &["tool_use", "tool_result", "thinking", "redacted_thinking", "compaction"];
 
-fn detect(_: &str, opening: &Peek) -> u8 {
-    ["", "/messages", "/*/messages"]
-        .iter()
-        .map(|list| {
-            let content = format!("{list}/*/content");
-            let roles = format!("{list}/*/role");
-            let mut roles = opening.values(&roles).peekable();
-            if roles.peek().is_none() || !opening.has(&content) {
-                return 0;
-            }
-            let types = format!("{content}/*/type");
-            if opening.values(&types).any(|kind| OWN_BLOCKS.contains(&kind)) {
-                return 80;
-            }
-            let two_roles = roles.all(|role| role == "user" || role == "assistant");
-            match two_roles {
-                true if opening.has("/system") || opening.has("/anthropic_version") => 75,
-                true if opening.has(&types) => 45,
-                true if opening.has("/max_tokens") => 42,
-                true => 20,
-                false => 0,
-            }
-        })
-        .max()
-        .unwrap_or(0)
-}
+/// Where lists of messages stand.
+const LISTS: &[&str] = &["", "/messages", "/*/messages"];
+
+/// The roles of this format. Without one of others, its request is likelier than another's.
+const TWO_ROLES: Member = Only("/*/role", &["user", "assistant"]);
+
+const SIGNS: &[Sign] = &[
+    Sign::new(80, &[Has("/*/role"), Is("/*/content/*/type", OWN_BLOCKS)]).below(LISTS),
+    Sign::new(
+        75,
+        &[TWO_ROLES, Has("/*/content"), Any(&[Top("/system"), Top("/anthropic_version")])],
+    )
+    .below(LISTS),
+    Sign::new(45, &[TWO_ROLES, Has("/*/content/*/type")]).below(LISTS),
+    Sign::new(42, &[TWO_ROLES, Has("/*/content"), Top("/max_tokens")]).below(LISTS),
+    Sign::new(20, &[TWO_ROLES, Has("/*/content")]).below(LISTS),
+];
 
 fn conversation(body: &Body<'_>) -> Result<Session, ReadError> {
     let read = anthropic::read(&body.root, body.list);

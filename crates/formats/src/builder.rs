@@ -23,6 +23,18 @@ pub(crate) struct SessionBuilder {
     /// How many messages were looked at for those that begin a turn or were written by a compaction, and these.
     looked: usize,
     ends: Vec<usize>,
+    /// Whether the turn has begun and the model has not ended it.
+    pub(crate) running: bool,
+    /// The model of answers that name none.
+    pub(crate) model: Option<String>,
+}
+
+/// What a message has from the record that it is read from.
+#[derive(Clone, Copy)]
+pub(crate) struct Record<'a> {
+    pub(crate) number: u32,
+    pub(crate) id: Option<&'a str>,
+    pub(crate) at: Option<i64>,
 }
 
 /// What was looked at of the answers so far.
@@ -204,6 +216,46 @@ impl SessionBuilder {
         self.looked = self.looked.min(from);
         while self.ends.pop_if(|at| *at >= from).is_some() {}
         count
+    }
+
+    /// Adds a message.
+    pub(crate) fn add(&mut self, record: Record<'_>, role: Role, parts: Vec<Part>) -> &mut Message {
+        let message = self.log.push_named(record.number, record.id, role, parts);
+        message.at = record.at;
+        message
+    }
+
+    /// Adds what a person said, which begins a turn unless one runs. Results in it come first, each as a message.
+    pub(crate) fn prompt(&mut self, record: Record<'_>, parts: Vec<Part>) {
+        let is_result = |part: &Part| part.as_result().is_some();
+        let (results, said): (Vec<Part>, Vec<Part>) = parts.into_iter().partition(is_result);
+        let answers = !results.is_empty();
+        for result in results {
+            self.add(record, Role::Tool, vec![result]);
+        }
+        if !answers || !said.is_empty() {
+            let mid_turn = std::mem::replace(&mut self.running, true) || answers;
+            self.add(record, Role::User, said).mid_turn = mid_turn;
+        }
+    }
+
+    /// Adds what the harness said in the user's name while the model was at work.
+    pub(crate) fn aside(&mut self, record: Record<'_>, parts: Vec<Part>) {
+        self.add(record, Role::User, synthetic(parts)).mid_turn = true;
+    }
+
+    /// Adds an answer. Without a call it ends the turn.
+    pub(crate) fn answer(&mut self, record: Record<'_>, parts: Vec<Part>, mut answer: Answer) {
+        self.running = parts.iter().any(|part| part.as_call().is_some());
+        answer.model = answer.model.or_else(|| self.model.clone());
+        self.add(record, Role::Assistant, parts).answer = Some(answer);
+    }
+
+    /// Adds what a compaction wrote.
+    pub(crate) fn summary(&mut self, record: Record<'_>, parts: Vec<Part>) {
+        let message = self.add(record, Role::User, parts);
+        message.mid_turn = true;
+        message.origin = Origin::Entry(EntryKind::Summary);
     }
 
     /// Adds a compaction that comes before the next message and left the original in place.

@@ -3,128 +3,76 @@
 //! A document with the messages in the form of Anthropic's API, each answer with its model and what it used. The format is
 //! only read. `docs/cline.md` has the mapping.
 
+use crate::layout::{AnswerMembers, Block, Blocks, Content, Head, Kind, Layout, Time};
 use crate::prelude::*;
 use foldback_providers::wire::anthropic;
 
 pub(crate) const FORMAT: Format =
-    Format::new("cline", "Cline CLI session (<id>.messages.json)", detect, read);
+    Format::new("cline", "Cline CLI session (<id>.messages.json)", SIGNS, |text| LAYOUT.read(text));
 
-fn detect(_: &str, opening: &Peek) -> u8 {
-    let own = opening.has("/messages/*/metrics") || opening.has("/messages/*/modelInfo");
-    let head = opening.has("/sessionId") && opening.has("/messages/*/role");
-    let told = opening.has("/origin/source") || opening.has("/agent");
-    match (head, own, told) {
-        (true, true, _) => 100,
-        (true, false, true) => 90,
-        _ => 0,
-    }
-}
+const SIGNS: &[Sign] = &[
+    Sign::new(
+        100,
+        &[
+            Has("/sessionId"),
+            Has("/messages/*/role"),
+            Any(&[Has("/messages/*/metrics"), Has("/messages/*/modelInfo")]),
+        ],
+    ),
+    Sign::new(
+        90,
+        &[Has("/sessionId"), Has("/messages/*/role"), Any(&[Has("/origin/source"), Has("/agent")])],
+    ),
+];
 
-fn read(text: &str) -> Result<Vec<Session>, ReadError> {
-    let root = value::document(text)?;
-    let id = value::string(&root, "sessionId");
-    let mut out = SessionBuilder::document(text, "/messages", id, FORMAT.id)?;
-    if let Some(system) = value::filled(&root, "system_prompt") {
-        out.system(system);
-    }
-    let mut reader = Reader { out, running: false };
-    for (record, message) in (0u32..).zip(value::list(&root, "messages")) {
-        reader.message(record, message);
-    }
-    only(reader.out.finish_run())
-}
+const LAYOUT: Layout = Layout {
+    format: FORMAT.id,
+    list: "/messages",
+    head: Head { id: "/sessionId", system: "/system_prompt", ..Layout::NONE.head },
+    id: "/id",
+    time: Time::Millis("/ts"),
+    content: Content::Blocks(Blocks {
+        types: &[("tool_result", Block::Code(result))],
+        other: |out, _, raw, at| {
+            let mut parts = [anthropic::part(raw, at)?];
+            out.join(&mut parts);
+            Some(parts).map(|[part]| part)
+        },
+        ..Blocks::NONE
+    }),
+    answer: AnswerMembers {
+        model: "/modelInfo/id",
+        provider: "/modelInfo/provider",
+        usage: "/metrics",
+        counts: COUNTS,
+        ..AnswerMembers::NONE
+    },
+    kind: |message, parts| match value::text(message, "role") {
+        Some("user") if parts.is_empty() => Kind::Silent,
+        Some("user" | "assistant") => layout::role(message),
+        _ => Kind::Unknown,
+    },
+    ..Layout::NONE
+};
 
-struct Reader {
-    out: SessionBuilder,
-    /// Whether the turn was begun.
-    running: bool,
-}
-
-impl Reader {
-    fn message(&mut self, record: u32, raw: &Value) {
-        match value::text(raw, "role") {
-            Some("assistant") => {
-                let mut parts = Vec::new();
-                for (at, block) in blocks(&raw["content"]) {
-                    parts.push(self.part(record, block, &at));
-                }
-                self.out.join(&mut parts);
-                self.running = parts.iter().any(|part| part.as_call().is_some());
-                let message = self.push(record, raw, Role::Assistant, parts);
-                message.answer = Some(Answer {
-                    usage: COUNTS.any(&raw["metrics"]),
-                    model: value::text_at(raw, "/modelInfo/id").map(str::to_owned),
-                    provider: value::text_at(raw, "/modelInfo/provider").map(str::to_owned),
-                    ended: message.at,
-                    ..Answer::default()
-                });
-            }
-            Some("user") => {
-                let (mut said, mut answered) = (Vec::new(), false);
-                for (at, block) in blocks(&raw["content"]) {
-                    if value::text(block, "type") == Some("tool_result") {
-                        let part = self.result(block, &at);
-                        self.push(record, raw, Role::Tool, vec![part]);
-                        answered = true;
-                    } else {
-                        said.push(self.part(record, block, &at));
-                    }
-                }
-                if !said.is_empty() {
-                    let mid_turn = std::mem::replace(&mut self.running, true) || answered;
-                    self.push(record, raw, Role::User, said).mid_turn = mid_turn;
-                }
-            }
-            role => self.out.unknown_role(format!("/messages/{record}/role"), role),
+/// A result: blocks of text and images, or what a tool gave for each of its commands, which is sent as JSON.
+fn result(out: &mut SessionBuilder, raw: &Value, at: &str) -> Vec<Part> {
+    let text = |key| value::text(raw, key).unwrap_or_default();
+    let content = &raw["content"];
+    let items = value::items(content);
+    let is_block = |item: &Value| value::text(item, "type").is_some();
+    let (shown, media) = match content {
+        Value::Array(_) if items.iter().all(is_block) => {
+            let texts: Vec<&str> =
+                items.iter().filter_map(|item| value::text(item, "text")).collect();
+            let images = items.iter().filter(|item| value::text(item, "type") == Some("image"));
+            (texts.join("\n"), images.map(anthropic::media).collect())
         }
-    }
-
-    fn push(&mut self, record: u32, raw: &Value, role: Role, parts: Vec<Part>) -> &mut Message {
-        let message = self.out.push_named(record, value::filled(raw, "id"), role, parts);
-        message.at = value::millis(raw, "/ts");
-        message
-    }
-
-    fn part(&mut self, record: u32, block: &Value, at: &str) -> Part {
-        if let Some(text) = block.as_str() {
-            return Part::text(text).at(at);
-        }
-        let kind = value::text(block, "type").unwrap_or_default();
-        anthropic::part(block, at)
-            .unwrap_or_else(|| self.out.unknown_at(record, at, "content block", kind, block))
-    }
-
-    /// A result: blocks of text and images, or what a tool gave for each of its commands, which is sent as JSON.
-    fn result(&mut self, block: &Value, at: &str) -> Part {
-        let id = value::text(block, "tool_use_id").unwrap_or_default();
-        let tool = value::text(block, "name").unwrap_or_default();
-        let failed = value::flag(block, "is_error");
-        let content = &block["content"];
-        let is_block = |item: &Value| value::text(item, "type").is_some();
-        let items = value::items(content);
-        let (text, media) = match content {
-            Value::Array(_) if items.iter().all(is_block) => {
-                let texts: Vec<&str> =
-                    items.iter().filter_map(|item| value::text(item, "text")).collect();
-                let images = items.iter().filter(|item| value::text(item, "type") == Some("image"));
-                (texts.join("\n"), images.map(anthropic::media).collect())
-            }
-            content => (value::shown(content), Vec::new()),
-        };
-        self.out.result(id, tool, failed, text, media).at(format!("{at}/content"))
-    }
-}
-
-/// The blocks of a content with their pointers; a text alone is one.
-fn blocks(content: &Value) -> Vec<(String, &Value)> {
-    match content {
-        Value::Array(blocks) => {
-            let places = blocks.iter().enumerate();
-            places.map(|(index, block)| (format!("/content/{index}"), block)).collect()
-        }
-        Value::String(_) => vec![("/content".to_owned(), content)],
-        _ => Vec::new(),
-    }
+        content => (value::shown(content), Vec::new()),
+    };
+    let failed = value::flag(raw, "is_error");
+    let part = out.result(text("tool_use_id"), text("name"), failed, shown, media);
+    vec![part.at(format!("{at}/content"))]
 }
 
 /// The input holds what the cache did.

@@ -7,7 +7,7 @@
 use crate::prelude::*;
 
 pub(crate) const FORMAT: Format =
-    Format::new("copilot-cli", "GitHub Copilot CLI session (events.jsonl)", detect, read);
+    Format::new("copilot-cli", "GitHub Copilot CLI session (events.jsonl)", SIGNS, read);
 
 /// Families of events that tell nothing about what the model saw or said.
 const SILENT: &[&str] = &[
@@ -30,17 +30,14 @@ const SILENT: &[&str] = &[
     "user_input.",
 ];
 
-fn detect(text: &str, opening: &Peek) -> u8 {
-    const FAMILIES: [&str; 4] = ["session.", "assistant.", "user.", "tool."];
-    jsonl::surest(text, opening, 20, |opening| {
-        let own = |kind: &str| FAMILIES.iter().any(|family| kind.starts_with(family));
-        match opening.has("/data") && opening.has("/parentId") && opening.has("/timestamp") {
-            true if opening.is("/type", "session.start") => 100,
-            true if opening.values("/type").any(own) => 90,
-            _ => 0,
-        }
-    })
-}
+/// Members of every event.
+const EVENT: Member = All(&[Has("/data"), Has("/parentId"), Has("/timestamp")]);
+
+const SIGNS: &[Sign] = &[
+    Sign::new(100, &[EVENT, Is("/type", &["session.start"])]).lines(20),
+    Sign::new(90, &[EVENT, Begins("/type", &["session.", "assistant.", "user.", "tool."])])
+        .lines(20),
+];
 
 /// Reads a file: the main conversation, then those of subagents.
 fn read(text: &str) -> Result<Vec<Session>, ReadError> {
@@ -123,9 +120,7 @@ impl Event {
 #[derive(Default)]
 struct Reader {
     out: SessionBuilder,
-    model: Option<String>,
     last: Option<usize>,
-    running: bool,
     recorded: Recorded,
 }
 
@@ -135,9 +130,9 @@ impl Reader {
         match value::text(&event.value, "type").unwrap_or_default() {
             "session.start" | "session.resume" => {
                 let model = value::string(data, "selectedModel");
-                self.model = model.or(self.model.take());
+                self.out.model = model.or(self.out.model.take());
             }
-            "session.model_change" => self.model = value::string(data, "newModel"),
+            "session.model_change" => self.out.model = value::string(data, "newModel"),
             "session.compaction_complete" => self.compaction(event),
             "session.truncation" => {
                 self.boundary(
@@ -201,7 +196,7 @@ impl Reader {
             let media = media(attached, members, "application/octet-stream");
             parts.push(file(media).at(format!("/data/attachments/{index}")));
         }
-        let mid_turn = by_client || std::mem::replace(&mut self.running, true);
+        let mid_turn = by_client || std::mem::replace(&mut self.out.running, true);
         self.push(event, Role::User, parts).mid_turn = mid_turn;
     }
 
@@ -226,8 +221,8 @@ impl Reader {
             parts.push(call.at(format!("/data/toolRequests/{index}/arguments")));
         }
         self.recorded.tool_calls += requests.len();
-        self.running = !requests.is_empty();
-        let model = value::string(data, "model").or_else(|| self.model.clone());
+        self.out.running = !requests.is_empty();
+        let model = value::string(data, "model").or_else(|| self.out.model.clone());
         let message = self.push(event, Role::Assistant, parts);
         message.answer = Some(Answer { model, ended: message.at, ..Answer::default() });
         self.last = Some(self.out.messages.len() - 1);

@@ -1,13 +1,14 @@
-//! `cursor`: a session of Cursor: a composer, as [`store`] makes of it in `state.vscdb`, or a transcript of its agent,
+//! `cursor`: a session of Cursor: a composer, as its store gives it, in `state.vscdb`, or a transcript of its agent,
 //! `agent-transcripts/*.jsonl`.
 //!
 //! The store keeps a *bubble* for each thought, text and call, with the result; a transcript keeps texts and calls alone.
 //! The format is only read. `docs/cursor.md` has the mapping.
 
+use crate::layout::{Block, Blocks};
 use crate::prelude::*;
 
 pub(crate) const FORMAT: Format =
-    Format::new("cursor", "Cursor session (state.vscdb, agent-transcripts/*.jsonl)", detect, read);
+    Format::new("cursor", "Cursor session (state.vscdb, agent-transcripts/*.jsonl)", SIGNS, read);
 
 /// How texts begin that the harness writes in the user's name.
 const HARNESS: &[&str] = &[
@@ -22,15 +23,19 @@ const HARNESS: &[&str] = &[
 const COUNTS: Counts =
     Counts { input: &["/inputTokens"], output: &["/outputTokens"], ..Counts::NONE };
 
-fn detect(text: &str, opening: &Peek) -> u8 {
-    if opening.has("/composerId") && opening.has("/conversation") {
-        return 100;
-    }
-    jsonl::surest(text, opening, 5, |opening| {
-        let said = is_said(opening, "user") || is_said(opening, "assistant");
-        if said && !opening.has("/type") && !opening.has("/id") { 90 } else { 0 }
-    })
-}
+const SIGNS: &[Sign] = &[
+    Sign::new(100, &[Has("/composerId"), Has("/conversation")]),
+    Sign::new(
+        90,
+        &[
+            Is("/role", &["user", "assistant"]),
+            Has("/message/content"),
+            Lacks("/type"),
+            Lacks("/id"),
+        ],
+    )
+    .lines(5),
+];
 
 /// Whether a line of a transcript is a message of this role.
 fn is_said(opening: &Peek, role: &str) -> bool {
@@ -49,8 +54,8 @@ fn composer(text: &str) -> Result<Vec<Session>, ReadError> {
     let folder = folder.iter().find_map(|at| value::text_at(&root, at));
     out.session.worked_in(None, folder.and_then(cluster::folder));
     out.session.limits.context = value::count(&root, "/contextTokenLimit");
-    let model = named(&root["modelConfig"]);
-    let mut reader = Reader { out, model, ..Reader::default() };
+    out.model = named(&root["modelConfig"]);
+    let mut reader = Reader { out, ..Reader::default() };
     for (record, bubble) in (0u32..).zip(value::list(&root, "conversation")) {
         reader.bubble(record, bubble);
     }
@@ -109,8 +114,6 @@ struct Open {
 #[derive(Default)]
 struct Reader {
     out: SessionBuilder,
-    /// The model that the user chose.
-    model: Option<String>,
     answer: Option<Open>,
     /// What the store has lost: by code, how often, and where first.
     lost: BTreeMap<&'static str, (usize, u32)>,
@@ -130,9 +133,8 @@ impl Reader {
     }
 
     fn push(&mut self, record: u32, raw: &Value, role: Role, parts: Vec<Part>) -> &mut Message {
-        let message = self.out.push_named(record, value::filled(raw, "bubbleId"), role, parts);
-        message.at = time(raw);
-        message
+        let id = value::filled(raw, "bubbleId");
+        self.out.add(Record { number: record, id, at: time(raw) }, role, parts)
     }
 
     fn bubble(&mut self, record: u32, raw: &Value) {
@@ -143,7 +145,7 @@ impl Reader {
                     self.lose("missing-image", record);
                 }
                 if value::filled(&raw["modelInfo"], "modelName").is_some() {
-                    self.model = named(&raw["modelInfo"]);
+                    self.out.model = named(&raw["modelInfo"]);
                 }
                 let said = value::filled(raw, "text").map(|text| Part::text(text).at("/text"));
                 self.said(record, raw, said.into_iter().collect());
@@ -215,7 +217,7 @@ impl Reader {
                 open.at
             }
             None => {
-                let model = named(&raw["modelInfo"]).or_else(|| self.model.clone());
+                let model = named(&raw["modelInfo"]).or_else(|| self.out.model.clone());
                 let message = self.push(record, raw, Role::Assistant, parts);
                 message.answer = Some(Answer { model, ..Answer::default() });
                 self.out.messages.len() - 1
@@ -259,7 +261,7 @@ impl Reader {
                 kind => self.out.note_unknown(kind.unwrap_or_default(), record),
             };
         }
-        let parts = self.blocks(record, &raw["message"]["content"]);
+        let parts = BLOCKS.parts(&mut self.out, record, raw, "");
         match role {
             Some("user") => self.said(record, raw, parts),
             Some("assistant") if parts.is_empty() => {}
@@ -270,155 +272,25 @@ impl Reader {
             other => self.out.unknown_role_of(record, other),
         }
     }
-
-    fn blocks(&mut self, record: u32, content: &Value) -> Vec<Part> {
-        let mut parts = Vec::new();
-        if let Some(text) = content.as_str().filter(|text| !text.is_empty()) {
-            parts.push(Part::text(text).at("/message/content"));
-        }
-        for (index, block) in value::items(content).iter().enumerate() {
-            let at = format!("/message/content/{index}");
-            match value::text(block, "type").unwrap_or_default() {
-                "text" if value::filled(block, "text").is_none() => {}
-                "text" => parts.push(text_member(block, "text", &at)),
-                "thinking" => parts.extend(reasoning_member(block, "thinking", &at)),
-                "tool_use" => {
-                    let name = value::text(block, "name").unwrap_or_default();
-                    let id = value::text(block, "id").unwrap_or("call");
-                    let call = self.out.call(id, name, value::shown(&block["input"]));
-                    parts.push(call.at(format!("{at}/input")));
-                }
-                kind => {
-                    parts.push(self.out.unknown_at(record, &at, "content block", kind, block));
-                }
-            }
-        }
-        parts
-    }
 }
 
-/// `state.vscdb`.
-#[cfg(feature = "sqlite")]
-pub(crate) mod store {
-    use crate::prelude::*;
-    use crate::sqlite::store::{Store, Table, parsed};
-    use rusqlite::Connection;
+/// The content of a line of a transcript.
+const BLOCKS: Blocks = Blocks {
+    at: "/message/content",
+    types: &[
+        ("text", Block::Filled("/text")),
+        (
+            "thinking",
+            Block::Code(|_, raw, at| Vec::from_iter(reasoning_member(raw, "thinking", at))),
+        ),
+        ("tool_use", Block::Code(call)),
+    ],
+    ..Blocks::NONE
+};
 
-    pub(crate) const STORE: Store = Store {
-        agent: "Cursor",
-        columns: &["cursorDiskKV.key", "cursorDiskKV.value"],
-        documents,
-        read: super::read,
-    };
-
-    /// What is read of a composer, of a bubble and of a call. The rest is many times as much.
-    const COMPOSER: &[&str] = &[
-        "contextTokenLimit",
-        "conversation",
-        "modelConfig",
-        "trackedGitRepos",
-        "workspaceIdentifier",
-    ];
-    const BUBBLE: &[&str] = &[
-        "conversationSummary",
-        "createdAt",
-        "images",
-        "modelInfo",
-        "text",
-        "thinking",
-        "tokenCount",
-        "type",
-    ];
-    const CALL: &[&str] = &[
-        "error",
-        "modelCallId",
-        "name",
-        "params",
-        "rawArgs",
-        "result",
-        "status",
-        "toolCallId",
-        "userDecision",
-    ];
-
-    /// Texts are stored as such or as bytes; what Cursor has deleted is a row without any.
-    const ROW: &str = "SELECT key, CAST(value AS TEXT) AS value FROM cursorDiskKV WHERE rowid = ?1";
-
-    /// What a key begins with: the composers', or the bubbles' of one composer.
-    fn begins(key: &str) -> &str {
-        match key.split_once(':') {
-            Some(("bubbleId", _)) => key.rsplit_once(':').map_or("", |(begins, _)| begins),
-            Some((COMPOSERS, _)) => COMPOSERS,
-            _ => "",
-        }
-    }
-
-    const COMPOSERS: &str = "composerData";
-
-    fn documents(connection: &Connection) -> Result<Vec<String>, ReadError> {
-        let mut found: Vec<(Option<i64>, Value)> = Vec::new();
-        let mut table = Table::new(connection, ("cursorDiskKV", "key"), &["key"], begins)?;
-        ROW.clone_into(&mut table.row);
-        for row in table.take(COMPOSERS)? {
-            let stored = parsed(&row, "value");
-            let key = value::text(&row, "key").and_then(|key| key.split_once(':'));
-            let Some((_, id)) = key.filter(|_| stored.is_object()) else { continue };
-            let mut out = json!({ "composerId": id });
-            add(&mut out, &stored, COMPOSER);
-            // Before there were bubbles, the composer had them.
-            let headers = value::list(&stored, "fullConversationHeadersOnly");
-            if !headers.is_empty() {
-                out["conversation"] = conversation(&mut table, id, headers, &stored)?;
-            }
-            if !value::list(&out, "conversation").is_empty() {
-                found.push((value::millis(&stored, "/createdAt"), out));
-            }
-        }
-        found.sort_by_key(|(created, _)| *created);
-        Ok(found.iter().map(|(_, composer)| composer.to_string()).collect())
-    }
-
-    /// The bubbles in the order of their headers. Others are of answers that were made anew.
-    fn conversation(
-        table: &mut Table<'_>,
-        id: &str,
-        headers: &[Value],
-        composer: &Value,
-    ) -> Result<Value, ReadError> {
-        let mut bubbles: HashMap<String, Value> = HashMap::new();
-        for row in table.take(&format!("bubbleId:{id}"))? {
-            let key = value::text(&row, "key").and_then(|key| key.rsplit_once(':'));
-            let Some((_, bubble)) = key else { continue };
-            bubbles.insert(bubble.to_owned(), parsed(&row, "value"));
-        }
-        let latest = &composer["latestConversationSummary"];
-        let told = bubbles.values().any(|bubble| bubble.get("conversationSummary").is_some());
-        let bubbles = headers.iter().map(|header| {
-            let bubble = value::text(header, "bubbleId").unwrap_or_default();
-            let Some(stored) = bubbles.get(bubble).filter(|bubble| bubble.is_object()) else {
-                return json!({"bubbleId": bubble, "isLost": true});
-            };
-            let mut out = json!({ "bubbleId": bubble });
-            add(&mut out, header, &["type", "createdAt"]);
-            add(&mut out, stored, BUBBLE);
-            if stored["toolFormerData"].is_object() {
-                out["toolFormerData"] = json!({});
-                add(&mut out["toolFormerData"], &stored["toolFormerData"], CALL);
-            }
-            if !told && value::text(latest, "lastBubbleId") == Some(bubble) {
-                out["conversationSummary"] = latest["summary"].clone();
-            }
-            out
-        });
-        Ok(bubbles.collect())
-    }
-
-    /// Adds these members, as far as they hold something.
-    fn add(out: &mut Value, from: &Value, members: &[&str]) {
-        for member in members {
-            if let Some(found) = from.get(*member).filter(|found| !found.is_null()) {
-                out[*member] = found.clone();
-            }
-        }
-    }
+/// A call. Transcripts have no ids.
+fn call(out: &mut SessionBuilder, raw: &Value, at: &str) -> Vec<Part> {
+    let name = value::text(raw, "name").unwrap_or_default();
+    let id = value::text(raw, "id").unwrap_or("call");
+    vec![out.call(id, name, value::shown(&raw["input"])).at(format!("{at}/input"))]
 }

@@ -3,10 +3,11 @@
 //! A header, then an event a line: `{type, seq, time, data}`. Three kinds of events are messages; the rest tells how they
 //! came about. What a compaction replaces stays in the log. The format is only read. `docs/dsh.md` has the mapping.
 
+use crate::layout::{Block, Blocks, FileMembers};
 use crate::prelude::*;
 
 pub(crate) const FORMAT: Format =
-    Format::new("dsh", "DeepSeek Harness session (session.jsonl)", detect, read);
+    Format::new("dsh", "DeepSeek Harness session (session.jsonl)", SIGNS, read);
 
 /// Types of events, and families of them, that hold nothing which the model saw beyond the messages.
 const SILENT: &[&str] = &[
@@ -39,17 +40,13 @@ const SILENT: &[&str] = &[
     "web/",
 ];
 
-fn detect(text: &str, opening: &Peek) -> u8 {
-    const MESSAGES: [&str; 3] = ["user/message", "assistant/message", "tool/result"];
-    jsonl::surest(text, opening, 20, |opening| {
-        let message = MESSAGES.iter().any(|kind| opening.is("/type", kind));
-        match () {
-            () if opening.is("/type", "session") && opening.has("/createdAt") => 100,
-            () if message && opening.has("/data") && opening.has("/surfaceOp") => 90,
-            () => 0,
-        }
-    })
-}
+/// Types of the events that are messages.
+const MESSAGES: &[&str] = &["user/message", "assistant/message", "tool/result"];
+
+const SIGNS: &[Sign] = &[
+    Sign::new(100, &[Is("/type", &["session"]), Has("/createdAt")]).lines(20),
+    Sign::new(90, &[Is("/type", MESSAGES), Has("/data"), Has("/surfaceOp")]).lines(20),
+];
 
 fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let source = Source::lines(text);
@@ -67,8 +64,6 @@ fn read(text: &str) -> Result<Vec<Session>, ReadError> {
 #[derive(Default)]
 struct Reader {
     out: SessionBuilder,
-    /// Whether something was said in this turn.
-    started: bool,
     /// Whether a person asked for the compaction that is being made.
     manual: bool,
     /// The latest header of a request.
@@ -80,7 +75,7 @@ impl Reader {
         let data = &event["data"];
         match value::text(event, "type").unwrap_or_default() {
             "session" => self.session(event),
-            "turn/start" => self.started = false,
+            "turn/start" => self.out.running = false,
             "request/header" => self.header = data["header"].clone(),
             "request/context" => {
                 if let Some(window) = data["contextWindow"].as_u64() {
@@ -110,21 +105,20 @@ impl Reader {
 
     fn push(
         &mut self,
-        record: u32,
+        number: u32,
         event: &Value,
         message: &Value,
         role: Role,
         parts: Vec<Part>,
     ) -> &mut Message {
-        let message = self.out.push_named(record, value::filled(message, "id"), role, parts);
-        message.at = value::millis(event, "/time");
-        message
+        let at = value::millis(event, "/time");
+        self.out.add(Record { number, id: value::filled(message, "id"), at }, role, parts)
     }
 
     /// What a person says, what a plugin puts in, and the checkpoint of a compaction.
     fn user(&mut self, record: u32, event: &Value) {
         let data = &event["data"];
-        let mut parts = self.parts(record, data, "/data/content");
+        let mut parts = BLOCKS.parts(&mut self.out, record, data, "/data");
         let by_person = value::text_at(data, "/source/kind").is_none_or(|kind| kind == "user");
         if !by_person {
             mark_synthetic(&mut parts);
@@ -138,14 +132,14 @@ impl Reader {
             message.mid_turn = true;
             return;
         }
-        let mid_turn = std::mem::replace(&mut self.started, true);
+        let mid_turn = std::mem::replace(&mut self.out.running, true);
         self.push(record, event, data, Role::User, parts).mid_turn = mid_turn;
     }
 
     fn answer(&mut self, record: u32, event: &Value) {
         let data = &event["data"];
         let (message, at) = message_of(data);
-        let parts = self.parts(record, message, &format!("{at}/content"));
+        let parts = BLOCKS.parts(&mut self.out, record, message, at);
         let named = ["/source/model", "/provenance/model"];
         let model = named.iter().find_map(|place| value::text_at(message, place));
         let model = model.or_else(|| value::text_at(&self.header, "/config/model"));
@@ -170,43 +164,12 @@ impl Reader {
             }
             return;
         }
-        let parts = match value::text(message, "callId") {
-            Some(call) => vec![self.tool_result(record, message, call, at)],
-            None => self.parts(record, message, &format!("{at}/content")),
-        };
-        self.push(record, event, message, Role::Tool, parts);
-    }
-
-    /// The blocks of a message.
-    fn parts(&mut self, record: u32, message: &Value, at: &str) -> Vec<Part> {
-        let blocks = value::list(message, "content").iter().enumerate();
-        blocks.map(|(index, block)| self.part(record, block, &format!("{at}/{index}"))).collect()
-    }
-
-    fn part(&mut self, record: u32, block: &Value, at: &str) -> Part {
-        let text = |key| value::text(block, key).unwrap_or_default();
-        match text("type") {
-            "text" => text_member(block, "text", at),
-            "reasoning" => signed_member(block, "text", None, at),
-            // The log only refers to it.
-            "image" => {
-                let members = ["mediaType", "name", "attachmentId"];
-                file(media(&block["attachment"], members, "image/png")).at(at)
-            }
-            "tool-call" => {
-                let arguments = value::shown_of(block, "arguments");
-                self.out.call(text("id"), text("name"), arguments).at(format!("{at}/arguments"))
-            }
-            "tool-result" => self.tool_result(record, block, text("toolCallId"), at),
-            kind => self.out.unknown_at(record, at, "content block", kind, block),
+        let mut parts = Vec::new();
+        match message["callId"].is_string() {
+            true => BLOCKS.meaning(&mut self.out, record, message, at, &RESULT, &mut parts),
+            false => parts = BLOCKS.parts(&mut self.out, record, message, at),
         }
-    }
-
-    /// What a block, or an event of an older version, says of the result of a call.
-    fn tool_result(&mut self, record: u32, raw: &Value, call: &str, at: &str) -> Part {
-        let at = format!("{at}/content");
-        let (text, media, place) = flattened(self.parts(record, raw, &at), at);
-        self.out.result(call, "", value::flag(raw, "isError"), text, media).at(place)
+        self.push(record, event, message, Role::Tool, parts);
     }
 
     fn finish(mut self) -> Session {
@@ -218,6 +181,32 @@ impl Reader {
         self.out.finish_run()
     }
 }
+
+const BLOCKS: Blocks = Blocks {
+    types: &[
+        ("text", Block::Text("/text")),
+        ("reasoning", Block::Thought("/text", &[])),
+        // The log only refers to it.
+        (
+            "image",
+            Block::File(FileMembers {
+                mime: &["/attachment/mediaType"],
+                name: "/attachment/name",
+                url: "/attachment/attachmentId",
+                usual: "image/png",
+            }),
+        ),
+        ("tool-call", Block::Call { id: &["/id"], tool: "/name", arguments: "/arguments" }),
+        (
+            "tool-result",
+            Block::Result { call: "/toolCallId", failed: "/isError", content: "/content" },
+        ),
+    ],
+    ..Blocks::NONE
+};
+
+/// An event of an older version that is a result.
+const RESULT: Block = Block::Result { call: "/callId", failed: "/isError", content: "/content" };
 
 /// The message of an answer or a result, and its place. Before August 2026 the data was the message, without an id.
 fn message_of(data: &Value) -> (&Value, &'static str) {

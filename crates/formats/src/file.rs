@@ -1,6 +1,6 @@
 //! A session file as it lies on a disk: some are not whole without another.
 
-use crate::sqlite::STORE;
+use crate::sqlite::MAGIC;
 use crate::{bytes, limit, pieces, raw};
 use foldback_providers::wire::shared::raw::Change;
 use std::cell::OnceCell;
@@ -23,10 +23,10 @@ pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     // A pipe can be read once.
     let mut opening = Vec::new();
-    file.by_ref().take(STORE.magic.len() as u64).read_to_end(&mut opening)?;
+    file.by_ref().take(MAGIC.len() as u64).read_to_end(&mut opening)?;
     #[cfg(feature = "sqlite")]
-    if opening == STORE.magic
-        && let Some(documents) = crate::sqlite::store::documents_of(path)?
+    if opening == MAGIC
+        && let Some(documents) = crate::sqlite::store::packed(path, crate::table::STORES)?
     {
         return Ok(documents);
     }

@@ -1,6 +1,6 @@
 //! What a format is: how it is recognized, read and written.
 
-use crate::peek::Peek;
+use crate::sign::Sign;
 use crate::write::View;
 use crate::{ReadError, Session, WriteError};
 use foldback_core::validity::{Dialect, Violation, rule, validate};
@@ -16,9 +16,8 @@ pub struct Format {
     pub id: FormatId,
     /// What it is, in a line.
     pub title: &'static str,
-    /// How sure the importer is that a text is in its format, 0 (not) to 100 (certain). Looks only at the
-    /// opening of the text, of which the second argument has the members, and never fails.
-    pub(crate) detect: fn(&str, &Peek) -> u8,
+    /// What its files are recognized by.
+    pub(crate) signs: &'static [Sign],
     /// Reads a text into its sessions, at least one.
     pub read: fn(&str) -> Result<Vec<Session>, ReadError>,
     /// How a session is written; `None` where the format is only read.
@@ -52,13 +51,13 @@ impl Format {
     pub(crate) const fn new(
         id: FormatId,
         title: &'static str,
-        detect: fn(&str, &Peek) -> u8,
+        signs: &'static [Sign],
         read: fn(&str) -> Result<Vec<Session>, ReadError>,
     ) -> Self {
         Self {
             id,
             title,
-            detect,
+            signs,
             read,
             writer: None,
             log: false,

@@ -13,7 +13,7 @@ use foldback_providers::wire::gemini::{self, Writer, records};
 pub(crate) const FORMAT: Format = Format::new(
     "gemini",
     "Gemini API contents: request bodies and lists of contents, also one a line",
-    detect,
+    SIGNS,
     |text| document_or_lines(text, conversation, ReadError::to_string),
 )
 .written(patch, generate)
@@ -22,31 +22,29 @@ pub(crate) const FORMAT: Format = Format::new(
 /// Where a list of contents is kept.
 const LISTS: &[&str] = &["/contents", "/history"];
 
-/// What only a model of Gemini puts on a part.
-const SIGNATURE: &str = "thoughtSignature";
-
 /// How Gemini CLI begins the summary that it puts in place of a history.
 const CLI_SUMMARY: &str = "<state_snapshot>";
 /// How Gemini CLI begins the context that it puts in front, and what it answers in the model's name.
 const CLI_CONTEXT: &[&str] = &["<session_context>", "This is the Gemini CLI."];
 const CLI_ANSWER: &str = "Got it. Thanks for the additional context!";
 
-fn detect(_: &str, opening: &Peek) -> u8 {
-    let lists = ["", "/contents", "/history", "/*/contents"];
-    let found = lists.iter().map(|list| {
-        let roles = format!("{list}/*/role");
-        let mut roles = opening.values(&roles).peekable();
-        let part = |member: &str| opening.has(&format!("{list}/*/parts/*/{member}"));
-        let own = part("functionCall") || part("functionResponse") || part(SIGNATURE);
-        let parts = own || part("text") || part("inlineData");
-        match parts && roles.peek().is_some() {
-            true if own || roles.any(|role| role == "model") => 85,
-            true => 60,
-            false => 0,
-        }
-    });
-    found.max().unwrap_or(0)
-}
+/// Where a list of contents may stand.
+const BELOW: &[&str] = &["", "/contents", "/history", "/*/contents"];
+
+/// Parts that only this format has.
+const OWN_PARTS: Member = Any(&[
+    Has("/*/parts/*/functionCall"),
+    Has("/*/parts/*/functionResponse"),
+    Has("/*/parts/*/thoughtSignature"),
+]);
+
+const PARTS: Member = Any(&[Has("/*/parts/*/text"), Has("/*/parts/*/inlineData")]);
+
+const SIGNS: &[Sign] = &[
+    Sign::new(85, &[OWN_PARTS, Has("/*/role")]).below(BELOW),
+    Sign::new(85, &[PARTS, Is("/*/role", &["model"])]).below(BELOW),
+    Sign::new(60, &[PARTS, Has("/*/role")]).below(BELOW),
+];
 
 fn conversation(text: &str, root: &Value) -> Result<Session, ReadError> {
     let list = match root.is_array() {

@@ -1,14 +1,15 @@
-//! `hermes`: a session of Hermes Agent, as a line of `hermes sessions export` or, as [`store`] makes of it, in `state.db`.
+//! `hermes`: a session of Hermes Agent, as a line of `hermes sessions export` or, as its store gives it, in `state.db`.
 //!
 //! An export has what the model sees; the store has what a compaction took out, too, and what the user took back. The
 //! format is only read. `docs/hermes.md` has the mapping.
 
 use crate::chat;
+use crate::layout::{AnswerMembers, Content, Head, Layout, ResultMembers, Time};
 use crate::prelude::*;
 use std::ops::Range;
 
 pub(crate) const FORMAT: Format =
-    Format::new("hermes", "Hermes Agent sessions (`hermes sessions export`)", detect, read);
+    Format::new("hermes", "Hermes Agent sessions (`hermes sessions export`)", SIGNS, read);
 
 /// How a summary begins, or what it stands behind in a message that was said before.
 const SUMMARIES: &[&str] = &[
@@ -17,10 +18,8 @@ const SUMMARIES: &[&str] = &[
     "[END OF PRIOR CONTEXT — COMPACTION SUMMARY BELOW]",
 ];
 
-fn detect(_: &str, opening: &Peek) -> u8 {
-    let row = ["/source", "/started_at", "/end_reason", "/messages"];
-    if row.iter().all(|member| opening.has(member)) { 100 } else { 0 }
-}
+const SIGNS: &[Sign] =
+    &[Sign::new(100, &[Has("/source"), Has("/started_at"), Has("/end_reason"), Has("/messages")])];
 
 fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let joined = joined_lines(text);
@@ -47,7 +46,7 @@ fn joined_lines(text: &str) -> Option<String> {
 }
 
 /// A compaction may end a session, which another goes on with: both are one.
-fn joined(sessions: Vec<Value>) -> Vec<Value> {
+pub(crate) fn joined(sessions: Vec<Value>) -> Vec<Value> {
     let text = |session: &Value, column: &str| value::string(session, column).unwrap_or_default();
     let ended = sessions.iter().filter(|session| text(session, "end_reason") == "compression");
     let ended: HashSet<String> = ended.map(|session| text(session, "id")).collect();
@@ -74,26 +73,30 @@ fn joined(sessions: Vec<Value>) -> Vec<Value> {
     joined.collect()
 }
 
+const LAYOUT: Layout = Layout {
+    format: FORMAT.id,
+    list: "/messages",
+    head: Head {
+        id: "/id",
+        folder: &["/git_repo_root", "/cwd"],
+        parent: "/parent_session_id",
+        system: "/system_prompt",
+        model: "/model",
+    },
+    id: "/id",
+    time: Time::Seconds("/timestamp"),
+    content: Content::Code(parts),
+    result: ResultMembers { call: "/tool_call_id", tool: "/tool_name", ..Layout::NONE.result },
+    answer: AnswerMembers { finish: "/finish_reason", ..AnswerMembers::NONE },
+    ..Layout::NONE
+};
+
 fn session(text: &str, root: &Value) -> Result<Session, ReadError> {
     let id = value::string(root, "id");
-    let mut out = SessionBuilder::document(text, "/messages", id, FORMAT.id)?;
-    let folder = value::first(root, &["git_repo_root", "cwd"]).and_then(cluster::folder);
-    out.session.worked_in(None, folder);
-    out.session.parent = value::filled(root, "parent_session_id").map(str::to_owned);
-    if let Some(system) = value::filled(root, "system_prompt") {
-        out.system(system);
-    }
-    let model = value::string(root, "model");
-    let mut reader = Reader { out, model, running: false };
-    reader.messages(value::list(root, "messages"));
-    Ok(reader.out.finish_run())
-}
-
-struct Reader {
-    out: SessionBuilder,
-    model: Option<String>,
-    /// Whether the turn was begun.
-    running: bool,
+    let mut out = SessionBuilder::document(text, LAYOUT.list, id, FORMAT.id)?;
+    LAYOUT.head(&mut out, root);
+    messages(&mut out, value::list(root, "messages"));
+    Ok(out.finish_run())
 }
 
 /// A message that the user did not take back.
@@ -117,86 +120,50 @@ impl Row<'_> {
     }
 }
 
-impl Reader {
-    fn messages(&mut self, messages: &[Value]) {
-        let told = (0u32..).zip(messages).map(|(record, raw)| Row { record, raw });
-        let is_taken_back =
-            |row: &Row<'_>| row.raw["active"] == 0 && value::count(row.raw, "/compacted") == 0;
-        let (gone, rows): (Vec<Row<'_>>, Vec<Row<'_>>) = told.partition(is_taken_back);
-        if let Some(first) = gone.first() {
-            let detail = format!("the user went back: {} message(s) skipped", gone.len());
-            self.out.warn_at("abandoned-branch", first.record, detail);
-        }
-        let copies = copies(&rows);
-        let mut compacted = false;
-        for (at, row) in rows.iter().enumerate() {
-            match row.is_summary() {
-                _ if copies[at] => {}
+fn messages(out: &mut SessionBuilder, messages: &[Value]) {
+    let told = (0u32..).zip(messages).map(|(record, raw)| Row { record, raw });
+    let is_taken_back =
+        |row: &Row<'_>| row.raw["active"] == 0 && value::count(row.raw, "/compacted") == 0;
+    let (gone, rows): (Vec<Row<'_>>, Vec<Row<'_>>) = told.partition(is_taken_back);
+    if let Some(first) = gone.first() {
+        let detail = format!("the user went back: {} message(s) skipped", gone.len());
+        out.warn_at("abandoned-branch", first.record, detail);
+    }
+    let copies = copies(&rows);
+    let mut compacted = false;
+    for (at, row) in rows.iter().enumerate() {
+        match row.is_summary() {
+            _ if copies[at] => {}
+            true => {
                 // An export has lost what it stands for.
-                true => self.summary(row, compacted || copies[at + 1]),
-                false => self.message(row),
+                let kept = compacted || copies[at + 1];
+                out.boundary("summary", "auto").original_kept = kept;
+                // As the user's or as the model's, whichever fits what is around it.
+                let parts = synthetic(chat::parts(&row.raw["content"]));
+                let id = LAYOUT.id(row.raw);
+                out.summary(LAYOUT.record(row.record, row.raw, id.as_deref()), parts);
+                out.running = false;
             }
-            compacted |= value::count(row.raw, "/compacted") > 0;
+            false => LAYOUT.message(out, row.record, row.raw),
         }
+        compacted |= value::count(row.raw, "/compacted") > 0;
     }
+}
 
-    fn push(&mut self, row: &Row<'_>, role: Role, parts: Vec<Part>) -> &mut Message {
-        let id = value::shown_of(row.raw, "id");
-        let message = self.out.push(row.record, &id, role, parts);
-        message.at = value::seconds(row.raw, "/timestamp");
-        message
+fn parts(out: &mut SessionBuilder, _: u32, raw: &Value) -> Vec<Part> {
+    // What was sent, where that is not what was said.
+    let mut parts = match value::filled(raw, "api_content") {
+        Some(text) => vec![Part::text(text).at("/api_content")],
+        None => chat::parts(&raw["content"]),
+    };
+    if value::text(raw, "role") == Some("assistant") {
+        let thought = ["reasoning_content", "reasoning"];
+        let thought = thought.iter().find_map(|key| reasoning_member(raw, key, ""));
+        parts.splice(0..0, thought);
+        parts.extend(chat::calls(raw));
+        out.join(&mut parts);
     }
-
-    /// What a compaction wrote, as the user's or as the model's, whichever fits what is around it.
-    fn summary(&mut self, row: &Row<'_>, kept: bool) {
-        self.out.boundary("summary", "auto").original_kept = kept;
-        let parts = synthetic(chat::parts(&row.raw["content"]));
-        let message = self.push(row, Role::User, parts);
-        message.mid_turn = true;
-        message.origin = Origin::Entry(EntryKind::Summary);
-        self.running = false;
-    }
-
-    fn message(&mut self, row: &Row<'_>) {
-        let raw = row.raw;
-        // What was sent, where that is not what was said.
-        let mut parts = match value::filled(raw, "api_content") {
-            Some(text) => vec![Part::text(text).at("/api_content")],
-            None => chat::parts(&raw["content"]),
-        };
-        match value::text(raw, "role") {
-            Some("user") => {
-                let mid_turn = std::mem::replace(&mut self.running, true);
-                self.push(row, Role::User, parts).mid_turn = mid_turn;
-            }
-            Some("assistant") => {
-                let thought = ["reasoning_content", "reasoning"];
-                let thought = thought.iter().find_map(|key| reasoning_member(raw, key, ""));
-                parts.splice(0..0, thought);
-                parts.extend(chat::calls(raw));
-                self.out.join(&mut parts);
-                self.running = parts.iter().any(|part| part.as_call().is_some());
-                let answer = Answer {
-                    model: self.model.clone(),
-                    finish: value::filled(raw, "finish_reason").map(finish),
-                    ended: value::seconds(raw, "/timestamp"),
-                    ..Answer::default()
-                };
-                self.push(row, Role::Assistant, parts).answer = Some(answer);
-            }
-            Some("tool") => {
-                let (text, media, at) = flattened(parts, "/content".to_owned());
-                let call = value::text(raw, "tool_call_id").unwrap_or_default();
-                let tool = value::text(raw, "tool_name").unwrap_or_default();
-                let part = self.out.result(call, tool, false, text, media).at(at);
-                self.push(row, Role::Tool, vec![part]);
-            }
-            Some("system") => {
-                self.push(row, Role::System, parts);
-            }
-            other => self.out.unknown_role_of(row.record, other),
-        }
-    }
+    parts
 }
 
 /// Places of what a compaction wrote once more around its summary: the first messages in front of it, and behind it the
@@ -275,44 +242,5 @@ fn longer(list: &[usize], borders: &[usize], mut size: usize, element: usize) ->
             _ if size == 0 => return 0,
             _ => size = borders[size],
         }
-    }
-}
-
-/// `state.db`.
-#[cfg(feature = "sqlite")]
-pub(crate) mod store {
-    use crate::prelude::*;
-    use crate::raw;
-    use crate::sqlite::store::{Store, Table, parsed, rows};
-    use rusqlite::Connection;
-
-    pub(crate) const STORE: Store = Store {
-        agent: "Hermes",
-        columns: &["sessions.end_reason", "messages.tool_calls"],
-        documents,
-        read: super::read,
-    };
-
-    /// What stands before a content that is no text.
-    const JSON: &str = "\0json:";
-
-    fn documents(connection: &Connection) -> Result<Vec<String>, ReadError> {
-        let mut messages = Table::new(connection, ("messages", "session_id"), &["id"], |id| id)?;
-        let mut sessions = rows(connection, "sessions", &["started_at", "id"])?;
-        for session in &mut sessions {
-            let id = value::string(session, "id").unwrap_or_default();
-            let own: Vec<Value> = messages.take(&id)?.into_iter().map(stored).collect();
-            session["messages"] = own.into();
-        }
-        Ok(super::joined(sessions).iter().map(Value::to_string).collect())
-    }
-
-    fn stored(mut row: Value) -> Value {
-        let content = value::text(&row, "content").and_then(|text| text.strip_prefix(JSON));
-        if let Some(content) = content.and_then(|text| raw::parse(text).ok()) {
-            row["content"] = content;
-        }
-        row["tool_calls"] = parsed(&row, "tool_calls");
-        row
     }
 }

@@ -1,7 +1,6 @@
 //! What the line formats have in common: places that people can find, and ids that are the same
 //! each time.
 
-use crate::peek::LINES;
 use crate::prelude::*;
 
 /// The lines of a file, each parsed, or the warning about it.
@@ -19,20 +18,6 @@ pub(crate) fn values_once(
 ) -> impl Iterator<Item = (u32, Result<Value, Warning>)> {
     let copies = copies(source, begins);
     values(source).filter(move |(record, _)| !copies.contains_key(record))
-}
-
-/// How sure the first `count` lines, at most [`LINES`], make an importer: the surest of those that hold an object counts.
-/// `opening` is that of the text.
-pub(crate) fn surest(text: &str, opening: &Peek, count: usize, score: impl Fn(&Peek) -> u8) -> u8 {
-    let lines = text.lines().enumerate().take(count.min(LINES));
-    let mut best = 0;
-    for (at, line) in lines.filter(|(_, line)| line.trim_start().starts_with('{')) {
-        best = score(opening.of_line(at, line)).max(best);
-        if best == 100 {
-            break;
-        }
-    }
-    best
 }
 
 /// The records of a file that was appended to itself, each with the earlier one that it repeats: all that the file held

@@ -4,10 +4,11 @@
 //! `content.part`, `tool.call`, `step.end`); a compaction, an undo or a clear is a record of its own, and what it takes
 //! from the context stays in the log. The format is only read. `docs/kimi-code.md` has the mapping.
 
+use crate::layout::{Block, Blocks};
 use crate::prelude::*;
 
 pub(crate) const FORMAT: Format =
-    Format::new("kimi-code", "Kimi Code session (wire.jsonl)", detect, read);
+    Format::new("kimi-code", "Kimi Code session (wire.jsonl)", SIGNS, read);
 
 /// Families of records that hold nothing which the model saw beyond the context's.
 const SILENT: &[&str] = &[
@@ -37,14 +38,12 @@ const SILENT: &[&str] = &[
     "usage.",
 ];
 
-fn detect(text: &str, opening: &Peek) -> u8 {
-    jsonl::surest(text, opening, 20, |opening| match () {
-        () if is_header(opening) => 100,
-        () if opening.is("/type", "context.append_message") && opening.has("/message") => 95,
-        () if opening.is("/type", "context.append_loop_event") && opening.has("/event") => 95,
-        () => 0,
-    })
-}
+const SIGNS: &[Sign] = &[
+    Sign::new(100, &[Is("/type", &["metadata"]), Has("/protocol_version"), Has("/created_at")])
+        .lines(20),
+    Sign::new(95, &[Is("/type", &["context.append_message"]), Has("/message")]).lines(20),
+    Sign::new(95, &[Is("/type", &["context.append_loop_event"]), Has("/event")]).lines(20),
+];
 
 fn is_header(opening: &Peek) -> bool {
     opening.is("/type", "metadata")
@@ -72,7 +71,6 @@ struct Reader {
     out: SessionBuilder,
     system: String,
     tools: Value,
-    model: Option<String>,
     /// When the latest request was sent.
     sent: Option<i64>,
     /// The step whose pieces come, and its message once there is one.
@@ -80,8 +78,6 @@ struct Reader {
     /// Calls of the step without a result. What is said meanwhile goes behind the results.
     open: BTreeSet<String>,
     deferred: Vec<(u32, Value)>,
-    /// Whether the turn was begun.
-    running: bool,
     /// Messages to which the user can go back.
     anchors: Vec<usize>,
     /// Who asked for the compaction that is being made.
@@ -94,11 +90,11 @@ impl Reader {
             "profile.bind" | "config.update" => self.profile(&line),
             "llm.tools_snapshot" => self.tools = line["tools"].clone(),
             "llm.request" => {
-                self.model = value::string(&line, "model").or(self.model.take());
+                self.out.model = value::string(&line, "model").or(self.out.model.take());
                 self.sent = value::millis(&line, "/time");
             }
-            "turn.prompt" => self.running = false,
-            "turn.steer" => self.running = true,
+            "turn.prompt" => self.out.running = false,
+            "turn.steer" => self.out.running = true,
             "context.append_message" if self.open.is_empty() => self.message(record, &line),
             "context.append_message" => self.deferred.push((record, line)),
             "context.append_loop_event" => self.piece(record, &line),
@@ -121,7 +117,7 @@ impl Reader {
         if let Some(system) = value::filled(line, "systemPrompt") {
             system.clone_into(&mut self.system);
         }
-        self.model = self.model.take().or_else(|| value::string(line, "modelAlias"));
+        self.out.model = self.out.model.take().or_else(|| value::string(line, "modelAlias"));
         let folder = ["/environmentDisclosure/cwd", "/cwd"];
         let folder = folder.iter().find_map(|at| cluster::folder(value::text_at(line, at)?));
         if folder.is_some() {
@@ -172,19 +168,15 @@ impl Reader {
             mark_synthetic(&mut parts);
         }
         let aside = ["injection", "shell_command"].contains(&origin);
-        let mid_turn = aside || std::mem::replace(&mut self.running, true);
+        let mid_turn = aside || std::mem::replace(&mut self.out.running, true);
         if anchor {
             self.anchors.push(self.out.messages.len());
         }
-        let model = self.model.clone();
-        let message = self.out.push_named(record, value::filled(message, "id"), role, parts);
-        message.at = value::millis(line, "/time");
+        let id = value::filled(message, "id");
+        let record = Record { number: record, id, at: value::millis(line, "/time") };
         match role {
-            Role::Assistant => {
-                self.running = message.call_ids().next().is_some();
-                message.answer = Some(Answer { model, ..Answer::default() });
-            }
-            _ => message.mid_turn = mid_turn && role == Role::User,
+            Role::Assistant => self.out.answer(record, parts, Answer::default()),
+            _ => self.out.add(record, role, parts).mid_turn = mid_turn && role == Role::User,
         }
     }
 
@@ -198,13 +190,14 @@ impl Reader {
                 self.step = (text("uuid").to_owned(), None);
             }
             "content.part" => {
-                let part = self.part(record, &event["part"], "/event/part");
-                self.say(record, line, text("stepUuid"), part);
+                let (mut parts, at) = (Vec::new(), "/event/part");
+                BLOCKS.block(&mut self.out, record, &event["part"], at, &mut parts);
+                self.say(record, line, text("stepUuid"), parts);
             }
             "tool.call" => {
                 let call = self.out.call(text("toolCallId"), text("name"), shown(event, "args"));
                 self.open.extend(call.as_call().map(|call| call.call_id.clone()));
-                self.say(record, line, text("stepUuid"), call.at("/event/args"));
+                self.say(record, line, text("stepUuid"), vec![call.at("/event/args")]);
             }
             "tool.result" => {
                 let (result, at) = (&event["result"], "/event/result/output");
@@ -225,15 +218,15 @@ impl Reader {
         }
     }
 
-    /// Adds a part to the answer of a step.
-    fn say(&mut self, record: u32, line: &Value, step: &str, part: Part) {
+    /// Adds parts to the answer of a step.
+    fn say(&mut self, record: u32, line: &Value, step: &str, parts: Vec<Part>) {
         if self.step.0 != step {
             self.step = (step.to_owned(), None);
         }
         let index = match self.step.1 {
             Some(index) => index,
             None => {
-                let (model, started) = (self.model.clone(), self.sent);
+                let (model, started) = (self.out.model.clone(), self.sent);
                 let message = self.out.push(record, step, Role::Assistant, Vec::new());
                 message.at = value::millis(line, "/time");
                 message.answer = Some(Answer { model, started, ..Answer::default() });
@@ -241,8 +234,8 @@ impl Reader {
             }
         };
         self.step.1 = Some(index);
-        self.running = true;
-        self.out.extend(index, record, vec![part]);
+        self.out.running = true;
+        self.out.extend(index, record, parts);
     }
 
     fn end(&mut self, line: &Value) {
@@ -259,7 +252,7 @@ impl Reader {
                 word => finish(word),
             });
         }
-        self.running = calls;
+        self.out.running = calls;
     }
 
     /// The step is over. A call without a result was interrupted.
@@ -292,10 +285,8 @@ impl Reader {
             // An older record has a message there.
             None => self.parts(record, &line["summary"]["content"], "/summary/content"),
         };
-        let message = self.out.push_unnamed(record, Role::User, parts);
-        message.at = value::millis(line, "/time");
-        message.mid_turn = true;
-        message.origin = Origin::Entry(EntryKind::Summary);
+        let record = Record { number: record, id: None, at: value::millis(line, "/time") };
+        self.out.summary(record, parts);
         self.anchors.clear();
     }
 
@@ -308,7 +299,7 @@ impl Reader {
         let start = self.anchors[left];
         self.anchors.truncate(left);
         let gone = self.out.take_back(start);
-        self.running = false;
+        self.out.running = false;
         let detail =
             format!("the user took back {turns} turn(s); their {gone} message(s) were skipped");
         self.out.warn_at("abandoned-branch", record, detail);
@@ -316,33 +307,7 @@ impl Reader {
 
     /// The parts of a content, which is a text or a list.
     fn parts(&mut self, record: u32, content: &Value, at: &str) -> Vec<Part> {
-        match content {
-            Value::String(text) => vec![Part::text(text.as_str()).at(at)],
-            list => (value::items(list).iter().enumerate())
-                .map(|(index, block)| self.part(record, block, &format!("{at}/{index}")))
-                .collect(),
-        }
-    }
-
-    fn part(&mut self, record: u32, block: &Value, at: &str) -> Part {
-        match value::text(block, "type").unwrap_or_default() {
-            "text" => text_member(block, "text", at),
-            "think" => signed_member(block, "think", value::string(block, "encrypted"), at),
-            kind @ ("image_url" | "audio_url" | "video_url") => {
-                let (kind, _) = kind.split_once('_').unwrap_or_default();
-                let url = value::text_at(block, &format!("/{kind}Url/url")).unwrap_or_default();
-                // Large media lie beside the log: `blobref:<type>;<hash>`.
-                let data = ["data:", "blobref:"].iter().find_map(|begin| url.strip_prefix(begin));
-                let mime = data.and_then(|data| Some(data.split_once(';')?.0));
-                file(Media {
-                    mime: mime.map_or_else(|| format!("{kind}/*"), str::to_owned),
-                    url: url.to_owned(),
-                    ..Media::default()
-                })
-                .at(at)
-            }
-            kind => self.out.unknown_at(record, at, "content part", kind, block),
-        }
+        BLOCKS.list(&mut self.out, record, content, at)
     }
 
     /// A result. The model is shown the note, which the screen is not.
@@ -373,6 +338,28 @@ impl Reader {
         self.out.warn_unknown(" record(s)", Source::place);
         self.out.finish_run()
     }
+}
+
+const BLOCKS: Blocks = Blocks {
+    name: "content part",
+    types: &[
+        ("text", Block::Text("/text")),
+        ("think", Block::Thought("/think", &["/encrypted"])),
+        ("image_url", Block::Code(media)),
+        ("audio_url", Block::Code(media)),
+        ("video_url", Block::Code(media)),
+    ],
+    ..Blocks::NONE
+};
+
+fn media(_: &mut SessionBuilder, raw: &Value, at: &str) -> Vec<Part> {
+    let kind = value::text(raw, "type").unwrap_or_default().trim_end_matches("_url");
+    let url = value::text_at(raw, &format!("/{kind}Url/url")).unwrap_or_default();
+    // Large media lie beside the log: `blobref:<type>;<hash>`.
+    let data = ["data:", "blobref:"].iter().find_map(|begin| url.strip_prefix(begin));
+    let mime = data.and_then(|data| Some(data.split_once(';')?.0));
+    let mime = mime.map_or_else(|| format!("{kind}/*"), str::to_owned);
+    vec![file(Media { mime, url: url.to_owned(), ..Media::default() }).at(at)]
 }
 
 /// A member as text; an empty object where it is missing.

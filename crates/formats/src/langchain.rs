@@ -3,12 +3,13 @@
 //!
 //! Every message is one record. `docs/langchain.md` has the mapping.
 
+use crate::layout::{Block, Blocks};
 use crate::prelude::*;
 
 pub(crate) const FORMAT: Format = Format::new(
     "langchain",
     "LangChain: serialised messages, also within a state or one list a line",
-    detect,
+    SIGNS,
     |text| document_or_lines(text, conversation, |_| "no list of messages in it".to_owned()),
 );
 
@@ -18,26 +19,11 @@ const LISTS: [&str; 4] = ["", "/messages", "/values/messages", "/kwargs/messages
 /// Types that no other format's messages have.
 const OWN_TYPES: &[&str] = &["human", "ai", "HumanMessageChunk", "AIMessageChunk"];
 
-fn detect(_: &str, opening: &Peek) -> u8 {
-    LISTS
-        .iter()
-        .map(|list| {
-            let at = |path: &str| format!("{list}/*{path}");
-            let own = |path: &str| {
-                let path = at(path);
-                opening.values(&path).any(|kind| OWN_TYPES.contains(&kind))
-            };
-            if opening.has(&at("/lc")) && opening.has(&at("/kwargs/content")) {
-                95
-            } else if own("/type") && (opening.has(&at("/content")) || opening.has(&at("/data"))) {
-                90
-            } else {
-                0
-            }
-        })
-        .max()
-        .unwrap_or(0)
-}
+const SIGNS: &[Sign] = &[
+    Sign::new(95, &[Has("/*/lc"), Has("/*/kwargs/content")]).below(&LISTS),
+    Sign::new(90, &[Is("/*/type", OWN_TYPES), Any(&[Has("/*/content"), Has("/*/data")])])
+        .below(&LISTS),
+];
 
 fn conversation(text: &str, root: &Value) -> Result<Session, ReadError> {
     let found = LISTS.into_iter().find_map(|list| Some((list, root.pointer(list)?.as_array()?)));
@@ -87,33 +73,13 @@ impl Reader {
     /// are left out.
     fn content(&mut self, record: u32, raw: &Fields<'_>) -> Vec<Part> {
         let at = format!("{}/content", raw.at);
-        let blocks = match &raw.fields["content"] {
-            Value::Null => return Vec::new(),
-            Value::Array(blocks) => blocks,
-            Value::String(text) if text.is_empty() => return Vec::new(),
-            other => return vec![Part::text(value::shown(other)).at(at)],
-        };
-        let mut parts = Vec::new();
-        for (index, block) in blocks.iter().enumerate() {
-            let pointer = format!("{at}/{index}");
-            let kind = value::text(block, "type").unwrap_or_default();
-            parts.push(match kind {
-                "" if block.is_string() => Part::text(value::shown(block)).at(pointer),
-                "text" | "output_text" => text_member(block, "text", &pointer),
-                "thinking" => thought(block, "thinking", &pointer),
-                "redacted_thinking" => redacted(value::string(block, "data")).at(pointer),
-                "reasoning" | "reasoning_content" => thought(block, "reasoning", &pointer),
-                "tool_use" | "tool_call" | "function_call" | "input_json_delta" => continue,
-                _ => match media(block) {
-                    Some(media) => file(media).at(pointer),
-                    None => {
-                        let place = format!("message {record}");
-                        self.out.unknown_part(place, "content of type", kind, block).at(pointer)
-                    }
-                },
-            });
+        match &raw.fields["content"] {
+            Value::Null => Vec::new(),
+            content @ (Value::Array(_) | Value::String(_)) => {
+                BLOCKS.list(&mut self.out, record, content, &at)
+            }
+            other => vec![Part::text(value::shown(other)).at(at)],
         }
-        parts
     }
 
     fn push(
@@ -185,10 +151,35 @@ fn unpack(raw: &Value) -> Option<Fields<'_>> {
     Some(Fields { kind: kind?, fields, at })
 }
 
-fn thought(block: &Value, key: &str, pointer: &str) -> Part {
-    let opaque = value::first_string(block, &["signature", "data", "encrypted_content"]);
-    signed_member(block, key, opaque, pointer)
-}
+const BLOCKS: Blocks = Blocks {
+    types: &[
+        ("text", Block::Text("/text")),
+        ("output_text", Block::Text("/text")),
+        ("thinking", Block::Thought("/thinking", OPAQUE)),
+        ("redacted_thinking", Block::Redacted("/data")),
+        ("reasoning", Block::Thought("/reasoning", OPAQUE)),
+        ("reasoning_content", Block::Thought("/reasoning", OPAQUE)),
+        ("tool_use", Block::Silent),
+        ("tool_call", Block::Silent),
+        ("function_call", Block::Silent),
+        ("input_json_delta", Block::Silent),
+    ],
+    other: |out, record, block, at| {
+        let kind = value::text(block, "type").unwrap_or_default();
+        Some(match media(block) {
+            _ if block.is_string() => Part::text(value::shown(block)).at(at),
+            Some(media) => file(media).at(at),
+            None => {
+                let place = format!("message {record}");
+                out.unknown_part(place, "content of type", kind, block).at(at)
+            }
+        })
+    },
+    ..Blocks::NONE
+};
+
+/// What only the model can read of its reasoning.
+const OPAQUE: &[&str] = &["/signature", "/data", "/encrypted_content"];
 
 /// A file, in the shape of OpenAI, of Anthropic, or of LangChain's own standard blocks.
 fn media(block: &Value) -> Option<Media> {

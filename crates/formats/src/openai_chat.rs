@@ -12,7 +12,7 @@ use foldback_providers::wire::openai::{self, Writer, records};
 pub(crate) const FORMAT: Format = Format::new(
     "openai-chat",
     "OpenAI Chat Completions: message lists and request bodies, also one a line",
-    detect,
+    SIGNS,
     |text| read_all(text, conversation),
 )
 .written(patch, generate)
@@ -21,25 +21,21 @@ pub(crate) const FORMAT: Format = Format::new(
 /// Roles that only this format's messages have.
 const OWN_ROLES: &[&str] = &["system", "developer", "tool", "function"];
 
-fn detect(_: &str, opening: &Peek) -> u8 {
-    ["", "/messages", "/*/messages"]
-        .iter()
-        .map(|list| {
-            let roles = format!("{list}/*/role");
-            let own_role = opening.values(&roles).any(|role| OWN_ROLES.contains(&role));
-            let own_key = opening.has(&format!("{list}/*/tool_calls"))
-                || opening.has(&format!("{list}/*/function_call"));
-            if !opening.has(&roles) || !opening.has(&format!("{list}/*/content")) {
-                0
-            } else if own_role || own_key {
-                70
-            } else {
-                40
-            }
-        })
-        .max()
-        .unwrap_or(0)
-}
+/// Where lists of messages stand.
+const LISTS: &[&str] = &["", "/messages", "/*/messages"];
+
+const SIGNS: &[Sign] = &[
+    Sign::new(
+        70,
+        &[
+            Has("/*/content"),
+            Has("/*/role"),
+            Any(&[Is("/*/role", OWN_ROLES), Has("/*/tool_calls"), Has("/*/function_call")]),
+        ],
+    )
+    .below(LISTS),
+    Sign::new(40, &[Has("/*/content"), Has("/*/role")]).below(LISTS),
+];
 
 fn conversation(body: &Body<'_>) -> Result<Session, ReadError> {
     let read = openai::read(&body.root, body.list);

@@ -14,7 +14,7 @@ use foldback_providers::wire::responses;
 pub(crate) const FORMAT: Format = Format::new(
     "openai-responses",
     "OpenAI Responses: items, request bodies and responses, also one a line",
-    detect,
+    SIGNS,
     read,
 )
 .written(patch, generate)
@@ -28,33 +28,22 @@ const OWN_TYPES: &[&str] =
 /// Types of content that only messages among items have.
 const OWN_CONTENT: &[&str] = &["input_text", "output_text", "input_image"];
 
-fn detect(_: &str, opening: &Peek) -> u8 {
-    let object = ["response", "response.compaction"].iter().any(|kind| opening.is("/object", kind));
-    if object && opening.has("/output") {
-        return 95;
-    }
-    let items = |list: &str| {
-        let types = opening.values(&format!("{list}/type")).any(|kind| OWN_TYPES.contains(&kind));
-        let content = opening
-            .values(&format!("{list}/content/*/type"))
-            .any(|kind| OWN_CONTENT.contains(&kind));
-        let reasoning = opening.is(&format!("{list}/type"), "reasoning")
-            && opening.has(&format!("{list}/summary"));
-        let sealed = opening.is(&format!("{list}/type"), "compaction")
-            && opening.has(&format!("{list}/encrypted_content"));
-        types || content || reasoning || sealed
-    };
-    let found = LISTS.iter().any(|list| items(&format!("{list}/*")));
+/// What only an item has.
+const ITEM: Member = Any(&[
+    Is("/type", OWN_TYPES),
+    Is("/content/*/type", OWN_CONTENT),
+    All(&[Is("/type", &["reasoning"]), Has("/summary")]),
+    All(&[Is("/type", &["compaction"]), Has("/encrypted_content")]),
+]);
+
+const SIGNS: &[Sign] = &[
+    Sign::new(95, &[Is("/object", &["response", "response.compaction"]), Has("/output")]),
+    Sign::new(88, &[ITEM]).below(&["/input/*", "/output/*", "/items/*", "/data/*", "/*"]),
     // One item a line.
-    let line = items("") && opening.has("/type") && !opening.has("/payload");
+    Sign::new(88, &[ITEM, Has("/type"), Lacks("/payload")]),
     // A body of messages alone, in the short form.
-    let short = opening.has("/input/*/role") && opening.has("/input/*/content");
-    match (found || line, short) {
-        (true, _) => 88,
-        (false, true) => 60,
-        _ => 0,
-    }
-}
+    Sign::new(60, &[Has("/input/*/role"), Has("/input/*/content")]),
+];
 
 /// Reads a document, or the documents or items of a file with one a line.
 fn read(text: &str) -> Result<Vec<Session>, ReadError> {

@@ -12,7 +12,7 @@ use crate::{chat, openai_chat};
 pub(crate) const FORMAT: Format = Format::new(
     "openhands-llm",
     "OpenHands llm_completions: one request with its response",
-    detect,
+    SIGNS,
     read,
 );
 
@@ -23,13 +23,8 @@ const TEXT_RESULT: &str = "EXECUTION RESULT of [";
 
 /// The messages come first and may fill any opening: what looks like a chat is searched for its
 /// response, up to the end.
-fn detect(text: &str, opening: &Peek) -> u8 {
-    let logged = || raw::locate(text, "/response/choices").is_ok();
-    match opening.has("/messages/*/role") && !opening.has("/messages/*/extra") && logged() {
-        true => 90,
-        false => 0,
-    }
-}
+const SIGNS: &[Sign] = &[Sign::new(90, &[Has("/messages/*/role"), Lacks("/messages/*/extra")])
+    .anywhere("/response/choices")];
 
 fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let mut sessions = (openai_chat::FORMAT.read)(text)?;

@@ -10,15 +10,44 @@ const DEPTH: usize = 5;
 /// How much of a string is kept.
 const SCALAR: usize = 64;
 /// How many lines are looked at.
-pub(crate) const LINES: usize = 20;
+const LINES: usize = 20;
+
+/// The opening of a text: as one value, and line by line. Each is read when a format first asks for it.
+pub(crate) struct Opening<'a> {
+    text: &'a str,
+    whole: Peek,
+    /// The first lines. A line may be a whole file.
+    lines: Vec<(&'a str, OnceCell<Peek>)>,
+}
+
+impl<'a> Opening<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        let lines = text.lines().take(LINES).map(|line| (line, OnceCell::new()));
+        Self { text, whole: peek(text), lines: lines.collect() }
+    }
+
+    pub(crate) fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// The opening of the first value.
+    pub(crate) fn whole(&self) -> &Peek {
+        &self.whole
+    }
+
+    /// The openings of the objects on the first `count` lines.
+    pub(crate) fn objects(&self, count: usize) -> impl Iterator<Item = &Peek> {
+        let lines = self.lines.iter().take(count);
+        let objects = lines.filter(|(line, _)| line.trim_start().starts_with('{'));
+        objects.map(|(line, found)| found.get_or_init(|| peek(line)))
+    }
+}
 
 /// What the opening of the first JSON value in a text holds: every path with its scalar. Elements of
 /// arrays all have the path segment `*`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Peek {
     found: Vec<(String, String)>,
-    /// The same of the first lines of the text, each made when a format first asks for it. A line may be a whole file.
-    lines: [OnceCell<Box<Peek>>; LINES],
 }
 
 impl Peek {
@@ -35,11 +64,6 @@ impl Peek {
         self.values(path).any(|found| found == value)
     }
 
-    /// The opening of the line `line`, which has the number `at` in this text.
-    pub(crate) fn of_line(&self, at: usize, line: &str) -> &Self {
-        self.lines[at].get_or_init(|| Box::new(peek(line)))
-    }
-
     /// The scalars at a path, in order.
     pub(crate) fn values<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a str> {
         self.found.iter().filter(move |(found, _)| found == path).map(|(_, value)| value.as_str())
@@ -50,7 +74,7 @@ impl Peek {
 pub(crate) fn peek(text: &str) -> Peek {
     let mut walk = Walk { text: text.as_bytes(), pos: 0, passed: 0, found: Vec::new() };
     walk.value("", 0);
-    Peek { found: walk.found, ..Peek::default() }
+    Peek { found: walk.found }
 }
 
 struct Walk<'a> {

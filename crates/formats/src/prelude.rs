@@ -1,15 +1,19 @@
 //! The imports that all formats share.
 
 pub(crate) use crate::builder::{
-    SessionBuilder, document_or_lines, name_apart, only, threads_of, with_damage,
+    Record, SessionBuilder, document_or_lines, name_apart, only, threads_of, with_damage,
 };
 pub(crate) use crate::format::{Format, FormatId};
 pub(crate) use crate::peek::{Peek, peek};
 pub(crate) use crate::session::{
     Boundary, Cleared, Parsed, Recorded, Records, Shape, Source, Warning,
 };
+pub(crate) use crate::sign::Member::{self, All, Any, Begins, Has, Is, Lacks, Only, Top};
+pub(crate) use crate::sign::Sign;
 pub(crate) use crate::write::View;
-pub(crate) use crate::{ReadError, Session, WriteError, cluster, folded, jsonl, raw, value};
+pub(crate) use crate::{
+    ReadError, Session, WriteError, cluster, folded, jsonl, layout, raw, value,
+};
 pub(crate) use foldback_core::log::{
     Answer, EntryKind, Finish, Marker, Media, Message, Origin, Part, PartKind, ResultStatus, Role,
     Service, ToolCall, ToolResult, Usage,

@@ -8,7 +8,7 @@ use crate::prelude::*;
 use foldback_providers::wire::gemini;
 
 pub(crate) const FORMAT: Format =
-    Format::new("qwen-code", "Qwen Code chat recording (~/.qwen/projects/*/chats)", detect, read);
+    Format::new("qwen-code", "Qwen Code chat recording (~/.qwen/projects/*/chats)", SIGNS, read);
 
 /// What happens beside the messages and is not sent.
 const SILENT: &[&str] = &[
@@ -37,13 +37,11 @@ const SILENT: &[&str] = &[
 /// Messages that the client writes in the user's name.
 const BY_CLIENT: &[&str] = &["cron", "goal_runtime", "notification"];
 
-fn detect(text: &str, opening: &Peek) -> u8 {
-    jsonl::surest(text, opening, 5, |opening| {
-        let is_line = opening.has("/uuid") && opening.has("/sessionId");
-        let is_own = opening.has("/message/parts") || opening.has("/systemPayload");
-        if is_line && is_own { 100 } else { 0 }
-    })
-}
+const SIGNS: &[Sign] = &[Sign::new(
+    100,
+    &[Has("/uuid"), Has("/sessionId"), Any(&[Has("/message/parts"), Has("/systemPayload")])],
+)
+.lines(5)];
 
 /// A line that the model saw something of.
 struct Line {

@@ -1,7 +1,7 @@
 //! Finding the format of a file, and reading it.
 
 use crate::format::{Attempt, Format};
-use crate::peek::peek;
+use crate::peek::Opening;
 use crate::session::Shape;
 use crate::table::{BINARIES, FORMATS};
 use crate::{ReadError, Session, bytes, folded, jsonl, plausible};
@@ -10,15 +10,16 @@ use std::sync::Arc;
 
 /// The format that recognizes the opening of `text` best; the earlier row of the table wins a tie.
 pub fn detect(text: &str) -> Option<&'static Format> {
-    let opening = peek(text);
-    let mut best: Option<(&'static Format, u8)> = None;
+    let opening = Opening::new(text);
+    let (mut best, mut sure) = (None, 0);
     for format in FORMATS {
-        let score = (format.detect)(text, &opening);
-        if score > best.map_or(0, |(_, best)| best) {
-            best = Some((format, score));
+        for sign in format.signs {
+            if sign.sure > sure && sign.is_on(&opening) {
+                (best, sure) = (Some(format), sign.sure);
+            }
         }
     }
-    best.map(|(format, _)| format)
+    best
 }
 
 /// The format that recognizes the bytes of a file best.

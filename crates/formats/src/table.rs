@@ -1,18 +1,40 @@
 //! The one list of the formats.
 
-use crate::format::{Binary, Format};
+use crate::format::{Binary, Format, FormatId};
+use crate::sqlite;
+
+/// The SQLite stores of agents.
+#[cfg(feature = "sqlite")]
+pub(crate) const STORES: sqlite::store::Stores = &[
+    sqlite::opencode::STORE,
+    sqlite::goose::STORE,
+    sqlite::crush::STORE,
+    sqlite::hermes::STORE,
+    sqlite::cursor::STORE,
+];
 
 /// The binary files of all formats.
 pub(crate) const BINARIES: &[Binary] = &[
     crate::inspect::ARCHIVE,
-    crate::sqlite::STORE,
     #[cfg(feature = "sqlite")]
-    crate::sqlite::DOCUMENTS,
+    Binary {
+        ids: sqlite::IDS,
+        magic: sqlite::MAGIC,
+        read: |bytes| sqlite::store::read(bytes, STORES),
+    },
+    #[cfg(feature = "sqlite")]
+    Binary {
+        ids: sqlite::IDS,
+        magic: sqlite::PACKED,
+        read: |bytes| sqlite::store::read_packed(bytes, STORES),
+    },
+    #[cfg(not(feature = "sqlite"))]
+    Binary { ids: sqlite::IDS, magic: sqlite::MAGIC, read: sqlite::read },
 ];
 
 /// Every format, in the order in which ties of detection are decided.
 pub const FORMATS: &[Format] = &[
-    crate::foldback::FORMAT,
+    crate::foldback::format(|text| crate::foldback::read(text, known)),
     // Its lines are Claude Code's, too.
     crate::qwen_code::FORMAT,
     crate::claude_code::FORMAT,
@@ -45,3 +67,8 @@ pub const FORMATS: &[Format] = &[
     crate::openai_chat::FORMAT,
     crate::anthropic::FORMAT,
 ];
+
+/// The format with this id.
+fn known(id: &str) -> Option<FormatId> {
+    FORMATS.iter().map(|format| format.id).find(|known| *known == id)
+}

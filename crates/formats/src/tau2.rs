@@ -9,23 +9,17 @@ use crate::prelude::*;
 pub(crate) const FORMAT: Format = Format::new(
     "tau2",
     "tau2-bench and tau-bench: result files, one session for every simulation",
-    detect,
+    SIGNS,
     read,
 );
 
-fn detect(_: &str, opening: &Peek) -> u8 {
+const SIGNS: &[Sign] = &[
+    Sign::new(95, &[Has("/simulations/*/messages")]),
     // The tasks may fill more than the opening.
-    let tau2 = opening.has("/simulations/*/messages")
-        || opening.has("/info/environment_info") && opening.has("/tasks")
-        || opening.has("/tasks/*/user_scenario");
-    if tau2 {
-        95
-    } else if opening.has("/*/traj/*/role") && opening.has("/*/task_id") {
-        90
-    } else {
-        0
-    }
-}
+    Sign::new(95, &[Has("/info/environment_info"), Has("/tasks")]),
+    Sign::new(95, &[Has("/tasks/*/user_scenario")]),
+    Sign::new(90, &[Has("/*/traj/*/role"), Has("/*/task_id")]),
+];
 
 fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let root = value::document(text)?;

@@ -252,7 +252,7 @@ impl Pruner for Panics {
 }
 
 impl Filter for Panics {
-    fn propose(&self, _: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose(&self, _: &StageContext<'_>) -> Result<Proposal<'_>, Why> {
         panic!("no {}", "proposal")
     }
 }

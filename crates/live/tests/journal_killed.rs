@@ -4,6 +4,7 @@ use crate::journal::{empty, place, reopened, state};
 use crate::support::{at, turns};
 use foldback::{Conversation, Message, Moment};
 use foldback_live::journal::Journal;
+use foldback_test_support::deadline::deadline;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
@@ -41,6 +42,7 @@ fn writes_until_it_is_killed() {
 /// An agent starts tools on other threads while it closes a journal and opens it again.
 #[test]
 fn a_process_that_is_being_started_does_not_hold_a_closed_journal() {
+    let _deadline = deadline();
     let place = place();
     let program = std::env::current_exe().unwrap();
     std::thread::scope(|scope| {
@@ -59,6 +61,7 @@ fn a_process_that_is_being_started_does_not_hold_a_closed_journal() {
 
 #[test]
 fn what_was_said_to_be_recorded_survives_a_kill() {
+    let _deadline = deadline();
     for least in KILLS {
         let place = place();
         let mut writer = Command::new(std::env::current_exe().unwrap())

@@ -1,9 +1,10 @@
 //! What tests share: sessions of messages, presets and setups, and what a probe sees where its view is changed.
 
-use crate::cost::RegimeTable;
-use crate::drive::{Probe, ReplayOptions, Request, show};
-use crate::index::{Index, Tracker};
-use crate::setup::{Preset, Setup};
+use crate::judge::cost::RegimeTable;
+use crate::judge::request::{Probe, Request, show};
+use crate::read::index::{Index, Tracker};
+use crate::run::drive::ReplayOptions;
+use crate::run::setup::{Preset, Setup};
 use foldback_core::Limits;
 use foldback_core::conversation::Conversation;
 use foldback_core::delta::Cursor;

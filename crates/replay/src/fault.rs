@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::Once;
+use std::sync::{Arc, Once};
 
 /// Why something could not be computed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +29,32 @@ impl fmt::Display for Fault {
 impl From<String> for Fault {
     fn from(what: String) -> Self {
         Self { what, at: None }
+    }
+}
+
+/// What to do about a fault of the program.
+pub const REPORT: &str = "this is a fault of foldback, please report it with what stands here";
+
+/// A session that could not be replayed under a preset.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FailedReplay {
+    /// Path of the session.
+    pub session: Arc<str>,
+    /// Name of the preset, with the summarizer that stood in.
+    pub preset: String,
+    /// Why.
+    #[serde(flatten)]
+    pub fault: Fault,
+}
+
+impl FailedReplay {
+    /// Replays a session under a preset: what `work` gives, or that it panicked.
+    pub fn caught<T>(session: &str, preset: &str, work: impl FnOnce() -> T) -> Result<T, Self> {
+        caught(work).map_err(|fault| Self {
+            session: session.into(),
+            preset: preset.to_owned(),
+            fault,
+        })
     }
 }
 

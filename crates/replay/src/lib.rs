@@ -10,53 +10,37 @@
 
 #[cfg(test)]
 mod acted;
-pub mod asked;
-pub mod availability;
-pub mod calibrate;
 pub mod compare;
-pub mod controls;
-pub mod copies;
-pub mod corpus;
-pub mod cost;
-pub mod drive;
-pub mod experiment;
 pub mod fault;
-pub mod identifiers;
-mod idle;
-pub mod images;
-pub mod index;
-pub mod measures;
+mod judge;
 pub mod number;
 pub mod parallel;
 pub mod probe;
-pub mod recorder;
-pub mod repositories;
-pub mod reread;
-pub mod retention;
-pub mod scale;
-pub mod scores;
-pub mod setup;
-pub mod spent;
-pub mod split;
-pub mod state;
+mod read;
+mod rows;
+mod run;
 pub mod stats;
-pub mod store;
-pub mod study;
-pub mod totals;
 pub mod tune;
-pub mod verbatim;
-pub mod walk;
 
-pub use compare::{CompareError, Comparison, Reporting, Run, compare};
-pub use corpus::{Corpus, Source};
-pub use drive::{Probe, Replay, ReplayOptions, Request, SummaryInput, replay, replay_with};
-pub use experiment::Experiment;
+pub use compare::{
+    CompareError, Comparison, Reporting, Run, compare, experiment, experiment::Experiment,
+};
 pub use fault::{Fault, caught};
 pub use foldback_providers::prices::{Model, ModelTable, ModelTableError};
-pub use setup::{Preset, Setup};
-pub use split::Split;
-pub use store::Store;
-pub use totals::{CallRow, SessionMetrics};
+pub use judge::request::{Probe, Request};
+pub use judge::{availability, cost, measures, reread, retention, spent};
+pub use read::corpus::{Corpus, Source};
+pub use read::split::Split;
+pub use read::{
+    calibrate, copies, corpus, identifiers, images, index, recorder, repositories, scale, split,
+    verbatim,
+};
+pub use rows::store::Store;
+pub use rows::{scores, store, study};
+pub use run::drive::{Replay, ReplayOptions, SummaryInput, replay, replay_with};
+pub use run::setup::{Preset, Setup};
+pub use run::totals::{CallRow, SessionMetrics};
+pub use run::{asked, controls, drive, setup, state, totals, walk};
 
 /// Each item once, in the order in which they come first.
 pub fn in_order<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {

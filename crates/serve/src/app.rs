@@ -1,25 +1,28 @@
 //! What all requests share, and the way of one through the proxy.
 
-use crate::access::Access;
-use crate::conversations::Conversations;
-use crate::fold::{Turn, make};
+use crate::error::ServeError;
+use crate::fold::conversations::Conversations;
+use crate::fold::conversations::state::Wish;
+use crate::fold::threads::Threads;
+use crate::fold::turn::{Turn, make};
+use crate::fold::watch::{Watch, Watched};
 use crate::folding::Folding;
-use crate::forward::{
-    Answer, Ask, Gathered, Pieces, Silent, Stop, answered, failure, gather, length, pieces,
-    silence, unreachable, why_unreachable,
+use crate::http::access::Access;
+use crate::http::forward::{
+    Ask, Gathered, Pieces, Silent, Stop, answered, failure, gather, length, pieces, silence,
+    unreachable, why_unreachable,
 };
-use crate::headers::MOST as MOST_HEADERS;
+use crate::http::headers::MOST as MOST_HEADERS;
+use crate::http::provider::{Stray, dialect, provider};
+use crate::http::refusal::refusal;
+use crate::http::upstream::{Answer, Upstream};
 use crate::numbers::Numbers;
 use crate::outcome::Outcome;
 use crate::page;
-use crate::provider::{Stray, dialect, provider};
-use crate::refusal::refusal;
-use crate::server::ServeError;
+use crate::page::metrics::prometheus;
 use crate::settings::Settings;
-use crate::summaries::{Summaries, Wish};
-use crate::upstream::Upstream;
-use crate::watch::Watch;
-use axum::body::Bytes;
+use crate::summaries::Summaries;
+use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::http::header::{
     CACHE_CONTROL, CONNECTION, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap,
@@ -76,7 +79,7 @@ impl App {
             Summaries::new(purse.clone(), Arc::clone(&upstream), Arc::clone(&numbers))
         });
         Ok(Self {
-            conversations: Arc::new(Conversations::new(folding, say)?),
+            conversations: Arc::new(Conversations::new(folding, say, Threads::new()?)?),
             access: Access::new(&settings),
             upstream,
             summaries,
@@ -122,7 +125,7 @@ impl App {
         }
         if path == "/metrics" && request.method() == Method::GET {
             let kind = HeaderValue::from_static("text/plain; version=0.0.4");
-            let text = self.numbers.prometheus(&self.conversations, self.summaries.as_ref());
+            let text = prometheus(&self.numbers, &self.conversations, self.summaries.as_ref());
             return ([(CONTENT_TYPE, kind)], text).into_response();
         }
         if path == "/" && [Method::GET, Method::HEAD].contains(request.method()) {
@@ -307,7 +310,7 @@ impl App {
                     .zip(dialect)
                     .filter(|_| answer.status().is_success())
                     .and_then(|(turn, dialect)| Watch::new(turn, dialect, answer.headers()));
-                answered(answer, outcome, watch)
+                answered(answer, outcome, |pieces| Body::from_stream(Watched::new(pieces, watch)))
             }
             Err(error) => {
                 self.numbers.request(dialect, Outcome::Unreachable);

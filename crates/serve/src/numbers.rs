@@ -1,35 +1,11 @@
-//! What the proxy counts, as Prometheus reads it.
-//!
-//! | metric | labels |
-//! |---|---|
-//! | `foldback_proxy_requests_total` | `protocol`, `outcome`, `why` |
-//! | `foldback_proxy_refused_total` | `why` |
-//! | `foldback_proxy_summaries_total` | `ended` |
-//! | `foldback_proxy_summaries_usd_total`, `foldback_proxy_summaries_under_way` | |
-//! | `foldback_proxy_received_tokens_total`, `foldback_proxy_sent_tokens_total` | `protocol` |
-//! | `foldback_proxy_received_usd_total`, `foldback_proxy_sent_usd_total`, `foldback_proxy_saved_usd` | `protocol` |
-//! | `foldback_proxy_priced_total` | `protocol`, `by` |
-//! | `foldback_proxy_connections`, `foldback_proxy_descriptors`, `foldback_proxy_descriptor_limit` | |
-//! | `foldback_proxy_conversations`, `foldback_proxy_conversation_bytes` | |
-//! | `foldback_proxy_evicted_total`, `foldback_proxy_journal_failures_total` | |
-//!
-//! Tokens are those of requests that were followed, by the strategy's estimator: as they came, and as they were sent or,
-//! in shadow, would have been. Dollars are those of the same two requests with their answers ([`bill`](crate::bill)); `by`
-//! says what an answer was priced by: what its provider `reported`, an `estimate`, or `nothing`. Behind these are the counters of the engine, [`foldback_live::metrics`].
-//!
-//! Labels are names of a fixed list, so their number is bounded.
+//! What the proxy counts while it answers. [`metrics`](crate::page::metrics) shows it.
 
-use crate::bill::Sums;
-use crate::conversations::Conversations;
-use crate::descriptors;
 use crate::outcome::{Outcome, protocol};
-use crate::summaries::Summaries;
 use dashmap::DashMap;
 use foldback_providers::wire::Dialect;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::hash::Hash;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 /// Protocol, outcome and reason of a request.
 type Labels = (&'static str, &'static str, &'static str);
@@ -37,11 +13,11 @@ type Labels = (&'static str, &'static str, &'static str);
 /// The counters of a proxy.
 #[derive(Debug, Default)]
 pub(crate) struct Numbers {
-    requests: DashMap<Labels, u64>,
+    pub(crate) requests: DashMap<Labels, u64>,
     /// By protocol, tokens received and sent.
-    tokens: DashMap<&'static str, (u64, u64)>,
-    refused: DashMap<&'static str, u64>,
-    summaries: DashMap<&'static str, u64>,
+    pub(crate) tokens: DashMap<&'static str, (u64, u64)>,
+    pub(crate) refused: DashMap<&'static str, u64>,
+    pub(crate) summaries: DashMap<&'static str, u64>,
     /// Connections that are open.
     pub(crate) connections: AtomicU64,
 }
@@ -67,144 +43,6 @@ impl Numbers {
     pub(crate) fn summary(&self, ended: &'static str) {
         *self.summaries.entry(ended).or_default() += 1;
     }
-
-    /// The text that Prometheus scrapes (exposition format 0.0.4).
-    pub(crate) fn prometheus(
-        &self,
-        conversations: &Conversations,
-        summaries: Option<&Summaries>,
-    ) -> String {
-        let mut out = String::new();
-        head(&mut out, "requests_total", "counter", "Requests, by what the proxy did with them.");
-        for ((protocol, outcome, why), count) in in_order(&self.requests) {
-            // Writing to a string can't fail.
-            let _ = writeln!(
-                out,
-                "foldback_proxy_requests_total{{protocol=\"{protocol}\",outcome=\"{outcome}\",why=\"{why}\"}} {count}"
-            );
-        }
-        head(&mut out, "refused_total", "counter", "Requests that the proxy refused itself.");
-        for (why, count) in in_order(&self.refused) {
-            let _ = writeln!(out, "foldback_proxy_refused_total{{why=\"{why}\"}} {count}");
-        }
-        if let Some(summaries) = summaries {
-            head(&mut out, "summaries_total", "counter", "Summaries by a model, by their end.");
-            for (ended, count) in in_order(&self.summaries) {
-                let _ =
-                    writeln!(out, "foldback_proxy_summaries_total{{ended=\"{ended}\"}} {count}");
-            }
-            let help = "Summaries that are being written.";
-            single(&mut out, "summaries_under_way", "gauge", help, summaries.under_way());
-            let help = "Dollars for summaries, by estimate; in no other sum.";
-            head(&mut out, "summaries_usd_total", "counter", help);
-            let _ = writeln!(out, "foldback_proxy_summaries_usd_total {:.6}", summaries.bill().usd);
-        }
-        let tokens = in_order(&self.tokens);
-        type Of = fn(&(u64, u64)) -> u64;
-        let rows: [(&str, &str, Of); 2] = [
-            ("received_tokens_total", "Tokens of followed requests as clients sent them.", |of| {
-                of.0
-            }),
-            ("sent_tokens_total", "Tokens of the same requests as their views show them.", |of| {
-                of.1
-            }),
-        ];
-        for (name, help, of) in rows {
-            head(&mut out, name, "counter", help);
-            for (protocol, both) in &tokens {
-                let count = of(both);
-                let _ = writeln!(out, "foldback_proxy_{name}{{protocol=\"{protocol}\"}} {count}");
-            }
-        }
-        dollars(&mut out, &conversations.sums());
-        let (count, bytes, evicted) = conversations.count();
-        single(&mut out, "conversations", "gauge", "Conversations that are kept.", count);
-        single(
-            &mut out,
-            "conversation_bytes",
-            "gauge",
-            "Bytes that they take, by estimate.",
-            bytes,
-        );
-        single(&mut out, "evicted_total", "counter", "Conversations that had to go.", evicted);
-        let unwritten = conversations.unwritten_count();
-        let help = "Times that a conversation could not be written to its journal.";
-        single(&mut out, "journal_failures_total", "counter", help, unwritten);
-        let connections = self.connections.load(Ordering::Relaxed);
-        single(&mut out, "connections", "gauge", "Connections that are open.", connections);
-        let files = [
-            (
-                "descriptors",
-                "Files and connections that the process has open.",
-                descriptors::open(),
-            ),
-            ("descriptor_limit", "How many it may have open.", descriptors::limit()),
-        ];
-        for (name, help, count) in files {
-            if let Some(count) = count {
-                single(&mut out, name, "gauge", help, count);
-            }
-        }
-        out + &conversations.metrics.snapshot().prometheus()
-    }
-}
-
-/// What answers cost.
-fn dollars(out: &mut String, sums: &BTreeMap<&'static str, Sums>) {
-    type Of = fn(&Sums) -> f64;
-    let rows: [(&str, &str, &str, Of); 3] = [
-        (
-            "received_usd_total",
-            "counter",
-            "Dollars that answered requests would have cost as clients sent them, by estimate.",
-            |sums| sums.received,
-        ),
-        (
-            "sent_usd_total",
-            "counter",
-            "Dollars for the same requests as their views show them.",
-            |sums| sums.sent,
-        ),
-        (
-            "saved_usd",
-            "gauge",
-            "Dollars received less dollars sent; negative where folds cost more than they saved.",
-            Sums::saved,
-        ),
-    ];
-    for (name, kind, help, of) in rows {
-        head(out, name, kind, help);
-        for (protocol, sums) in sums {
-            let usd = of(sums);
-            let _ = writeln!(out, "foldback_proxy_{name}{{protocol=\"{protocol}\"}} {usd:.6}");
-        }
-    }
-    head(out, "priced_total", "counter", "Answers, by what they were priced by.");
-    for (protocol, Sums { reported, estimated, unpriced, outgrown, .. }) in sums {
-        let by = [
-            ("reported", reported),
-            ("estimate", estimated),
-            ("nothing", unpriced),
-            ("over-window", outgrown),
-        ];
-        for (by, count) in by {
-            let _ = writeln!(
-                out,
-                "foldback_proxy_priced_total{{protocol=\"{protocol}\",by=\"{by}\"}} {count}"
-            );
-        }
-    }
-}
-
-/// A metric without labels.
-fn single(out: &mut String, name: &str, kind: &str, help: &str, value: u64) {
-    head(out, name, kind, help);
-    let _ = writeln!(out, "foldback_proxy_{name} {value}");
-}
-
-fn head(out: &mut String, name: &str, kind: &str, help: &str) {
-    let name = format!("foldback_proxy_{name}");
-    let _ = write!(out, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
 }
 
 /// What several threads count, as it is now, in the order of its keys.

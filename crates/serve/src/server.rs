@@ -1,13 +1,13 @@
 //! Accepts connections, routes requests, shuts down.
 
 use crate::app::App;
-use crate::descriptors;
+use crate::error::ServeError;
 use crate::folding::Folding;
-use crate::headers::READ as READ_HEADERS;
-use crate::journals::JournalsError;
-use crate::line::Connection;
-use crate::listen::{Arrival, Limited};
-use crate::settings::{Settings, SettingsError};
+use crate::http::descriptors;
+use crate::http::headers::READ as READ_HEADERS;
+use crate::http::line::Connection;
+use crate::http::listen::{Arrival, Limited};
+use crate::settings::Settings;
 use axum::body::Body;
 use axum::http::HeaderValue;
 use axum::http::header::CONNECTION;
@@ -17,37 +17,10 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use std::convert::Infallible;
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use thiserror::Error;
 use tokio::net::TcpListener;
-
-/// Why a proxy can't run.
-#[derive(Debug, Error)]
-pub enum ServeError {
-    /// The settings can't be used.
-    #[error(transparent)]
-    Settings(#[from] SettingsError),
-    /// The proxy can't listen on the address.
-    #[error("can't listen on {address}: {error}")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// The system's error.
-        error: io::Error,
-    },
-    /// The journals can't be used.
-    #[error(transparent)]
-    Journals(#[from] JournalsError),
-    /// The threads that fold can't be started.
-    #[error("can't start threads: {0}")]
-    Threads(#[from] rayon::ThreadPoolBuildError),
-    /// The client for providers can't be made.
-    #[error("can't ask providers: {0}")]
-    Client(#[from] rustls::Error),
-}
 
 /// A proxy that listens.
 #[derive(Debug)]

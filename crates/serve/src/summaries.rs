@@ -4,23 +4,23 @@
 //! provider took the request at which it was needed: with the key and the address of that request, and by its protocol. The
 //! fold goes out with the first request that comes after it. The key is kept in the memory of that one task.
 
-use crate::forward::{Answer, Ask};
+use crate::fold::conversations::state::Wish;
+use crate::http::forward::Ask;
+use crate::http::upstream::{Answer, Upstream};
 use crate::numbers::Numbers;
 use crate::settings::Say;
-use crate::upstream::Upstream;
 use async_trait::async_trait;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 use foldback_core::log::{Finish, Message, Role};
 use foldback_core::provider::{Completion, CompletionRequest, ErrorKind, Model, ProviderError};
-use foldback_live::follow::Ahead;
 use foldback_llm::{Bill, Budget, Purse};
 use foldback_providers::errors::Classifier;
 use foldback_providers::wire::{Dialect, Stream, answer, openai};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 /// Summaries that are asked for at a time. Others are needed again at the next request of their conversation.
@@ -28,15 +28,6 @@ const AT_ONCE: usize = 16;
 
 /// Longest answer that is read, in bytes.
 const MOST: usize = 16 << 20;
-
-/// A fold that needs a summary, and where it is awaited.
-#[derive(Debug)]
-pub(crate) struct Wish {
-    /// The number of its conversation.
-    pub(crate) id: u64,
-    pub(crate) ahead: Ahead,
-    pub(crate) done: oneshot::Sender<Ahead>,
-}
 
 /// The summaries that are being written.
 #[derive(Debug)]

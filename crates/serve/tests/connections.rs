@@ -1,7 +1,7 @@
 //! Connections that end at a bad moment, at either side, and clients that say nothing.
 
 use crate::support::hand::{Hand, Line, answer, chunk, request};
-use crate::support::{Proxy, folding, http, outcome, settings};
+use crate::support::{Proxy, folding, http, outcome, settings, within};
 use crate::support::{WINDOW, talk};
 use foldback::Limits;
 use foldback::wire::Dialect;
@@ -120,19 +120,22 @@ async fn the_address_that_can_not_be_reached_is_named_and_said_once() {
 
 #[tokio::test]
 async fn the_words_of_an_error_go_through_as_they_come() {
-    for status in [400, 401, 404, 413, 422, 429, 500, 529] {
-        let provider = Hand::new().await;
-        let proxy = Proxy::with(provider.settings()).await;
-        let mut client = Line::to(proxy.address).await;
-        client.say(&request(ASKED[0].0, "", CHAT)).await;
-        let mut line = provider.accept().await;
-        line.message().await;
-        line.say(&format!("HTTP/1.1 {status} No\r\ntransfer-encoding: chunked\r\n\r\n")).await;
-        line.say(&chunk("first")).await;
-        client.until("first\r\n").await;
-        line.say(&(chunk("second") + "0\r\n\r\n")).await;
-        client.until("second\r\n0\r\n\r\n").await;
-    }
+    within(async {
+        for status in [400, 401, 404, 413, 422, 429, 500, 529] {
+            let provider = Hand::new().await;
+            let proxy = Proxy::with(provider.settings()).await;
+            let mut client = Line::to(proxy.address).await;
+            client.say(&request(ASKED[0].0, "", CHAT)).await;
+            let mut line = provider.accept().await;
+            line.message().await;
+            line.say(&format!("HTTP/1.1 {status} No\r\ntransfer-encoding: chunked\r\n\r\n")).await;
+            line.say(&chunk("first")).await;
+            client.until("first\r\n").await;
+            line.say(&(chunk("second") + "0\r\n\r\n")).await;
+            client.until("second\r\n0\r\n\r\n").await;
+        }
+    })
+    .await;
 }
 
 /// Answers that end too early: after the head, in the words of an error, and in a stream before anything of an answer.
@@ -293,18 +296,21 @@ async fn a_client_that_is_gone_ends_its_request() {
 
 #[tokio::test]
 async fn a_client_that_closed_both_halves_ends_its_request_with_the_next_pieces() {
-    let provider = Hand::new().await;
-    let proxy = Proxy::with(provider.settings()).await;
-    let mut client = Line::to(proxy.address).await;
-    client.say(&request(ASKED[0].0, "", CHAT)).await;
-    let mut far = provider.accept().await;
-    far.message().await;
-    drop(client);
-    let mut answer = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n".to_owned();
-    while far.0.write_all(answer.as_bytes()).await.is_ok() {
-        answer = chunk("more");
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    within(async {
+        let provider = Hand::new().await;
+        let proxy = Proxy::with(provider.settings()).await;
+        let mut client = Line::to(proxy.address).await;
+        client.say(&request(ASKED[0].0, "", CHAT)).await;
+        let mut far = provider.accept().await;
+        far.message().await;
+        drop(client);
+        let mut answer = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n".to_owned();
+        while far.0.write_all(answer.as_bytes()).await.is_ok() {
+            answer = chunk("more");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    })
+    .await;
 }
 
 #[tokio::test]

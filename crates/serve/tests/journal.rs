@@ -2,12 +2,15 @@
 
 use crate::support::talk::{body, calls, send, task};
 use crate::support::{Proxy, WINDOW, folding, settings};
+use foldback::Strategy;
+use foldback::core::stage::Estimator;
 use foldback::wire::Dialect;
 use foldback_fake_provider::{FakeProvider, Recorded, Reply, Script};
 use foldback_serve::{Folding, Server};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 const CHAT: Dialect = Dialect::OpenAiChat;
 
@@ -279,6 +282,92 @@ async fn a_journal_that_is_damaged_or_in_use_is_an_error_that_names_it() {
     fs::write(file, damaged).unwrap();
     let error = bind().await.unwrap_err().to_string();
     assert!(error.contains(&name) && error.contains("moved out of the folder"), "{error}");
+}
+
+/// Counts letters, and stops the first thread that counts after it was told to, until it is let go.
+#[derive(Debug)]
+struct Turnstile {
+    id: Arc<str>,
+    state: Mutex<TurnstileState>,
+    changed: Condvar,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TurnstileState {
+    Open,
+    Closed,
+    Holding,
+}
+
+impl Turnstile {
+    fn new() -> Arc<Self> {
+        let (state, changed) = (Mutex::new(TurnstileState::Open), Condvar::new());
+        Arc::new(Self { id: "turnstile".into(), state, changed })
+    }
+
+    fn set(&self, state: TurnstileState) {
+        *self.state.lock().unwrap() = state;
+        self.changed.notify_all();
+    }
+
+    fn is_holding(&self) -> bool {
+        *self.state.lock().unwrap() == TurnstileState::Holding
+    }
+}
+
+impl Estimator for Turnstile {
+    fn id(&self) -> &Arc<str> {
+        &self.id
+    }
+
+    fn text(&self, text: &str) -> u64 {
+        let mut state = self.state.lock().unwrap();
+        if *state == TurnstileState::Closed {
+            *state = TurnstileState::Holding;
+            drop(self.changed.wait_while(state, |state| *state == TurnstileState::Holding));
+        }
+        text.len() as u64
+    }
+}
+
+/// Reading a long journal takes a while, and clients repeat what is not answered.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_that_comes_while_the_journal_is_read_goes_on_with_it() {
+    let log = task(4);
+    let provider = provider().await;
+    let folder = tempfile::tempdir().unwrap();
+    let turnstile = Turnstile::new();
+    let strategy = Arc::new(Strategy::new("plain", Arc::clone(&turnstile) as Arc<dyn Estimator>));
+    let mut folding = Folding::new(strategy, Arc::new(|_| Some(WINDOW))).unwrap();
+    folding.journal = Some(folder.path().to_owned());
+    folding.max_conversations = 1;
+    let proxy = Arc::new(Proxy::folding(&provider, folding).await);
+    send(&proxy, CHAT, body(CHAT, &log[..3])).await;
+    send(&proxy, CHAT, r#"{"messages": [{"role": "user", "content": "another"}]}"#.into()).await;
+    turnstile.set(TurnstileState::Closed);
+    let request = || {
+        let (proxy, body) = (Arc::clone(&proxy), body(CHAT, &log[..5]));
+        tokio::spawn(async move { send(&proxy, CHAT, body).await })
+    };
+    let first = request();
+    while !turnstile.is_holding() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let mut second = request();
+    // Where it is not waited for, it is answered in this time.
+    let early = tokio::time::timeout(Duration::from_millis(300), &mut second).await;
+    turnstile.set(TurnstileState::Open);
+    let second = match early {
+        Ok(answered) => answered.unwrap(),
+        Err(_) => second.await.unwrap(),
+    };
+    for (outcome, status) in [first.await.unwrap(), second] {
+        assert!(outcome.starts_with("unchanged") && status == 200, "{outcome}, {status}");
+    }
+    let of_it = files(folder.path());
+    let of_it =
+        of_it.iter().filter(|file| fs::read_to_string(file).unwrap().contains("I read part"));
+    assert_eq!(of_it.count(), 1, "both requests are of one conversation");
 }
 
 /// A folder that can't be written is no reason to fail a request: neither for the conversation nor for its answer.

@@ -20,3 +20,4 @@ mod stray;
 mod summaries;
 mod support;
 mod untold;
+mod weight;

@@ -1,6 +1,6 @@
 //! What goes through goes through byte for byte, in both directions, as it comes.
 
-use crate::support::{Proxy, http, outcome, settings};
+use crate::support::{Proxy, http, outcome, settings, within};
 use foldback_fake_provider::{FakeProvider, Reply, Script};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -152,13 +152,16 @@ async fn a_request_under_way_is_finished_before_the_proxy_stops() {
 
 #[tokio::test]
 async fn a_request_that_does_not_end_is_given_up() {
-    let provider = FakeProvider::start([Reply::text("Never.").hang()]).await.unwrap();
-    let mut settings = settings(&provider);
-    settings.grace = Duration::from_millis(20);
-    let proxy = Proxy::with(settings).await;
-    let request = http().post(format!("{}/v1/messages", proxy.url)).body("{}");
-    let asking = tokio::spawn(request.send());
-    provider.received(1).await;
-    proxy.stop().await;
-    asking.abort();
+    within(async {
+        let provider = FakeProvider::start([Reply::text("Never.").hang()]).await.unwrap();
+        let mut settings = settings(&provider);
+        settings.grace = Duration::from_millis(20);
+        let proxy = Proxy::with(settings).await;
+        let request = http().post(format!("{}/v1/messages", proxy.url)).body("{}");
+        let asking = tokio::spawn(request.send());
+        provider.received(1).await;
+        proxy.stop().await;
+        asking.abort();
+    })
+    .await;
 }

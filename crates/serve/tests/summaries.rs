@@ -2,7 +2,7 @@
 //! answered as without the proxy.
 
 use crate::support::talk::{body, calls, list, path, reply, task};
-use crate::support::{Proxy, WINDOW, http, outcome, settings, strategy};
+use crate::support::{Proxy, WINDOW, http, outcome, settings, strategy, within};
 use foldback::Limits;
 use foldback::core::conversation::Conversation;
 use foldback::core::log::{Answer, Finish, Message, Price};
@@ -358,29 +358,32 @@ async fn until_asked(proxy: &Proxy, provider: &FakeProvider, log: &[Arc<Message>
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn requests_go_on_while_a_summary_is_being_written() {
-    let log = task(60);
-    let all = calls(&log);
-    let provider = provider(|| Reply::text(SUMMARY).hang()).await;
-    let proxy = Proxy::folding(&provider, codex()).await;
-    let call = until_asked(&proxy, &provider, &log).await;
-    for (before, _) in &all[call + 1..call + 6] {
-        let client = body(CHAT, before);
-        let (done, status, sent) = ask_only(&proxy, &provider, CHAT, &client).await;
-        assert_eq!((status, sent), (200, client), "{done}");
-    }
-    assert_eq!(summaries(&provider).len(), 1);
-    provider.release();
-    while under_way(&proxy.metrics().await) > 0 {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
-    let (before, _) = all[call + 6];
-    let (done, status, sent) = ask_only(&proxy, &provider, CHAT, &body(CHAT, before)).await;
-    assert!(done.starts_with("folded") && status == 200, "{done}");
-    assert!(sent.contains(SUMMARY));
-    // What came while it was being written is behind it.
-    for late in (call + 1..call + 6).filter(|late| late % 25 != 24) {
-        assert!(sent.contains(&format!("value_{late}_3")), "{late}");
-    }
+    within(async {
+        let log = task(60);
+        let all = calls(&log);
+        let provider = provider(|| Reply::text(SUMMARY).hang()).await;
+        let proxy = Proxy::folding(&provider, codex()).await;
+        let call = until_asked(&proxy, &provider, &log).await;
+        for (before, _) in &all[call + 1..call + 6] {
+            let client = body(CHAT, before);
+            let (done, status, sent) = ask_only(&proxy, &provider, CHAT, &client).await;
+            assert_eq!((status, sent), (200, client), "{done}");
+        }
+        assert_eq!(summaries(&provider).len(), 1);
+        provider.release();
+        while under_way(&proxy.metrics().await) > 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let (before, _) = all[call + 6];
+        let (done, status, sent) = ask_only(&proxy, &provider, CHAT, &body(CHAT, before)).await;
+        assert!(done.starts_with("folded") && status == 200, "{done}");
+        assert!(sent.contains(SUMMARY));
+        // What came while it was being written is behind it.
+        for late in (call + 1..call + 6).filter(|late| late % 25 != 24) {
+            assert!(sent.contains(&format!("value_{late}_3")), "{late}");
+        }
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,11 +1,7 @@
 //! What the proxy says that conversations take in memory is what an allocator counts, whatever a client makes long.
-//!
-//! A test binary of its own, with one test: all that is allocated in it is the proxy's.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod support;
-
+use crate::support::talk::{body, path, task};
+use crate::support::{Proxy, folding, http};
 use cap::Cap;
 use foldback::Limits;
 use foldback::wire::Dialect;
@@ -13,9 +9,8 @@ use foldback_serve::{Server, Settings};
 use serde_json::{Value, json};
 use std::alloc::System;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::process::Command;
 use std::time::Duration;
-use support::talk::{body, path, task};
-use support::{Proxy, folding, http};
 
 #[global_allocator]
 static ALLOCATED: Cap<System> = Cap::new(System, usize::MAX);
@@ -289,8 +284,21 @@ async fn weighed(
     (counted, took)
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_kept_is_weighed() {
+/// Runs in a process of its own, since the allocator counts what every test of a process allocates.
+#[test]
+fn what_is_kept_is_weighed() {
+    const APART: &str = "FOLDBACK_TEST_WEIGHT";
+    if std::env::var_os(APART).is_some() {
+        let mut runtime = tokio::runtime::Builder::new_multi_thread();
+        return runtime.worker_threads(2).enable_all().build().unwrap().block_on(weigh());
+    }
+    let test = "weight::what_is_kept_is_weighed";
+    let mut process = Command::new(std::env::current_exe().unwrap());
+    let process = process.args(["--exact", test, "--nocapture"]).env(APART, "1");
+    assert!(process.status().unwrap().success());
+}
+
+async fn weigh() {
     let anthropic = anthropic().into_iter().map(|(name, of)| (name, Dialect::Anthropic, of));
     let mut wrong = Vec::new();
     let mut check = |name: &str, (counted, took): (usize, usize)| {

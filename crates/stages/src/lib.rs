@@ -40,7 +40,7 @@ pub const REGISTRATION: Registration = Registration {
         ),
         StageDescriptor::overflow::<AnswerUsageConfig>(
             "answer-usage",
-            "Folds when what the provider counted for the last answer reaches a limit",
+            "Folds when the usage of the last answer, or an estimate of the next request, reaches a limit",
         ),
         StageDescriptor::pruner::<EvictConfig>(
             "evict",

@@ -54,7 +54,7 @@ fn sound(context: &StageContext<'_>) -> Vec<Edit> {
 struct Orphans;
 
 impl Filter for Orphans {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal<'_>, Why> {
         let mut results = context.history.iter().rev().filter(|(_, m)| m.role == Role::Tool);
         let (result, _) = results.next().ok_or_else(|| Why::new("nothing", "no result"))?;
         let layout = Layout { slots: vec![Slot::Keep(0..1)], tail_from: result };

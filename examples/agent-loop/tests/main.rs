@@ -4,6 +4,7 @@
 
 mod failures;
 mod presets;
+mod retry;
 mod support;
 mod ten_lines;
 mod tools;

@@ -5,7 +5,7 @@ use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{OverflowPolicy, Pruner, Pruning, StageContext};
-use foldback_stages::policy::{AnswerUsageConfig, Comparison};
+use foldback_stages::policy::{AnswerUsageConfig, Comparison, EstimateUse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -53,7 +53,7 @@ impl StageConfig<dyn Pruner> for MicrocompactConfig {
         let limit = AnswerUsageConfig {
             reserve: self.reserve,
             comparison: Comparison::AtLeast,
-            estimate_without_usage: false,
+            estimate: EstimateUse::Never,
             ..AnswerUsageConfig::default()
         };
         let placeholder = self.placeholder.as_str().into();

@@ -4,8 +4,8 @@ use foldback_core::Role;
 use foldback_core::log::EntryKind;
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
-use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
-use foldback_stages::filter::{Spoken, check_open_calls, check_summary, entry};
+use foldback_core::stage::{Filter, Proposal, StageContext, SummaryRequest};
+use foldback_stages::filter::{Spoken, check_open_calls, check_summary, entry, shown};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -60,40 +60,36 @@ impl Everything {
 }
 
 impl Filter for Everything {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
         check_open_calls(context)?;
-        let mut spoken = Spoken::of(context);
+        let spoken = Spoken::of(context);
         let previous = spoken.last_summary(context, &self.0.prefix);
-        spoken.messages.truncate(self.cut(context, &spoken));
-        spoken.messages.retain(|pos| previous.as_ref().is_none_or(|(summary, _)| summary != pos));
-        let count = spoken.messages.len();
+        let cut = self.cut(context, &spoken);
+        let mut goes = spoken.messages[..cut].to_vec();
+        goes.retain(|pos| previous.as_ref().is_none_or(|(summary, _)| summary != pos));
+        let count = goes.len();
         if count == 0 {
             return Err(Why::new("nothing-to-fold", "the view holds the last summary alone"));
         }
-        let messages = || spoken.shown(context, 0, count);
         let request = SummaryRequest {
             previous: previous.map(|(_, text)| text),
-            ..context.summary("summary", "claude-code.summary", messages, self.0.summary_tokens)
+            ..context.summary(
+                "summary",
+                "claude-code.summary",
+                || shown(context, &goes),
+                self.0.summary_tokens,
+            )
         };
         let reason = if self.0.keep_last_answer {
             format!("{count} messages before the newest answer")
         } else {
             format!("all {count} messages")
         };
-        Ok(Proposal::Summaries { requests: vec![request], reasons: vec![reason] })
-    }
-
-    fn arrange(
-        &self,
-        context: &StageContext<'_>,
-        summaries: &[Option<Summary>],
-    ) -> Result<Arrangement, Why> {
-        let text = summaries.iter().flatten().next();
-        let text = text.map_or("(no summary available)", |summary| &summary.text);
-        let text = format!("{}\n\n{text}", self.0.prefix);
-        let summary = entry(context, Role::User, EntryKind::Summary, text);
-        let spoken = Spoken::of(context);
-        let cut = self.cut(context, &spoken);
-        Ok(spoken.behind(context, summary, cut))
+        Ok(Proposal::summary(request, reason, move |summary| {
+            let text = summary.map_or("(no summary available)", |summary| &summary.text);
+            let text = format!("{}\n\n{text}", self.0.prefix);
+            let summary = entry(context, Role::User, EntryKind::Summary, text);
+            Ok(spoken.behind(context, summary, cut))
+        }))
     }
 }

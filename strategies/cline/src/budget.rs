@@ -6,7 +6,7 @@ use foldback_core::limits::Limits;
 use foldback_core::moment::Moment;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Decision, Estimator, OverflowPolicy, Pressure};
-use foldback_stages::policy::check_share;
+use foldback_stages::policy::{Comparison, check_share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -72,19 +72,15 @@ impl OverflowPolicy for Request {
         let count = tokens(pressure.units) + pressure.frame_tokens;
         let (share, whole) = of_limit(self.share, pressure.limits);
         let trigger = share.ceil_of(whole);
-        let refused = pressure.moment.is_reactive();
-        let sign = if count >= trigger { ">=" } else { "<" };
-        let after = if refused { "; the provider refused it" } else { "" };
-        Decision {
-            fold: refused || count >= trigger,
-            count,
-            trigger,
-            target: None,
-            floor: None,
-            reason: format!(
-                "{count} {sign} {trigger} ({} of what the model takes){after}",
-                self.share
-            ),
+        let terms = format_args!("{} of what the model takes", self.share);
+        let decision = Comparison::AtLeast.decide(count, trigger, terms);
+        match pressure.moment.is_reactive() {
+            true => Decision {
+                fold: true,
+                reason: decision.reason + "; the provider refused it",
+                ..decision
+            },
+            false => decision,
         }
     }
 

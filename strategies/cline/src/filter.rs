@@ -216,7 +216,7 @@ fn answers(turns: &[Turn<'_>]) -> usize {
 }
 
 impl Filter for Notices {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal<'_>, Why> {
         let Folded { system, kept, shown, reason } = self.fold(context)?;
         let (mut entries, mut order) = (Vec::<Message>::new(), system);
         for shown in shown {

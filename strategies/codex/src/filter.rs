@@ -6,9 +6,9 @@ use foldback_core::log::{EntryKind, Message, PartKind};
 use foldback_core::outcome::Why;
 use foldback_core::plan::Edit;
 use foldback_core::registry::{Invalid, StageConfig};
-use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
+use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, SummaryRequest};
 use foldback_core::view::{EditKind, Pos};
-use foldback_stages::filter::{Spoken, arranged, check_open_calls, check_summary, entry};
+use foldback_stages::filter::{Spoken, arranged, check_open_calls, check_summary, entry, shown};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -117,9 +117,9 @@ fn cut_parts(context: &StageContext<'_>, pos: Pos, shown: &Message, budget: usiz
 }
 
 impl Filter for Users {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
         check_open_calls(context)?;
-        let mut spoken = Spoken::of(context);
+        let spoken = Spoken::of(context);
         let kept = self.kept(context, &spoken);
         let previous = spoken.last_summary(context, &self.0.prefix);
         let said = |pos: &Pos| !context.history.message(*pos).is_entry();
@@ -138,32 +138,21 @@ impl Filter for Users {
         // What stays is said already; the message that is cut goes along whole.
         let cut: Vec<Pos> = kept.edits.iter().map(|edit| edit.at.item).collect();
         let stays = |pos: &Pos| kept.messages.contains(pos) && !cut.contains(pos);
-        spoken.messages.retain(|pos| {
+        let Spoken { system, messages: mut goes } = spoken;
+        goes.retain(|pos| {
             previous.as_ref().is_none_or(|(summary, _)| summary != pos) && !stays(pos)
         });
-        let messages = || spoken.shown(context, 0, spoken.messages.len());
+        let messages = || shown(context, &goes);
         let request = SummaryRequest {
             previous: previous.map(|(_, text)| text),
             ..context.summary("summary", "codex.handoff", messages, self.0.summary_tokens)
         };
-        Ok(Proposal::Summaries { requests: vec![request], reasons: vec![reason] })
-    }
-
-    fn arrange(
-        &self,
-        context: &StageContext<'_>,
-        summaries: &[Option<Summary>],
-    ) -> Result<Arrangement, Why> {
-        let spoken = Spoken::of(context);
-        let Kept { messages, edits } = self.kept(context, &spoken);
-        let text = summaries
-            .iter()
-            .flatten()
-            .next()
-            .map_or("(no summary available)", |summary| &summary.text);
-        let text = format!("{}\n{text}", self.0.prefix);
-        let summary = entry(context, Role::User, EntryKind::Summary, text);
-        let order = spoken.system.into_iter().chain(messages).chain([context.history.len()]);
-        Ok(Arrangement { edits, ..arranged(context, vec![summary], order) })
+        Ok(Proposal::summary(request, reason, move |summary| {
+            let text = summary.map_or("(no summary available)", |summary| &summary.text);
+            let text = format!("{}\n{text}", self.0.prefix);
+            let summary = entry(context, Role::User, EntryKind::Summary, text);
+            let order = system.into_iter().chain(kept.messages).chain([context.history.len()]);
+            Ok(Arrangement { edits: kept.edits, ..arranged(context, vec![summary], order) })
+        }))
     }
 }

@@ -5,9 +5,9 @@ use foldback_core::Role;
 use foldback_core::log::{EntryKind, Message, PartKind};
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
-use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
+use foldback_core::stage::{Filter, Proposal, StageContext, SummaryRequest};
 use foldback_core::view::{Place, Pos};
-use foldback_stages::filter::{Spoken, arranged, check_open_calls, check_summary, entry};
+use foldback_stages::filter::{Spoken, arranged, check_open_calls, check_summary, entry, shown};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -194,9 +194,9 @@ impl Ends {
 }
 
 impl Filter for Ends {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
         check_open_calls(context)?;
-        let mut spoken = Spoken::of(context);
+        let spoken = Spoken::of(context);
         let kept = self.kept(context, &spoken);
         let previous = spoken.last_summary(context, &self.0.prefix);
         let reason = format!(
@@ -210,45 +210,39 @@ impl Filter for Ends {
         let around = |message: &Message| {
             message.is_entry_of(EntryKind::Boundary) || message.is_entry_of(EntryKind::Continue)
         };
-        spoken.messages.retain(|pos| {
+        let Spoken { system, messages: mut goes } = spoken;
+        goes.retain(|pos| {
             previous.as_ref().is_none_or(|(summary, _)| summary != pos)
                 && !whole.contains(pos)
                 && !around(context.history.message(*pos))
         });
-        let messages = || spoken.shown(context, 0, spoken.messages.len());
+        let messages = || shown(context, &goes);
         let request = SummaryRequest {
             previous: previous.map(|(_, text)| text),
             ..context.summary("summary", "kimi.handoff", messages, self.0.summary_tokens)
         };
-        Ok(Proposal::Summaries { requests: vec![request], reasons: vec![reason] })
-    }
-
-    fn arrange(
-        &self,
-        context: &StageContext<'_>,
-        summaries: &[Option<Summary>],
-    ) -> Result<Arrangement, Why> {
-        let spoken = Spoken::of(context);
-        let Kept { head, omitted, tail } = self.kept(context, &spoken);
-        let text = summaries.iter().flatten().next().map_or("", |summary| &summary.text);
-        let mut entries = Vec::new();
-        let mut write = |kind, text| {
-            entries.push(entry(context, Role::User, kind, text));
-            context.history.len() + entries.len() - 1
-        };
-        let note = omitted.map(|omitted| {
-            let text = OMITTED.replace("{tokens}", &omitted.to_string());
-            write(EntryKind::Boundary, text)
-        });
-        let mut place = |said| match said {
-            Said::Whole(pos) => pos,
-            Said::Cut(text) => write(EntryKind::Carried, text),
-        };
-        let head: Vec<Pos> = head.into_iter().map(&mut place).collect();
-        let tail: Vec<Pos> = tail.into_iter().map(&mut place).collect();
-        let summary = write(EntryKind::Summary, format!("{}\n{text}", self.0.prefix));
-        let go_on = write(EntryKind::Continue, GO_ON.to_owned());
-        let order = spoken.system.into_iter().chain(head).chain(note).chain(tail);
-        Ok(arranged(context, entries, order.chain([summary, go_on])))
+        let Kept { head, omitted, tail } = kept;
+        Ok(Proposal::summary(request, reason, move |summary| {
+            let text = summary.map_or("", |summary| &summary.text);
+            let mut entries = Vec::new();
+            let mut write = |kind, text| {
+                entries.push(entry(context, Role::User, kind, text));
+                context.history.len() + entries.len() - 1
+            };
+            let note = omitted.map(|omitted| {
+                let text = OMITTED.replace("{tokens}", &omitted.to_string());
+                write(EntryKind::Boundary, text)
+            });
+            let mut place = |said| match said {
+                Said::Whole(pos) => pos,
+                Said::Cut(text) => write(EntryKind::Carried, text),
+            };
+            let head: Vec<Pos> = head.into_iter().map(&mut place).collect();
+            let tail: Vec<Pos> = tail.into_iter().map(&mut place).collect();
+            let summary = write(EntryKind::Summary, format!("{}\n{text}", self.0.prefix));
+            let go_on = write(EntryKind::Continue, GO_ON.to_owned());
+            let order = system.into_iter().chain(head).chain(note).chain(tail);
+            Ok(arranged(context, entries, order.chain([summary, go_on])))
+        }))
     }
 }

@@ -5,9 +5,9 @@ use foldback_core::fraction::Fraction;
 use foldback_core::log::EntryKind;
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
-use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
+use foldback_core::stage::{Filter, Proposal, StageContext, SummaryRequest};
 use foldback_core::view::Place;
-use foldback_stages::filter::{Spoken, check_room, entry, summary_of};
+use foldback_stages::filter::{Spoken, check_room, entry, shown, summary_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -47,15 +47,6 @@ impl StageConfig<dyn Filter> for CheckpointConfig {
 #[derive(Clone, Debug)]
 pub struct Checkpoint(CheckpointConfig);
 
-/// What a fold does.
-struct Selection {
-    spoken: Spoken,
-    /// How many messages are summarized.
-    cut: usize,
-    /// The earlier summary, which is the first of them.
-    previous: Option<String>,
-}
-
 /// Why nothing is summarized, where clearing has brought what the policy counted below its limit.
 fn relieved(context: &StageContext<'_>) -> Option<Why> {
     let decision = context.decision.filter(|_| !context.moment.is_reactive())?;
@@ -75,8 +66,13 @@ impl Checkpoint {
             false => Fraction::of(self.0.retain_share).floor_of(context.limits.context),
         }
     }
+}
 
-    fn select(&self, context: &StageContext<'_>) -> Result<Selection, Why> {
+impl Filter for Checkpoint {
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
+        if let Some(why) = relieved(context) {
+            return Err(why);
+        }
         let spoken = Spoken::of(context);
         let retain = self.retained(context);
         let mut sum = 0;
@@ -91,37 +87,19 @@ impl Checkpoint {
         }
         let first = spoken.messages.first().map(|pos| context.history.message(*pos));
         let previous = first.and_then(|message| summary_of(message, BEFORE, AFTER));
-        Ok(Selection { spoken, cut, previous })
-    }
-}
-
-impl Filter for Checkpoint {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
-        if let Some(why) = relieved(context) {
-            return Err(why);
-        }
-        let Selection { spoken, cut, previous } = self.select(context)?;
-        let first = usize::from(previous.is_some());
-        let messages = || spoken.shown(context, first, cut);
+        let from = usize::from(previous.is_some());
+        let messages = || shown(context, &spoken.messages[from..cut]);
         let request = SummaryRequest {
             previous,
             ..context.summary("checkpoint", "dsh.checkpoint", messages, self.0.summary_tokens)
         };
         let (kept, all) = (spoken.messages.len() - cut, spoken.messages.len());
-        let reason =
-            format!("keeps the last {kept} of {all} messages, {} tokens", self.retained(context));
-        Ok(Proposal::Summaries { requests: vec![request], reasons: vec![reason] })
-    }
-
-    fn arrange(
-        &self,
-        context: &StageContext<'_>,
-        summaries: &[Option<Summary>],
-    ) -> Result<Arrangement, Why> {
-        let Selection { spoken, cut, .. } = self.select(context)?;
-        let text = summaries.iter().flatten().next().map_or("", |summary| &summary.text);
-        let text = format!("{BEFORE}{text}{AFTER}");
-        let summary = entry(context, Role::User, EntryKind::Summary, text);
-        Ok(spoken.behind(context, summary, cut))
+        let reason = format!("keeps the last {kept} of {all} messages, {retain} tokens");
+        Ok(Proposal::summary(request, reason, move |summary| {
+            let text = summary.map_or("", |summary| &summary.text);
+            let text = format!("{BEFORE}{text}{AFTER}");
+            let summary = entry(context, Role::User, EntryKind::Summary, text);
+            Ok(spoken.behind(context, summary, cut))
+        }))
     }
 }

@@ -13,10 +13,10 @@ use foldback_core::outcome::Why;
 use foldback_core::plan::Edit;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{
-    Arrangement, Estimator, Filter, Proposal, StageContext, Summarizer, Summary, SummaryRequest,
+    Arrangement, Estimator, Filter, Proposal, StageContext, Summarizer, SummaryRequest,
 };
 use foldback_core::view::{EditKind, PartPos, Place, Pos};
-use foldback_stages::filter::{Spoken, arranged, check_room, entry};
+use foldback_stages::filter::{Spoken, arranged, check_room, entry, shown};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -241,7 +241,7 @@ impl Snapshot {
         let Selection { spoken, cut, edits, .. } = selection;
         let whole = self.estimate(context, &spoken.messages[..*cut], &[]);
         let whole = whole < context.limits.context || context.limits.context == 0;
-        let mut shown = spoken.shown(context, 0, *cut);
+        let mut shown = shown(context, &spoken.messages[..*cut]);
         for edit in edits.iter().filter(|_| !whole) {
             let at = spoken.messages[..*cut].iter().position(|pos| *pos == edit.at.item);
             let part = at.and_then(|at| Arc::make_mut(&mut shown[at]).parts.get_mut(edit.at.part));
@@ -273,7 +273,7 @@ fn shorten(contents: &mut [Content], messages: &[Pos], edits: &[Edit]) {
 }
 
 impl Filter for Snapshot {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
         let mut selection = self.select(context)?;
         if selection.cut == 0 {
             let edits = std::mem::take(&mut selection.edits);
@@ -297,42 +297,33 @@ impl Filter for Snapshot {
             self.keep.number(),
             edits.len()
         );
-        Ok(Proposal::Summaries { requests: vec![request], reasons: vec![reason] })
-    }
-
-    fn arrange(
-        &self,
-        context: &StageContext<'_>,
-        summaries: &[Option<Summary>],
-    ) -> Result<Arrangement, Why> {
-        let Selection { spoken, history, cut, mut edits } = self.select(context)?;
-        let summary = summaries.iter().flatten().next().map_or("", |summary| &summary.text);
-        let text = summary.to_owned();
-        let kept = &spoken.messages[cut..];
-        edits.retain(|edit| kept.contains(&edit.at.item));
-        let gone = spoken.shown(context, 0, cut);
-        let gone: u64 = gone.iter().map(|message| self.tokens.counts(message).total()).sum();
-        let written = self.tokens.text(&text) + self.tokens.text(&self.config.reply);
-        if self.config.only_smaller && written >= gone {
-            let why = format!("{written} tokens would take the place of {gone}");
-            return Err(Why::new("no-gain", why));
-        }
-        let around = self.quarters.text(&text) + self.quarters.text(&self.config.reply);
-        let before = self.estimate(context, &spoken.messages[cut..history], &edits);
-        let after = before + Count::tokens(around);
-        if let Some(reported) = self.reported(context).filter(|reported| after > *reported) {
-            return Err(Why::new(
-                INFLATED,
-                format!("{after} tokens would take the place of {reported}"),
-            ));
-        }
-        let entries = vec![
-            entry(context, Role::User, EntryKind::Summary, text),
-            entry(context, Role::Assistant, EntryKind::Boundary, self.config.reply.clone()),
-        ];
-        let written = [context.history.len(), context.history.len() + 1];
-        let order = spoken.system.iter().copied().chain(written).chain(kept.iter().copied());
-        Ok(Arrangement { edits, ..arranged(context, entries, order) })
+        Ok(Proposal::summary(request, reason, move |summary| {
+            let text = summary.map_or("", |summary| &summary.text).to_owned();
+            let Selection { spoken, history, cut, mut edits } = selection;
+            let (gone, kept) = spoken.messages.split_at(cut);
+            edits.retain(|edit| kept.contains(&edit.at.item));
+            let gone = shown(context, gone);
+            let gone: u64 = gone.iter().map(|message| self.tokens.counts(message).total()).sum();
+            let written = self.tokens.text(&text) + self.tokens.text(&self.config.reply);
+            if self.config.only_smaller && written >= gone {
+                let why = format!("{written} tokens would take the place of {gone}");
+                return Err(Why::new("no-gain", why));
+            }
+            let around = self.quarters.text(&text) + self.quarters.text(&self.config.reply);
+            let before = self.estimate(context, &spoken.messages[cut..history], &edits);
+            let after = before + Count::tokens(around);
+            if let Some(reported) = self.reported(context).filter(|reported| after > *reported) {
+                let why = format!("{after} tokens would take the place of {reported}");
+                return Err(Why::new(INFLATED, why));
+            }
+            let entries = vec![
+                entry(context, Role::User, EntryKind::Summary, text),
+                entry(context, Role::Assistant, EntryKind::Boundary, self.config.reply.clone()),
+            ];
+            let written = [context.history.len(), context.history.len() + 1];
+            let order = spoken.system.iter().chain(&written).chain(kept).copied();
+            Ok(Arrangement { edits, ..arranged(context, entries, order) })
+        }))
     }
 
     fn summarizer(&self, own: Arc<dyn Summarizer>) -> Arc<dyn Summarizer> {

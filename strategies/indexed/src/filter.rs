@@ -288,7 +288,7 @@ impl Filter for NoteFilter {
         }
     }
 
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal<'_>, Why> {
         let cut = self.cut(context)?;
         let Cut { gone, noted, kept, .. } = &cut;
         let candidates = Candidates::of(context.history, gone, noted, kept, self.config.worth);

@@ -109,7 +109,7 @@ impl Clip {
             Some(Edit {
                 at,
                 kind: EditKind::Truncate,
-                before: context.meter.part_shown(context.view, at),
+                before: context.meter.part_shown(at),
                 after: context.estimator().part(content, &text),
                 text: text.into(),
                 reason: Cow::Borrowed("a long argument of an old call"),
@@ -130,7 +130,7 @@ impl Clip {
         let meter = context.meter;
         // What was cut before counts whole, as it does where the cut is made anew before every call.
         let saved = |at: &PartPos| match context.view.is_visible(at.item) {
-            true => meter.part(*at).saturating_sub(meter.part_shown(context.view, *at)),
+            true => meter.part(*at).saturating_sub(meter.part_shown(*at)),
             false => 0,
         };
         let saved: u64 = context.view.edits().keys().map(saved).sum();

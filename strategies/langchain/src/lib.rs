@@ -2,12 +2,10 @@
 
 mod approximate;
 mod clip;
-mod reached;
 mod summary;
 
 pub use approximate::{Approximate, ApproximateConfig};
 pub use clip::{Clip, ClipConfig};
-pub use reached::{Reached, ReachedConfig};
 pub use summary::{Recent, RecentConfig};
 
 use foldback_core::registry::{Registration, StageDescriptor};
@@ -20,10 +18,6 @@ pub const REGISTRATION: Registration = Registration {
         StageDescriptor::estimator::<ApproximateConfig>(
             "langchain.approximate",
             "LangChain's approximate count: characters by message, calls as Python prints them",
-        ),
-        StageDescriptor::overflow::<ReachedConfig>(
-            "langchain.reached",
-            "Folds from a number of tokens or a share of what the model takes",
         ),
         StageDescriptor::pruner::<ClipConfig>(
             "langchain.clip-arguments",

@@ -178,7 +178,7 @@ fn last_lines(context: &StageContext<'_>, message: &Message, left: u64) -> Optio
 }
 
 impl Filter for Recent {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
         let at = self.cut(context)?;
         let budget = self.config.summary_tokens;
         let request =
@@ -194,32 +194,24 @@ impl Filter for Recent {
         let request = SummaryRequest { ready, ..request };
         let count = context.places().len();
         let reason = format!("keeps the last {} of {count} messages", count - at);
-        Ok(Proposal::Summaries { requests: vec![request], reasons: vec![reason] })
-    }
-
-    fn arrange(
-        &self,
-        context: &StageContext<'_>,
-        summaries: &[Option<Summary>],
-    ) -> Result<Arrangement, Why> {
-        let at = self.cut(context)?;
-        let summary = summaries.iter().flatten().map(|summary| {
-            let text = format!("{}\n\n{}", self.config.prefix, summary.text);
-            let id = context.services.ids.next("summary");
-            Insert::new(id, Role::User, text, EntryKind::Summary)
-        });
-        let summary: Vec<Insert> = summary.collect();
-        let gone: u64 = context.places()[..at].iter().map(|place| context.tokens(*place)).sum();
-        let new: u64 = summary.iter().map(|one| context.meter.measure(one.message())).sum();
-        if self.config.only_smaller && new >= gone {
-            let why = format!("{gone} tokens would go, and a summary of {new} would come");
-            return Err(Why::new("no-gain", why));
-        }
-        let mut slots: Vec<Slot> = summary.into_iter().map(Slot::Insert).collect();
-        slots.extend(kept(context, at));
-        Ok(Arrangement {
-            layout: Layout { slots, tail_from: context.history.len() },
-            ..Arrangement::default()
-        })
+        Ok(Proposal::summary(request, reason, move |summary| {
+            let summary = summary.map(|summary| {
+                let text = format!("{}\n\n{}", self.config.prefix, summary.text);
+                let id = context.services.ids.next("summary");
+                Insert::new(id, Role::User, text, EntryKind::Summary)
+            });
+            let gone: u64 = context.places()[..at].iter().map(|place| context.tokens(*place)).sum();
+            let new = summary.as_ref().map_or(0, |one| context.meter.measure(one.message()));
+            if self.config.only_smaller && new >= gone {
+                let why = format!("{gone} tokens would go, and a summary of {new} would come");
+                return Err(Why::new("no-gain", why));
+            }
+            let mut slots: Vec<Slot> = summary.into_iter().map(Slot::Insert).collect();
+            slots.extend(kept(context, at));
+            Ok(Arrangement {
+                layout: Layout { slots, tail_from: context.history.len() },
+                ..Arrangement::default()
+            })
+        }))
     }
 }

@@ -59,7 +59,7 @@ fn long_arguments_of_old_calls_are_cut() {
 fn without_summaries() -> Conversation {
     let registry =
         talk::registry([&foldback_stages::REGISTRATION, &foldback_langchain::REGISTRATION]);
-    let toml = "name = \"t\"\nextends = \"deepagents\"\n[overflow]\nfraction = 1.0\n";
+    let toml = "name = \"t\"\nextends = \"deepagents\"\n[overflow]\nshare = 1.0\n";
     talk::conversation(talk::compiled(&registry, toml), Limits::new(10_000, 0))
 }
 

@@ -4,9 +4,7 @@ use foldback_core::Limits;
 use foldback_core::conversation::Conversation;
 use foldback_core::log::{Message, Part, Role, Usage};
 use foldback_core::moment::Moment;
-use foldback_core::registry::StageConfig as _;
 use foldback_core::stage::{Pressure, SummaryRequest};
-use foldback_langchain::ReachedConfig;
 use foldback_test_support::table;
 use foldback_testkit::stand_in::Scripted;
 use foldback_testkit::talk;
@@ -69,7 +67,7 @@ fn where_the_cut_is() {
     for (id, messages, keep, expected) in rows {
         let keep = if keep == 20 { String::new() } else { format!("keep_messages = {keep}\n") };
         let toml = format!(
-            "[overflow]\ntokens = 1\n[filter]\nonly_smaller = false\nwhole_groups = false\n{keep}"
+            "[overflow]\nunknown_limit = 1\n[filter]\nonly_smaller = false\nwhole_groups = false\n{keep}"
         );
         let (talk, _) = folded(&toml, &messages, [0, 0]);
         assert_eq!(first_kept(&talk), expected, "{id}");
@@ -81,7 +79,7 @@ fn what_is_summarized() {
     let rows: Vec<(String, u64, String, Vec<usize>)> = table::rows(ROWS, "trims");
     for (id, trim, messages, expected) in rows {
         let toml = format!(
-            "[overflow]\ntokens = 1\n[filter]\nonly_smaller = false\nkeep_messages = 1\ntrim_tokens = {trim}\n"
+            "[overflow]\nunknown_limit = 1\n[filter]\nonly_smaller = false\nkeep_messages = 1\ntrim_tokens = {trim}\n"
         );
         let (talk, asked) = folded(&toml, &format!("{messages} u"), [0, 0]);
         let first = asked.first().and_then(|asked| asked.messages.first());
@@ -106,13 +104,13 @@ fn when_it_folds() {
         ("LS-16 80 % of the window is reached", 125, "", 0, true),
         ("LS-17 not quite", 127, "", 0, false),
         ("LS-18 rounded down", 126, "", 0, true),
-        ("LS-19 a number of tokens is reached", 900, "tokens = 100", 0, true),
-        ("LS-20 not quite", 900, "tokens = 101", 0, false),
-        ("LS-21 either suffices", 125, "tokens = 500", 0, true),
-        ("LS-22 the usage counts", 900, "tokens = 500", 500, true),
-        ("LS-23 not quite", 900, "tokens = 500", 499, false),
-        ("ours: the usage left out", 900, "tokens = 500\nusage = false", 500, false),
-        ("LS-32 no share is set", 125, "tokens = 101\nfraction = 0.0", 0, false),
+        ("LS-19 a number of tokens is reached", 900, "limit = 100", 0, true),
+        ("LS-20 not quite", 900, "limit = 101", 0, false),
+        ("LS-21 either suffices", 125, "limit = 500", 0, true),
+        ("LS-22 the usage counts", 900, "limit = 500", 500, true),
+        ("LS-23 not quite", 900, "limit = 500", 499, false),
+        ("ours: the usage left out", 900, "limit = 500\ncounts = []", 500, false),
+        ("LS-32 no share is set", 125, "limit = 101\nshare = 1.0", 0, false),
     ] {
         let toml = format!("[overflow]\n{policy}\n[filter]\nonly_smaller = false\n{few}\n");
         let (talk, _) = folded(&toml, long, [window, usage]);
@@ -130,7 +128,7 @@ fn tokens_and_shares_keep_the_longest_end_that_fits() {
         ("LS-27 all fit", "keep_tokens = 100", vec![]),
         ("LS-28 a share of the window", "keep_fraction = 0.03", vec![7]),
     ] {
-        let toml = format!("[overflow]\ntokens = 1\n[filter]\nonly_smaller = false\n{fields}\n");
+        let toml = format!("[overflow]\nlimit = 1\n[filter]\nonly_smaller = false\n{fields}\n");
         let (talk, _) = folded(&toml, "u a u a u a u a u a", [1_000, 0]);
         assert_eq!(first_kept(&talk), expected, "{id}");
     }
@@ -138,17 +136,20 @@ fn tokens_and_shares_keep_the_longest_end_that_fits() {
 
 #[test]
 fn the_system_prompt_counts_where_it_is_asked_to() {
-    // id, whether it counts, tokens of the messages, whether it folds. The system prompt has 40 tokens; 100 trigger.
-    for (id, frame, view_tokens, folds) in [
-        ("deepagents: it does", true, 60, true),
-        ("deepagents: not quite", true, 59, false),
-        ("LangChain: it does not", false, 99, false),
+    let registry =
+        talk::registry([&foldback_stages::REGISTRATION, &foldback_langchain::REGISTRATION]);
+    // id, preset, tokens of the messages, whether it folds. The system prompt has 40 tokens; 100 trigger.
+    for (id, preset, view_tokens, folds) in [
+        ("it does", "deepagents", 60, true),
+        ("not quite", "deepagents", 59, false),
+        ("it does not", "langchain-summarization", 99, false),
     ] {
-        let config = ReachedConfig { tokens: 100, frame, ..ReachedConfig::default() };
-        let policy = config.build().unwrap();
-        assert_eq!(policy.moments(), [Moment::CallStart], "{id}");
+        let toml =
+            format!("name = \"t\"\nextends = \"{preset}\"\n[overflow]\nunknown_limit = 100\n");
+        let policy = talk::compiled(&registry, &toml).overflow.unwrap();
+        assert_eq!(policy.when[0], Moment::CallStart, "{id}");
         let asked = Pressure::at(Moment::CallStart, Limits::default());
-        let decision = policy.decide(&Pressure { view_tokens, frame_tokens: 40, ..asked });
-        assert_eq!(decision.fold, folds, "{id}");
+        let decision = policy.stage.decide(&Pressure { view_tokens, frame_tokens: 40, ..asked });
+        assert_eq!(decision.fold, folds, "{preset}: {id}");
     }
 }

@@ -167,8 +167,6 @@ fn settings_at_the_edge_of_what_is_allowed() {
             "[[pruner]]\nuse = \"langchain.clip-arguments\"\nmax_chars = 9\nkeep_chars = 10\n",
             "keep_chars",
         ),
-        ("[overflow]\nuse = \"langchain.reached\"\ntokens = 1\nfraction = 0.0\n", ""),
-        ("[overflow]\nuse = \"langchain.reached\"\ntokens = 0\nfraction = 0.0\n", "tokens"),
     ] {
         let toml = format!("name = \"t\"\nextends = \"deepagents\"\n{fields}");
         let error = talk::try_compile(&registry, &toml).err();

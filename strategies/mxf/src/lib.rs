@@ -5,7 +5,6 @@
 //! |---|---|
 //! | `mxf.tokens` | MXF's estimate of a history ([`Tokens`]) |
 //! | `mxf.microcompact` | strips tool results: old ones above a threshold, all where the provider refused ([`Microcompact`]) |
-//! | `mxf.escalate` | asks for a summary where a refusal left nothing to strip ([`Escalate`]) |
 //! | `mxf.recover` | keeps the newest messages below a summary ([`Recover`]) |
 //! | `mxf.structured` | extracts that summary, without a model ([`Structured`]) |
 //!
@@ -18,7 +17,7 @@ mod structured;
 mod tokens;
 
 pub use microcompact::{Microcompact, MicrocompactConfig, placeholder};
-pub use recover::{Escalate, EscalateConfig, Recover, RecoverConfig};
+pub use recover::{Recover, RecoverConfig};
 pub use structured::{Structured, StructuredConfig};
 pub use tokens::{Tokens, TokensConfig};
 
@@ -32,10 +31,6 @@ pub const REGISTRATION: Registration = Registration {
         StageDescriptor::estimator::<TokensConfig>(
             "mxf.tokens",
             "MXF's estimate: the text of a message, and the list of its calls as JSON",
-        ),
-        StageDescriptor::overflow::<EscalateConfig>(
-            "mxf.escalate",
-            "Folds where the provider refused a request and no pruner found anything to clear",
         ),
         StageDescriptor::pruner::<MicrocompactConfig>(
             "mxf.microcompact",

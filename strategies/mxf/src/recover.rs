@@ -1,4 +1,4 @@
-//! `mxf.escalate` and `mxf.recover`: what follows a refusal that stripping did not help against.
+//! `mxf.recover`: what follows a refusal that stripping did not help against.
 //!
 //! A request that was refused is sent again with all tool results stripped ([`Microcompact`]). If that one is refused, a structured
 //! summary of the stripped history takes the place of all but the newest messages; if the history does not get at least a tenth
@@ -8,48 +8,14 @@ use crate::microcompact::{
     Microcompact, MicrocompactConfig, enough, is_success, log, placeholder, stripped, too_little,
 };
 use foldback_core::log::{EntryKind, Message, Origin, PartKind, Role};
-use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
-use foldback_core::stage::{
-    Arrangement, Decision, Filter, OverflowPolicy, Pressure, Proposal, StageContext, Summary,
-};
+use foldback_core::stage::{Filter, Proposal, StageContext};
 use foldback_core::view::Pos;
 use foldback_stages::filter::{Spoken, arranged, entry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-
-/// Configuration of [`Escalate`]; there is nothing to set.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct EscalateConfig {}
-
-impl StageConfig<dyn OverflowPolicy> for EscalateConfig {
-    fn build(self) -> Result<Arc<dyn OverflowPolicy>, Invalid> {
-        Ok(Arc::new(Escalate))
-    }
-}
-
-/// Folds at the refusal of a request in which there was nothing to clear.
-#[derive(Clone, Debug)]
-pub struct Escalate;
-
-impl OverflowPolicy for Escalate {
-    fn moments(&self) -> &'static [Moment] {
-        &[Moment::ProviderOverflow]
-    }
-
-    fn decide(&self, pressure: &Pressure<'_>) -> Decision {
-        if pressure.pruned {
-            return Decision::off("results were cleared; the request is sent again first");
-        }
-        let fold = pressure.moment.is_reactive();
-        let reason =
-            if fold { "the provider refused the request" } else { "no request was refused" };
-        Decision { fold, ..Decision::off(reason) }
-    }
-}
 
 /// Configuration of [`Recover`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -113,8 +79,8 @@ fn shown(context: &StageContext<'_>, pos: Pos) -> Arc<Message> {
 }
 
 impl Filter for Recover {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
-        let kept = self.kept(context)?.messages;
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
+        let Spoken { system, messages: kept } = self.kept(context)?;
         let (refused, before) = self.before.recovery(context);
         if context.moment.is_reactive() && !is_success(refused, before) {
             return Err(too_little(refused, before));
@@ -129,20 +95,13 @@ impl Filter for Recover {
         };
         let reason = format!("keeps the newest {} messages", kept.len());
         let request = context.summary("history", "mxf.history", messages, budget);
-        Ok(Proposal::Summaries { requests: vec![request], reasons: vec![reason] })
-    }
-
-    fn arrange(
-        &self,
-        context: &StageContext<'_>,
-        summaries: &[Option<Summary>],
-    ) -> Result<Arrangement, Why> {
-        let Spoken { system, messages } = self.kept(context)?;
-        let texts = summaries.iter().flatten().map(|summary| summary.text.clone());
-        let entries = texts.map(|text| entry(context, Role::User, EntryKind::Summary, text));
-        let entries: Vec<_> = entries.collect();
-        let end = context.history.len();
-        let order = system.into_iter().chain(end..end + entries.len()).chain(messages);
-        Ok(arranged(context, entries, order))
+        Ok(Proposal::summary(request, reason, move |summary| {
+            let text = summary.map(|summary| summary.text.clone());
+            let entries = text.map(|text| entry(context, Role::User, EntryKind::Summary, text));
+            let entries = Vec::from_iter(entries);
+            let end = context.history.len();
+            let order = system.into_iter().chain(end..end + entries.len()).chain(kept);
+            Ok(arranged(context, entries, order))
+        }))
     }
 }

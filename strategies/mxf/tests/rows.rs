@@ -155,8 +155,7 @@ fn recoveries() {
 
 #[test]
 fn it_folds_where_a_request_was_refused() {
-    let file = "name = \"t\"\n[estimator]\nuse = \"chars\"\n[overflow]\nuse = \"mxf.escalate\"\n[filter]\nuse = \"mxf.recover\"\n";
-    assert_eq!(strategy(file).overflow.unwrap().when, [Moment::ProviderOverflow]);
+    assert_eq!(strategy(PRESET).overflow.unwrap().when, [Moment::ProviderOverflow]);
 }
 
 /// Not as MXF has it: a person need not wait for a refusal, and nothing is stripped then.

@@ -7,7 +7,6 @@
 //!
 //! | stage | what it does |
 //! |---|---|
-//! | `opencode.overflow` | compares the usage of the last answer with the usable window ([`overflow`]) |
 //! | `opencode.prune` | clears old tool outputs when the loop has ended ([`prune`]) |
 //! | `opencode.checkpoint` | marker, summary and continue message, and the view that follows ([`checkpoint`]) |
 //! | `opencode.recent` | one message with a summary and, as text, what was said last ([`recent`]) |
@@ -20,12 +19,12 @@
 //! | `opencode-2` | version 2, commit 031a4a9: one message takes the place of everything, with the end as text |
 //! | `brutus` | the design of a Go port: bytes rounded up, prune before the summary |
 //!
-//! The algorithms are plain functions over plain inputs ([`window`], [`boundary::filter_compacted`],
-//! [`tail::start`], [`recent::split`], [`recent::record`], [`render`]); the stages only fetch what they need. The README of this crate is the page of the presets.
+//! The algorithms are plain functions over plain inputs ([`boundary::filter_compacted`],
+//! [`tail::start`], [`recent::split`], [`recent::record`], [`render`]); the stages only fetch what they need. The policy is the common stage
+//! `answer-usage`. The README of this crate is the page of the presets.
 
 pub mod boundary;
 pub mod checkpoint;
-pub mod overflow;
 pub mod prune;
 pub mod recent;
 pub mod render;
@@ -33,7 +32,6 @@ pub mod request;
 pub mod stored;
 pub mod tail;
 pub mod usage;
-pub mod window;
 
 use foldback_core::registry::{Registration, StageDescriptor};
 
@@ -42,10 +40,6 @@ pub const REGISTRATION: Registration = Registration {
     package: env!("CARGO_PKG_NAME"),
     version: env!("CARGO_PKG_VERSION"),
     stages: &[
-        StageDescriptor::overflow::<overflow::OverflowConfig>(
-            "opencode.overflow",
-            "Folds when the usage of the last answer exceeds the usable window",
-        ),
         StageDescriptor::pruner::<prune::PruneConfig>(
             "opencode.prune",
             "Clears old tool outputs beyond a protected amount, if they are large enough together",

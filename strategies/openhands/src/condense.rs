@@ -12,8 +12,8 @@ use foldback_core::log::{EntryKind, Role};
 use foldback_core::moment::{Moment, Trigger};
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
-use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary};
-use foldback_stages::filter::{arranged, entry};
+use foldback_core::stage::{Filter, Proposal, StageContext};
+use foldback_stages::filter::{Spoken, arranged, entry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -145,7 +145,7 @@ impl Condense {
 }
 
 impl Filter for Condense {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
         let events = Events::of(context);
         let gone = self.forgotten(context, &events)?;
         let messages = || {
@@ -154,27 +154,16 @@ impl Filter for Condense {
         };
         let request =
             context.summary("summary", "openhands.condensation", messages, self.0.summary_tokens);
-        Ok(Proposal::Summaries { requests: vec![request], reasons: vec![gone.reason] })
-    }
-
-    fn arrange(
-        &self,
-        context: &StageContext<'_>,
-        summaries: &[Option<Summary>],
-    ) -> Result<Arrangement, Why> {
-        let events = Events::of(context);
-        let Range { start, end } = self.forgotten(context, &events)?.events;
-        let (start, end) = (events.message(start), events.message(end));
-        let summaries = summaries
-            .iter()
-            .flatten()
-            .map(|summary| entry(context, Role::User, EntryKind::Summary, summary.text.clone()));
-        let summaries: Vec<_> = summaries.collect();
-        let written = context.history.len()..context.history.len() + summaries.len();
-        let spoken = events.spoken;
-        let (front, rest) = (&spoken.messages[..start], &spoken.messages[end..]);
-        let order =
-            spoken.system.iter().chain(front).copied().chain(written).chain(rest.iter().copied());
-        Ok(arranged(context, summaries, order.collect::<Vec<_>>()))
+        let Range { start, end } = gone.events;
+        Ok(Proposal::summary(request, gone.reason, move |summary| {
+            let (start, end) = (events.message(start), events.message(end));
+            let text = summary.map(|summary| summary.text.clone());
+            let entries = text.map(|text| entry(context, Role::User, EntryKind::Summary, text));
+            let entries = Vec::from_iter(entries);
+            let written = context.history.len()..context.history.len() + entries.len();
+            let Spoken { system, mut messages } = events.spoken;
+            messages.splice(start..end, written);
+            Ok(arranged(context, entries, system.into_iter().chain(messages)))
+        }))
     }
 }

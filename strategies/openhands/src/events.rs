@@ -8,7 +8,7 @@ use crate::pressure::is_event;
 use foldback_core::log::{Message, Part, PartKind};
 use foldback_core::stage::StageContext;
 use foldback_core::view::{PartPos, Place, Pos};
-use foldback_stages::filter::Spoken;
+use foldback_stages::filter::{Spoken, shown};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ impl Events {
                 match &content.kind {
                     PartKind::Call(call) => {
                         let at = PartPos { item: *pos, part };
-                        let tokens = context.meter.part_shown(context.view, at);
+                        let tokens = context.meter.part_shown(at);
                         calls.push((call.call_id.clone(), tokens));
                         left = left.saturating_sub(tokens);
                     }
@@ -117,7 +117,7 @@ impl Events {
         context: &StageContext<'_>,
         range: &std::ops::Range<usize>,
     ) -> Vec<Arc<Message>> {
-        self.spoken.shown(context, self.message(range.start), self.message(range.end))
+        shown(context, &self.spoken.messages[self.message(range.start)..self.message(range.end)])
     }
 
     /// Whether it may be cut in front of each event, and behind the last one. `groups` keeps every message of a call's group

@@ -6,8 +6,11 @@ use foldback_core::Role;
 use foldback_core::log::{EntryKind, Message, Part, PartKind};
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
-use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
-use foldback_stages::filter::{Spoken, check_room, cut_results, entry, first_units, summary_of};
+use foldback_core::stage::{Filter, Proposal, StageContext, Summary, SummaryRequest};
+use foldback_core::view::Pos;
+use foldback_stages::filter::{
+    Spoken, check_room, cut_results, entry, first_units, shown, summary_of,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -65,71 +68,50 @@ impl StageConfig<dyn Filter> for CheckpointConfig {
 #[derive(Clone, Debug)]
 pub struct Checkpoint(CheckpointConfig);
 
-/// What a fold does.
-struct Selection {
-    /// The messages of the view; the earlier summary is not among them.
-    spoken: Spoken,
-    cut: Cut,
-    /// The earlier summary.
-    previous: Option<String>,
-}
-
-impl Selection {
-    /// What is summarized and how: name, style, messages. The older turns first, where there are any.
-    fn parts(&self) -> Vec<(&'static str, &'static str, std::ops::Range<usize>)> {
-        let older = (self.cut.older() > 0).then(|| ("history", "pi.history", 0..self.cut.older()));
-        let turn = self.cut.turn.map(|turn| ("turn", "pi.turn", turn..self.cut.kept));
-        older.into_iter().chain(turn).collect()
-    }
-}
-
 impl Checkpoint {
-    fn select(&self, context: &StageContext<'_>) -> Result<Selection, Why> {
-        let mut spoken = Spoken::of(context);
-        let last = context.history.iter().next_back();
-        if last.is_some_and(|(_, message)| message.is_entry_of(EntryKind::Summary)) {
-            return Err(Why::new("already-compacted", "nothing was said since the last summary"));
-        }
-        let first = spoken.messages.first().map(|pos| context.history.message(*pos));
-        let previous = first.and_then(|message| summary_of(message, BEFORE, AFTER));
-        if previous.is_some() {
-            spoken.messages.remove(0);
-        }
-        let units = Unit::of(context, &spoken.messages);
-        let kept = first_kept(&units, self.0.keep_recent_tokens).unwrap_or(0);
-        let cut = Cut::before(&units, spoken.whole(context, kept));
-        if cut.kept == 0 {
-            let detail = "all messages are within the tokens that are kept";
-            return Err(Why::new("all-fits", detail));
-        }
-        Ok(Selection { spoken, cut, previous })
-    }
-
     /// The text of the new summary.
     fn text(
         &self,
         context: &StageContext<'_>,
-        selection: &Selection,
-        texts: Vec<Option<&str>>,
+        gone: &[Pos],
+        cut: &Cut,
+        previous: Option<&str>,
+        summaries: &[Option<Summary>],
     ) -> String {
-        let mut texts = texts.into_iter();
+        let mut texts = summaries.iter().map(|summary| summary.as_ref().map(|one| &*one.text));
         let mut next = || texts.next().flatten().unwrap_or(NO_HISTORY);
-        let Selection { spoken, cut, previous } = selection;
-        let mut text = match cut.older() {
-            0 => previous.as_deref().unwrap_or(NO_HISTORY),
-            _ => next(),
-        }
-        .to_owned();
+        let history = if cut.older() == 0 { previous.unwrap_or(NO_HISTORY) } else { next() };
+        let mut text = history.to_owned();
         if cut.turn.is_some() {
             text += SPLIT_TURN;
             text += next();
         }
         let mut files = Files::default();
-        files.listed_in(previous.as_deref().unwrap_or_default());
-        for pos in &spoken.messages[..cut.kept] {
+        files.listed_in(previous.unwrap_or_default());
+        for pos in gone {
             files.called_in(context.history.message(*pos));
         }
         text + &files.below()
+    }
+
+    /// A request for a summary of these messages.
+    fn request(
+        &self,
+        context: &StageContext<'_>,
+        (name, style): (&str, &str),
+        messages: &[Pos],
+        most: Option<u64>,
+    ) -> SummaryRequest {
+        let messages = || {
+            let shown = shown(context, messages).into_iter();
+            let said = shown.filter_map(|message| match self.0.reasoning {
+                true => Some(message),
+                false => without_reasoning(message),
+            });
+            said.map(|message| clipped(message, self.0.result_units)).collect()
+        };
+        let most = most.or(Some(context.limits.output).filter(|output| *output > 0));
+        context.summary(name, style, messages, most.unwrap_or(u64::MAX))
     }
 }
 
@@ -153,28 +135,38 @@ pub(crate) fn clipped(message: Arc<Message>, units: usize) -> Arc<Message> {
 }
 
 impl Filter for Checkpoint {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
-        let selection = self.select(context)?;
-        let Selection { spoken, cut, previous } = &selection;
-        let request = |(name, style, range): (&str, &str, std::ops::Range<usize>)| {
-            let is_turn = name == "turn";
-            let messages = || {
-                let shown = spoken.shown(context, range.start, range.end).into_iter();
-                let said = shown.filter_map(|message| match self.0.reasoning {
-                    true => Some(message),
-                    false => without_reasoning(message),
-                });
-                said.map(|message| clipped(message, self.0.result_units)).collect()
-            };
-            let most = if is_turn { self.0.turn_summary_tokens } else { self.0.summary_tokens };
-            let most = most.or(Some(context.limits.output).filter(|output| *output > 0));
-            let mut whole = context.summary(name, style, messages, most.unwrap_or(u64::MAX));
-            if is_turn && !self.0.turn_instructions {
-                whole.instructions.clear();
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
+        let mut spoken = Spoken::of(context);
+        let last = context.history.iter().next_back();
+        if last.is_some_and(|(_, message)| message.is_entry_of(EntryKind::Summary)) {
+            return Err(Why::new("already-compacted", "nothing was said since the last summary"));
+        }
+        let first = spoken.messages.first().map(|pos| context.history.message(*pos));
+        let previous = first.and_then(|message| summary_of(message, BEFORE, AFTER));
+        if previous.is_some() {
+            spoken.messages.remove(0);
+        }
+        let units = Unit::of(context, &spoken.messages);
+        let kept = first_kept(&units, self.0.keep_recent_tokens).unwrap_or(0);
+        let cut = Cut::before(&units, spoken.whole(context, kept));
+        if cut.kept == 0 {
+            let detail = "all messages are within the tokens that are kept";
+            return Err(Why::new("all-fits", detail));
+        }
+        let mut requests = Vec::new();
+        if cut.older() > 0 {
+            let (name, messages) = (("history", "pi.history"), &spoken.messages[..cut.older()]);
+            let request = self.request(context, name, messages, self.0.summary_tokens);
+            requests.push(SummaryRequest { previous: previous.clone(), ..request });
+        }
+        if let Some(turn) = cut.turn {
+            let (name, messages) = (("turn", "pi.turn"), &spoken.messages[turn..cut.kept]);
+            let mut request = self.request(context, name, messages, self.0.turn_summary_tokens);
+            if !self.0.turn_instructions {
+                request.instructions.clear();
             }
-            let previous = previous.clone().filter(|_| !is_turn);
-            SummaryRequest { previous, ..whole }
-        };
+            requests.push(request);
+        }
         let kept = spoken.messages.len() - cut.kept;
         let split = if cut.turn.is_some() { ", in the middle of a turn" } else { "" };
         let reason = format!(
@@ -182,20 +174,13 @@ impl Filter for Checkpoint {
             spoken.messages.len(),
             self.0.keep_recent_tokens
         );
-        let requests = selection.parts().into_iter().map(request).collect();
-        Ok(Proposal::Summaries { requests, reasons: vec![reason] })
-    }
-
-    fn arrange(
-        &self,
-        context: &StageContext<'_>,
-        summaries: &[Option<Summary>],
-    ) -> Result<Arrangement, Why> {
-        let selection = self.select(context)?;
-        let texts = summaries.iter().map(|summary| Some(summary.as_ref()?.text.as_str())).collect();
-        let text = format!("{BEFORE}{}{AFTER}", self.text(context, &selection, texts));
-        let summary = entry(context, Role::User, EntryKind::Summary, text);
-        let Selection { spoken, cut, .. } = selection;
-        Ok(spoken.behind(context, summary, cut.kept))
+        let then = move |summaries: &[Option<Summary>]| {
+            let gone = &spoken.messages[..cut.kept];
+            let text = self.text(context, gone, &cut, previous.as_deref(), summaries);
+            let text = format!("{BEFORE}{text}{AFTER}");
+            let summary = entry(context, Role::User, EntryKind::Summary, text);
+            Ok(spoken.behind(context, summary, cut.kept))
+        };
+        Ok(Proposal::Then { requests, reasons: vec![reason], then: Box::new(then) })
     }
 }

@@ -24,10 +24,6 @@ pub const REGISTRATION: Registration = Registration {
     package: env!("CARGO_PKG_NAME"),
     version: env!("CARGO_PKG_VERSION"),
     stages: &[
-        StageDescriptor::overflow::<omp::OmpUsageConfig>(
-            "oh-my-pi.usage",
-            "Folds when the request comes within a reserve of the window that grows with it",
-        ),
         StageDescriptor::pruner::<omp::StaleConfig>(
             "oh-my-pi.stale",
             "When a turn ends, clears reads that a newer one has made stale, where that is cheap for the cache",

@@ -1,7 +1,6 @@
 //! The decisions of one fold: the residuals, the tiers, and their budgets.
 //!
-//! The tiers are built again from the stored history each time, regardless of earlier folds. What
-//! comes out depends on history, frame, limits and clock alone, so a filter may work it out twice.
+//! The tiers are built again from the stored history each time, regardless of earlier folds.
 
 use crate::budget::{self, Fixed, TokenBudget};
 use crate::config::{AgeFrom, TieredConfig, Together};

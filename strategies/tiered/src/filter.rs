@@ -13,7 +13,7 @@ use crate::scheme::{Allowance, TieredResidual};
 use crate::tiers::TIERS;
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
-use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summarizer, Summary};
+use foldback_core::stage::{Filter, Proposal, StageContext, Summarizer, Summary};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ impl StageConfig<dyn Filter> for TieredConfig {
 }
 
 impl Filter for TieredResidual {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
         if !self.config.tiered {
             return Err(Why::new("off", "tiered compression is switched off"));
         }
@@ -57,24 +57,16 @@ impl Filter for TieredResidual {
                 Allowance::Sentences(_) | Allowance::Nothing => None,
             })
             .collect();
-        Ok(Proposal::Summaries { requests, reasons: cut.reasons() })
-    }
-
-    fn arrange(
-        &self,
-        context: &StageContext<'_>,
-        summaries: &[Option<Summary>],
-    ) -> Result<Arrangement, Why> {
-        let cut = Cut::new(&self.config, context);
-        let mut fold = Fold::new(self, context, &cut);
-        let mut answers = summaries.iter();
-        for tier in SUMMARISED {
-            if cut.tiers[tier].is_empty() {
-                continue;
+        let reasons = cut.reasons();
+        let then = move |summaries: &[Option<Summary>]| {
+            let mut fold = Fold::new(self, context, &cut);
+            let mut answers = summaries.iter();
+            for tier in SUMMARISED.into_iter().filter(|tier| !cut.tiers[*tier].is_empty()) {
+                fold.add_tier(tier, &mut answers);
             }
-            fold.add_tier(tier, &mut answers);
-        }
-        fold.finish()
+            fold.finish()
+        };
+        Ok(Proposal::Then { requests, reasons, then: Box::new(then) })
     }
 
     fn summarizer(&self, own: Arc<dyn Summarizer>) -> Arc<dyn Summarizer> {

@@ -82,7 +82,7 @@ fn cuttable<'s>(context: &StageContext<'s>, positions: &[Pos], floor: u64) -> Ve
             let Some(result) = part.as_result() else {
                 continue;
             };
-            let shown = context.meter.part_shown(context.view, at);
+            let shown = context.meter.part_shown(at);
             let edit = context.view.edit(at);
             let cleared = edit.is_some_and(|edit| edit.kind == EditKind::Clear);
             if !cleared && shown > floor && result.status.is_settled() {

@@ -4,19 +4,17 @@
 //! The first reproduces tunacode-cli 0.1.40 (commit 41ae26a, January 2026). [`walk`] is the algorithm over plain
 //! numbers, [`Placeholder`] the stage around it, [`foldback_stages::python`] the rendering that the original measures
 //! content by when it is not a string. The second reproduces tunacode-cli 0.1.78 (February 2026) and, with another estimator, 0.2.3:
-//! [`boundary`] over plain numbers, [`Threshold`] and [`Safe`] the stages.
+//! [`boundary`] over plain numbers, [`Safe`] the stage, `answer-usage` the policy.
 
 pub mod boundary;
 mod placeholder;
 mod summary;
-mod threshold;
 pub mod walk;
 
 pub use placeholder::{
     DEFAULT_PLACEHOLDER, Placeholder, PlaceholderConfig, count_user_turns, return_of,
 };
 pub use summary::{Safe, SafeConfig};
-pub use threshold::{Threshold, ThresholdConfig};
 
 use foldback_core::registry::{Registration, StageDescriptor};
 
@@ -28,10 +26,6 @@ pub const REGISTRATION: Registration = Registration {
         StageDescriptor::pruner::<PlaceholderConfig>(
             "tunacode.placeholder",
             "Replaces tool returns older than a protected amount by a placeholder",
-        ),
-        StageDescriptor::overflow::<ThresholdConfig>(
-            "tunacode.threshold",
-            "Folds above the window less a reserve and what a fold keeps, and when the provider refuses",
         ),
         StageDescriptor::filter::<SafeConfig>(
             "tunacode.summary",

@@ -6,9 +6,11 @@ use foldback_core::log::{EntryKind, Message, PartKind};
 use foldback_core::moment::Trigger;
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
-use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
+use foldback_core::stage::{Filter, Proposal, StageContext, SummaryRequest};
 use foldback_core::view::{Place, Pos};
-use foldback_stages::filter::{Spoken, check_summary, cut_results, entry, first_chars, summary_of};
+use foldback_stages::filter::{
+    Spoken, check_summary, cut_results, entry, first_chars, shown, summary_of,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -53,52 +55,9 @@ impl StageConfig<dyn Filter> for SafeConfig {
 #[derive(Clone, Debug)]
 pub struct Safe(SafeConfig);
 
-/// What a fold does.
-struct Selection {
-    /// The messages of the view; the earlier summary is not among them.
-    spoken: Spoken,
-    /// How many of them are summarized.
-    boundary: usize,
-    /// The earlier summary.
-    previous: Option<String>,
-}
-
 impl Safe {
     fn before_summary(&self) -> String {
         format!("{}\n\n", self.0.prefix)
-    }
-
-    fn select(&self, context: &StageContext<'_>) -> Result<Selection, Why> {
-        let mut spoken = Spoken::of(context);
-        let message = |pos: &Pos| context.history.message(*pos);
-        let first = spoken.messages.first().map(message);
-        let previous = first.and_then(|first| summary_of(first, &self.before_summary(), ""));
-        if previous.is_some() {
-            spoken.messages.remove(0);
-        }
-        let stored = match context.moment.is_reactive() {
-            true => before_request(context, &spoken.messages),
-            false => spoken.messages.len(),
-        };
-        let unit = |pos: &Pos| Unit {
-            tokens: context.tokens(Place::Item(*pos)),
-            closes: closes(message(pos)),
-            is_result: message(pos).role == Role::Tool,
-        };
-        let units: Vec<Unit> = spoken.messages[..stored].iter().map(unit).collect();
-        let boundary = match is_forced(context) {
-            true => latest(&units),
-            false => retaining(&units, self.0.keep_recent_tokens),
-        };
-        let boundary = spoken.whole(context, boundary);
-        if boundary == 0 {
-            let detail = "a summary may end nowhere before the messages that stay";
-            return Err(Why::new("no-valid-boundary", detail));
-        }
-        if spoken.messages[..boundary].iter().map(message).all(|message| says_nothing(message)) {
-            return Err(Why::new("nothing-to-summarize", "the messages before it are empty"));
-        }
-        Ok(Selection { spoken, boundary, previous })
     }
 }
 
@@ -138,14 +97,42 @@ fn says_nothing(message: &Message) -> bool {
 }
 
 impl Filter for Safe {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
-        let Selection { spoken, boundary, previous } = self.select(context)?;
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
+        let mut spoken = Spoken::of(context);
+        let message = |pos: &Pos| context.history.message(*pos);
+        let first = spoken.messages.first().map(message);
+        let previous = first.and_then(|first| summary_of(first, &self.before_summary(), ""));
+        if previous.is_some() {
+            spoken.messages.remove(0);
+        }
+        let stored = match context.moment.is_reactive() {
+            true => before_request(context, &spoken.messages),
+            false => spoken.messages.len(),
+        };
+        let unit = |pos: &Pos| Unit {
+            tokens: context.tokens(Place::Item(*pos)),
+            closes: closes(message(pos)),
+            is_result: message(pos).role == Role::Tool,
+        };
+        let units: Vec<Unit> = spoken.messages[..stored].iter().map(unit).collect();
+        let boundary = match is_forced(context) {
+            true => latest(&units),
+            false => retaining(&units, self.0.keep_recent_tokens),
+        };
+        let boundary = spoken.whole(context, boundary);
+        if boundary == 0 {
+            let detail = "a summary may end nowhere before the messages that stay";
+            return Err(Why::new("no-valid-boundary", detail));
+        }
+        if spoken.messages[..boundary].iter().map(message).all(|message| says_nothing(message)) {
+            return Err(Why::new("nothing-to-summarize", "the messages before it are empty"));
+        }
         let SafeConfig { keep_recent_tokens, result_chars, result_ending, .. } = &self.0;
         let clip = |text: &str| {
             first_chars(text.trim(), *result_chars).map(|kept| format!("{kept}{result_ending}"))
         };
         let messages = || {
-            let shown = spoken.shown(context, 0, boundary).into_iter();
+            let shown = shown(context, &spoken.messages[..boundary]).into_iter();
             shown.map(|message| cut_results(message, clip)).collect()
         };
         let summary =
@@ -155,22 +142,13 @@ impl Filter for Safe {
             true => "the latest safe boundary".to_owned(),
             false => format!("at least {keep_recent_tokens} tokens behind a safe boundary"),
         };
-        Ok(Proposal::Summaries {
-            requests: vec![SummaryRequest { previous, ..summary }],
-            reasons: vec![format!("keeps the last {kept} of {all} messages: {by}")],
-        })
-    }
-
-    fn arrange(
-        &self,
-        context: &StageContext<'_>,
-        summaries: &[Option<Summary>],
-    ) -> Result<Arrangement, Why> {
-        let Selection { spoken, boundary, .. } = self.select(context)?;
-        let written = summaries.iter().flatten();
-        let text: Vec<&str> = written.map(|summary| summary.text.trim()).collect();
-        let text = self.before_summary() + &text.concat();
-        let summary = entry(context, Role::User, EntryKind::Summary, text);
-        Ok(spoken.behind(context, summary, boundary))
+        let request = SummaryRequest { previous, ..summary };
+        let reason = format!("keeps the last {kept} of {all} messages: {by}");
+        Ok(Proposal::summary(request, reason, move |summary| {
+            let text = summary.map_or("", |summary| summary.text.trim());
+            let text = self.before_summary() + text;
+            let summary = entry(context, Role::User, EntryKind::Summary, text);
+            Ok(spoken.behind(context, summary, boundary))
+        }))
     }
 }

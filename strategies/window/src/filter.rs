@@ -291,40 +291,31 @@ impl Split {
 }
 
 impl Filter for Split {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
         let Cut { at, reason } = self.cut(context)?;
         let mut previous = None;
         let messages = || self.folded(context, at, &mut previous);
         let budget = self.room(context).summary;
         let request = context.summary("summary", "window.compact", messages, budget);
         let request = SummaryRequest { previous, ready: self.notes(context), ..request };
-        Ok(Proposal::Summaries { requests: vec![request], reasons: vec![reason] })
-    }
-
-    fn arrange(
-        &self,
-        context: &StageContext<'_>,
-        summaries: &[Option<Summary>],
-    ) -> Result<Arrangement, Why> {
-        let Cut { at, .. } = self.cut(context)?;
-        let first =
-            context.places().get(at).map_or(Role::User, |place| context.message(*place).role);
-        let summary = summaries.iter().flatten().next();
-        let lead = self.lead(context, summary, first);
-        let size = lead
-            .as_ref()
-            .filter(|_| summary.is_some())
-            .map_or(0, |lead| context.estimator().count(&Message::user("", lead.text())).total());
-        let folded = context.places().iter().take(at).map(|place| context.tokens(*place)).sum();
-        if size >= folded && summary.is_some() {
-            let why = format!("the summary takes {size} tokens and would replace {folded}");
-            return Err(Why::new("no-gain", why));
-        }
-        let mut slots: Vec<Slot> = lead.map(Slot::Insert).into_iter().collect();
-        slots.extend(kept(context, at));
-        Ok(Arrangement {
-            layout: Layout { slots, tail_from: context.history.len() },
-            ..Arrangement::default()
-        })
+        Ok(Proposal::summary(request, reason, move |summary| {
+            let first =
+                context.places().get(at).map_or(Role::User, |place| context.message(*place).role);
+            let lead = self.lead(context, summary, first);
+            let size = lead.as_ref().filter(|_| summary.is_some()).map_or(0, |lead| {
+                context.estimator().count(&Message::user("", lead.text())).total()
+            });
+            let folded = context.places().iter().take(at).map(|place| context.tokens(*place)).sum();
+            if size >= folded && summary.is_some() {
+                let why = format!("the summary takes {size} tokens and would replace {folded}");
+                return Err(Why::new("no-gain", why));
+            }
+            let mut slots: Vec<Slot> = lead.map(Slot::Insert).into_iter().collect();
+            slots.extend(kept(context, at));
+            Ok(Arrangement {
+                layout: Layout { slots, tail_from: context.history.len() },
+                ..Arrangement::default()
+            })
+        }))
     }
 }

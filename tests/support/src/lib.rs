@@ -1,8 +1,9 @@
 //! What the tests of this workspace share and nobody else needs: tables of rows, acts on a view, what is logged, long
-//! runs of characters, processor time, where recorded sessions lie, and the outlines of some of them. What authors of strategies need too is in `foldback-testkit`.
+//! runs of characters, processor time, deadlines, where recorded sessions lie, and the outlines of some of them. What authors of strategies need too is in `foldback-testkit`.
 
 pub mod act;
 pub mod cpu;
+pub mod deadline;
 pub mod outline;
 pub mod presets;
 pub mod runs;

@@ -35,7 +35,7 @@ fn fill(value: &mut Value) {
 
 /// The text that `NUMBER:UNITS:BYTES` stands for: the number over and over. Bytes beyond one a unit
 /// come from characters of three bytes and, where their number is odd, one of two.
-fn filler(size: &str) -> Option<String> {
+pub fn filler(size: &str) -> Option<String> {
     let mut sizes = size.split(':');
     let number = sizes.next()?;
     let units: usize = sizes.next()?.parse().ok()?;
@@ -47,27 +47,4 @@ fn filler(size: &str) -> Option<String> {
     let letters = word.chars().cycle().take(plain);
     let wide = std::iter::repeat_n('…', wide).chain(std::iter::repeat_n('é', accented));
     Some(letters.chain(wide).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::filler;
-
-    #[test]
-    fn filler_has_the_size_that_the_outline_gives() {
-        // The outline, and the units and bytes of the text.
-        let rows = [
-            ("0:12", 12, 12),
-            ("7:3:9", 3, 9),
-            ("7:3:8", 3, 8),
-            ("12:50:51", 50, 51),
-            ("3:1:2", 1, 2),
-        ];
-        for (outline, units, bytes) in rows {
-            let text = filler(outline).unwrap_or_default();
-            assert_eq!((text.encode_utf16().count(), text.len()), (units, bytes), "{outline}");
-        }
-        assert_eq!(filler("1:2:9"), None, "no text has so many bytes");
-        assert_ne!(filler("1:9"), filler("2:9"));
-    }
 }

@@ -68,7 +68,7 @@ impl Case {
     fn compare(&self, answers: &Value, found: &mut Found) {
         let Settings { keep, head, room } = self.settings;
         let mut strategy = (*strategy(&format!(
-            "name = \"here\"\nextends = \"kimi-code\"\n[overflow]\nuse = \"answer-usage\"\nroom = {room}\n\
+            "name = \"here\"\nextends = \"kimi-code\"\n[overflow]\nuse = \"answer-usage\"\nreserve = {room}\n\
              [filter]\nuse = \"kimi.users\"\nkeep_tokens = {keep}\nhead_tokens = {head}\n"
         )))
         .clone();

@@ -81,7 +81,7 @@ fn the_same_messages_are_kept_and_summarized() {
                 json!({"window": 20_000, "trigger": ["fraction", 0.8], "keep": ["messages", 20]}),
             ),
             (
-                "[overflow]\ntokens = 4_000\nfraction = 0.0\n[filter]\nkeep_messages = 7",
+                "[overflow]\nlimit = 4_000\nshare = 1.0\n[filter]\nkeep_messages = 7",
                 json!({"window": 20_000, "trigger": ["tokens", 4_000], "keep": ["messages", 7]}),
             ),
             (

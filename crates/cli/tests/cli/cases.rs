@@ -26,7 +26,7 @@ const MADE_ANEW: &[(&str, &str, &str)] = &[
     ),
     (
         "H-brutus-prune-undone",
-        "strategies/opencode/tests/conformance/flow.rs",
+        "strategies/opencode/tests/flow.rs",
         "fn br_5_a_summary_may_be_larger_than_what_the_clearing_leaves",
     ),
     ("H-mxf-type-task", "strategies/tiered/tests/rows.toml", r#"id = "MX-4 marked as a task""#),

@@ -1,5 +1,6 @@
 //! Runs the command as a user would.
 
+use foldback_test_support::deadline::deadline;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -33,6 +34,7 @@ pub(crate) fn foldback(args: &[&str]) -> Ran {
 
 /// The same with a text on standard input and environment variables set for the process.
 pub(crate) fn run(args: &[&str], input: &str, env: &[(&str, &str)]) -> Ran {
+    let _deadline = deadline();
     let mut child = start(args, env);
     // A command that fails before it reads closes the pipe; that is not the test's business.
     let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());

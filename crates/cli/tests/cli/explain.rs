@@ -31,7 +31,7 @@ fn a_preset_that_did_nothing_says_why() {
     let ran = foldback(&[&["explain", SESSION], args.as_slice()].concat()).done();
     for text in [
         "Nothing fired:",
-        "opencode.overflow: ",
+        "answer-usage: ",
         " <= ",
         "Forgotten: calls needed 35 old texts of edits and 93 pieces",
     ] {

@@ -1,6 +1,7 @@
 //! `foldback mcp`, by the lines that a client writes. The external tests run a client of another SDK against it.
 
 use crate::common::{root, run, start};
+use foldback_test_support::deadline::deadline;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -9,6 +10,7 @@ const SESSION: &str = "examples/sessions/reservations-claude-code.jsonl";
 
 /// What the server answers to these requests, in their order.
 fn served(paths: &[&str], requests: &[(&str, Value)]) -> Vec<Value> {
+    let _deadline = deadline();
     let params = json!({
         "protocolVersion": "2025-06-18",
         "capabilities": {},
@@ -290,6 +292,7 @@ fn what_the_recorder_took_out_of_sight_is_found() {
 
 #[test]
 fn a_line_that_is_no_json_is_answered() {
+    let _deadline = deadline();
     let rows: [(&str, &[u8]); 6] = [
         ("words", b"not json"),
         ("cut", br#"{"jsonrpc": "2.0", "id": 7, "method": "#),

@@ -3,6 +3,7 @@
 use crate::common::{line, run, write};
 use crate::serve::{ask, start};
 use foldback_fake_provider::{Background, Reply};
+use foldback_test_support::deadline::deadline;
 use serde_json::{Value, json};
 use std::sync::mpsc;
 
@@ -155,6 +156,7 @@ fn what_a_provider_compacted_goes_through_every_command() {
 
 #[test]
 fn what_a_provider_compacts_goes_through_the_proxy() {
+    let _deadline = deadline();
     for recording in [anthropic(), responses()] {
         let Recording { path, text, block, answer, .. } = recording;
         let reply = Reply::raw(200, "application/json", &answer);

@@ -2,6 +2,7 @@
 
 use crate::common::refused;
 use foldback_fake_provider::{Background, Reply};
+use foldback_test_support::deadline::deadline;
 use foldback_test_support::proxy_address;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -46,6 +47,7 @@ fn wrong_arguments() {
 
 #[test]
 fn a_proxy_folds_what_goes_through_it_and_says_nothing_of_it() {
+    let _deadline = deadline();
     let provider = Background::start(|_| Reply::text("Good.")).unwrap();
     let upstream = provider.url();
     let (mut proxy, address, mut said) = start(&[
@@ -87,6 +89,7 @@ fn a_proxy_folds_what_goes_through_it_and_says_nothing_of_it() {
 /// Some of the systems that presets reproduce ask a model for summaries.
 #[test]
 fn what_writes_summaries_is_said_at_the_start() {
+    let _deadline = deadline();
     for (preset, expected) in [
         ("opencode-1.17", "/v1; `extractive` writes its summaries, no model; Ctrl-C ends it"),
         ("masking-10", "/v1; Ctrl-C ends it"),
@@ -104,6 +107,7 @@ fn what_writes_summaries_is_said_at_the_start() {
 
 #[test]
 fn what_it_cannot_serve_is_said_before_it_listens() {
+    let _deadline = deadline();
     let rows = [
         ("--preset nonesuch", "nonesuch"),
         ("--preset window --listen 0.0.0.0:0", "--allow-remote"),
@@ -142,6 +146,7 @@ fn what_it_cannot_serve_is_said_before_it_listens() {
 #[cfg(unix)]
 #[test]
 fn a_second_signal_ends_it_at_once() {
+    let _deadline = deadline();
     for (first, second) in [("-INT", "-INT"), ("-TERM", "-INT"), ("-INT", "-TERM")] {
         let (asked, got) = std::sync::mpsc::channel();
         let provider = Background::start(move |_| {
@@ -177,6 +182,7 @@ fn a_second_signal_ends_it_at_once() {
 #[cfg(unix)]
 #[test]
 fn a_soft_limit_of_files_is_raised_and_a_hard_one_said() {
+    let _deadline = deadline();
     let folder = tempfile::tempdir().unwrap();
     for (limit, connections, said) in [
         ("-Sn 256", "1024", None),

@@ -50,11 +50,12 @@ impl fmt::Display for ConfigErrors {
 impl std::error::Error for ConfigErrors {}
 
 /// Rust names in the messages of a deserializer, and the words for them in a file. A name may be the beginning of a longer one.
-const TYPES: [(&str, &str); 6] = [
+const TYPES: [(&str, &str); 7] = [
     ("struct ", "a table"),
     ("tuple ", "a list"),
     ("internally tagged enum ", "a table"),
     ("enum ", "a text or a table"),
+    ("a nonzero ", "a whole number, 1 or more"),
     ("a sequence", "a list"),
     ("a map", "a table"),
 ];

@@ -22,6 +22,7 @@ mod header;
 mod merge;
 mod node;
 mod read;
+mod values;
 
 pub use compile::{Compiled, compile, compile_preset};
 pub use document::Document;
@@ -29,3 +30,4 @@ pub use error::{ConfigError, ConfigErrors, in_words, nearest};
 pub use extend::{Options, ReadEnv, ReadFile};
 pub use header::{EnvFlag, Header};
 pub use node::{Location, Node, NodeKind};
+pub use values::{NonBlank, Share};

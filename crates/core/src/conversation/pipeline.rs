@@ -23,8 +23,8 @@ use crate::position::{Place, Pos};
 use crate::provider::ErrorKind;
 use crate::services::{BeforeCompaction, Verdict};
 use crate::stage::{
-    Arrangement, Checked, DRY_RUN, Decision, Filter, OverflowPolicy, Pressure, Proposal, Pruner,
-    Pruning, StageContext, Summarizer, Summary, SummaryError, SummaryRequest,
+    Arrangement, Checked, Continuation, DRY_RUN, Decision, Filter, OverflowPolicy, Pressure,
+    Proposal, Pruner, Pruning, StageContext, Summarizer, Summary, SummaryError, SummaryRequest,
 };
 use crate::strategy::{Bound, OnFailure};
 use std::collections::BTreeMap;
@@ -446,9 +446,9 @@ impl Conversation {
         };
         let proposal =
             filter.stage.propose(&context).map_err(|why| (Outcome::Unchanged(why), false))?;
-        let (ready, mut requests, proposed) = match proposal {
-            Proposal::Layout(arrangement) => (Some(arrangement), Vec::new(), Vec::new()),
-            Proposal::Summaries { requests, reasons } => (None, requests, reasons),
+        let (mut requests, proposed, then): (_, _, Continuation<'_>) = match proposal {
+            Proposal::Layout(ready) => (Vec::new(), Vec::new(), Box::new(|_| Ok(ready))),
+            Proposal::Then { requests, reasons, then } => (requests, reasons, then),
         };
         for request in &mut requests {
             // It stays as it is; a summary of it would be said twice.
@@ -469,8 +469,7 @@ impl Conversation {
         let usages = written().filter_map(|summary: &Summary| summary.usage);
         let summary_tokens: u64 =
             usages.fold(0, |sum, usage| sum.saturating_add(usage.total_tokens()));
-        let mut arrangement = ready
-            .map_or_else(|| filter.stage.arrange(&context, &summaries), Ok)
+        let mut arrangement = then(&summaries)
             // What was paid for and not taken is no idle run: paying again has to end some time.
             .map_err(|why| match summary_tokens {
                 0 => (Outcome::Unchanged(why), written().next().is_some()),
@@ -660,7 +659,7 @@ impl Conversation {
         let meter = &self.meters[0];
         let mut last = LastText::default();
         for Edit { at, text, before, after, .. } in edits {
-            *before = meter.part_shown(&self.view, *at);
+            *before = meter.part_shown(*at);
             *after = meter.part_with(&self.history, *at, text, &mut last);
         }
     }

@@ -191,7 +191,7 @@ impl<'a> StageContext<'a> {
         reason: impl Into<Cow<'static, str>>,
     ) -> Edit {
         let at = PartPos { item, part };
-        let before = self.meter.part_shown(self.view, at);
+        let before = self.meter.part_shown(at);
         let after = self.meter.part_with(self.history, at, &text, &mut LastText::default());
         Edit { at, kind, text, reason: reason.into(), before, after }
     }
@@ -209,7 +209,7 @@ impl<'a> StageContext<'a> {
             kind: EditKind::Clear,
             text: Arc::clone(placeholder),
             reason: Cow::Borrowed(reason),
-            before: self.meter.part_shown(self.view, at),
+            before: self.meter.part_shown(at),
             after: self.meter.part_with(self.history, at, placeholder, &mut last),
         };
         parts.into_iter().map(edit).collect()

@@ -9,18 +9,52 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+/// Makes the layout from the summaries: one element per request, in order; an element is `None` if that summary failed and the
+/// strategy goes on without it.
+pub type Continuation<'a> =
+    Box<dyn FnOnce(&[Option<Summary>]) -> Result<Arrangement, Why> + Send + 'a>;
+
 /// What a filter wants to do, before any summary exists.
-#[derive(Clone, Debug)]
-pub enum Proposal {
+pub enum Proposal<'a> {
     /// This layout. No summary is needed for it.
     Layout(Arrangement),
-    /// First these summaries, then [`arrange`](Filter::arrange).
-    Summaries {
+    /// First these summaries, then the layout that is made from them.
+    Then {
         /// What is asked for, in order. May be empty.
         requests: Vec<SummaryRequest>,
         /// The arithmetic in words.
         reasons: Vec<String>,
+        /// Called once, when every request has its summary or has failed.
+        then: Continuation<'a>,
     },
+}
+
+impl<'a> Proposal<'a> {
+    /// First this one summary, then the layout that is made from it; from `None` if the summary failed and the strategy goes on
+    /// without it.
+    pub fn summary(
+        request: SummaryRequest,
+        reason: String,
+        then: impl FnOnce(Option<&Summary>) -> Result<Arrangement, Why> + Send + 'a,
+    ) -> Self {
+        Self::Then {
+            requests: vec![request],
+            reasons: vec![reason],
+            then: Box::new(|summaries| then(summaries.iter().flatten().next())),
+        }
+    }
+}
+
+impl fmt::Debug for Proposal<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Layout(arrangement) => f.debug_tuple("Layout").field(arrangement).finish(),
+            Self::Then { requests, reasons, .. } => {
+                let mut out = f.debug_struct("Then");
+                out.field("requests", requests).field("reasons", reasons).finish_non_exhaustive()
+            }
+        }
+    }
 }
 
 /// What a filter wants the view to be, with the summaries at hand.
@@ -41,8 +75,7 @@ pub struct Arrangement {
 
 /// Split points, checkpoints, kept tails in another order, residuals, tiers, prompt assembly.
 ///
-/// A filter without summaries is asked once. Any other is asked twice: first for the summaries it needs, then, with them, for
-/// the layout. Between the two nothing changes, so the second answer may work everything out again.
+/// A filter is asked once per fold. If it needs summaries, its answer says what to do with them.
 pub trait Filter: Send + Sync + fmt::Debug {
     /// The layout of a history that was folded before it was loaded, where its messages say so
     /// themselves. `None` if everything is shown.
@@ -57,19 +90,12 @@ pub trait Filter: Send + Sync + fmt::Debug {
         let _ = context;
     }
 
-    /// The layout or the summaries that are needed for it, or why there is nothing to fold.
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why>;
-
-    /// The layout with its summaries. `summaries` has one element per request, in order; an element is `None` if the
-    /// summary failed and the strategy goes on without it. A filter that never asks for one leaves this out.
-    fn arrange(
-        &self,
-        context: &StageContext<'_>,
-        summaries: &[Option<Summary>],
-    ) -> Result<Arrangement, Why> {
-        let _ = (context, summaries);
-        Err(Why::new("no-layout", "the filter asks for summaries and makes no layout of them"))
-    }
+    /// The layout, or the summaries that are needed for it and how the layout is made from them.
+    ///
+    /// # Errors
+    ///
+    /// A reason why there is nothing to fold.
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why>;
 
     /// The summarizer that writes this filter's summaries: the strategy's own, or a wrapper around it with the
     /// same id. What `own` gives was accepted by the guards.

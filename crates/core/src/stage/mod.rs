@@ -22,7 +22,7 @@ pub use context::StageContext;
 pub use estimator::Estimator;
 #[cfg(test)]
 pub(crate) use estimator::Letters;
-pub use filter::{Arrangement, Filter, Proposal};
+pub use filter::{Arrangement, Continuation, Filter, Proposal};
 pub use overflow::{Decision, OverflowPolicy, Pressure, UsageReading, UsageSource};
 pub use pruner::{Pruner, Pruning};
 pub(crate) use summarizer::Checked;

@@ -20,7 +20,7 @@ pub(crate) const FORMAT: Format = Format {
     ..Format::new(
         "atif",
         "ATIF: agent trajectories as Harbor and others exchange them, versions 1.4 to 1.7",
-        detect,
+        SIGNS,
         read::read,
     )
     .written(write::patch, write::generate)
@@ -32,12 +32,14 @@ const VERSION: &str = "ATIF-v1.7";
 /// producers add values of their own.
 const IN_PLACE: &str = "in-place";
 
-fn detect(_: &str, opening: &Peek) -> u8 {
-    let named = opening.values("/schema_version").any(|version| version.starts_with("ATIF"));
-    let steps = opening.has("/steps/*/source") && opening.has("/steps/*/message");
-    match (named, steps) {
-        (true, _) => 99,
-        (false, true) if opening.has("/schema_version") || opening.has("/steps/*/step_id") => 92,
-        _ => 0,
-    }
-}
+const SIGNS: &[Sign] = &[
+    Sign::new(99, &[Begins("/schema_version", &["ATIF"])]),
+    Sign::new(
+        92,
+        &[
+            Has("/steps/*/source"),
+            Has("/steps/*/message"),
+            Any(&[Has("/schema_version"), Has("/steps/*/step_id")]),
+        ],
+    ),
+];

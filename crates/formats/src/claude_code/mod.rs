@@ -21,25 +21,20 @@ use crate::prelude::*;
 pub(crate) const FORMAT: Format = Format::new(
     "claude-code",
     "Claude Code session (JSON lines of ~/.claude/projects)",
-    detect,
+    SIGNS,
     read::read,
 )
 .written(write::patch, write::generate)
 .sent_to(Dialect::Anthropic);
 
 /// Several of the first lines are looked at: the very first may be a title or a snapshot.
-fn detect(text: &str, opening: &Peek) -> u8 {
-    jsonl::surest(text, opening, 20, |opening| {
-        let has = |member: &str| opening.has(member);
-        let is = |kind: &str| opening.is("/type", kind);
-        let other = is("file-history-snapshot") || is("summary") && has("/leafUuid");
-        let printed =
-            has("/session_id") && (has("/parent_tool_use_id") || opening.is("/subtype", "init"));
-        match has("/parentUuid") && has("/sessionId") {
-            true => 100,
-            false if printed => 90,
-            false if other => 60,
-            false => 0,
-        }
-    })
-}
+const SIGNS: &[Sign] = &[
+    Sign::new(100, &[Has("/parentUuid"), Has("/sessionId")]).lines(20),
+    Sign::new(
+        90,
+        &[Has("/session_id"), Any(&[Has("/parent_tool_use_id"), Is("/subtype", &["init"])])],
+    )
+    .lines(20),
+    Sign::new(60, &[Is("/type", &["file-history-snapshot"])]).lines(20),
+    Sign::new(60, &[Is("/type", &["summary"]), Has("/leafUuid")]).lines(20),
+];

@@ -13,24 +13,18 @@ use crate::prelude::*;
 pub(crate) const FORMAT: Format = Format::new(
     "codex",
     "OpenAI Codex rollout (JSON lines of ~/.codex/sessions)",
-    detect,
+    SIGNS,
     read::read,
 )
 .written(write::patch, write::generate)
 .sent_to(Dialect::OpenAiResponses);
 
-fn detect(text: &str, opening: &Peek) -> u8 {
-    jsonl::surest(text, opening, 20, |opening| {
-        let is = |kind: &str| opening.is("/type", kind);
-        match opening.has("/payload") {
-            true if is("session_meta") => 100,
-            true if is("response_item") || is("event_msg") => 95,
-            // Rollouts of early 2025 have no envelope.
-            _ if opening.is("/record_type", "state") => 80,
-            _ => 0,
-        }
-    })
-}
+const SIGNS: &[Sign] = &[
+    Sign::new(100, &[Has("/payload"), Is("/type", &["session_meta"])]).lines(20),
+    Sign::new(95, &[Has("/payload"), Is("/type", &["response_item", "event_msg"])]).lines(20),
+    // Rollouts of early 2025 have no envelope.
+    Sign::new(80, &[Is("/record_type", &["state"])]).lines(20),
+];
 
 /// Where the header of a rollout names the one that it was forked from, spawned by, or goes on with.
 pub(crate) const PARENTS: [&str; 4] = [

@@ -13,21 +13,22 @@ use crate::session::Sent as SentRequest;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-pub(crate) const FORMAT: Format = Format {
-    log: true,
-    many: true,
-    ..Format::new(
-        "foldback",
-        "foldback: lossless lines, one record or message each",
-        detect,
-        read::read,
-    )
-    .written(write::write, write::write)
-};
+pub(crate) use read::read;
 
-fn detect(_: &str, opening: &Peek) -> u8 {
-    if opening.has("/foldback") && opening.has("/format") { 100 } else { 0 }
+/// Its id.
+const ID: FormatId = "foldback";
+
+/// The format, with its reader: that has to know the ids of the others.
+pub(crate) const fn format(read: fn(&str) -> Result<Vec<Session>, ReadError>) -> Format {
+    Format {
+        log: true,
+        many: true,
+        ..Format::new(ID, "foldback: lossless lines, one record or message each", SIGNS, read)
+            .written(write::write, write::write)
+    }
 }
+
+const SIGNS: &[Sign] = &[Sign::new(100, &[Has("/foldback"), Has("/format")])];
 
 /// Version of the lines written here; larger ones are refused.
 const VERSION: u64 = 1;

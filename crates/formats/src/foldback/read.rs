@@ -1,11 +1,14 @@
 //! From lines back to sessions.
 
-use super::{FORMAT, Header, Line, VERSION};
+use super::{Header, ID, Line, VERSION};
 use crate::prelude::*;
-use crate::table::FORMATS;
 use std::borrow::Cow;
 
-pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
+/// Reads sessions. `known` gives the id of a format as it is listed.
+pub(crate) fn read(
+    text: &str,
+    known: fn(&str) -> Option<FormatId>,
+) -> Result<Vec<Session>, ReadError> {
     let mut builders: Vec<Builder> = Vec::new();
     let mut current = None;
     let mut early: Vec<Warning> = Vec::new();
@@ -30,10 +33,11 @@ pub(super) fn read(text: &str) -> Result<Vec<Session>, ReadError> {
                     format!("version {version} of these lines; this program reads up to {VERSION}"),
                 ));
             }
-            let known = builders.iter().position(|builder| builder.session.id == header.id);
-            current = Some(known.unwrap_or(builders.len()));
-            if known.is_none() {
-                builders.push(Builder::new(header, &place));
+            let earlier = builders.iter().position(|builder| builder.session.id == header.id);
+            current = Some(earlier.unwrap_or(builders.len()));
+            if earlier.is_none() {
+                let format = known(&header.format);
+                builders.push(Builder::new(header, format, &place));
             }
             continue;
         }
@@ -70,11 +74,9 @@ struct Builder {
 }
 
 impl Builder {
-    fn new(header: Header<'_>, place: &str) -> Self {
-        let format = FORMATS.iter().find(|format| format.id == header.format);
-        let format_id = format.map_or(FORMAT.id, |format| format.id);
+    fn new(header: Header<'_>, format: Option<FormatId>, place: &str) -> Self {
         let empty = Source { shape: Shape::Document, ..Source::default() };
-        let mut session = Session::new(header.id, format_id, empty);
+        let mut session = Session::new(header.id, format.unwrap_or(ID), empty);
         session.model = header.model.map(Cow::into_owned);
         session.cluster = header.cluster.map(Cow::into_owned);
         session.folder = header.folder.map(Cow::into_owned);
@@ -159,14 +161,14 @@ impl Builder {
             }
             Some((_, count, _)) => {
                 let found = self.records.len();
-                self.session.format = FORMAT.id;
+                self.session.format = ID;
                 self.session.warn(
                     "damaged-source",
                     "header",
                     format!("{found} of {count} records of the original file are here; it cannot be restored"),
                 );
             }
-            None => self.session.format = FORMAT.id,
+            None => self.session.format = ID,
         }
         self.session
     }

@@ -102,7 +102,7 @@ pub(super) fn write(view: &View<'_>, losses: &mut Vec<String>) -> Result<String,
 /// Adds a line.
 fn push(out: &mut String, line: &impl Serialize) -> Result<(), WriteError> {
     let json = serde_json::to_string(line).map_err(|error| WriteError::Unsupported {
-        format: super::FORMAT.id,
+        format: super::ID,
         detail: error.to_string(),
     })?;
     out.push_str(&json);

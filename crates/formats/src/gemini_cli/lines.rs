@@ -52,7 +52,7 @@ impl Stored {
     /// Usage, model and time of the call that ended with this message.
     pub(super) fn answer(&self) -> Option<Answer> {
         self.is_answer().then(|| Answer {
-            usage: super::read::COUNTS.any(&self.value["tokens"]),
+            usage: COUNTS.any(&self.value["tokens"]),
             model: value::string(&self.value, "model"),
             ended: value::time(&self.value, "timestamp"),
             ..Answer::default()
@@ -350,3 +350,15 @@ fn text(message: &Value) -> Option<&str> {
     let content = &message["content"];
     content.as_str().or_else(|| value::text(content.get(0)?, "text"))
 }
+
+/// `input` holds the cached tokens; what tools put into the prompt is counted apart.
+const COUNTS: Counts = Counts {
+    input: &["/input"],
+    cache_read: &["/cached"],
+    output: &["/output"],
+    reasoning: &["/thoughts"],
+    total: "/total",
+    apart: "/tool",
+    reasoning_in_output: false,
+    ..Counts::NONE
+};

@@ -14,22 +14,17 @@ use crate::prelude::*;
 pub(crate) const FORMAT: Format = Format::new(
     "gemini-cli",
     "Gemini CLI chat recording (~/.gemini/tmp/*/chats)",
-    detect,
+    SIGNS,
     read::read,
 );
 
-fn detect(_: &str, opening: &Peek) -> u8 {
-    let header = opening.has("/sessionId") && opening.has("/projectHash");
-    let typed = |list: &str| {
-        opening.is(&format!("{list}type"), "gemini")
-            || (opening.is(&format!("{list}type"), "user")
-                && opening.has(&format!("{list}content")))
-    };
-    match (header, typed("/messages/*/")) {
-        (true, _) => 95,
-        (false, true) if opening.has("/sessionId") => 90,
-        // Lines that have lost their header.
-        _ if opening.is("/type", "gemini") && opening.has("/id") => 80,
-        _ => 0,
-    }
-}
+const SIGNS: &[Sign] = &[
+    Sign::new(95, &[Has("/sessionId"), Has("/projectHash")]),
+    Sign::new(90, &[Has("/sessionId"), Is("/messages/*/type", &["gemini"])]),
+    Sign::new(
+        90,
+        &[Has("/sessionId"), Is("/messages/*/type", &["user"]), Has("/messages/*/content")],
+    ),
+    // Lines that have lost their header.
+    Sign::new(80, &[Is("/type", &["gemini"]), Has("/id")]),
+];

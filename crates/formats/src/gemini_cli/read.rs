@@ -37,7 +37,6 @@ struct Reader {
     out: SessionBuilder,
     /// The last answer, until another speaker follows.
     last: Option<usize>,
-    running: bool,
     /// Ids of calls that the recorder has in lists of their own, with their results.
     recorded: HashSet<String>,
     /// Open calls that stand in the content alone, by their recorded ids.
@@ -94,7 +93,7 @@ impl Reader {
             mark_synthetic(&mut parts);
         }
         self.last = None;
-        let mid_turn = by_client || has_responses || std::mem::replace(&mut self.running, true);
+        let mid_turn = by_client || has_responses || std::mem::replace(&mut self.out.running, true);
         let index = self.push(stored, if read { "#said" } else { "" }, Role::User, parts);
         self.out.messages[index].mid_turn = mid_turn;
     }
@@ -190,14 +189,14 @@ impl Reader {
         self.last = Some(index);
         let cancelled = |call: &Value| value::text(call, "status") == Some("cancelled");
         let here = stored.is_answer() && !stored.rewritten;
-        self.running = here && any && !calls.iter().any(cancelled);
+        self.out.running = here && any && !calls.iter().any(cancelled);
         for (number, part) in results.into_iter().enumerate() {
             self.push(stored, &format!("#{number}"), Role::Tool, vec![part]);
         }
     }
 
     fn replaced(&mut self, kind: &str) {
-        self.running = false;
+        self.out.running = false;
         self.last = None;
         self.out.boundary(kind, "unknown");
     }
@@ -293,15 +292,3 @@ fn answered(call: &Value, id: &str, at: &str) -> Option<Part> {
     let files = items().filter_map(|(_, part)| gemini::media(part)).collect();
     Some(result(id, tool, failed, text, files).at(format!("{at}/result{place}")))
 }
-
-/// `input` holds the cached tokens; what tools put into the prompt is counted apart.
-pub(super) const COUNTS: Counts = Counts {
-    input: &["/input"],
-    cache_read: &["/cached"],
-    output: &["/output"],
-    reasoning: &["/thoughts"],
-    total: "/total",
-    apart: "/tool",
-    reasoning_in_output: false,
-    ..Counts::NONE
-};

@@ -14,7 +14,7 @@ use crate::prelude::*;
 pub(crate) const FORMAT: Format = Format::new(
     "inspect",
     "Inspect AI: evaluation logs, JSON or `.eval`, one session for every sample",
-    detect,
+    SIGNS,
     read::read,
 );
 
@@ -22,12 +22,7 @@ pub(crate) const FORMAT: Format = Format::new(
 pub(crate) const ARCHIVE: Binary =
     Binary { ids: &["inspect"], magic: b"PK\x03\x04", read: archive::read };
 
-fn detect(_: &str, opening: &Peek) -> u8 {
-    let log = opening.has("/eval/task") && (opening.has("/eval/model") || opening.has("/plan"));
-    let sample = opening.has("/epoch") && opening.has("/target") && opening.has("/messages");
-    match (log, sample) {
-        (true, _) => 95,
-        (false, true) => 90,
-        _ => 0,
-    }
-}
+const SIGNS: &[Sign] = &[
+    Sign::new(95, &[Has("/eval/task"), Any(&[Has("/eval/model"), Has("/plan")])]),
+    Sign::new(90, &[Has("/epoch"), Has("/target"), Has("/messages")]),
+];

@@ -12,32 +12,21 @@ use crate::chat::Run;
 use crate::prelude::*;
 
 pub(crate) const FORMAT: Format =
-    Format::new("mini-swe-agent", "mini-swe-agent trajectory (.traj.json)", detect, read)
+    Format::new("mini-swe-agent", "mini-swe-agent trajectory (.traj.json)", SIGNS, read)
         .written(write::patch, write::generate)
         .sent_to(Dialect::OpenAiChat);
 
-fn detect(_: &str, opening: &Peek) -> u8 {
-    let named =
-        opening.values("/trajectory_format").any(|format| format.starts_with("mini-swe-agent"));
-    if named || opening.has("/info/mini_version") {
-        return 100;
-    }
-    let extra = |list: &str| {
-        opening.has(&format!("{list}/*/role"))
-            && ["response", "actions", "cost"]
-                .iter()
-                .any(|member| opening.has(&format!("{list}/*/extra/{member}")))
-    };
-    if opening.has("/info/model_stats") && opening.has("/messages/*/role") {
-        95
-    } else if extra("/messages") {
-        80
-    } else if extra("") {
-        75
-    } else {
-        0
-    }
-}
+/// What only this format keeps beside a message.
+const OWN_EXTRA: Member =
+    Any(&[Has("/*/extra/response"), Has("/*/extra/actions"), Has("/*/extra/cost")]);
+
+const SIGNS: &[Sign] = &[
+    Sign::new(100, &[Begins("/trajectory_format", &["mini-swe-agent"])]),
+    Sign::new(100, &[Has("/info/mini_version")]),
+    Sign::new(95, &[Has("/info/model_stats"), Has("/messages/*/role")]),
+    Sign::new(80, &[Has("/*/role"), OWN_EXTRA]).below(&["/messages"]),
+    Sign::new(75, &[Has("/*/role"), OWN_EXTRA]),
+];
 
 /// Reads a trajectory. It holds one session.
 fn read(text: &str) -> Result<Vec<Session>, ReadError> {

@@ -28,21 +28,23 @@ const CONTINUE_TEXT: &str = "Continue if you have next steps";
 pub(crate) const FORMAT: Format = Format::new(
     "opencode",
     "OpenCode: the JSON document that `opencode export` prints",
-    detect,
+    SIGNS,
     read::read,
 )
 .written(write::patch, generate::generate);
 
-fn detect(_: &str, opening: &Peek) -> u8 {
-    let session = ["/info/slug", "/info/projectID", "/info/version", "/info/time"]
-        .iter()
-        .filter(|path| opening.has(path))
-        .count();
-    if opening.has("/messages/*/info/role") && opening.has("/messages/*/parts") {
-        95
-    } else if opening.values("/info/id").any(|id| id.starts_with("ses")) && session > 0 {
-        90
-    } else {
-        0
-    }
-}
+const SIGNS: &[Sign] = &[
+    Sign::new(95, &[Has("/messages/*/info/role"), Has("/messages/*/parts")]),
+    Sign::new(
+        90,
+        &[
+            Begins("/info/id", &["ses"]),
+            Any(&[
+                Has("/info/slug"),
+                Has("/info/projectID"),
+                Has("/info/version"),
+                Has("/info/time"),
+            ]),
+        ],
+    ),
+];

@@ -17,33 +17,36 @@ use crate::prelude::*;
 pub(crate) const FORMAT: Format = Format::new(
     "openhands",
     "OpenHands events: trajectories, benchmark output.jsonl, SDK events",
-    detect,
+    SIGNS,
     read::read,
 );
 
 /// Where a list of events is kept.
 const LISTS: &[&str] = &["/history", "/trajectory", "/events", "/items"];
 
-fn detect(_: &str, opening: &Peek) -> u8 {
-    let has = |list: &str, member: &str| opening.has(&format!("{list}/{member}"));
-    let events = |list: &str| {
-        let kinds = format!("{list}/kind");
-        let mut kinds = opening.values(&kinds);
-        let action = has(list, "action") || has(list, "observation");
-        has(list, "source")
-            && (kinds.any(|kind| v1::KINDS.contains(&kind))
-                || (action && has(list, "timestamp") && (has(list, "args") || has(list, "extras"))))
-    };
-    if events("") || events("/*") {
-        return 95;
-    }
-    let listed =
-        LISTS.iter().any(|list| events(&format!("{list}/*")) || events(&format!("{list}/*/*")));
-    let instance = opening.has("/instance_id") && opening.has("/history");
-    match (listed, instance) {
-        (true, _) => 95,
-        // An instance whose description fills the opening.
-        (false, true) if opening.has("/metadata/agent_class") => 80,
-        _ => 0,
-    }
-}
+/// What only an event has.
+const EVENT: Member = Any(&[
+    Is("/kind", v1::KINDS),
+    All(&[
+        Any(&[Has("/action"), Has("/observation")]),
+        Has("/timestamp"),
+        Any(&[Has("/args"), Has("/extras")]),
+    ]),
+]);
+
+const SIGNS: &[Sign] = &[
+    Sign::new(95, &[Has("/source"), EVENT]).below(&[
+        "",
+        "/*",
+        "/history/*",
+        "/history/*/*",
+        "/trajectory/*",
+        "/trajectory/*/*",
+        "/events/*",
+        "/events/*/*",
+        "/items/*",
+        "/items/*/*",
+    ]),
+    // An instance whose description fills the opening.
+    Sign::new(80, &[Has("/instance_id"), Has("/history"), Has("/metadata/agent_class")]),
+];

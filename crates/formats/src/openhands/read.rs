@@ -1,7 +1,6 @@
 //! Events of either generation as messages.
 
 use super::stream::{self, Event, Stream};
-use super::v1;
 use crate::chat;
 use crate::prelude::*;
 use std::ops::RangeInclusive;
@@ -19,7 +18,7 @@ fn session(stream: Stream) -> Session {
     let id = ["instance_id", "conversation_id", "id"]
         .iter()
         .find_map(|key| Some(value::shown(meta.get(key)?)))
-        .or_else(|| stream.events.iter().find_map(v1::conversation))
+        .or_else(|| stream.events.iter().find_map(Event::conversation))
         .unwrap_or_else(|| value::content_id(&stream.source.text));
     let mut reader = Reader {
         out: SessionBuilder::new(id, super::FORMAT.id, stream.source),
@@ -60,6 +59,17 @@ impl Event {
         value::text(&self.value, key)
     }
 
+    /// The whole state of a conversation of version 1, if the event holds it.
+    pub(super) fn state(&self) -> Option<&Value> {
+        let is_whole = self.text("key") == Some("full_state");
+        self.value.get("value").filter(|_| is_whole)
+    }
+
+    /// The id of the conversation, if the event names it.
+    fn conversation(&self) -> Option<String> {
+        Some(value::filled(self.state()?, "id")?.to_owned())
+    }
+
     /// The images that `holder`, at the pointer `at` in the event, lists by URL.
     pub(super) fn images(&self, holder: &Value, at: &str) -> Vec<Part> {
         let image = |(index, url): (usize, &Value)| {
@@ -97,8 +107,6 @@ pub(super) struct Reader {
     /// Places in the sequence by id, and by that as a number.
     places: HashMap<String, usize>,
     numbers: BTreeMap<u64, usize>,
-    /// The loop was asked and has not ended.
-    pub running: bool,
 }
 
 impl Reader {
@@ -135,7 +143,7 @@ impl Reader {
 
     /// Something that a person said.
     pub(super) fn prompt(&mut self, event: &Event, parts: Vec<Part>) {
-        let mid_turn = std::mem::replace(&mut self.running, true);
+        let mid_turn = std::mem::replace(&mut self.out.running, true);
         self.push(event, Role::User, parts).mid_turn = mid_turn;
     }
 
@@ -203,9 +211,9 @@ impl Reader {
             let place = at.rsplit_once('/').map_or("", |(parent, _)| parent);
             parts.push(Part::new(PartKind::Marker(marker)).at(place));
         }
-        let running = self.running;
+        let running = self.out.running;
         self.user_text(event, parts);
-        self.running = running;
+        self.out.running = running;
         if let Some(message) = self.out.messages.last_mut() {
             message.origin = Origin::Entry(EntryKind::Summary);
         }

@@ -48,7 +48,7 @@ impl Reader {
                 self.prompt(event, parts);
             }
             "condensation" => self.condensed(event),
-            "finish" | "reject" if by_user => self.running = false,
+            "finish" | "reject" if by_user => self.out.running = false,
             kind if SILENT.contains(&kind) => {}
             _ if by_user => {
                 // A command that the user ran by hand.
@@ -100,7 +100,7 @@ impl Reader {
                 parts.push(call.at(event.at("/args")));
             }
         }
-        self.running = !matches!(kind, "message" | "finish" | "reject");
+        self.out.running = !matches!(kind, "message" | "finish" | "reject");
         self.out.extend(index, event.record, parts);
         self.note_call(index, &event.value, response);
     }

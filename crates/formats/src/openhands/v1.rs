@@ -28,17 +28,6 @@ const SILENT: &[&str] = &[
     "LLMCompletionLogEvent",
 ];
 
-/// The whole state of a conversation, if the event holds it.
-fn state(event: &Event) -> Option<&Value> {
-    let is_whole = event.text("key") == Some("full_state");
-    event.value.get("value").filter(|_| is_whole)
-}
-
-/// The id of the conversation, if the event names it.
-pub(super) fn conversation(event: &Event) -> Option<String> {
-    Some(value::filled(state(event)?, "id")?.to_owned())
-}
-
 impl Reader {
     pub(super) fn v1(&mut self, event: &Event) {
         match event.text("kind").unwrap_or_default() {
@@ -64,7 +53,7 @@ impl Reader {
                 self.condensation(event, summary, &event.value["forgotten_event_ids"], None);
             }
             "ConversationStateUpdateEvent" => {
-                if let Some(state) = state(event) {
+                if let Some(state) = event.state() {
                     let told = |pointer| value::text_at(state, pointer);
                     self.model = self.model.take().or(told("/agent/llm/model").map(str::to_owned));
                     let folder = told("/workspace/working_dir").and_then(cluster::folder);
@@ -102,7 +91,7 @@ impl Reader {
             let mut all = thought(event, message, "/llm_message");
             all.append(&mut parts);
             self.out.extend(index, event.record, all);
-            self.running = false;
+            self.out.running = false;
             return;
         }
         parts.extend(extended(event));
@@ -137,7 +126,7 @@ impl Reader {
         let call = Part::call(self.out.calls.call(id), name.unwrap_or_default(), arguments);
         parts.push(call.at(event.at(at)));
         self.out.extend(index, event.record, parts);
-        self.running = event.text("tool_name") != Some("finish");
+        self.out.running = event.text("tool_name") != Some("finish");
     }
 
     fn observed(&mut self, event: &Event, error: bool, part: Part) {

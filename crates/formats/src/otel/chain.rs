@@ -1,7 +1,8 @@
 //! A conversation, assembled from the requests that continue each other.
 
 use super::message::{Unit, instructions, joined, units};
-use super::span::{PREVIOUS, RESPONSE, Span};
+use super::span::Span;
+use super::tracers::{PREVIOUS, RESPONSE};
 use crate::prelude::*;
 use crate::session::KEPT_ELSEWHERE;
 

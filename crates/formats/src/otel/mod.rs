@@ -17,29 +17,55 @@ use crate::prelude::*;
 pub(crate) const FORMAT: Format = Format::new(
     "otel",
     "OpenTelemetry: spans with the GenAI conventions, one session for every conversation",
-    detect,
+    SIGNS,
     read::read,
 );
 
-/// Attributes that only calls of models have.
-const OWN: [&str; 5] = [
-    "gen_ai.operation.name",
-    "gen_ai.request.model",
-    "gen_ai.provider.name",
-    "gen_ai.system",
-    "gen_ai.input.messages",
-];
+/// Where spans stand.
+const SPANS: &[&str] = &["", "/*", "/spans/*"];
 
-fn detect(_: &str, opening: &Peek) -> u8 {
-    let spans = ["/resourceSpans/*/scopeSpans", "/resource_spans/*/scope_spans"];
-    let flat = ["", "/*", "/spans/*"].iter().any(|span| {
-        let named = OWN.iter().any(|name| opening.has(&format!("{span}/attributes/{name}")));
-        let keys = format!("{span}/attributes/*/key");
-        named || opening.values(&keys).any(|key| key.starts_with("gen_ai."))
-    });
-    if spans.iter().any(|path| opening.has(path)) || flat || tracers::detects(opening) {
-        90
-    } else {
-        0
-    }
-}
+/// Where the records of tracing products stand.
+const TRACES: &[&str] = &["", "/*", "/data/*", "/observations/*", "/runs/*", "/spans/*"];
+
+const SIGNS: &[Sign] = &[
+    Sign::new(90, &[Has("/resourceSpans/*/scopeSpans")]),
+    Sign::new(90, &[Has("/resource_spans/*/scope_spans")]),
+    // Attributes that only calls of models have.
+    Sign::new(
+        90,
+        &[Any(&[
+            Has("/attributes/gen_ai.operation.name"),
+            Has("/attributes/gen_ai.request.model"),
+            Has("/attributes/gen_ai.provider.name"),
+            Has("/attributes/gen_ai.system"),
+            Has("/attributes/gen_ai.input.messages"),
+            Begins("/attributes/*/key", &["gen_ai."]),
+        ])],
+    )
+    .below(SPANS),
+    // Langfuse.
+    Sign::new(
+        90,
+        &[
+            Any(&[Has("/traceId"), Has("/trace_id")]),
+            Has("/type"),
+            Any(&[Has("/parentObservationId"), Has("/parent_observation_id")]),
+        ],
+    )
+    .below(TRACES),
+    // LangSmith.
+    Sign::new(90, &[Has("/run_type"), Has("/inputs")]).below(TRACES),
+    // OpenInference.
+    Sign::new(
+        90,
+        &[Any(&[
+            Has("/attributes/openinference.span.kind"),
+            Has("/attributes/openinference/span/kind"),
+            Has("/attributes/llm.model_name"),
+            Has("/attributes/llm/model_name"),
+            Has("/attributes/langfuse.observation.type"),
+            Is("/attributes/*/key", &["openinference.span.kind", "langfuse.observation.type"]),
+        ])],
+    )
+    .below(TRACES),
+];

@@ -1,6 +1,6 @@
 //! Finding the spans of a file, whatever they are wrapped in.
 
-use super::tracers;
+use super::tracers::{self, RESPONSE};
 use crate::prelude::*;
 use crate::time::parse_timestamp;
 use jiff::Timestamp;
@@ -19,13 +19,6 @@ const PARENTS: [&str; 6] = [
     "parent_observation_id",
     "parent_run_id",
 ];
-
-/// Where the id of a response is.
-pub(super) const RESPONSE: [&str; 1] = ["gen_ai.response.id"];
-
-/// Where a request names the response that it continues, with what was said up to there, which the provider keeps.
-pub(super) const PREVIOUS: [&str; 2] =
-    ["gen_ai.request.previous_response_id", "gen_ai.openai.request.previous_response_id"];
 
 /// Members that are lists of spans.
 const LISTS: [&str; 5] = ["spans", "observations", "runs", "data", "child_runs"];

@@ -1,40 +1,16 @@
 //! Calls as tracing products export them, in the words of the conventions: observations of Langfuse, runs of LangSmith,
 //! spans of OpenInference, which Phoenix exports. Each holds the whole request, as a span does.
 
-use super::span::{PREVIOUS, RESPONSE};
 use crate::prelude::*;
 
-type Attributes = Map<String, Value>;
+/// Where the id of a response is.
+pub(super) const RESPONSE: [&str; 1] = ["gen_ai.response.id"];
 
-/// Whether the opening of a file is one of an export.
-pub(super) fn detects(opening: &Peek) -> bool {
-    let any =
-        |at: &str, names: &[&str]| names.iter().any(|name| opening.has(&format!("{at}/{name}")));
-    ["", "/*", "/data/*", "/observations/*", "/runs/*", "/spans/*"].iter().any(|at| {
-        let observation = any(at, &["traceId", "trace_id"])
-            && any(at, &["type"])
-            && any(at, &["parentObservationId", "parent_observation_id"]);
-        let run = any(at, &["run_type"]) && any(at, &["inputs"]);
-        let at = format!("{at}/attributes");
-        let span = any(
-            &at,
-            &[
-                "openinference.span.kind",
-                "openinference/span/kind",
-                "llm.model_name",
-                "llm/model_name",
-                "langfuse.observation.type",
-            ],
-        );
-        let keys = format!("{at}/*/key");
-        observation
-            || run
-            || span
-            || opening
-                .values(&keys)
-                .any(|key| matches!(key, "openinference.span.kind" | "langfuse.observation.type"))
-    })
-}
+/// Where a request names the response that it continues, with what was said up to there, which the provider keeps.
+pub(super) const PREVIOUS: [&str; 2] =
+    ["gen_ai.request.previous_response_id", "gen_ai.openai.request.previous_response_id"];
+
+type Attributes = Map<String, Value>;
 
 /// The attributes that the conventions have for a call that an export tells in words of its own.
 pub(super) fn attributes(raw: &Value) -> Option<Attributes> {
@@ -288,6 +264,12 @@ mod tests {
     use super::super::message::units;
     use super::*;
 
+    fn is_recognized(file: &Value) -> bool {
+        let text = file.to_string();
+        let opening = crate::peek::Opening::new(&text);
+        crate::otel::FORMAT.signs.iter().any(|sign| sign.is_on(&opening))
+    }
+
     /// The messages of a request as a reader of spans gets them: role, calls by id, and what the parts say.
     fn read(raw: &Value) -> Vec<String> {
         let part = |part: &Part| match &part.kind {
@@ -400,7 +382,7 @@ mod tests {
             "langfuse.observation.output": r#"{"role":"assistant","content":"Hi"}"#,
             "langfuse.observation.usage_details": r#"{"prompt_tokens":1200,"completion_tokens":20,"prompt_tokens_details":{"cached_tokens":800}}"#,
         });
-        assert!(detects(&peek(&json!({"name": "g", "attributes": own}).to_string())));
+        assert!(is_recognized(&json!({"name": "g", "attributes": own})));
         let mut found = own.as_object().unwrap().clone();
         langfuse(&mut found);
         assert_eq!(found["gen_ai.input.messages"][0]["content"], "Hello");
@@ -424,7 +406,7 @@ mod tests {
         assert_eq!(found["gen_ai.output.messages"][0]["role"], "assistant");
         assert_eq!(found["gen_ai.usage.input_tokens"], 15);
         assert_eq!(found["gen_ai.request.model"], "m");
-        assert!(detects(&peek(&row.to_string())));
+        assert!(is_recognized(&row));
         assert!(attributes(&json!({"type": "SPAN", "traceId": "t", "input": "x"})).is_none());
     }
 }

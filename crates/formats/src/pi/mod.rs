@@ -14,28 +14,45 @@ mod write;
 use crate::prelude::*;
 
 pub(crate) const FORMAT: Format =
-    Format::new("pi", "pi session (JSON lines of ~/.pi/agent/sessions)", detect, read::read)
+    Format::new("pi", "pi session (JSON lines of ~/.pi/agent/sessions)", SIGNS, read::read)
         .written(write::patch, write::generate)
         .sent_to(Dialect::OpenAiChat);
 
 /// The header is the first line of every file; a file cut off at the front still has entries, of which any may
 /// be all that a compaction leaves.
-fn detect(text: &str, opening: &Peek) -> u8 {
-    jsonl::surest(text, opening, 5, |opening| {
-        let all = |paths: &[&str]| paths.iter().all(|path| opening.has(path));
-        let own = opening.is("/message/role", "toolResult")
-            || opening.has("/message/usage/cacheRead")
-            || opening.has("/message/stopReason");
-        let mut kinds = opening.values("/type");
-        match kinds.next() {
-            Some("session") if all(&["/id", "/cwd"]) => 100,
-            Some("message") if own => 85,
-            Some("message") if all(&["/message/role", "/timestamp"]) => 60,
-            Some("compaction") if all(&["/summary", "/tokensBefore", "/timestamp"]) => 85,
-            Some("branch_summary") if all(&["/summary", "/parentId", "/timestamp"]) => 85,
-            Some("model_change") if all(&["/provider", "/modelId", "/timestamp"]) => 60,
-            Some("thinking_level_change") if all(&["/thinkingLevel", "/timestamp"]) => 60,
-            _ => 0,
-        }
-    })
-}
+const SIGNS: &[Sign] = &[
+    Sign::new(100, &[Is("/type", &["session"]), Has("/id"), Has("/cwd")]).lines(5),
+    Sign::new(
+        85,
+        &[
+            Is("/type", &["message"]),
+            Any(&[
+                Is("/message/role", &["toolResult"]),
+                Has("/message/usage/cacheRead"),
+                Has("/message/stopReason"),
+            ]),
+        ],
+    )
+    .lines(5),
+    Sign::new(
+        85,
+        &[Is("/type", &["compaction"]), Has("/summary"), Has("/tokensBefore"), Has("/timestamp")],
+    )
+    .lines(5),
+    Sign::new(
+        85,
+        &[Is("/type", &["branch_summary"]), Has("/summary"), Has("/parentId"), Has("/timestamp")],
+    )
+    .lines(5),
+    Sign::new(60, &[Is("/type", &["message"]), Has("/message/role"), Has("/timestamp")]).lines(5),
+    Sign::new(
+        60,
+        &[Is("/type", &["model_change"]), Has("/provider"), Has("/modelId"), Has("/timestamp")],
+    )
+    .lines(5),
+    Sign::new(
+        60,
+        &[Is("/type", &["thinking_level_change"]), Has("/thinkingLevel"), Has("/timestamp")],
+    )
+    .lines(5),
+];

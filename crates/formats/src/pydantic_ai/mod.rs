@@ -16,7 +16,7 @@ use crate::prelude::*;
 pub(crate) const FORMAT: Format = Format::new(
     "pydantic-ai",
     "pydantic-ai: message history JSON (ModelMessagesTypeAdapter), and tunacode's sessions",
-    detect,
+    SIGNS,
     read::read,
 )
 .written(write::patch, write::generate)
@@ -25,19 +25,10 @@ pub(crate) const FORMAT: Format = Format::new(
 /// Id of a part that Anthropic hid.
 const REDACTED: &str = "redacted_thinking";
 
-fn detect(_: &str, opening: &Peek) -> u8 {
-    let lists = ["", "/messages"];
-    let has_messages = lists.iter().any(|list| {
-        let kind = format!("{list}/*/kind");
-        let known = opening.is(&kind, "request") || opening.is(&kind, "response");
-        let part_kind = opening.has(&format!("{list}/*/parts/*/part_kind"));
-        part_kind || known && opening.has(&format!("{list}/*/parts"))
-    });
-    if has_messages {
-        95
-    } else if opening.has("/session_id") && opening.has("/react_scratchpad") {
-        85
-    } else {
-        0
-    }
-}
+const SIGNS: &[Sign] = &[
+    Sign::new(95, &[Has("/*/parts/*/part_kind")]).below(&["", "/messages"]),
+    Sign::new(95, &[Is("/*/kind", &["request", "response"]), Has("/*/parts")])
+        .below(&["", "/messages"]),
+    // A session of tunacode without a message.
+    Sign::new(85, &[Has("/session_id"), Has("/react_scratchpad")]),
+];

@@ -11,20 +11,16 @@ mod write;
 
 use crate::prelude::*;
 
-pub(crate) const FORMAT: Format = Format::new(
-    "roo-code",
-    "Roo Code and Cline: api_conversation_history.json",
-    detect,
-    read::read,
-)
-.written(write::patch, write::generate)
-.sent_to(Dialect::Anthropic);
+pub(crate) const FORMAT: Format =
+    Format::new("roo-code", "Roo Code and Cline: api_conversation_history.json", SIGNS, read::read)
+        .written(write::patch, write::generate)
+        .sent_to(Dialect::Anthropic);
 
-fn detect(_: &str, opening: &Peek) -> u8 {
-    let roles = opening.values("/*/role").collect::<Vec<_>>();
-    let two_roles = !roles.is_empty() && roles.iter().all(|r| matches!(*r, "user" | "assistant"));
-    let own = ["ts", "isSummary", "condenseParent", "condenseId"]
-        .iter()
-        .any(|member| opening.has(&format!("/*/{member}")));
-    if two_roles && own && opening.has("/*/content") { 90 } else { 0 }
-}
+const SIGNS: &[Sign] = &[Sign::new(
+    90,
+    &[
+        Only("/*/role", &["user", "assistant"]),
+        Any(&[Has("/*/ts"), Has("/*/isSummary"), Has("/*/condenseParent"), Has("/*/condenseId")]),
+        Has("/*/content"),
+    ],
+)];

@@ -11,19 +11,15 @@ use crate::chat::{self, Run, Told};
 use crate::prelude::*;
 
 pub(crate) const FORMAT: Format =
-    Format::new("swe-agent", "SWE-agent trajectory (.traj)", detect, read)
+    Format::new("swe-agent", "SWE-agent trajectory (.traj)", SIGNS, read)
         .written(write::patch, write::generate)
         .sent_to(Dialect::OpenAiChat);
 
-fn detect(_: &str, opening: &Peek) -> u8 {
-    let steps = opening.has("/trajectory/*/action") && opening.has("/trajectory/*/observation");
-    let history = opening.has("/history/*/role") && opening.has("/history/*/agent");
-    match (steps, history) {
-        (true, true) => 100,
-        (true, false) | (false, true) => 90,
-        (false, false) => 0,
-    }
-}
+const STEPS: Member = All(&[Has("/trajectory/*/action"), Has("/trajectory/*/observation")]);
+const HISTORY: Member = All(&[Has("/history/*/role"), Has("/history/*/agent")]);
+
+const SIGNS: &[Sign] =
+    &[Sign::new(100, &[STEPS, HISTORY]), Sign::new(90, &[Any(&[STEPS, HISTORY])])];
 
 /// Reads a trajectory. It holds one session.
 fn read(text: &str) -> Result<Vec<Session>, ReadError> {

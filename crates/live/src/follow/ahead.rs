@@ -5,37 +5,16 @@
 //! conversation's place, and with the next request all that came since, moment by moment: the conversation is then as if
 //! it had been folded all along.
 
-use super::Followed;
-use crate::journal::{JournalError, Point};
+use super::followed::{Followed, Fork, ForkState};
+use crate::journal::JournalError;
 use async_trait::async_trait;
-use foldback_core::conversation::{Report, Signals};
-use foldback_core::moment::Moment;
 use foldback_core::provider::{Completion, CompletionRequest, Model, ProviderError};
 use std::future::pending;
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
-
-/// Where a conversation stands whose summaries a copy asks for.
-#[derive(Debug)]
-pub(super) enum Later {
-    /// None is needed.
-    Nothing,
-    /// A copy was made.
-    Made(Box<Ahead>),
-    /// It was taken to fold.
-    Taken,
-}
 
 /// A copy of a conversation, just before a fold for which a model is to be asked.
 #[derive(Debug)]
-pub struct Ahead {
-    followed: Followed,
-    /// A request was refused for its size.
-    refused: bool,
-    /// What its journal held.
-    point: Option<Point>,
-}
+pub struct Ahead(Box<Fork>);
 
 /// Never answers: whoever waits for it is dropped.
 #[derive(Debug)]
@@ -52,15 +31,15 @@ impl Followed {
     /// This conversation, in which nobody waits for a model: see [`take_ahead`](Self::take_ahead).
     pub fn asking_later(mut self) -> Self {
         self.conversation.set_asked(Some(Arc::new(Never)));
-        self.later = Some(Later::Nothing);
+        self.later = Some(ForkState::Nothing);
         self
     }
 
     /// The copy that is to fold, if there is a new one. There is no other until it is
     /// [taken back](Self::adopt) or [lost](Self::ahead_is_lost).
     pub fn take_ahead(&mut self) -> Option<Ahead> {
-        match self.later.replace(Later::Taken) {
-            Some(Later::Made(ahead)) => Some(*ahead),
+        match self.later.replace(ForkState::Taken) {
+            Some(ForkState::Made(fork)) => Some(Ahead(fork)),
             later => {
                 self.later = later;
                 None
@@ -68,14 +47,9 @@ impl Followed {
         }
     }
 
-    /// Whether there is a copy.
-    pub(super) fn is_ahead(&self) -> bool {
-        matches!(self.later, Some(Later::Made(_) | Later::Taken))
-    }
-
     /// The copy will not come back.
     pub fn ahead_is_lost(&mut self) {
-        self.later = Some(Later::Nothing);
+        self.later = Some(ForkState::Nothing);
     }
 
     /// A copy that has folded takes the place of this conversation. What came meanwhile is taken with the next request.
@@ -85,64 +59,24 @@ impl Followed {
     /// The journal can't be written. The conversation is then as it was.
     pub fn adopt(&mut self, ahead: Ahead) -> Result<(), JournalError> {
         self.ahead_is_lost();
-        if let (Some(journal), Some(point)) = (&mut self.journal, ahead.point) {
+        let Fork { followed, point, .. } = *ahead.0;
+        if let (Some(journal), Some(point)) = (&mut self.journal, point) {
             journal.go_back(point)?;
         }
         let journal = self.journal.take();
-        *self = Self { journal, ..ahead.followed.asking_later() };
+        *self = followed.asking_later();
+        self.journal = journal;
         Ok(())
-    }
-
-    /// What happens at a moment. If a model is to be asked and nobody waits for it, nothing is folded, and a copy is made.
-    pub(super) async fn at(&mut self, moment: Moment, signals: Signals) -> Vec<Report> {
-        if self.later.is_none() {
-            return self.conversation.at(moment, signals).await;
-        }
-        {
-            // Nothing but a model is ever waited for.
-            let at = pin!(self.conversation.at(moment, signals));
-            if let Poll::Ready(reports) = at.poll(&mut Context::from_waker(Waker::noop())) {
-                return reports;
-            }
-        }
-        if matches!(self.later, Some(Later::Nothing)) {
-            let refused = matches!(moment, Moment::ProviderOverflow | Moment::Manual);
-            self.later = Some(Later::Made(Box::new(self.ahead(refused))));
-        }
-        Vec::new()
-    }
-
-    fn ahead(&self, refused: bool) -> Ahead {
-        let followed = Self {
-            conversation: self.conversation.clone(),
-            base: self.base,
-            log: self.log.clone(),
-            places: self.places.clone(),
-            key: self.key,
-            done: self.done,
-            called: self.called,
-            mark: self.mark,
-            received: self.received,
-            bytes: self.bytes,
-            weighed: self.weighed,
-            folds: self.folds,
-            requested: self.requested,
-            model: self.model.clone(),
-            path: None,
-            journal: None,
-            later: None,
-        };
-        Ahead { followed, refused, point: self.journal.as_ref().map(|journal| journal.point()) }
     }
 }
 
 impl Ahead {
     /// Folds, with summaries by this model. Whether it did.
     pub async fn fold(&mut self, model: Arc<dyn Model>) -> bool {
-        let followed = &mut self.followed;
+        let Fork { followed, refused, .. } = &mut *self.0;
         let next = followed.conversation.folds().last().map_or(0, |fold| fold.id + 1);
         followed.conversation.set_asked(Some(model));
-        match self.refused {
+        match *refused {
             true => {
                 followed.overflow().await;
             }

@@ -1,6 +1,5 @@
 //! Why a request failed, in the terms of the core.
 
-use super::VARIABLE;
 use super::answer::{Wrong, wrong};
 use super::provider::Target;
 use foldback_core::provider::{Endpoint, ErrorKind, ProviderError};
@@ -9,6 +8,9 @@ use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
 use serde_json::Value;
 use std::error::Error as _;
 use std::time::Duration;
+
+/// The variable that raises the limit of an answer, in bytes.
+pub(crate) const VARIABLE: &str = "FOLDBACK_MAX_ANSWER_BYTES";
 
 /// Longest text taken over from a provider, in characters.
 const LONGEST: usize = 1_000;

@@ -13,7 +13,7 @@ mod tls;
 use crate::keys::Keys;
 use answer::completion;
 use async_trait::async_trait;
-use failure::{Failures, JSON};
+use failure::{Failures, JSON, VARIABLE};
 use foldback_core::provider::{
     Completion, CompletionRequest, Endpoint, ErrorKind, Model, ProviderError,
 };
@@ -29,9 +29,6 @@ const REACH: Duration = Duration::from_secs(10);
 
 /// How long it may take to connect to one. Shorter, so that no connection and no answer can be told apart.
 const CONNECT: Duration = Duration::from_secs(8);
-
-/// Raises the limit of an answer, in bytes.
-pub const VARIABLE: &str = "FOLDBACK_MAX_ANSWER_BYTES";
 
 /// The limit where nobody says anything: 30 times the longest output that any model gives.
 const LARGEST: u64 = 16 << 20;

@@ -1,15 +1,15 @@
 //! The assumptions behind the numbers of a comparison, and the reasons to doubt it.
 
-use super::comparison::FailedReplay;
 use super::line::PresetLine;
 use super::sessions::{CorpusSummary, Unit};
 use super::table::Reporting;
 use super::{prices, windows};
-use crate::cost::OWN;
+use crate::fault::FailedReplay;
+use crate::judge::cost::OWN;
 use crate::number::grouped;
-use crate::recorder::{More, Policy, RECORDED_KEEP_MORE, Recorded, Total, by_totals};
-use crate::setup::{Made, Preset, Setup};
-use crate::study::{Known, Recording, Score, Summaries};
+use crate::read::recorder::{More, Policy, RECORDED_KEEP_MORE, Recorded, Total, by_totals};
+use crate::rows::study::{Known, Recording, Score, Summaries};
+use crate::run::setup::{Made, Preset, Setup};
 use foldback_core::strategy::Kind;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -8,16 +8,13 @@ use super::redact;
 use super::saving::Base;
 use super::sessions::CorpusSummary;
 use super::table::{self, Primary, Reporting};
-use crate::corpus::{ContentHash, Corpus};
-use crate::cost::Agreement;
-use crate::fault::{Fault, caught};
-use crate::setup::Preset;
-use crate::store::Store;
-use crate::study::{Bill, Facts, Keys, Record, Score};
-use crate::walk::{Detail, Walk};
+use crate::fault::FailedReplay;
+use crate::judge::cost::Agreement;
+use crate::read::corpus::{ContentHash, Corpus};
+use crate::rows::store::Store;
+use crate::rows::study::{Bill, Facts, Keys, Record, Score};
+use crate::run::walk::{Detail, Walk};
 use foldback_formats::Session;
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -66,42 +63,6 @@ pub struct Comparison {
     /// Models of sessions that the model table does not list.
     pub(super) unlisted: Vec<String>,
     pub(super) redacted: bool,
-}
-
-/// A session that could not be replayed under a preset.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct FailedReplay {
-    /// Path of the session.
-    pub session: Arc<str>,
-    /// Name of the preset, with the summarizer that stood in.
-    pub preset: String,
-    /// Why.
-    #[serde(flatten)]
-    pub fault: Fault,
-}
-
-impl FailedReplay {
-    /// Replays a session under a preset: what `work` gives, or that it panicked.
-    pub fn caught<T>(session: &str, preset: &str, work: impl FnOnce() -> T) -> Result<T, Self> {
-        caught(work).map_err(|fault| Self {
-            session: session.into(),
-            preset: preset.to_owned(),
-            fault,
-        })
-    }
-}
-
-/// Those among scores.
-pub(crate) fn failed<'a>(
-    scores: impl IntoIterator<Item = &'a Score>,
-    session: &Arc<str>,
-    presets: &[Preset],
-) -> Vec<FailedReplay> {
-    let of = |score: &Score| {
-        let preset = presets.get(score.preset())?.strategy.label();
-        Some(FailedReplay { session: Arc::clone(session), preset, fault: score.fault()?.clone() })
-    };
-    scores.into_iter().filter_map(of).collect()
 }
 
 /// How many pairs of strategies a metric separates, and how small a difference could have been.

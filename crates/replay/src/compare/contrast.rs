@@ -3,10 +3,10 @@
 use super::line::PresetLine;
 use super::saving::Paid;
 use super::table::{Primary, Table};
+use crate::judge::reread::CHANCE;
+use crate::judge::retention::Share;
 use crate::parallel::in_parallel;
-use crate::reread::CHANCE;
-use crate::retention::Share;
-use crate::setup::Preset;
+use crate::run::setup::Preset;
 use crate::stats::{self, Estimate, Pair};
 use foldback_core::strategy::Kind;
 use schemars::JsonSchema;
@@ -299,9 +299,9 @@ mod tests {
     use super::*;
     use crate::acted::preset;
     use crate::compare::{Comparison, Gate, Outcome, Reporting, Score};
-    use crate::retention::Retention;
+    use crate::judge::retention::Retention;
+    use crate::rows::study::{Bill, Billed, Pauses};
     use crate::stats::Sample;
-    use crate::study::{Bill, Billed, Pauses};
 
     /// Bills of `first` and `second` per session, in dollars, and what the first keeps of ten.
     struct Case {
@@ -325,7 +325,7 @@ mod tests {
     fn score(session: usize, preset: usize, usd: f64, kept: u64) -> Score {
         // No two sessions are alike.
         let usd = usd * (1.0 + session as f64 / 100.0);
-        let by = Billed { regime: crate::cost::OWN.into(), pauses: Pauses::Recorded };
+        let by = Billed { regime: crate::judge::cost::OWN.into(), pauses: Pauses::Recorded };
         let outcome = Outcome {
             retention: Retention { obs_far: Share { kept, needed: 10 }, ..Retention::default() },
             bills: [(by, Bill::of_requests(usd, 0.0))].into_iter().collect(),

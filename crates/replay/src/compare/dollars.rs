@@ -2,9 +2,9 @@
 
 use super::saving::Paid;
 use super::table::Table;
-use crate::cost::OWN;
 use crate::in_order;
-use crate::study::Pauses;
+use crate::judge::cost::OWN;
+use crate::rows::study::Pauses;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -6,12 +6,12 @@
 
 use super::saving::Paid;
 use super::table::Table;
-use crate::availability::MustKeep;
+use crate::judge::availability::MustKeep;
+use crate::judge::reread::CHANCE;
+use crate::judge::retention::{Retention, Share};
 use crate::number::{ratio, total};
-use crate::reread::CHANCE;
-use crate::retention::{Retention, Share};
+use crate::rows::study::{Known, Ledger, Score, Summaries};
 use crate::stats::{self, Estimate, Pair, Sample};
-use crate::study::{Known, Ledger, Score, Summaries};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use std::borrow::Cow;

@@ -1,7 +1,7 @@
 //! Gates: what a preset must not do to be ranked at all.
 
 use crate::number::{count, grouped};
-use crate::study::Score;
+use crate::rows::study::Score;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -59,8 +59,8 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study::Outcome;
-    use crate::totals::SessionMetrics;
+    use crate::rows::study::Outcome;
+    use crate::run::totals::SessionMetrics;
 
     /// Broken rules, requests, those over by measured tokens, and by their calibrated size.
     type Session = (u64, u64, u64, Option<u64>);

@@ -2,7 +2,7 @@
 //! weigh more than anything else that a comparison keeps.
 
 use super::comparison::Comparison;
-use crate::idle::NO_STAGE;
+use crate::run::idle::NO_STAGE;
 use foldback_core::strategy::Kind;
 use schemars::JsonSchema;
 use serde::Serialize;

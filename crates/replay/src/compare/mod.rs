@@ -5,7 +5,7 @@ mod assumptions;
 mod comparison;
 mod contrast;
 mod dollars;
-mod error;
+pub mod experiment;
 mod figures;
 mod front;
 mod gate;
@@ -23,16 +23,16 @@ mod thin;
 mod verdict;
 mod windows;
 
-pub use crate::corpus::{Corpus, Failure, Skipped, Source};
-pub use crate::setup::{Preset, Setup};
-pub use crate::study::{Inaction, Known, Outcome, REPORT, Run, Score};
+pub use crate::fault::{FailedReplay, REPORT};
+pub use crate::read::corpus::{Corpus, Failure, Skipped, Source};
+pub use crate::rows::CompareError;
+pub use crate::rows::study::{Inaction, Known, Outcome, Run, Score};
+pub use crate::run::setup::{Preset, Setup};
 pub use answer::{Answer, Remark};
-pub(crate) use comparison::failed;
-pub use comparison::{Comparison, FailedReplay, ToldApart};
+pub use comparison::{Comparison, ToldApart};
 pub(crate) use contrast::adjust;
 pub use contrast::{Contrast, Difference, SampleSize};
 pub use dollars::Dollars;
-pub use error::CompareError;
 pub use figures::{FIGURES, Figure, Judge, LEAST_GAP, LEAST_NEAR, Metric, Metrics, Shown};
 pub use front::{Place, Point, Standing, ranks};
 pub use gate::Gate;
@@ -50,7 +50,7 @@ pub use table::{Primary, Reporting};
 pub use verdict::{Reason, Verdict};
 
 use crate::parallel::in_parallel;
-use crate::study::{Context, Keys, Recording, study};
+use crate::rows::study::{Context, Keys, Recording, failed, study};
 use foldback_core::strategy::Kind;
 use std::collections::BTreeSet;
 
@@ -162,9 +162,8 @@ fn assemble(
     assumptions.extend(assumptions::coincidence(&preset_lines, &scores));
     let mut cautions = assumptions::cautions(presets, &preset_lines, &summary, &scores);
     cautions.extend(assumptions::copied(&summary));
-    let failed = summary.sessions.iter().zip(&scores);
-    let failed =
-        failed.flat_map(|(line, scores)| comparison::failed(&**scores, &line.path, presets));
+    let pairs = summary.sessions.iter().zip(&scores);
+    let failed = pairs.flat_map(|(line, scores)| failed(&**scores, &line.path, presets));
     let failed: Vec<FailedReplay> = failed.collect();
     cautions.extend(assumptions::failed(&failed));
     cautions.extend(judges::caution(&preset_lines));

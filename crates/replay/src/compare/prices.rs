@@ -1,10 +1,10 @@
 //! The prices of a comparison, in words: whose they are, their date, and how to set others.
 
 use super::table::Reporting;
-use crate::cost::Asked;
+use crate::judge::cost::Asked;
 use crate::number::grouped;
-use crate::setup::Setup;
-use crate::study::Recording;
+use crate::rows::study::Recording;
+use crate::run::setup::Setup;
 use std::collections::BTreeMap;
 
 /// In one or two lines.

@@ -1,7 +1,7 @@
 //! The inputs and the program of a comparison: what must be the same to reproduce its figures.
 
-use crate::corpus::ContentHash;
-use crate::study::Names;
+use crate::read::corpus::ContentHash;
+use crate::rows::study::Names;
 use schemars::JsonSchema;
 use serde::Serialize;
 

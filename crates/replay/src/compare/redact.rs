@@ -3,10 +3,10 @@
 //! A pseudonym is a hash with the content of its session as the key. It is the same in every output and every run
 //! over the same file, and without the file the name can't be found by trying names.
 
-use crate::corpus::{ContentHash, Skipped};
 use crate::fault::Fault;
-use crate::totals::BrokenRule;
-use crate::walk::Walk;
+use crate::read::corpus::{ContentHash, Skipped};
+use crate::run::totals::BrokenRule;
+use crate::run::walk::Walk;
 
 /// Why a file was left out, without its name or content.
 pub(super) fn without_names(skipped: &Skipped, number: usize) -> Skipped {

@@ -5,9 +5,9 @@
 //! control that fits: no compaction, or where that sends requests that no provider takes, `drop-oldest`.
 
 use super::table::Table;
-use crate::setup::{AS_RECORDED, Preset};
+use crate::rows::study::{Bill, Score};
+use crate::run::setup::{AS_RECORDED, Preset};
 use crate::stats::Pair;
-use crate::study::{Bill, Score};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;

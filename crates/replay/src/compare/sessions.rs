@@ -1,13 +1,13 @@
 //! The sessions of a comparison: what it lists of each, and which files are left out.
 
-use super::error::CompareError;
 use super::provenance::short;
-use crate::corpus::{ContentHash, Corpus, Skipped, Source};
-use crate::cost::Agreement;
+use crate::judge::cost::Agreement;
 use crate::parallel::in_parallel;
-use crate::repositories::{self, Place};
+use crate::read::corpus::{ContentHash, Corpus, Skipped, Source};
+use crate::read::repositories::{self, Place};
+use crate::rows::CompareError;
+use crate::rows::study::{CHECKED, Common, Keys, Recording, Score, Studied};
 use crate::stats::{self, Sample};
-use crate::study::{CHECKED, Common, Keys, Recording, Score, Studied};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -261,8 +261,8 @@ mod tests {
     use super::*;
     use crate::acted::{preset, setup};
     use crate::compare::{Outcome, Preset, Reporting, Run, compare};
-    use crate::store::Store;
-    use crate::study::COUNTS;
+    use crate::rows::store::Store;
+    use crate::rows::study::COUNTS;
     use foldback_core::Limits;
     use std::fs;
 

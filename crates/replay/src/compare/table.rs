@@ -1,11 +1,11 @@
 //! The scores of a comparison as a table: by session and by preset.
 
-use crate::cost::OWN;
-use crate::reread::{CHANCE, Chance};
-use crate::setup::Preset;
-use crate::split::Split;
+use crate::judge::cost::OWN;
+use crate::judge::reread::{CHANCE, Chance};
+use crate::read::split::Split;
+use crate::rows::study::{Bill, Known, Pauses, Score};
+use crate::run::setup::Preset;
 use crate::stats::Sample;
-use crate::study::{Bill, Known, Pauses, Score};
 use foldback_core::strategy::Kind;
 use schemars::JsonSchema;
 use serde::Serialize;

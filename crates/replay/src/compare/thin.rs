@@ -1,7 +1,7 @@
 //! Sessions whose text is a small part of what was sent.
 
 use crate::number::count;
-use crate::study::Recording;
+use crate::rows::study::Recording;
 
 /// Says so, by the one that lacks most.
 pub(super) fn caution(sessions: &[Recording]) -> Option<String> {

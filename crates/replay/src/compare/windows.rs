@@ -1,8 +1,8 @@
 //! The windows that sessions are replayed under: where they come from, and which of them the recordings contradict.
 
 use crate::number::{count, grouped};
-use crate::setup::Setup;
-use crate::study::{Recording, Score};
+use crate::rows::study::{Recording, Score};
+use crate::run::setup::Setup;
 use foldback_core::Limits;
 use std::collections::{BTreeMap, BTreeSet};
 

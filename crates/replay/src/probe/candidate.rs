@@ -1,7 +1,7 @@
 //! A question that may be asked.
 
 use super::{Holder, Kind};
-use crate::index::LogPart;
+use crate::read::index::LogPart;
 use std::sync::Arc;
 
 /// What stands in the place of the piece.

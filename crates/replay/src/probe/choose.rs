@@ -3,8 +3,8 @@
 use super::candidate::Candidate;
 use super::score::{plain, stands_in};
 use super::{AGES, Kind, LEAST, MOST, Moment, Place, Question, facts, gaps, hash};
-use crate::identifiers::same_path;
-use crate::index::text::text_of;
+use crate::read::identifiers::same_path;
+use crate::read::index::text::text_of;
 use foldback_core::log::Message;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;

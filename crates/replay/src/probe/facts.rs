@@ -2,7 +2,7 @@
 
 use super::candidate::{Candidate, Pool};
 use super::{Holder, Kind};
-use crate::index::{Action, Index, LogPart, failure_line};
+use crate::read::index::{Action, Index, LogPart, failure_line};
 use foldback_core::log::{Message, PartKind, open_items};
 use std::collections::BTreeSet;
 use std::sync::Arc;

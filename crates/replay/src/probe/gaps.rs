@@ -2,10 +2,10 @@
 
 use super::candidate::{Candidate, GAP, Pool};
 use super::{Holder, Kind};
-use crate::identifiers::evidence::telling;
-use crate::identifiers::{Class, identifiers};
-use crate::index::text::text_of;
-use crate::index::{Index, LogPart};
+use crate::read::identifiers::evidence::telling;
+use crate::read::identifiers::{Class, identifiers};
+use crate::read::index::text::text_of;
+use crate::read::index::{Index, LogPart};
 use foldback_core::log::{Message, PartKind, Role};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};

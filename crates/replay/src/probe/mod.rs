@@ -46,7 +46,7 @@ pub const LEAST: usize = 2;
 pub const MOST: usize = 3;
 
 /// Upper ends of the strata of age; the last one is open. The first is what no sensible preset loses.
-pub const AGES: [usize; 3] = [crate::retention::FAR, 10, 50];
+pub const AGES: [usize; 3] = [crate::judge::retention::FAR, 10, 50];
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]

@@ -5,7 +5,7 @@
 //! component boundary (see [`same_path`]). Nothing else is right: an answer that says more is not.
 
 use super::Question;
-use crate::identifiers::same_path;
+use crate::read::identifiers::same_path;
 use serde::Serialize;
 
 /// How an answer is asked for.

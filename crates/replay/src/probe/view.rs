@@ -2,12 +2,13 @@
 
 use super::Question;
 use super::score::stands_in;
-use crate::availability::Availability;
-use crate::drive::{Probe, Request, replay_with};
-use crate::index::Index;
-use crate::index::text::text_of;
-use crate::retention::Share;
-use crate::setup::{Preset, Setup};
+use crate::judge::availability::Availability;
+use crate::judge::request::{Probe, Request};
+use crate::judge::retention::Share;
+use crate::read::index::Index;
+use crate::read::index::text::text_of;
+use crate::run::drive::replay_with;
+use crate::run::setup::{Preset, Setup};
 use foldback_core::conversation::Conversation;
 use foldback_core::log::{Message, Part};
 use foldback_formats::Session;

@@ -2,9 +2,9 @@
 
 use super::{Trial, Tuned};
 use crate::compare::{Comparison, Point};
-use crate::corpus::Corpus;
-use crate::setup::{Preset, Setup};
-use crate::walk::{Detail, Walk};
+use crate::read::corpus::Corpus;
+use crate::run::setup::{Preset, Setup};
+use crate::run::walk::{Detail, Walk};
 use serde::Serialize;
 use std::cmp::Ordering;
 use std::fmt;

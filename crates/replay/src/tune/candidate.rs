@@ -1,7 +1,7 @@
 //! A configuration: a strategy with some of its fields changed, as a file that extends it.
 
 use super::Field;
-use crate::setup::Preset;
+use crate::run::setup::Preset;
 use foldback_core::Limits;
 use foldback_core::config::{self, Compiled, Document, Options};
 use foldback_core::registry::{Registry, StageKind};

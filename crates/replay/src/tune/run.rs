@@ -5,9 +5,9 @@ use crate::compare::{
     Base, CompareError, Contrast, Difference, FailedReplay, Gate, Metric, Point, PresetLine,
     Provenance, adjust, ranks,
 };
-use crate::corpus::Corpus;
-use crate::setup::{Preset, Setup};
-use crate::split::Split;
+use crate::read::corpus::Corpus;
+use crate::read::split::Split;
+use crate::run::setup::{Preset, Setup};
 use crate::{Comparison, Reporting, Run, compare};
 use foldback_core::strategy::Kind;
 use serde::{Serialize, Serializer};
@@ -124,7 +124,7 @@ pub struct PartSummary {
     /// The bill that savings are measured against; `null` if nothing could be billed.
     pub base: Option<Base>,
     /// Files that were not used, with the reason.
-    pub skipped: Vec<crate::corpus::Skipped>,
+    pub skipped: Vec<crate::read::corpus::Skipped>,
     /// Replays that failed; all else is said of the others.
     pub failed: Vec<FailedReplay>,
     /// What its numbers were made of and by.

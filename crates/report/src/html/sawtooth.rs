@@ -171,7 +171,7 @@ fn marks(out: &mut String, rows: &[CallRow], scale: Scale) {
     mark("over", &over, TOP - 6, "v5");
 }
 
-/// What fired and how often, in the order of the names: `opencode.overflow × 1, opencode.prune × 2`.
+/// What fired and how often, in the order of the names: `answer-usage × 1, opencode.prune × 2`.
 pub(super) fn firings(rows: &[CallRow]) -> String {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for fired in rows.iter().flat_map(|row| &row.fired) {

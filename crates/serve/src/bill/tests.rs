@@ -1,6 +1,6 @@
 use super::*;
 use foldback_core::log::{Answer, Part};
-use foldback_providers::prices::{CacheRules, Rates};
+use foldback_providers::prices::{CacheRules, Rates, Terms};
 
 /// Dollars for a million tokens.
 const TERMS: Terms = Terms {

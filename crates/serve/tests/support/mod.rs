@@ -129,6 +129,11 @@ pub(crate) fn http() -> reqwest::Client {
     HTTP.get_or_init(new).clone()
 }
 
+/// A test that fails by waiting fails after a minute.
+pub(crate) async fn within<T>(test: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(60), test).await.unwrap()
+}
+
 /// What the proxy said it did.
 pub(crate) fn outcome(response: &reqwest::Response) -> String {
     response.headers()["x-foldback"].to_str().unwrap().to_owned()

@@ -79,7 +79,7 @@ pub fn head(context: &StageContext<'_>, visible: &[Pos]) -> BTreeSet<Pos> {
 }
 
 impl Filter for DropOldest {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal<'_>, Why> {
         let (request, target) = self.excess(context)?;
         let visible: Vec<Pos> = context.items().collect();
         let head = head(context, &visible);

@@ -271,7 +271,7 @@ impl DropPairs {
 }
 
 impl Filter for DropPairs {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal<'_>, Why> {
         let mut cut = self.cut(context)?;
         let (mut entries, mut order) = (Vec::new(), Vec::new());
         for pos in context.items() {

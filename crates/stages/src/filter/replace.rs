@@ -55,17 +55,17 @@ impl Spoken {
         })
     }
 
-    /// These messages as the view shows them, for a request.
-    pub fn shown(&self, context: &StageContext<'_>, from: usize, to: usize) -> Vec<Arc<Message>> {
-        let shown = |pos: &Pos| context.view.show_item(context.history, *pos).to_shared();
-        self.messages[from..to].iter().map(shown).collect()
-    }
-
     /// The arrangement that shows a summary in the user's name, and behind it the messages from a cut on.
     pub fn behind(self, context: &StageContext<'_>, summary: Message, cut: usize) -> Arrangement {
         let order = self.system.into_iter().chain([context.history.len()]);
         arranged(context, vec![summary], order.chain(self.messages.into_iter().skip(cut)))
     }
+}
+
+/// Messages as the view shows them, for a request.
+pub fn shown(context: &StageContext<'_>, messages: &[Pos]) -> Vec<Arc<Message>> {
+    let shown = |pos: &Pos| context.view.show_item(context.history, *pos).to_shared();
+    messages.iter().map(shown).collect()
 }
 
 /// Refuses settings under which no summary could be written, or none would be told from what the user said.

@@ -3,7 +3,9 @@
 mod answer_usage;
 mod window_fraction;
 
-pub use answer_usage::{AnswerUsage, AnswerUsageConfig, Comparison, TokenClass};
+pub use answer_usage::{
+    AnswerUsage, AnswerUsageConfig, Comparison, EstimateUse, InputLimit, TokenClass,
+};
 pub use window_fraction::{WindowFraction, WindowFractionConfig};
 
 use foldback_core::registry::Invalid;

@@ -241,7 +241,7 @@ macro_rules! laws {
         // A law that is missing here would go untested.
         const _: () = assert!([$(stringify!($test)),*].len() == $crate::law::Law::ALL.len());
         $(
-            #[test]
+            #[::std::prelude::v1::test]
             fn $test() {
                 $crate::law::assert($crate::law::Law::$law, $subject);
             }

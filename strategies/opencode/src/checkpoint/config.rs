@@ -3,7 +3,6 @@
 use super::Checkpoint;
 use crate::boundary::Completes;
 use crate::request::Form;
-use crate::window::OUTPUT_TOKEN_MAX;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::Filter;
 use foldback_stages::filter::check_room;
@@ -103,7 +102,7 @@ impl Default for CheckpointConfig {
             preserve_recent_tokens: None,
             tail_minimum: 2_000,
             tail_maximum: 8_000,
-            output_token_max: OUTPUT_TOKEN_MAX,
+            output_token_max: 32_000,
             reserved: None,
             replay_on_overflow: false,
             continues: Continue::Auto,

@@ -19,7 +19,6 @@ use crate::render::{Rendering, Version, to_model_messages};
 use crate::request::{Cuts, Form};
 use crate::stored::{self, StoredMessage};
 use crate::tail;
-use crate::window::WindowRule;
 pub(crate) use entries::NO_SUMMARY;
 use entries::NewEntries;
 use foldback_core::Role;
@@ -29,7 +28,12 @@ use foldback_core::outcome::Why;
 use foldback_core::plan::Layout;
 use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
 use foldback_core::view::Pos;
+use foldback_stages::policy::{AnswerUsageConfig, InputLimit};
+use std::num::NonZeroU64;
 use std::sync::Arc;
+
+/// Tokens that are kept free below a limit of the input, unless the longest answer is smaller.
+const RESERVE: u64 = 20_000;
 
 /// The filter.
 #[derive(Clone, Debug)]
@@ -58,7 +62,7 @@ impl Filter for Checkpoint {
         Some(layout(Vec::new(), &stored, &order, context.history.len()))
     }
 
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
         let selection = self.select(context);
         let cuts = Cuts {
             form: self.0.request,
@@ -106,46 +110,35 @@ impl Filter for Checkpoint {
                 context.history.message(replay).id
             ));
         }
-        Ok(Proposal::Summaries {
-            requests: vec![SummaryRequest {
-                previous: selection.previous,
-                ..context.summary(
-                    "checkpoint",
-                    style,
-                    || messages.into_iter().chain(marker).collect(),
-                    self.0.summary_budget,
-                )
-            }],
-            reasons,
-        })
-    }
-
-    fn arrange(
-        &self,
-        context: &StageContext<'_>,
-        summaries: &[Option<Summary>],
-    ) -> Result<Arrangement, Why> {
-        let selection = self.select(context);
-        let summary = summaries.first().and_then(Option::as_ref);
-        let entries =
-            NewEntries::of(&self.0, context, selection.tail_start, selection.replay).write(summary);
-
-        let mut stored = stored::in_sight(context);
-        let mut seen = stored::seen_all(context.history, &stored);
-        for (offset, entry) in entries.iter().enumerate() {
-            seen.push(stored::seen(&[entry]));
-            stored.push(StoredMessage {
-                role: entry.role,
-                items: vec![context.history.len() + offset],
-            });
-        }
-        let order = filter_compacted(&seen, self.0.completes);
-        // Instructions of the harness stay in sight.
-        let from = stored.first().map_or(0, StoredMessage::first);
-        let items = context.places().iter().filter_map(|place| place.item());
-        let before = items.filter(|pos| *pos < from).collect();
-        let layout = layout(before, &stored, &order, context.history.len() + entries.len());
-        Ok(Arrangement { entries, layout, ..Arrangement::default() })
+        let request = SummaryRequest {
+            previous: selection.previous,
+            ..context.summary(
+                "checkpoint",
+                style,
+                || messages.into_iter().chain(marker).collect(),
+                self.0.summary_budget,
+            )
+        };
+        let then = move |summaries: &[Option<Summary>]| {
+            let entries = entries.write(summaries.first().and_then(Option::as_ref));
+            let mut stored = stored::in_sight(context);
+            let mut seen = stored::seen_all(context.history, &stored);
+            for (offset, entry) in entries.iter().enumerate() {
+                seen.push(stored::seen(&[entry]));
+                stored.push(StoredMessage {
+                    role: entry.role,
+                    items: vec![context.history.len() + offset],
+                });
+            }
+            let order = filter_compacted(&seen, self.0.completes);
+            // Instructions of the harness stay in sight.
+            let from = stored.first().map_or(0, StoredMessage::first);
+            let items = context.places().iter().filter_map(|place| place.item());
+            let before = items.filter(|pos| *pos < from).collect();
+            let layout = layout(before, &stored, &order, context.history.len() + entries.len());
+            Ok(Arrangement { entries, layout, ..Arrangement::default() })
+        };
+        Ok(Proposal::Then { requests: vec![request], reasons, then: Box::new(then) })
     }
 }
 
@@ -224,13 +217,15 @@ impl Checkpoint {
 
     fn tail_budget(&self, context: &StageContext<'_>) -> u64 {
         self.0.preserve_recent_tokens.unwrap_or_else(|| {
-            let window = WindowRule {
-                output_token_max: self.0.output_token_max,
-                input_headroom: true,
-                reserved: self.0.reserved,
-                buffer: None,
+            let terms = AnswerUsageConfig {
+                input_limit: InputLimit::Instead,
+                input_reserve: Some(self.0.reserved.unwrap_or(RESERVE)),
+                input_reserve_at_most_output: self.0.reserved.is_none(),
+                output_token_max: NonZeroU64::new(self.0.output_token_max),
+                ..AnswerUsageConfig::default()
             };
-            let usable = u64::try_from(window.usable(context.limits)).unwrap_or(0);
+            let usable = terms.usable(context.limits).map_or(0, |(tokens, _)| tokens);
+            let usable = u64::try_from(usable).unwrap_or(0);
             tail::budget(usable, self.0.tail_minimum, self.0.tail_maximum)
         })
     }

@@ -13,7 +13,7 @@ use foldback_core::Role;
 use foldback_core::log::{EntryKind, Message};
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
-use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
+use foldback_core::stage::{Filter, Proposal, StageContext, SummaryRequest};
 use foldback_core::view::Pos;
 use foldback_stages::filter::{Spoken, check_open_calls, check_room, entry};
 use record::{Recorded, recorded};
@@ -137,7 +137,7 @@ fn summary_in(checkpoint: &Message) -> String {
 }
 
 impl Filter for Recent {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
         let selection = self.select(context)?;
         // What the record left out was out of sight before.
         let cuts =
@@ -162,23 +162,17 @@ impl Filter for Recent {
                 self.0.summary_budget,
             )
         };
-        Ok(Proposal::Summaries { requests: vec![request], reasons: vec![reason] })
-    }
-
-    fn arrange(
-        &self,
-        context: &StageContext<'_>,
-        summaries: &[Option<Summary>],
-    ) -> Result<Arrangement, Why> {
-        let Selection { from, recent, .. } = self.select(context)?;
-        let summary = summaries.iter().flatten().next().map_or(NO_SUMMARY, |summary| &summary.text);
-        let text = format!("{OPEN}{summary}{BETWEEN}{recent}{CLOSE}");
-        let mut checkpoint = entry(context, Role::User, EntryKind::Summary, text);
-        if let Some(from) = from {
-            checkpoint = checkpoint.annotated(FROM, context.history.message(from).id.clone());
-        }
-        let spoken = Spoken::of(context);
-        let all = spoken.messages.len();
-        Ok(spoken.behind(context, checkpoint, all))
+        let Selection { from, recent, .. } = selection;
+        Ok(Proposal::summary(request, reason, move |summary| {
+            let summary = summary.map_or(NO_SUMMARY, |summary| &summary.text);
+            let text = format!("{OPEN}{summary}{BETWEEN}{recent}{CLOSE}");
+            let mut checkpoint = entry(context, Role::User, EntryKind::Summary, text);
+            if let Some(from) = from {
+                checkpoint = checkpoint.annotated(FROM, context.history.message(from).id.clone());
+            }
+            let spoken = Spoken::of(context);
+            let all = spoken.messages.len();
+            Ok(spoken.behind(context, checkpoint, all))
+        }))
     }
 }

@@ -6,9 +6,9 @@ use foldback_core::fraction::Fraction;
 use foldback_core::log::{EntryKind, Message, Part, PartKind, Role};
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
-use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
+use foldback_core::stage::{Filter, Proposal, StageContext, SummaryRequest};
 use foldback_core::view::{Place, Pos};
-use foldback_stages::filter::{Spoken, arranged, check_room, entry, summary_of};
+use foldback_stages::filter::{Spoken, arranged, check_room, entry, shown, summary_of};
 use foldback_stages::policy::check_share;
 use foldback_stages::python::repr;
 use schemars::JsonSchema;
@@ -129,8 +129,7 @@ fn with_dots(text: String, most: usize) -> String {
 impl Middle {
     fn select(&self, context: &StageContext<'_>) -> Result<Selection, Why> {
         let spoken = Spoken::of(context);
-        let shown = spoken.shown(context, 0, spoken.messages.len());
-        let shown = Messages(shown);
+        let shown = Messages(shown(context, &spoken.messages));
         let count = shown.0.len();
         let first =
             if shown.0.iter().any(|message| is_summary(message)) { 0 } else { self.0.keep_first };
@@ -257,7 +256,7 @@ fn grounded(summary: &str, goes: &[Arc<Message>]) -> String {
 }
 
 impl Filter for Middle {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
         let selection = self.select(context)?;
         let messages = || selection.goes().iter().map(for_summary).collect();
         let most = self.summary_tokens(context, &selection);
@@ -268,31 +267,22 @@ impl Filter for Middle {
         if request.instructions.is_empty() {
             request.instructions.extend(focus(&selection.shown.0));
         }
-        let Selection { from, cut, .. } = selection;
+        let (from, cut) = (selection.from, selection.cut);
         let reason = format!(
             "keeps the first {from} and the last {} messages",
             selection.shown.0.len() - cut
         );
-        Ok(Proposal::Summaries { requests: vec![request], reasons: vec![reason] })
-    }
-
-    fn arrange(
-        &self,
-        context: &StageContext<'_>,
-        summaries: &[Option<Summary>],
-    ) -> Result<Arrangement, Why> {
-        let selection = self.select(context)?;
-        let text = summaries.iter().flatten().next().map_or("", |summary| &summary.text);
-        let text = format!("{BEFORE}{}{AFTER}", grounded(text, selection.goes()));
-        let summary = entry(context, Role::User, EntryKind::Summary, text);
-        let Selection { spoken, from, cut, .. } = selection;
-        let at = context.history.len();
-        let mut order = spoken.messages[..from].to_vec();
-        order.push(at);
-        order.extend(&spoken.messages[cut..]);
-        with_request(context, &spoken.messages, &mut order);
-        let order = spoken.system.into_iter().chain(order);
-        Ok(arranged(context, vec![summary], order.collect::<Vec<_>>()))
+        Ok(Proposal::summary(request, reason, move |summary| {
+            let text = summary.map_or("", |summary| &summary.text);
+            let text = format!("{BEFORE}{}{AFTER}", grounded(text, selection.goes()));
+            let summary = entry(context, Role::User, EntryKind::Summary, text);
+            let Spoken { system, messages } = selection.spoken;
+            let mut order = messages[..from].to_vec();
+            order.push(context.history.len());
+            order.extend(&messages[cut..]);
+            with_request(context, &messages, &mut order);
+            Ok(arranged(context, vec![summary], system.into_iter().chain(order)))
+        }))
     }
 }
 

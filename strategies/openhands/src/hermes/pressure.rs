@@ -4,7 +4,7 @@ use foldback_core::fraction::Fraction;
 use foldback_core::moment::Moment;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Decision, OverflowPolicy, Pressure};
-use foldback_stages::policy::{TokenClass, check_share};
+use foldback_stages::policy::{Comparison, TokenClass, check_share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -106,10 +106,7 @@ impl OverflowPolicy for HermesPressure {
         let counted = usage.map_or(0, |usage| TokenClass::sum(&PROMPT, &usage, false));
         let deferred = self.defers(pressure, estimate, counted, trigger);
         let count = if counted >= trigger || deferred { counted } else { estimate.max(counted) };
-        let fold = count >= trigger;
-        let sign = if fold { ">=" } else { "<" };
-        let reason =
-            format!("{count} {sign} {trigger} (usage {counted}, estimate {estimate} of {window})");
-        Decision { fold, count, trigger, target: None, floor: None, reason }
+        let terms = format_args!("usage {counted}, estimate {estimate} of {window}");
+        Comparison::AtLeast.decide(count, trigger, terms)
     }
 }

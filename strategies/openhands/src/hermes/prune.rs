@@ -10,7 +10,7 @@ use foldback_core::plan::Edit;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Pruner, Pruning, StageContext};
 use foldback_core::view::EditKind;
-use foldback_stages::filter::Spoken;
+use foldback_stages::filter::{Spoken, shown};
 use foldback_stages::policy::check_share;
 use foldback_stages::python::repr;
 use schemars::JsonSchema;
@@ -86,7 +86,7 @@ impl Lines {
 
     fn edits(&self, context: &StageContext<'_>) -> Vec<Edit> {
         let spoken = Spoken::of(context);
-        let shown = Messages(spoken.shown(context, 0, spoken.messages.len()));
+        let shown = Messages(shown(context, &spoken.messages));
         let calls = shown.0.iter().flat_map(|message| &message.parts);
         let calls: BTreeMap<&str, _> =
             calls.filter_map(|part| part.as_call()).map(|call| (&*call.call_id, call)).collect();

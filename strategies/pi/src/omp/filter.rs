@@ -5,11 +5,12 @@ use crate::cut::{Cut, Unit, last_that_fit};
 use crate::filter::{NO_HISTORY, SPLIT_TURN, clipped, without_reasoning};
 use foldback_core::Role;
 use foldback_core::fraction::Fraction;
-use foldback_core::log::{EntryKind, Message};
+use foldback_core::log::EntryKind;
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
-use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
-use foldback_stages::filter::{Spoken, check_room, entry, summary_of};
+use foldback_core::stage::{Filter, Proposal, StageContext, Summary, SummaryRequest};
+use foldback_core::view::Pos;
+use foldback_stages::filter::{Spoken, check_room, entry, shown, summary_of};
 use foldback_stages::policy::TokenClass;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -62,24 +63,6 @@ impl StageConfig<dyn Filter> for OmpCheckpointConfig {
 #[derive(Clone, Debug)]
 pub struct OmpCheckpoint(OmpCheckpointConfig);
 
-/// What a fold does.
-struct Selection<'a> {
-    /// The messages of the view; the earlier summary is not among them.
-    spoken: Spoken,
-    cut: Cut,
-    /// The earlier summary: its message and its text.
-    previous: Option<(&'a Message, String)>,
-    /// Tokens that were to be kept.
-    keep: u64,
-}
-
-impl Selection<'_> {
-    /// Whether the older turns have a summary: a new one, or the last brought up to date.
-    fn has_history(&self) -> bool {
-        self.cut.older() > 0 || self.previous.is_some()
-    }
-}
-
 impl OmpCheckpoint {
     /// Why nothing is summarized, where shaking has brought what the policy counted far enough down.
     fn relieved(&self, context: &StageContext<'_>) -> Option<Why> {
@@ -108,8 +91,13 @@ impl OmpCheckpoint {
         // Doubles divided and rounded down, as the original does.
         ((keep as f64 / (prompt as f64 / estimate as f64)).floor() as u64).max(1)
     }
+}
 
-    fn select<'a>(&self, context: &StageContext<'a>) -> Result<Selection<'a>, Why> {
+impl Filter for OmpCheckpoint {
+    fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
+        if let Some(why) = self.relieved(context) {
+            return Err(why);
+        }
         let mut spoken = Spoken::of(context);
         let last = context.history.iter().next_back();
         if last.is_some_and(|(_, message)| message.is_entry_of(EntryKind::Summary)) {
@@ -129,49 +117,15 @@ impl OmpCheckpoint {
             let detail = "all messages are within the tokens that are kept";
             return Err(Why::new("all-fits", detail));
         }
-        Ok(Selection { spoken, cut, previous, keep })
-    }
-
-    fn text(
-        &self,
-        context: &StageContext<'_>,
-        selection: &Selection<'_>,
-        texts: &[Option<Summary>],
-    ) -> (String, Touched) {
-        let mut texts = texts.iter().map(|text| text.as_ref().map(|summary| summary.text.as_str()));
-        let mut next = || texts.next().flatten().unwrap_or(NO_HISTORY);
-        let Selection { spoken, cut, previous, .. } = selection;
-        let mut text = if selection.has_history() { next() } else { NO_HISTORY }.to_owned();
-        if cut.turn.is_some() {
-            text += SPLIT_TURN;
-            text += next();
-        }
-        let mut touched = Touched::default();
-        if let Some((summary, _)) = previous {
-            touched.noted_on(summary);
-        }
-        for pos in &spoken.messages[..cut.kept] {
-            touched.called_in(context.history.message(*pos));
-        }
-        (touched.below(&text), touched)
-    }
-}
-
-impl Filter for OmpCheckpoint {
-    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal, Why> {
-        if let Some(why) = self.relieved(context) {
-            return Err(why);
-        }
-        let selection = self.select(context)?;
-        let Selection { spoken, cut, previous, keep } = &selection;
-        let shown = |range: std::ops::Range<usize>| {
-            let shown = spoken.shown(context, range.start, range.end).into_iter();
-            let shown = shown.filter_map(without_reasoning);
+        let clip = |messages: &[Pos]| {
+            let shown = shown(context, messages).into_iter().filter_map(without_reasoning);
             shown.map(|message| clipped(message, self.0.result_units)).collect()
         };
         let mut requests = Vec::new();
-        if selection.has_history() {
-            let messages = || shown(0..cut.older());
+        // The older turns have a summary: a new one, or the last brought up to date.
+        let has_history = cut.older() > 0 || previous.is_some();
+        if has_history {
+            let messages = || clip(&spoken.messages[..cut.older()]);
             let most = self.0.summary_tokens;
             requests.push(SummaryRequest {
                 previous: previous.as_ref().map(|(_, text)| text.clone()),
@@ -179,7 +133,7 @@ impl Filter for OmpCheckpoint {
             });
         }
         if let Some(turn) = cut.turn {
-            let messages = || shown(turn..cut.kept);
+            let messages = || clip(&spoken.messages[turn..cut.kept]);
             let most = self.0.turn_summary_tokens;
             requests.push(SummaryRequest {
                 instructions: Vec::new(),
@@ -189,20 +143,26 @@ impl Filter for OmpCheckpoint {
         let (kept, all) = (spoken.messages.len() - cut.kept, spoken.messages.len());
         let split = if cut.turn.is_some() { ", in the middle of a turn" } else { "" };
         let reason = format!("keeps the last {kept} of {all} messages, up to {keep} tokens{split}");
-        Ok(Proposal::Summaries { requests, reasons: vec![reason] })
-    }
-
-    fn arrange(
-        &self,
-        context: &StageContext<'_>,
-        summaries: &[Option<Summary>],
-    ) -> Result<Arrangement, Why> {
-        let selection = self.select(context)?;
-        let (text, touched) = self.text(context, &selection, summaries);
-        let text = format!("{BEFORE}{text}{AFTER}");
-        let mut summary = entry(context, Role::User, EntryKind::Summary, text);
-        touched.note_on(&mut summary);
-        let Selection { spoken, cut, .. } = selection;
-        Ok(spoken.behind(context, summary, cut.kept))
+        let then = move |summaries: &[Option<Summary>]| {
+            let mut texts = summaries.iter().map(|text| text.as_ref().map(|one| &*one.text));
+            let mut next = || texts.next().flatten().unwrap_or(NO_HISTORY);
+            let mut text = if has_history { next() } else { NO_HISTORY }.to_owned();
+            if cut.turn.is_some() {
+                text += SPLIT_TURN;
+                text += next();
+            }
+            let mut touched = Touched::default();
+            if let Some((summary, _)) = previous {
+                touched.noted_on(summary);
+            }
+            for pos in &spoken.messages[..cut.kept] {
+                touched.called_in(context.history.message(*pos));
+            }
+            let text = format!("{BEFORE}{}{AFTER}", touched.below(&text));
+            let mut summary = entry(context, Role::User, EntryKind::Summary, text);
+            touched.note_on(&mut summary);
+            Ok(spoken.behind(context, summary, cut.kept))
+        };
+        Ok(Proposal::Then { requests, reasons: vec![reason], then: Box::new(then) })
     }
 }

@@ -4,12 +4,10 @@
 
 mod filter;
 pub mod paths;
-mod policy;
 mod shake;
 mod stale;
 
 pub use filter::{OmpCheckpoint, OmpCheckpointConfig};
-pub use policy::{OmpUsage, OmpUsageConfig};
 pub use shake::{Shake, ShakeConfig, blocks};
 pub use stale::{SUPERSEDED, Stale, StaleConfig};
 

@@ -1,0 +1,125 @@
+//! What calls needed, and how much of it was in the view.
+
+use crate::read::index::{Presence, ReferenceNeed};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, Serializer};
+
+/// A reference counts as far when it was last seen more than this many calls ago.
+pub const FAR: usize = 3;
+
+/// Upper ends of the steps of the curve over distance; the last step is open.
+pub const DISTANCES: [usize; 7] = [1, 2, 3, 5, 10, 20, 50];
+
+/// Kept of needed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct Share {
+    /// How many were kept.
+    pub kept: u64,
+    /// How many were needed.
+    pub needed: u64,
+}
+
+impl Share {
+    /// The share, `None` where nothing was needed.
+    pub fn value(self) -> Option<f64> {
+        (self.needed > 0).then(|| self.kept as f64 / self.needed as f64)
+    }
+
+    /// Adds the counts of another.
+    pub fn add(&mut self, other: Self) {
+        self.kept += other.kept;
+        self.needed += other.needed;
+    }
+
+    pub(crate) fn count(&mut self, kept: bool) {
+        self.needed += 1;
+        self.kept += u64::from(kept);
+    }
+}
+
+/// What calls needed, and how much of it was in the view. Of one call, or summed over several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Retention {
+    /// References by distance in calls, in the order of [`DISTANCES`], then everything further away.
+    pub by_distance: [Share; DISTANCES.len() + 1],
+    /// References that had only stood in what tools and users said.
+    pub obs: Share,
+    /// Those of them that were last seen more than [`FAR`] calls ago.
+    pub obs_far: Share,
+    /// References kept only in what a compaction wrote; they count as kept.
+    pub rescued: u64,
+    /// Old texts of edits.
+    pub edits: Share,
+    /// Pieces reused word for word.
+    pub pieces: Share,
+    /// Those that were last seen more than [`FAR`] calls ago.
+    pub pieces_far: Share,
+    /// Results that are read again before the call (see [`crate::judge::reread`]).
+    pub rereads: u64,
+    /// Their size.
+    pub reread_tokens: u64,
+}
+
+impl Retention {
+    /// All references.
+    pub fn frr(&self) -> Share {
+        sum(&self.by_distance)
+    }
+
+    /// References that were last seen more than [`FAR`] calls ago.
+    pub fn far(&self) -> Share {
+        sum(&self.by_distance[DISTANCES.partition_point(|distance| *distance <= FAR)..])
+    }
+
+    /// References of `obs` that were last seen at most [`FAR`] calls ago.
+    pub fn obs_near(&self) -> Share {
+        let Share { kept, needed } = self.obs_far;
+        Share { kept: self.obs.kept - kept, needed: self.obs.needed - needed }
+    }
+
+    /// Old texts of edits and pieces that were not in the view.
+    pub fn missed(&self) -> u64 {
+        [self.edits, self.pieces].iter().map(|share| share.needed - share.kept).sum()
+    }
+
+    /// Counts a reference.
+    pub(crate) fn count(&mut self, need: &ReferenceNeed, presence: Presence) {
+        let step = DISTANCES.partition_point(|step| *step < need.distance);
+        self.by_distance[step].count(presence.kept);
+        self.rescued += u64::from(presence.rescued);
+        if need.obs {
+            self.obs.count(presence.kept);
+            if need.distance > FAR {
+                self.obs_far.count(presence.kept);
+            }
+        }
+    }
+
+    /// Adds what other calls needed.
+    pub fn add(&mut self, other: &Self) {
+        for (share, more) in self.by_distance.iter_mut().zip(other.by_distance) {
+            share.add(more);
+        }
+        self.obs.add(other.obs);
+        self.obs_far.add(other.obs_far);
+        self.rescued += other.rescued;
+        self.edits.add(other.edits);
+        self.pieces.add(other.pieces);
+        self.pieces_far.add(other.pieces_far);
+        self.rereads += other.rereads;
+        self.reread_tokens += other.reread_tokens;
+    }
+}
+
+fn sum(shares: &[Share]) -> Share {
+    shares.iter().fold(Share::default(), |mut sum, share| {
+        sum.add(*share);
+        sum
+    })
+}
+
+/// By step of distance, those that something was needed at: `1`, `2`, `3`, `5`, `10`, `20`, `50`, `beyond`.
+pub(crate) fn steps<S: Serializer>(retention: &Retention, out: S) -> Result<S::Ok, S::Error> {
+    let names = DISTANCES.iter().map(usize::to_string).chain(["beyond".to_owned()]);
+    out.collect_map(names.zip(retention.by_distance).filter(|(_, share)| share.needed > 0))
+}

@@ -1,0 +1,378 @@
+//! The bill of one session under one strategy, by price regime.
+
+use super::Common;
+use crate::judge::cost::{
+    HitShare, LedgerFiring, LedgerRow, NamedTerms, OWN, Priced, RequestLog, SummaryCall, Terms,
+};
+use crate::judge::measures::Firing;
+use crate::judge::reread::CHANCE;
+use crate::number::total;
+use crate::run::drive::SummaryInput;
+use crate::run::totals::CallRow;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Where the pauses between calls come from; beyond its life a cached prefix is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pauses {
+    /// From the recording.
+    Recorded,
+    /// The recording has no times: no pause is ever too long.
+    Warm,
+    /// The recording has no times: the pause before every user turn is too long.
+    ColdTurns,
+    /// The recording has no times, and they would make no difference.
+    Any,
+}
+
+impl Pauses {
+    /// Those under which a session is billed. Within a user turn, no pause is too long.
+    fn of(items: &Items<'_>) -> &'static [Self] {
+        match items.timed {
+            true => &[Self::Recorded],
+            false if items.turns.first() == items.turns.last() => &[Self::Any],
+            false => &[Self::Warm, Self::ColdTurns],
+        }
+    }
+}
+
+/// What a session cost under one regime, in dollars: the recorded answers and every request that the strategy would have
+/// sent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Bill {
+    /// Everything together: input, output, and summaries as if a model had been asked for them with a
+    /// prompt of its own.
+    pub usd: f64,
+    /// Input alone.
+    pub input_usd: f64,
+    /// Output alone.
+    pub output_usd: f64,
+    /// Tokens read from the cache.
+    pub read_tokens: u64,
+    /// `None` where compactions add nothing: most sessions are short, and a comparison keeps the bills of all.
+    pub compaction: Option<Box<Compaction>>,
+}
+
+/// What compactions add to a bill.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Compaction {
+    /// The summarizer's calls.
+    pub summaries_usd: f64,
+    /// What everything costs if what is missed is read again; `None` where it is not known what is.
+    pub again: Option<Again>,
+    /// Whether the compactions paid for themselves.
+    pub ledger: Ledger,
+}
+
+/// What everything costs if what is missed is read again (see [`crate::judge::reread`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Again {
+    /// With the chance that recordings show.
+    pub usd: f64,
+    /// With all of it.
+    pub all_usd: f64,
+}
+
+impl Again {
+    /// The same with or without.
+    pub(super) fn same(usd: f64) -> Self {
+        Self { usd, all_usd: usd }
+    }
+}
+
+/// Compactions by whether they paid for themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Ledger {
+    /// Compactions.
+    pub firings: u64,
+    /// Those that saved more than they cost until the next one or the end.
+    pub paid_back: u64,
+    /// Those before which the cache had expired.
+    pub cold: u64,
+    /// Those that could never have.
+    pub never: u64,
+}
+
+impl Ledger {
+    fn of(rows: &[LedgerRow]) -> Self {
+        let count = |is: fn(&LedgerRow) -> bool| rows.iter().filter(|row| is(row)).count() as u64;
+        Self {
+            firings: rows.len() as u64,
+            paid_back: count(LedgerRow::paid_back),
+            cold: count(|row| row.cold),
+            never: count(|row| row.break_even.is_none()),
+        }
+    }
+
+    /// Adds those of another session.
+    pub fn add(&mut self, other: &Self) {
+        self.firings += other.firings;
+        self.paid_back += other.paid_back;
+        self.cold += other.cold;
+        self.never += other.never;
+    }
+}
+
+impl Bill {
+    /// Of requests and their answers alone.
+    pub fn of_requests(input_usd: f64, output_usd: f64) -> Self {
+        Self { usd: input_usd + output_usd, input_usd, output_usd, ..Self::default() }
+    }
+
+    fn scale(&mut self, factor: f64) {
+        for usd in [&mut self.usd, &mut self.input_usd, &mut self.output_usd] {
+            *usd *= factor;
+        }
+        if let Some(compaction) = &mut self.compaction {
+            compaction.summaries_usd *= factor;
+            if let Some(again) = &mut compaction.again {
+                again.usd *= factor;
+                again.all_usd *= factor;
+            }
+        }
+    }
+
+    /// With what compactions add, where they add something.
+    pub(super) fn compacted(self, compaction: Compaction) -> Self {
+        let nothing = Compaction { again: Some(Again::same(self.usd)), ..Compaction::default() };
+        let compaction = (compaction != nothing).then(|| Box::new(compaction));
+        Self { compaction, ..self }
+    }
+
+    /// What everything costs if what is missed is read again; `None` where it is not known what is.
+    pub fn again(&self) -> Option<Again> {
+        let same = Some(Again::same(self.usd));
+        self.compaction.as_ref().map_or(same, |compaction| compaction.again)
+    }
+
+    /// The bill with what is missed read again with the chance that recordings show: the same as `usd` where nothing is missed, and
+    /// `None` where it is not known what is.
+    pub fn net_usd(&self) -> Option<f64> {
+        Some(self.again()?.usd)
+    }
+
+    /// The same with another chance: in proportion between the bill, [`net_usd`](Self::net_usd) and all that is missed.
+    pub fn net_with(&self, chance: f64) -> Option<f64> {
+        let Again { usd: net, all_usd: all } = self.again()?;
+        let known = CHANCE.value;
+        let between = |from: f64, to: f64, part: f64| from + (to - from) * part;
+        Some(match () {
+            () if chance <= 0.0 => self.usd,
+            () if chance < known => between(self.usd, net, chance / known),
+            () => between(net, all, (chance - known) / (1.0 - known)),
+        })
+    }
+
+    /// Whether its compactions paid for themselves.
+    pub fn ledger(&self) -> Ledger {
+        self.compaction.as_ref().map(|compaction| compaction.ledger).unwrap_or_default()
+    }
+}
+
+/// What a bill was made by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Billed {
+    /// Name of the regime; `own` for the session's own model.
+    pub regime: Arc<str>,
+    /// Where the pauses come from.
+    pub pauses: Pauses,
+}
+
+/// The bills of a session under a strategy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bills {
+    /// The same for most sessions of a comparison, which share it.
+    by: Arc<[Billed]>,
+    bills: Box<[Bill]>,
+}
+
+impl Default for Bills {
+    fn default() -> Self {
+        Self { by: Arc::new([]), bills: Box::default() }
+    }
+}
+
+impl Bills {
+    /// Each times a factor by the name of its regime and by its pauses: what was paid to what a model of the cache says of it.
+    /// One without a factor is left as it is.
+    pub(super) fn scaled(mut self, factor: impl Fn(&Billed) -> Option<f64>) -> Self {
+        for (by, bill) in self.by.iter().zip(&mut self.bills) {
+            if let Some(factor) = factor(by) {
+                bill.scale(factor);
+            }
+        }
+        self
+    }
+
+    /// With what they are if what is missed is read again.
+    pub(super) fn with_again(mut self, again: impl Fn(usize, &Bill) -> Option<Again>) -> Self {
+        for (at, bill) in self.bills.iter_mut().enumerate() {
+            let again = again(at, bill);
+            if again != bill.again() {
+                bill.compaction.get_or_insert_default().again = again;
+            }
+        }
+        self
+    }
+
+    /// What each comes to, in the order of [`iter`](Self::iter).
+    pub(super) fn usd(&self) -> Vec<f64> {
+        self.bills.iter().map(|bill| bill.usd).collect()
+    }
+
+    /// With what they were made by kept once for all sessions.
+    pub(super) fn share(self, common: &Common) -> Self {
+        Self { by: common.billed.one(&self.by), ..self }
+    }
+
+    /// Memory that they take beside their own value and what many sessions share.
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> usize {
+        let compactions = self.bills.iter().filter_map(|bill| bill.compaction.as_deref());
+        size_of_val(&*self.bills) + compactions.map(size_of_val).sum::<usize>()
+    }
+
+    /// The first bill under a regime with such pauses.
+    pub(crate) fn under(&self, regime: &str, pauses: impl Fn(Pauses) -> bool) -> Option<&Bill> {
+        let mut bills = self.iter();
+        let found = bills.find(|(by, _)| *by.regime == *regime && pauses(by.pauses))?;
+        Some(found.1)
+    }
+
+    /// With what each was made by.
+    pub fn iter(&self) -> impl Iterator<Item = (&Billed, &Bill)> {
+        self.by.iter().zip(&self.bills)
+    }
+}
+
+impl FromIterator<(Billed, Bill)> for Bills {
+    fn from_iter<I: IntoIterator<Item = (Billed, Bill)>>(bills: I) -> Self {
+        let (by, bills): (Vec<Billed>, Vec<Bill>) = bills.into_iter().unzip();
+        Self { by: by.into(), bills: bills.into() }
+    }
+}
+
+/// What a bill is made of.
+pub(super) struct Items<'a> {
+    pub(super) log: &'a RequestLog,
+    /// By call, what the provider's cache still had, where the recording tells.
+    pub(super) held: &'a [Option<HitShare>],
+    /// By call, the number of the user turn.
+    pub(super) turns: &'a [usize],
+    pub(super) timed: bool,
+    pub(super) firings: &'a [Firing],
+    pub(super) summaries: &'a [SummaryCall],
+}
+
+impl Items<'_> {
+    /// Whether there is more than requests and their answers.
+    fn compacted(&self) -> bool {
+        !(self.firings.is_empty() && self.summaries.is_empty())
+    }
+}
+
+/// The summarizer's calls: they are billed for what they are asked. What was
+/// written stands with the first of the calls before a request.
+pub(super) fn summary_calls(inputs: &[SummaryInput], firings: &[Firing]) -> Vec<SummaryCall> {
+    let mut written: BTreeMap<usize, u64> = firings
+        .iter()
+        .filter(|firing| firing.summaries > 0)
+        .map(|firing| (firing.call, firing.summary_tokens))
+        .collect();
+    let call = |asked: &SummaryInput| SummaryCall {
+        call: asked.call,
+        input_tokens: asked.input_tokens,
+        shared_tokens: asked.shared_tokens,
+        output_tokens: written.remove(&asked.call).unwrap_or(0),
+    };
+    inputs.iter().map(call).collect()
+}
+
+/// Counts the summarizer's calls with the rows. Those after the last call belong to it, so that the sums over rows are
+/// those of the bill.
+pub(super) fn count_summaries<'s>(
+    rows: &mut [CallRow],
+    summaries: impl IntoIterator<Item = &'s SummaryCall>,
+) {
+    let last = rows.len().saturating_sub(1);
+    for asked in summaries {
+        if let Some(row) = rows.get_mut(asked.call.min(last)) {
+            row.summary_requests += 1;
+            row.summary_input += asked.input_tokens;
+            row.summary_output += asked.output_tokens;
+        }
+    }
+}
+
+/// The bills under all terms: under recorded pauses where there are any, else under both scenarios where
+/// they differ.
+pub(super) fn bills<'t>(items: &Items<'_>, terms: impl Iterator<Item = &'t NamedTerms>) -> Bills {
+    let scenarios = Pauses::of(items);
+    let starts: Vec<_> = scenarios.iter().map(|pauses| (*pauses, starts(items, *pauses))).collect();
+    terms
+        .flat_map(|named| {
+            starts.iter().map(|(pauses, starts)| {
+                let by = Billed { regime: Arc::clone(&named.name), pauses: *pauses };
+                // What was lost was lost by the provider that served the session.
+                let held = if *named.name == *OWN { items.held } else { &[] };
+                (by, bill(items, starts, held, &named.terms))
+            })
+        })
+        .collect()
+}
+
+/// Longer than any prefix lives.
+const LONG_MS: i64 = 30 * 24 * 3_600_000;
+
+/// When the requests were sent.
+fn starts(items: &Items<'_>, pauses: Pauses) -> Vec<Option<i64>> {
+    match pauses {
+        Pauses::Recorded => items.log.starts(),
+        Pauses::Warm | Pauses::Any => Vec::new(),
+        Pauses::ColdTurns => {
+            let turns = items.turns.iter();
+            turns.map(|turn| i64::try_from(*turn).ok().map(|turn| turn * LONG_MS)).collect()
+        }
+    }
+}
+
+fn bill(
+    items: &Items<'_>,
+    starts: &[Option<i64>],
+    held: &[Option<HitShare>],
+    terms: &Terms,
+) -> Bill {
+    let priced = Priced::at(items.log, starts, held, terms);
+    let cost = priced.cost(items.summaries);
+    let mut asked: BTreeMap<usize, f64> = BTreeMap::new();
+    for (summary, usd) in items.summaries.iter().zip(&cost.summaries) {
+        *asked.entry(summary.call).or_default() += usd;
+    }
+    let firings: Vec<LedgerFiring> = items
+        .firings
+        .iter()
+        .map(|firing| LedgerFiring {
+            call: firing.call,
+            reclaimed: firing.reclaimed(),
+            summary_usd: asked.get(&firing.call).copied().unwrap_or(0.0),
+        })
+        .collect();
+    let bill = Bill {
+        usd: cost.usd,
+        input_usd: cost.input_usd,
+        output_usd: cost.output_usd,
+        read_tokens: cost.read_tokens,
+        compaction: None,
+    };
+    if !items.compacted() {
+        return bill;
+    }
+    bill.compacted(Compaction {
+        summaries_usd: total(cost.summaries.iter().copied()),
+        again: Some(Again::same(cost.usd)),
+        ledger: Ledger::of(&priced.ledger(&firings)),
+    })
+}

@@ -1,0 +1,207 @@
+//! One replay of a session under one strategy with everything that is measured on it.
+
+use super::record::Summaries;
+use super::{Again, Context, Facts, Known, Record, bill, inaction};
+use crate::judge::availability::Availability;
+use crate::judge::cost::{Asked, HitShare, NamedTerms, held};
+use crate::judge::measures::Measures;
+use crate::judge::request::{Probe, Request};
+use crate::judge::reread::{CHANCE, Sources};
+use crate::read::index::{Index, Texts};
+use crate::read::recorder::{self, RecorderPolicy};
+use crate::run::again::replay_again;
+use crate::run::controls::Foresight;
+use crate::run::drive::{ReplayOptions, replay_and_read};
+use crate::run::setup::{Made, Preset, Setup};
+use foldback_core::strategy::Strategy;
+use foldback_formats::Session;
+use std::sync::{Arc, OnceLock};
+
+/// What all replays of a session share, made once.
+pub(super) struct Shared {
+    index: Arc<Index>,
+    /// Made when the first control asks for it.
+    foresight: OnceLock<Arc<Foresight>>,
+    recorder: RecorderPolicy,
+    sources: Arc<Sources>,
+    held: Vec<Option<HitShare>>,
+}
+
+impl Shared {
+    pub(super) fn of(session: &Session, setup: &Setup) -> Self {
+        let measure = &setup.measure;
+        // Counts are kept with the messages. They are made while the index is, by a thread of their own: one that waits
+        // here must not take work that waits for this.
+        let index = std::thread::scope(|scope| {
+            scope.spawn(|| session.log().for_each(|message| _ = measure.counts(message)));
+            Arc::new(Index::of(session))
+        });
+        Self {
+            recorder: recorder::policy(session, &**measure),
+            sources: Arc::new(Sources::new(&session.id, &index, measure)),
+            // Under another model than the one that served the session nothing is known of the cache.
+            held: if setup.model.is_some() { Vec::new() } else { held(session) },
+            foresight: OnceLock::new(),
+            index,
+        }
+    }
+}
+
+/// Replays a session under one strategy and measures everything; with the facts of the session, where they
+/// are not known yet.
+pub(super) fn replay(
+    context: &Context<'_>,
+    session: &Session,
+    shared: &Shared,
+    preset: &Preset,
+    facts_unknown: bool,
+) -> Result<(Option<Facts>, Record), String> {
+    let setup = context.setup;
+    let seeing = match &preset.made {
+        Made::Seeing(seer) => {
+            let foresight = || Arc::new(Foresight::of(&shared.index));
+            let made = seer.of(&shared.index, shared.foresight.get_or_init(foresight));
+            Some(Arc::new(made.map_err(|invalid| invalid.message)?))
+        }
+        Made::Replayed | Made::Recorded => None,
+    };
+    let strategy = seeing.as_ref().unwrap_or(&preset.strategy);
+    let options = ReplayOptions {
+        completions: preset.completions.clone(),
+        ..setup.options(session, strategy)
+    };
+    let mut availability = Availability::new(Arc::clone(&shared.index));
+    let mut measures = Measures::new(Arc::clone(&shared.index));
+    let mut missed = Missed { sources: Arc::clone(&shared.sources), least: None };
+    let mut probes: [&mut dyn Probe; 3] = [&mut availability, &mut measures, &mut missed];
+    let (replayed, mut texts) =
+        replay_and_read(session, &shared.index, strategy, &options, &mut probes);
+    let (findings, measures) = (availability.finish(), measures.finish());
+    let summaries = bill::summary_calls(&replayed.summary_inputs, &measures.firings);
+    let log = &replayed.requests;
+    let facts = facts_unknown
+        .then(|| Facts::of(session, setup, &replayed.rows, log, &shared.held, &shared.recorder));
+    let turns: Vec<usize> = replayed.rows.iter().map(|row| row.turn).collect();
+    let items = bill::Items {
+        log,
+        held: &shared.held,
+        turns: &turns,
+        timed: log.timed(),
+        firings: &measures.firings,
+        summaries: &summaries,
+    };
+    let asked = Asked { hour: session.hour_share(), at_ms: session.began(), ..Asked::default() };
+    let terms = context.terms(session.model.as_deref(), asked);
+    let mut bills = bill::bills(&items, terms.iter());
+    // What breaks rules was found in the first replay.
+    let unchecked = ReplayOptions { validate: false, ..options.clone() };
+    let net = Net {
+        session,
+        sources: &shared.sources,
+        strategy,
+        options: &unchecked,
+        terms: &terms,
+        timed: items.timed,
+        held: &shared.held,
+    };
+    let mut reads = Vec::new();
+    if seeing.is_some() || options.completions.is_some() || !preset.net {
+        // A control that sees what comes does not see what would be read; a model would be asked for other summaries; of other
+        // controls no screen may show it.
+        let acted = replayed.metrics.compactions > 0;
+        bills = bills.with_again(|_, bill| bill.again().filter(|_| !acted));
+    } else if let Some(least) = missed.least {
+        let (all, _) = net.bills(&mut texts, 1.0);
+        let likely = (least < CHANCE.value).then(|| net.bills(&mut texts, CHANCE.value));
+        bills = bills.with_again(|at, bill| {
+            let usd = likely.as_ref().map_or(Some(bill.usd), |(usd, _)| usd.get(at).copied());
+            Some(Again { usd: usd?, all_usd: *all.get(at)? })
+        });
+        reads = likely.map_or_else(Vec::new, |(_, reads)| reads);
+    }
+    let inaction = (replayed.metrics.compactions == 0)
+        .then(|| inaction::inaction(&replayed, strategy, &options));
+    let known = if replayed.sealed() { Known::Least } else { Known::Everything };
+    let mut rows = replayed.rows;
+    for (row, retention) in rows.iter_mut().zip(&findings.calls) {
+        row.retention = *retention;
+    }
+    for (call, tokens) in reads {
+        if let Some(row) = rows.get_mut(call) {
+            row.retention.rereads += 1;
+            row.retention.reread_tokens += tokens;
+        }
+    }
+    bill::count_summaries(&mut rows, &summaries);
+    let record = Record {
+        known,
+        limits: options.limits,
+        metrics: replayed.metrics,
+        must_keep: findings.must_keep,
+        summaries: Summaries::of(&measures),
+        rows,
+        bills,
+        inaction,
+        fault: None,
+    };
+    Ok((facts, record))
+}
+
+/// What is missed that can be read again, in the first replay.
+#[derive(Debug)]
+struct Missed {
+    sources: Arc<Sources>,
+    /// The least draw of anything that is missed: it is read again with every chance above that.
+    least: Option<f64>,
+}
+
+impl Probe for Missed {
+    fn call(&mut self, request: &Request<'_>) {
+        let draw = self.sources.least_draw(request.tracker, request.call);
+        let draws = self.least.into_iter().chain(draw);
+        self.least = draws.min_by(f64::total_cmp);
+    }
+}
+
+/// What a session costs with what was missed read again.
+struct Net<'a> {
+    session: &'a Session,
+    sources: &'a Arc<Sources>,
+    strategy: &'a Arc<Strategy>,
+    options: &'a ReplayOptions,
+    terms: &'a [NamedTerms],
+    timed: bool,
+    held: &'a [Option<HitShare>],
+}
+
+impl Net<'_> {
+    /// The bills of a replay in which what is missed is read again with a chance, in the order of those of the first replay, and
+    /// its reads.
+    fn bills(&self, texts: &mut Texts, chance: f64) -> (Vec<f64>, Vec<(usize, u64)>) {
+        let known = std::mem::take(texts);
+        let Self { session, sources, strategy, options, .. } = self;
+        let again = replay_again(session, sources, known, chance, strategy, options);
+        *texts = again.texts;
+        let replayed = again.replay;
+        let summaries = bill::summary_calls(&replayed.summary_inputs, &again.firings);
+        let turns: Vec<usize> = replayed.rows.iter().map(|row| row.turn).collect();
+        // A read goes out before the recorded call that it is for. No recording tells what the cache had of it.
+        let mut reads = again.reads.iter().peekable();
+        let mut held = Vec::new();
+        for (call, recorded) in self.held.iter().enumerate() {
+            while reads.next_if(|(before, _)| *before == call).is_some() {
+                held.push(None);
+            }
+            held.push(*recorded);
+        }
+        let items = bill::Items {
+            log: &replayed.requests,
+            held: &held,
+            turns: &turns,
+            timed: self.timed,
+            firings: &[],
+            summaries: &summaries,
+        };
+        (bill::bills(&items, self.terms.iter()).usd(), again.reads)
+    }
+}

@@ -1,0 +1,172 @@
+//! What is left of a record when all strategies have replayed its session: counts and sums of fixed
+//! size, so that a comparison of any number of sessions fits into memory.
+
+use super::Context;
+use super::bill::Bills;
+use super::facts::Facts;
+use super::record::{Inaction, Known, Record, Summaries};
+use crate::fault::{FailedReplay, Fault};
+use crate::judge::availability::MustKeep;
+use crate::judge::retention::{Retention, Share};
+use crate::read::scale::Scale;
+use crate::run::setup::Preset;
+use crate::run::totals::{CallRow, SessionMetrics};
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// One session under one strategy. A comparison keeps one of every session and preset.
+#[derive(Clone, Debug, Default)]
+pub struct Score {
+    session: u32,
+    preset: u32,
+    setting: Arc<Setting>,
+    outcome: Arc<Outcome>,
+}
+
+/// Under what a strategy was replayed, and why it did nothing there, where it did nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Setting {
+    window: u64,
+    inaction: Option<Inaction>,
+    fault: Option<Fault>,
+}
+
+/// What came of it. Strategies of which the same came share one: in a short session all do.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// What of the session is known under the preset.
+    pub known: Known,
+    /// Totals.
+    pub metrics: SessionMetrics,
+    /// What calls needed, and how much of it was in the view: over the calls from the first on before which any strategy
+    /// had fired, so nothing where none had.
+    pub retention: Retention,
+    /// Of what only observations had said, and not recently, what calls needed from the first on before which the strategy itself
+    /// had fired, and how much of that was in the view.
+    pub since_acted: Share,
+    /// Requests that were sent with a calibrated size over the ceiling; `None` where the session has no scale.
+    pub calibrated_over: Option<u64>,
+    /// What must be kept.
+    pub must_keep: MustKeep,
+    /// What its summaries are worth.
+    pub summaries: Summaries,
+    /// Bills by regime.
+    pub bills: Bills,
+}
+
+impl Deref for Score {
+    type Target = Outcome;
+
+    fn deref(&self) -> &Outcome {
+        &self.outcome
+    }
+}
+
+#[cfg(test)]
+impl Outcome {
+    /// Memory that it takes for itself.
+    pub(crate) fn bytes(&self) -> usize {
+        COUNTS + size_of::<Self>() + self.bills.bytes()
+    }
+}
+
+/// What an `Arc` keeps beside its value.
+#[cfg(test)]
+pub(crate) const COUNTS: usize = 2 * size_of::<usize>();
+
+impl Score {
+    /// What came of a session under a preset.
+    pub fn new(session: usize, preset: usize, outcome: Outcome) -> Self {
+        let (session, preset, outcome) = (narrow(session), narrow(preset), Arc::new(outcome));
+        Self { session, preset, outcome, ..Self::default() }
+    }
+
+    /// The same of a preset that did nothing.
+    #[must_use]
+    pub fn because(mut self, inaction: Inaction) -> Self {
+        let window = self.window();
+        self.setting = Arc::new(Setting { window, inaction: Some(inaction), fault: None });
+        self
+    }
+
+    /// Index into the sessions.
+    pub fn session(&self) -> usize {
+        self.session as usize
+    }
+
+    /// Sets the index into the sessions.
+    pub(crate) fn place(&mut self, session: usize) {
+        self.session = narrow(session);
+    }
+
+    /// Index into the presets.
+    pub fn preset(&self) -> usize {
+        self.preset as usize
+    }
+
+    /// The context window that was in force.
+    pub fn window(&self) -> u64 {
+        self.setting.window
+    }
+
+    /// Why it did nothing, where it did nothing.
+    pub fn inaction(&self) -> Option<&Inaction> {
+        self.setting.inaction.as_ref()
+    }
+
+    /// Why it could not be replayed, where it could not.
+    pub fn fault(&self) -> Option<&Fault> {
+        self.setting.fault.as_ref()
+    }
+
+    /// Reduces a record. `start` is where the exam begins, the same for all strategies. Presets with equal outcomes share one
+    /// allocation: `others` are the presets before this one.
+    pub(super) fn of(
+        facts: &Facts,
+        record: Record,
+        start: Option<usize>,
+        others: &[Self],
+        context: &Context<'_>,
+    ) -> Self {
+        let common = &context.common;
+        let over = |scale: Scale| {
+            let rows = record.rows.iter();
+            let over = |ceiling, row: &CallRow| scale.request(row.input_tokens) > ceiling;
+            rows.filter(|row| row.ceiling.is_some_and(|ceiling| over(ceiling, row))).count() as u64
+        };
+        let outcome = Outcome {
+            known: record.known,
+            metrics: record.metrics,
+            retention: record.retention(start),
+            since_acted: record.retention(record.first_fired()).obs_far,
+            calibrated_over: facts.session.scale.map(over),
+            must_keep: record.must_keep,
+            summaries: record.summaries,
+            bills: record.bills.share(common),
+        };
+        let same = others.iter().find(|other| *other.outcome == outcome);
+        let outcome = same.map_or_else(|| Arc::new(outcome), |same| Arc::clone(&same.outcome));
+        let Record { limits, inaction, fault, .. } = record;
+        let setting = Setting { window: limits.context, inaction, fault };
+        let setting = common.settings.one(&Arc::new(setting));
+        Self { session: 0, preset: narrow(others.len()), setting, outcome }
+    }
+}
+
+/// There is no memory for as many sessions or presets as don't fit.
+fn narrow(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}
+
+/// The replays that failed among scores.
+pub(crate) fn failed<'a>(
+    scores: impl IntoIterator<Item = &'a Score>,
+    session: &Arc<str>,
+    presets: &[Preset],
+) -> Vec<FailedReplay> {
+    let of = |score: &Score| {
+        let preset = presets.get(score.preset())?.strategy.label();
+        Some(FailedReplay { session: Arc::clone(session), preset, fault: score.fault()?.clone() })
+    };
+    scores.into_iter().filter_map(of).collect()
+}

@@ -1,0 +1,129 @@
+//! The log as the reader shows it: excerpts, and which call each message belongs to.
+
+use super::{Call, Detail, Line};
+use crate::run::drive::frame_for;
+use foldback_core::log::{Message, PartKind, Role};
+use foldback_core::stage::Estimator;
+use foldback_formats::Session;
+use std::collections::HashMap;
+
+/// Tools that a line names before it says how many more there are.
+const NAMED: usize = 3;
+
+/// The messages and the calls of a session.
+pub(super) fn read(
+    session: &Session,
+    measure: &dyn Estimator,
+    detail: Detail,
+) -> (Vec<Line>, Vec<Call>) {
+    let mut lines = Vec::new();
+    let mut calls: Vec<Call> = Vec::new();
+    let mut asked: HashMap<&str, usize> = HashMap::new();
+    let mut tokens = measure.per_request() + frame_for(session, measure).tokens(measure);
+    let mut turns = Turns::default();
+    for (ordinal, message) in session.log().enumerate() {
+        turns.message(message);
+        let mut call = None;
+        if message.is_answer() {
+            call = Some(calls.len());
+            asked.extend(message.call_ids().map(|id| (id, calls.len())));
+            calls.push(Call { answer: ordinal, turn: turns.turn, plain_tokens: tokens });
+        }
+        for result in message.parts.iter().filter_map(|part| part.as_result()) {
+            call = call.or_else(|| asked.get(result.call_id.as_str()).copied());
+        }
+        let count = measure.counts(message).total();
+        tokens += count;
+        let (excerpt, cut) = one_line(&text(message), detail.excerpt);
+        lines.push(Line {
+            role: message.role,
+            name: tools(message),
+            tokens: count,
+            excerpt,
+            cut,
+            call,
+        });
+    }
+    (lines, calls)
+}
+
+/// Counts user turns as the replay does: several user messages in a row begin one.
+#[derive(Default)]
+struct Turns {
+    turn: usize,
+    waiting: bool,
+}
+
+impl Turns {
+    fn message(&mut self, message: &Message) {
+        if message.begins_turn() {
+            self.turn += usize::from(!self.waiting);
+            self.waiting = true;
+        } else if message.is_answer() {
+            self.waiting = false;
+        }
+    }
+}
+
+/// What a message says, tool calls in short.
+fn text(message: &Message) -> String {
+    let parts: Vec<String> = message
+        .parts
+        .iter()
+        .map(|part| match &part.kind {
+            PartKind::Call(call) => format!("{} {}", call.tool, call.arguments),
+            PartKind::File(media) => {
+                let name = media.name.as_deref().unwrap_or_default();
+                format!("[{} {name}]", media.mime)
+            }
+            _ => part.shown().into_owned(),
+        })
+        .filter(|text| !text.trim().is_empty())
+        .collect();
+    parts.join(" ⏎ ")
+}
+
+fn tools(message: &Message) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for part in &message.parts {
+        match (&part.kind, message.role) {
+            (PartKind::Call(call), _) => names.push(&call.tool),
+            (PartKind::Result(result), Role::Tool) => names.push(&result.tool),
+            _ => {}
+        }
+    }
+    let more = names.len().saturating_sub(NAMED);
+    names.truncate(NAMED);
+    let mut out = names.join(", ");
+    if more > 0 {
+        out.push_str(&format!(" and {more} more"));
+    }
+    out
+}
+
+/// A text on one line, at most `limit` characters of it, and whether that is not all. Runs of white space
+/// become one blank: what is left is for recognizing a message, not for reading it.
+pub(super) fn one_line(text: &str, limit: usize) -> (String, bool) {
+    let mut out = String::new();
+    let mut taken = 0;
+    for word in text.split(|c: char| c.is_whitespace() || c.is_control()) {
+        if word.is_empty() {
+            continue;
+        }
+        if taken > 0 {
+            if taken >= limit {
+                return (out, true);
+            }
+            out.push(' ');
+            taken += 1;
+        }
+        for c in word.chars() {
+            if taken >= limit {
+                return (out, true);
+            }
+            out.push(c);
+            taken += 1;
+        }
+    }
+    (out, false)
+}

@@ -1,0 +1,282 @@
+//! The probe that notes, request by request, how the messages of the log are shown.
+
+use super::log::one_line;
+use super::{Detail, Forgotten, MessageChange, State, Track, ViewStep, Written, firings};
+use crate::judge::availability::Findings;
+use crate::judge::request::{Probe, Request};
+use crate::read::index::{Index, LogPart, Tracker};
+use crate::run::drive::Replay;
+use crate::run::idle;
+use foldback_core::conversation::Conversation;
+use foldback_core::guard::Guards;
+use foldback_core::log::Origin;
+use foldback_core::moment::Moment;
+use foldback_core::view::{EditKind, Place, Pos};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Characters of what a cleared or cut part shows.
+const SHOWN: usize = 160;
+
+/// How a message is shown, and what of it a reader is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Look {
+    state: State,
+    tokens: u64,
+    shown: Option<usize>,
+}
+
+/// Notes what changes from request to request. Give it to [`crate::replay_with`] beside an
+/// [`crate::judge::availability::Availability`], then what both found to [`Tracer::finish`].
+#[derive(Debug)]
+pub(super) struct Tracer {
+    index: Arc<Index>,
+    detail: Detail,
+    /// By position, the ordinal in the log of each of its messages.
+    ordinals: Vec<Option<usize>>,
+    looks: Vec<Look>,
+    /// For each edit of each call, when its old text had left the view.
+    edits: Vec<Vec<Option<usize>>>,
+    /// The same for each piece.
+    pieces: Vec<Vec<Option<usize>>>,
+    /// Messages of compactions by id, with their text: a strategy may write another text under an old id.
+    known: HashMap<(String, String), usize>,
+    standing: Vec<usize>,
+    texts: HashMap<String, usize>,
+    steps: Vec<ViewStep>,
+    written: Vec<Written>,
+    shown: Vec<String>,
+    stuck: Option<usize>,
+}
+
+impl Tracer {
+    /// A probe over one replay of the session that the index is of.
+    pub(super) fn new(index: Arc<Index>, detail: Detail) -> Self {
+        Self {
+            index,
+            detail,
+            ordinals: Vec::new(),
+            looks: Vec::new(),
+            edits: Vec::new(),
+            pieces: Vec::new(),
+            known: HashMap::new(),
+            standing: Vec::new(),
+            texts: HashMap::new(),
+            steps: Vec::new(),
+            written: Vec::new(),
+            shown: Vec::new(),
+            stuck: None,
+        }
+    }
+
+    /// What the preset made of the session. Replay and findings are those that this probe looked on at.
+    pub(super) fn finish(self, replay: &Replay, findings: &Findings) -> Track {
+        let strategy = replay.conversation.strategy();
+        let firings = firings::firings(replay);
+        let idle = match firings.is_empty() {
+            true => idle::reasons(replay),
+            false => Vec::new(),
+        };
+        let rows = &replay.rows;
+        Track {
+            preset: strategy.label(),
+            limits: replay.conversation.limits(),
+            estimator: strategy.estimator().id().to_string(),
+            tokens: rows.iter().map(|row| row.input_tokens).collect(),
+            overflows: rows.iter().filter(|row| row.overflow).map(|row| row.call).collect(),
+            stuck: self.stuck,
+            broken: rows
+                .iter()
+                .flat_map(|row| row.broken.iter().map(|rule| (row.call, rule.clone())))
+                .collect(),
+            forgotten: self.forgotten(findings),
+            sealed: replay.sealed(),
+            failures: idle::failures(replay),
+            firings,
+            idle,
+            fault: None,
+            steps: self.steps,
+            written: self.written,
+            shown: self.shown,
+        }
+    }
+
+    /// The needs that were missed; what was found is in their order.
+    fn forgotten(&self, findings: &Findings) -> Vec<Forgotten> {
+        let mut out = Vec::new();
+        let mut need = 0;
+        let mut references = findings.references.iter();
+        let (mut kept, mut held) = (findings.edits.iter(), findings.pieces.iter());
+        for (call, needs) in self.index.calls.iter().enumerate() {
+            for presence in references.by_ref().take(needs.references.len()) {
+                if !presence.kept {
+                    let left_view_at = presence.left_view_at.unwrap_or(call);
+                    out.push(Forgotten { need, left_view_at });
+                }
+                need += 1;
+            }
+            for (nth, kept) in kept.by_ref().take(needs.edits.len()).enumerate() {
+                if !kept {
+                    let left = self.edits.get(call).and_then(|edits| edits[nth]);
+                    out.push(Forgotten { need, left_view_at: left.unwrap_or(call) });
+                }
+                need += 1;
+            }
+            let pieces = self.index.verbatim.needs(call).len();
+            for (nth, held) in held.by_ref().take(pieces).enumerate() {
+                if !held {
+                    let left = self.pieces.get(call).and_then(|pieces| pieces[nth]);
+                    out.push(Forgotten { need, left_view_at: left.unwrap_or(call) });
+                }
+                need += 1;
+            }
+        }
+        out
+    }
+
+    /// Takes over what was appended.
+    fn append(&mut self, request: &Request<'_>) {
+        let (history, meter) = (request.conversation.history(), request.meter);
+        for pos in request.delta.appended.clone() {
+            let ordinal = (!history.message(pos).is_entry()).then_some(self.looks.len());
+            self.ordinals.push(ordinal);
+            if ordinal.is_some() {
+                let tokens = meter.appended(pos);
+                self.looks.push(Look { state: State::Kept, tokens, shown: None });
+            }
+        }
+    }
+
+    /// What is in the view of the messages that compactions wrote.
+    fn stand(&mut self, request: &Request<'_>) -> Vec<usize> {
+        let Request { call, conversation, meter, .. } = *request;
+        let (history, view) = (conversation.history(), conversation.view());
+        let mut standing = Vec::new();
+        for place in view.places() {
+            let shown = view.show(history, *place);
+            let Origin::Entry(kind) = shown.message.origin else {
+                continue;
+            };
+            let message = shown.to_shared();
+            let text = message.shown_text();
+            let key = (message.id.clone(), text);
+            let known = self.known.get(&key).copied();
+            standing.push(known.unwrap_or_else(|| {
+                let (text, cut) = beginning(&key.1, self.detail.written);
+                self.written.push(Written { kind, call, tokens: meter.shown(*place), text, cut });
+                let index = self.written.len() - 1;
+                self.known.insert(key, index);
+                index
+            }));
+        }
+        standing
+    }
+
+    /// Looks again at the messages that a fold touched.
+    fn look(&mut self, request: &Request<'_>, summarised: bool) -> Vec<MessageChange> {
+        let mut changes = Vec::new();
+        for pos in request.delta.positions() {
+            let Some(message) = self.ordinals[pos] else {
+                continue;
+            };
+            let before = self.looks[message];
+            let now = self.look_at(request, pos, before.state, summarised);
+            if now != before {
+                self.looks[message] = now;
+                let Look { state, tokens, shown } = now;
+                changes.push(MessageChange { message, state, tokens, shown });
+            }
+        }
+        changes
+    }
+
+    fn look_at(
+        &mut self,
+        request: &Request<'_>,
+        pos: Pos,
+        before: State,
+        summarised: bool,
+    ) -> Look {
+        let Request { conversation, meter, .. } = *request;
+        let view = conversation.view();
+        if !view.is_visible(pos) {
+            // What was hidden stays what it was: a later summary takes in the one before.
+            let state = match before {
+                State::Dropped => State::Dropped,
+                _ if summarised => State::Summarised,
+                State::Summarised => State::Summarised,
+                _ => State::Dropped,
+            };
+            return Look { state, tokens: 0, shown: None };
+        }
+        let shown = view.show_item(conversation.history(), pos);
+        let cleared = shown.edits.iter().find(|(_, edit)| edit.kind == EditKind::Clear);
+        let state = match (cleared, shown.edits.first()) {
+            (Some(_), _) => State::Cleared,
+            (None, Some(_)) => State::Truncated,
+            (None, None) => State::Kept,
+        };
+        let text = cleared.or(shown.edits.first()).map(|(_, edit)| &*edit.text);
+        Look {
+            state,
+            tokens: meter.shown(Place::Item(pos)),
+            shown: text.map(|text| self.intern(text)),
+        }
+    }
+
+    fn intern(&mut self, text: &str) -> usize {
+        let (text, _) = one_line(text, SHOWN);
+        if let Some(known) = self.texts.get(&text) {
+            return *known;
+        }
+        self.shown.push(text.clone());
+        self.texts.insert(text, self.shown.len() - 1);
+        self.shown.len() - 1
+    }
+}
+
+impl Probe for Tracer {
+    fn call(&mut self, request: &Request<'_>) {
+        let Request { call, conversation, delta, tracker, .. } = *request;
+        if self.stuck.is_none() && is_stuck(conversation) {
+            self.stuck = Some(call);
+        }
+        self.append(request);
+        if delta.is_folded() {
+            let folds = &conversation.folds()[delta.folds.clone()];
+            // A note that something went, or a list of it, is no summary.
+            let summarised = folds.iter().any(|fold| !fold.plan.summaries.is_empty());
+            let changes = self.look(request, summarised);
+            let standing = self.stand(request);
+            if !changes.is_empty() || standing != self.standing {
+                self.standing.clone_from(&standing);
+                self.steps.push(ViewStep { call, changes, standing });
+            }
+        }
+        let index = Arc::clone(&self.index);
+        let edits = index.calls.get(call).map_or(&[][..], |needs| &needs.edits);
+        self.edits.push(edits.iter().map(|edit| left(tracker, index.places(edit))).collect());
+        let pieces = index.verbatim.needs(call).iter();
+        self.pieces.push(pieces.map(|need| tracker.left_at(index.part_at(need.source))).collect());
+    }
+}
+
+/// Whether as many folds in a row had no effect as the breaker allows, or would if this strategy had one.
+fn is_stuck(conversation: &Conversation) -> bool {
+    let (breaker, limit) = (conversation.breaker(), Guards::default().breaker);
+    let kinds = [Moment::CallStart, Moment::ProviderOverflow];
+    kinds.into_iter().any(|moment| breaker.fruitless(moment) >= limit)
+}
+
+/// When the last of these parts had left the view.
+fn left(tracker: &Tracker, places: &[LogPart]) -> Option<usize> {
+    places.iter().map(|place| tracker.left_at(*place)).max().flatten()
+}
+
+/// A text up to a number of characters, and whether that is not all.
+fn beginning(text: &str, limit: usize) -> (String, bool) {
+    match text.char_indices().nth(limit) {
+        Some((end, _)) => (text[..end].to_owned(), true),
+        None => (text.to_owned(), false),
+    }
+}

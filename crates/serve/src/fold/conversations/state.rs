@@ -1,0 +1,62 @@
+//! The state of one conversation, and the fold for which it waits.
+
+use crate::bill::requests::Requests;
+use crate::fold::Id;
+use foldback_live::follow::{Ahead, Followed};
+use foldback_live::journal::JournalError;
+use std::sync::Arc;
+use tokio::sync::oneshot::{self, error::TryRecvError};
+
+/// A conversation that one request at a time changes.
+pub(crate) type Shared = Arc<tokio::sync::Mutex<Held>>;
+
+/// What one request at a time changes.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) followed: Followed,
+    /// What its requests cost.
+    pub(crate) requests: Requests,
+    /// Where a copy that folds is awaited.
+    pub(crate) ahead: Option<oneshot::Receiver<Ahead>>,
+}
+
+impl Held {
+    pub(super) fn new(followed: Followed) -> Shared {
+        let requests = Requests::default();
+        Arc::new(tokio::sync::Mutex::new(Self { followed, requests, ahead: None }))
+    }
+
+    /// Takes the copy that has folded since the last request, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// The journal can't be written. Then there is no fold.
+    pub(crate) fn catch_up(&mut self) -> Result<(), JournalError> {
+        let Some(mut awaited) = self.ahead.take() else { return Ok(()) };
+        match awaited.try_recv() {
+            Err(TryRecvError::Empty) => self.ahead = Some(awaited),
+            Err(TryRecvError::Closed) => self.followed.ahead_is_lost(),
+            Ok(ahead) => {
+                self.followed.adopt(ahead)?;
+                self.requests.begin_again();
+            }
+        }
+        Ok(())
+    }
+
+    /// The fold for which a model is to be asked, if there is a new one.
+    pub(crate) fn wish(&mut self, id: Id) -> Option<Wish> {
+        let ahead = self.followed.take_ahead()?;
+        let (done, awaited) = oneshot::channel();
+        self.ahead = Some(awaited);
+        Some(Wish { id, ahead, done })
+    }
+}
+
+/// A fold that needs a summary, and where it is awaited.
+#[derive(Debug)]
+pub(crate) struct Wish {
+    pub(crate) id: Id,
+    pub(crate) ahead: Ahead,
+    pub(crate) done: oneshot::Sender<Ahead>,
+}

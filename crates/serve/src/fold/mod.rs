@@ -1,0 +1,10 @@
+//! From the body of a request to the body that its provider is sent, and what is remembered between the two.
+
+pub(crate) mod conversations;
+mod prefix;
+pub(crate) mod threads;
+pub(crate) mod turn;
+pub(crate) mod watch;
+
+/// Number of a conversation, from 1.
+pub(crate) type Id = u64;
