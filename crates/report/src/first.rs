@@ -293,7 +293,7 @@ impl<'a> Page<'a> {
             .iter()
             .map(|line| format!("{} ({})", name(line), verdict::remarks(self.comparison, line)))
             .collect();
-        self.list(out, "unusable, requests too large: ", &large);
+        self.list(out, "unusable, too large: ", &large);
         self.list(out, "unusable, a provider refuses: ", &broke);
     }
 

@@ -254,7 +254,7 @@ fn what_a_provider_refuses_most_comes_first() {
     let commands = Commands { named: false, others: None, title: "", next: &[], employ: &[] };
     let told = screen(&all, Width::terminal(80), commands);
     for line in [
-        "\nunusable, requests too large: most (1,355 requests) · some (47)\n",
+        "\nunusable, too large: most (1,355 requests) · some (47)\n",
         "\nunusable, a provider refuses: drop&lose (breaks rules 2 times) · broke (breaks rules 3 times)\n",
     ] {
         assert!(
