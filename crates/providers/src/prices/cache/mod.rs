@@ -71,7 +71,7 @@ pub struct CacheUse {
 
 impl CacheUse {
     /// For a request of `size` tokens of which the cache holds a prefix.
-    fn holding(total: u64, held: u64, rules: CacheRules) -> Self {
+    pub fn holding(total: u64, held: u64, rules: CacheRules) -> Self {
         let read = rules.cacheable(held).min(rules.cacheable(total));
         Self::reading(total, read, rules)
     }
