@@ -31,7 +31,7 @@ const ALL: &str = "all";
 pub(crate) struct Listed(Vec<(&'static str, Header)>);
 
 impl Listed {
-    pub(crate) fn of(registry: &Registry) -> Result<Self, Error> {
+    pub(crate) fn new(registry: &Registry) -> Result<Self, Error> {
         let mut listed = Vec::new();
         for preset in registry.presets() {
             let name = preset.item.name;

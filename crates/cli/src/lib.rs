@@ -57,7 +57,7 @@ pub fn run_in(library: PathBuf, arguments: impl IntoIterator<Item = OsString>) -
 }
 
 fn command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    let args = match args::Args::of(arguments) {
+    let args = match args::Args::from_words(arguments) {
         Ok(args) => args,
         // Help and version come here as well.
         Err(error) => {
@@ -95,7 +95,7 @@ fn embedded(
     arguments: impl IntoIterator<Item = OsString>,
 ) -> Result<args::Args, String> {
     let fixed = ["foldback", "--quiet", command, "--store=none"].map(OsString::from);
-    let args = args::Args::of(fixed.into_iter().chain(arguments));
+    let args = args::Args::from_words(fixed.into_iter().chain(arguments));
     let args = args.map_err(|error| error.to_string())?;
     output::set_up(args.output);
     Ok(args)

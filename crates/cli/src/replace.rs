@@ -22,8 +22,8 @@ pub(crate) enum Identity {
 }
 
 impl Identity {
-    /// Of a file, or of the place where one would be made; `None` where there can be none.
-    pub(crate) fn of(path: &Path) -> Option<Self> {
+    /// The identity of a file, or of the place where one would be made; `None` where there can be none.
+    pub(crate) fn from_path(path: &Path) -> Option<Self> {
         #[cfg(unix)]
         if let Ok(found) = std::fs::metadata(path) {
             use std::os::unix::fs::MetadataExt as _;
@@ -54,13 +54,13 @@ pub(crate) fn uses(path: &Path) {
     let path = if path == Path::new("-") { Path::new("/dev/stdin") } else { path };
     USED.with_borrow_mut(|used| {
         if let Some(used) = used {
-            used.extend(Identity::of(path));
+            used.extend(Identity::from_path(path));
         }
     });
 }
 
 fn is_used(path: &Path) -> bool {
-    let file = Identity::of(path);
+    let file = Identity::from_path(path);
     USED.with_borrow(|used| used.iter().flatten().any(|used| Some(used) == file.as_ref()))
 }
 

@@ -3,12 +3,13 @@
 //! It shows what a decision needs, in dollars and percent, what stands out, and the next command. All else is in
 //! [`crate::table`], the page and the JSON.
 
-use crate::number::{count, grouped};
+use crate::number::{count, count_of, grouped};
 use crate::terminal::{ALWAYS, Head, Rules, Width, lay_out, shortened, wrap};
+use crate::verdict::base_name;
 use crate::{facts, verdict};
+use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{Answer, Base, Metric, PresetLine, Unit, Verdict};
-use foldback_replay::setup::AS_RECORDED;
 use std::cmp::Reverse;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -22,7 +23,7 @@ const LEAST: usize = 2;
 const MOST_PAIRS: usize = 3;
 /// A repository or session that has more than this share of the money is named.
 const HEAVY: f64 = 0.3;
-/// Lines of a table other than its rows.
+/// Lines of a table that are no rows: its head and the rule below.
 const FRAME: usize = 2;
 
 /// What the command adds.
@@ -44,7 +45,7 @@ pub struct Commands<'a> {
 pub fn screen(comparison: &Comparison, width: Width, commands: Commands<'_>) -> String {
     let columns = width.table.min(COLUMNS);
     let answer = comparison.answer(commands.named);
-    let page = Page::of(comparison, answer, columns, commands);
+    let page = Page::new(comparison, answer, columns, commands);
     let mut out = page.head();
     let tail = page.tail(true);
     let all = page.rows.len();
@@ -83,7 +84,7 @@ struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    fn of(
+    fn new(
         comparison: &'a Comparison,
         answer: Answer<'a>,
         columns: usize,
@@ -136,9 +137,14 @@ impl<'a> Page<'a> {
         let short = match (self.answer.shown.is_empty(), self.answer.too_short) {
             // There was nothing that could have acted.
             (true, _) | (_, 0) => String::new(),
-            (_, short) => {
-                format!("; {} of them too short for any preset to act", grouped(short as u64))
-            }
+            (_, short) => format!("; {} too short to compact", grouped(short as u64)),
+        };
+        let ways = match self.comparison.of_kind(Kind::Strategy).len() {
+            0 => String::new(),
+            presets => format!(
+                "; {}",
+                count_of(presets as u64, "way to compact (preset)", "ways to compact (presets)")
+            ),
         };
         let skipped = match corpus.skipped.len() {
             0 => String::new(),
@@ -147,7 +153,7 @@ impl<'a> Page<'a> {
         self.say(
             &mut out,
             &format!(
-                "{} in {}, {}{short}{skipped}",
+                "{} in {}, {}{ways}{short}{skipped}",
                 count(corpus.imported as u64, "session"),
                 facts::clusters(corpus),
                 count(calls as u64, "model call"),
@@ -229,7 +235,7 @@ impl<'a> Page<'a> {
         if let Some(base) = &comparison.base {
             self.list(
                 &mut out,
-                &format!("no clear difference to {}: ", against(base)),
+                &format!("no clear difference to {}: ", base_name(base)),
                 &self.alike,
             );
         }
@@ -275,15 +281,19 @@ impl<'a> Page<'a> {
         let name = |line| verdict::name(self.comparison, line);
         let (broke, large): (Vec<_>, Vec<_>) =
             lines().partition(|line| line.gate.strategy_violations > 0);
-        let large: Vec<String> = large
-            .iter()
-            .map(|line| format!("{} ({})", name(line), grouped(line.gate.over)))
-            .collect();
+        let large = large.iter().enumerate().map(|(at, line)| {
+            let over = match at {
+                0 => count(line.gate.over, "request"),
+                _ => grouped(line.gate.over),
+            };
+            format!("{} ({over})", name(line))
+        });
+        let large: Vec<String> = large.collect();
         let broke: Vec<String> = broke
             .iter()
             .map(|line| format!("{} ({})", name(line), verdict::remarks(self.comparison, line)))
             .collect();
-        self.list(out, "unusable, requests too large: ", &large);
+        self.list(out, "unusable, too large: ", &large);
         self.list(out, "unusable, a provider refuses: ", &broke);
     }
 
@@ -354,15 +364,7 @@ pub fn answer(comparison: &Comparison) -> Option<(String, bool)> {
 
 /// What bills are compared with: `vs today`.
 pub(crate) fn versus(base: &Base) -> String {
-    format!("vs {}", against(base))
-}
-
-/// The base by its name on the screen.
-fn against(base: &Base) -> &str {
-    match base.preset.as_str() {
-        AS_RECORDED => "today",
-        other => other,
-    }
+    format!("vs {}", base_name(base))
 }
 
 /// Dollars that a session costs under a preset, on average.

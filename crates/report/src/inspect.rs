@@ -65,8 +65,13 @@ struct Usage {
 }
 
 impl Inspected {
-    /// For a session that is listed under `path`; tokens by `estimator`.
-    pub fn of(path: String, session: &Session, estimator: &dyn Estimator, prices: &Prices) -> Self {
+    /// Inspects a session that is listed under `path`, and counts tokens by `estimator`.
+    pub fn new(
+        path: String,
+        session: &Session,
+        estimator: &dyn Estimator,
+        prices: &Prices,
+    ) -> Self {
         let last = session.log().filter_map(|message| message.at).max();
         let tokens_by_kind = tokens_by_kind(session, estimator);
         let spent = prices.spent(session);

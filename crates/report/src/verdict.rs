@@ -5,8 +5,8 @@ use crate::number::{change, count, decimals, dollars, grouped};
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{
-    Base, Contrast, Difference, LEAST_REPOSITORIES, McNemar, Metric, Outcomes, PresetLine, Primary,
-    Reason, Remark, SampleSize, Unit, Verdict,
+    Base, Contrast, Difference, LEAST_REPOSITORIES, LEAST_SESSIONS, McNemar, Metric, Outcomes,
+    PresetLine, Primary, Reason, Remark, SampleSize, Unit, Verdict,
 };
 use foldback_replay::recorder::Recorded;
 use foldback_replay::setup::AS_RECORDED;
@@ -28,7 +28,9 @@ pub(crate) fn verdict(comparison: &Comparison) -> Option<String> {
                     of(line)
                 ),
             });
-            format!("Too few to tell: presets acted in {sessions}.{sums}")
+            format!(
+                "Too few to tell: presets acted in {sessions}, and it takes {LEAST_SESSIONS}.{sums}"
+            )
         }
         Verdict::Stay(reason) => match reason {
             Reason::NothingActed => {
@@ -53,7 +55,7 @@ pub(crate) fn verdict(comparison: &Comparison) -> Option<String> {
             }
             Reason::Forgets(line) if comparison.base.as_ref().is_some_and(Base::must_cut) => {
                 format!(
-                    "No preset keeps {} in view at this window. {} keeps most, {}, and costs {}.",
+                    "No preset that a provider takes keeps {} in view at this window. {} keeps most, {}, and costs {}.",
                     facts::whole_percent(comparison.reporting.keep),
                     of(line),
                     kept(line),
@@ -83,7 +85,7 @@ pub(crate) fn verdict(comparison: &Comparison) -> Option<String> {
             // What is cheaper has a sentence of its own.
             let mut others = alike;
             others.retain(|line| !cheaper.is_some_and(|cheaper| std::ptr::eq(*line, cheaper)));
-            text += &about_the_same(comparison, &others);
+            text += &about_as_much(comparison, best, &others);
             if let Some(line) = cheaper {
                 let saved = saved_within(comparison, line, "").unwrap_or_default();
                 text +=
@@ -105,9 +107,10 @@ pub(crate) fn verdict(comparison: &Comparison) -> Option<String> {
     })
 }
 
-/// The presets that cost about as much as the one to use, with what they keep: ` indexed (keeps 99%) and pi (97%) cost about the
-/// same.`
-fn about_the_same(comparison: &Comparison, lines: &[&PresetLine]) -> String {
+/// The presets that cost about as much as the one to use, with what they keep: ` indexed (keeps 99%) and pi (97%) cost about as
+/// much as window.`
+fn about_as_much(comparison: &Comparison, best: &PresetLine, lines: &[&PresetLine]) -> String {
+    let as_best = format!("about as much as {}", name(comparison, best));
     let named = lines.iter().take(NAMED).enumerate().map(|(at, line)| {
         let keeps = if at == 0 { "keeps " } else { "" };
         format!("{} ({keeps}{})", name(comparison, line), kept(line))
@@ -118,8 +121,8 @@ fn about_the_same(comparison: &Comparison, lines: &[&PresetLine]) -> String {
     }
     match &*named {
         [] => String::new(),
-        [one] => format!(" {one} costs about the same."),
-        [first @ .., last] => format!(" {} and {last} cost about the same.", first.join(", ")),
+        [one] => format!(" {one} costs {as_best}."),
+        [first @ .., last] => format!(" {} and {last} cost {as_best}.", first.join(", ")),
     }
 }
 
@@ -152,7 +155,7 @@ fn saved(comparison: &Comparison, line: &PresetLine) -> Option<String> {
 fn saved_within(comparison: &Comparison, line: &PresetLine, range: &str) -> Option<String> {
     let (usd, ratio) = (line.saved.value?, change(line.ratio.value?));
     if ratio == change(1.0) {
-        return Some("about the same".to_owned());
+        return Some(format!("about as much as {}", base_name(comparison.base.as_ref()?)));
     }
     let word = if usd < 0.0 { "more" } else { "less" };
     let than = match comparison.base.as_ref().filter(|base| base.must_cut()) {
@@ -178,6 +181,14 @@ pub(crate) fn saves(ratio: &Metric, usd: &Metric, base: &Base) -> Option<String>
         amount(value * sign),
         paid(base)
     ))
+}
+
+/// A base by its name on the screen.
+pub(crate) fn base_name(base: &Base) -> &str {
+    match base.preset.as_str() {
+        AS_RECORDED => "today",
+        other => other,
+    }
 }
 
 /// Whose bill a base is.

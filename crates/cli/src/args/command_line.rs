@@ -40,7 +40,7 @@ fn values(
 }
 
 /// The command line: paths, then options in the order of the help.
-pub(super) fn of(described: &Command, matches: &ArgMatches) -> String {
+pub(super) fn text(described: &Command, matches: &ArgMatches) -> String {
     let mut words = vec![described.get_name().to_owned()];
     let Some((name, matches)) = matches.subcommand() else { return words.remove(0) };
     words.push(name.to_owned());

@@ -125,7 +125,9 @@ impl Args {
     }
 
     /// Parses arguments, the name of the program first.
-    pub(crate) fn of(given: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+    pub(crate) fn from_words(
+        given: impl IntoIterator<Item = OsString>,
+    ) -> Result<Self, clap::Error> {
         let mut described = Self::described();
         let matches = described.try_get_matches_from_mut(given)?;
         let mut args = Self::from_arg_matches(&matches)?;
@@ -138,7 +140,7 @@ impl Args {
             _ => None,
         };
         if let Some(quoted) = quoted {
-            *quoted = command_line::of(&described, &matches);
+            *quoted = command_line::text(&described, &matches);
         }
         args.given = command_line::given(&described, &matches);
         Ok(args)

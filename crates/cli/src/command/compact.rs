@@ -124,7 +124,7 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
     }
     if args.plan {
         if args.json {
-            let plans = plan::Plans::of(&session, &conversation, &views);
+            let plans = plan::Plans::new(&session, &conversation, &views);
             let text = format!("{}\n", serde_json::to_string_pretty(&plans)?);
             return Ok(Output::Data { text, notes: Vec::new() });
         }

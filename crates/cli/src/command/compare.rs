@@ -46,7 +46,7 @@ pub(crate) fn compute(args: &Compare, controls: Controls) -> Result<Computed, Er
         Some(corpus) => corpus,
         None => input::scores(&args.scores, Reader::new(presets, setup, experiment.split, &store))?,
     };
-    let progress = Progress::of(corpus.sources.len(), presets.len());
+    let progress = Progress::replays(corpus.sources.len(), presets.len());
     if let Some(answers) = answers {
         answers.show(&progress);
     }
@@ -69,7 +69,7 @@ fn outcome(path: &Path, error: String) -> Error {
 
 pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     let rows = match &args.rows {
-        Some(path) => Some((path, rows::Format::of(path).map_err(Error::Rows)?)),
+        Some(path) => Some((path, rows::Format::from_path(path).map_err(Error::Rows)?)),
         None => None,
     };
     let pages = args.html.as_deref().filter(|_| args.reader.contains(&PageSessions::Beside));

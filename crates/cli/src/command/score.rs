@@ -20,7 +20,7 @@ pub(crate) fn run(args: &Score) -> Result<(), Error> {
     let Planned { experiment, presets, setup, answers, .. } =
         design::plan(&registry, &args.design, None, &args.summaries, Controls::All)?;
     let store = results::store(&args.store, answers.is_some())?;
-    let progress = Progress::of(corpus.sources.len(), presets.len());
+    let progress = Progress::replays(corpus.sources.len(), presets.len());
     if let Some(answers) = &answers {
         answers.show(&progress);
     }

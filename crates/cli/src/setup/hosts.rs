@@ -41,7 +41,7 @@ pub(crate) enum Member {
 }
 
 impl Member {
-    pub(super) fn of(&self, url: &str) -> Value {
+    pub(super) fn value(&self, url: &str) -> Value {
         match self {
             Self::Text(text) => Value::from(text.replace("{url}", url)),
             Self::Hook(matcher) => {
@@ -148,8 +148,8 @@ pub(crate) fn names() -> String {
 }
 
 impl Host {
-    /// By its name.
-    pub(crate) fn of(name: &str) -> Option<&'static Self> {
+    /// The host of this name.
+    pub(crate) fn from_name(name: &str) -> Option<&'static Self> {
         HOSTS.iter().find(|host| host.name == name)
     }
 

@@ -10,7 +10,7 @@ mod members;
 mod written;
 
 pub(crate) use hosts::{HOSTS, Host, Needs, names};
-pub(crate) use written::Written;
+pub(crate) use written::SetupRecord;
 
 use crate::error::Error;
 use members::Members;
@@ -65,12 +65,12 @@ pub(crate) fn change(
     url: &str,
     remove: bool,
     earlier: &[Change],
-    written: &Written,
+    written: &SetupRecord,
 ) -> Result<Change, Error> {
     let Some(path) = file(host, folder) else { return Ok(Change::None) };
     match &host.needs {
         Needs::Members(_, members) => {
-            let members = members.iter().map(|(place, value)| (*place, value.of(url)));
+            let members = members.iter().map(|(place, value)| (*place, value.value(url)));
             let mut members = Members(members.collect());
             if remove {
                 members.0.retain(|(place, value)| written.has(&path, &place.join("."), value));
@@ -83,11 +83,11 @@ pub(crate) fn change(
 }
 
 /// Members of a host's file that are as foldback would write them, and that it did not write.
-pub(crate) fn own(host: &Host, folder: &Path, url: &str, written: &Written) -> Vec<String> {
+pub(crate) fn own(host: &Host, folder: &Path, url: &str, written: &SetupRecord) -> Vec<String> {
     let (Needs::Members(_, members), Some(path)) = (&host.needs, file(host, folder)) else {
         return Vec::new();
     };
-    let members = members.iter().map(|(place, value)| (*place, value.of(url)));
+    let members = members.iter().map(|(place, value)| (*place, value.value(url)));
     let members: Vec<_> =
         members.filter(|(place, value)| !written.has(&path, &place.join("."), value)).collect();
     match read(&path) {

@@ -80,7 +80,7 @@ struct Under<'a> {
     rows: BTreeMap<usize, Cells>,
 }
 
-/// One row per session: what it is, what it costs as it stands, and what the preset that is chosen makes of it.
+/// One row per session: its size, its bill today, and its bill and losses under the chosen preset.
 /// At first that is the preset that the page opens on.
 pub(super) fn table(
     out: &mut String,

@@ -31,8 +31,8 @@ pub struct Probed {
 }
 
 impl Probed {
-    /// Of these rows.
-    pub fn of(rows: &[Row], model: String, estimator: String) -> Self {
+    /// The figures of these rows.
+    pub fn from_rows(rows: &[Row], model: String, estimator: String) -> Self {
         let sessions: BTreeSet<&str> = rows.iter().map(|row| &*row.session).collect();
         let questions: BTreeSet<(&str, &str)> =
             rows.iter().map(|row| (&*row.session, &*row.id)).collect();

@@ -57,7 +57,7 @@ impl Models {
     }
 
     /// Who answers, by the place among presets and labels.
-    pub(super) fn of(&self, at: usize) -> Arc<dyn Model> {
+    pub(super) fn model(&self, at: usize) -> Arc<dyn Model> {
         match (&self.given, &self.answers) {
             (Some(given), _) => Arc::clone(given) as _,
             (None, Some(answers)) => answers.model(at),
