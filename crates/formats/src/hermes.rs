@@ -4,7 +4,6 @@
 //! format is only read. `docs/hermes.md` has the mapping.
 
 use crate::chat;
-use crate::layout::{AnswerMembers, Content, Head, Layout, ResultMembers, Time};
 use crate::prelude::*;
 use std::ops::Range;
 
@@ -76,25 +75,29 @@ pub(crate) fn joined(sessions: Vec<Value>) -> Vec<Value> {
 const LAYOUT: Layout = Layout {
     format: FORMAT.id,
     list: "/messages",
-    head: Head {
-        id: "/id",
-        folder: &["/git_repo_root", "/cwd"],
-        parent: "/parent_session_id",
-        system: "/system_prompt",
-        model: "/model",
+    session: "/id",
+    head: |out, root| {
+        let folder = value::first(root, &["git_repo_root", "cwd"]).and_then(cluster::folder);
+        out.session.worked_in(None, folder);
+        out.session.parent = value::filled(root, "parent_session_id").map(str::to_owned);
+        out.model = value::string(root, "model");
+        if let Some(system) = value::filled(root, "system_prompt") {
+            out.system(system);
+        }
     },
     id: "/id",
-    time: Time::Seconds("/timestamp"),
-    content: Content::Code(parts),
-    result: ResultMembers { call: "/tool_call_id", tool: "/tool_name", ..Layout::NONE.result },
-    answer: AnswerMembers { finish: "/finish_reason", ..AnswerMembers::NONE },
-    ..Layout::NONE
+    time: |raw| value::seconds(raw, "/timestamp"),
+    parts,
+    answer: |raw| Answer {
+        finish: value::filled(raw, "finish_reason").map(finish),
+        ended: value::seconds(raw, "/timestamp"),
+        ..Answer::default()
+    },
+    kind: by_role,
 };
 
 fn session(text: &str, root: &Value) -> Result<Session, ReadError> {
-    let id = value::string(root, "id");
-    let mut out = SessionBuilder::document(text, LAYOUT.list, id, FORMAT.id)?;
-    LAYOUT.head(&mut out, root);
+    let mut out = LAYOUT.builder(text, root)?;
     messages(&mut out, value::list(root, "messages"));
     Ok(out.finish_run())
 }
@@ -140,8 +143,7 @@ fn messages(out: &mut SessionBuilder, messages: &[Value]) {
                 out.boundary("summary", "auto").original_kept = kept;
                 // As the user's or as the model's, whichever fits what is around it.
                 let parts = synthetic(chat::parts(&row.raw["content"]));
-                let id = LAYOUT.id(row.raw);
-                out.summary(LAYOUT.record(row.record, row.raw, id.as_deref()), parts);
+                out.summary(&LAYOUT.record(row.record, row.raw), parts);
                 out.running = false;
             }
             false => LAYOUT.message(out, row.record, row.raw),
@@ -156,12 +158,21 @@ fn parts(out: &mut SessionBuilder, _: u32, raw: &Value) -> Vec<Part> {
         Some(text) => vec![Part::text(text).at("/api_content")],
         None => chat::parts(&raw["content"]),
     };
-    if value::text(raw, "role") == Some("assistant") {
-        let thought = ["reasoning_content", "reasoning"];
-        let thought = thought.iter().find_map(|key| reasoning_member(raw, key, ""));
-        parts.splice(0..0, thought);
-        parts.extend(chat::calls(raw));
-        out.join(&mut parts);
+    match value::text(raw, "role") {
+        Some("assistant") => {
+            let thought = ["reasoning_content", "reasoning"];
+            let thought = thought.iter().find_map(|key| reasoning_member(raw, key, ""));
+            parts.splice(0..0, thought);
+            parts.extend(chat::calls(raw));
+            out.join(&mut parts);
+        }
+        Some("tool") => {
+            let (text, media, at) = flattened(parts, "/content".to_owned());
+            let call = value::text(raw, "tool_call_id").unwrap_or_default();
+            let tool = value::text(raw, "tool_name").unwrap_or_default();
+            parts = vec![out.result(call, tool, false, text, media).at(at)];
+        }
+        _ => {}
     }
     parts
 }

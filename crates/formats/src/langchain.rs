@@ -3,7 +3,6 @@
 //!
 //! Every message is one record. `docs/langchain.md` has the mapping.
 
-use crate::layout::{Block, Blocks};
 use crate::prelude::*;
 
 pub(crate) const FORMAT: Format = Format::new(

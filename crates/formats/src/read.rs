@@ -30,6 +30,10 @@ pub fn detect_bytes(bytes: &[u8]) -> Option<&'static Format> {
 }
 
 /// The format with this id.
+///
+/// # Errors
+///
+/// [`ReadError::NoSuchFormat`], with the nearest id.
 pub fn format(id: &str) -> Result<&'static Format, ReadError> {
     FORMATS.iter().find(|format| format.id == id).ok_or_else(|| ReadError::NoSuchFormat {
         id: id.to_owned(),
@@ -51,6 +55,10 @@ fn nearest(id: &str) -> String {
 }
 
 /// Reads the bytes of a file in the format `from`, or in the one that recognizes it.
+///
+/// # Errors
+///
+/// No format recognizes it, there is no format `from`, it is damaged as a whole, or it holds no message.
 pub fn read(bytes: &[u8], from: Option<&str>) -> Result<Vec<Session>, ReadError> {
     let bytes = &*bytes::unpacked(bytes)?;
     if bytes.iter().all(u8::is_ascii_whitespace) {

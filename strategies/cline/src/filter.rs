@@ -7,55 +7,38 @@ use crate::kept::{Kept, select};
 use crate::project::project;
 use crate::turn::{Turn, turns};
 use foldback_core::Role;
-use foldback_core::fraction::Fraction;
+use foldback_core::config::Share;
 use foldback_core::log::{EntryKind, Message};
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext};
 use foldback_core::view::{EditKind, Pos};
 use foldback_stages::filter::{arranged, entry};
-use foldback_stages::policy::check_share;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Configuration of [`Notices`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct NoticesConfig {
     /// Share of the trigger that a fold brings the request down to.
-    pub target_share: f64,
+    pub target_share: Share,
     /// Share of what the model takes that it is for a long conversation, where the limit of the output is known.
-    pub long_share: f64,
+    pub long_share: Share,
     /// Answers from which on a conversation is long.
     pub long_answers: usize,
     /// Share of the messages that is left after a refusal, or where a person asked.
-    pub manual_share: f64,
+    pub manual_share: Share,
     /// Answers, newest first, that notes have word for word.
     pub answers: usize,
     /// UTF-16 units that notes have of a command.
     pub command_chars: usize,
 }
 
-impl Default for NoticesConfig {
-    fn default() -> Self {
-        Self {
-            target_share: 0.7,
-            long_share: 0.5,
-            long_answers: 5,
-            manual_share: 0.5,
-            answers: 3,
-            command_chars: 100,
-        }
-    }
-}
-
 impl StageConfig<dyn Filter> for NoticesConfig {
     fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
-        check_share("target_share", self.target_share)?;
-        check_share("long_share", self.long_share)?;
-        check_share("manual_share", self.manual_share)?;
         Ok(Arc::new(Notices(self)))
     }
 }
@@ -99,7 +82,7 @@ impl Notices {
             Some(trigger) if !context.moment.is_reactive() => {
                 of_messages(self.target(context, turns, trigger))
             }
-            _ => share(self.0.manual_share, messages).min(most).max(1),
+            _ => self.0.manual_share.floor_of(messages).min(most).max(1),
         };
         Budget { target: target.min(most), most }
     }
@@ -109,8 +92,8 @@ impl Notices {
         let most = share_of_input(1.0, context.limits);
         let answer = context.limits.output;
         match answers(turns) >= self.0.long_answers && answer > 0 && answer < most {
-            true => share_of_input(self.0.long_share, context.limits),
-            false => share(self.0.target_share, trigger),
+            true => share_of_input(self.0.long_share.number(), context.limits),
+            false => self.0.target_share.floor_of(trigger),
         }
     }
 
@@ -198,11 +181,6 @@ fn with_their_calls<'a>(
         }
     }
     kept.into_values().collect()
-}
-
-/// A share of tokens, rounded down.
-fn share(share: f64, tokens: u64) -> u64 {
-    Fraction::of(share).floor_of(tokens)
 }
 
 /// How often the model answered.

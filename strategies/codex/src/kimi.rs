@@ -7,10 +7,16 @@ use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Filter, Proposal, StageContext, SummaryRequest};
 use foldback_core::view::{Place, Pos};
-use foldback_stages::filter::{Spoken, arranged, check_open_calls, check_summary, entry, shown};
+use foldback_stages::filter::{Spoken, arranged, check_open_calls, entry, shown};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use std::num::NonZeroU64;
 use std::sync::Arc;
+
+/// Line above the summary.
+pub const PREFIX: &str = "The conversation was compacted. These are your own notes of the work up to here; go on from them, and check what \
+                          they call done before you rely on it. What the user wrote stands above word for word, but for what a note \
+                          there leaves out:";
 
 /// Stands where what the person said was left out; `{tokens}` is how much.
 pub const OMITTED: &str = "<system-reminder>\nSome of what the user wrote is left out here, about {tokens} tokens. What stands above is the oldest of it, \
@@ -23,36 +29,19 @@ pub const GO_ON: &str = "<system-reminder>\nThe context was compacted. Go on wit
 const QUARTERS: usize = 4;
 
 /// Configuration of [`Ends`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct EndsConfig {
     /// Tokens of the person's messages that are kept.
     pub keep_tokens: u64,
     /// How many of them are for the oldest messages, where not all are kept.
     pub head_tokens: u64,
-    /// Line above the summary.
-    pub prefix: String,
     /// Largest acceptable summary in tokens.
-    pub summary_tokens: u64,
-}
-
-impl Default for EndsConfig {
-    fn default() -> Self {
-        Self {
-            keep_tokens: 20_000,
-            head_tokens: 2_000,
-            prefix: "The conversation was compacted. These are your own notes of the work up to here; go on from them, and check what \
-                     they call done before you rely on it. What the user wrote stands above word for word, but for what a note \
-                     there leaves out:"
-                .to_owned(),
-            summary_tokens: 4_096,
-        }
-    }
+    pub summary_tokens: NonZeroU64,
 }
 
 impl StageConfig<dyn Filter> for EndsConfig {
     fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
-        check_summary(&self.prefix, self.summary_tokens)?;
         if self.head_tokens > self.keep_tokens {
             return Err(Invalid::new(
                 "head_tokens",
@@ -198,7 +187,7 @@ impl Filter for Ends {
         check_open_calls(context)?;
         let spoken = Spoken::of(context);
         let kept = self.kept(context, &spoken);
-        let previous = spoken.last_summary(context, &self.0.prefix);
+        let previous = spoken.last_summary(context, PREFIX);
         let reason = format!(
             "keeps {} of {} messages, what the person said up to {} tokens",
             kept.head.len() + kept.tail.len(),
@@ -219,7 +208,7 @@ impl Filter for Ends {
         let messages = || shown(context, &goes);
         let request = SummaryRequest {
             previous: previous.map(|(_, text)| text),
-            ..context.summary("summary", "kimi.handoff", messages, self.0.summary_tokens)
+            ..context.summary("summary", "kimi.handoff", messages, self.0.summary_tokens.get())
         };
         let Kept { head, omitted, tail } = kept;
         Ok(Proposal::summary(request, reason, move |summary| {
@@ -239,7 +228,7 @@ impl Filter for Ends {
             };
             let head: Vec<Pos> = head.into_iter().map(&mut place).collect();
             let tail: Vec<Pos> = tail.into_iter().map(&mut place).collect();
-            let summary = write(EntryKind::Summary, format!("{}\n{text}", self.0.prefix));
+            let summary = write(EntryKind::Summary, format!("{PREFIX}\n{text}"));
             let go_on = write(EntryKind::Continue, GO_ON.to_owned());
             let order = system.into_iter().chain(head).chain(note).chain(tail);
             Ok(arranged(context, entries, order.chain([summary, go_on])))

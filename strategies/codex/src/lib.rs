@@ -22,7 +22,7 @@ pub mod middle;
 mod truncate;
 
 pub use filter::{Users, UsersConfig};
-pub use kimi::{Ends, EndsConfig, GO_ON, OMITTED};
+pub use kimi::{Ends, EndsConfig, GO_ON, OMITTED, PREFIX};
 pub use truncate::{Truncate, TruncateConfig};
 
 use foldback_core::registry::{Registration, StageDescriptor};

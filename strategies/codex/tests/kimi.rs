@@ -148,7 +148,8 @@ fn calls_whose_results_are_to_come_wait() {
 #[test]
 fn defaults() {
     assert_eq!(strategy("kimi-code").preset_limits, Limits::new(262_144, 32_000));
-    let ends = foldback_codex::EndsConfig::default();
+    let ends: foldback_codex::EndsConfig =
+        talk::config(&registry(), "kimi-code", "filter");
     assert_eq!((ends.keep_tokens, ends.head_tokens), (20_000, 2_000));
     let refused = talk::try_compile(&registry(), &keeping(10, 11));
     assert!(refused.unwrap_err().to_string().contains("head_tokens"));

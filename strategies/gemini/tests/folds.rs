@@ -1,6 +1,6 @@
 //! The conformance rows of folds and masks, and what follows a failure.
 
-use crate::rows::{PRESET, changed, rows, strategy};
+use crate::rows::{PRESET, changed, registry, rows, strategy};
 use foldback_core::Limits;
 use foldback_core::conversation::{Conversation, Report};
 use foldback_core::log::{Message, Part, PartKind, ResultStatus, Usage};
@@ -223,7 +223,7 @@ fn what_two_answers_cost() {
     let summaries = Scripted::always(Some("s"));
     ask(&mut two_turns(&summaries), 5_000);
     let request = summaries.request(0);
-    let filter = SnapshotConfig::default().build().unwrap();
+    let filter = talk::config::<SnapshotConfig>(&registry(), "gemini-cli", "filter").build().unwrap();
     let twice = filter.summarizer(Arc::new(Asking(Scripted::costing(" s ", cost(7)))));
     assert_eq!((twice.id(), twice.asks().len()), ("scripted", 1));
     let summary = talk::block_on(twice.summarize(&request, &Services::fixed())).unwrap();
@@ -383,8 +383,8 @@ fn where_it_is_cut() {
 #[test]
 fn shares_at_the_edge_of_what_is_allowed() {
     for (keep, fits) in [(0.0, false), (0.01, true), (0.99, true), (1.0, false)] {
-        let config = SnapshotConfig { keep, ..SnapshotConfig::default() };
-        assert_eq!(config.build().is_ok(), fits, "{keep}");
+        let toml = changed(&format!("[filter]\nkeep = {keep:?}"));
+        assert_eq!(talk::try_compile(&registry(), &toml).is_ok(), fits, "{keep}");
     }
 }
 

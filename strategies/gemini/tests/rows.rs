@@ -1,8 +1,8 @@
 //! The conformance rows of what is counted, cut and shown, in `rows.toml`.
 
-use foldback_core::fraction::Fraction;
 use foldback_core::log::{Media, Message, Part, PartKind, ResultStatus, ToolResult, Usage};
 use foldback_core::moment::Moment;
+use foldback_core::registry::Registry;
 use foldback_core::stage::Estimator as _;
 use foldback_core::strategy::Strategy;
 use foldback_core::{Limits, Role};
@@ -31,9 +31,12 @@ pub(crate) fn masking(protect: u64, minimum: u64) -> String {
     ))
 }
 
+pub(crate) fn registry() -> Registry {
+    talk::registry([&foldback_stages::REGISTRATION, &foldback_gemini::REGISTRATION])
+}
+
 pub(crate) fn strategy(toml: &str) -> Strategy {
-    let registry = talk::registry([&foldback_stages::REGISTRATION, &foldback_gemini::REGISTRATION]);
-    talk::compiled(&registry, toml)
+    talk::compiled(&registry(), toml)
 }
 
 /// A message of parts in short: a letter for the kind and a length.
@@ -145,7 +148,7 @@ fn triggers() {
 
 #[test]
 fn cuts() {
-    let default = SnapshotConfig::default();
+    let snapshot: SnapshotConfig = talk::config(&registry(), "gemini-cli", "filter");
     for (id, contents, first) in rows::<(String, String, usize)>("cuts") {
         let words = contents.split(' ').enumerate();
         let contents: Vec<Content> = words
@@ -155,7 +158,7 @@ fn cuts() {
                 Content { first, units: units.parse().unwrap(), model, tools }
             })
             .collect();
-        assert_eq!(cut(&contents, Fraction::of(default.keep)), first, "{id} {contents:?}");
+        assert_eq!(cut(&contents, *snapshot.keep), first, "{id} {contents:?}");
     }
 }
 
@@ -187,12 +190,13 @@ fn defaults() {
     for line in ["when = [\"step-end\", \"provider-overflow\"]", "when = \"call-start\""] {
         assert!(PRESET.contains(line), "{line}");
     }
-    let (mask, snapshot) = (MaskConfig::default(), SnapshotConfig::default());
+    let mask: MaskConfig = talk::config(&registry(), "gemini-cli", "pruner[0]");
+    let snapshot: SnapshotConfig = talk::config(&registry(), "gemini-cli", "filter");
     assert_eq!((mask.protect_tokens, mask.minimum_tokens), (50_000, 30_000));
     let questions = ["activate_skill", "ask_user", "enter_plan_mode", "exit_plan_mode"];
     assert_eq!(mask.exempt, questions);
     assert_eq!(mask.shells, ["run_shell_command"]);
-    assert_eq!((snapshot.keep, snapshot.summary_tokens), (0.3, 4_096));
+    assert_eq!((snapshot.keep.number(), snapshot.summary_tokens.get()), (0.3, 4_096));
     assert_eq!((snapshot.result_tokens, snapshot.result_units), (50_000, 40_000));
     assert!(snapshot.verify);
 }

@@ -10,6 +10,7 @@ use crate::candidates::Candidates;
 use crate::known::Known;
 use crate::note;
 use crate::worth::Worth;
+use foldback_core::config::Share;
 use foldback_core::history::GroupId;
 use foldback_core::log::{EntryKind, Role};
 use foldback_core::moment::{Moment, Trigger};
@@ -21,7 +22,7 @@ use foldback_core::view::{Place, Pos};
 use foldback_stages::filter::head;
 use foldback_stages::rate::Rate;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -29,66 +30,30 @@ use std::sync::Arc;
 const FULL: f64 = 0.95;
 
 /// Configuration of [`NoteFilter`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct NoteConfig {
-    /// Share of the window without the frame that a fold brings the messages down to (0 to 1).
-    pub target: f64,
-    /// Share of that target that the note may take (0 to 1).
-    pub note: f64,
-    /// Share of the window that an automatic fold must free (0 to 1). Less is not worth a new prompt cache, unless the window is
+    /// Share of the window without the frame that a fold brings the messages down to.
+    pub target: Share,
+    /// Share of that target that the note may take.
+    pub note: Share,
+    /// Share of the window that an automatic fold must free. Less is not worth a new prompt cache, unless the window is
     /// full.
-    pub min_gain: f64,
+    pub min_gain: Share,
     /// A larger window counts as one of so many tokens in these shares.
     pub window_at_most: Option<u64>,
     /// Messages of the user of more tokens than this go like any other.
     pub user_tokens: u64,
-    /// Share of the target that messages of the user may take together (0 to 1). The oldest go first.
-    pub user: f64,
+    /// Share of the target that messages of the user may take together. The oldest go first.
+    pub user: Share,
     /// What words and blocks are worth when lines are chosen.
     pub worth: Worth,
 }
 
-impl Default for NoteConfig {
-    fn default() -> Self {
-        Self {
-            target: 0.4,
-            note: 0.7,
-            min_gain: 0.04,
-            window_at_most: None,
-            user_tokens: 1_000,
-            user: 0.25,
-            worth: Worth::default(),
-        }
-    }
-}
-
-impl NoteConfig {
-    /// The filter of this configuration.
-    ///
-    /// # Errors
-    ///
-    /// A share that is none, and a worth that is too large.
-    pub fn filter(self) -> Result<NoteFilter, Invalid> {
-        let shares = [
-            ("target", self.target),
-            ("note", self.note),
-            ("min_gain", self.min_gain),
-            ("user", self.user),
-        ];
-        for (name, share) in shares {
-            if !(0.0..=1.0).contains(&share) {
-                return Err(Invalid::new(name, "must be a share from 0 to 1"));
-            }
-        }
-        self.worth.check()?;
-        Ok(NoteFilter { config: self })
-    }
-}
-
 impl StageConfig<dyn Filter> for NoteConfig {
     fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
-        Ok(Arc::new(self.filter()?))
+        self.worth.check()?;
+        Ok(Arc::new(NoteFilter { config: self }))
     }
 }
 
@@ -143,18 +108,18 @@ impl NoteFilter {
         let Window { whole: window, counted } = self.window(context).ok_or_else(unknown)?;
         let frame = context.frame_tokens();
         let request = frame + context.view_tokens();
-        let mut messages = share(counted.saturating_sub(frame), self.config.target);
+        let mut messages = share(counted.saturating_sub(frame), self.config.target.number());
         let refused = context.moment == Moment::ProviderOverflow;
         if let (true, Some(target)) = (refused, context.decision.and_then(|d| d.target)) {
             messages = messages.min(target.saturating_sub(frame));
         }
-        let largest = share(messages, self.config.note);
+        let largest = share(messages, self.config.note.number());
         // A note that has to be smaller leaves some of the window free, since sizes are estimates.
         let room = |freed: u64| (window - window / MARGIN + freed).saturating_sub(request);
         let mut note_tokens = largest;
         let Seen { visible, inserts, noted } = Seen::of(context);
         let mut head = head(context, &visible);
-        let user = share(messages, self.config.user);
+        let user = share(messages, self.config.user.number());
         let units = self.units(context, &visible, &head, user);
         let newest = newest(context, &visible);
         let (mut freed, mut dropped) = (inserts, BTreeSet::new());
@@ -189,7 +154,7 @@ impl NoteFilter {
             ));
         }
         let gain = freed.saturating_sub(note_tokens);
-        let least = share(counted, self.config.min_gain);
+        let least = share(counted, self.config.min_gain.number());
         let due = refused || context.trigger == Trigger::Manual || request > share(window, FULL);
         if gain < least && !due {
             let detail = format!("a fold would free {gain} tokens, less than {least}");

@@ -29,12 +29,10 @@ use foldback_core::registry::{Registration, StageDescriptor};
 pub const REGISTRATION: Registration = Registration {
     package: env!("CARGO_PKG_NAME"),
     version: env!("CARGO_PKG_VERSION"),
-    stages: &[
-        StageDescriptor::filter::<filter::NoteConfig>(
-            "indexed.note",
-            "Leaves out the oldest messages; a note keeps the lines that are likely to be needed again",
-        ),
-    ],
+    stages: &[StageDescriptor::filter::<filter::NoteConfig>(
+        "indexed.note",
+        "Leaves out the oldest messages; a note keeps the lines that are likely to be needed again",
+    )],
     presets: foldback_core::presets!["indexed", "indexed-large", "indexed-small"],
 };
 

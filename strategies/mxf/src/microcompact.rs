@@ -31,18 +31,12 @@ const SUCCESS: u64 = 10;
 
 /// Configuration of [`Microcompact`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct MicrocompactConfig {
     /// Tokens of the history up to which nothing is stripped before a call.
     pub threshold: u64,
     /// Newest messages of any role whose results stay before a call.
     pub keep: usize,
-}
-
-impl Default for MicrocompactConfig {
-    fn default() -> Self {
-        Self { threshold: 50_000, keep: 10 }
-    }
 }
 
 impl StageConfig<dyn Pruner> for MicrocompactConfig {

@@ -94,7 +94,7 @@ fn histories() {
 
 #[test]
 fn fewer_units_a_token() {
-    let file = "name = \"t\"\n[estimator]\nuse = \"mxf.tokens\"\nper_token = 2\n";
+    let file = "name = \"t\"\nextends = \"mxf\"\n[estimator]\nper_token = 2\n";
     assert_eq!(strategy(file).estimator().text("abcd"), 2);
 }
 

@@ -335,8 +335,8 @@ fn shaking_that_is_enough_spares_the_summary() {
 fn defaults() {
     assert_eq!(strategy(PRESET).preset_limits, Limits::new(200_000, 64_000));
     let OmpCheckpointConfig { keep_recent_tokens, result_units, enough_share, .. } =
-        OmpCheckpointConfig::default();
-    assert_eq!((keep_recent_tokens, result_units, enough_share), (20_000, 2_000, 0.8));
+        talk::config(&registry(), "oh-my-pi", "filter");
+    assert_eq!((keep_recent_tokens, result_units, enough_share.number()), (20_000, 2_000, 0.8));
     for line in [
         "when = \"step-end\"",
         "when = \"before-summary\"",

@@ -208,7 +208,7 @@ fn results() {
 #[test]
 fn defaults() {
     assert_eq!(strategy(PRESET).preset_limits, Limits::new(200_000, 64_000));
-    let default = foldback_pi::CheckpointConfig::default();
+    let default: foldback_pi::CheckpointConfig = talk::config(&registry(), "pi", "filter");
     assert_eq!((default.keep_recent_tokens, default.result_units), (20_000, 2_000));
     assert!(PRESET.contains("when = [\"step-end\", \"provider-overflow\"]"));
 }

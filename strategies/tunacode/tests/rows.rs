@@ -1,7 +1,9 @@
 //! The rows of the conformance suite for tunacode 0.1.40, by id. They run at stage level, beneath the
 //! guards.
 
-use crate::support::{cleared, conversation, preset, prune, reclaimed, tool_return, user_file};
+use crate::support::{
+    cleared, conversation, preset, prune, reclaimed, registry, tool_return, user_file,
+};
 use foldback_core::Limits;
 use foldback_core::conversation::Signals;
 use foldback_core::log::{Message, Part, PartKind, ResultStatus, Role, ToolResult};
@@ -315,7 +317,7 @@ async fn a_second_run_changes_nothing() {
 
 #[test]
 fn constants() {
-    let default = PlaceholderConfig::default();
+    let default: PlaceholderConfig = talk::config(&registry(), "tunacode", "pruner[0]");
     // id, value, expected
     let rows = [
         ("TU-24", json!(default.protect_tokens), json!(40_000)),

@@ -3,10 +3,10 @@
 //! The units are the messages of the view, so the summary of an earlier fold is the first message and
 //! goes into the next summary.
 
-use crate::budget::{context_limit, share};
+use crate::budget::context_limit;
 use crate::request;
 use crate::split::{move_as_documented, move_off_groups, split_point};
-use foldback_core::fraction::Fraction;
+use foldback_core::config::Share;
 use foldback_core::log::{EntryKind, Message, PartKind, Role};
 use foldback_core::outcome::Why;
 use foldback_core::plan::{Insert, Layout, Slot};
@@ -14,7 +14,8 @@ use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
 use foldback_stages::split::{kept, units};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::sync::Arc;
 
 /// Reads the notes that an agent keeps on its own session, which may stand in for a summary. An agent
@@ -28,75 +29,54 @@ pub trait SessionMemory: Send + Sync {
 pub const SESSION_MEMORY: &str = "session-memory";
 
 /// How a split moves off a tool call and its results.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Groups {
     /// Back until no group has messages on both sides.
-    #[default]
     Whole,
     /// As the original: one message too far where it lands on a call, which orphans results in chains.
     Documented,
 }
 
+/// First line of the message that holds the summary; an empty line follows.
+const PREFIX: &str = "[Previous conversation summary]";
+
 /// Configuration of [`Split`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct SplitConfig {
-    /// Share of the whole window that the kept messages may take (above 0, at most 1); what stands around them is not counted.
-    pub preserve: f64,
+    /// Share of the whole window that the kept messages may take; what stands around them is not counted.
+    pub preserve: Share,
     /// Whether less is kept, and a shorter summary asked for, where the next call would be over the threshold again at once.
     pub below_trigger: bool,
     /// How a split moves off a tool call and its results.
     pub groups: Groups,
-    /// First line of the message that holds the summary; an empty line follows.
-    pub prefix: String,
     /// Whether the summarizer gets an earlier summary as such and whole, instead of as one more message.
     pub previous_apart: bool,
     /// Size in bytes to which each message is cut for the summarizer.
-    pub message_bytes: usize,
+    pub message_bytes: NonZeroUsize,
     /// Whether the summarizer gets the tool calls, their long arguments cut like messages.
     pub show_calls: bool,
     /// Largest acceptable summary in tokens.
-    pub summary_tokens: u64,
+    pub summary_tokens: NonZeroU64,
     /// Age in seconds below which the agent's notes on its session are used in place of a summary; 0: never.
     pub memory_seconds: u32,
     /// Text at the start of the view if there is no summary and the kept part does not start with a user message; empty: none.
     pub hidden_note: String,
     /// Beta headers of the requests, as in `window.utilisation`.
+    #[serde(default)]
     pub betas: Vec<String>,
-}
-
-impl Default for SplitConfig {
-    fn default() -> Self {
-        Self {
-            preserve: 0.40,
-            below_trigger: true,
-            groups: Groups::default(),
-            prefix: "[Previous conversation summary]".to_owned(),
-            previous_apart: true,
-            message_bytes: 2_000,
-            show_calls: true,
-            summary_tokens: 4_096,
-            memory_seconds: 300,
-            hidden_note: "[Earlier messages were left out, and there is no summary of them]"
-                .to_owned(),
-            betas: Vec::new(),
-        }
-    }
 }
 
 impl StageConfig<dyn Filter> for SplitConfig {
     fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
-        Ok(Arc::new(Split::new(self)?))
+        Ok(Arc::new(Split(self)))
     }
 }
 
 /// A summary replaces everything before the last messages.
 #[derive(Clone, Debug)]
-pub struct Split {
-    preserve: Fraction,
-    config: SplitConfig,
-}
+pub struct Split(SplitConfig);
 
 /// A split, with the numbers behind it.
 struct Cut {
@@ -123,41 +103,17 @@ impl Room {
 }
 
 impl Split {
-    /// Checks the values.
-    ///
-    /// # Errors
-    ///
-    /// A share outside 0 to 1; an empty prefix; no room for a summary.
-    pub fn new(config: SplitConfig) -> Result<Self, Invalid> {
-        let preserve = share("preserve", config.preserve)?;
-        if config.prefix.trim().is_empty() {
-            return Err(Invalid::new(
-                "prefix",
-                "must not be empty: it distinguishes a summary from user text",
-            ));
-        }
-        for (field, value) in [
-            ("summary_tokens", config.summary_tokens),
-            ("message_bytes", config.message_bytes as u64),
-        ] {
-            if value == 0 {
-                return Err(Invalid::new(field, "must be 1 or more"));
-            }
-        }
-        Ok(Self { preserve, config })
-    }
-
     /// Tokens that the kept messages and the summary may take.
     fn room(&self, context: &StageContext<'_>) -> Room {
         let set = (context.limits.context > 0).then_some(context.limits.context);
-        let window = context_limit(context.model, &self.config.betas, set);
+        let window = context_limit(context.model, &self.0.betas, set);
         let room = Room {
             window,
-            kept: self.preserve.floor_of(window),
-            summary: self.config.summary_tokens,
+            kept: self.0.preserve.floor_of(window),
+            summary: self.0.summary_tokens.get(),
         };
         match context.decision.and_then(|decision| decision.target) {
-            Some(target) if self.config.below_trigger => room.within(target),
+            Some(target) if self.0.below_trigger => room.within(target),
             _ => room,
         }
     }
@@ -184,7 +140,7 @@ impl Split {
             ));
         }
         let units = units(context);
-        let at = match self.config.groups {
+        let at = match self.0.groups {
             Groups::Whole => move_off_groups(&units, natural),
             Groups::Documented => move_as_documented(&units, natural),
         };
@@ -211,7 +167,7 @@ impl Split {
                 "keeps the last {} of {} messages: {kept} tokens for a budget of {budget} (at most {} of {window})",
                 places.len() - at,
                 places.len(),
-                self.preserve.number()
+                self.0.preserve.number()
             ),
         })
     }
@@ -221,7 +177,7 @@ impl Split {
         let memory = context.services.extensions.get::<Arc<dyn SessionMemory>>()?;
         let (text, written) = memory.read()?;
         let age = context.now().saturating_sub(written);
-        let fresh = age < i64::from(self.config.memory_seconds) * 1_000;
+        let fresh = age < i64::from(self.0.memory_seconds) * 1_000;
         let tokens = context.estimator().text(&text);
         (fresh && !text.trim().is_empty()).then(|| Summary {
             text,
@@ -239,7 +195,7 @@ impl Split {
             _ => return None,
         };
         // Most formats give a summary back as a message of the user: the prefix tells it.
-        let told = text.strip_prefix(&self.config.prefix).filter(|_| message.role == Role::User);
+        let told = text.strip_prefix(PREFIX).filter(|_| message.role == Role::User);
         let entry = message.is_entry_of(EntryKind::Summary).then_some(text.as_str());
         told.or(entry).map(str::trim_start)
     }
@@ -254,11 +210,11 @@ impl Split {
         let mut messages = Vec::with_capacity(at);
         for shown in context.shown().take(at) {
             let earlier = self.earlier(shown.message);
-            if self.config.previous_apart && messages.is_empty() && earlier.is_some() {
+            if self.0.previous_apart && messages.is_empty() && earlier.is_some() {
                 *previous = earlier.map(str::to_owned);
                 continue;
             }
-            let (limit, calls) = (self.config.message_bytes, self.config.show_calls);
+            let (limit, calls) = (self.0.message_bytes.get(), self.0.show_calls);
             let message = shown.to_shared();
             messages.push(if request::fits(&message, limit, calls) {
                 message
@@ -276,10 +232,10 @@ impl Split {
         summary: Option<&Summary>,
         first: Role,
     ) -> Option<Insert> {
-        let SplitConfig { prefix, hidden_note, .. } = &self.config;
+        let hidden_note = &self.0.hidden_note;
         let (kind, origin, text) = match summary {
             Some(summary) => {
-                ("summary", EntryKind::Summary, format!("{prefix}\n\n{}", summary.text))
+                ("summary", EntryKind::Summary, format!("{PREFIX}\n\n{}", summary.text))
             }
             None if first != Role::User && !hidden_note.is_empty() => {
                 ("boundary", EntryKind::Boundary, hidden_note.clone())

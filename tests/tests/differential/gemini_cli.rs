@@ -233,7 +233,7 @@ impl Case {
             note: format!(
                 "Output too large. Full output available at: {folder}/tool-outputs/session-session/{file}_c000000_.txt"
             ),
-            ..MaskConfig::default()
+            ..talk::config(&foldback::registry().unwrap(), "gemini-cli", "pruner[0]")
         }));
         let mut strategy = (*strategy(&toml)).clone();
         strategy.pruners[0].stage = masked;

@@ -14,6 +14,8 @@ pub struct Field {
     pub doc: String,
     /// What it is when it is not given.
     pub default: Option<Value>,
+    /// Whether it must be given.
+    pub required: bool,
 }
 
 impl Field {
@@ -27,6 +29,10 @@ impl Field {
                 .or_else(|| text(target.get("description")))
                 .unwrap_or_default(),
             default: property.get("default").filter(|value| !value.is_null()).cloned(),
+            required: root
+                .get("required")
+                .and_then(Value::as_array)
+                .is_some_and(|required| required.iter().any(|field| field == name)),
         }
     }
 }

@@ -78,11 +78,15 @@ impl Invalid {
 
 /// The typed configuration of a stage.
 ///
-/// Derive `Deserialize` and `JsonSchema`, with `#[serde(default, deny_unknown_fields)]`, a doc
-/// comment on every field and a `Default`: the catalog (`foldback stages NAME`) and the error
-/// messages are made from the schema.
+/// Derive `Deserialize` and `JsonSchema`, with `#[serde(deny_unknown_fields)]` and a doc comment on every field: the catalog
+/// (`foldback stages NAME`) and the error messages are made from the schema. A stage that several strategies use has a `Default`
+/// and `#[serde(default)]`; one that a strategy owns has none, so that its presets state every number.
 pub trait StageConfig<S: ?Sized>: DeserializeOwned + JsonSchema {
-    /// Checks the values and makes the stage.
+    /// Checks what depends on several fields, and makes the stage.
+    ///
+    /// # Errors
+    ///
+    /// A value that can't be used.
     fn build(self) -> Result<Arc<S>, Invalid>;
 }
 

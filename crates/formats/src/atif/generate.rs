@@ -203,7 +203,7 @@ impl Steps {
         }
     }
 
-    /// A compaction that leaves `shown` of all that stands before it.
+    /// A compaction after which only `shown` is sent of the earlier history.
     pub(super) fn replace(&mut self, shown: &[Shown<'_>]) {
         let results = shown.iter().map(|shown| result_of(&shown.to_message(), None)).collect();
         let at = shown.iter().filter_map(|shown| shown.message.at).max();

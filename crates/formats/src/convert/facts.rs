@@ -10,7 +10,7 @@ type Facts<'a> = Vec<Cow<'a, str>>;
 pub(super) struct Kind {
     /// Its name, for one and for several.
     pub(super) what: [&'static str; 2],
-    /// All facts of a session; equal ones count as often as they are there.
+    /// All facts of a session, equal ones repeated.
     pub(super) of: for<'a> fn(&'a Session) -> Facts<'a>,
     /// Whether a text counts as kept that stands inside a longer one: texts get joined.
     joined: bool,
@@ -335,7 +335,7 @@ fn in_answers(session: &Session, of: impl Fn(&Answer) -> Option<Cow<'_, str>>) -
     session.log().filter_map(|message| of(message.answer.as_ref()?)).collect()
 }
 
-/// A count of tokens of each answer that has one.
+/// The token counts of answers, without zeros.
 fn counts(session: &Session, of: fn(&Usage) -> u64) -> Facts<'_> {
     in_answers(session, |answer| {
         let count = Some(of(&answer.usage?)).filter(|count| *count > 0)?;

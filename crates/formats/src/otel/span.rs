@@ -71,7 +71,7 @@ impl Span {
 
 /// What a file holds.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct CallSpans {
     /// Spans of calls, in the order in which they were started.
     pub(super) spans: Vec<Span>,
     /// Spans of calls whose content was not recorded, which is the default of most instrumentations.
@@ -81,8 +81,8 @@ pub(super) struct Found {
 }
 
 /// Finds the spans of calls.
-pub(super) fn spans(text: &str) -> Found {
-    let mut found = Found::default();
+pub(super) fn spans(text: &str) -> CallSpans {
+    let mut found = CallSpans::default();
     let mut all = Vec::new();
     let mut at = 0;
     loop {

@@ -208,7 +208,7 @@ impl Reader {
                 }
             }
             "custom_message" => {
-                let of = Content::of(&entry.value["content"], "/content", edit.as_ref());
+                let of = Content::new(&entry.value["content"], "/content", edit.as_ref());
                 self.push(entry, Role::User, synthetic(of.parts())).mid_turn = true;
             }
             "usage" | "model_usage" => self.spent(&entry.value),
@@ -272,7 +272,7 @@ impl Reader {
 
     fn message(&mut self, entry: &Entry, edit: Option<&(u32, Value)>) {
         let message = &entry.value["message"];
-        let of = Content::of(&message["content"], "/message/content", edit);
+        let of = Content::new(&message["content"], "/message/content", edit);
         let role = value::text(message, "role").unwrap_or_default();
         match role {
             "user" => {
@@ -401,7 +401,7 @@ struct Content<'a> {
 }
 
 impl<'a> Content<'a> {
-    fn of(own: &'a Value, pointer: &'a str, edit: Option<&'a (u32, Value)>) -> Self {
+    fn new(own: &'a Value, pointer: &'a str, edit: Option<&'a (u32, Value)>) -> Self {
         match edit {
             None => Self { raw: own, pointer, record: None },
             Some((record, replacement)) => Self {

@@ -45,7 +45,7 @@ const MOST: usize = 1 << 20;
 
 /// What was said.
 #[derive(Debug, Default)]
-pub(crate) struct Said {
+pub(crate) struct ErrorText {
     /// HTTP status; of an answer that began well, the one that the error itself names.
     pub(crate) status: Option<u16>,
     /// The words, as they came.
@@ -60,7 +60,7 @@ pub(crate) struct Said {
     named_status: Option<u16>,
 }
 
-impl Said {
+impl ErrorText {
     pub(crate) fn read(status: Option<u16>, body: &str) -> Self {
         let body = body[..body.floor_char_boundary(MOST)].trim();
         let mut said = Self::default();

@@ -17,7 +17,7 @@ fn characters(name: &str) -> impl Iterator<Item = char> {
 
 /// What a name says of a request besides the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct Variant {
     /// The larger window.
     pub(super) long: bool,
     /// Fast mode.
@@ -62,9 +62,9 @@ const ENDINGS: [&str; 15] = [
 
 /// The first of the names that a recorded one may stand for that is known, and what else it says. Less and less is left
 /// of it: a name that is known as it is stands for itself.
-pub(super) fn resolve<T>(name: &str, known: impl Fn(&str) -> Option<T>) -> Option<(T, Asked)> {
+pub(super) fn resolve<T>(name: &str, known: impl Fn(&str) -> Option<T>) -> Option<(T, Variant)> {
     let whole = normalised(name);
-    let (mut name, mut asked) = (whole.as_str(), Asked::default());
+    let (mut name, mut asked) = (whole.as_str(), Variant::default());
     loop {
         if let Some(found) = known(name) {
             return Some((found, asked));

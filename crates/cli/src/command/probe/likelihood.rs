@@ -89,7 +89,7 @@ impl Sitting<'_> {
             return Some((size, None));
         }
         let answer = self.questioner.ask(&*arm.model, &request).await;
-        match answer.and_then(|completion| Likelihood::of(&completion.text)) {
+        match answer.and_then(|completion| Likelihood::from_text(&completion.text)) {
             Ok(likelihood) => Some((size, Some(likelihood))),
             Err(error) => without(&error).map(|_| (size, None)),
         }

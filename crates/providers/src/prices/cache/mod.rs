@@ -71,7 +71,7 @@ pub struct CacheUse {
 
 impl CacheUse {
     /// For a request of `size` tokens of which the cache holds a prefix.
-    pub fn of(total: u64, held: u64, rules: CacheRules) -> Self {
+    pub fn holding(total: u64, held: u64, rules: CacheRules) -> Self {
         let read = rules.cacheable(held).min(rules.cacheable(total));
         Self::reading(total, read, rules)
     }
@@ -109,7 +109,7 @@ impl Cache {
 
     /// The same where a recording may tell what the provider still had. What it tells stands above the lifetime. The first request
     /// has nothing before it: what was read of it is a share of the whole.
-    pub fn send_held(
+    fn send_held(
         &mut self,
         request: &SentRequest,
         start_ms: Option<i64>,
@@ -136,7 +136,7 @@ impl Cache {
         self.times.push(now);
         self.previous = Some(total);
         // What a recording tells was cut by the provider already.
-        let cut = if told.is_some() { CacheUse::reading } else { CacheUse::of };
+        let cut = if told.is_some() { CacheUse::reading } else { CacheUse::holding };
         CacheUse { churn, expired, ..cut(total, read.min(total), self.rules) }
     }
 

@@ -20,7 +20,7 @@ mod tests;
 pub use agreement::{Agreement, RecordedCall, agreement};
 pub(crate) use call::{call_of, output_of, recorded_output, start_of};
 pub use foldback_providers::prices::{
-    Asked, Block, CacheRules, CacheUse, HitShare, Rates, Regime, RegimeTable, RequestLog,
+    ServiceTerms, Block, CacheRules, CacheUse, HitShare, Rates, Regime, RegimeTable, RequestLog,
     SentRequest, Terms,
 };
 pub(crate) use held::held;

@@ -28,7 +28,7 @@ pub(crate) use score::failed;
 pub use score::{Outcome, Score};
 
 use crate::fault::{Fault, REPORT, caught};
-use crate::judge::cost::{Agreement, Asked, NamedTerms};
+use crate::judge::cost::{Agreement, ServiceTerms, NamedTerms};
 use crate::parallel::try_in_parallel;
 use crate::read::corpus::{Content, ContentHash, Failure, Source};
 use crate::read::split::Split;
@@ -89,7 +89,7 @@ impl<'a> Context<'a> {
     }
 
     /// Every regime with a price, and the model's own, by what a session's recorder asked of the cache.
-    fn terms(&self, model: Option<&str>, asked: Asked) -> Vec<NamedTerms> {
+    fn terms(&self, model: Option<&str>, asked: ServiceTerms) -> Vec<NamedTerms> {
         self.regimes.iter().cloned().chain(self.setup.own(model, asked)).collect()
     }
 }
@@ -390,7 +390,7 @@ fn study_session<'s>(
             .or_else(|| unknown.then(|| Record { known: Known::Nothing, ..Record::default() }));
         let record = stored.clone().unwrap_or_else(|| {
             let SessionFacts { model, hour, began, .. } = &facts.session;
-            let asked = Asked { hour: *hour, at_ms: *began, ..Asked::default() };
+            let asked = ServiceTerms { hour: *hour, at_ms: *began, ..ServiceTerms::default() };
             let terms = context.terms(model.as_deref(), asked);
             as_recorded::record(&facts, records[baseline].clone(), &terms)
         });
