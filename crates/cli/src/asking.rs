@@ -125,7 +125,7 @@ impl Answers {
         }
     }
 
-    /// What to print instead of a result after a dry run; an error if requests were
+    /// The text to print instead of a result after a dry run; an error if requests were
     /// not answered. `used` are the tokens of requests whose summaries were used, if known; `idle` says why a strategy,
     /// by its place in the list, had nothing to ask.
     pub(crate) fn finish(

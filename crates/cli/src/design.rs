@@ -137,7 +137,7 @@ pub(crate) fn check(registry: &Registry, path: &Path, text: &str) -> Result<usiz
     }
 }
 
-/// What is right, with the rest noted.
+/// The presets that can be read; errors of the others are noted.
 fn noted<T>(made: Result<T, Error>, wrong: &mut Vec<Error>) -> Option<T> {
     made.map_err(|error| wrong.push(error)).ok()
 }

@@ -107,7 +107,7 @@ impl Listed {
         names.iter().any(|name| self.group(name).is_empty())
     }
 
-    /// What names the presets that are not compared by default.
+    /// The group that names the presets not compared by default.
     pub(crate) fn others(&self) -> Option<String> {
         let by_default = self.members(None);
         let all = self.members(Some(ALL));

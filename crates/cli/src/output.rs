@@ -64,7 +64,7 @@ pub(crate) fn error(error: &Error) {
     };
 }
 
-/// What has a color in the result of a comparison.
+/// The texts of a comparison that are printed in color.
 pub(crate) struct Marks<'a> {
     /// How the answer begins, and whether it says what to use.
     pub(crate) answer: Option<(String, bool)>,
@@ -306,7 +306,7 @@ fn is_more_than_text(file: &Path, new: &NamedTempFile) -> bool {
         return false;
     };
     let mut names = [0; 65_536];
-    // What cannot be listed may be there.
+    // A folder that cannot be listed may hold the file.
     let has_attributes = match rustix::fs::listxattr(file, &mut names) {
         // The system gives this one to every file.
         Ok(bytes) => names[..bytes]
@@ -354,7 +354,7 @@ fn to_stdout(content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Res
     content(&mut out).and_then(|()| out.flush()).map_err(Error::Output)
 }
 
-/// What is to be at a path, whole, in a temporary file next to it. It is never more readable than the file that is there.
+/// A new file, written whole beside the path that it is to take. Its permissions are never wider than those of the file there.
 fn temporary(
     file: &Path,
     content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
@@ -405,7 +405,7 @@ const NARROWEST: u16 = 40;
 mod tests {
     use super::*;
 
-    /// What takes the place of a private file is at no moment more readable than it.
+    /// The replacement of a private file is at no moment more readable than it.
     #[test]
     fn a_private_file_stays_private_while_it_is_replaced() {
         let folder = tempfile::tempdir().unwrap();

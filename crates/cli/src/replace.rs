@@ -1,4 +1,4 @@
-//! What an output may take the place of: no file that the command reads, and none that foldback did not write.
+//! Which files an output may replace: none that the command reads, and none that foldback did not write.
 //!
 //! Files are told by what they are, not by how they are spelled: links, hard links and other paths to one file are that file.
 //! What foldback wrote is known by its place and content, so an output that somebody changed since is theirs. Hashes of both are
@@ -39,7 +39,7 @@ impl Identity {
 }
 
 thread_local! {
-    /// What the command that this thread runs has read or written; `None` in a thread that runs none.
+    /// Files that the command of this thread has read or written; `None` in a thread that runs no command.
     static USED: RefCell<Option<Vec<Identity>>> = const { RefCell::new(None) };
 }
 

@@ -12,13 +12,13 @@ use foldback_replay::{Comparison, Reporting};
 pub(crate) enum Value<'a> {
     /// A share or a ratio with its interval.
     Metric(&'a Metric),
-    /// The same if another figure disagrees.
+    /// A metric that another figure contradicts.
     Doubted(&'a Metric),
     /// A share or a ratio.
     Share(Option<f64>),
     /// A share to a tenth of a percent.
     Percent(f64),
-    /// The same, of a whole that may be drawn.
+    /// A share that may be drawn as part of a whole.
     Part(f64),
     /// A number with this many decimals.
     Decimal(Option<f64>, usize),
@@ -112,7 +112,7 @@ impl Column {
         Cell { value, note: note.map(ToString::to_string) }
     }
 
-    /// What the column means in this comparison.
+    /// The meaning of the column in this comparison.
     pub(crate) fn meaning(&self, reporting: &Reporting) -> String {
         let primary = match reporting.primary {
             Primary::Net => "net",
@@ -161,7 +161,7 @@ fn columns(names: &[&str], narrow: &[&str], others: &[Column]) -> Vec<Column> {
     names.iter().filter_map(column).collect()
 }
 
-/// What a preset costs, keeps and loses.
+/// Cost, retention and losses of a preset.
 pub(crate) fn headline() -> Vec<Column> {
     const NAMES: [&str; 17] = [
         "cost",
@@ -211,7 +211,7 @@ pub(crate) fn headline() -> Vec<Column> {
     )
 }
 
-/// What each preset did.
+/// The actions of each preset.
 pub(crate) fn activity() -> Vec<Column> {
     const NAMES: [&str; 9] =
         ["acted", "input", "peak", "over", "folds", "prunes", "cleared", "cache", "broken"];

@@ -26,18 +26,18 @@ const HEAVY: f64 = 0.3;
 /// Lines of a table that are no rows: its head and the rule below.
 const FRAME: usize = 2;
 
-/// What the command adds.
+/// The lines that the command adds.
 #[derive(Clone, Copy, Debug)]
 pub struct Commands<'a> {
     /// Whether the user named presets: then the table shows each of them.
     pub named: bool,
-    /// What names the presets that could be compared besides.
+    /// The group that names the other presets.
     pub others: Option<&'a str>,
-    /// What the next command is for.
+    /// The purpose of the next command.
     pub title: &'a str,
-    /// What to look at next: the words of a command, each as a shell takes it.
+    /// The next command: its words, each as a shell takes it.
     pub next: &'a [String],
-    /// What tries the preset of the verdict: the words of a command.
+    /// The command that tries the preset of the verdict.
     pub employ: &'a [String],
 }
 
@@ -56,7 +56,7 @@ pub fn screen(comparison: &Comparison, width: Width, commands: Commands<'_>) -> 
     let is_best = |at: &usize| best == Some(verdict::name(comparison, &comparison.presets[*at]));
     let named = page.rows.iter().position(is_best).map_or(0, |at| at + 1);
     let least = LEAST.max(named).min(all);
-    // What can be read elsewhere gives way to the answer.
+    // Lines that can be read elsewhere give way to the answer.
     let tail = if used(least, &tail) > LINES { page.tail(false) } else { tail };
     let fits = (least..=all).rev().find(|fits| used(*fits, &tail) <= LINES).unwrap_or(least);
     page.presets(&mut out, fits);
@@ -129,7 +129,7 @@ impl<'a> Page<'a> {
         wrap(out, "", "  ", text, width);
     }
 
-    /// What was compared, what it costs today, and the verdict.
+    /// The corpus, its bill today, and the verdict.
     fn head(&self) -> String {
         let mut out = String::new();
         let corpus = &self.comparison.corpus;
@@ -228,7 +228,7 @@ impl<'a> Page<'a> {
         self.commands.named && (1..=MOST_PAIRS).contains(&self.comparison.contrasts.len())
     }
 
-    /// What follows the table, whole or without what the page and the help say as well.
+    /// The lines after the table; `whole` includes those that the page and the help have as well.
     fn tail(&self, whole: bool) -> String {
         let mut out = String::new();
         let comparison = self.comparison;
@@ -275,7 +275,7 @@ impl<'a> Page<'a> {
         out
     }
 
-    /// Those that a provider refuses, the one first of which it refuses most requests.
+    /// The presets that a provider refuses, those with most refused requests first.
     fn refused(&self, out: &mut String) {
         let lines = || self.refused.iter().map(|at| &self.comparison.presets[*at]);
         let name = |line| verdict::name(self.comparison, line);
@@ -345,7 +345,7 @@ pub fn best(comparison: &Comparison) -> Option<&str> {
     comparison.best().filter(|_| comparison.ranks()).map(|line| verdict::name(comparison, line))
 }
 
-/// What rows note of presets.
+/// The notes in the rows of presets.
 pub fn notes(comparison: &Comparison) -> Vec<String> {
     let notes = comparison.presets.iter().flat_map(|line| {
         let all = verdict::remarked(comparison, line);
@@ -362,7 +362,7 @@ pub fn answer(comparison: &Comparison) -> Option<(String, bool)> {
     Some((text[..ends.unwrap_or(text.len())].to_owned(), uses))
 }
 
-/// What bills are compared with: `vs today`.
+/// The heading of the difference in bills: `vs today`.
 pub(crate) fn versus(base: &Base) -> String {
     format!("vs {}", base_name(base))
 }

@@ -163,7 +163,7 @@ fn interval(metric: &Metric) -> String {
     }
 }
 
-/// Who failed which gate, and how small a difference the comparison could have seen.
+/// The presets that failed a gate, and the smallest difference that the comparison could detect.
 fn ranking(out: &mut String, comparison: &Comparison, width: Width) {
     let failed: Vec<String> = facts::unranked(comparison)
         .into_iter()

@@ -82,7 +82,7 @@ pub(crate) fn verdict(comparison: &Comparison) -> Option<String> {
                     (grouped(best.triggered as u64), count(best.sessions as u64, "session"));
                 text += &format!(" It acts in {acted} of {all}.");
             }
-            // What is cheaper has a sentence of its own.
+            // The cheaper preset has a sentence of its own.
             let mut others = alike;
             others.retain(|line| !cheaper.is_some_and(|cheaper| std::ptr::eq(*line, cheaper)));
             text += &about_as_much(comparison, best, &others);
@@ -126,7 +126,7 @@ fn about_as_much(comparison: &Comparison, best: &PresetLine, lines: &[&PresetLin
     }
 }
 
-/// What to do where nothing is better than the base.
+/// The advice where nothing is better than the base.
 fn stays(base: &Base) -> String {
     match base.preset.as_str() {
         AS_RECORDED => "Keep what you have".to_owned(),
@@ -191,7 +191,7 @@ pub(crate) fn base_name(base: &Base) -> &str {
     }
 }
 
-/// Whose bill a base is.
+/// The bill of a base, in words.
 pub(crate) fn paid(base: &Base) -> String {
     match base.preset.as_str() {
         AS_RECORDED => "the bill as recorded".to_owned(),
@@ -291,7 +291,7 @@ pub(crate) fn needed(comparison: &Comparison) -> Option<String> {
     ))
 }
 
-/// Who wrote the summaries, behind this word. The bill is as if a model had. Nothing where there are none.
+/// The author of the summaries, in words; `None` without summaries.
 pub(crate) fn summaries(comparison: &Comparison) -> Option<String> {
     let mut scores = comparison.scores.iter().flatten();
     if !scores.any(|score| score.metrics.counters.summaries > 0) {
@@ -318,12 +318,12 @@ pub(crate) fn changed(metric: &Metric) -> String {
     }
 }
 
-/// What stands out of a preset, in a few words.
+/// The remarks on a preset, in a few words.
 pub(crate) fn remarks(comparison: &Comparison, line: &PresetLine) -> String {
     remarked(comparison, line).join(", ")
 }
 
-/// The same one by one, the worst first.
+/// The remarks one by one, the worst first.
 pub(crate) fn remarked(comparison: &Comparison, line: &PresetLine) -> Vec<String> {
     let word = |remark: &Remark| match remark {
         Remark::Over(requests) => {
@@ -343,7 +343,7 @@ pub(crate) fn remarked(comparison: &Comparison, line: &PresetLine) -> Vec<String
     remarks.iter().map(word).collect()
 }
 
-/// What a comparison that an experiment file fixed beforehand found by its primary outcome.
+/// The result of a pre-registered comparison by its primary outcome.
 pub(crate) fn experiment(comparison: &Comparison) -> Option<String> {
     let reporting = &comparison.reporting;
     let hash = reporting.experiment.as_ref()?;

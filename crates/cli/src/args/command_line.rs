@@ -19,7 +19,7 @@ pub(super) fn given(described: &Command, matches: &ArgMatches) -> Vec<PathBuf> {
     values(described, matches, |_| true)
 }
 
-/// Those of options, without the sources that are compared.
+/// The values of options, without the sources that are compared.
 pub(super) fn options(described: &Command, matches: &ArgMatches) -> Vec<PathBuf> {
     values(described, matches, |arg| !arg.is_positional() && arg.get_id() != "scores")
 }

@@ -28,7 +28,7 @@ pub(crate) fn run(mut args: Inspect) -> Result<(), Error> {
     output::print(&found.text(output::width()))
 }
 
-/// What is in the files.
+/// The contents of the files.
 pub(crate) struct Inspection {
     files: usize,
     sessions: Vec<Inspected>,

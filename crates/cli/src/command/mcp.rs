@@ -372,7 +372,7 @@ fn conversation(path: &Path, given: &RecallArguments) -> Result<(Conversation, u
         let (conversation, _) = replay?.into_state();
         return Ok((conversation, 0));
     }
-    // What was cleared is marked, part by part.
+    // Cleared parts are marked one by one.
     let folds = session.boundaries.iter().filter(|boundary| boundary.kind != "clear");
     let start = folds.map(|boundary| boundary.before).max().unwrap_or(0);
     let (conversation, _) = stored(&session, &strategy, &options, Ask::NextTurn);

@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Setup) -> Result<(), Error> {
     }
 }
 
-/// What to do about a file that was refused.
+/// Advice for a file that was refused.
 fn way_out(others: &[&Host], args: &Setup) -> String {
     let by_hand = match args.remove {
         true => "take out by hand what foldback wrote",
@@ -109,7 +109,7 @@ fn way_out(others: &[&Host], args: &Setup) -> String {
     }
 }
 
-/// What is to be done to the file of a host.
+/// The change to the settings file of a host.
 fn looked_at(
     host: &Host,
     folder: Option<&Path>,
@@ -133,7 +133,7 @@ fn named(given: &[String]) -> Result<Vec<&'static Host>, Error> {
     given.iter().map(host).collect()
 }
 
-/// What a host needs, or what is done to its file.
+/// A host's needs, or the change to its file, in words.
 /// `own` are the members that somebody else wrote alike.
 fn told(host: &Host, change: &Change, own: &[String], args: &Setup) -> String {
     if let Change::Text { path, before, after, .. } = change {

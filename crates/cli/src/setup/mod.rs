@@ -17,7 +17,7 @@ use members::Members;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// What setting up or undoing makes of a file.
+/// The change that setting up or undoing makes to a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     /// The file needs no change.
@@ -37,7 +37,7 @@ pub(crate) type Refusal = String;
 
 /// A kind of settings file.
 trait Settings {
-    /// What a new file has besides what is set. No program writes a file like that, so removing knows that it was new.
+    /// The rest of a new file. No program writes a file like that, so removing knows that it was new.
     const NEW: &'static str;
 
     /// The text with everything set; `None` if it is already.
@@ -58,7 +58,7 @@ fn file(host: &Host, folder: &Path) -> Option<PathBuf> {
     existing.or_else(|| names.last().map(|name| folder.join(name)))
 }
 
-/// What is to be done to the file of a host in a folder, after the changes that are to be made before.
+/// The change to the file of a host in a folder, after the `before` changes.
 pub(crate) fn change(
     host: &Host,
     folder: &Path,

@@ -21,7 +21,7 @@ pub(crate) struct SetupRecord {
 }
 
 impl SetupRecord {
-    /// What is remembered. Whoever is to change it waits until others have: two runs at once are one after the other.
+    /// Opens the record. With `to_change` it waits for a lock, so that two runs follow one another.
     pub(crate) fn open(to_change: bool) -> Result<Self, Error> {
         let Some(folder) = results::state() else {
             let why =

@@ -197,7 +197,7 @@ fn nothing_asked() -> Error {
     Error::Usage(format!("nothing could be asked: {why}"))
 }
 
-/// What came of some files.
+/// Answers from some files, and what was left out.
 #[derive(Default)]
 struct Findings {
     rows: Vec<Row>,
