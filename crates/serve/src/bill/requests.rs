@@ -144,7 +144,7 @@ impl OfModel {
         let shared = before.map_or(0, |(tokens, _)| tokens);
         let expired = before.is_some_and(|(_, at)| !self.terms.rules.holds(at, now));
         let held = if expired { 0 } else { shared };
-        let cache = CacheUse { expired, ..CacheUse::of(total, held, self.terms.rules) };
+        let cache = CacheUse { expired, ..CacheUse::holding(total, held, self.terms.rules) };
         Weight { total, shared, appends: true, cache }
     }
 
@@ -161,7 +161,7 @@ impl OfModel {
         let total = followed.sizes().sent;
         let Some(request) = self.view.requests().last() else { return Weight::default() };
         let cache = self.cache.send(request, Some(now));
-        let use_of_all = CacheUse::of(total, cache.read, self.terms.rules);
+        let use_of_all = CacheUse::holding(total, cache.read, self.terms.rules);
         Weight {
             total,
             shared: request.shared_tokens(),

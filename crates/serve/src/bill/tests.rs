@@ -23,7 +23,7 @@ const OUTPUT: u64 = 10_000;
 /// In thousands of tokens.
 fn weight(total: u64, shared: u64, appends: bool) -> Weight {
     let (total, shared) = (total * 1000, shared * 1000);
-    Weight { total, shared, appends, cache: CacheUse::of(total, shared, TERMS.rules) }
+    Weight { total, shared, appends, cache: CacheUse::holding(total, shared, TERMS.rules) }
 }
 
 /// An answer of ten thousand tokens, of whose request so many thousands were read and written.
