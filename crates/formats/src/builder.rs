@@ -14,13 +14,13 @@ pub(crate) struct SessionBuilder {
     pub(crate) session: Session,
     log: Messages,
     unknown: UnknownTypes,
-    /// How many of the first messages are known to be entries.
+    /// The number of messages at the beginning that are known to be entries.
     entries: usize,
     answered: Answered,
     /// Of each id of a response, the latest answer that was read under it.
     responses: HashMap<String, usize>,
     reused: Option<Reused>,
-    /// How many messages were looked at for those that begin a turn or were written by a compaction, and these.
+    /// The number of messages that were searched for beginnings of turns and summaries, and the ones found.
     looked: usize,
     ends: Vec<usize>,
     /// Whether the turn has begun and the model has not ended it.
@@ -36,10 +36,10 @@ pub(crate) struct Record {
     pub(crate) at: Option<i64>,
 }
 
-/// What was looked at of the answers so far.
+/// The answers so far.
 #[derive(Default)]
 struct Answered {
-    /// How many messages were looked at.
+    /// The number of messages that were searched.
     messages: usize,
     /// The answers among them, each with the size of the context after the answers before it, in tokens.
     answers: Vec<(usize, Option<u64>)>,

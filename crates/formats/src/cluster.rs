@@ -1,4 +1,4 @@
-//! What a session has in common with related ones.
+//! The repository, folder or task that related sessions share.
 //!
 //! Sessions in one repository, and runs of one benchmark task, resemble each other more than sessions
 //! that have nothing in common; statistics that treated them as independent would claim too much. A

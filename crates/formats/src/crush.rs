@@ -24,7 +24,7 @@ const LAYOUT: Layout = Layout {
     answer,
     kind: |message, parts| match value::text(message, "role") {
         _ if parts.is_empty() => Kind::NoAnswer,
-        // What the user ran alone asks nothing.
+        // Commands that the user ran ask nothing.
         Some("user") if parts.iter().all(is_synthetic) => Kind::Aside,
         Some("assistant") if value::flag(message, "is_summary") => Kind::Summary,
         _ => by_role(message, parts),
@@ -38,19 +38,17 @@ const BLOCKS: Blocks = Blocks {
         ("finish", Block::Silent),
         ("text", Block::Filled("/text")),
         ("reasoning", Block::Thought("/thinking", &["/signature", "/thought_signature"])),
-        ("tool_call", Block::Code(call)),
+        ("tool_call", Block::Call { id: CALL_IDS, tool: "/name", arguments: "/input" }),
         ("tool_result", Block::Code(result)),
-        (
-            "binary",
-            Block::Code(|_, raw, at| {
-                vec![file(media(raw, [mime(raw), "Path", "Data"], "")).at(at)]
-            }),
-        ),
+        ("binary", Block::Code(binary)),
         ("image_url", Block::File(["", "", "url"], "image/*")),
         ("shell_command", Block::Code(shell)),
     ],
     ..Blocks::NONE
 };
+
+/// Where a call has its id: as it is shown, and in the store.
+const CALL_IDS: &[&str] = &["/tool_call_id", "/id"];
 
 fn is_synthetic(part: &Part) -> bool {
     matches!(part.kind, PartKind::Text { synthetic: true, .. })
@@ -79,10 +77,8 @@ fn mime(raw: &Value) -> &'static str {
     if raw["mime_type"].is_string() { "mime_type" } else { "MIMEType" }
 }
 
-fn call(out: &mut SessionBuilder, raw: &Value, at: &str) -> Vec<Part> {
-    let text = |key| value::text(raw, key).unwrap_or_default();
-    let id = value::first(raw, &["tool_call_id", "id"]).unwrap_or_default();
-    vec![out.call(id, text("name"), text("input")).at(format!("{at}/input"))]
+fn binary(_: &mut SessionBuilder, raw: &Value, at: &str) -> Vec<Part> {
+    vec![file(media(raw, [mime(raw), "Path", "Data"], "")).at(at)]
 }
 
 fn result(out: &mut SessionBuilder, raw: &Value, at: &str) -> Vec<Part> {
@@ -93,7 +89,7 @@ fn result(out: &mut SessionBuilder, raw: &Value, at: &str) -> Vec<Part> {
     vec![out.result(id, tool, failed, text("content"), media).at(format!("{at}/content"))]
 }
 
-/// What the user ran.
+/// A command that the user ran, with its output.
 fn shell(_: &mut SessionBuilder, raw: &Value, at: &str) -> Vec<Part> {
     let text = |key| value::text(raw, key).unwrap_or_default();
     let code = raw["exit_code"].as_i64().unwrap_or_default();

@@ -63,7 +63,7 @@ fn read(text: &str) -> Result<Vec<Session>, ReadError> {
 #[derive(Default)]
 struct Reader {
     out: SessionBuilder,
-    /// Whether a person asked for the compaction that is being made.
+    /// Whether a person asked for the current compaction.
     manual: bool,
     /// The latest header of a request.
     header: Value,
@@ -115,7 +115,7 @@ impl Reader {
         self.out.add(&Record { number, id, at }, role, parts)
     }
 
-    /// What a person says, what a plugin puts in, and the checkpoint of a compaction.
+    /// A prompt, a text of a plugin, or the checkpoint of a compaction.
     fn user(&mut self, record: u32, event: &Value) {
         let data = &event["data"];
         let mut parts = BLOCKS.parts(&mut self.out, record, data, "/data");
@@ -186,7 +186,7 @@ const BLOCKS: Blocks = Blocks {
         ("text", Block::Text("/text")),
         ("reasoning", Block::Thought("/text", &[])),
         ("image", Block::Code(image)),
-        ("tool-call", Block::Call { id: "/id", tool: "/name", arguments: "/arguments" }),
+        ("tool-call", Block::Call { id: &["/id"], tool: "/name", arguments: "/arguments" }),
         (
             "tool-result",
             Block::Result { call: "/toolCallId", failed: "/isError", content: "/content" },

@@ -140,11 +140,11 @@ fn read_messages(out: &mut SessionBuilder, messages: &[(u32, Value)]) {
         let message = messages.get(at).map(|(_, message)| message);
         message.is_some_and(|m| value::text(m, "role") == Some(role) && is_hidden(m) == hidden)
     };
-    // What the user said last.
+    // The last words of the user.
     let mut last = None;
     let mut at = 0;
     while let Some((record, message)) = messages.get(at) {
-        // What a compaction writes: a summary and the word to go on, and the user's last word once more.
+        // A compaction writes a summary, a request to go on, and the last prompt once more.
         let taken = if is(at, "user", true) && is(at + 1, "assistant", true) {
             let next = messages.get(at + 2).map(|(_, message)| said(message).join("\n"));
             let again = is(at + 2, "user", false) && next == last;
@@ -214,7 +214,7 @@ fn call(out: &mut SessionBuilder, raw: &Value, at: &str) -> Vec<Part> {
         Some(arguments) => (value::shown(arguments), "/toolCall/value/arguments"),
         None => ("{}".to_owned(), "/toolCall"),
     };
-    // Gemini's, in front of what it stands with.
+    // Gemini's signature stands in front of its call.
     let signature = value::text_at(raw, SIGNATURE)
         .map(|signature| reasoning("", Some(signature.to_owned())).at(format!("{at}{SIGNATURE}")));
     let id = value::text(raw, "id").unwrap_or_default();

@@ -10,7 +10,7 @@ use std::ops::Range;
 pub(crate) const FORMAT: Format =
     Format::new("hermes", "Hermes Agent sessions (`hermes sessions export`)", SIGNS, read);
 
-/// How a summary begins, or what it stands behind in a message that was said before.
+/// The beginnings of summaries, and, last, the mark between an earlier message and a summary in it.
 const SUMMARIES: &[&str] = &[
     "[CONTEXT COMPACTION",
     "[CONTEXT SUMMARY]:",
@@ -116,7 +116,7 @@ impl Row<'_> {
         begins.iter().any(|begin| text.starts_with(begin)) || text.contains(within)
     }
 
-    /// What it says: equal for a copy, which has a number and a time of its own.
+    /// Its content, by which a copy is recognized: number and time of a copy are its own.
     fn said(&self) -> String {
         let told = ["role", "content", "tool_call_id", "tool_calls"];
         json!(told.map(|member| &self.raw[member])).to_string()
@@ -153,7 +153,7 @@ fn messages(out: &mut SessionBuilder, messages: &[Value]) {
 }
 
 fn parts(out: &mut SessionBuilder, _: u32, raw: &Value) -> Vec<Part> {
-    // What was sent, where that is not what was said.
+    // The text as it was sent, if it differs from the text as it was said.
     let mut parts = match value::filled(raw, "api_content") {
         Some(text) => vec![Part::text(text).at("/api_content")],
         None => chat::parts(&raw["content"]),
@@ -188,7 +188,7 @@ fn copies(rows: &[Row<'_>]) -> Vec<bool> {
     let said: Vec<usize> = rows.iter().map(&mut number).collect();
     let heads = repeated_heads(&said);
     let summaries: Vec<usize> = (1..rows.len()).filter(|at| rows[*at].is_summary()).collect();
-    // How many copies begin less how many end.
+    // At each place, the copies that begin less those that end.
     let mut edges = vec![0i64; rows.len() + 1];
     let mut mark = |copy: Range<usize>| {
         edges[copy.start] += 1;
@@ -229,7 +229,7 @@ fn repeated_heads(list: &[usize]) -> Vec<usize> {
     halves
 }
 
-/// How many of the first elements of `behind` are the last ones of `before`.
+/// The length of the longest beginning of `behind` that ends `before`.
 fn repeated_tail(behind: &[usize], before: &[usize]) -> usize {
     let borders = borders(behind);
     let size = before.iter().fold(0, |size, element| longer(behind, &borders, size, *element));

@@ -266,7 +266,7 @@ impl Reader {
         }
     }
 
-    /// What stays of it are the user's words, which the log has, and the summary.
+    /// A compaction, which keeps the summary and the prompts; the log has the latter already.
     fn compaction(&mut self, record: u32, line: &Value) {
         self.settle();
         let kept = self.out.holds_log();

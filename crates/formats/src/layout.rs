@@ -128,8 +128,9 @@ pub(crate) enum Block {
     /// Reasoning, and what only its model can read: the first of these that is not empty.
     Thought(&'static str, &'static [&'static str]),
     Redacted(&'static str),
+    /// Its id is the first of several that is a text.
     Call {
-        id: &'static str,
+        id: &'static [&'static str],
         tool: &'static str,
         arguments: &'static str,
     },
@@ -227,7 +228,8 @@ impl Blocks {
             Block::Redacted(data) => redacted(value::text_at(raw, data).map(str::to_owned)).at(at),
             Block::Call { id, tool, arguments } => {
                 let shown = raw.pointer(arguments).map(value::shown).unwrap_or_default();
-                out.call(text(id), text(tool), shown).at(format!("{at}{arguments}"))
+                let id = id.iter().find_map(|at| value::text_at(raw, at)).unwrap_or_default();
+                out.call(id, text(tool), shown).at(format!("{at}{arguments}"))
             }
             Block::Result { call, failed, content } => {
                 let at = format!("{at}{content}");

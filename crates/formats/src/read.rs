@@ -118,7 +118,7 @@ fn read_text(bytes: &[u8], from: Option<&str>) -> Result<Vec<Session>, ReadError
     }
 }
 
-/// How many places are tried at which a file may begin behind a prefix.
+/// The number of places behind a prefix at which a file is tried.
 const PLACES: usize = 8;
 
 /// What `look` finds in a text that begins with something else: a line that the command which exported it printed, the

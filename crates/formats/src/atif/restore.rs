@@ -24,7 +24,7 @@ pub(super) struct Restore {
     messages: Vec<MessageSource>,
 }
 
-/// How a message is made from one that was read from the steps.
+/// The message read from the steps that a message is made from, and its changes.
 #[derive(Debug, Serialize, Deserialize)]
 struct MessageSource {
     /// Number of the message read; absent for one that no step holds.
@@ -37,7 +37,7 @@ struct MessageSource {
 /// JSON pointer and its value; a missing value means that it is removed.
 type Change = Vec<Value>;
 
-/// What a session holds besides its messages.
+/// The content of a session besides its messages.
 #[derive(Debug, Serialize, Deserialize)]
 struct Rest {
     id: String,

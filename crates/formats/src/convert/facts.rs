@@ -12,7 +12,7 @@ pub(super) struct Kind {
     pub(super) what: [&'static str; 2],
     /// All facts of a session, equal ones repeated.
     pub(super) of: for<'a> fn(&'a Session) -> Facts<'a>,
-    /// Whether a text counts as kept that stands inside a longer one: texts get joined.
+    /// Whether a text counts as kept inside a longer one: texts get joined.
     joined: bool,
 }
 
@@ -67,7 +67,7 @@ pub(super) const KINDS: &[Kind] = &[
     kind("id of a tool call", "ids of tool calls", |session| {
         calls(session).map(|call| call.call_id.as_str().into()).collect()
     }),
-    // Which call a result answers, by the number of the call: ids may change.
+    // The call that a result answers, by its number: ids may change.
     kind("join of a result with its call", "joins of results with their calls", |session| {
         let numbers: BTreeMap<&str, usize> =
             (0..).zip(calls(session)).map(|(number, call)| (&*call.call_id, number)).collect();
@@ -276,7 +276,7 @@ pub(super) const KINDS: &[Kind] = &[
 ];
 
 impl Kind {
-    /// How many facts of `before` are not in `after`.
+    /// The number of facts of `before` that `after` lacks.
     pub(super) fn lost(&self, before: &Session, after: &Session) -> usize {
         let mut left: BTreeMap<Cow<'_, str>, usize> = BTreeMap::new();
         for fact in (self.of)(after) {

@@ -3,7 +3,7 @@
 use crate::bodies::{FileContent, held, mime_of, object};
 use crate::prelude::*;
 
-/// What every entry has besides its content.
+/// The members that every entry has besides its content.
 pub(super) struct Envelope {
     /// Own id and the parent's, in files that have ids.
     pub link: Option<(String, Option<String>)>,

@@ -189,7 +189,7 @@ impl Reader {
         if let Some((record, replacement)) = &edit {
             self.edited.get_or_insert((*record, 0)).1 += 1;
             if replacement.is_null() {
-                // What was taken out was paid for.
+                // Removed answers were paid for.
                 self.spent(&entry.value["message"]);
                 return;
             }
@@ -229,7 +229,7 @@ impl Reader {
     fn spent(&mut self, of: &Value) {
         if let Some(usage) = COUNTS.any(&of["usage"]) {
             self.apart = (self.apart.0 + 1, self.apart.1 + usage.total_tokens());
-            // What a subagent used is in its own session.
+            // The usage of a subagent is in its own session.
             if value::text(of, "role") != Some("toolResult") {
                 let model = value::string(of, "model");
                 let answer = Answer { usage: Some(usage), model, ..Answer::default() };

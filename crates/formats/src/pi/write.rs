@@ -86,7 +86,7 @@ pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String,
     Ok(rebuild(&session.source, &items))
 }
 
-/// How entries refer to each other, before and after lines came and went.
+/// The references between entries, before and after lines were added and removed.
 struct Tree<'a> {
     by_record: HashMap<u32, &'a Entry>,
     by_id: HashMap<&'a str, u32>,
@@ -138,7 +138,7 @@ impl<'a> Tree<'a> {
         self.by_record.get(&record).copied()
     }
 
-    /// What changes in an entry because others came or went.
+    /// Changes of an entry that follow from added and removed entries.
     fn relink(&mut self, entry: &Entry) -> Vec<(&'static str, String)> {
         let mut changes = Vec::new();
         if entry.value.get("parentId").is_some() {

@@ -1,4 +1,4 @@
-//! What the stores of all agents have in common: finding whose one is, and reading its tables.
+//! Reads any store: recognizes its agent, and gives the rows of its tables.
 
 use crate::format::Attempt;
 use crate::{ReadError, Session, limit, raw, value};
@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{Cursor, Result as IoResult};
 use std::path::{Path, PathBuf};
 
-/// Where the header says whether the last changes are in a file beside the store.
+/// The bytes of the header that tell whether the last changes are in a file beside the store.
 const JOURNAL_MODE: std::ops::Range<usize> = 18..20;
 const WRITE_AHEAD: u8 = 2;
 const ROLLBACK: u8 = 1;
@@ -33,7 +33,7 @@ pub(crate) type Stores = &'static [Store];
 struct Contents {
     store: &'static Store,
     documents: Vec<String>,
-    /// Whether changes stand beside the store that are not in the documents.
+    /// Whether the documents lack changes that are in the file beside the store.
     behind: bool,
 }
 
@@ -156,7 +156,7 @@ pub(crate) fn read_packed(bytes: &[u8], stores: Stores) -> Attempt {
     Some(sessions(store, fields, !behind.is_empty()))
 }
 
-/// What a store holds; `None` where it is another program's.
+/// The contents of a store; `None` for a database of another program.
 fn taken(
     connection: &Connection,
     stores: Stores,

@@ -32,7 +32,7 @@ pub struct Rule {
     /// Phrases that must not occur, ignoring case.
     #[serde(default)]
     pub none_of: Vec<String>,
-    /// Whether nothing was said at all.
+    /// Whether the answer has no text at all.
     #[serde(default)]
     pub empty: Option<bool>,
     /// Patterns that read sizes out of the text; see [`BUILTIN`](crate::errors::BUILTIN).

@@ -1,11 +1,11 @@
 //! Names of models as recorders write them down: with a provider, a region, a version or a date around them.
 
-/// How a recorded name is spelled without what stands around it: in lower case, dots read as dashes, after the last slash.
+/// A recorded name in plain spelling: in lower case, with dashes for dots, from the last slash on.
 pub(super) fn normalised(name: &str) -> String {
     characters(name).collect()
 }
 
-/// Whether a name is so spelled without what stands around it.
+/// Whether this is the plain spelling of a name.
 pub(super) fn is_spelled(name: &str, normalised: &str) -> bool {
     characters(name).eq(normalised.chars())
 }
@@ -15,7 +15,7 @@ fn characters(name: &str) -> impl Iterator<Item = char> {
     name.chars().flat_map(char::to_lowercase).map(|c| if c == '.' { '-' } else { c })
 }
 
-/// What a name says of a request besides the model.
+/// The variant of a model that a name asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Variant {
     /// The larger window.

@@ -113,7 +113,7 @@ pub struct Terms {
     pub rates: Rates,
 }
 
-/// What requests asked for that their price depends on.
+/// The terms of service that the price of requests depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ServiceTerms {
     /// The share of what they wrote to the cache that was to live for an hour.

@@ -315,7 +315,7 @@ mod tests {
     }
 
     proptest! {
-        /// What a change leaves is what the next one finds.
+        /// Each change starts from the result of the one before.
         #[test]
         fn changes_at_once_are_changes_one_by_one(
             raw in json_text(),
@@ -323,7 +323,7 @@ mod tests {
         ) {
             let (mut done, mut text) = (Vec::new(), raw.clone());
             for change in changes {
-                // What leads nowhere is left out.
+                // Pointers that lead nowhere are left out.
                 if let Ok(after) = patch(&text, std::slice::from_ref(&change)) {
                     text = after;
                     done.push(change);
