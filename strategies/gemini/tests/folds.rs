@@ -223,7 +223,8 @@ fn what_two_answers_cost() {
     let summaries = Scripted::always(Some("s"));
     ask(&mut two_turns(&summaries), 5_000);
     let request = summaries.request(0);
-    let filter = talk::config::<SnapshotConfig>(&registry(), "gemini-cli", "filter").build().unwrap();
+    let filter =
+        talk::config::<SnapshotConfig>(&registry(), "gemini-cli", "filter").build().unwrap();
     let twice = filter.summarizer(Arc::new(Asking(Scripted::costing(" s ", cost(7)))));
     assert_eq!((twice.id(), twice.asks().len()), ("scripted", 1));
     let summary = talk::block_on(twice.summarize(&request, &Services::fixed())).unwrap();

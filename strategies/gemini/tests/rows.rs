@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 pub(crate) const PRESET: &str = include_str!("../presets/gemini-cli.toml");
 
 pub(crate) fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
-    table::rows(include_str!("rows.toml"), group)
+    table::rows(include_str!("../rows/rows.toml"), group)
 }
 
 /// The preset with other sections.

@@ -14,7 +14,7 @@ use foldback_core::stage::{Filter, Proposal, StageContext};
 use foldback_core::view::Pos;
 use foldback_stages::filter::{Spoken, arranged, entry};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::sync::Arc;
 
 /// Configuration of [`Recover`].

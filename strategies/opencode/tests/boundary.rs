@@ -46,7 +46,7 @@ const JUN: Completes = Completes::Succeeded;
 
 /// Id, version, history, what is shown of it.
 fn rows() -> Vec<(String, String, String, String)> {
-    table::rows(include_str!("rows.toml"), "filter")
+    table::rows(include_str!("../rows/rows.toml"), "filter")
 }
 
 #[test]

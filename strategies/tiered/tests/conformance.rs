@@ -11,7 +11,7 @@ use foldback_tiered::assembly::{ACTIONS, CURRENT, IDENTITY, INSIGHT, TASK};
 use foldback_tiered::budget::{Fixed, Shares, allocate, allocate_exact, residual_ceiling};
 use foldback_tiered::reference::id_of;
 use foldback_tiered::score::{Evidence, Factor, Score, Weights};
-use foldback_tiered::{residual, tiers};
+use foldback_tiered::{selection, tiers};
 use std::collections::BTreeSet;
 
 const MINUTE: i64 = 60_000;
@@ -55,7 +55,7 @@ fn mx_1_to_5_scores() {
         factors: Vec<String>,
         residual: bool,
     }
-    let rows: Vec<Row> = table::rows(include_str!("rows.toml"), "scores");
+    let rows: Vec<Row> = table::rows(include_str!("../rows/rows.toml"), "scores");
     for Row {
         id,
         text,
@@ -89,7 +89,7 @@ fn names(factors: &[Factor]) -> Vec<String> {
 fn factors_one_by_one() {
     use Factor::*;
     let rows: Vec<(String, String, String, String, Vec<String>)> =
-        table::rows(include_str!("rows.toml"), "factors");
+        table::rows(include_str!("../rows/rows.toml"), "factors");
     for (name, status, importance, text, factors) in rows {
         let status = Some(status).filter(|status| !status.is_empty());
         let status = status.map(|status| serde_json::from_value(status.into()).unwrap());
@@ -148,9 +148,9 @@ fn weights_as_documented() {
 #[test]
 fn mx_7_caps() {
     for (n, cap) in [(0, 0), (1, 1), (5, 1), (6, 2), (10, 2), (11, 3)] {
-        assert_eq!(residual::cap(n, 0.20), cap, "MX-7: {n} messages");
+        assert_eq!(selection::cap(n, 0.20), cap, "MX-7: {n} messages");
         let all = vec![THRESHOLD; n];
-        let exact = residual::extract_exact(&all, THRESHOLD, 0.20);
+        let exact = selection::extract_exact(&all, THRESHOLD, 0.20);
         assert_eq!(exact.len(), cap, "MX-7 to the letter: {n} messages");
     }
 }

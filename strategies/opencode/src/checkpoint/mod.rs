@@ -29,7 +29,6 @@ use foldback_core::plan::Layout;
 use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
 use foldback_core::view::Pos;
 use foldback_stages::policy::{AnswerUsageConfig, InputLimit};
-use std::num::NonZeroU64;
 use std::sync::Arc;
 
 /// Tokens that are kept free below a limit of the input, unless the longest answer is smaller.

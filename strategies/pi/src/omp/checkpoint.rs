@@ -1,8 +1,8 @@
 //! `oh-my-pi.checkpoint`: a summary of everything before the newest messages, unless shaking was enough.
 
 use super::paths::Touched;
+use crate::checkpoint::{NO_HISTORY, SPLIT_TURN, clipped, without_reasoning};
 use crate::cut::{Cut, Unit, last_that_fit};
-use crate::filter::{NO_HISTORY, SPLIT_TURN, clipped, without_reasoning};
 use foldback_core::Role;
 use foldback_core::config::Share;
 use foldback_core::log::EntryKind;

@@ -1,6 +1,6 @@
 //! `kimi.users`: what the person said, its beginning and its end up to a budget each, and behind it a summary of everything.
 
-use crate::filter::said_by_person;
+use crate::users::said_by_person;
 use foldback_core::Role;
 use foldback_core::log::{EntryKind, Message, PartKind};
 use foldback_core::outcome::Why;

@@ -1,10 +1,10 @@
 //! `cline.notices`: what the person said stays, the newest steps as far as they fit, and older answers; notes stand for the rest.
 
 use crate::activity::Activity;
-use crate::budget::share_of_input;
 use crate::json::{AROUND_MESSAGES, tokens};
 use crate::kept::{Kept, select};
 use crate::project::project;
+use crate::request::share_of_input;
 use crate::turn::{Turn, turns};
 use foldback_core::Role;
 use foldback_core::config::Share;
