@@ -18,7 +18,7 @@ mod standing;
 mod starts;
 mod verify;
 
-pub use count::{Count, CountConfig, What};
+pub use count::{Count, CountConfig, CountUnit};
 pub use mask::{Mask, MaskConfig};
 pub use snapshot::{Snapshot, SnapshotConfig};
 

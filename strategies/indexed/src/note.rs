@@ -7,7 +7,7 @@
 //! before took lines from.
 
 use crate::candidates::Candidates;
-use crate::known::Known;
+use crate::known::Knowledge;
 use crate::lines;
 use crate::worth::Worth;
 use foldback_core::config::Share;
@@ -97,7 +97,7 @@ impl NoteFilter {
         let limits = context.limits;
         let window = if limits.input > 0 { limits.input } else { limits.context };
         // What a fold brings down is counted by the estimator.
-        let rate = Rate::of(&context.pressure());
+        let rate = Rate::from_pressure(&context.pressure());
         let whole = rate.estimator(window);
         let most = self.config.window_at_most.map_or(u64::MAX, |most| rate.estimator(most));
         (window > 0).then_some(Window { whole, counted: whole.min(most) })
@@ -117,7 +117,7 @@ impl NoteFilter {
         // A note that has to be smaller leaves some of the window free, since sizes are estimates.
         let room = |freed: u64| (window - window / MARGIN + freed).saturating_sub(request);
         let mut note_tokens = largest;
-        let Seen { visible, inserts, noted } = Seen::of(context);
+        let ViewContents { visible, inserts, noted } = ViewContents::from_context(context);
         let mut head = head(context, &visible);
         let user = share(messages, self.config.user.number());
         let units = self.units(context, &visible, &head, user);
@@ -211,7 +211,7 @@ fn share(tokens: u64, share: f64) -> u64 {
 }
 
 /// What the view shows.
-struct Seen {
+struct ViewContents {
     /// Messages of the history.
     visible: Vec<Pos>,
     /// Tokens of what compactions inserted.
@@ -220,8 +220,8 @@ struct Seen {
     noted: Vec<(Pos, usize)>,
 }
 
-impl Seen {
-    fn of(context: &StageContext<'_>) -> Self {
+impl ViewContents {
+    fn from_context(context: &StageContext<'_>) -> Self {
         let mut out = Self { visible: Vec::new(), inserts: 0, noted: Vec::new() };
         for place in context.places() {
             match place {
@@ -249,14 +249,14 @@ impl Filter for NoteFilter {
         let request = context.frame_tokens() + context.view_tokens();
         let near = |window: Window| request > share(window.counted, NEAR);
         if self.window(context).is_some_and(near) {
-            Known::of(context.history, |_| ());
+            Knowledge::read_with(context.history, |_| ());
         }
     }
 
     fn propose(&self, context: &StageContext<'_>) -> Result<Proposal<'_>, Why> {
         let cut = self.cut(context)?;
         let Cut { gone, noted, kept, .. } = &cut;
-        let candidates = Candidates::of(context.history, gone, noted, kept, self.config.worth);
+        let candidates = Candidates::new(context.history, gone, noted, kept, self.config.worth);
         let mut slots = Vec::new();
         for pos in &cut.head {
             push_kept(&mut slots, *pos);

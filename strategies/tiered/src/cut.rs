@@ -4,7 +4,7 @@
 
 use crate::budget::{self, Fixed, TokenBudget};
 use crate::config::{AgeFrom, TieredConfig, Together};
-use crate::mentions::{self, Seen};
+use crate::mentions::{self, MessageFacts};
 use crate::score::{Evidence, Score};
 use crate::selection::{self, Selection, Unit};
 use crate::tiers::{self, TIERS};
@@ -189,7 +189,7 @@ fn total(config: &TieredConfig, context: &StageContext<'_>) -> u64 {
 
 fn fixed(config: &TieredConfig, context: &StageContext<'_>, pinned: &[Pos]) -> Fixed {
     let reserve = config.shares.current_message;
-    let mut fixed = Fixed::of(context.frame, reserve, &**context.estimator());
+    let mut fixed = Fixed::new(context.frame, reserve, &**context.estimator());
     let pinned_tokens = pinned.iter().map(|pos| context.tokens(Place::Item(*pos)));
     fixed.system_prompt += pinned_tokens.sum::<u64>();
     fixed
@@ -209,7 +209,7 @@ fn scores(
             AgeFrom::Newest => seen().filter_map(|seen| seen.at).max(),
             AgeFrom::Clock => Some(context.now()),
         };
-        let score = |Seen { at, evidence }| {
+        let score = |MessageFacts { at, evidence }| {
             let age = now.zip(at).map(|(now, at): (i64, i64)| now.saturating_sub(at));
             Evidence { age, ..evidence }.score(&config.weights)
         };

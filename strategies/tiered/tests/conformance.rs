@@ -34,7 +34,7 @@ fn marked(importance: &str, message: Message) -> Message {
 }
 
 fn score(message: &Message, references: u32, age: i64) -> Score {
-    let evidence = Evidence { references, age: Some(age), ..Evidence::of(message) };
+    let evidence = Evidence { references, age: Some(age), ..Evidence::from_message(message) };
     evidence.score(&Weights::default())
 }
 
@@ -122,7 +122,7 @@ fn factors_one_by_one() {
     for (name, message, references, age, factors) in rows {
         assert_eq!(score(&message, references, age).factors(), factors, "{name}");
     }
-    let ageless = Evidence::of(&said("x")).score(&Weights::default());
+    let ageless = Evidence::from_message(&said("x")).score(&Weights::default());
     assert_eq!(ageless, Score::default(), "a message without a time");
 }
 
@@ -213,7 +213,7 @@ fn the_fixed_part_of_a_frame() {
     }
     let reserve = Shares::default().current_message;
     let estimator = chars(Unit::Utf16, Rounding::Ceil);
-    let fixed = |frame: &Frame| Fixed::of(frame, reserve, &estimator);
+    let fixed = |frame: &Frame| Fixed::new(frame, reserve, &estimator);
     let expect = Fixed { unlisted: 10, ..documented() };
     assert_eq!(fixed(&frame), expect);
     assert_eq!(expect.total(), 1_060);
@@ -324,5 +324,5 @@ fn mx_13_reference_ids() {
 #[test]
 fn a_message_that_is_no_tool_result_has_no_outcome() {
     let message = Message::new("m", Role::User, vec![Part::text("fine")]);
-    assert_eq!(Evidence::of(&message), Evidence::default());
+    assert_eq!(Evidence::from_message(&message), Evidence::default());
 }

@@ -93,7 +93,7 @@ impl Filter for OmpCheckpoint {
         if previous.is_some() {
             spoken.messages.remove(0);
         }
-        let units = Unit::of(context, &spoken.messages);
+        let units = Unit::from_messages(context, &spoken.messages);
         let keep = self.keep(context, &units);
         let kept = last_that_fit(&units, keep).unwrap_or(0);
         let cut = Cut::before(&units, spoken.whole(context, kept));
