@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 const PRESET: &str = include_str!("../presets/cline.toml");
 
 fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
-    table::rows(include_str!("rows.toml"), group)
+    table::rows(include_str!("../rows/rows.toml"), group)
 }
 
 fn strategy(toml: &str) -> Strategy {
@@ -37,7 +37,7 @@ fn unguarded(limits: Limits) -> Conversation {
 #[test]
 fn sizes() {
     let strategy = strategy(PRESET);
-    table::sizes(include_str!("rows.toml"), &**strategy.estimator(), |text| {
+    table::sizes(include_str!("../rows/rows.toml"), &**strategy.estimator(), |text| {
         format!("{{ \"k\": \"{text}\" }}")
     });
 }

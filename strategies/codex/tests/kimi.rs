@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
 fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
-    table::rows(include_str!("kimi.toml"), group)
+    table::rows(include_str!("../rows/kimi.toml"), group)
 }
 
 /// The preset with so many tokens of what the person said, and of its beginning.
@@ -28,7 +28,7 @@ pub(crate) fn keeping(keep: u64, head: u64) -> String {
 fn sizes() {
     let strategy = strategy("kimi-code");
     let arguments = |text: &str| format!("{{\"a\":\"{text}\"}}");
-    table::sizes(include_str!("kimi.toml"), &**strategy.estimator(), arguments);
+    table::sizes(include_str!("../rows/kimi.toml"), &**strategy.estimator(), arguments);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 const PRESET: &str = include_str!("../presets/dsh.toml");
 
 fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
-    table::rows(include_str!("rows.toml"), group)
+    table::rows(include_str!("../rows/rows.toml"), group)
 }
 
 /// The preset with other sizes of results, for small windows.
@@ -42,7 +42,7 @@ fn usage(classes: &[u64]) -> Option<Usage> {
 #[test]
 fn sizes() {
     let strategy = strategy(PRESET);
-    table::sizes(include_str!("rows.toml"), &**strategy.estimator(), str::to_owned);
+    table::sizes(include_str!("../rows/rows.toml"), &**strategy.estimator(), str::to_owned);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use foldback_core::outcome::Outcome;
 use foldback_core::registry::StageConfig as _;
 use foldback_core::services::Services;
 use foldback_core::stage::{Estimator as _, SummaryError};
-use foldback_gemini::{Count, SnapshotConfig, What};
+use foldback_gemini::{Count, CountUnit, SnapshotConfig};
 use foldback_testkit::stand_in::{Asking, Scripted};
 use foldback_testkit::talk;
 use std::sync::Arc;
@@ -138,7 +138,7 @@ fn shown_of_what_is_masked() {
     // As many tokens as the preview has: it stays. 17 characters are around a text.
     let preview = masked("read", &"x".repeat(9_000));
     let part = Part::result("c", "read", format!("<tool_output_masked>\n{preview}{NOTE}"));
-    let tokens = Count::of(What::Tokens).part(&part, &part.shown()) as usize;
+    let tokens = Count::new(CountUnit::Tokens).part(&part, &part.shown()) as usize;
     for (length, stays) in [(4 * tokens - 17 + 3, true), (4 * tokens - 17 + 4, false)] {
         let text = "x".repeat(length);
         assert_eq!(masked("read", &text) == text, stays, "GC-M6 {length}");

@@ -8,7 +8,7 @@ use foldback_core::strategy::Strategy;
 use foldback_core::{Limits, Role};
 use foldback_gemini::cut::{Content, cut};
 use foldback_gemini::preview::preview;
-use foldback_gemini::{Count, MaskConfig, SnapshotConfig, What};
+use foldback_gemini::{Count, CountUnit, MaskConfig, SnapshotConfig};
 use foldback_test_support::table;
 use foldback_testkit::talk;
 use serde::de::DeserializeOwned;
@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 pub(crate) const PRESET: &str = include_str!("../presets/gemini-cli.toml");
 
 pub(crate) fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
-    table::rows(include_str!("rows.toml"), group)
+    table::rows(include_str!("../rows/rows.toml"), group)
 }
 
 /// The preset with other sections.
@@ -92,7 +92,7 @@ fn the_window_of_a_model_that_is_not_known() {
 
 #[test]
 fn estimates() {
-    let estimator = Count::of(What::Tokens);
+    let estimator = Count::new(CountUnit::Tokens);
     for (id, parts, tokens) in rows::<(String, String, u64)>("estimates") {
         assert_eq!(estimator.count(&message(&parts)).total(), tokens, "{id} {parts}");
     }
@@ -100,7 +100,7 @@ fn estimates() {
 
 #[test]
 fn json() {
-    let estimator = Count::of(What::Json);
+    let estimator = Count::new(CountUnit::Json);
     for (id, parts, units) in rows::<(String, String, u64)>("json") {
         assert_eq!(estimator.count(&message(&parts)).total(), units, "{id} {parts}");
     }
@@ -109,7 +109,7 @@ fn json() {
 /// What of a result is held against the budget, and what a text counts by itself.
 #[test]
 fn of_the_budget() {
-    let [results, json] = [What::Results, What::Json].map(Count::of);
+    let [results, json] = [CountUnit::Results, CountUnit::Json].map(Count::new);
     for (id, parts, tokens) in [
         ("GC-E13 the text", "r9", 2),
         // {"error": "xxxxxxxxx"}, in three lines

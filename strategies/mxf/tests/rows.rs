@@ -25,7 +25,7 @@ pub(crate) fn preset(threshold: u64, keep: u64) -> String {
 }
 
 pub(crate) fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
-    table::rows(include_str!("rows.toml"), group)
+    table::rows(include_str!("../rows/rows.toml"), group)
 }
 
 pub(crate) fn strategy(toml: &str) -> Strategy {

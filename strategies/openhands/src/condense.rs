@@ -132,7 +132,7 @@ impl Condense {
 
 impl Filter for Condense {
     fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
-        let events = Events::of(context);
+        let events = Events::from_context(context);
         let gone = self.forgotten(context, &events)?;
         let messages = || {
             let shown = events.shown(context, &gone.events).into_iter();

@@ -17,7 +17,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
-    table::rows(include_str!("rows.toml"), group)
+    table::rows(include_str!("../rows/rows.toml"), group)
 }
 
 fn message(at: usize, word: &str) -> Message {

@@ -21,7 +21,7 @@ use std::sync::Arc;
 const PRESET: &str = include_str!("../presets/oh-my-pi.toml");
 
 fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
-    table::rows(include_str!("omp.toml"), group)
+    table::rows(include_str!("../rows/omp.toml"), group)
 }
 
 /// The preset with other tokens to keep and to protect, for small windows.
@@ -57,7 +57,7 @@ fn text(tokens: u64) -> String {
 #[test]
 fn sizes() {
     let strategy = strategy(PRESET);
-    table::sizes(include_str!("omp.toml"), &**strategy.estimator(), str::to_owned);
+    table::sizes(include_str!("../rows/omp.toml"), &**strategy.estimator(), str::to_owned);
 }
 
 #[test]

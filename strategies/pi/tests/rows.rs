@@ -18,7 +18,7 @@ use std::sync::Arc;
 const PRESET: &str = include_str!("../presets/pi.toml");
 
 fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
-    table::rows(include_str!("rows.toml"), group)
+    table::rows(include_str!("../rows/rows.toml"), group)
 }
 
 /// The preset with another reserve and other tokens to keep, for small windows.
@@ -47,7 +47,7 @@ pub(crate) fn short(messages: &str) -> impl Iterator<Item = (char, u64)> {
 #[test]
 fn sizes() {
     let strategy = strategy(PRESET);
-    table::sizes(include_str!("rows.toml"), &**strategy.estimator(), str::to_owned);
+    table::sizes(include_str!("../rows/rows.toml"), &**strategy.estimator(), str::to_owned);
 }
 
 #[test]

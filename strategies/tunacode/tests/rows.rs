@@ -166,7 +166,8 @@ fn estimator() -> Arc<dyn Estimator> {
 #[test]
 fn estimates() {
     let estimator = estimator();
-    let rows: Vec<(String, String, u64)> = table::rows(include_str!("rows.toml"), "estimates");
+    let rows: Vec<(String, String, u64)> =
+        table::rows(include_str!("../rows/rows.toml"), "estimates");
     for (id, text, tokens) in rows {
         assert_eq!(estimator.text(&text), tokens, "{id}: {text:?}");
     }
@@ -267,7 +268,7 @@ fn whole_histories() {
 #[test]
 fn boundaries() {
     let rows: Vec<(String, String, Vec<u64>, Vec<usize>)> =
-        table::rows(include_str!("rows.toml"), "boundaries");
+        table::rows(include_str!("../rows/rows.toml"), "boundaries");
     for (id, name, sizes, expected) in rows {
         let oldest_first = sizes
             .iter()

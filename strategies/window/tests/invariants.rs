@@ -1,6 +1,6 @@
 //! Whatever was said: `window` keeps every law, also where what is folded leaves no trace.
 
-use crate::conformance::{registry, unsummarized};
+use crate::support::{registry, unsummarized};
 use foldback_core::conversation::Conversation;
 use foldback_core::strategy::{OnFailure, Strategy};
 use foldback_core::validity::{Dialect, Monitor, Violation, caused_by_strategy, validate};

@@ -36,7 +36,7 @@ pub(super) struct NewEntries<'a> {
 }
 
 impl<'a> NewEntries<'a> {
-    pub(super) fn of(
+    pub(super) fn new(
         config: &'a CheckpointConfig,
         context: &'a StageContext<'a>,
         tail_start: Option<Pos>,

@@ -14,7 +14,7 @@ mod entries;
 
 pub use config::{All, CheckpointConfig, Continue, TailTurns};
 
-use crate::boundary::{Seen, filter_compacted};
+use crate::boundary::{MessageMarks, filter_compacted};
 use crate::render::{Rendering, Version, to_model_messages};
 use crate::request::{Cuts, Form};
 use crate::stored::{self, StoredMessage};
@@ -83,7 +83,7 @@ impl Filter for Checkpoint {
         if messages.iter().all(|message| message.is_entry()) {
             return Err(Why::new("nothing-to-fold", "the view holds only what compaction wrote"));
         }
-        let entries = NewEntries::of(&self.0, context, selection.tail_start, selection.replay);
+        let entries = NewEntries::new(&self.0, context, selection.tail_start, selection.replay);
         let (style, marker) = if self.0.anchored {
             let style = match self.0.request {
                 Form::Messages => "opencode.anchored",
@@ -154,7 +154,7 @@ impl Checkpoint {
                 previous: None,
             };
         }
-        let shown: Vec<Seen<'_>> = view.iter().map(|unit| seen[*unit]).collect();
+        let shown: Vec<MessageMarks<'_>> = view.iter().map(|unit| seen[*unit]).collect();
         let checkpoints = self.0.completes.checkpoints(&shown);
         // The last one in the view. If the kept tail holds an older checkpoint, that is the older one: so the original.
         let previous = checkpoints

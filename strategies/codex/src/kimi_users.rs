@@ -1,6 +1,6 @@
 //! `kimi.users`: what the person said, its beginning and its end up to a budget each, and behind it a summary of everything.
 
-use crate::filter::said_by_person;
+use crate::users::said_by_person;
 use foldback_core::Role;
 use foldback_core::log::{EntryKind, Message, PartKind};
 use foldback_core::outcome::Why;
@@ -58,12 +58,12 @@ pub struct Ends(EndsConfig);
 
 /// A message of the person, or what is left of one.
 #[derive(Clone, Debug)]
-enum Said {
+enum PersonMessage {
     Whole(Pos),
     Cut(String),
 }
 
-impl Said {
+impl PersonMessage {
     /// What is left, if anything: providers refuse a blank message.
     fn cut(text: &str) -> Option<Self> {
         (!text.is_empty()).then(|| Self::Cut(text.to_owned()))
@@ -72,18 +72,18 @@ impl Said {
 
 /// What a fold keeps, oldest first.
 #[derive(Default)]
-struct Kept {
-    head: Vec<Said>,
+struct KeptEnds {
+    head: Vec<PersonMessage>,
     /// Tokens that were left out between the two; none where everything is kept.
     omitted: Option<u64>,
-    tail: Vec<Said>,
+    tail: Vec<PersonMessage>,
 }
 
-impl Kept {
+impl KeptEnds {
     fn whole(&self) -> impl Iterator<Item = Pos> {
         self.head.iter().chain(&self.tail).filter_map(|said| match said {
-            Said::Whole(pos) => Some(*pos),
-            Said::Cut(_) => None,
+            PersonMessage::Whole(pos) => Some(*pos),
+            PersonMessage::Cut(_) => None,
         })
     }
 }
@@ -124,22 +124,25 @@ fn texts(context: &StageContext<'_>, pos: Pos) -> String {
 }
 
 /// Tokens of what is left of a message.
-fn tokens(context: &StageContext<'_>, said: &Said) -> u64 {
+fn tokens(context: &StageContext<'_>, said: &PersonMessage) -> u64 {
     match said {
-        Said::Whole(pos) => context.tokens(Place::Item(*pos)),
-        Said::Cut(text) => context.estimator().count(&Message::user("", text.clone())).total(),
+        PersonMessage::Whole(pos) => context.tokens(Place::Item(*pos)),
+        PersonMessage::Cut(text) => {
+            context.estimator().count(&Message::user("", text.clone())).total()
+        }
     }
 }
 
 impl Ends {
-    fn kept(&self, context: &StageContext<'_>, spoken: &Spoken) -> Kept {
+    fn kept(&self, context: &StageContext<'_>, spoken: &Spoken) -> KeptEnds {
         let of_person = |pos: &&Pos| is_of_person(context.history.message(**pos));
         let said: Vec<Pos> = spoken.messages.iter().filter(of_person).copied().collect();
-        let size = |said: &[Said]| said.iter().map(|one| tokens(context, one)).sum::<u64>();
-        let all: Vec<Said> = said.iter().copied().map(Said::Whole).collect();
+        let size =
+            |said: &[PersonMessage]| said.iter().map(|one| tokens(context, one)).sum::<u64>();
+        let all: Vec<PersonMessage> = said.iter().copied().map(PersonMessage::Whole).collect();
         let total = size(&all);
         if total <= self.0.keep_tokens {
-            return Kept { tail: all, ..Kept::default() };
+            return KeptEnds { tail: all, ..KeptEnds::default() };
         }
         let (mut tail, mut older) = (Vec::new(), all);
         let mut left = self.0.keep_tokens - self.0.head_tokens;
@@ -147,12 +150,12 @@ impl Ends {
             && let Some(newest) = older.pop()
         {
             let size = tokens(context, &newest);
-            if let (Said::Whole(pos), true) = (&newest, size > left) {
+            if let (PersonMessage::Whole(pos), true) = (&newest, size > left) {
                 let text = texts(context, *pos);
                 let end = ending(&text, left);
                 let before = &text[..text.len() - end.len()];
-                older.extend(Said::cut(before));
-                tail.extend(Said::cut(end));
+                older.extend(PersonMessage::cut(before));
+                tail.extend(PersonMessage::cut(end));
                 break;
             }
             left -= size;
@@ -168,17 +171,17 @@ impl Ends {
             let size = tokens(context, &oldest);
             if size > left {
                 let text = match oldest {
-                    Said::Whole(pos) => texts(context, pos),
-                    Said::Cut(text) => text,
+                    PersonMessage::Whole(pos) => texts(context, pos),
+                    PersonMessage::Cut(text) => text,
                 };
-                head.extend(Said::cut(beginning(&text, left)));
+                head.extend(PersonMessage::cut(beginning(&text, left)));
                 break;
             }
             left -= size;
             head.push(oldest);
         }
         let omitted = Some(total.saturating_sub(size(&head) + size(&tail)));
-        Kept { head, omitted, tail }
+        KeptEnds { head, omitted, tail }
     }
 }
 
@@ -210,7 +213,7 @@ impl Filter for Ends {
             previous: previous.map(|(_, text)| text),
             ..context.summary("summary", "kimi.handoff", messages, self.0.summary_tokens.get())
         };
-        let Kept { head, omitted, tail } = kept;
+        let KeptEnds { head, omitted, tail } = kept;
         Ok(Proposal::summary(request, reason, move |summary| {
             let text = summary.map_or("", |summary| &summary.text);
             let mut entries = Vec::new();
@@ -223,8 +226,8 @@ impl Filter for Ends {
                 write(EntryKind::Boundary, text)
             });
             let mut place = |said| match said {
-                Said::Whole(pos) => pos,
-                Said::Cut(text) => write(EntryKind::Carried, text),
+                PersonMessage::Whole(pos) => pos,
+                PersonMessage::Cut(text) => write(EntryKind::Carried, text),
             };
             let head: Vec<Pos> = head.into_iter().map(&mut place).collect();
             let tail: Vec<Pos> = tail.into_iter().map(&mut place).collect();

@@ -1,10 +1,10 @@
 //! `cline.notices`: what the person said stays, the newest steps as far as they fit, and older answers; notes stand for the rest.
 
 use crate::activity::Activity;
-use crate::budget::share_of_input;
 use crate::json::{AROUND_MESSAGES, tokens};
-use crate::kept::{Kept, select};
+use crate::kept::{KeptMessage, select};
 use crate::project::project;
+use crate::request::share_of_input;
 use crate::turn::{Turn, turns};
 use foldback_core::Role;
 use foldback_core::config::Share;
@@ -48,16 +48,16 @@ impl StageConfig<dyn Filter> for NoticesConfig {
 pub struct Notices(NoticesConfig);
 
 /// What is in the new view, in order.
-enum Shown {
+enum ViewEntry {
     Kept(Pos),
     Note(String),
 }
 
 /// What a fold does.
-struct Folded<'a> {
+struct NewView<'a> {
     system: Vec<Pos>,
-    kept: Vec<Kept<'a>>,
-    shown: Vec<Shown>,
+    kept: Vec<KeptMessage<'a>>,
+    shown: Vec<ViewEntry>,
     reason: String,
 }
 
@@ -97,7 +97,7 @@ impl Notices {
         }
     }
 
-    fn fold<'a>(&self, context: &StageContext<'a>) -> Result<Folded<'a>, Why> {
+    fn fold<'a>(&self, context: &StageContext<'a>) -> Result<NewView<'a>, Why> {
         let (system, turns) = turns(context);
         let Budget { target, most } = self.budget(context, &turns);
         let selection = select(&turns, target).filter(|_| turns.len() > 1);
@@ -112,12 +112,12 @@ impl Notices {
         let shown = self.with_notes(&turns, &kept);
         let reason =
             format!("keeps {} of {} messages for {target} tokens", kept.len(), turns.len());
-        let folded = Folded { system, kept, shown, reason };
+        let folded = NewView { system, kept, shown, reason };
         if folded.changes(&turns) { Ok(folded) } else { Err(Why::new("all-fits", folded.reason)) }
     }
 
     /// What stays, with a note behind each message of the person where something is left out behind it.
-    fn with_notes(&self, turns: &[Turn<'_>], kept: &[Kept<'_>]) -> Vec<Shown> {
+    fn with_notes(&self, turns: &[Turn<'_>], kept: &[KeptMessage<'_>]) -> Vec<ViewEntry> {
         let answered =
             turns.iter().enumerate().rev().filter_map(|(at, turn)| Some((at, turn.said()?)));
         let last: Vec<(usize, String)> = answered.take(self.0.answers).collect();
@@ -126,33 +126,33 @@ impl Notices {
             let answers = last.iter().rev().filter(|(at, _)| gap.contains(at));
             let answers: Vec<String> = answers.map(|(_, said)| said.clone()).collect();
             let gap = turns.get(gap).unwrap_or_default();
-            Activity::of(gap, self.0.command_chars).note(&answers)
+            Activity::from_turns(gap, self.0.command_chars).note(&answers)
         };
         let mut shown = Vec::new();
-        for (number, Kept { index, turn }) in kept.iter().enumerate() {
+        for (number, KeptMessage { index, turn }) in kept.iter().enumerate() {
             let blocks: BTreeSet<Pos> = turn.blocks.iter().map(|block| block.at.item).collect();
             shown.extend(
                 turn.members
                     .iter()
                     .filter(|pos| blocks.contains(*pos))
-                    .map(|pos| Shown::Kept(*pos)),
+                    .map(|pos| ViewEntry::Kept(*pos)),
             );
             if turn.is_typed() {
                 let next = kept.get(number + 1).map_or(turns.len(), |next| next.index);
-                shown.extend(note(*index, next).map(Shown::Note));
+                shown.extend(note(*index, next).map(ViewEntry::Note));
             }
         }
         shown
     }
 }
 
-impl Folded<'_> {
+impl NewView<'_> {
     /// Whether the view becomes another.
     fn changes(&self, turns: &[Turn<'_>]) -> bool {
         let before = turns.iter().flat_map(|turn| &turn.members).map(|pos| Some(*pos));
         let after = self.shown.iter().map(|shown| match shown {
-            Shown::Kept(pos) => Some(*pos),
-            Shown::Note(_) => None,
+            ViewEntry::Kept(pos) => Some(*pos),
+            ViewEntry::Note(_) => None,
         });
         !before.eq(after)
             || self.kept.iter().flat_map(|kept| &kept.turn.blocks).any(|block| block.cut)
@@ -163,9 +163,9 @@ impl Folded<'_> {
 fn with_their_calls<'a>(
     context: &StageContext<'a>,
     turns: &[Turn<'a>],
-    kept: Vec<Kept<'a>>,
-) -> Vec<Kept<'a>> {
-    let mut kept: BTreeMap<usize, Kept<'a>> =
+    kept: Vec<KeptMessage<'a>>,
+) -> Vec<KeptMessage<'a>> {
+    let mut kept: BTreeMap<usize, KeptMessage<'a>> =
         kept.into_iter().map(|kept| (kept.index, kept)).collect();
     let index: BTreeMap<Pos, usize> =
         (0..).zip(turns).map(|(at, turn)| (turn.members[0], at)).collect();
@@ -176,7 +176,9 @@ fn with_their_calls<'a>(
             continue;
         }
         match index.get(&call).is_some_and(|call| kept.contains_key(call)) {
-            true => _ = kept.entry(at).or_insert_with(|| Kept { index: at, turn: turn.clone() }),
+            true => {
+                _ = kept.entry(at).or_insert_with(|| KeptMessage { index: at, turn: turn.clone() })
+            }
             false => _ = kept.remove(&at),
         }
     }
@@ -195,12 +197,12 @@ fn answers(turns: &[Turn<'_>]) -> usize {
 
 impl Filter for Notices {
     fn propose(&self, context: &StageContext<'_>) -> Result<Proposal<'_>, Why> {
-        let Folded { system, kept, shown, reason } = self.fold(context)?;
+        let NewView { system, kept, shown, reason } = self.fold(context)?;
         let (mut entries, mut order) = (Vec::<Message>::new(), system);
         for shown in shown {
             match shown {
-                Shown::Kept(pos) => order.push(pos),
-                Shown::Note(text) => {
+                ViewEntry::Kept(pos) => order.push(pos),
+                ViewEntry::Note(text) => {
                     order.push(context.history.len() + entries.len());
                     entries.push(entry(context, Role::User, EntryKind::Boundary, text));
                 }

@@ -1,6 +1,6 @@
 //! Windows, how much of one is used, and when that is too much.
 
-use super::common::{PRESETS, WINDOW, check, registry, row, rows, strategy};
+use crate::support::{PRESETS, WINDOW, check, registry, row, rows, strategy};
 use foldback_core::config::NonBlank;
 use foldback_core::fraction::Fraction;
 use foldback_core::limits::Limits;
@@ -9,7 +9,7 @@ use foldback_core::registry::StageConfig;
 use foldback_core::stage::{OverflowPolicy, Pressure};
 use foldback_testkit::talk;
 use foldback_window::budget::{BETA_1M, TokenBudget, context_limit};
-use foldback_window::filter::SplitConfig;
+use foldback_window::split::SplitConfig;
 use foldback_window::truncate::TruncateConfig;
 use foldback_window::utilisation::{LengthStop, Utilisation, UtilisationConfig};
 

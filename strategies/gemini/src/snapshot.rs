@@ -1,6 +1,6 @@
 //! `gemini.snapshot`: cuts old results to a budget, and puts a summary in the place of everything before the newest part.
 
-use crate::count::{Count, What, content};
+use crate::count::{Count, CountUnit, content};
 use crate::cut::{Content, cut, possible};
 use crate::preview::preview;
 use crate::starts::Starts;
@@ -63,8 +63,8 @@ impl StageConfig<dyn Filter> for SnapshotConfig {
         if self.keep == Share::WHOLE {
             return Err(Invalid::new("keep", "must be below 1: nothing would go"));
         }
-        let [results, quarters] = [What::Results, What::Quarters].map(Count::of);
-        let tokens = Arc::new(Count::of(What::Tokens));
+        let [results, quarters] = [CountUnit::Results, CountUnit::Quarters].map(Count::new);
+        let tokens = Arc::new(Count::new(CountUnit::Tokens));
         Ok(Arc::new(Snapshot { results, quarters, tokens, config: self }))
     }
 }

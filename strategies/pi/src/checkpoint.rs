@@ -131,7 +131,7 @@ impl Filter for Checkpoint {
         if previous.is_some() {
             spoken.messages.remove(0);
         }
-        let units = Unit::of(context, &spoken.messages);
+        let units = Unit::from_messages(context, &spoken.messages);
         let kept = first_kept(&units, self.0.keep_recent_tokens).unwrap_or(0);
         let cut = Cut::before(&units, spoken.whole(context, kept));
         if cut.kept == 0 {

@@ -42,7 +42,7 @@ pub struct Users(UsersConfig);
 
 /// What a fold keeps.
 #[derive(Default)]
-struct Kept {
+struct KeptMessages {
     /// Messages of the person, oldest first.
     messages: Vec<Pos>,
     /// The cut of the message that exceeds the budget.
@@ -62,8 +62,8 @@ pub(crate) fn said_by_person(message: &Message) -> bool {
 }
 
 impl Users {
-    fn kept(&self, context: &StageContext<'_>, spoken: &Spoken) -> Kept {
-        let mut kept = Kept::default();
+    fn kept(&self, context: &StageContext<'_>, spoken: &Spoken) -> KeptMessages {
+        let mut kept = KeptMessages::default();
         let mut remaining = self.0.keep_tokens;
         let of_person = |pos: &&Pos| said_by_person(context.history.message(**pos));
         for pos in spoken.messages.iter().rev().filter(of_person) {

@@ -1,8 +1,8 @@
 //! `oh-my-pi.checkpoint`: a summary of everything before the newest messages, unless shaking was enough.
 
 use super::paths::Touched;
+use crate::checkpoint::{NO_HISTORY, SPLIT_TURN, clipped, without_reasoning};
 use crate::cut::{Cut, Unit, last_that_fit};
-use crate::filter::{NO_HISTORY, SPLIT_TURN, clipped, without_reasoning};
 use foldback_core::Role;
 use foldback_core::config::Share;
 use foldback_core::log::EntryKind;
@@ -93,7 +93,7 @@ impl Filter for OmpCheckpoint {
         if previous.is_some() {
             spoken.messages.remove(0);
         }
-        let units = Unit::of(context, &spoken.messages);
+        let units = Unit::from_messages(context, &spoken.messages);
         let keep = self.keep(context, &units);
         let kept = last_that_fit(&units, keep).unwrap_or(0);
         let cut = Cut::before(&units, spoken.whole(context, kept));
