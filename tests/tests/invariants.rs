@@ -5,14 +5,14 @@ use foldback_core::conversation::Conversation;
 use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
 use foldback_replay::{Replay, replay};
-use foldback_testkit::generate::{self, What, happens};
+use foldback_testkit::generate::{self, Happening, happens};
 use foldback_testkit::law::{self, Law, report_holds, unaltered};
 use foldback_tests::{guarded, options, presets};
 use proptest::prelude::*;
 use std::sync::Arc;
 
 /// A generated session, as if it had been recorded.
-fn session(all: &[(What, u8)]) -> Session {
+fn session(all: &[(Happening, u8)]) -> Session {
     Session::of_messages("generated", generate::session(all).messages().to_vec())
 }
 
@@ -86,7 +86,7 @@ proptest! {
         }
     }
 
-    /// What is to come does not change what was sent.
+    /// Happening is to come does not change what was sent.
     #[test]
     fn no_strategy_sees_the_future(all in happens(), cut in 1usize..29) {
         let whole = session(&all);

@@ -127,7 +127,7 @@ fn twice_the_window_and_twice_the_tokens_decide_the_same() {
     // Before how many calls it acted, and whether twice the tokens gave the same requests.
     let twice = |strategy: &Arc<Strategy>, sessions: &[(Session, [u64; 2])]| {
         let mut two = (**strategy).clone();
-        two.estimators = two.estimators.iter().map(Doubled::of).collect();
+        two.estimators = two.estimators.iter().map(Doubled::estimator).collect();
         let two = Arc::new(two);
         let outcomes = sessions.iter().map(|(session, limits)| {
             let (plain, acted) = decided(session, strategy, *limits, 1);
