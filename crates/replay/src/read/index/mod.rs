@@ -20,6 +20,7 @@ pub(crate) use lines::{is_beside_match, lines_of};
 pub(crate) use needles::NeedleId;
 pub(crate) use repeated::{LineContents, RepeatedRead};
 
+use crate::number;
 use crate::read::identifiers::evidence::{Numbers, figures, telling};
 use crate::read::identifiers::{Class, Identifier, components, ends_with, identifiers, suffixes};
 use crate::read::verbatim::{PieceId, Verbatim};
@@ -298,7 +299,7 @@ impl Index {
         if let Some(known) = self.exact.get(id.text) {
             return *known;
         }
-        let number = Id::try_from(self.entries.len()).unwrap_or(Id::MAX);
+        let number: Id = number::next(self.entries.len());
         let text: Arc<str> = Arc::from(id.text);
         if id.class == Class::Path {
             for suffix in suffixes(id.text).skip(1) {
@@ -428,7 +429,7 @@ impl Index {
         }
         let reference = &mut self.reference[id as usize];
         if *reference == u32::MAX {
-            *reference = u32::try_from(self.asked.len()).unwrap_or(u32::MAX);
+            *reference = number::next(self.asked.len());
             self.asked.push(Asked { id, class });
         }
         *reference

@@ -3,6 +3,7 @@
 
 use super::edits::OldText;
 use super::lines::{base_name, plain, readings};
+use crate::number;
 use aho_corasick::AhoCorasick;
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -39,7 +40,7 @@ impl<K: Clone + Eq + Hash> Numbered<K> {
         if let Some(known) = self.known.get(&key) {
             return *known;
         }
-        let id = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
+        let id = number::next(self.list.len());
         self.list.push(key.clone());
         self.known.insert(key, id);
         id
@@ -238,7 +239,7 @@ impl Needles {
     }
 
     fn first_said(&self) -> NeedleId {
-        NeedleId::try_from(self.old.list.len()).unwrap_or(NeedleId::MAX)
+        number::next(self.old.list.len())
     }
 }
 

@@ -30,6 +30,7 @@ mod finder;
 mod tests;
 mod words;
 
+use crate::number;
 use automaton::{Automaton, Match, Symbol};
 use finder::Finder;
 use foldback_core::log::{Message, Part, Role};
@@ -184,7 +185,7 @@ impl<'m> Heard<'m> {
         for text in named.iter().flatten().filter(|text| known.insert(**text)) {
             let numbers: Vec<Symbol> = tokens(text)
                 .map(|token| {
-                    let new = Symbol::try_from(symbols.len()).unwrap_or(Symbol::MAX);
+                    let new: Symbol = number::next(symbols.len());
                     *symbols.entry(&text[token]).or_insert(new)
                 })
                 .collect();

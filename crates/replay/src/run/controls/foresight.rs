@@ -1,5 +1,6 @@
 //! What will be needed. With the control `lines`, the one place of the laboratory that may see the future.
 
+use crate::number;
 use crate::read::index::{Index, LogPart};
 use std::collections::BTreeMap;
 
@@ -41,7 +42,7 @@ impl Foresight {
                 due.push(need.reference);
             }
             for edit in &call.edits {
-                let fact = FactId::try_from(out.facts).unwrap_or(FactId::MAX);
+                let fact = number::next(out.facts);
                 out.facts += 1;
                 let places = index.places(edit);
                 for place in places {
