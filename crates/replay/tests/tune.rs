@@ -173,7 +173,7 @@ fn a_grid_becomes_a_sample_where_it_is_too_large() {
     );
     assert_eq!(grid, json!([[1, "x"], [1, "y"], [2, "x"], [2, "y"]]));
     // There are no more than four.
-    assert_eq!(choose(&small, Some(50)).combinations(&small).len(), 4);
+    assert_eq!(Search::Sample { count: 50, seed: 1 }.combinations(&small).len(), 4);
 }
 
 fn at(cost: f64, kept: f64) -> Option<Point> {
