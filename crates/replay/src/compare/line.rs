@@ -1,15 +1,16 @@
 //! One preset over all sessions.
 
-use super::contrast::{Difference, SampleSize};
+use super::difference::{Difference, SampleSize};
 use super::dollars::{Dollars, RECORDED_OR_WARM, costs};
 use super::figures::{self, Judge, Metric, Metrics, Of, Sums};
 use super::gate::Gate;
 use super::saving::Paid;
 use super::table::Table;
-use crate::judge::retention::{self, Retention, Share};
+use crate::judge::retention::{self, Retention};
 use crate::number::ratio;
 use crate::rows::study::{Ledger, Score};
 use crate::run::totals::SessionMetrics;
+use crate::stats::Share;
 use foldback_core::counters::Counters;
 use foldback_core::strategy::{Kind, Strategy};
 use schemars::JsonSchema;

@@ -6,7 +6,7 @@
 use super::score::{Form, Outcome};
 use super::{AGES, Holder, Kind, age_band};
 use crate::in_order;
-use crate::judge::retention::Share;
+use crate::stats::Share;
 use crate::stats::{Estimate, Sample, clusters, proportion, proportion_difference};
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@
 //! the whole log. Means are over actions, their intervals over sessions, those of one repository or task left out together.
 
 use crate::in_order;
-use crate::judge::retention::Share;
+use crate::stats::Share;
 use crate::stats::{Estimate, Sample, clusters, proportion, tested_mean};
 use serde::Serialize;
 

@@ -1,7 +1,7 @@
 //! The estimates that a table prints, each over sessions.
 
 use super::sample::{Estimate, Sample};
-use crate::judge::retention::Share;
+use super::share::Share;
 
 /// A session measured under two strategies; `base` is the one compared against.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -9,6 +9,7 @@
 mod estimate;
 mod rng;
 mod sample;
+mod share;
 mod simple;
 
 pub use estimate::{
@@ -17,4 +18,5 @@ pub use estimate::{
 };
 pub use rng::SplitMix64;
 pub use sample::{Estimate, Sample, clusters};
+pub use share::Share;
 pub use simple::{clusters_needed, holm, kendall_tau_b, minimum_detectable};

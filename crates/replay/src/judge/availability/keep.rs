@@ -1,8 +1,8 @@
 //! What must be kept in any case: the user's instructions, the latest error, and which files were changed. Ground truth
 //! comes from the log alone, without a model.
 
-use crate::judge::retention::Share;
 use crate::read::index::Action;
+use crate::stats::Share;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 

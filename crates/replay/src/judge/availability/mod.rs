@@ -25,8 +25,9 @@ pub(crate) mod tests;
 pub use keep::{Files, MustKeep};
 
 use crate::judge::request::{Probe, Request};
-use crate::judge::retention::{FAR, Retention, Share};
+use crate::judge::retention::{FAR, Retention};
 use crate::read::index::{Index, NeedleId, Presence, Tracker};
+use crate::stats::Share;
 use keep::Trail;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -12,8 +12,8 @@ mod tests;
 pub use firings::Firing;
 
 use crate::judge::request::{Probe, Request};
-use crate::judge::retention::Share;
 use crate::read::index::Index;
+use crate::stats::Share;
 pub(crate) use firings::Firings;
 use std::sync::Arc;
 use summaries::Reader;

@@ -13,7 +13,8 @@
 //!
 //! This decides what calls are asked for. What a text makes present is not touched by it.
 
-use super::{Class, Words};
+use super::class::Class;
+use super::word::Words;
 use std::sync::LazyLock;
 
 /// One in so many of all numbers with as many figures: from there on, finding one is no evidence.

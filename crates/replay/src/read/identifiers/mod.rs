@@ -36,55 +36,18 @@
 
 #[cfg(test)]
 mod cases;
+mod class;
 pub mod evidence;
 #[cfg(test)]
 mod tests;
 mod word;
 
-use rustc_hash::FxHashSet;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+pub use class::{Class, Identifier};
+
 use std::collections::VecDeque;
-use std::sync::LazyLock;
 
 /// Version of the rules. Moves with every change of what [`identifiers`] gives for any text.
 pub const VERSION: u32 = 2;
-
-/// A list of words, one a line.
-type Words = LazyLock<FxHashSet<&'static str>>;
-
-/// What kind of thing an identifier refers to.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Class {
-    /// A file or a folder.
-    Path,
-    /// A URL.
-    Url,
-    /// A name in code.
-    Symbol,
-    /// An error code or the name of an exception.
-    Error,
-    /// A hash or an id.
-    Hash,
-    /// A number.
-    Number,
-    /// A string in quotes.
-    Quoted,
-    /// A command-line flag.
-    Flag,
-}
-
-/// One identifier of a text, normalized.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Identifier<'a> {
-    /// What it refers to.
-    pub class: Class,
-    /// The identifier: a slice of the text that it was found in.
-    pub text: &'a str,
-}
 
 /// The identifiers of a text in order of appearance, repetitions included. One pass over the bytes.
 pub fn identifiers(text: &str) -> Identifiers<'_> {

@@ -1,9 +1,11 @@
 //! Finds pieces in texts.
 
-use super::PieceId;
 use super::words::{Seed, Seeds, ends_word, seed, starts};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
+
+/// Number of a piece of a session.
+pub(crate) type PieceId = u32;
 
 /// A set of pieces.
 #[derive(Clone, Debug, Default)]

@@ -33,6 +33,7 @@ mod words;
 use crate::number;
 use automaton::{Automaton, Match, Symbol};
 use finder::Finder;
+pub(crate) use finder::PieceId;
 use foldback_core::log::{Message, Part, Role};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
@@ -40,9 +41,6 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 use words::{LEAST, Seeds, is_word, seed, starts, stretches, words};
-
-/// Number of a piece of a session.
-pub(crate) type PieceId = u32;
 
 /// A piece that a call reuses.
 #[derive(Clone, Copy, Debug)]

@@ -154,9 +154,9 @@ mod tests {
     use super::*;
     use crate::judge::availability::MustKeep;
     use crate::judge::cost::{CacheRules, Rates, Terms};
-    use crate::judge::retention::Share;
     use crate::read::scale::Scale;
     use crate::rows::study::SessionFacts;
+    use crate::stats::Share;
     use foldback_stages::estimator::Observation;
 
     /// A call of a size without compaction, with the input and the cache reads that were recorded.

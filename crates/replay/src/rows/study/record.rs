@@ -4,8 +4,9 @@ use super::bill::Bills;
 use crate::fault::Fault;
 use crate::judge::availability::MustKeep;
 use crate::judge::measures::{Firing, SessionMeasures};
-use crate::judge::retention::{Retention, Share};
+use crate::judge::retention::Retention;
 use crate::run::totals::{CallRow, SessionMetrics};
+use crate::stats::Share;
 use foldback_core::Limits;
 use serde::{Deserialize, Serialize};
 

@@ -7,10 +7,11 @@ use super::facts::Facts;
 use super::record::{Inaction, Known, Record, Summaries};
 use crate::fault::{FailedReplay, Fault};
 use crate::judge::availability::MustKeep;
-use crate::judge::retention::{Retention, Share};
+use crate::judge::retention::Retention;
 use crate::read::scale::Scale;
 use crate::run::setup::Preset;
 use crate::run::totals::{CallRow, SessionMetrics};
+use crate::stats::Share;
 use std::ops::Deref;
 use std::sync::Arc;
 

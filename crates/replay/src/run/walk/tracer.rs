@@ -1,7 +1,8 @@
 //! The probe that notes, request by request, how the messages of the log are shown.
 
-use super::log::one_line;
-use super::{Detail, Forgotten, MessageChange, State, Track, ViewStep, Written, firings};
+use super::firings;
+use super::log::{Detail, one_line};
+use super::track::{Forgotten, MessageChange, State, Track, ViewStep, Written};
 use crate::judge::availability::Findings;
 use crate::judge::request::{Probe, Request};
 use crate::read::index::{Index, LogPart, Tracker};

@@ -10,7 +10,8 @@ use foldback_replay::compare::{
     PresetLine, Provenance, Score, SessionLine, Skipped,
 };
 use foldback_replay::cost::Agreement;
-use foldback_replay::retention::{Retention, Share};
+use foldback_replay::retention::Retention;
+use foldback_replay::stats::Share;
 use foldback_replay::study::{Bill, Billed, Ledger, Pauses, Record};
 use foldback_replay::totals::{CallRow, Fired, SessionMetrics};
 
