@@ -119,7 +119,7 @@ impl Compared<'_> {
         if acted.is_empty() {
             let failed = |at: &usize| {
                 let score = self.comparison.scores_of(session).get(*at);
-                score.is_some_and(|score| score.fault().is_some())
+                score.is_some_and(|score| score.fault.is_some())
             };
             let ranked = self.comparison.ranked();
             let first = ranked.iter().copied().find(|at| !failed(at));

@@ -32,7 +32,7 @@ pub use judge::{availability, cost, measures, reread, retention, spent};
 pub use read::corpus::{Corpus, Source};
 pub use read::split::Split;
 pub use read::{
-    calibrate, copies, corpus, identifiers, images, index, recorder, repositories, scale, split,
+    calibrate, copies, corpus, history, identifiers, images, index, recorder, repositories, scale, split,
     verbatim,
 };
 pub use rows::store::Store;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub(crate) type Copied = BTreeMap<usize, Vec<usize>>;
 
 /// Takes the calls out of the sessions of a file that another of them holds: a store has all of an agent's.
-pub(super) fn counted_once(sessions: &mut [Session]) {
+pub fn counted_once(sessions: &mut [Session]) {
     if sessions.len() > 1 {
         let copied = within(sessions);
         take_out(sessions, &copied);

@@ -4,7 +4,7 @@
 pub mod calibrate;
 pub mod copies;
 pub mod corpus;
-mod history;
+pub mod history;
 pub mod identifiers;
 pub mod images;
 pub mod index;

@@ -1,6 +1,5 @@
 //! The bill of one session under one strategy, by price regime.
 
-use super::Common;
 use crate::judge::cost::{
     HitShare, LedgerFiring, LedgerRow, NamedTerms, OWN, Priced, RequestLog, SummaryCall, Terms,
 };
@@ -185,7 +184,7 @@ pub struct Billed {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bills {
     /// The same for most sessions of a comparison, which share it.
-    by: Arc<[Billed]>,
+    pub(super) by: Arc<[Billed]>,
     bills: Box<[Bill]>,
 }
 
@@ -221,11 +220,6 @@ impl Bills {
     /// What each comes to, in the order of [`iter`](Self::iter).
     pub(super) fn usd(&self) -> Vec<f64> {
         self.bills.iter().map(|bill| bill.usd).collect()
-    }
-
-    /// With what they were made by kept once for all sessions.
-    pub(super) fn share(self, common: &Common) -> Self {
-        Self { by: common.billed.one(&self.by), ..self }
     }
 
     /// Memory that they take beside their own value and what many sessions share.

@@ -1,6 +1,6 @@
 //! The facts of a session that no strategy can change.
 
-use super::Common;
+use super::common::Common;
 use crate::judge::cost::{
     Agreement, CacheRules, HitShare, RecordedCall, RequestLog, SentRequest, agreement,
     recorded_output,

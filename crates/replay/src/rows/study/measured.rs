@@ -1,7 +1,10 @@
 //! One replay of a session under one strategy with everything that is measured on it.
 
-use super::record::Summaries;
-use super::{Again, Context, Facts, Known, Record, bill, inaction};
+use super::bill::{self, Again};
+use super::context::Context;
+use super::facts::Facts;
+use super::inaction;
+use super::record::{Known, Record, Summaries};
 use crate::judge::availability::Availability;
 use crate::judge::cost::{Asked, HitShare, NamedTerms, held};
 use crate::judge::measures::Measures;

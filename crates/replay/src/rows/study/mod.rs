@@ -8,8 +8,10 @@
 mod as_recorded;
 mod bill;
 mod common;
+mod context;
 mod facts;
 mod inaction;
+mod keys;
 mod measured;
 mod paid;
 mod record;
@@ -19,8 +21,12 @@ mod tests;
 
 pub use bill::{Again, Bill, Billed, Bills, Compaction, Ledger, Pauses};
 pub(crate) use common::Common;
+pub(crate) use context::Context;
+pub use context::Run;
 pub(crate) use facts::Recording;
 pub use facts::{CallFacts, Facts, SessionFacts};
+pub use keys::Keys;
+pub(crate) use keys::Names;
 pub use record::{Inaction, Known, Record, Summaries};
 #[cfg(test)]
 pub(crate) use score::COUNTS;
@@ -28,195 +34,17 @@ pub(crate) use score::failed;
 pub use score::{Outcome, Score};
 
 use crate::fault::{Fault, REPORT, caught};
-use crate::judge::cost::{Agreement, Asked, NamedTerms};
+use crate::judge::cost::{Agreement, Asked};
 use crate::parallel::try_in_parallel;
 use crate::read::corpus::{Content, ContentHash, Failure, Source};
 use crate::read::split::Split;
-use crate::rows::store::{Key, Store, key};
-use crate::run::setup::{Made, Preset, Setup};
-use crate::run::walk::{Detail, Walk};
+use crate::rows::store::{Key, Store};
+use crate::run::setup::{Made, Preset};
 use foldback_formats::Session;
 use measured::{Shared, replay};
 use paid::Paid;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
-
-/// How a comparison is run.
-#[derive(Clone, Copy)]
-pub struct Run<'a> {
-    /// Where results are kept.
-    pub store: &'a Store,
-    /// Called once per preset and session when done.
-    pub progress: &'a (dyn Fn() + Sync),
-    /// Whether a warning of an importer is an error.
-    pub strict: bool,
-}
-
-/// What a study needs besides its source.
-pub(crate) struct Context<'a> {
-    pub(crate) presets: &'a [Preset],
-    pub(crate) setup: &'a Setup,
-    /// The same for every session.
-    pub(crate) names: Arc<Names>,
-    pub(crate) store: &'a Store,
-    pub(crate) common: Common,
-    /// Every regime with a price.
-    pub(crate) regimes: Vec<NamedTerms>,
-    /// The part of the sessions that is studied; all where not given.
-    pub(crate) split: Option<Split>,
-    /// Called once per preset that is done with a session.
-    pub(crate) progress: &'a (dyn Fn() + Sync),
-}
-
-impl<'a> Context<'a> {
-    /// For the sources of one run.
-    pub(crate) fn new(
-        presets: &'a [Preset],
-        setup: &'a Setup,
-        split: Option<Split>,
-        run: Run<'a>,
-    ) -> Self {
-        Self {
-            presets,
-            setup,
-            names: Names::of(setup, presets),
-            store: run.store,
-            common: Common::default(),
-            regimes: setup.named_terms(),
-            split,
-            progress: run.progress,
-        }
-    }
-
-    /// Every regime with a price, and the model's own, by what a session's recorder asked of the cache.
-    fn terms(&self, model: Option<&str>, asked: Asked) -> Vec<NamedTerms> {
-        self.regimes.iter().cloned().chain(self.setup.own(model, asked)).collect()
-    }
-}
-
-/// What tells the results of a study from those of others: hashes, since the fingerprints have whole tables in them and
-/// each result is named by two.
-#[derive(Debug)]
-pub(crate) struct Names {
-    /// Of [`Setup::fingerprint`].
-    setup: Key,
-    /// Of [`Preset::fingerprint`] by preset.
-    presets: Vec<Key>,
-    /// Of all of them.
-    all: Key,
-}
-
-impl Names {
-    pub(crate) fn of(setup: &Setup, presets: &[Preset]) -> Arc<Self> {
-        let setup = setup.fingerprint();
-        let texts = [&setup].into_iter().chain(presets.iter().map(|preset| &preset.fingerprint));
-        let texts: Vec<&[u8]> = texts.map(|text| text.as_bytes()).collect();
-        let presets = texts[1..].iter().map(|text| key(&[text])).collect();
-        Arc::new(Self { setup: key(&texts[..1]), presets, all: key(&texts) })
-    }
-
-    /// A hash of the setup and of every preset.
-    pub(crate) fn hash(&self) -> Key {
-        self.all
-    }
-}
-
-/// Where the store keeps what is too large for memory.
-#[derive(Clone, Debug)]
-pub struct Keys {
-    content: ContentHash,
-    /// Number of the session in its file.
-    number: usize,
-    names: Arc<Names>,
-}
-
-impl Keys {
-    /// Those of the first session of a file, without results.
-    #[cfg(test)]
-    pub(crate) fn of(content: ContentHash) -> Self {
-        let none = key(&[]);
-        let names = Names { setup: none, presets: Vec::new(), all: none };
-        Self { content, number: 0, names: Arc::new(names) }
-    }
-
-    /// What the session was read from.
-    pub(crate) fn content(&self) -> ContentHash {
-        self.content
-    }
-
-    /// Number of the session among those of its file that have something in their log.
-    pub(crate) fn number(&self) -> usize {
-        self.number
-    }
-
-    /// The facts of the session; `None` when the store has lost them.
-    pub fn facts(&self, store: &Store) -> Option<Facts> {
-        store.get(self.of_facts())
-    }
-
-    /// The record of a preset by its index.
-    pub fn record(&self, store: &Store, preset: usize) -> Option<Record> {
-        store.get(self.of_record(preset)?)
-    }
-
-    /// Where the ids of the sessions of a file are.
-    pub(crate) fn of_file(content: ContentHash) -> Key {
-        key(&[b"file", content.as_bytes()])
-    }
-
-    pub(crate) fn of_facts(&self) -> Key {
-        self.named("facts", &[])
-    }
-
-    pub(crate) fn of_record(&self, preset: usize) -> Option<Key> {
-        Some(self.named("record", self.names.presets.get(preset)?.as_bytes()))
-    }
-
-    /// Keeps what was made for a preset, and gives it back.
-    fn keep_record(
-        &self,
-        context: &Context<'_>,
-        preset: usize,
-        record: Record,
-    ) -> Result<Record, Failure> {
-        if let Some(at) = self.of_record(preset) {
-            keep(context.store, at, &record)?;
-        }
-        Ok(record)
-    }
-
-    fn named(&self, kind: &str, preset: &[u8]) -> Key {
-        let number = (self.number as u64).to_le_bytes();
-        let setup = self.names.setup.as_bytes();
-        key(&[kind.as_bytes(), self.content.as_bytes(), &number, setup, preset])
-    }
-
-    /// The walk under presets by their indices; where the store has none, the one that is made is kept.
-    pub fn walk(
-        &self,
-        store: &Store,
-        presets: &[usize],
-        detail: Detail,
-        make: impl FnOnce() -> Option<Walk>,
-    ) -> Option<Walk> {
-        let detail = format!("{detail:?}");
-        let mut keys = vec![self.of_facts()];
-        for preset in presets {
-            keys.push(self.of_record(*preset)?);
-        }
-        let mut parts: Vec<&[u8]> = vec![b"walk", detail.as_bytes()];
-        parts.extend(keys.iter().map(|key| &key.as_bytes()[..]));
-        let at = key(&parts);
-        store.get(at).or_else(|| {
-            let walk = make()?;
-            if !walk.tracks.iter().any(|track| track.fault.is_some()) {
-                // What can't be kept is made again next time.
-                let _ = store.put(at, &walk);
-            }
-            Some(walk)
-        })
-    }
-}
 
 /// Regimes that recorded cache reads are held against: both lives of a prefix that recorders of Anthropic models ask for.
 pub(crate) const CHECKED: [&str; 2] = ["anthropic-5m", "anthropic-1h"];
@@ -317,6 +145,19 @@ fn keep<T: Serialize>(store: &Store, at: Key, value: &T) -> Result<(), Failure> 
     store.put(at, value).map_err(|error| Failure::Store(error.to_string()))
 }
 
+/// Keeps what was made for a preset, and gives it back.
+fn keep_record(
+    context: &Context<'_>,
+    keys: &Keys,
+    preset: usize,
+    record: Record,
+) -> Result<Record, Failure> {
+    if let Some(at) = keys.of_record(preset) {
+        keep(context.store, at, &record)?;
+    }
+    Ok(record)
+}
+
 /// Studies one session. `path` is what reports call it; `again` says whether replays that failed are tried again.
 fn study_session<'s>(
     context: &Context<'_>,
@@ -365,7 +206,7 @@ fn study_session<'s>(
                         Record::failed(limits, fault)
                     }
                 };
-                keys.keep_record(context, at, record)?
+                keep_record(context, &keys, at, record)?
             }
         };
         (context.progress)();
@@ -398,7 +239,7 @@ fn study_session<'s>(
         if let Some(at) = at {
             records[at] = match stored {
                 Some(record) => record,
-                None => keys.keep_record(context, at, record)?,
+                None => keep_record(context, &keys, at, record)?,
             };
         }
     }
@@ -406,7 +247,7 @@ fn study_session<'s>(
     let mut scores: Vec<Score> = Vec::with_capacity(records.len());
     for mut record in records {
         record.bills = paid.bills(record.bills);
-        scores.push(Score::of(&facts, record, start, &scores, context));
+        scores.push(Score::of(&facts, record, start, &scores, &context.common));
     }
     let agreements = CHECKED.map(|name| {
         let regime = context.setup.regimes.find(name);

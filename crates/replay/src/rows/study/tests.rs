@@ -1,4 +1,5 @@
 use super::*;
+use crate::Setup;
 use crate::acted::{preset, setup, strategy};
 use crate::compare::{Reporting, compare};
 use crate::judge::cost::OWN;
@@ -297,7 +298,7 @@ fn what_is_the_same_is_kept_once() {
     // Within one user turn, no pause makes a difference.
     assert_eq!(first.scores[0].bills.iter().count(), setup.named_terms().len() + 1);
     let reasons = |studied: &Studied, preset: usize| {
-        std::ptr::from_ref(studied.scores[preset].inaction().unwrap())
+        Arc::as_ptr(studied.scores[preset].inaction.as_ref().unwrap())
     };
     assert!(std::ptr::eq(reasons(&first, 0), reasons(&second, 0)), "the same reason twice");
 }

@@ -14,6 +14,7 @@ use foldback_replay::retention::Retention;
 use foldback_replay::stats::Share;
 use foldback_replay::study::{Bill, Billed, Ledger, Pauses, Record};
 use foldback_replay::totals::{CallRow, Fired, SessionMetrics};
+use std::sync::Arc;
 
 pub(crate) const HOSTILE: &str = "a/<script>alert('1')</script>\"&.jsonl";
 
@@ -214,7 +215,7 @@ pub(crate) fn tiny() -> Comparison {
     ];
     let why = "500 < 2000 & nothing old".to_owned();
     let idle = Inaction { why, window: Some(1_500) };
-    comparison.scores[1][1] = comparison.scores[1][1].clone().because(idle);
+    comparison.scores[1][1].inaction = Some(Arc::new(idle));
     comparison
 }
 
