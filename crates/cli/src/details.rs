@@ -4,7 +4,7 @@
 use crate::error::Error;
 use crate::progress::Progress;
 use foldback_core::strategy::Kind;
-use foldback_replay::compare::FailedReplay;
+use foldback_replay::fault::FailedReplay;
 use foldback_replay::parallel::{in_parallel, try_in_parallel};
 use foldback_replay::walk::{Detail, Walk};
 use foldback_replay::{Comparison, Corpus, Preset, Setup, Store};

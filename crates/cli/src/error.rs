@@ -5,7 +5,7 @@ use crate::notes::is_verbose;
 use foldback::{ConfigErrors, RegistryError};
 use foldback_core::provider::ProviderError;
 use foldback_formats::{ReadError, WriteError};
-use foldback_replay::compare::{FailedReplay, REPORT};
+use foldback_replay::fault::{FailedReplay, REPORT};
 use foldback_replay::corpus::Skipped;
 use foldback_replay::number::count;
 use foldback_replay::{CompareError, Fault, caught};

@@ -7,7 +7,7 @@ use foldback::core::log::{Answer, Finish, Message, Part, PartKind};
 use foldback::wire::{self, Dialect};
 use foldback_fake_provider::{FakeProvider, Script};
 use foldback_formats::Session;
-use foldback_replay::drive::ReplayOptions;
+use foldback_replay::ReplayOptions;
 use foldback_replay::index::Index;
 use foldback_replay::{Probe, Request, replay_with};
 use serde_json::{Value, json};

@@ -12,7 +12,7 @@ use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
 use foldback_core::strategy::Strategy;
 use foldback_formats::{Session, View};
-use foldback_replay::compare::FailedReplay;
+use foldback_replay::fault::FailedReplay;
 use foldback_replay::index::Index;
 use foldback_replay::state::{Ask, stored};
 use foldback_replay::{ReplayOptions, calibrate, replay, replay_with};

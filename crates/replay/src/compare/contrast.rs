@@ -204,9 +204,10 @@ fn beats(table: &Table<'_>, contrasts: &[Contrast], a: &str, b: &str) -> bool {
 mod tests {
     use super::*;
     use crate::acted::preset;
-    use crate::compare::{Comparison, Gate, Outcome, Reporting, Score};
+    use crate::compare::{Comparison, Gate, Reporting};
     use crate::judge::retention::Retention;
     use crate::rows::study::{Bill, Billed, Pauses};
+    use crate::rows::study::{Outcome, Score};
     use crate::stats::Sample;
 
     /// Bills of `first` and `second` per session, in dollars, and what the first keeps of ten.

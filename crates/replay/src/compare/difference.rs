@@ -67,7 +67,7 @@ impl Difference {
     }
 
     /// Whether the first is measurably dearer.
-    pub fn costs_more(&self) -> bool {
+    pub(crate) fn costs_more(&self) -> bool {
         self.value.is_some_and(|ratio| ratio > SAME_BILL) && self.has_direction()
     }
 

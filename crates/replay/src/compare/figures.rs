@@ -200,7 +200,7 @@ const NOTHING_TO_KEEP: &str = "there is nothing of the kind in any session";
 /// The difference between the judges from which a preset is good by one only.
 /// Whole results that go or stay affect both judges alike; on recorded sessions the shipped presets are up
 /// to 13 points apart.
-pub const LEAST_GAP: f64 = 0.2;
+pub(crate) const LEAST_GAP: f64 = 0.2;
 
 /// A judge of what is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -214,7 +214,7 @@ pub enum Judge {
 
 /// A preset that keeps less than this share of what the last three calls showed loses what was just read. In the closed loop
 /// (`tests/closed-loop`) agents under such presets loop, and those under others solve their tasks.
-pub const LEAST_NEAR: f64 = 0.9;
+pub(crate) const LEAST_NEAR: f64 = 0.9;
 
 impl Metrics {
     /// Whether it loses what was just read.

@@ -6,7 +6,7 @@ mod comparison;
 mod contrast;
 mod difference;
 mod dollars;
-pub mod experiment;
+pub(crate) mod experiment;
 mod figures;
 mod front;
 mod gate;
@@ -24,25 +24,20 @@ mod thin;
 mod verdict;
 mod windows;
 
-pub use crate::fault::{FailedReplay, REPORT};
-pub use crate::read::corpus::{Corpus, Failure, Skipped, Source};
-pub use crate::rows::CompareError;
-pub use crate::rows::study::{Inaction, Known, Outcome, Run, Score};
-pub use crate::run::setup::{Preset, Setup};
 pub use answer::{Answer, Remark};
-pub use comparison::{Comparison, ToldApart};
+pub use comparison::Comparison;
+pub use comparison::ToldApart;
 pub use contrast::Contrast;
 pub(crate) use contrast::adjust;
 pub use difference::{Difference, SampleSize};
 pub use dollars::Dollars;
-pub use figures::{FIGURES, Figure, Judge, LEAST_GAP, LEAST_NEAR, Metric, Metrics, Shown};
+pub use figures::{FIGURES, Figure, Judge, Metric, Metrics, Shown};
 pub use front::{Place, Point, Standing, ranks};
 pub use gate::Gate;
 pub use idle::Idle;
 pub use line::PresetLine;
-pub use outcomes::{
-    Arm, ArmPair, Found, McNemar, OutcomeRow, Outcomes, SessionOutcome, read as read_outcomes,
-};
+pub use outcomes::{Arm, Found, McNemar, Outcomes, read as read_outcomes};
+pub use outcomes::{ArmPair, OutcomeRow, SessionOutcome};
 pub(crate) use provenance::short;
 pub use provenance::{Provenance, short_hash};
 pub use saving::{Base, SIMPLEST};
@@ -51,8 +46,12 @@ pub use sessions::{CorpusSummary, LEAST_REPOSITORIES, SessionLine, Unit};
 pub use table::{Primary, Reporting};
 pub use verdict::{Reason, Verdict};
 
+use crate::fault::FailedReplay;
 use crate::parallel::in_parallel;
-use crate::rows::study::{Context, Keys, Recording, failed, study};
+use crate::read::corpus::{Corpus, Skipped};
+use crate::rows::CompareError;
+use crate::rows::study::{Context, Keys, Recording, Run, Score, failed, study};
+use crate::run::setup::{Preset, Setup};
 use foldback_core::strategy::Kind;
 use std::collections::BTreeSet;
 

@@ -260,9 +260,11 @@ pub(super) fn hashes(corpus: &Corpus) -> Result<(Unique, Vec<Skipped>), CompareE
 mod tests {
     use super::*;
     use crate::acted::{preset, setup};
-    use crate::compare::{Outcome, Preset, Reporting, Run, compare};
+    use crate::compare::{Reporting, compare};
     use crate::rows::store::Store;
     use crate::rows::study::COUNTS;
+    use crate::rows::study::{Outcome, Run};
+    use crate::run::setup::Preset;
     use foldback_core::Limits;
     use std::fs;
 

@@ -5,7 +5,7 @@ use crate::stats::Share;
 use serde::{Deserialize, Serialize, Serializer};
 
 /// A reference counts as far when it was last seen more than this many calls ago.
-pub const FAR: usize = 3;
+pub(crate) const FAR: usize = 3;
 
 /// Upper ends of the steps of the curve over distance; the last step is open.
 pub const DISTANCES: [usize; 7] = [1, 2, 3, 5, 10, 20, 50];
@@ -45,7 +45,7 @@ impl Retention {
     }
 
     /// References of `obs` that were last seen at most [`FAR`] calls ago.
-    pub fn obs_near(&self) -> Share {
+    pub(crate) fn obs_near(&self) -> Share {
         let Share { kept, needed } = self.obs_far;
         Share { kept: self.obs.kept - kept, needed: self.obs.needed - needed }
     }

@@ -28,7 +28,7 @@ const SAYS_NOTHING: &str = "api app application apps backend build client code d
     testbed tests tmp ui web website work workspace workspaces www";
 
 /// The name of each session's repository, task or project, one for all sessions of it; `None` where nothing is recorded.
-pub fn names(places: &[Place<'_>]) -> Vec<Option<String>> {
+pub(crate) fn names(places: &[Place<'_>]) -> Vec<Option<String>> {
     let distinct: BTreeSet<Place<'_>> = places.iter().copied().collect();
     let mut groups = Groups::default();
     let mut held: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();

@@ -2,7 +2,7 @@
 
 mod error;
 pub mod scores;
-pub mod store;
+pub(crate) mod store;
 pub mod study;
 
 pub use error::CompareError;

@@ -78,7 +78,7 @@ pub struct Replay {
 
 /// Makes the conversation that replays a session: its frame filled up with what the recorder sent
 /// but did not write down, its clock standing at the first recorded time.
-pub fn conversation_for(
+pub(crate) fn conversation_for(
     session: &Session,
     strategy: Arc<Strategy>,
     options: &ReplayOptions,
@@ -118,7 +118,7 @@ pub(crate) fn block_on<F: Future>(options: &ReplayOptions, future: F) -> F::Outp
 }
 
 /// The recorded frame, and after it what usage says was sent besides.
-pub fn frame_for(session: &Session, measure: &dyn Estimator) -> Frame {
+pub(crate) fn frame_for(session: &Session, measure: &dyn Estimator) -> Frame {
     let mut frame = session.frame.clone();
     let overhead = unrecorded(session, measure);
     if overhead > 0 {

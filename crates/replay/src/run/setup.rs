@@ -114,7 +114,7 @@ pub struct Setup {
 impl Setup {
     /// The limits in force for a session under a strategy: the command line's, else the user's
     /// file's, else the session's, else the model table's, else the preset's, else 200,000 / 32,000.
-    pub fn limits_for(&self, session: &Session, strategy: &Strategy) -> Limits {
+    pub(crate) fn limits_for(&self, session: &Session, strategy: &Strategy) -> Limits {
         let model = self.model_for(session, strategy);
         self.limits_of(model.as_deref(), self.recorded_limits(session), strategy)
     }
@@ -127,7 +127,7 @@ impl Setup {
 
     /// The largest request that a session's provider takes, the same under every strategy: by the command
     /// line's limits, else the session's, else those of its model, else 200,000 tokens.
-    pub fn ceiling_for(&self, session: &Session) -> Option<u64> {
+    pub(crate) fn ceiling_for(&self, session: &Session) -> Option<u64> {
         let table = self.table_limits(self.model.as_deref().or(session.model.as_deref()));
         let limits = self.limits.or(self.recorded_limits(session)).or(table).or(Limits::DEFAULT);
         limits.consistent(self.limits.output > 0).request_ceiling()
@@ -148,7 +148,7 @@ impl Setup {
     }
 
     /// The model in force.
-    pub fn model_for(&self, session: &Session, strategy: &Strategy) -> Option<String> {
+    pub(crate) fn model_for(&self, session: &Session, strategy: &Strategy) -> Option<String> {
         self.model.clone().or_else(|| strategy.model.clone()).or_else(|| session.model.clone())
     }
 
@@ -165,7 +165,7 @@ impl Setup {
     }
 
     /// Every regime with a price, in the order of the table.
-    pub fn named_terms(&self) -> Vec<NamedTerms> {
+    pub(crate) fn named_terms(&self) -> Vec<NamedTerms> {
         let named = self.regimes.regimes.iter().filter_map(|regime| {
             let terms = regime.terms(&self.models)?;
             Some(NamedTerms { name: regime.name.as_str().into(), terms })
@@ -183,7 +183,7 @@ impl Setup {
     }
 
     /// Whether the table has prices of a model.
-    pub fn is_priced(&self, model: Option<&str>) -> bool {
+    pub(crate) fn is_priced(&self, model: Option<&str>) -> bool {
         let known = model.and_then(|model| self.models.find(model));
         known.is_some_and(|model| self.regimes.own(&model, Asked::default()).is_some())
     }

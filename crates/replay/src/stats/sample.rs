@@ -54,7 +54,7 @@ const FLIPS: usize = 10_000;
 
 impl Sample {
     /// Confidence level of every interval.
-    pub const LEVEL: f64 = 0.95;
+    pub(crate) const LEVEL: f64 = 0.95;
 
     /// Clusters of which all count. The seed is part of every report.
     pub fn new(seed: u64) -> Self {
@@ -62,7 +62,7 @@ impl Sample {
     }
 
     /// Clusters of which those count in which something acted; with `too_few` there are neither intervals nor tests.
-    pub fn of_acting(seed: u64, acting: Vec<bool>, too_few: bool) -> Self {
+    pub(crate) fn of_acting(seed: u64, acting: Vec<bool>, too_few: bool) -> Self {
         Self { seed, acting: Some(acting), too_few }
     }
 
@@ -76,7 +76,7 @@ impl Sample {
     /// `rows` holds one session each: the number of its cluster, and what it adds to the `K` sums.
     /// `statistic` turns the sums into the value, `None` where they leave it undefined. Ratios of
     /// totals, means and pooled proportions are all of this kind.
-    pub fn of_sums<const K: usize>(
+    pub(crate) fn of_sums<const K: usize>(
         &self,
         rows: impl IntoIterator<Item = (usize, [f64; K])>,
         statistic: fn(&[f64; K]) -> Option<f64>,
@@ -184,7 +184,7 @@ fn by_cluster<const K: usize>(
 }
 
 /// The number of each session's cluster by its label, in the order of the labels, and how many clusters there are.
-pub fn clusters<L: Ord>(labels: &[L]) -> (Vec<usize>, usize) {
+pub(crate) fn clusters<L: Ord>(labels: &[L]) -> (Vec<usize>, usize) {
     let mut order: Vec<usize> = (0..labels.len()).collect();
     order.sort_by_key(|at| &labels[*at]);
     let (mut numbers, mut count) = (vec![0; labels.len()], 0);

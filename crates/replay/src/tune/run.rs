@@ -2,11 +2,12 @@
 
 use super::{Candidate, Rejected};
 use crate::compare::{
-    Base, CompareError, Contrast, Difference, FailedReplay, Gate, Metric, Point, PresetLine,
-    Provenance, adjust, ranks,
+    Base, Contrast, Difference, Gate, Metric, Point, PresetLine, Provenance, adjust, ranks,
 };
+use crate::fault::FailedReplay;
 use crate::read::corpus::Corpus;
 use crate::read::split::Split;
+use crate::rows::CompareError;
 use crate::run::setup::{Preset, Setup};
 use crate::{Comparison, Reporting, Run, compare};
 use foldback_core::strategy::Kind;
@@ -15,7 +16,7 @@ use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// Below so many sessions in which anything fired, a part of the sessions says next to nothing.
-pub const LEAST_TRIGGERING: usize = 5;
+pub(crate) const LEAST_TRIGGERING: usize = 5;
 
 /// What a configuration cost and kept on one part of the sessions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

@@ -13,7 +13,7 @@ use crate::columns::unit;
 use crate::number::{change, count, decimals, dollars, grouped, percent, short};
 use crate::verdict;
 use foldback_replay::Comparison;
-use foldback_replay::compare::{Known, Score};
+use foldback_replay::study::{Known, Score};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

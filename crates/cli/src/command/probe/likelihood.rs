@@ -4,7 +4,7 @@ use super::ask::{Arm, Shows, Sitting, runtime, without};
 use crate::error::{Error, add_failed};
 use foldback::llm::likelihood::Likelihood;
 use foldback_formats::Session;
-use foldback_replay::compare::FailedReplay;
+use foldback_replay::fault::FailedReplay;
 use foldback_replay::probe::likelihood::{Row, calls};
 use foldback_replay::probe::{Moment, View};
 use foldback_replay::stats::Share;

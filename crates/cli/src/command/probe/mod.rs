@@ -14,7 +14,7 @@ use ask::{Arm, Shows, Sitting};
 use foldback::llm::Questioner;
 use foldback_formats::Session;
 use foldback_replay::Source;
-use foldback_replay::compare::FailedReplay;
+use foldback_replay::fault::FailedReplay;
 use foldback_replay::corpus::Skipped;
 use foldback_replay::parallel::in_parallel;
 use foldback_replay::probe::figures::{RECALL, Row};

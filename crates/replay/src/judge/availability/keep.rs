@@ -42,7 +42,7 @@ impl MustKeep {
 
 impl Files {
     /// Harmonic mean of precision and recall; `None` where no file was changed.
-    pub fn f1(&self) -> Option<f64> {
+    pub(crate) fn f1(&self) -> Option<f64> {
         (self.truth > 0).then(|| 2.0 * self.correct as f64 / (self.truth + self.found) as f64)
     }
 }

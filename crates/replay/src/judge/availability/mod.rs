@@ -22,7 +22,8 @@ mod keep;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use keep::{Files, MustKeep};
+pub use keep::Files;
+pub use keep::MustKeep;
 
 use crate::judge::request::{Probe, Request};
 use crate::judge::retention::{FAR, Retention};

@@ -43,7 +43,7 @@ const STANDARDS: [&str; 3] =
 /// | URL | not the name of a standard |
 /// | symbol | not from the library of a language |
 /// | error, hash | nothing |
-pub fn telling(class: Class, text: &str) -> bool {
+pub(crate) fn telling(class: Class, text: &str) -> bool {
     match class {
         Class::Number => {
             let points = text.bytes().filter(|byte| *byte == b'.').count();

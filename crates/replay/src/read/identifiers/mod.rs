@@ -63,7 +63,7 @@ pub fn same_path(reference: &str, other: &str) -> bool {
 }
 
 /// Whether a path ends with another on a component boundary.
-pub fn ends_with(path: &str, end: &str) -> bool {
+pub(crate) fn ends_with(path: &str, end: &str) -> bool {
     let rest = path.strip_suffix(end);
     rest.is_some_and(|rest| rest.is_empty() || rest.ends_with(['/', '\\']))
 }
@@ -75,11 +75,11 @@ pub fn components(path: &str) -> usize {
 
 /// Components of the longest suffix of a path that is told from the whole. No system has folders so deep; the
 /// suffixes of a path without end would be of a size with its square.
-pub const MAX_COMPONENTS: usize = 64;
+pub(crate) const MAX_COMPONENTS: usize = 64;
 
 /// The suffixes of a path on component boundaries, the path itself first, then those of at most
 /// [`MAX_COMPONENTS`].
-pub fn suffixes(path: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn suffixes(path: &str) -> impl Iterator<Item = &str> {
     let last = path.rmatch_indices(['/', '\\']).nth(MAX_COMPONENTS);
     let from = last.map_or(0, |(index, _)| index + 1);
     let inner = path

@@ -11,8 +11,10 @@ mod repeated;
 pub(crate) mod text;
 mod tracker;
 
+pub use tracker::Change;
+pub use tracker::Presence;
 pub(crate) use tracker::Texts;
-pub use tracker::{Change, Presence, Tracker};
+pub use tracker::Tracker;
 
 pub(crate) use acts::{Action, failure_line};
 use acts::{actions, is_failure};

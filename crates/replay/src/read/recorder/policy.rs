@@ -33,7 +33,7 @@ const LEAST_CHANGED: usize = 10;
 const MASK: u64 = 10;
 
 /// Finds the policy of a session's recorder; `measure` counts the recorded messages.
-pub fn policy(session: &Session, measure: &dyn Estimator) -> RecorderPolicy {
+pub(crate) fn policy(session: &Session, measure: &dyn Estimator) -> RecorderPolicy {
     let calls = calls(session, measure);
     let candidates = candidates(&calls);
     RecorderPolicy {

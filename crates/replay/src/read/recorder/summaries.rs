@@ -37,7 +37,7 @@ impl More {
 
 /// The summaries of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RecordedSummaries {
+pub(crate) struct RecordedSummaries {
     /// By the last message that each stands for.
     texts: BTreeMap<String, String>,
     /// The first message of the user: each stands for it as well.
@@ -46,7 +46,7 @@ pub struct RecordedSummaries {
 
 impl RecordedSummaries {
     /// Those that can be read, of compactions whose messages are still there.
-    pub fn of(session: &Session) -> Self {
+    pub(crate) fn of(session: &Session) -> Self {
         let messages = &session.messages;
         let written = |at: &usize| messages[*at].is_entry_of(EntryKind::Summary);
         let of_summaries =

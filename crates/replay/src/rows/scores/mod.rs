@@ -28,7 +28,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// Version of the lines.
-pub const SCHEMA: &str = "foldback/scores/4";
+pub(crate) const SCHEMA: &str = "foldback/scores/4";
 
 /// A line of a part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

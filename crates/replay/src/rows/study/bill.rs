@@ -149,12 +149,12 @@ impl Bill {
 
     /// The bill with what is missed read again with the chance that recordings show: the same as `usd` where nothing is missed, and
     /// `None` where it is not known what is.
-    pub fn net_usd(&self) -> Option<f64> {
+    pub(crate) fn net_usd(&self) -> Option<f64> {
         Some(self.again()?.usd)
     }
 
     /// The same with another chance: in proportion between the bill, [`net_usd`](Self::net_usd) and all that is missed.
-    pub fn net_with(&self, chance: f64) -> Option<f64> {
+    pub(crate) fn net_with(&self, chance: f64) -> Option<f64> {
         let Again { usd: net, all_usd: all } = self.again()?;
         let known = CHANCE.value;
         let between = |from: f64, to: f64, part: f64| from + (to - from) * part;

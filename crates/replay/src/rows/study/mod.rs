@@ -19,12 +19,14 @@ mod score;
 #[cfg(test)]
 mod tests;
 
-pub use bill::{Again, Bill, Billed, Bills, Compaction, Ledger, Pauses};
+pub use bill::Compaction;
+pub use bill::{Again, Bill, Billed, Bills, Ledger, Pauses};
 pub(crate) use common::Common;
 pub(crate) use context::Context;
 pub use context::Run;
+pub use facts::Facts;
 pub(crate) use facts::Recording;
-pub use facts::{CallFacts, Facts, SessionFacts};
+pub use facts::{CallFacts, SessionFacts};
 pub use keys::Keys;
 pub(crate) use keys::Names;
 pub use record::{Inaction, Known, Record, Summaries};

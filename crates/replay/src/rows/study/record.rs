@@ -113,7 +113,7 @@ impl Record {
     }
 
     /// Number of the first call before which the strategy changed something.
-    pub fn first_fired(&self) -> Option<usize> {
+    pub(crate) fn first_fired(&self) -> Option<usize> {
         self.rows.iter().find(|row| !row.fired.is_empty()).map(|row| row.call)
     }
 

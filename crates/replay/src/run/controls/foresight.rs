@@ -5,7 +5,7 @@ use crate::read::index::{Index, LogPart};
 use std::collections::BTreeMap;
 
 /// A reference, or the old text of an edit, that some call needs.
-pub type FactId = u32;
+pub(crate) type FactId = u32;
 
 /// **Sees the future**, by having read the recording to its end. For controls alone, never for a strategy: no agent can
 /// know this, and a number made with it says what could be kept, not what a strategy keeps.
@@ -74,19 +74,19 @@ impl Foresight {
 
     /// The facts that a part of the log holds, each once. The part is given by the ordinal of its
     /// message in the log and its index in it.
-    pub fn held(&self, ordinal: usize, part: usize) -> &[FactId] {
+    pub(crate) fn held(&self, ordinal: usize, part: usize) -> &[FactId] {
         let parts = self.held.get(ordinal);
         parts.and_then(|parts| parts.get(part)).map_or(&[], |f| f)
     }
 
     /// The facts that this message of the log brings for the last time before a call needs them.
-    pub fn relied_on(&self, ordinal: usize) -> &[FactId] {
+    pub(crate) fn relied_on(&self, ordinal: usize) -> &[FactId] {
         self.relied_on.get(ordinal).map_or(&[], |facts| facts)
     }
 
     /// The facts that a call needs: its references, then the old texts of its edits, each in the order
     /// of the [`Index`].
-    pub fn due(&self, call: usize) -> &[FactId] {
+    pub(crate) fn due(&self, call: usize) -> &[FactId] {
         self.due.get(call).map_or(&[], |facts| facts)
     }
 }

@@ -23,7 +23,7 @@ mod tests;
 
 pub use clairvoyant::clairvoyant;
 pub(crate) use clairvoyant::control;
-pub use foresight::{FactId, Foresight};
+pub use foresight::Foresight;
 pub use lines::clairvoyant_lines;
 
 use crate::read::index::Index;

@@ -22,8 +22,10 @@ mod worst;
 
 pub use firings::TrackFiring;
 pub use log::{Call, Detail, Line};
-pub use needs::{Need, NeedKind, NeedSource};
-pub use repeated::{GENERATIONS, Repeated};
+pub use needs::NeedSource;
+pub use needs::{Need, NeedKind};
+pub use repeated::GENERATIONS;
+pub use repeated::Repeated;
 pub use track::{Forgotten, MessageChange, State, Track, ViewStep, Written};
 pub use worst::{Missed, worst};
 

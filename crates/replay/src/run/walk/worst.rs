@@ -51,7 +51,7 @@ pub fn worst<'a>(walk: &'a Walk, track: &'a Track, top: usize) -> Vec<Missed<'a>
 
 impl Track {
     /// The stage that fired last before a call.
-    pub fn taken_by(&self, call: usize) -> Option<&str> {
+    pub(crate) fn taken_by(&self, call: usize) -> Option<&str> {
         let fired = self.firings.iter().rev().find(|firing| firing.call == call);
         fired.map(|firing| firing.stage.as_str())
     }

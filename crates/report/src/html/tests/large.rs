@@ -3,7 +3,7 @@
 use super::fixtures::tiny;
 use crate::html::{Details, comparison};
 use foldback_replay::Comparison;
-use foldback_replay::compare::{Inaction, Known, Outcome, Score};
+use foldback_replay::study::{Inaction, Known, Outcome, Score};
 use foldback_replay::stats::Share;
 use foldback_replay::study::{Bill, Billed, Pauses};
 use std::sync::Arc;
