@@ -42,7 +42,7 @@ impl Contrast {
     }
 
     /// The difference by a metric.
-    pub fn by(&self, metric: Primary) -> &Difference {
+    pub(crate) fn by(&self, metric: Primary) -> &Difference {
         match metric {
             Primary::Net => &self.net,
             Primary::FrrObsFar => &self.frr_obs_far,
@@ -51,7 +51,7 @@ impl Contrast {
 
     /// The least difference by a metric that 80 % of such comparisons would find: a share of the bill, or
     /// of what was needed.
-    pub fn detectable(&self, metric: Primary) -> Option<f64> {
+    pub(crate) fn detectable(&self, metric: Primary) -> Option<f64> {
         let least = self.by(metric).detectable?;
         Some(match metric {
             // Of the log ratio.

@@ -147,7 +147,7 @@ pub struct Running {
 
 impl Running {
     /// A calibration for a session whose recorded frame weighs so much.
-    pub fn new(frame: u64) -> Self {
+    pub(crate) fn new(frame: u64) -> Self {
         Self { log: frame, ..Self::default() }
     }
 

@@ -37,7 +37,7 @@ pub enum Source {
         /// The sessions.
         sessions: Vec<Session>,
     },
-    /// A file whose results are known, from a [part](crate::rows::scores).
+    /// A file whose results are known, from a [part](crate::rows::parts).
     Scored {
         /// The path of the file on the machine that scored it.
         path: PathBuf,

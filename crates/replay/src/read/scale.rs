@@ -36,7 +36,7 @@ pub struct Scale {
 impl Scale {
     /// The scale of a session by its calls (see [`observations`](crate::read::calibrate::observations)); `None` where they
     /// are too few or lie on no line.
-    pub fn of(calls: &[Observation]) -> Option<Self> {
+    pub(crate) fn of(calls: &[Observation]) -> Option<Self> {
         let (first, later) = calls.split_first()?;
         let mut steps: Vec<(u64, u64)> = later
             .iter()
@@ -69,7 +69,7 @@ impl Scale {
     }
 
     /// The measured size of a request that the provider counted so many tokens for.
-    pub fn measured(&self, recorded: u64) -> u64 {
+    pub(crate) fn measured(&self, recorded: u64) -> u64 {
         let step = mul_div(recorded.abs_diff(self.recorded), PPM, self.kappa_ppm.max(1));
         moved(self.measured, step, recorded < self.recorded)
     }

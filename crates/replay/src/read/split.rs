@@ -16,7 +16,7 @@ pub enum Split {
 
 impl Split {
     /// The part of a session, by the first eight bytes of the BLAKE3 hash of its id, modulo five.
-    pub fn of(id: &str) -> Self {
+    pub(crate) fn of(id: &str) -> Self {
         let hash = blake3::hash(id.as_bytes());
         let mut first = [0; 8];
         first.copy_from_slice(&hash.as_bytes()[..8]);

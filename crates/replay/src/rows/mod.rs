@@ -1,7 +1,7 @@
 //! What is kept of sessions under presets, in memory and on disk.
 
 mod error;
-pub mod scores;
+pub mod parts;
 pub(crate) mod store;
 pub mod study;
 

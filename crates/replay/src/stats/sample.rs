@@ -57,7 +57,7 @@ impl Sample {
     pub(crate) const LEVEL: f64 = 0.95;
 
     /// Clusters of which all count. The seed is part of every report.
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self { seed, ..Self::default() }
     }
 
@@ -106,7 +106,7 @@ impl Sample {
     /// the signs of clusters that make the sum at least as far from zero (Fisher 1935; Canay, Romano and Shaikh, Econometrica
     /// 85(3), 2017, for clusters). All of them up to 12 clusters that differ, else those of 10,000 draws and the sample itself.
     /// `None` where there are too few clusters.
-    pub fn test(&self, differences: impl IntoIterator<Item = (usize, f64)>) -> Option<f64> {
+    pub(crate) fn test(&self, differences: impl IntoIterator<Item = (usize, f64)>) -> Option<f64> {
         let rows = differences.into_iter().map(|(cluster, difference)| (cluster, [difference]));
         let (clusters, _) = by_cluster(rows);
         let counted: Vec<f64> = clusters

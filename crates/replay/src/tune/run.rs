@@ -67,7 +67,7 @@ impl Measured {
     }
 
     /// Its place between cost and retention.
-    pub fn point(&self) -> Option<Point> {
+    pub(crate) fn point(&self) -> Option<Point> {
         Some(Point { cost: self.cost_ratio.value?, kept: self.frr_obs_far.value? })
     }
 }

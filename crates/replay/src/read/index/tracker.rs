@@ -151,7 +151,7 @@ pub struct Tracker {
 
 impl Tracker {
     /// A tracker at the beginning of a replay.
-    pub fn new(index: Arc<Index>) -> Self {
+    pub(crate) fn new(index: Arc<Index>) -> Self {
         let ids = index.entries.len();
         Self {
             first: vec![0],

@@ -84,7 +84,7 @@ pub(super) struct Call {
 
 /// The recorded total of a session beside what each candidate predicts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Total {
+pub struct Total {
     /// Input tokens of all calls, as recorded.
     pub sent: u64,
     /// What each candidate predicts, by the measuring estimator.

@@ -22,8 +22,8 @@ mod tests;
 
 pub(crate) use drops::drops;
 pub use fit::Policy;
-pub(crate) use fit::Total;
 pub use fit::RecorderPolicy;
+pub use fit::Total;
 pub(crate) use policy::policy;
 pub(crate) use summaries::RecordedSummaries;
 pub use summaries::{More, RECORDED_KEEP_MORE, Recorded};

@@ -29,7 +29,7 @@ pub const RECORDED_KEEP_MORE: More =
 
 impl More {
     /// `0.5 points (0 to 2)`.
-    pub fn told([value, lo, hi]: [f64; 3], unit: &str) -> String {
+    pub(crate) fn told([value, lo, hi]: [f64; 3], unit: &str) -> String {
         let digits = usize::from(value.abs() < 10.0);
         format!("{value:.digits$}{unit} ({lo:.0} to {hi:.0})")
     }

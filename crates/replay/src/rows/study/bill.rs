@@ -166,7 +166,7 @@ impl Bill {
     }
 
     /// Whether its compactions paid for themselves.
-    pub fn ledger(&self) -> Ledger {
+    pub(crate) fn ledger(&self) -> Ledger {
         self.compaction.as_ref().map(|compaction| compaction.ledger).unwrap_or_default()
     }
 }

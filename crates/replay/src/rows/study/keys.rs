@@ -38,10 +38,10 @@ impl Names {
 /// Where the store keeps what is too large for memory.
 #[derive(Clone, Debug)]
 pub struct Keys {
-    pub(super) content: ContentHash,
+    content: ContentHash,
     /// Number of the session in its file.
-    pub(super) number: usize,
-    pub(super) names: Arc<Names>,
+    number: usize,
+    names: Arc<Names>,
 }
 
 impl Keys {
@@ -51,6 +51,10 @@ impl Keys {
         let none = key(&[]);
         let names = Names { setup: none, presets: Vec::new(), all: none };
         Self { content, number: 0, names: Arc::new(names) }
+    }
+
+    pub(crate) fn new(content: ContentHash, number: usize, names: Arc<Names>) -> Self {
+        Self { content, number, names }
     }
 
     /// What the session was read from.

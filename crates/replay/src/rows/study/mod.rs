@@ -65,9 +65,9 @@ pub(crate) struct Studied {
 
 /// What the store knows of a file.
 #[derive(Serialize, Deserialize)]
-struct Imported {
+pub(crate) struct Imported {
     /// Ids of its sessions.
-    ids: Vec<String>,
+    pub(crate) ids: Vec<String>,
 }
 
 /// Reads a source when something of it is asked for the first time.
@@ -169,7 +169,7 @@ fn study_session<'s>(
     again: bool,
     session: &(dyn Fn() -> Result<&'s Session, Failure> + Sync),
 ) -> Result<Studied, Failure> {
-    let keys = Keys { content: hash, number, names: Arc::clone(&context.names) };
+    let keys = Keys::new(hash, number, Arc::clone(&context.names));
     let known: OnceLock<Facts> = OnceLock::new();
     if let Some(facts) = keys.facts(context.store) {
         let _ = known.set(facts);

@@ -78,7 +78,7 @@ impl Setup {
 
 impl Walk {
     /// The session itself, without any preset yet.
-    pub fn of(
+    pub(crate) fn of(
         path: &str,
         session: &Session,
         index: &Index,
@@ -110,7 +110,7 @@ impl Walk {
 
 impl Track {
     /// Replays a session under a preset.
-    pub fn of(
+    pub(crate) fn of(
         session: &Session,
         index: &Arc<Index>,
         strategy: &Arc<Strategy>,
