@@ -4,7 +4,10 @@ use crate::first::{Commands, screen};
 use crate::html::{Details, comparison, tests::fixtures::tiny};
 use crate::{Width, facts, recommend, table, tune, verdict};
 use foldback_replay::Comparison;
-use foldback_replay::compare::{Base, CorpusSummary, Difference, Gate, Metric, Metrics, PresetLine, SampleSize, SessionLine, Unit};
+use foldback_replay::compare::{
+    Base, CorpusSummary, Difference, Gate, Metric, Metrics, PresetLine, SampleSize, SessionLine,
+    Unit,
+};
 use foldback_replay::study::{Outcome, Score};
 use foldback_replay::tune::{Measured, PartSummary, Search, Trial, Tuned};
 

@@ -45,7 +45,7 @@ fn replayed(
     let mut session = Session::of_messages("s", came.collect());
     // What is sent around the messages counts, too.
     session.frame = wire::Request::parse(dialect, body(dialect, log)).unwrap().frame().clone();
-    let index = Arc::new(Index::of(&session));
+    let index = Arc::new(Index::new(&session));
     let options = ReplayOptions {
         limits,
         // The stand-in takes requests of any size.

@@ -84,7 +84,7 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
     let mut views = plan::Views::default();
     let folded = FailedReplay::caught(&path, &strategy.label(), || {
         if args.live && args.plan && args.json {
-            let index = Arc::new(Index::of(&session));
+            let index = Arc::new(Index::new(&session));
             let replay = replay_with(&session, &index, &strategy, &options, &mut [&mut views]);
             views.asked(&replay.summary_inputs);
             replay.into_state()

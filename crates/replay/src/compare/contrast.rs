@@ -125,7 +125,7 @@ fn contrast(table: &Table<'_>, lines: &[PresetLine], first: usize, second: usize
 
 /// How the bills of two strategies differ, session by session.
 fn net(table: &Table<'_>, first: usize, second: usize) -> Difference {
-    let both = table.of(first).zip(table.of(second)).filter_map(|(a, b)| {
+    let both = table.column(first).zip(table.column(second)).filter_map(|(a, b)| {
         let usd = |score| table.spent(table.bill(score)?);
         Some(Pair { cluster: table.cluster(a), value: usd(a)?, base: usd(b)? })
     });
@@ -147,7 +147,7 @@ fn retention(table: &Table<'_>, first: usize, second: usize) -> Difference {
         return Difference { tie: true, ..Difference::default() };
     }
     // Both were given the same exam, so what the one was asked the other was asked too.
-    let both = table.of(first).zip(table.of(second));
+    let both = table.column(first).zip(table.column(second));
     let asked: Vec<(usize, [Share; 2])> = both
         .map(|(a, b)| (table.cluster(a), [a.retention.obs_far, b.retention.obs_far]))
         .filter(|(_, shares)| shares.iter().all(|share| share.needed > 0))
@@ -288,7 +288,7 @@ mod tests {
         lines[0].kind = Kind::Control;
         let mut contrasts = contrasts(&table, &presets, &lines);
         rank(&table, &mut lines, &contrasts);
-        against_base(&table, Paid::of(&table, &presets, false), &mut lines);
+        against_base(&table, Paid::new(&table, &presets, false), &mut lines);
         assert_eq!(lines[0].rank, None, "a control has no place");
         let against_base = lines[1].against_base.clone();
         ([lines[1].rank, lines[2].rank], contrasts.remove(0), against_base)

@@ -50,9 +50,9 @@ pub struct Line {
     pub per_token: Option<f64>,
     /// Share of what the calls needed of older results that the view had.
     pub kept: Estimate,
-    /// Mean rise of actions that needed something of them and had all of it.
+    /// Mean rise of actions that needed something of older results, all of it in the view.
     pub rise_kept: Estimate,
-    /// Mean rise of those that lacked some of it.
+    /// Mean rise of actions that needed something of older results, some of it not in the view.
     pub rise_lost: Estimate,
     /// Mean size of a request in tokens.
     pub tokens: u64,

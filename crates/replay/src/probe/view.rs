@@ -36,7 +36,7 @@ impl Moment {
         let question = Message::user(ASKED, "A question about the work so far.");
         let answer = Message::assistant(format!("{ASKED}-answer"), vec![Part::text("")]);
         session.messages.extend([question, answer].map(Arc::new));
-        Self::of(session, call)
+        Self::new(session, call)
     }
 
     /// Before a call, which counts from 0. `None` where the session has no such call.
@@ -48,11 +48,11 @@ impl Moment {
         session.cleared.retain(|cleared| cleared.at.item <= at);
         session.boundaries.retain(|boundary| boundary.before <= at);
         session.folded = session.folded.filter(|folded| folded.until <= at);
-        Some(Self::of(session, call))
+        Some(Self::new(session, call))
     }
 
-    fn of(session: Session, call: usize) -> Self {
-        let index = Arc::new(Index::of(&session));
+    fn new(session: Session, call: usize) -> Self {
+        let index = Arc::new(Index::new(&session));
         Self { session, index, call }
     }
 

@@ -49,7 +49,7 @@ const MOST_GROWTH: u64 = 4;
 
 impl Thin {
     /// Whether the requests of a session grew by far more than its text did; see [`observations`].
-    pub fn of(calls: &[Observation]) -> Option<Self> {
+    pub fn detect(calls: &[Observation]) -> Option<Self> {
         let (first, largest) = (calls.first()?, calls.iter().max_by_key(|call| call.usage)?);
         let recorded = largest.usage.saturating_sub(first.usage);
         let text = largest.estimate.saturating_sub(first.estimate);

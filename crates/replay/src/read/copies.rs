@@ -23,7 +23,7 @@ pub fn told_apart(sources: Vec<Source>) -> Vec<Source> {
         Source::File(path) => opening(path),
         _ => None,
     });
-    let copies = in_parallel(&families(&lineages), |family| of(&sources, &lineages, family));
+    let copies = in_parallel(&families(&lineages), |family| copied(&sources, &lineages, family));
     let copies: BTreeMap<usize, Copied> = copies.into_iter().flatten().collect();
     let told = |(at, source): (usize, Source)| match (source, copies.get(&at)) {
         (Source::File(path), Some(copied)) => {
@@ -70,7 +70,11 @@ fn head(family: &mut [usize], of: usize) -> usize {
 }
 
 /// What is copied in the files of a family, by their places among the sources.
-fn of(sources: &[Source], lineages: &[Option<Lineage>], family: &[usize]) -> Vec<(usize, Copied)> {
+fn copied(
+    sources: &[Source],
+    lineages: &[Option<Lineage>],
+    family: &[usize],
+) -> Vec<(usize, Copied)> {
     let mut hashes = HashSet::new();
     let read = family.iter().filter_map(|&at| Some((at, sources[at].read().ok()?)));
     // The same file under two names is told by its bytes.

@@ -205,7 +205,7 @@ pub struct Corpus {
 
 impl Corpus {
     /// A corpus of sessions in memory, each a source of its own under its id.
-    pub fn of(sessions: impl IntoIterator<Item = Session>) -> Self {
+    pub fn from_sessions(sessions: impl IntoIterator<Item = Session>) -> Self {
         Self {
             sources: sessions
                 .into_iter()

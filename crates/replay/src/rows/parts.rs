@@ -52,7 +52,7 @@ struct PartPreset {
 #[serde(deny_unknown_fields)]
 struct PartSource {
     path: String,
-    /// Hash of its bytes; none where it could not be read.
+    /// Hash of its bytes; `null` for an unreadable file.
     content: Option<String>,
     /// Why it was not used, where it was not.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -161,7 +161,7 @@ pub fn read(
     store: &mut Store,
 ) -> Result<Corpus, String> {
     let wanted = Part::new(presets, setup, split, store);
-    let names = Names::of(setup, presets);
+    let names = Names::new(setup, presets);
     let mut sources: BTreeMap<PathBuf, Source> = BTreeMap::new();
     for folder in folders {
         let wrong = |why: String| format!("{}: {why}", folder.display());
@@ -214,7 +214,7 @@ fn is_whole(
     presets: usize,
 ) -> bool {
     let Some(Imported { ids }) = store.get(Keys::of_file(content)) else { return false };
-    let studied = |id: &str| split.is_none_or(|part| Split::of(id) == part);
+    let studied = |id: &str| split.is_none_or(|part| Split::from_id(id) == part);
     ids.iter().enumerate().filter(|(_, id)| studied(id)).all(|(number, _)| {
         let keys = Keys::new(content, number, Arc::clone(names));
         keys.facts(store).is_some()

@@ -35,12 +35,12 @@ pub(crate) fn input(request: &SummaryRequest, measure: &dyn Estimator) -> u64 {
 
 /// Notes what is asked.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct AskedInputs {
     measure: Arc<dyn Estimator>,
     inputs: Mutex<Vec<u64>>,
 }
 
-impl Asked {
+impl AskedInputs {
     pub(crate) fn new(measure: Arc<dyn Estimator>) -> Self {
         Self { measure, inputs: Mutex::default() }
     }
@@ -51,7 +51,7 @@ impl Asked {
     }
 }
 
-impl Observer for Asked {
+impl Observer for AskedInputs {
     fn observe(&self, _event: &Event) {}
 
     fn asks(&self, request: &SummaryRequest) {

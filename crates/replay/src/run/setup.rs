@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// Where the requests of a preset come from.
 #[derive(Clone, Debug, Default)]
-pub enum Made {
+pub enum RequestSource {
     /// From a replay of its strategy.
     #[default]
     Replayed,
@@ -34,7 +34,7 @@ pub struct Preset {
     /// are kept under it, so two strategies that do not behave alike must not share one.
     pub fingerprint: String,
     /// Where its requests come from.
-    pub made: Made,
+    pub made: RequestSource,
     /// The model that stages may ask; `None` if there is none. Its answers are no
     /// part of `fingerprint`: results that a model had a part in belong into a store of their own.
     pub completions: Option<Arc<dyn Completions>>,
@@ -51,7 +51,7 @@ impl Preset {
         Self {
             strategy: Arc::new(strategy),
             fingerprint,
-            made: Made::default(),
+            made: RequestSource::default(),
             completions: None,
             net: true,
         }
@@ -74,14 +74,14 @@ impl Preset {
     pub fn as_recorded() -> Result<Self, Invalid> {
         let description = "What the recorder really sent, its own compactions included";
         let strategy = control(AS_RECORDED, description, Vec::new())?;
-        Ok(Self { made: Made::Recorded, ..Self::new(strategy, AS_RECORDED.to_owned()) })
+        Ok(Self { made: RequestSource::Recorded, ..Self::new(strategy, AS_RECORDED.to_owned()) })
     }
 
     /// Whether it never changes anything, so that others can be compared with it.
     pub fn is_baseline(&self) -> bool {
         let Strategy { pruners, overflow, filter, .. } = &*self.strategy;
         let idle = pruners.is_empty() && overflow.is_none() && filter.is_none();
-        idle && matches!(self.made, Made::Replayed)
+        idle && matches!(self.made, RequestSource::Replayed)
     }
 
     /// A control that sees the future, never a strategy.
@@ -90,9 +90,9 @@ impl Preset {
     ///
     /// What `evict` refuses.
     pub fn seeing(seer: Seer) -> Result<Self, Invalid> {
-        let named = seer.of(&Arc::default(), &Arc::default())?;
+        let named = seer.strategy(&Arc::default(), &Arc::default())?;
         let fingerprint = format!("{seer:?}");
-        Ok(Self { made: Made::Seeing(seer), ..Self::new(named, fingerprint) })
+        Ok(Self { made: RequestSource::Seeing(seer), ..Self::new(named, fingerprint) })
     }
 }
 
@@ -133,8 +133,7 @@ impl Setup {
         limits.consistent(self.limits.output > 0).request_ceiling()
     }
 
-    /// What a recording says of its limits: what it states, else the larger window of its model where its requests
-    /// went beyond the usual one.
+    /// Limits of a recording: those that it states, else the larger window of its model if a request exceeded the usual one.
     fn recorded_limits(&self, session: &Session) -> Limits {
         let recorded = session.model.as_deref().filter(|_| self.model.is_none());
         let model = recorded.and_then(|model| self.models.find(model));

@@ -30,7 +30,7 @@ pub struct Estimate {
 impl Estimate {
     /// The interval cut off where the statistic ends.
     #[must_use]
-    pub fn within(mut self, least: f64, most: f64) -> Self {
+    pub(crate) fn within(mut self, least: f64, most: f64) -> Self {
         self.lo = self.lo.map(|lo| lo.max(least));
         self.hi = self.hi.map(|hi| hi.min(most));
         self

@@ -48,7 +48,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    fn of(line: &PresetLine) -> Self {
+    fn new(line: &PresetLine) -> Self {
         let metrics = line.metrics.clone();
         Self {
             cost_ratio: metrics.cost_ratio,
@@ -133,7 +133,7 @@ pub struct PartSummary {
 }
 
 impl PartSummary {
-    fn of(comparison: &Comparison) -> Self {
+    fn new(comparison: &Comparison) -> Self {
         let corpus = &comparison.corpus;
         Self {
             sessions: corpus.imported,
@@ -225,7 +225,7 @@ impl Bench<'_> {
         let all: Vec<&Candidate> = candidates.iter().collect();
         let comparison = self.on(Split::Tune, &all)?.ok_or(TuneError::NothingToTuneOn)?;
         let lines = &comparison.presets[self.controls.len()..];
-        let measured: Vec<Measured> = lines.iter().map(Measured::of).collect();
+        let measured: Vec<Measured> = lines.iter().map(Measured::new).collect();
         let gates_passed = measured.iter().any(|measured| measured.gate.passed);
         let points: Vec<Option<Point>> = measured
             .iter()
@@ -257,7 +257,7 @@ impl Bench<'_> {
             .collect();
         let mut tuned = Tuned {
             reporting: self.reporting.clone(),
-            tune: PartSummary::of(&comparison),
+            tune: PartSummary::new(&comparison),
             report: None,
             trials,
             gates_passed,
@@ -305,14 +305,14 @@ impl Bench<'_> {
             );
             return Ok(None);
         };
-        tuned.report = Some(PartSummary::of(&comparison));
+        tuned.report = Some(PartSummary::new(&comparison));
         let lines = &comparison.presets[self.controls.len()..];
         let line_of = |at: usize| lines.get(shown.iter().position(|other| *other == at)?);
         for at in &shown {
             let Some(line) = line_of(*at) else { continue };
             let own = own_of(*at).filter(|own| own != at).and_then(line_of);
             let trial = &mut tuned.trials[*at];
-            trial.report = Some(Measured::of(line));
+            trial.report = Some(Measured::new(line));
             trial.against_own = own.and_then(|own| {
                 let mut contrasts = comparison.contrasts.iter();
                 let found = contrasts.find_map(|pair| pair.between(&line.preset, &own.preset))?;

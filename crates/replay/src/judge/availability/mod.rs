@@ -62,7 +62,7 @@ impl Availability {
     /// A probe over one session.
     pub fn new(index: Arc<Index>) -> Self {
         Self {
-            instructions: Instructions::of(&index),
+            instructions: Instructions::new(&index),
             index,
             findings: Findings::default(),
             last_error: None,
@@ -144,7 +144,7 @@ struct Instructions {
 }
 
 impl Instructions {
-    fn of(index: &Index) -> Self {
+    fn new(index: &Index) -> Self {
         let mut out = Self {
             messages: BTreeMap::new(),
             by_needle: BTreeMap::new(),

@@ -58,7 +58,7 @@ struct Finder {
 
 impl Finder {
     /// Texts must not be empty.
-    fn of(texts: Vec<Arc<str>>) -> Self {
+    fn new(texts: Vec<Arc<str>>) -> Self {
         let anchors: Vec<(usize, usize)> = texts.iter().map(|text| longest_line(text)).collect();
         let pieces = texts.iter().zip(&anchors);
         let pieces = pieces.map(|(text, (at, end))| &text.as_bytes()[*at..(*end).min(at + ANCHOR)]);
@@ -151,9 +151,9 @@ impl Needles {
     /// To be called when all texts are there.
     pub(super) fn build(&mut self) {
         self.find_old =
-            Finder::of(self.old.list.iter().map(|old| Arc::clone(&old.lines)).collect());
-        self.find_name = Finder::of(self.names.list.clone());
-        self.find_said = Finder::of(self.said.list.clone());
+            Finder::new(self.old.list.iter().map(|old| Arc::clone(&old.lines)).collect());
+        self.find_name = Finder::new(self.names.list.clone());
+        self.find_said = Finder::new(self.said.list.clone());
     }
 
     pub(super) fn len(&self) -> usize {

@@ -104,7 +104,7 @@ pub(super) fn calls(session: &Session, measure: &dyn Estimator) -> Vec<Call> {
                 number: out.len(),
                 stretch,
                 usage: usage.map_or(0, |usage| usage.input_total()),
-                sizes: CANDIDATES.map(|candidate| size.of(candidate)),
+                sizes: CANDIDATES.map(|candidate| size.tokens(candidate)),
             });
         }
         size.take(message, measure);
@@ -158,7 +158,7 @@ impl Size {
         }
     }
 
-    fn of(&self, policy: Policy) -> u64 {
+    fn tokens(&self, policy: Policy) -> u64 {
         let full = self.frame + self.other + self.reasoning + self.observations;
         match policy {
             Policy::Full => full,

@@ -18,7 +18,7 @@ pub(super) struct Finder {
 
 impl Finder {
     /// Of distinct pieces. Their numbers are those of their places in ascending order.
-    pub(super) fn of(mut texts: Vec<Box<str>>) -> Self {
+    pub(super) fn new(mut texts: Vec<Box<str>>) -> Self {
         texts.sort_unstable();
         let mut out = Self { seeds: Seeds::for_about(texts.len()), ..Self::default() };
         // The pieces that the last one begins with.

@@ -3,7 +3,8 @@
 //!
 //! An entry is named by the hash of everything that its content depends on: bytes of the session file,
 //! configuration of the preset, limits, prices, estimator, and the build that made it. Entries are stored in a few
-//! packs with their length and hash. Nothing is ever updated in place. An entry that differs from what was
+//! packs with their length and hash. A file for each would take twice the disk, since entries have some 3 kB, and three times as
+//! long to read. Nothing is ever updated in place. An entry that differs from what was
 //! written counts as missing and is counted.
 //!
 //! Several processes, also of several builds, may use one folder. Each writes a pack of its own, which it
@@ -51,7 +52,7 @@ pub struct Store {
     folder: Option<PathBuf>,
     build: blake3::Hash,
     limits: Limits,
-    held: RwLock<Held>,
+    held: RwLock<Contents>,
     writer: Mutex<Writer>,
     damaged: AtomicUsize,
     /// Results that are read where this store has none.
@@ -63,12 +64,12 @@ pub(crate) const PART: &str = "part.json";
 
 /// What can be read.
 #[derive(Debug, Default)]
-struct Held {
+struct Contents {
     packs: Vec<Arc<Pack>>,
     places: Places,
 }
 
-impl Held {
+impl Contents {
     /// Remembers entries of a pack. One of two that begin alike is lost, and computed again, and so is one beyond 4 GiB.
     fn enter(&mut self, pack: usize, entries: impl IntoIterator<Item = (Name, Place)>) {
         let Ok(pack) = u32::try_from(pack) else { return };

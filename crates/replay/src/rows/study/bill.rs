@@ -29,7 +29,7 @@ pub enum Pauses {
 
 impl Pauses {
     /// Those under which a session is billed. Within a user turn, no pause is too long.
-    fn of(items: &Items<'_>) -> &'static [Self] {
+    fn under(items: &Items<'_>) -> &'static [Self] {
         match items.timed {
             true => &[Self::Recorded],
             false if items.turns.first() == items.turns.last() => &[Self::Any],
@@ -61,21 +61,21 @@ pub struct Compaction {
     /// The summarizer's calls.
     pub summaries_usd: f64,
     /// What everything costs if what is missed is read again; `None` where it is not known what is.
-    pub again: Option<Again>,
+    pub again: Option<RereadBill>,
     /// Whether the compactions paid for themselves.
     pub ledger: Ledger,
 }
 
 /// What everything costs if what is missed is read again (see [`crate::judge::reread`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Again {
+pub struct RereadBill {
     /// With the chance that recordings show.
     pub usd: f64,
     /// With all of it.
     pub all_usd: f64,
 }
 
-impl Again {
+impl RereadBill {
     /// The same with or without.
     pub(super) fn same(usd: f64) -> Self {
         Self { usd, all_usd: usd }
@@ -96,7 +96,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    fn of(rows: &[LedgerRow]) -> Self {
+    fn from_rows(rows: &[LedgerRow]) -> Self {
         let count = |is: fn(&LedgerRow) -> bool| rows.iter().filter(|row| is(row)).count() as u64;
         Self {
             firings: rows.len() as u64,
@@ -136,26 +136,27 @@ impl Bill {
 
     /// With what compactions add, where they add something.
     pub(super) fn compacted(self, compaction: Compaction) -> Self {
-        let nothing = Compaction { again: Some(Again::same(self.usd)), ..Compaction::default() };
+        let nothing =
+            Compaction { again: Some(RereadBill::same(self.usd)), ..Compaction::default() };
         let compaction = (compaction != nothing).then(|| Box::new(compaction));
         Self { compaction, ..self }
     }
 
     /// What everything costs if what is missed is read again; `None` where it is not known what is.
-    pub fn again(&self) -> Option<Again> {
-        let same = Some(Again::same(self.usd));
+    pub(crate) fn again(&self) -> Option<RereadBill> {
+        let same = Some(RereadBill::same(self.usd));
         self.compaction.as_ref().map_or(same, |compaction| compaction.again)
     }
 
-    /// The bill with what is missed read again with the chance that recordings show: the same as `usd` where nothing is missed, and
-    /// `None` where it is not known what is.
+    /// The bill if what is missed is read again with the chance that recordings show. It equals `usd` if nothing is missed, and is
+    /// `None` if the misses are unknown.
     pub(crate) fn net_usd(&self) -> Option<f64> {
         Some(self.again()?.usd)
     }
 
     /// The same with another chance: in proportion between the bill, [`net_usd`](Self::net_usd) and all that is missed.
     pub(crate) fn net_with(&self, chance: f64) -> Option<f64> {
-        let Again { usd: net, all_usd: all } = self.again()?;
+        let RereadBill { usd: net, all_usd: all } = self.again()?;
         let known = CHANCE.value;
         let between = |from: f64, to: f64, part: f64| from + (to - from) * part;
         Some(match () {
@@ -207,7 +208,7 @@ impl Bills {
     }
 
     /// With what they are if what is missed is read again.
-    pub(super) fn with_again(mut self, again: impl Fn(usize, &Bill) -> Option<Again>) -> Self {
+    pub(super) fn with_again(mut self, again: impl Fn(usize, &Bill) -> Option<RereadBill>) -> Self {
         for (at, bill) in self.bills.iter_mut().enumerate() {
             let again = again(at, bill);
             if again != bill.again() {
@@ -304,7 +305,7 @@ pub(super) fn count_summaries<'s>(
 /// The bills under all terms: under recorded pauses where there are any, else under both scenarios where
 /// they differ.
 pub(super) fn bills<'t>(items: &Items<'_>, terms: impl Iterator<Item = &'t NamedTerms>) -> Bills {
-    let scenarios = Pauses::of(items);
+    let scenarios = Pauses::under(items);
     let starts: Vec<_> = scenarios.iter().map(|pauses| (*pauses, starts(items, *pauses))).collect();
     terms
         .flat_map(|named| {
@@ -366,7 +367,7 @@ fn bill(
     }
     bill.compacted(Compaction {
         summaries_usd: total(cost.summaries.iter().copied()),
-        again: Some(Again::same(cost.usd)),
-        ledger: Ledger::of(&priced.ledger(&firings)),
+        again: Some(RereadBill::same(cost.usd)),
+        ledger: Ledger::from_rows(&priced.ledger(&firings)),
     })
 }

@@ -46,7 +46,7 @@ impl<'a> Context<'a> {
         Self {
             presets,
             setup,
-            names: Names::of(setup, presets),
+            names: Names::new(setup, presets),
             store: run.store,
             common: Common::default(),
             regimes: setup.named_terms(),

@@ -21,7 +21,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    pub(crate) fn of(setup: &Setup, presets: &[Preset]) -> Arc<Self> {
+    pub(crate) fn new(setup: &Setup, presets: &[Preset]) -> Arc<Self> {
         let setup = setup.fingerprint();
         let texts = [&setup].into_iter().chain(presets.iter().map(|preset| &preset.fingerprint));
         let texts: Vec<&[u8]> = texts.map(|text| text.as_bytes()).collect();
@@ -37,7 +37,7 @@ impl Names {
 
 /// Where the store keeps what is too large for memory.
 #[derive(Clone, Debug)]
-pub struct Keys {
+pub(crate) struct Keys {
     content: ContentHash,
     /// Number of the session in its file.
     number: usize,
@@ -47,7 +47,7 @@ pub struct Keys {
 impl Keys {
     /// Those of the first session of a file, without results.
     #[cfg(test)]
-    pub(crate) fn of(content: ContentHash) -> Self {
+    pub(crate) fn of_content(content: ContentHash) -> Self {
         let none = key(&[]);
         let names = Names { setup: none, presets: Vec::new(), all: none };
         Self { content, number: 0, names: Arc::new(names) }
@@ -68,12 +68,12 @@ impl Keys {
     }
 
     /// The facts of the session; `None` when the store has lost them.
-    pub fn facts(&self, store: &Store) -> Option<Facts> {
+    pub(crate) fn facts(&self, store: &Store) -> Option<Facts> {
         store.get(self.of_facts())
     }
 
     /// The record of a preset by its index.
-    pub fn record(&self, store: &Store, preset: usize) -> Option<Record> {
+    pub(crate) fn record(&self, store: &Store, preset: usize) -> Option<Record> {
         store.get(self.of_record(preset)?)
     }
 
@@ -97,7 +97,7 @@ impl Keys {
     }
 
     /// The walk under presets by their indices; where the store has none, the one that is made is kept.
-    pub fn walk(
+    pub(crate) fn walk(
         &self,
         store: &Store,
         presets: &[usize],

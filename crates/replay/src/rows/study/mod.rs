@@ -20,16 +20,16 @@ mod score;
 mod tests;
 
 pub use bill::Compaction;
-pub use bill::{Again, Bill, Billed, Bills, Ledger, Pauses};
+pub use bill::{Bill, Billed, Bills, Ledger, Pauses, RereadBill};
 pub(crate) use common::Common;
 pub(crate) use context::Context;
 pub use context::Run;
 pub use facts::Facts;
 pub(crate) use facts::Recording;
 pub use facts::{CallFacts, SessionFacts};
-pub use keys::Keys;
+pub(crate) use keys::Keys;
 pub(crate) use keys::Names;
-pub use record::{Inaction, Known, Record, Summaries};
+pub use record::{Inaction, Knowledge, Record, Summaries};
 #[cfg(test)]
 pub(crate) use score::COUNTS;
 pub(crate) use score::failed;
@@ -41,7 +41,7 @@ use crate::parallel::try_in_parallel;
 use crate::read::corpus::{Content, ContentHash, Failure, Source};
 use crate::read::split::Split;
 use crate::rows::store::{Key, Store};
-use crate::run::setup::{Made, Preset};
+use crate::run::setup::{Preset, RequestSource};
 use foldback_formats::Session;
 use measured::{Shared, replay};
 use paid::Paid;
@@ -126,7 +126,7 @@ fn study_content(
         }
     };
     let ids = &imported.ids;
-    let wanted = |id: &str| context.split.is_none_or(|part| Split::of(id) == part);
+    let wanted = |id: &str| context.split.is_none_or(|part| Split::from_id(id) == part);
     let wanted: Vec<usize> = (0..ids.len()).filter(|number| wanted(&ids[*number])).collect();
     let studied = try_in_parallel(&wanted, |number| {
         let (number, id) = (*number, &ids[*number]);
@@ -177,11 +177,11 @@ fn study_session<'s>(
     let shared: OnceLock<Shared> = OnceLock::new();
     // A preset that sees what comes takes longest. It is taken first, so that no thread waits for it at the end.
     let mut order: Vec<usize> = (0..context.presets.len()).collect();
-    order.sort_by_key(|at| !matches!(context.presets[*at].made, Made::Seeing(_)));
+    order.sort_by_key(|at| !matches!(context.presets[*at].made, RequestSource::Seeing(_)));
     let mut made = try_in_parallel(&order, |at| {
         let at = *at;
         let preset = &context.presets[at];
-        if matches!(preset.made, Made::Recorded) {
+        if matches!(preset.made, RequestSource::Recorded) {
             return Ok((at, Record::default()));
         }
         let stored = known.get().and_then(|_| keys.record(context.store, at));
@@ -192,7 +192,7 @@ fn study_session<'s>(
                 let session = session()?;
                 let unknown = known.get().is_none();
                 let replayed = caught(|| {
-                    let shared = shared.get_or_init(|| Shared::of(session, context.setup));
+                    let shared = shared.get_or_init(|| Shared::new(session, context.setup));
                     replay(context, session, shared, preset, unknown)
                 });
                 let record = match replayed.and_then(|made| made.map_err(Fault::from)) {
@@ -226,18 +226,18 @@ fn study_session<'s>(
     let made = |of: fn(&Preset) -> bool| context.presets.iter().position(of);
     let mut paid = Paid::default();
     if let Some(baseline) = made(Preset::is_baseline) {
-        let at = made(|preset| matches!(preset.made, Made::Recorded));
+        let at = made(|preset| matches!(preset.made, RequestSource::Recorded));
         let unknown = records[baseline].fault.is_some();
         let stored = at.and_then(|at| keys.record(context.store, at));
         let stored = stored
-            .or_else(|| unknown.then(|| Record { known: Known::Nothing, ..Record::default() }));
+            .or_else(|| unknown.then(|| Record { known: Knowledge::Nothing, ..Record::default() }));
         let record = stored.clone().unwrap_or_else(|| {
             let SessionFacts { model, hour, began, .. } = &facts.session;
             let asked = Asked { hour: *hour, at_ms: *began, ..Asked::default() };
             let terms = context.terms(model.as_deref(), asked);
             as_recorded::record(&facts, records[baseline].clone(), &terms)
         });
-        paid = Paid::of(&facts, &record);
+        paid = Paid::new(&facts, &record);
         if let Some(at) = at {
             records[at] = match stored {
                 Some(record) => record,
@@ -249,7 +249,7 @@ fn study_session<'s>(
     let mut scores: Vec<Score> = Vec::with_capacity(records.len());
     for mut record in records {
         record.bills = paid.bills(record.bills);
-        scores.push(Score::of(&facts, record, start, &scores, &context.common));
+        scores.push(Score::from_record(&facts, record, start, &scores, &context.common));
     }
     let agreements = CHECKED.map(|name| {
         let regime = context.setup.regimes.find(name);

@@ -4,7 +4,7 @@
 use super::bill::Bills;
 use super::common::Common;
 use super::facts::Facts;
-use super::record::{Inaction, Known, Record, Summaries};
+use super::record::{Inaction, Knowledge, Record, Summaries};
 use crate::fault::{FailedReplay, Fault};
 use crate::judge::availability::MustKeep;
 use crate::judge::retention::Retention;
@@ -31,7 +31,7 @@ pub struct Score {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// What of the session is known under the preset.
-    pub known: Known,
+    pub known: Knowledge,
     /// The context window that was in force.
     pub window: u64,
     /// Totals.
@@ -98,7 +98,7 @@ impl Score {
 
     /// Reduces a record. `start` is where the exam begins, the same for all strategies. Presets with equal outcomes share one
     /// allocation: `others` are the presets before this one.
-    pub(super) fn of(
+    pub(super) fn from_record(
         facts: &Facts,
         record: Record,
         start: Option<usize>,

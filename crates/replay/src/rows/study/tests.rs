@@ -263,7 +263,7 @@ fn a_replay_that_panics_costs_its_row_alone() {
 }
 
 fn context<'a>(presets: &'a [Preset], setup: &'a Setup, store: &'a Store) -> Context<'a> {
-    let names = Names::of(setup, presets);
+    let names = Names::new(setup, presets);
     let common = Common::default();
     let regimes = setup.named_terms();
     Context { presets, setup, names, store, common, regimes, split: None, progress: &|| {} }
@@ -329,7 +329,7 @@ fn net_is_the_bill_and_each_read() {
     };
     let [plain, record] = [0, 1].map(|at| studied.keys.record(&store, at).unwrap());
     for (_, bill) in plain.bills.iter() {
-        assert_eq!(bill.again(), Some(Again::same(bill.usd)), "nothing is missed");
+        assert_eq!(bill.again(), Some(RereadBill::same(bill.usd)), "nothing is missed");
     }
     // Before the last call the file is read again: one more request, as large as the one that lacks it, and from then on what was read.
     let row = &record.rows[2];

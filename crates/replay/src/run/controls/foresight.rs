@@ -23,7 +23,7 @@ pub struct Foresight {
 
 impl Foresight {
     /// Reads what the calls of a session need, and where it stands.
-    pub fn of(index: &Index) -> Self {
+    pub fn new(index: &Index) -> Self {
         let references = index.asked.len();
         let mut out = Self {
             facts: references,
@@ -68,7 +68,7 @@ impl Foresight {
     }
 
     /// Number of facts; they are numbered from 0.
-    pub fn facts(&self) -> usize {
+    pub(crate) fn facts(&self) -> usize {
         self.facts
     }
 

@@ -47,7 +47,11 @@ impl Seer {
     /// # Errors
     ///
     /// What `evict` refuses.
-    pub fn of(&self, index: &Arc<Index>, foresight: &Arc<Foresight>) -> Result<Strategy, Invalid> {
+    pub fn strategy(
+        &self,
+        index: &Arc<Index>,
+        foresight: &Arc<Foresight>,
+    ) -> Result<Strategy, Invalid> {
         match self {
             Self::Evict(config) => clairvoyant(Arc::clone(foresight), config.clone()),
             Self::Lines(config) => clairvoyant_lines(Arc::clone(index), config.clone()),

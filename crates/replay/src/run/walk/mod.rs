@@ -26,7 +26,7 @@ pub use needs::NeedSource;
 pub use needs::{Need, NeedKind};
 pub use repeated::GENERATIONS;
 pub use repeated::Repeated;
-pub use track::{Forgotten, MessageChange, State, Track, ViewStep, Written};
+pub use track::{Forgotten, MessageChange, State, Track, ViewStep, WrittenMessage};
 pub use worst::{Missed, worst};
 
 use crate::fault::{FailedReplay, REPORT, caught};
@@ -65,20 +65,20 @@ pub struct Walk {
 impl Setup {
     /// A session under presets, call by call, in their order.
     pub fn walk(&self, path: &str, session: &Session, presets: &[&Preset], detail: Detail) -> Walk {
-        let index = Arc::new(Index::of(session));
+        let index = Arc::new(Index::new(session));
         let track = |preset: &&Preset| {
             let mut options = self.options(session, &preset.strategy);
             options.completions.clone_from(&preset.completions);
-            Track::of(session, &index, &preset.strategy, &options, detail)
+            Track::new(session, &index, &preset.strategy, &options, detail)
         };
         let tracks = in_parallel(presets, track);
-        Walk { tracks, ..Walk::of(path, session, &index, &self.measure, detail) }
+        Walk { tracks, ..Walk::new(path, session, &index, &self.measure, detail) }
     }
 }
 
 impl Walk {
     /// The session itself, without any preset yet.
-    pub(crate) fn of(
+    pub(crate) fn new(
         path: &str,
         session: &Session,
         index: &Index,
@@ -110,7 +110,7 @@ impl Walk {
 
 impl Track {
     /// Replays a session under a preset.
-    pub(crate) fn of(
+    pub(crate) fn new(
         session: &Session,
         index: &Arc<Index>,
         strategy: &Arc<Strategy>,

@@ -31,7 +31,7 @@ pub struct Track {
     /// The calls before which the view of an older message changed.
     pub steps: Vec<ViewStep>,
     /// What compactions wrote in place of messages.
-    pub written: Vec<Written>,
+    pub written: Vec<WrittenMessage>,
     /// What cleared and cut parts show, each text once.
     pub shown: Vec<String>,
     /// What calls needed and the view did not have, in order of calls.
@@ -90,7 +90,7 @@ pub struct MessageChange {
 
 /// A message that a compaction wrote.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Written {
+pub struct WrittenMessage {
     /// What kind.
     pub kind: EntryKind,
     /// Number of the first call that was shown it.

@@ -5,13 +5,16 @@ use foldback_core::conversation::StageRole;
 use foldback_core::moment::Moment;
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
-use foldback_replay::compare::{Base, Contrast, CorpusSummary, Difference, Dollars, Gate, Metric, Metrics, PresetLine, Provenance, SessionLine};
-use foldback_replay::study::{Inaction, Outcome, Score};
+use foldback_replay::compare::{
+    Base, Contrast, CorpusSummary, Difference, Dollars, Gate, Metric, Metrics, PresetLine,
+    Provenance, SessionLine,
+};
 use foldback_replay::corpus::Skipped;
 use foldback_replay::cost::Agreement;
 use foldback_replay::retention::Retention;
 use foldback_replay::stats::Share;
 use foldback_replay::study::{Bill, Billed, Ledger, Pauses, Record};
+use foldback_replay::study::{Inaction, Outcome, Score};
 use foldback_replay::totals::{CallRow, Fired, SessionMetrics};
 use std::sync::Arc;
 

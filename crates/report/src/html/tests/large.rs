@@ -3,9 +3,9 @@
 use super::fixtures::tiny;
 use crate::html::{Details, comparison};
 use foldback_replay::Comparison;
-use foldback_replay::study::{Inaction, Known, Outcome, Score};
 use foldback_replay::stats::Share;
 use foldback_replay::study::{Bill, Billed, Pauses};
+use foldback_replay::study::{Inaction, Knowledge, Outcome, Score};
 use std::sync::Arc;
 
 const SESSIONS: usize = 1_000;
@@ -32,7 +32,7 @@ fn large() -> Comparison {
         large.presets.push(line);
     }
     let score = |session: usize, preset: usize| {
-        let mut outcome = Outcome { known: Known::Everything, ..Outcome::default() };
+        let mut outcome = Outcome { known: Knowledge::Everything, ..Outcome::default() };
         outcome.metrics.compactions = (preset % 2) as u64 * 3;
         outcome.metrics.input_tokens = (1_000_000 - 1_000 * preset - session) as u64;
         outcome.retention.edits = Share { kept: 0, needed: session as u64 % 40 };

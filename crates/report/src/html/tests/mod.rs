@@ -7,8 +7,8 @@ use super::reader::tests::allowed_script;
 use super::{Details, Most, Walked, comparison, to_walk};
 use fixtures::{drawn, tiny};
 use foldback_replay::compare::Metric;
-use foldback_replay::study::{Outcome, Score};
 use foldback_replay::stats::Share;
+use foldback_replay::study::{Outcome, Score};
 
 /// A page without its own script, which is always the same.
 fn without_script(page: &str) -> String {
