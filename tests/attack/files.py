@@ -71,10 +71,9 @@ compare {part} --preset window,none --html {o}
 tune {session} --store=none --preset {strategy} --vary overflow.threshold=0.5,0.6 --json {o}
 tune {session} --store=none --preset {strategy} --vary overflow.threshold=0.5,0.6 --out {o}
 recommend {session} --store=none --preset window --window 60000 --models {models} -o {o}
-probe {session} --preset {strategy} --ask {model} --questions {questions} --batch {o}
 probe {session} --preset {strategy} --ask {model} --batch {answers} --json {o}
 probe {session} --preset {strategy} --ask {model} --batch {answers} --rows {o}
-probe {session} --preset {strategy} --ask {model} --batch {answers} --html {o}""".splitlines()
+probe {session} --preset {strategy} --ask {model} --questions {questions} --batch {answers} --html {o}""".splitlines()
 
 
 def inputs(folder):

@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Calls of the session, unless `FOLDBACK_TEST_CALLS` says otherwise: at night there are 20,000.
-const CALLS: usize = 5_000;
+const CALLS: usize = 4_000;
 
 /// Presets that read more than what changed when they fold, and why.
 const EXCEPTIONS: [(&str, &str); 9] = [

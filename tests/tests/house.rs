@@ -1,7 +1,5 @@
 //! The house itself: what is registered, and what the core must not know.
 
-use foldback_core::config::{Document, Node, NodeKind, Options, compile};
-use foldback_core::registry::StageKind;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -124,48 +122,6 @@ fn the_table_of_newer_releases_tells_what_only_the_sources_have() {
         told += usize::from(seen.is_some());
     }
     assert!(told > 0);
-}
-
-/// A preset states what differs from the defaults of its stages, and what has a comment of its own; `foldback presets NAME`
-/// shows the rest.
-#[test]
-fn no_preset_repeats_a_default() {
-    let registry = foldback::registry().unwrap();
-    let values = |document| {
-        let compiled = compile(&registry, document, Options::default());
-        compiled.map(|compiled| compiled.root.to_value())
-    };
-    let mut repeated = Vec::new();
-    for preset in registry.presets() {
-        let document = Document::parse(preset.item.name, preset.item.toml).unwrap();
-        let all = values(document.clone()).unwrap();
-        let lines: Vec<&str> = preset.item.toml.lines().collect();
-        for at in 0..sections(&mut document.clone().root).len() {
-            for (field, node) in sections(&mut document.clone().root)[at].entries() {
-                let mut without = document.clone();
-                sections(&mut without.root)[at].take(field);
-                let line = node.key_place.line - 1;
-                let [above, line_of] = [line.saturating_sub(1), line].map(|at| lines[at]);
-                let stays = field == "use" || above.starts_with('#') || line_of.contains(" # ");
-                if !stays && values(without).is_ok_and(|others| others == all) {
-                    repeated.push(format!("{}:{}: {field}", preset.item.name, line + 1));
-                }
-            }
-        }
-    }
-    assert!(repeated.is_empty(), "{repeated:#?}");
-}
-
-/// The tables of stages in a strategy file.
-fn sections(root: &mut Node) -> Vec<&mut Node> {
-    let NodeKind::Table(entries) = &mut root.kind else { return Vec::new() };
-    let is_stage = |name: &str| StageKind::ALL.iter().any(|kind| kind.section() == name);
-    let sections = entries.iter_mut().filter(|(name, _)| is_stage(name));
-    let each = sections.flat_map(|(_, section)| match section {
-        Node { kind: NodeKind::List(pruners), .. } => pruners.iter_mut().collect(),
-        section => vec![section],
-    });
-    each.collect()
 }
 
 /// The strategies, and the words that only they know.

@@ -4,7 +4,7 @@ use foldback_core::Limits;
 use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
 use foldback_replay::replay;
-use foldback_testkit::generate::{What, session};
+use foldback_testkit::generate::{Happening, session};
 use foldback_tests::{options, presets};
 use std::path::Path;
 use std::sync::Arc;
@@ -42,8 +42,8 @@ fn a_call_that_was_folded_away_comes_back_with_its_result() {
 }
 
 /// What comes between a call and its late result, after a turn that fills the window.
-const BETWEEN: [(&str, &[What]); 8] = {
-    use What::{Answer, Calls, Interjection, Late, Result, User};
+const BETWEEN: [(&str, &[Happening]); 8] = {
+    use Happening::{Answer, Calls, Interjection, Late, Result, User};
     [
         ("an answer", &[Calls, Calls, Result, Late]),
         ("two answers", &[Calls, Calls, Result, Calls, Result, Late]),
@@ -69,14 +69,20 @@ fn whatever_comes_between_a_call_and_its_result_they_stay_together() {
         for (name, between) in BETWEEN {
             // How full the window is when the call is made decides where the fold comes.
             for filled in 3..9 {
-                let mut happens = vec![(What::User, 20)];
-                (0..filled).for_each(|_| happens.extend([(What::Calls, 0), (What::Result, 220)]));
+                let mut happens = vec![(Happening::User, 20)];
+                (0..filled).for_each(|_| {
+                    happens.extend([(Happening::Calls, 0), (Happening::Result, 220)])
+                });
                 happens.extend(between.iter().map(|what| match what {
-                    What::Calls => (*what, 1),
-                    What::Result => (*what, 240),
+                    Happening::Calls => (*what, 1),
+                    Happening::Result => (*what, 240),
                     _ => (*what, 30),
                 }));
-                happens.extend([(What::Calls, 0), (What::Result, 120), (What::Answer, 0)]);
+                happens.extend([
+                    (Happening::Calls, 0),
+                    (Happening::Result, 120),
+                    (Happening::Answer, 0),
+                ]);
                 let session = Session::of_messages("late", session(&happens).messages().to_vec());
                 let broken_by = broken(&session, &strategy, window);
                 lost.extend(broken_by.iter().map(|broken| format!("{name}, {filled}: {broken}")));

@@ -16,7 +16,7 @@ use foldback_core::{Frame, Limits};
 use foldback_live::{AgentLoop, Next};
 use foldback_testkit::generate::{happens, session};
 use foldback_testkit::talk::block_on;
-use foldback_testkit::{Seen, Session, drive};
+use foldback_testkit::{DriveEvent, Session, drive};
 use foldback_tests::presets;
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -194,10 +194,10 @@ fn check(messages: &[Message], preset: &Strategy) -> BTreeMap<Moment, usize> {
     let mut life = Life::new(&strategy, limits);
     block_on(life.live(messages));
 
-    let log = Session::of("lived", life.log()).window(limits.context, limits.output);
+    let log = Session::from_messages("lived", life.log()).window(limits.context, limits.output);
     let mut replayed = Vec::new();
     let mut replay = drive(&log, &strategy, &mut |_, seen| {
-        if let Seen::Answered(_, _, reports) = seen {
+        if let DriveEvent::Answered(_, _, reports) = seen {
             replayed.extend_from_slice(reports);
         }
         Ok(())

@@ -269,7 +269,7 @@ fn last_request(dialect: Dialect, calls: usize) -> u64 {
         let read = wire::Request::follow(dialect, text, outline.take(), 0).unwrap();
         keys.truncate(read.known + 1);
         identity::extend(&mut keys, read.request.messages());
-        let received = Received::of(&read.request, &keys, limits);
+        let received = Received::new(&read.request, &keys, limits);
         runtime.block_on(followed.take(received, |_, _| None)).unwrap();
         let shown = followed.shown(read.request.messages(), dialect).unwrap();
         assert!(shown.is_none(), "nothing is folded");

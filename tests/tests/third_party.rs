@@ -67,8 +67,7 @@ fn a_summarizer_of_a_third_party_has_cassette_budget_and_dry_run() {
     }
     assert!(recorded.contains("opencode+headline"), "{recorded}");
     // … and replayed to the byte without a request more.
-    let (code, replayed, stderr) =
-        compare(&file, &with_cassette[..]);
+    let (code, replayed, stderr) = compare(&file, &with_cassette[..]);
     assert_eq!((code, replayed == recorded), (0, true), "{stderr}");
     assert_eq!(server.asked().len(), asked);
 

@@ -6,12 +6,13 @@ use std::process::Command;
 use toml_edit::{DocumentMut, InlineTable, Item, Table, Value};
 
 /// Files of a new strategy crate: where they go, and what is in them.
-const FILES: [(&str, &str); 6] = [
+const FILES: [(&str, &str); 7] = [
     ("strategies/{name}/Cargo.toml", include_str!("../template/Cargo.toml.txt")),
     ("strategies/{name}/README.md", include_str!("../template/README.md.txt")),
     ("strategies/{name}/src/lib.rs", include_str!("../template/lib.rs.txt")),
     ("strategies/{name}/src/clear.rs", include_str!("../template/clear.rs.txt")),
     ("strategies/{name}/tests/main.rs", include_str!("../template/test.rs.txt")),
+    ("strategies/{name}/rows/rows.toml", include_str!("../template/rows.toml.txt")),
     ("strategies/{name}/presets/{name}.toml", include_str!("../template/preset.toml.txt")),
 ];
 

@@ -17,7 +17,9 @@ use crate::progress::{Progress, Teller};
 use crate::strategies::Contender;
 use crate::summaries::{Choice, ChosenPrice};
 use foldback::llm::dry_run::Tally;
-use foldback::llm::{Bill, Budget, Cassette, Client, DryRun, Price, Prices, Telling, Told, Watch};
+use foldback::llm::{
+    Bill, Budget, Cassette, Client, DryRun, Price, Prices, Reporter, RequestReport, Watch,
+};
 use foldback_core::provider::{Asks, Endpoint, Model, ProviderError};
 use foldback_core::stage::Estimator;
 use foldback_replay::{ModelTable, Setup};
@@ -95,8 +97,8 @@ impl Answers {
         } else {
             let asking = budget.insert(asking(args, &asked, &prices)?);
             let teller = teller.clone();
-            let tell = move |told: &Told<'_>| teller.tell(&told.to_string());
-            cassette(folder, Some(Arc::new(Telling::new(Arc::clone(asking) as _, tell))))
+            let tell = move |report: &RequestReport<'_>| teller.tell(&report.to_string());
+            cassette(folder, Some(Arc::new(Reporter::new(Arc::clone(asking) as _, tell))))
         };
         let cassette = Arc::new(cassette);
         Ok(Some(Self {
@@ -123,7 +125,7 @@ impl Answers {
         }
     }
 
-    /// What to print instead of a result after a dry run; an error if requests were
+    /// The text to print instead of a result after a dry run; an error if requests were
     /// not answered. `used` are the tokens of requests whose summaries were used, if known; `idle` says why a strategy,
     /// by its place in the list, had nothing to ask.
     pub(crate) fn finish(

@@ -35,7 +35,7 @@ pub(crate) fn plan(
         None => of_args(args, prices, summaries),
     };
     let choice = experiment.summarizer.as_deref().map(Choice::read).transpose()?;
-    let listed = Listed::of(registry)?;
+    let listed = Listed::new(registry)?;
     let names = &experiment.strategies;
     let contenders = strategies::presets(registry, &listed, names, controls, choice.as_ref())?;
     let setup = strategies::setup(registry, &model(&experiment, &args.model))?;
@@ -112,7 +112,7 @@ pub(crate) fn check(registry: &Registry, path: &Path, text: &str) -> Result<usiz
     let (experiment, mut wrong) = parse_rest(path, text);
     let choice = experiment.summarizer.as_deref().map(Choice::read).transpose();
     let choice = noted(choice, &mut wrong).flatten();
-    let (listed, names) = (Listed::of(registry)?, &experiment.strategies);
+    let (listed, names) = (Listed::new(registry)?, &experiment.strategies);
     let contenders = strategies::presets(registry, &listed, names, Controls::All, choice.as_ref());
     let contenders = noted(contenders, &mut wrong);
     let model = |estimator: String, name: Option<String>| ModelArgs {
@@ -137,7 +137,7 @@ pub(crate) fn check(registry: &Registry, path: &Path, text: &str) -> Result<usiz
     }
 }
 
-/// What is right, with the rest noted.
+/// The presets that can be read; errors of the others are noted.
 fn noted<T>(made: Result<T, Error>, wrong: &mut Vec<Error>) -> Option<T> {
     made.map_err(|error| wrong.push(error)).ok()
 }

@@ -23,7 +23,7 @@ const SEVERAL: Detail = Detail { excerpt: 400, written: 2_500 };
 /// Excerpts of a page that holds one.
 const ONE: Detail = Detail { excerpt: 2_000, written: 8_000 };
 
-/// What was compared and how.
+/// A comparison with its inputs.
 pub(crate) struct Compared<'a> {
     pub(crate) comparison: &'a Comparison,
     pub(crate) corpus: &'a Corpus,

@@ -57,7 +57,7 @@ fn found(
     let mut is_new = move |entry: &DirEntry| {
         !entry.file_type().is_dir() || identity(entry).is_none_or(|folder| seen.insert(folder))
     };
-    // What lies in a folder that may be read may be read: only a link leads elsewhere.
+    // Everything below a permitted folder is permitted; only a link can lead out of it.
     let may =
         |entry: &DirEntry| (entry.depth() > 0 && !entry.path_is_symlink()) || may(entry.path());
     let out_of_it = |path: &Path| {
@@ -67,7 +67,7 @@ fn found(
     let entries = WalkDir::new(folder).follow_links(true).sort_by_file_name().into_iter();
     entries
         .filter_entry(move |entry| {
-            // What is behind a link out of it is not even looked at.
+            // A link that leads out of it is not followed.
             (!entry.file_type().is_dir() || may(entry)) && is_new(entry)
         })
         .filter_map(|found| match found {
@@ -85,7 +85,7 @@ fn found(
         .collect()
 }
 
-/// What tells a folder from others, whatever leads to it. To resolve its path would cost the square of its depth.
+/// The identity of a folder, whichever path leads to it. Resolving its path would cost the square of its depth.
 #[cfg(unix)]
 fn identity(entry: &DirEntry) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt as _;

@@ -31,7 +31,7 @@ const ALL: &str = "all";
 pub(crate) struct Listed(Vec<(&'static str, Header)>);
 
 impl Listed {
-    pub(crate) fn of(registry: &Registry) -> Result<Self, Error> {
+    pub(crate) fn new(registry: &Registry) -> Result<Self, Error> {
         let mut listed = Vec::new();
         for preset in registry.presets() {
             let name = preset.item.name;
@@ -107,7 +107,7 @@ impl Listed {
         names.iter().any(|name| self.group(name).is_empty())
     }
 
-    /// What names the presets that are not compared by default.
+    /// The group that names the presets not compared by default.
     pub(crate) fn others(&self) -> Option<String> {
         let by_default = self.members(None);
         let all = self.members(Some(ALL));

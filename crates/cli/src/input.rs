@@ -166,7 +166,7 @@ pub(crate) fn corpus(args: &CorpusArgs) -> Result<Corpus, Error> {
     // In the order of a walk over all of them, however they were named. The same file twice is told by its content.
     sources.sort_by(|a, b| Path::new(&a.name()).cmp(Path::new(&b.name())));
     let found = sources.len();
-    let sources = selection::of(sources, args);
+    let sources = selection::selected(sources, args);
     if sources.is_empty() && found > 0 {
         let given = [
             ("--exclude", !args.exclude.is_empty()),

@@ -57,7 +57,7 @@ pub fn run_in(library: PathBuf, arguments: impl IntoIterator<Item = OsString>) -
 }
 
 fn command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    let args = match args::Args::of(arguments) {
+    let args = match args::Args::from_words(arguments) {
         Ok(args) => args,
         // Help and version come here as well.
         Err(error) => {
@@ -69,7 +69,7 @@ fn command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     replace::begin(&args.given);
     match error::guarded(|| command::run(args.command)) {
         Ok(()) => 0,
-        // Whoever reads the output has gone away (`foldback … | head`): nothing is left to say.
+        // The reader of the output has gone (`foldback … | head`), which is no failure.
         Err(error::Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => 0,
         Err(error) => {
             output::error(&error);
@@ -95,17 +95,17 @@ fn embedded(
     arguments: impl IntoIterator<Item = OsString>,
 ) -> Result<args::Args, String> {
     let fixed = ["foldback", "--quiet", command, "--store=none"].map(OsString::from);
-    let args = args::Args::of(fixed.into_iter().chain(arguments));
+    let args = args::Args::from_words(fixed.into_iter().chain(arguments));
     let args = args.map_err(|error| error.to_string())?;
     output::set_up(args.output);
     Ok(args)
 }
 
-/// What `foldback compare` with these arguments computes, for a program of another kind. Nothing is written.
+/// Computes what `foldback compare` with these arguments would, for another program. Nothing is written.
 ///
 /// # Errors
 ///
-/// What the command would print.
+/// The message that the command would print.
 pub fn compare(arguments: impl IntoIterator<Item = OsString>) -> Result<Compared, String> {
     let args::Command::Compare(compare) = embedded("compare", arguments)?.command else {
         return Err("these are no arguments of compare".to_owned());
@@ -120,7 +120,7 @@ pub fn compare(arguments: impl IntoIterator<Item = OsString>) -> Result<Compared
 ///
 /// # Errors
 ///
-/// What the command would print.
+/// The message that the command would print.
 pub fn score(arguments: impl IntoIterator<Item = OsString>) -> Result<(), String> {
     let args = embedded("score", arguments)?;
     replace::begin(&args.given);

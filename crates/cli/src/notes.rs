@@ -1,4 +1,4 @@
-//! What is printed on standard error, and how much of it.
+//! Notes on standard error, and how many of them are printed.
 
 use foldback_report::plain;
 use std::io::Write as _;

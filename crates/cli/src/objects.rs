@@ -80,12 +80,12 @@ struct Bucket {
     name: String,
     store: AmazonS3,
     runtime: Runtime,
-    kept: Mutex<Kept>,
+    kept: Mutex<ObjectCache>,
 }
 
 /// Objects that were fetched before.
 #[derive(Default)]
-struct Kept {
+struct ObjectCache {
     file: Option<File>,
     /// The place of each object, and its bytes.
     places: HashMap<Key, (u64, usize)>,
@@ -219,12 +219,12 @@ impl Bucket {
         }
     }
 
-    fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
+    fn kept(&self) -> std::sync::MutexGuard<'_, ObjectCache> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
+impl ObjectCache {
     fn get(&mut self, key: &Key) -> Option<Vec<u8>> {
         let (at, size) = *self.places.get(key)?;
         let file = self.file.as_mut()?;

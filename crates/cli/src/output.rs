@@ -64,7 +64,7 @@ pub(crate) fn error(error: &Error) {
     };
 }
 
-/// What has a color in the result of a comparison.
+/// The texts of a comparison that are printed in color.
 pub(crate) struct Marks<'a> {
     /// How the answer begins, and whether it says what to use.
     pub(crate) answer: Option<(String, bool)>,
@@ -129,7 +129,7 @@ pub(crate) fn check(outputs: &[&Path], sessions: bool) -> Result<(), Error> {
             Target::Stdout => to_stdout = true,
             Target::Special => {}
             Target::File(file) => {
-                let target = Identity::of(&file);
+                let target = Identity::from_path(&file);
                 if targets.contains(&target) {
                     return Err(Error::Usage(format!(
                         "{} is named for two outputs; name another file for one of them",
@@ -147,7 +147,7 @@ pub(crate) fn check(outputs: &[&Path], sessions: bool) -> Result<(), Error> {
 /// Where an output goes, if it can be written there.
 fn writable(path: &Path) -> Result<Target, Error> {
     let fail = |error: std::io::Error| Error::File { path: path.to_owned(), error };
-    let target = Target::of(path).map_err(fail)?;
+    let target = Target::from_path(path).map_err(fail)?;
     let Target::File(file) = &target else { return Ok(target) };
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     match std::fs::metadata(folder.unwrap_or(Path::new("."))) {
@@ -202,7 +202,7 @@ enum Target {
 
 impl Target {
     /// Follows links, so that their target is replaced and not the link.
-    fn of(path: &Path) -> std::io::Result<Self> {
+    fn from_path(path: &Path) -> std::io::Result<Self> {
         let (mut file, mut is_open) = (path.to_owned(), false);
         for _ in 0..MOST_LINKS {
             if STDOUT.iter().any(|name| file == Path::new(name)) {
@@ -230,7 +230,7 @@ impl Target {
 
 /// The path of a file, or of the one that is to be there, behind all links.
 pub(crate) fn behind_links(path: &Path) -> std::io::Result<PathBuf> {
-    match Target::of(path)? {
+    match Target::from_path(path)? {
         Target::File(file) => Ok(file),
         _ => Err(std::io::Error::other("is no regular file")),
     }
@@ -238,7 +238,7 @@ pub(crate) fn behind_links(path: &Path) -> std::io::Result<PathBuf> {
 
 /// Whether the path of an output is standard output.
 pub(crate) fn is_stdout(path: &Path) -> bool {
-    matches!(Target::of(path), Ok(Target::Stdout))
+    matches!(Target::from_path(path), Ok(Target::Stdout))
 }
 
 /// Writes a file through a temporary one next to it, so that nothing is ever half written. `-` and
@@ -251,7 +251,7 @@ pub(crate) fn write_with(
         return to_stdout(content);
     };
     let fail = |error: std::io::Error| Error::File { path: path.to_owned(), error };
-    match Target::of(path).map_err(fail)? {
+    match Target::from_path(path).map_err(fail)? {
         Target::Stdout => to_stdout(content),
         Target::Special => {
             let opened = std::fs::OpenOptions::new().write(true).open(path).map_err(fail)?;
@@ -277,7 +277,7 @@ pub(crate) fn write_with(
 /// it. A link is followed.
 pub(crate) fn write_over(path: &Path, before: Option<&[u8]>, after: &str) -> Result<(), Error> {
     let fail = |error: std::io::Error| Error::File { path: path.to_owned(), error };
-    let Target::File(file) = Target::of(path).map_err(fail)? else {
+    let Target::File(file) = Target::from_path(path).map_err(fail)? else {
         return Err(Error::Usage(format!("{} is no regular file", path.display())));
     };
     let temporary = temporary(&file, |out| out.write_all(after.as_bytes())).map_err(fail)?;
@@ -306,7 +306,7 @@ fn is_more_than_text(file: &Path, new: &NamedTempFile) -> bool {
         return false;
     };
     let mut names = [0; 65_536];
-    // What cannot be listed may be there.
+    // A folder that cannot be listed may hold the file.
     let has_attributes = match rustix::fs::listxattr(file, &mut names) {
         // The system gives this one to every file.
         Ok(bytes) => names[..bytes]
@@ -354,7 +354,7 @@ fn to_stdout(content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Res
     content(&mut out).and_then(|()| out.flush()).map_err(Error::Output)
 }
 
-/// What is to be at a path, whole, in a temporary file next to it. It is never more readable than the file that is there.
+/// A new file, written whole beside the path that it is to take. Its permissions are never wider than those of the file there.
 fn temporary(
     file: &Path,
     content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
@@ -405,7 +405,7 @@ const NARROWEST: u16 = 40;
 mod tests {
     use super::*;
 
-    /// What takes the place of a private file is at no moment more readable than it.
+    /// The replacement of a private file is at no moment more readable than it.
     #[test]
     fn a_private_file_stays_private_while_it_is_replaced() {
         let folder = tempfile::tempdir().unwrap();

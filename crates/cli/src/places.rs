@@ -30,7 +30,7 @@ pub(crate) struct Place {
     files: &'static [&'static str],
 }
 
-/// What a folder lies below.
+/// The folder above another one.
 enum Base {
     /// The user's home, or the folder that a variable names.
     Home(&'static str, Option<&'static str>),
@@ -355,7 +355,7 @@ mod tests {
         for (name, file) in rows {
             lay(&root.path().join(name), &[(file, true)], &mut sessions);
         }
-        // What lies at the usual places is not looked at.
+        // The usual places are not searched.
         lay(
             &root.path().join("HOME"),
             &[(".claude/projects/p/b.jsonl", true)],

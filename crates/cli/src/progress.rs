@@ -15,7 +15,7 @@ pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
     /// Progress of the replays of so many files under so many presets.
-    pub(crate) fn of(files: usize, presets: usize) -> Self {
+    pub(crate) fn replays(files: usize, presets: usize) -> Self {
         Self::new(files * presets, "replays", format!("{files} files under {presets} presets"))
     }
 

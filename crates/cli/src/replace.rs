@@ -1,4 +1,4 @@
-//! What an output may take the place of: no file that the command reads, and none that foldback did not write.
+//! Which files an output may replace: none that the command reads, and none that foldback did not write.
 //!
 //! Files are told by what they are, not by how they are spelled: links, hard links and other paths to one file are that file.
 //! What foldback wrote is known by its place and content, so an output that somebody changed since is theirs. Hashes of both are
@@ -22,8 +22,8 @@ pub(crate) enum Identity {
 }
 
 impl Identity {
-    /// Of a file, or of the place where one would be made; `None` where there can be none.
-    pub(crate) fn of(path: &Path) -> Option<Self> {
+    /// The identity of a file, or of the place where one would be made; `None` where there can be none.
+    pub(crate) fn from_path(path: &Path) -> Option<Self> {
         #[cfg(unix)]
         if let Ok(found) = std::fs::metadata(path) {
             use std::os::unix::fs::MetadataExt as _;
@@ -39,7 +39,7 @@ impl Identity {
 }
 
 thread_local! {
-    /// What the command that this thread runs has read or written; `None` in a thread that runs none.
+    /// Files that the command of this thread has read or written; `None` in a thread that runs no command.
     static USED: RefCell<Option<Vec<Identity>>> = const { RefCell::new(None) };
 }
 
@@ -54,13 +54,13 @@ pub(crate) fn uses(path: &Path) {
     let path = if path == Path::new("-") { Path::new("/dev/stdin") } else { path };
     USED.with_borrow_mut(|used| {
         if let Some(used) = used {
-            used.extend(Identity::of(path));
+            used.extend(Identity::from_path(path));
         }
     });
 }
 
 fn is_used(path: &Path) -> bool {
-    let file = Identity::of(path);
+    let file = Identity::from_path(path);
     USED.with_borrow(|used| used.iter().flatten().any(|used| Some(used) == file.as_ref()))
 }
 

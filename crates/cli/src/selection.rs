@@ -6,7 +6,7 @@ use foldback_replay::Source;
 use rayon::prelude::*;
 
 /// The sources without the excluded ones. Files are read only if their content decides.
-pub(crate) fn of(sources: Vec<Source>, args: &CorpusArgs) -> Vec<Source> {
+pub(crate) fn selected(sources: Vec<Source>, args: &CorpusArgs) -> Vec<Source> {
     let excluded = |path: &str| args.exclude.iter().any(|text| is_like(path, text));
     let sources = sources.into_iter().filter(|source| !excluded(&source.name()));
     if args.agent.is_empty() && args.project.is_none() && args.since.is_none() {

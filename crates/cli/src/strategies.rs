@@ -210,7 +210,7 @@ pub(crate) fn all<T>(made: impl Iterator<Item = Result<T, Error>>) -> Result<Vec
     if wrong.is_empty() { Ok(good) } else { Err(Error::Several(wrong)) }
 }
 
-/// What the presets of a run share.
+/// The settings that all presets of a run share.
 pub(crate) fn setup(registry: &Registry, args: &ModelArgs) -> Result<Setup, Error> {
     let limits = args.limits();
     let models = match &args.models {

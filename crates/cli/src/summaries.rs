@@ -66,7 +66,7 @@ impl Choice {
         }
         let mut chosen = Self::named("--ask", MODEL);
         let mut set = |field: &str, value: Value| {
-            chosen.section.set(field, Node::of("--ask", value));
+            chosen.section.set(field, Node::from_value("--ask", value));
         };
         set("model", json!(name));
         set("max_output_tokens", json!(ANSWER));
@@ -91,7 +91,7 @@ impl Choice {
             ("extractive", json!(false)),
         ];
         for (field, value) in fields {
-            chosen.section.set(field, Node::of("--summarizer", value));
+            chosen.section.set(field, Node::from_value("--summarizer", value));
         }
         Ok(chosen)
     }
@@ -130,7 +130,7 @@ impl Choice {
             return Err(wrong(1, "there is no [summarizer] section"));
         };
         if section.get("use").is_none() {
-            section.set("use", Node::of(name, json!(MODEL)));
+            section.set("use", Node::from_value(name, json!(MODEL)));
         }
         let price = match root.take("price") {
             None => None,
@@ -163,9 +163,9 @@ impl Choice {
     /// A summarizer by its name, which an option gave.
     fn named(option: &str, name: &str) -> Self {
         let recorded = name == Recorded::ID;
-        let chosen = Node::of(option, json!(if recorded { "extractive" } else { name }));
+        let chosen = Node::from_value(option, json!(if recorded { "extractive" } else { name }));
         let kind = NodeKind::Table(vec![("use".to_owned(), chosen)]);
-        let section = Node { kind, ..Node::of(option, Value::Null) };
+        let section = Node { kind, ..Node::from_value(option, Value::Null) };
         Self { section, recorded, price: None }
     }
 
@@ -185,7 +185,7 @@ impl Choice {
             Some(name) if name.to_value() == extractive => {
                 compiled.root.at("summarizer.on_failure").cloned()
             }
-            _ => Some(Node::of("--summarizer", extractive)),
+            _ => Some(Node::from_value("--summarizer", extractive)),
         };
         if let Some(on_failure) = on_failure {
             section.set("on_failure", on_failure);
@@ -204,7 +204,7 @@ impl Choice {
     /// The summarizer alone, as a strategy that does nothing else.
     pub(crate) fn alone(&self, registry: &Registry, name: &str) -> Result<Compiled, Error> {
         let mut document = Document::parse(name, "[estimator]\nuse = \"chars\"\n")?;
-        document.root.set("name", Node::of(name, json!(name)));
+        document.root.set("name", Node::from_value(name, json!(name)));
         document.root.set("summarizer", self.section.clone());
         let options = Options { read_file: None, env: None };
         Ok(foldback::config::compile(registry, document, options)?)

@@ -4,7 +4,7 @@ use crate::position::{PartPos, Place};
 
 /// What was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum Change {
     /// The edit over a part changed.
     Edited(PartPos),
     /// It is no longer shown.
@@ -17,7 +17,7 @@ pub(crate) enum What {
 
 /// Everything that was done to a view, in order.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Changes(Vec<(What, usize)>);
+pub(crate) struct Changes(Vec<(Change, usize)>);
 
 impl Changes {
     /// How many there are.
@@ -26,23 +26,23 @@ impl Changes {
     }
 
     /// Those from the one with this number on, each with the place in front of which nothing changed.
-    pub(crate) fn since(&self, number: usize) -> &[(What, usize)] {
+    pub(crate) fn since(&self, number: usize) -> &[(Change, usize)] {
         self.0.get(number..).unwrap_or_default()
     }
 
     /// The edit over a part changed; the message is at `place`.
     pub(crate) fn edited(&mut self, at: PartPos, place: usize) {
-        self.0.push((What::Edited(at), place));
+        self.0.push((Change::Edited(at), place));
     }
 
     /// The places from `first` on are others.
     pub(crate) fn moved(&mut self, first: usize) {
-        self.0.push((What::Moved, first));
+        self.0.push((Change::Moved, first));
     }
 
     /// A place is now shown, or is no longer.
     pub(crate) fn turned(&mut self, place: Place, shown: bool, first: usize) {
-        let what = if shown { What::Shown(place) } else { What::Hidden(place) };
+        let what = if shown { Change::Shown(place) } else { Change::Hidden(place) };
         self.0.push((what, first));
     }
 }

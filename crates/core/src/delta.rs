@@ -4,7 +4,7 @@
 //! journal, a measurement), keep a [`Cursor`] and ask for a [`ViewDelta`]. Its size is that of the
 //! change, so the cost does not depend on the length of the conversation.
 
-use crate::changes::What;
+use crate::changes::Change;
 use crate::conversation::{Conversation, FoldId};
 use crate::history::History;
 use crate::position::{PartPos, Place, Pos};
@@ -62,7 +62,7 @@ impl ViewDelta {
 impl ViewDelta {
     /// What changed in a view since the cursor, which moves to its end. Folds are left to
     /// [`Conversation::delta`].
-    pub(crate) fn of(history: &History, view: &View, since: &mut Cursor) -> Self {
+    pub(crate) fn since(history: &History, view: &View, since: &mut Cursor) -> Self {
         let changes = view.changes().since(since.changes);
         let mut delta = Self {
             appended: since.messages..history.len(),
@@ -74,10 +74,10 @@ impl ViewDelta {
         for (what, place) in changes {
             delta.same_places = delta.same_places.min(*place);
             match what {
-                What::Edited(at) => delta.edited.push(*at),
-                What::Hidden(place) => drop(stood.entry(*place).or_insert(true)),
-                What::Shown(place) => drop(stood.entry(*place).or_insert(false)),
-                What::Moved => delta.moved = true,
+                Change::Edited(at) => delta.edited.push(*at),
+                Change::Hidden(place) => drop(stood.entry(*place).or_insert(true)),
+                Change::Shown(place) => drop(stood.entry(*place).or_insert(false)),
+                Change::Moved => delta.moved = true,
             }
         }
         delta.edited.sort_unstable();
@@ -104,7 +104,7 @@ impl Conversation {
     pub fn delta(&self, since: &mut Cursor) -> ViewDelta {
         let folds = self.folds();
         let standing = folds.partition_point(|fold| fold.id < since.next_fold);
-        let mut delta = ViewDelta::of(self.history(), self.view(), since);
+        let mut delta = ViewDelta::since(self.history(), self.view(), since);
         delta.folds = standing..folds.len();
         delta.undone = since.folds.saturating_sub(standing);
         since.folds = folds.len();

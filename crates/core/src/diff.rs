@@ -16,11 +16,11 @@ const EXCERPT: usize = 72;
 /// One message in a diff.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DiffLine {
-    /// Its id.
+    /// Id of the message.
     pub id: String,
     /// `user`, `assistant`, …
     pub role: &'static str,
-    /// Its beginning, on one line.
+    /// Beginning of the message, on one line.
     pub excerpt: String,
 }
 

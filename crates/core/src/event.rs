@@ -84,7 +84,7 @@ pub enum Event {
     Progress {
         /// The stage.
         stage: String,
-        /// Which of its summaries, e.g. `checkpoint`.
+        /// Name of the summary, e.g. `checkpoint`.
         name: String,
         /// What.
         step: ProgressStep,

@@ -13,7 +13,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::{Deserialize, Serialize};
 use std::hash::BuildHasher as _;
 
-/// What one fold brought and cost so far.
+/// Gain and cost of one fold so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FoldStats {
     /// The fold.
@@ -22,7 +22,7 @@ pub struct FoldStats {
     pub tokens_before: u64,
     /// Tokens of the view after.
     pub tokens_after: u64,
-    /// Tokens that models read and wrote for its summaries, as they reported them.
+    /// Tokens that models read and wrote for the summaries of the fold, as they reported them.
     pub summary_tokens: u64,
     /// Results that the model asked for again while this was the newest fold in force.
     pub missed: u64,
@@ -31,7 +31,7 @@ pub struct FoldStats {
 }
 
 impl FoldStats {
-    /// Share of the view that it took off.
+    /// Share of the view that the fold took off.
     pub fn gain(&self) -> f64 {
         if self.tokens_before == 0 {
             return 0.0;

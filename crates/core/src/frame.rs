@@ -8,7 +8,7 @@ use smallvec::smallvec;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Which segment of a request this is; written as its name.
+/// A segment of a request; serialized as its name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum SegmentKind {

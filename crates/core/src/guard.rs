@@ -70,6 +70,10 @@ impl Guards {
     }
 
     /// Checks a plan; the reason names the guard that refuses it.
+    ///
+    /// # Errors
+    ///
+    /// What the first guard that refuses the plan says.
     #[doc(hidden)]
     pub fn check(&self, history: &History, plan: &Plan) -> Result<(), Why> {
         let (before, after) = (plan.tokens_before, plan.tokens_after);

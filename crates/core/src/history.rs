@@ -46,7 +46,7 @@ pub struct Kind {
 impl Kind {
     /// The kind of a message.
     #[doc(hidden)]
-    pub fn of(message: &Message) -> Self {
+    pub fn from_message(message: &Message) -> Self {
         let calls = message.call_ids().next().is_some();
         Self { role: message.role, origin: message.origin, calls }
     }
@@ -114,7 +114,7 @@ impl History {
     #[doc(hidden)]
     pub fn append(&mut self, message: Arc<Message>) -> Pos {
         let pos = self.items.len();
-        let kind = Kind::of(&message);
+        let kind = Kind::from_message(&message);
         let group = match kind.role {
             Role::Tool => message
                 .parts

@@ -168,7 +168,7 @@ impl Layout {
         visible
     }
 
-    /// The positions that it shows of a history of so many messages, in its order.
+    /// Positions that the layout shows of a history of `len` messages, in the layout's order.
     pub(crate) fn kept(&self, len: usize) -> impl Iterator<Item = Range<Pos>> {
         let slots = self.slots.iter().filter_map(|slot| match slot {
             Slot::Keep(range) => Some(range.clone()),

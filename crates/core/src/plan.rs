@@ -23,7 +23,7 @@ pub struct Edit {
     pub kind: EditKind,
     /// What is shown instead.
     pub text: Arc<str>,
-    /// Which rule asked for it.
+    /// The rule that asked for the edit.
     pub reason: Cow<'static, str>,
     /// Tokens of the part as it was shown before.
     pub before: u64,
@@ -47,9 +47,9 @@ pub struct Plan {
     pub moment: Moment,
     /// Who asked.
     pub trigger: Trigger,
-    /// The stage that proposed it.
+    /// The stage that proposed the plan.
     pub stage: String,
-    /// Estimator of all token counts here.
+    /// Name of the estimator that counted all tokens of the plan.
     pub estimator: Arc<str>,
     /// Tokens of the view before.
     pub tokens_before: u64,
@@ -62,7 +62,7 @@ pub struct Plan {
     pub reclaimed: u64,
     /// Why, in words, one line each.
     pub reasons: Vec<String>,
-    /// What the policy decided, where one did.
+    /// Decision of the policy, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<Decision>,
     /// Content that is replaced.

@@ -117,8 +117,11 @@ pub enum Verdict {
 #[async_trait]
 pub trait Hook: Send + Sync + fmt::Debug {
     /// Before any stage runs. Of several hooks the first that gives instructions wins, and one veto is
-    /// enough. A person's own compaction can't be vetoed. An error is reported and otherwise ignored:
-    /// a broken hook does not stop a compaction.
+    /// enough. A person's own compaction can't be vetoed.
+    ///
+    /// # Errors
+    ///
+    /// The hook is broken. It is reported, and the compaction goes on.
     async fn before(&self, context: &BeforeCompaction) -> Result<Verdict, String> {
         let _ = context;
         Ok(Verdict::Proceed)

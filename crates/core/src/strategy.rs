@@ -20,7 +20,7 @@ pub struct Bound<S: ?Sized> {
     pub stage: Arc<S>,
     /// When it runs. Empty for stages that run because another one did.
     pub when: Vec<Moment>,
-    /// Which meter counts for it: that of the strategy's own estimator, or of one that its section names.
+    /// The meter that counts for the stage: that of the strategy's estimator, or of one that the section of the stage names.
     pub meter: MeterId,
 }
 

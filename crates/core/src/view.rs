@@ -298,13 +298,13 @@ impl View {
         self.changes.moved(same);
         let Self { places, spots, changes, .. } = self;
         for place in &before[same..] {
-            let at = spots.of(*place);
+            let at = spots.at(*place);
             if *at >= same {
                 *at = MOVING;
             }
         }
         for (index, place) in places.iter().enumerate().skip(same) {
-            let at = spots.of(*place);
+            let at = spots.at(*place);
             if *at == HIDDEN {
                 changes.turned(*place, true, same);
             }
@@ -313,7 +313,7 @@ impl View {
             }
         }
         for place in &before[same..] {
-            let at = spots.of(*place);
+            let at = spots.at(*place);
             if *at == MOVING {
                 *at = HIDDEN;
                 changes.turned(*place, false, same);
@@ -330,7 +330,7 @@ struct Spots {
 }
 
 impl Spots {
-    fn of(&mut self, place: Place) -> &mut usize {
+    fn at(&mut self, place: Place) -> &mut usize {
         match place {
             Place::Item(pos) => &mut self.items[pos],
             Place::Insert(index) => &mut self.inserts[index],

@@ -95,6 +95,43 @@ impl StageConfig<dyn OverflowPolicy> for Over {
     }
 }
 
+/// Clears what is long.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Strict {
+    /// Bytes that are long.
+    #[allow(dead_code)]
+    over: u64,
+    /// Share that stays.
+    #[allow(dead_code)]
+    keep: foldback_core::config::Share,
+}
+
+impl Pruner for Strict {
+    fn moment(&self) -> Moment {
+        Moment::CallStart
+    }
+
+    fn prune(&self, _: &StageContext<'_>) -> Pruning {
+        Pruning::Nothing(Why::new("idle", "never"))
+    }
+}
+
+impl StageConfig<dyn Pruner> for Strict {
+    fn build(self) -> Result<Arc<dyn Pruner>, Invalid> {
+        Ok(Arc::new(self))
+    }
+}
+
+const STRICT: &str = r#"name = "strict"
+[estimator]
+use = "letters"
+[[pruner]]
+use = "strict"
+over = 9
+keep = 0.5
+"#;
+
 const BASE: &str = r#"name = "base"
 description = "what others change"
 aliases = ["basis"]
@@ -123,9 +160,13 @@ const REGISTRATION: Registration = Registration {
     stages: &[
         StageDescriptor::estimator::<Letters>("letters", "Counts characters"),
         StageDescriptor::pruner::<Idle>("idle", "Clears nothing"),
+        StageDescriptor::pruner::<Strict>("strict", "Has no defaults"),
         StageDescriptor::overflow::<Over>("over", "Folds over a share of the window"),
     ],
-    presets: &[PresetDescriptor { name: "base", toml: BASE }],
+    presets: &[
+        PresetDescriptor { name: "base", toml: BASE },
+        PresetDescriptor { name: "strict", toml: STRICT },
+    ],
 };
 
 fn registry() -> Registry {
@@ -134,6 +175,23 @@ fn registry() -> Registry {
 
 fn check(text: &str) -> Result<Compiled, ConfigErrors> {
     compile(&registry(), Document::parse("mine.toml", text)?, Options::default())
+}
+
+#[test]
+fn a_field_without_a_default_is_asked_for_beside_other_errors() {
+    let said = |fields: &str| {
+        let text = format!(
+            "name = \"t\"\n[estimator]\nuse = \"letters\"\n[[pruner]]\nuse = \"strict\"\n{fields}\n"
+        );
+        check(&text).map_or_else(|errors| errors.to_string(), |_| String::new())
+    };
+    let keep = "mine.toml:6:8: `pruner[0].keep`: must be a share above 0 and up to 1, e.g. 0.9";
+    let over = "mine.toml:4:1: `pruner[0]`: lacks `over`, which `strict` has no default for; \
+                say `extends = \"strict\"`, or copy them from `foldback presets strict`";
+    assert_eq!(said("over = 9\nkeep = 0.5"), "");
+    assert_eq!(said("keep = 0.5"), over);
+    assert_eq!(said("keep = 1.5"), format!("{over}\n{keep}"));
+    assert_eq!(check("name = \"t\"\nextends = \"strict\"\n").err(), None);
 }
 
 #[test]

@@ -26,7 +26,7 @@ const OWN_BLOCKS: &[&str] =
 /// Where lists of messages stand.
 const LISTS: &[&str] = &["", "/messages", "/*/messages"];
 
-/// The roles of this format. Without one of others, its request is likelier than another's.
+/// Messages without a role that other formats have.
 const TWO_ROLES: Member = Only("/*/role", &["user", "assistant"]);
 
 const SIGNS: &[Sign] = &[

@@ -6,7 +6,7 @@ use crate::builder::Damage;
 use crate::prelude::*;
 
 pub(crate) use foldback_providers::wire::shared::made::{
-    Held, ToolShape, data_url, held, mime_of, object, results, runs, text_of, tools,
+    FileContent, ToolShape, data_url, held, mime_of, object, results, runs, text_of, tools,
 };
 
 /// One conversation of a file.

@@ -14,13 +14,13 @@ pub(crate) struct SessionBuilder {
     pub(crate) session: Session,
     log: Messages,
     unknown: UnknownTypes,
-    /// How many of the first messages are known to be entries.
+    /// The number of messages at the beginning that are known to be entries.
     entries: usize,
     answered: Answered,
     /// Of each id of a response, the latest answer that was read under it.
     responses: HashMap<String, usize>,
     reused: Option<Reused>,
-    /// How many messages were looked at for those that begin a turn or were written by a compaction, and these.
+    /// The number of messages that were searched for beginnings of turns and summaries, and the ones found.
     looked: usize,
     ends: Vec<usize>,
     /// Whether the turn has begun and the model has not ended it.
@@ -30,17 +30,16 @@ pub(crate) struct SessionBuilder {
 }
 
 /// What a message has from the record that it is read from.
-#[derive(Clone, Copy)]
-pub(crate) struct Record<'a> {
+pub(crate) struct Record {
     pub(crate) number: u32,
-    pub(crate) id: Option<&'a str>,
+    pub(crate) id: Option<String>,
     pub(crate) at: Option<i64>,
 }
 
-/// What was looked at of the answers so far.
+/// The answers so far.
 #[derive(Default)]
 struct Answered {
-    /// How many messages were looked at.
+    /// The number of messages that were searched.
     messages: usize,
     /// The answers among them, each with the size of the context after the answers before it, in tokens.
     answers: Vec<(usize, Option<u64>)>,
@@ -219,14 +218,14 @@ impl SessionBuilder {
     }
 
     /// Adds a message.
-    pub(crate) fn add(&mut self, record: Record<'_>, role: Role, parts: Vec<Part>) -> &mut Message {
-        let message = self.log.push_named(record.number, record.id, role, parts);
+    pub(crate) fn add(&mut self, record: &Record, role: Role, parts: Vec<Part>) -> &mut Message {
+        let message = self.log.push_named(record.number, record.id.as_deref(), role, parts);
         message.at = record.at;
         message
     }
 
     /// Adds what a person said, which begins a turn unless one runs. Results in it come first, each as a message.
-    pub(crate) fn prompt(&mut self, record: Record<'_>, parts: Vec<Part>) {
+    pub(crate) fn prompt(&mut self, record: &Record, parts: Vec<Part>) {
         let is_result = |part: &Part| part.as_result().is_some();
         let (results, said): (Vec<Part>, Vec<Part>) = parts.into_iter().partition(is_result);
         let answers = !results.is_empty();
@@ -240,19 +239,19 @@ impl SessionBuilder {
     }
 
     /// Adds what the harness said in the user's name while the model was at work.
-    pub(crate) fn aside(&mut self, record: Record<'_>, parts: Vec<Part>) {
+    pub(crate) fn aside(&mut self, record: &Record, parts: Vec<Part>) {
         self.add(record, Role::User, synthetic(parts)).mid_turn = true;
     }
 
     /// Adds an answer. Without a call it ends the turn.
-    pub(crate) fn answer(&mut self, record: Record<'_>, parts: Vec<Part>, mut answer: Answer) {
+    pub(crate) fn answer(&mut self, record: &Record, parts: Vec<Part>, mut answer: Answer) {
         self.running = parts.iter().any(|part| part.as_call().is_some());
         answer.model = answer.model.or_else(|| self.model.clone());
         self.add(record, Role::Assistant, parts).answer = Some(answer);
     }
 
     /// Adds what a compaction wrote.
-    pub(crate) fn summary(&mut self, record: Record<'_>, parts: Vec<Part>) {
+    pub(crate) fn summary(&mut self, record: &Record, parts: Vec<Part>) {
         let message = self.add(record, Role::User, parts);
         message.mid_turn = true;
         message.origin = Origin::Entry(EntryKind::Summary);

@@ -26,7 +26,7 @@ pub(crate) fn unpacked(bytes: &[u8]) -> Result<Cow<'_, [u8]>, ReadError> {
     found.map(Cow::Owned).map_err(fail)
 }
 
-/// Whether a file that begins so is packed.
+/// Whether a file with this beginning is packed.
 pub(crate) fn is_packed(beginning: &[u8]) -> bool {
     beginning.starts_with(GZIP) || beginning.starts_with(ZSTD)
 }

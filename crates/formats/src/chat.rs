@@ -71,7 +71,7 @@ pub(crate) fn calls(message: &Value) -> Vec<Part> {
 }
 
 /// A message that is told: its role, its parts, and whether it came mid-turn.
-pub(crate) type Told = (Role, Vec<Part>, bool);
+pub(crate) type ChatMessage = (Role, Vec<Part>, bool);
 
 /// A run that a harness drives. The model may write its calls as text; then the harness answers in the user's name.
 pub(crate) struct Run {
@@ -89,7 +89,12 @@ impl Run {
 
     /// A message of the system's, the user's or a tool's, which answers `call`. `None` for the system prompt, which goes to
     /// the frame.
-    pub(crate) fn told(&mut self, role: &str, raw: &Value, call: Option<&str>) -> Option<Told> {
+    pub(crate) fn told(
+        &mut self,
+        role: &str,
+        raw: &Value,
+        call: Option<&str>,
+    ) -> Option<ChatMessage> {
         match role {
             "system" if self.out.messages.is_empty() => {
                 self.out.system(content(raw).text);
@@ -109,13 +114,13 @@ impl Run {
     }
 
     /// What a call brought back.
-    pub(crate) fn output(call: String, raw: &Value) -> Told {
+    pub(crate) fn output(call: String, raw: &Value) -> ChatMessage {
         let Content { text, pointer, files } = content(raw);
         (Role::Tool, vec![result(call, "", false, text, files).at(pointer)], false)
     }
 
     /// An answer of the model's.
-    pub(crate) fn answered(&mut self, mut parts: Vec<Part>) -> Told {
+    pub(crate) fn answered(&mut self, mut parts: Vec<Part>) -> ChatMessage {
         self.out.join(&mut parts);
         let in_text = |part: &&Part| {
             part.pointer.as_ref().is_some_and(|pointer| !pointer.starts_with("/tool_calls"))

@@ -3,7 +3,6 @@
 //! A document with the messages in the form of Anthropic's API, each answer with its model and what it used. The format is
 //! only read. `docs/cline.md` has the mapping.
 
-use crate::layout::{AnswerMembers, Block, Blocks, Content, Head, Kind, Layout, Time};
 use crate::prelude::*;
 use foldback_providers::wire::anthropic;
 
@@ -28,31 +27,37 @@ const SIGNS: &[Sign] = &[
 const LAYOUT: Layout = Layout {
     format: FORMAT.id,
     list: "/messages",
-    head: Head { id: "/sessionId", system: "/system_prompt", ..Layout::NONE.head },
+    session: "/sessionId",
+    head: |out, root| {
+        if let Some(system) = value::filled(root, "system_prompt") {
+            out.system(system);
+        }
+    },
     id: "/id",
-    time: Time::Millis("/ts"),
-    content: Content::Blocks(Blocks {
-        types: &[("tool_result", Block::Code(result))],
-        other: |out, _, raw, at| {
-            let mut parts = [anthropic::part(raw, at)?];
-            out.join(&mut parts);
-            Some(parts).map(|[part]| part)
-        },
-        ..Blocks::NONE
-    }),
-    answer: AnswerMembers {
-        model: "/modelInfo/id",
-        provider: "/modelInfo/provider",
-        usage: "/metrics",
-        counts: COUNTS,
-        ..AnswerMembers::NONE
+    time: |raw| value::millis(raw, "/ts"),
+    parts: |out, record, raw| BLOCKS.parts(out, record, raw, ""),
+    answer: |raw| Answer {
+        usage: COUNTS.any(&raw["metrics"]),
+        model: value::text_at(raw, "/modelInfo/id").map(str::to_owned),
+        provider: value::text_at(raw, "/modelInfo/provider").map(str::to_owned),
+        ended: value::millis(raw, "/ts"),
+        ..Answer::default()
     },
     kind: |message, parts| match value::text(message, "role") {
         Some("user") if parts.is_empty() => Kind::Silent,
-        Some("user" | "assistant") => layout::role(message),
+        Some("user" | "assistant") => by_role(message, parts),
         _ => Kind::Unknown,
     },
-    ..Layout::NONE
+};
+
+const BLOCKS: Blocks = Blocks {
+    types: &[("tool_result", Block::Code(result))],
+    other: |out, _, raw, at| {
+        let mut part = anthropic::part(raw, at)?;
+        out.join(std::slice::from_mut(&mut part));
+        Some(part)
+    },
+    ..Blocks::NONE
 };
 
 /// A result: blocks of text and images, or what a tool gave for each of its commands, which is sent as JSON.

@@ -1,4 +1,4 @@
-//! What a session has in common with related ones.
+//! The repository, folder or task that related sessions share.
 //!
 //! Sessions in one repository, and runs of one benchmark task, resemble each other more than sessions
 //! that have nothing in common; statistics that treated them as independent would claim too much. A
@@ -22,8 +22,8 @@ pub(crate) fn repository(url: &str) -> Option<String> {
     (host.len() > 1 && !path.is_empty()).then(|| format!("{host}/{path}"))
 }
 
-/// A folder; the root of a file system tells nothing. Worktrees of one repository give the folder of the repository,
-/// as far as their paths say which that is.
+/// A folder; `None` for the root of a file system. The path of a worktree gives the folder of its repository if the path
+/// names that.
 pub(crate) fn folder(path: &str) -> Option<String> {
     let path = path.trim().trim_end_matches(['/', '\\']);
     let path = checkout(path).unwrap_or_else(|| path.to_owned());

@@ -175,7 +175,7 @@ impl Reader {
         message
     }
 
-    /// What the model is sent is the transformed text, if there is one. A message with a source
+    /// The model is sent the transformed text, if there is one. A message with a source
     /// other than the user was put in by the client (a skill, a command).
     fn user(&mut self, event: &Event) {
         self.recorded.messages += 1;

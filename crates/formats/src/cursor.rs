@@ -4,7 +4,6 @@
 //! The store keeps a *bubble* for each thought, text and call, with the result; a transcript keeps texts and calls alone.
 //! The format is only read. `docs/cursor.md` has the mapping.
 
-use crate::layout::{Block, Blocks};
 use crate::prelude::*;
 
 pub(crate) const FORMAT: Format =
@@ -133,8 +132,8 @@ impl Reader {
     }
 
     fn push(&mut self, record: u32, raw: &Value, role: Role, parts: Vec<Part>) -> &mut Message {
-        let id = value::filled(raw, "bubbleId");
-        self.out.add(Record { number: record, id, at: time(raw) }, role, parts)
+        let id = value::filled(raw, "bubbleId").map(str::to_owned);
+        self.out.add(&Record { number: record, id, at: time(raw) }, role, parts)
     }
 
     fn bubble(&mut self, record: u32, raw: &Value) {

@@ -3,7 +3,6 @@
 //! A header, then an event a line: `{type, seq, time, data}`. Three kinds of events are messages; the rest tells how they
 //! came about. What a compaction replaces stays in the log. The format is only read. `docs/dsh.md` has the mapping.
 
-use crate::layout::{Block, Blocks, FileMembers};
 use crate::prelude::*;
 
 pub(crate) const FORMAT: Format =
@@ -64,7 +63,7 @@ fn read(text: &str) -> Result<Vec<Session>, ReadError> {
 #[derive(Default)]
 struct Reader {
     out: SessionBuilder,
-    /// Whether a person asked for the compaction that is being made.
+    /// Whether a person asked for the current compaction.
     manual: bool,
     /// The latest header of a request.
     header: Value,
@@ -112,10 +111,11 @@ impl Reader {
         parts: Vec<Part>,
     ) -> &mut Message {
         let at = value::millis(event, "/time");
-        self.out.add(Record { number, id: value::filled(message, "id"), at }, role, parts)
+        let id = value::filled(message, "id").map(str::to_owned);
+        self.out.add(&Record { number, id, at }, role, parts)
     }
 
-    /// What a person says, what a plugin puts in, and the checkpoint of a compaction.
+    /// A prompt, a text of a plugin, or the checkpoint of a compaction.
     fn user(&mut self, record: u32, event: &Value) {
         let data = &event["data"];
         let mut parts = BLOCKS.parts(&mut self.out, record, data, "/data");
@@ -164,11 +164,10 @@ impl Reader {
             }
             return;
         }
-        let mut parts = Vec::new();
-        match message["callId"].is_string() {
-            true => BLOCKS.meaning(&mut self.out, record, message, at, &RESULT, &mut parts),
-            false => parts = BLOCKS.parts(&mut self.out, record, message, at),
-        }
+        let parts = match message["callId"].is_string() {
+            true => BLOCKS.meaning(&RESULT, &mut self.out, record, message, at),
+            false => BLOCKS.parts(&mut self.out, record, message, at),
+        };
         self.push(record, event, message, Role::Tool, parts);
     }
 
@@ -186,16 +185,7 @@ const BLOCKS: Blocks = Blocks {
     types: &[
         ("text", Block::Text("/text")),
         ("reasoning", Block::Thought("/text", &[])),
-        // The log only refers to it.
-        (
-            "image",
-            Block::File(FileMembers {
-                mime: &["/attachment/mediaType"],
-                name: "/attachment/name",
-                url: "/attachment/attachmentId",
-                usual: "image/png",
-            }),
-        ),
+        ("image", Block::Code(image)),
         ("tool-call", Block::Call { id: &["/id"], tool: "/name", arguments: "/arguments" }),
         (
             "tool-result",
@@ -204,6 +194,12 @@ const BLOCKS: Blocks = Blocks {
     ],
     ..Blocks::NONE
 };
+
+/// An image, to which the log only refers.
+fn image(_: &mut SessionBuilder, raw: &Value, at: &str) -> Vec<Part> {
+    let members = ["mediaType", "name", "attachmentId"];
+    vec![file(media(&raw["attachment"], members, "image/png")).at(at)]
+}
 
 /// An event of an older version that is a result.
 const RESULT: Block = Block::Result { call: "/callId", failed: "/isError", content: "/content" };

@@ -63,7 +63,7 @@ fn continued(path: &Path, own: &[u8]) -> Option<Vec<u8>> {
     Some(pieces.concat())
 }
 
-/// What a rollout continues: another, up to a byte of it.
+/// The rollout that another continues, up to a byte of it.
 struct Base {
     thread: String,
     end: usize,

@@ -41,7 +41,7 @@ pub(crate) fn fitted(
     dialect: Dialect,
     losses: &mut Vec<String>,
 ) -> Vec<Arc<Message>> {
-    let mut found = Found::default();
+    let mut found = Adjustments::default();
     let mut messages = view.messages();
     for message in &mut messages {
         let maker = maker(view.session, message);
@@ -70,7 +70,7 @@ pub(crate) fn fitted(
 
 /// How often something was left out or moved.
 #[derive(Default)]
-struct Found {
+struct Adjustments {
     blank: usize,
     empty: usize,
     foreign: usize,
@@ -81,7 +81,7 @@ struct Found {
     moved: usize,
 }
 
-impl Found {
+impl Adjustments {
     /// Whether a part is taken; a signature that is not is taken off.
     fn takes(&mut self, part: &mut Part, dialect: Dialect, maker: Option<Dialect>) -> bool {
         if part.is_compaction() && maker != Some(dialect) {
@@ -185,7 +185,7 @@ fn named(name: &str) -> Option<Dialect> {
 }
 
 /// Results of tools that run at the provider go into the answer with the call: nothing may stand between.
-fn beside_their_calls(messages: &mut [Message], found: &mut Found) {
+fn beside_their_calls(messages: &mut [Message], found: &mut Adjustments) {
     let mut calls: HashMap<String, usize> = HashMap::new();
     for index in 0..messages.len() {
         let mut place = 0;
@@ -258,7 +258,7 @@ pub(crate) fn orphans<M: Borrow<Message>>(messages: &[M]) -> Vec<usize> {
 }
 
 /// Every result directly behind its call, and none without one. Responses joins them by id, wherever they stand.
-fn joined(messages: Vec<Message>, dialect: Dialect, found: &mut Found) -> Vec<Message> {
+fn joined(messages: Vec<Message>, dialect: Dialect, found: &mut Adjustments) -> Vec<Message> {
     let mut messages = apart(messages);
     let orphans: BTreeSet<usize> = orphans(&messages).into_iter().collect();
     found.orphans += orphans.len();
@@ -317,7 +317,7 @@ fn apart(messages: Vec<Message>) -> Vec<Message> {
 }
 
 /// Signed reasoning at the end of an answer goes: the provider wants the item that it led to.
-fn drop_loose_reasoning(messages: &mut Vec<Message>, found: &mut Found) {
+fn drop_loose_reasoning(messages: &mut Vec<Message>, found: &mut Adjustments) {
     let mut ends = true;
     for message in messages.iter_mut().rev() {
         if message.role != Role::Assistant {

@@ -10,7 +10,7 @@ use foldback_providers::wire::shared::source::Text;
 
 /// Messages were left out of a file after the usage in it had been counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Folded {
+pub struct Omission {
     /// Index into [`Session::messages`] after the last answer whose usage is of another request.
     pub until: usize,
     /// What was sent around the history and not recorded, in tokens of the run that left messages out.
@@ -68,6 +68,6 @@ fn find_in(session: &mut Session, quoted: &str) {
     let mut messages = session.messages.iter().enumerate().rev();
     session.folded = messages.find_map(|(index, message)| {
         let unrecorded = records_of(message).iter().find_map(note)?;
-        Some(Folded { until: index + 1, unrecorded })
+        Some(Omission { until: index + 1, unrecorded })
     });
 }

@@ -4,7 +4,6 @@
 //! A compaction hides messages from the model, and others from the user; none is taken out. The format is only read.
 //! `docs/goose.md` has the mapping.
 
-use crate::layout::{Block, Blocks, Content, FileMembers, Head, Kind, Layout, Time};
 use crate::prelude::*;
 
 pub(crate) const FORMAT: Format =
@@ -56,7 +55,7 @@ fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     let id = value::string(&header, "id").unwrap_or_else(|| value::content_id(text));
     let mut out = SessionBuilder::new(id, FORMAT.id, source);
     out.session.warnings = warnings;
-    LAYOUT.head(&mut out, &header);
+    (LAYOUT.head)(&mut out, &header);
     for (record, kind) in unknown {
         out.note_unknown(kind.as_deref().unwrap_or_default(), record);
     }
@@ -67,38 +66,49 @@ fn read(text: &str) -> Result<Vec<Session>, ReadError> {
 }
 
 const LAYOUT: Layout = Layout {
-    head: Head {
-        folder: &["/working_dir"],
-        model: "/model_config/model_name",
-        ..Layout::NONE.head
+    format: FORMAT.id,
+    list: "/conversation",
+    session: "/id",
+    head: |out, root| {
+        out.session.worked_in(None, value::text(root, "working_dir").and_then(cluster::folder));
+        out.model = value::text_at(root, "/model_config/model_name").map(str::to_owned);
     },
     id: "/id",
-    time: Time::Seconds("/created"),
-    content: Content::Blocks(Blocks {
-        name: "content part",
-        is_sent: is_for_model,
-        types: &[
-            ("text", Block::Text("/text")),
-            ("image", Block::File(IMAGE)),
-            ("thinking", Block::Thought("/thinking", &["/signature"])),
-            ("reasoning", Block::Thought("/text", &[])),
-            ("redactedThinking", Block::Redacted("/data")),
-            ("toolRequest", Block::Code(call)),
-            ("frontendToolRequest", Block::Code(call)),
-            ("toolResponse", Block::Code(result)),
-            ("actionRequired", Block::Silent),
-            ("conversationCompacted", Block::Silent),
-            ("systemNotification", Block::Silent),
-            ("toolConfirmationRequest", Block::Silent),
-        ],
-        ..Blocks::NONE
-    }),
+    time: |raw| value::seconds(raw, "/created"),
+    parts: |out, record, raw| BLOCKS.parts(out, record, raw, ""),
+    answer: |raw| Answer { ended: value::seconds(raw, "/created"), ..Answer::default() },
     kind,
-    ..Layout::NONE
 };
 
-const IMAGE: FileMembers =
-    FileMembers { mime: &["/mimeType"], name: "/", url: "/data", usual: "image/*" };
+const BLOCKS: Blocks = Blocks {
+    name: "content part",
+    is_sent: is_for_model,
+    types: &[
+        ("text", Block::Text("/text")),
+        ("image", IMAGE),
+        ("thinking", Block::Thought("/thinking", &["/signature"])),
+        ("reasoning", Block::Thought("/text", &[])),
+        ("redactedThinking", Block::Redacted("/data")),
+        ("toolRequest", Block::Code(call)),
+        ("frontendToolRequest", Block::Code(call)),
+        ("toolResponse", Block::Code(result)),
+        ("actionRequired", Block::Silent),
+        ("conversationCompacted", Block::Silent),
+        ("systemNotification", Block::Silent),
+        ("toolConfirmationRequest", Block::Silent),
+    ],
+    ..Blocks::NONE
+};
+
+const IMAGE: Block = Block::File(["mimeType", "", "data"], "image/*");
+
+/// The content of a result. Whatever is no image has a text.
+const RESULT: Blocks = Blocks {
+    is_sent: is_for_model,
+    types: &[("image", IMAGE), ("resource", Block::Text("/resource/text"))],
+    other: |_, _, raw, at| Some(text_member(raw, "text", at)),
+    ..Blocks::NONE
+};
 
 fn kind(message: &Value, parts: &[Part]) -> Kind {
     match value::text(message, "role") {
@@ -130,11 +140,11 @@ fn read_messages(out: &mut SessionBuilder, messages: &[(u32, Value)]) {
         let message = messages.get(at).map(|(_, message)| message);
         message.is_some_and(|m| value::text(m, "role") == Some(role) && is_hidden(m) == hidden)
     };
-    // What the user said last.
+    // The last words of the user.
     let mut last = None;
     let mut at = 0;
     while let Some((record, message)) = messages.get(at) {
-        // What a compaction writes: a summary and the word to go on, and the user's last word once more.
+        // A compaction writes a summary, a request to go on, and the last prompt once more.
         let taken = if is(at, "user", true) && is(at + 1, "assistant", true) {
             let next = messages.get(at + 2).map(|(_, message)| said(message).join("\n"));
             let again = is(at + 2, "user", false) && next == last;
@@ -161,22 +171,19 @@ fn compaction(out: &mut SessionBuilder, written: &[(u32, Value)], by_hand: bool)
     boundary.original_kept = kept;
     let kinds = [(Role::User, EntryKind::Summary), (Role::Assistant, EntryKind::Continue)];
     for ((record, message), (role, kind)) in written.iter().zip(kinds) {
-        let parts = synthetic(LAYOUT.parts(out, *record, message));
-        let id = LAYOUT.id(message);
-        let record = LAYOUT.record(*record, message, id.as_deref());
-        let message = out.add(record, role, parts);
+        let parts = synthetic((LAYOUT.parts)(out, *record, message));
+        let message = out.add(&LAYOUT.record(*record, message), role, parts);
         message.mid_turn = true;
         message.origin = Origin::Entry(kind);
     }
 }
 
 fn answer(out: &mut SessionBuilder, number: u32, raw: &Value) {
-    let parts = LAYOUT.parts(out, number, raw);
+    let parts = (LAYOUT.parts)(out, number, raw);
     if parts.is_empty() {
         return;
     }
-    let id = LAYOUT.id(raw);
-    let record = LAYOUT.record(number, raw, id.as_deref());
+    let record = LAYOUT.record(number, raw);
     let thought = |part: &Part| matches!(part.kind, PartKind::Reasoning { .. });
     // Each of its calls is a message, with the time and the thoughts of the answer and the result behind it.
     let same = |answer: &Message| {
@@ -185,7 +192,7 @@ fn answer(out: &mut SessionBuilder, number: u32, raw: &Value) {
         let thinks = answer.parts.iter().any(thought);
         answer.at == record.at && thinks != thoughts.is_empty() && !thoughts.contains(&false)
     };
-    if let Some(at) = record.id.and_then(|id| out.piece_of(id, number, same)) {
+    if let Some(at) = record.id.as_deref().and_then(|id| out.piece_of(id, number, same)) {
         out.running = parts.iter().any(|part| part.as_call().is_some());
         let known = &out.messages[at].parts;
         let is_new =
@@ -193,9 +200,9 @@ fn answer(out: &mut SessionBuilder, number: u32, raw: &Value) {
         let parts: Vec<Part> = parts.into_iter().filter(is_new).collect();
         return out.extend(at, number, parts);
     }
-    out.answer(record, parts, Answer { ended: record.at, ..Answer::default() });
+    out.answer(&record, parts, (LAYOUT.answer)(raw));
     if let Some(id) = record.id {
-        out.begins_response(id);
+        out.begins_response(&id);
     }
 }
 
@@ -207,7 +214,7 @@ fn call(out: &mut SessionBuilder, raw: &Value, at: &str) -> Vec<Part> {
         Some(arguments) => (value::shown(arguments), "/toolCall/value/arguments"),
         None => ("{}".to_owned(), "/toolCall"),
     };
-    // Gemini's, in front of what it stands with.
+    // Gemini's signature stands in front of its call.
     let signature = value::text_at(raw, SIGNATURE)
         .map(|signature| reasoning("", Some(signature.to_owned())).at(format!("{at}{SIGNATURE}")));
     let id = value::text(raw, "id").unwrap_or_default();
@@ -226,16 +233,8 @@ fn result(out: &mut SessionBuilder, raw: &Value, at: &str) -> Vec<Part> {
         list @ Value::Array(_) => (list, format!("{at}/toolResult/value")),
         value => (&value["content"], format!("{at}/toolResult/value/content")),
     };
-    let items = value::items(content).iter().enumerate().filter(|(_, item)| is_for_model(item));
-    let parts = items.map(|(index, item)| {
-        let at = format!("{place}/{index}");
-        match value::text(item, "type") {
-            Some("image") => file(IMAGE.media(item)).at(at),
-            Some("resource") => text_member(&item["resource"], "text", &format!("{at}/resource")),
-            _ => text_member(item, "text", &at),
-        }
-    });
-    let (text, media, place) = flattened(parts.collect(), place.clone());
+    let parts = RESULT.list(out, 0, content, &place);
+    let (text, media, place) = flattened(parts, place);
     let failed = value::flag(&result["value"], "isError");
     vec![out.result(id, "", failed, text, media).at(place)]
 }

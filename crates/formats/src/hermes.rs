@@ -4,14 +4,13 @@
 //! format is only read. `docs/hermes.md` has the mapping.
 
 use crate::chat;
-use crate::layout::{AnswerMembers, Content, Head, Layout, ResultMembers, Time};
 use crate::prelude::*;
 use std::ops::Range;
 
 pub(crate) const FORMAT: Format =
     Format::new("hermes", "Hermes Agent sessions (`hermes sessions export`)", SIGNS, read);
 
-/// How a summary begins, or what it stands behind in a message that was said before.
+/// The beginnings of summaries, and, last, the mark between an earlier message and a summary in it.
 const SUMMARIES: &[&str] = &[
     "[CONTEXT COMPACTION",
     "[CONTEXT SUMMARY]:",
@@ -76,25 +75,29 @@ pub(crate) fn joined(sessions: Vec<Value>) -> Vec<Value> {
 const LAYOUT: Layout = Layout {
     format: FORMAT.id,
     list: "/messages",
-    head: Head {
-        id: "/id",
-        folder: &["/git_repo_root", "/cwd"],
-        parent: "/parent_session_id",
-        system: "/system_prompt",
-        model: "/model",
+    session: "/id",
+    head: |out, root| {
+        let folder = value::first(root, &["git_repo_root", "cwd"]).and_then(cluster::folder);
+        out.session.worked_in(None, folder);
+        out.session.parent = value::filled(root, "parent_session_id").map(str::to_owned);
+        out.model = value::string(root, "model");
+        if let Some(system) = value::filled(root, "system_prompt") {
+            out.system(system);
+        }
     },
     id: "/id",
-    time: Time::Seconds("/timestamp"),
-    content: Content::Code(parts),
-    result: ResultMembers { call: "/tool_call_id", tool: "/tool_name", ..Layout::NONE.result },
-    answer: AnswerMembers { finish: "/finish_reason", ..AnswerMembers::NONE },
-    ..Layout::NONE
+    time: |raw| value::seconds(raw, "/timestamp"),
+    parts,
+    answer: |raw| Answer {
+        finish: value::filled(raw, "finish_reason").map(finish),
+        ended: value::seconds(raw, "/timestamp"),
+        ..Answer::default()
+    },
+    kind: by_role,
 };
 
 fn session(text: &str, root: &Value) -> Result<Session, ReadError> {
-    let id = value::string(root, "id");
-    let mut out = SessionBuilder::document(text, LAYOUT.list, id, FORMAT.id)?;
-    LAYOUT.head(&mut out, root);
+    let mut out = LAYOUT.builder(text, root)?;
     messages(&mut out, value::list(root, "messages"));
     Ok(out.finish_run())
 }
@@ -113,7 +116,7 @@ impl Row<'_> {
         begins.iter().any(|begin| text.starts_with(begin)) || text.contains(within)
     }
 
-    /// What it says: equal for a copy, which has a number and a time of its own.
+    /// Its content, by which a copy is recognized: number and time of a copy are its own.
     fn said(&self) -> String {
         let told = ["role", "content", "tool_call_id", "tool_calls"];
         json!(told.map(|member| &self.raw[member])).to_string()
@@ -140,8 +143,7 @@ fn messages(out: &mut SessionBuilder, messages: &[Value]) {
                 out.boundary("summary", "auto").original_kept = kept;
                 // As the user's or as the model's, whichever fits what is around it.
                 let parts = synthetic(chat::parts(&row.raw["content"]));
-                let id = LAYOUT.id(row.raw);
-                out.summary(LAYOUT.record(row.record, row.raw, id.as_deref()), parts);
+                out.summary(&LAYOUT.record(row.record, row.raw), parts);
                 out.running = false;
             }
             false => LAYOUT.message(out, row.record, row.raw),
@@ -151,17 +153,26 @@ fn messages(out: &mut SessionBuilder, messages: &[Value]) {
 }
 
 fn parts(out: &mut SessionBuilder, _: u32, raw: &Value) -> Vec<Part> {
-    // What was sent, where that is not what was said.
+    // The text as it was sent, if it differs from the text as it was said.
     let mut parts = match value::filled(raw, "api_content") {
         Some(text) => vec![Part::text(text).at("/api_content")],
         None => chat::parts(&raw["content"]),
     };
-    if value::text(raw, "role") == Some("assistant") {
-        let thought = ["reasoning_content", "reasoning"];
-        let thought = thought.iter().find_map(|key| reasoning_member(raw, key, ""));
-        parts.splice(0..0, thought);
-        parts.extend(chat::calls(raw));
-        out.join(&mut parts);
+    match value::text(raw, "role") {
+        Some("assistant") => {
+            let thought = ["reasoning_content", "reasoning"];
+            let thought = thought.iter().find_map(|key| reasoning_member(raw, key, ""));
+            parts.splice(0..0, thought);
+            parts.extend(chat::calls(raw));
+            out.join(&mut parts);
+        }
+        Some("tool") => {
+            let (text, media, at) = flattened(parts, "/content".to_owned());
+            let call = value::text(raw, "tool_call_id").unwrap_or_default();
+            let tool = value::text(raw, "tool_name").unwrap_or_default();
+            parts = vec![out.result(call, tool, false, text, media).at(at)];
+        }
+        _ => {}
     }
     parts
 }
@@ -177,7 +188,7 @@ fn copies(rows: &[Row<'_>]) -> Vec<bool> {
     let said: Vec<usize> = rows.iter().map(&mut number).collect();
     let heads = repeated_heads(&said);
     let summaries: Vec<usize> = (1..rows.len()).filter(|at| rows[*at].is_summary()).collect();
-    // How many copies begin less how many end.
+    // At each place, the copies that begin less those that end.
     let mut edges = vec![0i64; rows.len() + 1];
     let mut mark = |copy: Range<usize>| {
         edges[copy.start] += 1;
@@ -218,7 +229,7 @@ fn repeated_heads(list: &[usize]) -> Vec<usize> {
     halves
 }
 
-/// How many of the first elements of `behind` are the last ones of `before`.
+/// The length of the longest beginning of `behind` that ends `before`.
 fn repeated_tail(behind: &[usize], before: &[usize]) -> usize {
     let borders = borders(behind);
     let size = before.iter().fold(0, |size, element| longer(behind, &borders, size, *element));

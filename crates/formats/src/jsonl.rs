@@ -1,5 +1,4 @@
-//! What the line formats have in common: places that people can find, and ids that are the same
-//! each time.
+//! The common ground of line formats: places that people can find, copies of lines, and repeatable ids.
 
 use crate::prelude::*;
 
@@ -45,7 +44,7 @@ pub(crate) fn copies(source: &Source, begins: impl Fn(&str) -> bool) -> BTreeMap
     copies
 }
 
-/// How many texts from each place on are those that the list begins with (the Z function).
+/// For each place, the number of texts from there on that repeat the beginning of the list (the Z function).
 fn common_with_the_beginning(texts: &[&str]) -> Vec<usize> {
     let mut common = vec![0; texts.len()];
     let (mut from, mut to) = (0, 0);
@@ -65,7 +64,7 @@ fn common_with_the_beginning(texts: &[&str]) -> Vec<usize> {
 /// Code of the warning that values stand side by side on a line.
 pub(crate) const GLUED: &str = "glued-line";
 
-/// What to say of lines on which values stand side by side.
+/// Warnings for lines that hold several values.
 pub(crate) fn glued(source: &Source) -> Vec<Warning> {
     let beside = |pair: &[std::ops::Range<usize>]| match pair {
         [before, next] => source.text.get(before.end..next.start).is_some_and(|between| {

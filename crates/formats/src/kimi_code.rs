@@ -4,7 +4,6 @@
 //! `content.part`, `tool.call`, `step.end`); a compaction, an undo or a clear is a record of its own, and what it takes
 //! from the context stays in the log. The format is only read. `docs/kimi-code.md` has the mapping.
 
-use crate::layout::{Block, Blocks};
 use crate::prelude::*;
 
 pub(crate) const FORMAT: Format =
@@ -172,11 +171,11 @@ impl Reader {
         if anchor {
             self.anchors.push(self.out.messages.len());
         }
-        let id = value::filled(message, "id");
+        let id = value::filled(message, "id").map(str::to_owned);
         let record = Record { number: record, id, at: value::millis(line, "/time") };
         match role {
-            Role::Assistant => self.out.answer(record, parts, Answer::default()),
-            _ => self.out.add(record, role, parts).mid_turn = mid_turn && role == Role::User,
+            Role::Assistant => self.out.answer(&record, parts, Answer::default()),
+            _ => self.out.add(&record, role, parts).mid_turn = mid_turn && role == Role::User,
         }
     }
 
@@ -190,8 +189,7 @@ impl Reader {
                 self.step = (text("uuid").to_owned(), None);
             }
             "content.part" => {
-                let (mut parts, at) = (Vec::new(), "/event/part");
-                BLOCKS.block(&mut self.out, record, &event["part"], at, &mut parts);
+                let parts = BLOCKS.block(&mut self.out, record, &event["part"], "/event/part");
                 self.say(record, line, text("stepUuid"), parts);
             }
             "tool.call" => {
@@ -268,7 +266,7 @@ impl Reader {
         }
     }
 
-    /// What stays of it are the user's words, which the log has, and the summary.
+    /// A compaction, which keeps the summary and the prompts; the log has the latter already.
     fn compaction(&mut self, record: u32, line: &Value) {
         self.settle();
         let kept = self.out.holds_log();
@@ -286,7 +284,7 @@ impl Reader {
             None => self.parts(record, &line["summary"]["content"], "/summary/content"),
         };
         let record = Record { number: record, id: None, at: value::millis(line, "/time") };
-        self.out.summary(record, parts);
+        self.out.summary(&record, parts);
         self.anchors.clear();
     }
 

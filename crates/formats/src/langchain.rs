@@ -3,7 +3,6 @@
 //!
 //! Every message is one record. `docs/langchain.md` has the mapping.
 
-use crate::layout::{Block, Blocks};
 use crate::prelude::*;
 
 pub(crate) const FORMAT: Format = Format::new(
@@ -221,7 +220,7 @@ fn calls(out: &mut SessionBuilder, fields: &Value, at: &str) -> Vec<Part> {
     parts
 }
 
-/// What the provider said about the call.
+/// The answer by what the provider said about the call.
 fn answer(fields: &Value) -> Answer {
     let meta = fields.get("response_metadata").unwrap_or(&Value::Null);
     let first = |keys: &[&str]| keys.iter().find_map(|key| value::text(meta, key));

@@ -1,6 +1,6 @@
 //! Reads and writes recorded agent sessions.
 //!
-//! Every format is one module and one row of [`FORMATS`]: how it is recognized, `read` and, where it is
+//! Every format is one module and one row of [`FORMATS`]: the signs it is recognized by, `read` and, where it is
 //! written, `patch` for its own files and `generate` for sessions of others. Reading gives [`Session`]s
 //! in the canonical form of `foldback-core`, put together by one `builder`; writing takes a session
 //! together with what a strategy made of it and gives the text of a file in that format.

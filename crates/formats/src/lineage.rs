@@ -7,10 +7,10 @@ use crate::peek::{Peek, peek};
 /// Lines that are looked at: before the first message there may be titles and snapshots.
 const LINES: usize = 40;
 
-/// Where a session comes from.
+/// The origin of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lineage {
-    /// What tells the history that the file begins with: files that have this in common may hold one history.
+    /// An identifier of the history at the beginning of the file: files with the same one may share that history.
     pub id: String,
     /// The session that its history was copied from, if the file says so.
     pub from: Option<String>,

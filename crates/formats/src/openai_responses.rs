@@ -28,7 +28,7 @@ const OWN_TYPES: &[&str] =
 /// Types of content that only messages among items have.
 const OWN_CONTENT: &[&str] = &["input_text", "output_text", "input_image"];
 
-/// What only an item has.
+/// Members that only items have.
 const ITEM: Member = Any(&[
     Is("/type", OWN_TYPES),
     Is("/content/*/type", OWN_CONTENT),

@@ -18,7 +18,7 @@ pub(crate) const FORMAT: Format = Format::new(
 
 /// The message of the response.
 const RESPONSE: &str = "/response/choices/0/message";
-/// How the output of a tool begins for models without tool calls.
+/// The beginning of tool output for models without tool calls.
 const TEXT_RESULT: &str = "EXECUTION RESULT of [";
 
 /// The messages come first and may fill any opening: what looks like a chat is searched for its

@@ -14,10 +14,10 @@ const STATE: &str = "base_state.json";
 /// The folder beside it with a file for each event.
 const EVENTS: &str = "events";
 
-/// How the names of the files there begin.
+/// The beginning of the names of these files.
 const EVENT: &str = "event-";
 
-/// Whether a file is part of a session that another file stands for: it is read with that one.
+/// Whether a file is a piece of a session that is read by way of another file.
 pub fn is_piece(path: &Path) -> bool {
     let named = path.file_name().and_then(|name| number(name.to_str()?)).is_some();
     let Some(folder) = path.parent().filter(|folder| named && folder.ends_with(EVENTS)) else {
@@ -67,7 +67,7 @@ pub(crate) fn joined(path: &Path) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(lines))
 }
 
-/// Whether a text is what [`joined`] puts in place of a file that can't be used.
+/// Whether a text is the note that [`joined`] puts in place of an unusable file.
 pub(crate) fn is_told(text: &str) -> bool {
     text.starts_with(EVENT) || text.starts_with(STATE)
 }

@@ -4,6 +4,7 @@ pub(crate) use crate::builder::{
     Record, SessionBuilder, document_or_lines, name_apart, only, threads_of, with_damage,
 };
 pub(crate) use crate::format::{Format, FormatId};
+pub(crate) use crate::layout::{Block, Blocks, Kind, Layout, by_role};
 pub(crate) use crate::peek::{Peek, peek};
 pub(crate) use crate::session::{
     Boundary, Cleared, Parsed, Recorded, Records, Shape, Source, Warning,
@@ -11,9 +12,7 @@ pub(crate) use crate::session::{
 pub(crate) use crate::sign::Member::{self, All, Any, Begins, Has, Is, Lacks, Only, Top};
 pub(crate) use crate::sign::Sign;
 pub(crate) use crate::write::View;
-pub(crate) use crate::{
-    ReadError, Session, WriteError, cluster, folded, jsonl, layout, raw, value,
-};
+pub(crate) use crate::{ReadError, Session, WriteError, cluster, folded, jsonl, raw, value};
 pub(crate) use foldback_core::log::{
     Answer, EntryKind, Finish, Marker, Media, Message, Origin, Part, PartKind, ResultStatus, Role,
     Service, ToolCall, ToolResult, Usage,

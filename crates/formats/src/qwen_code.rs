@@ -10,7 +10,7 @@ use foldback_providers::wire::gemini;
 pub(crate) const FORMAT: Format =
     Format::new("qwen-code", "Qwen Code chat recording (~/.qwen/projects/*/chats)", SIGNS, read);
 
-/// What happens beside the messages and is not sent.
+/// Events beside the messages, of which nothing is sent.
 const SILENT: &[&str] = &[
     "at_command",
     "attribution_snapshot",
@@ -121,7 +121,7 @@ fn read(text: &str) -> Result<Vec<Session>, ReadError> {
     only(reader.out.finish_run())
 }
 
-/// What a line says of a call. Of a provider other than Gemini, what was thought is in the output: the total tells.
+/// The answer on a line. Providers other than Gemini count reasoning as output; the total shows which way it was.
 fn answer(raw: &Value) -> Option<Answer> {
     (value::text(raw, "type") == Some("assistant")).then(|| Answer {
         usage: gemini::COUNTS.any(&raw["usageMetadata"]),
@@ -131,7 +131,7 @@ fn answer(raw: &Value) -> Option<Answer> {
     })
 }
 
-/// Whether a command that the user gave last was answered by the client alone.
+/// Whether the client alone answered the last command of the user.
 fn is_answered_here(lines: &[Line], command: &Value) -> bool {
     let payload = &command["systemPayload"];
     let answers = value::list(payload, "outputHistoryItems");

@@ -30,6 +30,10 @@ pub fn detect_bytes(bytes: &[u8]) -> Option<&'static Format> {
 }
 
 /// The format with this id.
+///
+/// # Errors
+///
+/// [`ReadError::NoSuchFormat`], with the nearest id.
 pub fn format(id: &str) -> Result<&'static Format, ReadError> {
     FORMATS.iter().find(|format| format.id == id).ok_or_else(|| ReadError::NoSuchFormat {
         id: id.to_owned(),
@@ -51,6 +55,10 @@ fn nearest(id: &str) -> String {
 }
 
 /// Reads the bytes of a file in the format `from`, or in the one that recognizes it.
+///
+/// # Errors
+///
+/// No format recognizes it, there is no format `from`, it is damaged as a whole, or it holds no message.
 pub fn read(bytes: &[u8], from: Option<&str>) -> Result<Vec<Session>, ReadError> {
     let bytes = &*bytes::unpacked(bytes)?;
     if bytes.iter().all(u8::is_ascii_whitespace) {
@@ -110,7 +118,7 @@ fn read_text(bytes: &[u8], from: Option<&str>) -> Result<Vec<Session>, ReadError
     }
 }
 
-/// How many places are tried at which a file may begin behind a prefix.
+/// The number of places behind a prefix at which a file is tried.
 const PLACES: usize = 8;
 
 /// What `look` finds in a text that begins with something else: a line that the command which exported it printed, the

@@ -1,7 +1,7 @@
 //! A recorded session, read from any format into the one canonical form.
 
 use crate::FormatId;
-pub use crate::folded::Folded;
+pub use crate::folded::Omission;
 use foldback_core::log::{Answer, Message, Origin, Usage};
 use foldback_core::view::{EditKind, PartEdit, PartPos};
 use foldback_core::{Frame, Limits};
@@ -41,13 +41,13 @@ pub struct Session {
     /// a model was asked within another's answer, as an advisor is.
     pub unlogged: Vec<Answer>,
     /// Requests as they were sent, in order, where the recorder wrote them down.
-    pub sent: Vec<Sent>,
+    pub sent: Vec<SentRequest>,
     /// Parts that the recorder itself had cleared, with the time. The text in `messages` is the original.
     pub cleared: Vec<Cleared>,
     /// Compactions that the recorder made.
     pub boundaries: Vec<Boundary>,
     /// Messages were left out of the file by foldback: usage up to there is of other requests.
-    pub folded: Option<Folded>,
+    pub folded: Option<Omission>,
     /// The session that it was forked from or spawned by, where the recording says so: its history may begin with that one's.
     pub parent: Option<String>,
     /// Calls that another session holds as well and that count there: they are no answers here.
@@ -72,7 +72,7 @@ pub struct Recorded {
 
 /// A request that the recorder wrote down as it sent it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Sent {
+pub struct SentRequest {
     /// Id of the message that answers it.
     pub answer: String,
     /// What stands around its messages.

@@ -9,7 +9,7 @@ pub(crate) struct Sign {
     /// How sure they make, 0 (not) to 100 (certain).
     pub(crate) sure: u8,
     members: &'static [Member],
-    /// Paths below which all of them may stand.
+    /// Paths below which the members stand; any will do.
     below: &'static [&'static str],
     /// How many of the first lines are looked at, each for itself; 0: the text is one value.
     lines: usize,
@@ -24,17 +24,17 @@ pub(crate) enum Member {
     Has(&'static str),
     /// Nothing stands there.
     Lacks(&'static str),
-    /// One of these values stands there.
+    /// A listed value stands there.
     Is(&'static str, &'static [&'static str]),
-    /// A value stands there that begins with one of these.
+    /// A value with a listed beginning stands there.
     Begins(&'static str, &'static [&'static str]),
-    /// Values stand there, and all of them are among these.
+    /// Only listed values stand there.
     Only(&'static str, &'static [&'static str]),
-    /// Anything stands there from the top, wherever the others stand.
+    /// Anything stands at this path from the top of the value.
     Top(&'static str),
-    /// All of these.
+    /// Every one of several.
     All(&'static [Member]),
-    /// One of these.
+    /// At least one of several.
     Any(&'static [Member]),
 }
 
@@ -43,17 +43,17 @@ impl Sign {
         Self { sure, members, below: &[""], lines: 0, anywhere: None }
     }
 
-    /// The same members below one of these paths.
+    /// The members may stand below any of the paths.
     pub(crate) const fn below(self, below: &'static [&'static str]) -> Self {
         Self { below, ..self }
     }
 
-    /// The same members in one of the first lines.
+    /// A single line among the first ones has the members.
     pub(crate) const fn lines(self, lines: usize) -> Self {
         Self { lines, ..self }
     }
 
-    /// The same members in a text that holds a value at this pointer.
+    /// The text also has a value at the pointer.
     pub(crate) const fn anywhere(self, pointer: &'static str) -> Self {
         Self { anywhere: Some(pointer), ..self }
     }

@@ -93,7 +93,7 @@ impl Reader {
                 let parts = chat::parts(&raw["content"]);
                 self.push(record, raw, Role::System, parts);
             }
-            // The user simulator talks to its own tools; the agent is sent what it says in the end.
+            // The user simulator talks to its own tools; the agent is sent its final text only.
             Some("user") if has_calls(raw) => {}
             Some("tool") if value::text(raw, "requestor") == Some("user") => {}
             Some("user") => {

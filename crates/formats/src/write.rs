@@ -1,4 +1,4 @@
-//! What a writer is given and gives back.
+//! The input and output of writers.
 
 use crate::Session;
 use foldback_core::log::Message;
@@ -13,11 +13,11 @@ use std::collections::HashMap;
 pub struct View<'a> {
     /// The session that was read, with its source text.
     pub session: &'a Session,
-    /// What was sent around the history.
+    /// The frame that was sent around the history.
     pub frame: &'a Frame,
-    /// What was sent around it and not recorded, in tokens.
+    /// The size of an unrecorded frame, in tokens.
     pub unrecorded: u64,
-    /// What the model would be sent, in order. `Shown::pos` is an index into `stored`.
+    /// The messages for the model, in order. `Shown::pos` is an index into `stored`.
     pub sent: Vec<Shown<'a>>,
     /// The whole history in stored order with its edits: log and entries, hidden ones included. A
     /// message that was read from the session is the session's own `Arc`, with its record and pointers.
@@ -30,7 +30,7 @@ impl<'a> View<'a> {
         self.sent.iter().map(Shown::to_message).collect()
     }
 
-    /// Whether everything that is stored is sent, in its order.
+    /// Whether all stored messages are sent, in their order.
     pub(crate) fn shows_all(&self) -> bool {
         self.sent.len() == self.stored.len()
             && self.sent.iter().enumerate().all(|(index, shown)| shown.pos == Some(index))
@@ -86,12 +86,12 @@ impl<'a> View<'a> {
     }
 }
 
-/// What writing gave.
+/// The result of writing.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// The text of the file.
     pub text: String,
-    /// What the format could not hold, one line each.
+    /// Losses: content that the format has no place for, one line each.
     pub losses: Vec<String>,
     /// The provider rules that the sent request breaks.
     pub breaks: Vec<Violation>,

@@ -25,8 +25,8 @@
 //! whose result never comes gets one that says so before anything else is appended. A result that
 //! answers no open call (given twice, given late) is not appended.
 //!
-//! Any of the futures may be dropped: messages that were passed are still appended, a stage
-//! that was running leaves nothing behind, and the moments that had not come yet do not come.
+//! Any of the futures may be dropped: messages that were passed are still appended, a stage that was running leaves
+//! nothing behind, and the moments that had not come yet do not come.
 
 use foldback_core::conversation::{Conversation, Report, Signals, StageRole};
 use foldback_core::log::{Finish, Message, ToolCall, Usage};

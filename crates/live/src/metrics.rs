@@ -20,7 +20,7 @@
 //! | `foldback_entries_total` | `foldback.entries` | `{message}` | `kind` |
 //! | `foldback_view_tokens` | `foldback.view.tokens` | `{token}` | |
 //!
-//! and of one conversation, with [`Snapshot::with_counters`]: `foldback_conversation_…`, which are its
+//! and of one conversation, in [`Snapshot::counters`]: `foldback_conversation_…`, which are its
 //! [`Counters`]. Tokens are those of the strategy's estimator. Label values are names of stages and
 //! codes of reasons, never texts, so their number is bounded.
 
@@ -107,13 +107,6 @@ impl Observer for Metrics {
 }
 
 impl Snapshot {
-    /// This snapshot with the counters of one conversation.
-    #[must_use]
-    pub fn with_counters(mut self, counters: Counters) -> Self {
-        self.counters = Some(counters);
-        self
-    }
-
     fn count(&mut self, event: &Event) {
         match event {
             Event::Outcome { moment, stage, outcome, tokens_after, reclaimed, .. } => {
@@ -327,7 +320,8 @@ mod tests {
             metrics.observe(&event);
         }
         let counters = Counters { folds: 1, tokens_before_total: 900, ..Counters::default() };
-        let text = metrics.snapshot().with_counters(counters).prometheus();
+        let snapshot = Snapshot { counters: Some(counters), ..metrics.snapshot() };
+        let text = snapshot.prometheus();
         let said = |line: &str| !line.starts_with("# HELP") || line.split(' ').count() > 3;
         assert!(text.lines().all(said), "{text}");
         insta::assert_snapshot!(text);

@@ -54,7 +54,7 @@ fn after(chat: &[Value], lengths: impl Iterator<Item = usize>) -> (Vec<String>, 
         let mut keys = vec![first];
         identity::extend(&mut keys, read.request.messages());
         assert!(followed.is_repeated(&keys), "{length}");
-        let received = Received::of(&read.request, &keys, limits);
+        let received = Received::new(&read.request, &keys, limits);
         runtime.block_on(followed.take(received, |_, _| None)).unwrap();
     }
     let history = followed.conversation().history();

@@ -29,7 +29,7 @@ impl<'a> Asker<'a> {
         Self { model, services, name, retries, usage: None }
     }
 
-    /// Cost of all answers so far.
+    /// The summed usage of all answers.
     pub(crate) fn usage(&self) -> Option<Usage> {
         self.usage
     }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Input tokens of a request, estimated: a token for every four bytes of its texts, rounded up. English
 /// text has about that many; code and other languages may have half again as many.
-pub fn estimated_input(request: &CompletionRequest) -> u64 {
+pub(crate) fn estimated_input(request: &CompletionRequest) -> u64 {
     (request.bytes() as u64).div_ceil(4)
 }
 
@@ -60,10 +60,10 @@ pub struct Bill {
 
 /// Keeps the bill of a model, and stops before a request that could cost more than is left.
 ///
-/// The limit is compared with the most that a request can cost; the charge is what the provider counted. A request that may
-/// have reached the model and whose cost is not known (no answer in time, a cut connection, an unreadable answer, a
-/// canceled request) is charged at its maximum. Requests that the provider refused cost nothing. Running requests hold
-/// their maximum until they are charged, so that together they can't pass the limit either.
+/// The limit is compared with the most that a request can cost; the charge is what the provider counted. A request
+/// that may have reached the model and whose cost is not known (no answer in time, a cut connection, an unreadable
+/// answer, a canceled request) is charged at its maximum. Requests that the provider refused cost nothing. Running
+/// requests hold their maximum until they are charged, so that together they can't pass the limit either.
 #[derive(Debug)]
 pub struct Budget {
     model: Arc<dyn Model>,
@@ -90,7 +90,7 @@ impl Budget {
     /// Lets `model` cost up to `limit` US dollars; without a limit only the bill is kept, and a price may be
     /// unknown.
     pub fn new(model: Arc<dyn Model>, limit: Option<f64>, prices: Prices) -> Self {
-        Purse::new(limit, prices).of(model)
+        Purse::new(limit, prices).budget(model)
     }
 
     /// The charges so far.
@@ -106,7 +106,7 @@ impl Purse {
     }
 
     /// A model that is paid from it.
-    pub fn of(&self, model: Arc<dyn Model>) -> Budget {
+    pub fn budget(&self, model: Arc<dyn Model>) -> Budget {
         Budget { model, purse: self.clone() }
     }
 
@@ -177,7 +177,7 @@ impl Drop for Hold {
             Charge::Counted(usage) => {
                 bill.input = bill.input.saturating_add(usage.input_total());
                 bill.output = bill.output.saturating_add(usage.output_total());
-                bill.usd += self.price.map_or(0.0, |price| price.of(usage));
+                bill.usd += self.price.map_or(0.0, |price| price.dollars(usage));
             }
             Charge::AtMost => {
                 bill.unreported += 1;

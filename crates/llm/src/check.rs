@@ -7,10 +7,10 @@ use foldback_core::stage::{Estimator, SummaryError};
 
 /// Lines that an answer must have as headings.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Headings<'a> {
+pub(crate) struct Headings<'a> {
     /// The lines.
     pub lines: &'a [String],
-    /// Whether one of them is enough.
+    /// Whether one heading is enough.
     pub any: bool,
 }
 
@@ -33,7 +33,7 @@ impl Headings<'_> {
 
 /// What an answer must be like.
 #[derive(Clone, Copy, Debug)]
-pub struct Demands<'a> {
+pub(crate) struct Demands<'a> {
     /// Which headings it must have.
     pub headings: Headings<'a>,
     /// Most tokens that it may have.
@@ -57,7 +57,7 @@ pub(crate) fn least_budget(headings: Headings<'_>, estimator: &dyn Estimator) ->
 
 /// What is wrong with an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub(crate) enum Fault {
     /// It has no text: nothing, white space, or reasoning alone.
     Empty,
     /// It called tools and has no text.
@@ -116,7 +116,7 @@ impl From<Fault> for SummaryError {
 /// # Errors
 ///
 /// What is wrong with it.
-pub fn check(answer: &Completion, demands: &Demands<'_>) -> Result<(String, u64), Fault> {
+pub(crate) fn check(answer: &Completion, demands: &Demands<'_>) -> Result<(String, u64), Fault> {
     let text = unfenced(answer.text.trim());
     if text.is_empty() {
         return Err(match answer.finish {

@@ -82,8 +82,8 @@ const PROVIDERS: &[(&str, &str)] = &[
 ];
 
 impl LlmConfig {
-    /// Most requests that one summary can send, retries and the reminder included: whole, with cut tool
-    /// outputs, each chunk, one reminder, and the retries that all of them share.
+    /// Most requests that one summary can send: one for the whole record, one with cut tool outputs, one for each
+    /// chunk, one reminder, and the retries, which they share.
     pub fn max_requests(&self) -> u32 {
         self.max_chunks.saturating_add(3).saturating_add(self.attempts.saturating_sub(1))
     }

@@ -45,9 +45,9 @@ struct Request {
 
 /// Answers every request with an error of kind [`ErrorKind::DryRun`] and keeps count.
 ///
-/// The count is an estimate of a real run, not a bound: a summary that differs from its stand-in changes the next request,
-/// and retries are not counted. A [`Cassette`](crate::cassette::Cassette) around a dry run keeps recorded requests out of
-/// the count.
+/// The count is an estimate of a real run, not a bound: a summary that differs from its stand-in changes the next
+/// request, and retries are not counted. A [`Cassette`](crate::cassette::Cassette) around a dry run keeps recorded
+/// requests out of the count.
 #[derive(Clone)]
 pub struct DryRun {
     estimate: Estimate,
@@ -55,7 +55,7 @@ pub struct DryRun {
 }
 
 impl DryRun {
-    /// Estimates input by [`estimated_input`].
+    /// Estimates the input of a request by its bytes.
     pub fn new() -> Self {
         Self::with_estimate(estimated_input)
     }

@@ -7,9 +7,9 @@
 //! | chunks | the cut conversation in parts, oldest first; the summary of each goes into the next as the earlier summary, so the last answer is the summary |
 //! | extractive | nothing: the summary is extracted without a model, unless [`LlmConfig::extractive`] is off: then there is none |
 //!
-//! A rung is left if its request would not fit, or if the provider says that it did not. An unusable answer is followed by a
-//! reminder, at most one in a summary. An answer after it that lacks the requested headings counts as a summary, as in the
-//! systems that we reproduce. All of that ends after [`LlmConfig::max_requests`] requests.
+//! A rung is left if its request would not fit, or if the provider says that it did not. An unusable answer is
+//! followed by a reminder, at most one in a summary. An answer after it that lacks the requested headings counts as a
+//! summary, as in the systems that we reproduce. All of that ends after [`LlmConfig::max_requests`] requests.
 
 use crate::asking::Asker;
 use crate::check::{Demands, Fault, Headings, check};
@@ -151,8 +151,8 @@ impl<'a> Descent<'a> {
         self.asker.progress(ProgressStep::SteppingDown { to: to.to_owned(), why: why.to_owned() });
     }
 
-    /// Summarizes chunk after chunk. Chunks are cut again before each request, because an earlier summary may take more room
-    /// than was reserved, and a refusal leaves less.
+    /// Summarizes chunk after chunk. Chunks are cut again before each request, because an earlier summary may take
+    /// more room than was reserved, and a refusal leaves less.
     async fn chunks(&mut self, blocks: Vec<String>) -> Result<Attempt, SummaryError> {
         let most = usize::try_from(self.terms.config.max_chunks).unwrap_or(usize::MAX);
         let mut rest = blocks;
@@ -182,7 +182,7 @@ impl<'a> Descent<'a> {
                 Some((part, parts)),
                 previous.as_deref(),
             );
-            if let Err(why) = self.room.check(Size::of(&request, estimator)) {
+            if let Err(why) = self.room.check(Size::from_request(&request, estimator)) {
                 return Ok(Attempt::TooLarge(why));
             }
             sent += 1;
@@ -213,11 +213,11 @@ impl<'a> Descent<'a> {
         let estimator = &*self.request.estimator;
         // Numbers of parts are short; no conversation has more than this many chunks.
         let empty = self.terms.word(self.request, "", Some((999, 999)), previous);
-        let taken = Size::of(&empty, estimator);
+        let taken = Size::from_request(&empty, estimator);
         // Room for the summary of this chunk in the request for the next. Tokens of the strategy's
         // estimator may be four bytes and more, which count as two here.
         let coming = self.terms.target(self.request).saturating_mul(2);
-        let known = previous.map_or(0, |text| Size::of_text(text, estimator).tokens);
+        let known = previous.map_or(0, |text| Size::from_text(text, estimator).tokens);
         let kept = coming.saturating_sub(known);
         let reserve = Size {
             tokens: kept,
@@ -279,8 +279,9 @@ impl<'a> Descent<'a> {
         words: &str,
     ) -> Option<CompletionRequest> {
         let estimator = &*self.request.estimator;
-        let fits =
-            |request: &CompletionRequest| self.room.check(Size::of(request, estimator)).is_ok();
+        let fits = |request: &CompletionRequest| {
+            self.room.check(Size::from_request(request, estimator)).is_ok()
+        };
         if !answer.trim().is_empty() {
             let mut with = request.clone();
             let turn = |role, text| Turn { role, text };
@@ -305,8 +306,8 @@ impl<'a> Descent<'a> {
         self.terms.prompts.style(&self.request.style).into()
     }
 
-    /// The last answer of a summary. Missing headings are the only fault that it may have, and only if one heading would not
-    /// have been enough.
+    /// The last answer of a summary. Missing headings are the only fault that it may have, and only if one heading
+    /// would not have been enough.
     fn accept(&self, answer: &Completion, fault: Fault) -> Result<Attempt, SummaryError> {
         let accepted = match fault {
             Fault::Headings(_) if !self.headings().any => {
@@ -333,7 +334,7 @@ impl<'a> Descent<'a> {
         what: &str,
         request: &CompletionRequest,
     ) -> Result<Result<Completion, Attempt>, SummaryError> {
-        let size = Size::of(request, &*self.request.estimator);
+        let size = Size::from_request(request, &*self.request.estimator);
         if let Err(why) = self.room.check(size) {
             return Ok(Err(Attempt::TooLarge(why)));
         }

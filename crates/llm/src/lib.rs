@@ -2,7 +2,7 @@
 //!
 //! The [`llm`](summarizer) summarizer words its requests from [prompts that are data](prompt), quotes
 //! the recorded conversation so that nothing in it can pass for an instruction ([`quote`]), asks the
-//! [`Model`](foldback_core::provider::Model) that the services hold, [checks](check) what comes back and
+//! [`Model`](foldback_core::provider::Model) that the services hold, checks what comes back and
 //! steps down a ladder if a request is too large: whole, with cut tool outputs, in chunks, and last
 //! the extractive summary. Every way through it ends: [`config::LlmConfig::max_requests`] is the most
 //! requests that one summary can cost.
@@ -11,7 +11,7 @@ mod asking;
 pub mod batch;
 pub mod budget;
 pub mod cassette;
-pub mod check;
+mod check;
 pub mod client;
 pub mod config;
 pub mod dry_run;
@@ -22,11 +22,11 @@ mod memo;
 pub mod prompt;
 pub mod questions;
 pub mod quote;
+pub mod reporter;
 mod retry;
 mod room;
-pub mod scrub;
+mod scrub;
 pub mod summarizer;
-pub mod told;
 pub mod watch;
 
 use foldback_core::registry::{Registration, StageDescriptor};
@@ -39,8 +39,8 @@ pub use dry_run::DryRun;
 pub use foldback_core::log::Price;
 pub use keys::{Key, Keys};
 pub use questions::Questioner;
+pub use reporter::{Reporter, RequestReport};
 pub use summarizer::LlmSummarizer;
-pub use told::{Telling, Told};
 pub use watch::Watch;
 
 /// The stages of this crate.

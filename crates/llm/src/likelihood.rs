@@ -1,8 +1,9 @@
 //! How likely an action is behind a record: the log-probability that a server gives each of its tokens, without anything
 //! being generated.
 //!
-//! The request goes to `completions` with `prompt_logprobs`, as vLLM defines it: the answer has, for each token of the prompt,
-//! its log-probability and its text. The action is the end of the prompt, so its tokens are counted from there.
+//! The request goes to `completions` with `prompt_logprobs`, as vLLM defines it: the answer has, for each token of the
+//! prompt, its log-probability and its text. The action is the end of the prompt, so its tokens are counted from
+//! there.
 
 use crate::client::provider::LIKELIHOOD;
 use foldback_core::provider::{CompletionRequest, ErrorKind, ProviderError};
@@ -28,7 +29,7 @@ impl Likelihood {
     /// # Errors
     ///
     /// It is not that of a likelihood.
-    pub fn of(text: &str) -> Result<Self, ProviderError> {
+    pub fn from_text(text: &str) -> Result<Self, ProviderError> {
         serde_json::from_str(text).map_err(|error| none(&error.to_string()))
     }
 }
@@ -121,7 +122,7 @@ mod tests {
             match (text(&request(action), body), expected) {
                 (Ok(text), Ok((logprob, tokens))) => {
                     assert_eq!(
-                        Likelihood::of(&text).unwrap(),
+                        Likelihood::from_text(&text).unwrap(),
                         Likelihood { logprob, tokens },
                         "{action}"
                     );
@@ -135,6 +136,6 @@ mod tests {
                 (given, expected) => panic!("{action}: {given:?}, expected {expected:?}"),
             }
         }
-        assert!(Likelihood::of("no JSON").is_err());
+        assert!(Likelihood::from_text("no JSON").is_err());
     }
 }

@@ -1,7 +1,8 @@
 //! Questions about a view, asked of a model one by one.
 //!
-//! The view goes into the request as the conversation does for a summary: as [a record](crate::prompt::record) between two
-//! lines that it can't spell. The question stands behind it, outside, so that all questions about a view begin alike.
+//! The view goes into the request as the conversation does for a summary: as [a record](crate::prompt::record) between
+//! two lines that it can't spell. The question stands behind it, outside, so that all questions about a view begin
+//! alike.
 
 use crate::asking::Asker;
 use crate::client::provider::{LIKELIHOOD, Protocol};
@@ -124,7 +125,7 @@ impl Questioner {
             "" => format!("{}\n\n{asked}", wording.nothing),
             record => {
                 // Of the record alone: all questions about it begin alike, and a prompt cache is read.
-                let fence = Fence::of([record]);
+                let fence = Fence::new([record]);
                 format!("{}\n\n{}\n\n{asked}", wording.record, fence.quote("RECORD", record))
             }
         };
@@ -148,7 +149,8 @@ impl Questioner {
         }
     }
 
-    /// The same request with the offer to look things up: how the tool says what it is for, and how often it may be used.
+    /// The same request with the offer to look things up: how the tool says what it is for, and how often it may be
+    /// used.
     pub fn offering(
         &self,
         mut request: CompletionRequest,
@@ -164,8 +166,8 @@ impl Questioner {
         request
     }
 
-    /// The request that goes on where the model looked something up: what it wrote and what it gets, if that may be sent. `last`
-    /// says that it has to answer now.
+    /// The request that goes on where the model looked something up: what it wrote and what it gets, if that may be
+    /// sent. `last` says that it has to answer now.
     pub fn looked_up(
         &self,
         mut request: CompletionRequest,
@@ -179,7 +181,7 @@ impl Questioner {
             if self.config.scrub {
                 scrub::scrub(&mut found);
             }
-            parts.push(Fence::of([found.as_str()]).quote("FOUND", &found));
+            parts.push(Fence::new([found.as_str()]).quote("FOUND", &found));
         }
         if last {
             parts.push(self.wording.last.clone());

@@ -17,8 +17,8 @@ pub struct Fence {
 }
 
 impl Fence {
-    /// A fence that none of these texts contains.
-    pub fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
+    /// A fence whose code occurs in no text.
+    pub fn new<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
         let texts: Vec<&str> = texts.into_iter().collect();
         let mut hasher = blake3::Hasher::new();
         for text in &texts {
@@ -67,7 +67,7 @@ const DECLARED_RUN: usize = 16;
 
 /// The text with runs of base64 replaced by their size: a model can't read them, and they cost more
 /// tokens than anything else.
-pub fn without_base64(text: &str) -> Cow<'_, str> {
+pub(crate) fn without_base64(text: &str) -> Cow<'_, str> {
     let digit = |c: &u8| c.is_ascii_alphanumeric() || matches!(c, b'+' | b'/' | b'-' | b'_');
     let bytes = text.as_bytes();
     let mut out = String::new();
@@ -113,14 +113,14 @@ mod tests {
 
     #[test]
     fn no_text_contains_its_own_code() {
-        let plain = Fence::of(["hello"]);
+        let plain = Fence::new(["hello"]);
         assert_eq!(plain.code().len(), SHORTEST);
-        assert_eq!(plain, Fence::of(["hello"]));
-        assert_ne!(plain, Fence::of(["hello", ""]));
+        assert_eq!(plain, Fence::new(["hello"]));
+        assert_ne!(plain, Fence::new(["hello", ""]));
         // All codes of four digits and more that a text could guess at: it holds every short one.
         let all: String = (0..=u16::MAX).map(|n| format!("{n:04x} ")).collect();
         for text in ["", "a", &all, plain.code()] {
-            let fence = Fence::of([text]);
+            let fence = Fence::new([text]);
             assert!(!contains(text, fence.code()), "{}", fence.code());
         }
     }

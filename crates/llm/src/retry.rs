@@ -4,8 +4,8 @@ use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use foldback_core::provider::{ErrorKind, ProviderError};
 use std::time::Duration;
 
-/// Shortest and longest wait. If a provider asks for a longer one, there is no retry: an agent stands still meanwhile, and
-/// an earlier request would be refused again.
+/// Shortest and longest wait. If a provider asks for a longer one, there is no retry: an agent stands still meanwhile,
+/// and an earlier request would be refused again.
 const SHORTEST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(60);
 

@@ -17,16 +17,16 @@ pub(crate) struct Size {
 }
 
 impl Size {
-    pub(crate) fn of_text(text: &str, estimator: &dyn Estimator) -> Self {
+    pub(crate) fn from_text(text: &str, estimator: &dyn Estimator) -> Self {
         let by_bytes = u64::try_from(text.len().div_ceil(3)).unwrap_or(u64::MAX);
         Self { tokens: estimator.text(text).max(by_bytes), bytes: text.len() }
     }
 
-    pub(crate) fn of(request: &CompletionRequest, estimator: &dyn Estimator) -> Self {
+    pub(crate) fn from_request(request: &CompletionRequest, estimator: &dyn Estimator) -> Self {
         let turns = request.turns.iter().map(|turn| turn.text.as_str());
         std::iter::once(request.system.as_str())
             .chain(turns)
-            .map(|text| Self::of_text(text, estimator))
+            .map(|text| Self::from_text(text, estimator))
             .fold(Self::default(), Self::plus)
     }
 
@@ -148,7 +148,7 @@ fn speaks(line: &str) -> Option<&str> {
 /// Halves a text until every piece is within the limit; at a line break if there is one.
 fn split(text: &str, limit: Size, estimator: &dyn Estimator, out: &mut Vec<String>) {
     let middle = text.floor_char_boundary(text.len() / 2);
-    if middle == 0 || Size::of_text(text, estimator).is_within(limit) {
+    if middle == 0 || Size::from_text(text, estimator).is_within(limit) {
         out.push(text.to_owned());
         return;
     }
@@ -168,7 +168,7 @@ pub(crate) fn chunks(
     let mut filled = Size::default();
     for (at, piece) in pieces.iter().enumerate() {
         // The line break; and rounding, which may differ between a text and its pieces.
-        let size = Size::of_text(piece, estimator).plus(Size { tokens: 1, bytes: 1 });
+        let size = Size::from_text(piece, estimator).plus(Size { tokens: 1, bytes: 1 });
         match out.last_mut() {
             Some(chunk) if filled.plus(size).is_within(limit) => {
                 chunk.end = at + 1;
@@ -199,9 +199,9 @@ mod tests {
     fn the_larger_of_both_counts() {
         let one = chars(1);
         let four = chars(4);
-        assert_eq!(Size::of_text("abcdef", &*one).tokens, 6);
-        assert_eq!(Size::of_text("abcdef", &*four).tokens, 2);
-        assert_eq!(Size::of_text("日本", &*four).tokens, 2);
+        assert_eq!(Size::from_text("abcdef", &*one).tokens, 6);
+        assert_eq!(Size::from_text("abcdef", &*four).tokens, 2);
+        assert_eq!(Size::from_text("日本", &*four).tokens, 2);
     }
 
     #[test]
@@ -235,7 +235,7 @@ mod tests {
             assert_eq!(chunks.last().map(|chunk| chunk.end), Some(pieces.len()));
             for chunk in &chunks {
                 let text = pieces[chunk.clone()].join("\n");
-                assert!(Size::of_text(&text, &*estimator).is_within(limit), "{tokens}: {text:?}");
+                assert!(Size::from_text(&text, &*estimator).is_within(limit), "{tokens}: {text:?}");
             }
             let all: String = pieces.iter().map(|p| p.replace("[tool, continued]: ", "")).collect();
             assert_eq!(all, blocks.concat());

@@ -12,8 +12,8 @@ use std::sync::{Arc, LazyLock};
 
 /// A form of secrets and its name. A group `secret` is the part of the match that is replaced.
 ///
-/// What may stand between the name of a command and its option is in one form for each option: of several, the search for one that is
-/// not there would go to the end of the line from every place where another is.
+/// What may stand between the name of a command and its option is in one form for each option: of several, the search
+/// for one that is not there would go to the end of the line from every place where another is.
 const FORMS: [(&str, &str); 62] = [
     (
         "private key",
@@ -280,7 +280,8 @@ const NO_SECRETS: [&str; 8] =
 /// The beginning of a replacement.
 const PLACE: &str = "[secret left out: ";
 
-/// How quotes, `:` and `=` stand in [`FORMS`], and what they may be in a text: also in an address, or in JSON within JSON.
+/// How quotes, `:` and `=` stand in [`FORMS`], and what they may be in a text: also in an address, or in JSON within
+/// JSON.
 const SPELLINGS: [(&str, &str); 3] = [
     (r#"["'\\]{0,3}"#, r#"(?:["'\\]|%2[27]|\\+u002[27]|&quot;|&#39;){0,8}"#),
     (r"\s*:\s*", r"(?:\s|%20)*(?::|%3[Aa]|\\+u003[aA])(?:\s|%20)*"),
@@ -297,8 +298,8 @@ static COMPILED: LazyLock<Vec<(&str, Regex)>> = LazyLock::new(|| {
     compiled.into_iter().flatten().collect()
 });
 
-/// Characters that nobody sees, their escapes in JSON, and the ends of lines that a shell takes out: a key may have been copied
-/// with them.
+/// Characters that nobody sees, their escapes in JSON, and the ends of lines that a shell takes out: a key may have
+/// been copied with them.
 static INVISIBLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"[\p{Cf}\x00\u{34f}\u{115f}\u{1160}\u{17b4}\u{17b5}\u{180b}-\u{180f}\u{3164}\u{fe00}-\u{fe0f}\u{ffa0}]|\\u(?i:00ad|034f|180e|200[b-f]|202[a-e]|206[0-9a-f]|fe0[0-9a-f]|feff)|\\\r?\n[ \t]*",
@@ -307,7 +308,7 @@ static INVISIBLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// The text without secrets. Where one is known only without the invisible characters in it, all of them are taken out.
-pub fn scrub(text: &mut String) {
+pub(crate) fn scrub(text: &mut String) {
     let without = match &*INVISIBLE {
         Some(invisible) => invisible.replace_all(text, ""),
         None => Cow::Borrowed(&**text),
@@ -367,7 +368,7 @@ fn is_code(secret: &str) -> bool {
 }
 
 /// How many secrets were left out of a text.
-pub fn left_out(text: &str) -> u64 {
+pub(crate) fn left_out(text: &str) -> u64 {
     text.matches(PLACE).count() as u64
 }
 
@@ -653,8 +654,8 @@ mod tests {
         }
     }
 
-    /// Eight times the text is at most 2.5 times the work for each doubling, on one line: what is looked for is not looked for again to
-    /// its end from every place where something else is found.
+    /// Eight times the text is at most 2.5 times the work for each doubling, on one line: what is looked for is not
+    /// looked for again to its end from every place where something else is found.
     #[test]
     fn work_is_linear_in_the_text() {
         if spent().is_none() {
@@ -713,8 +714,8 @@ mod tests {
         }
     }
 
-    /// Texts with a secret between `«` and `»`, and texts without any, a line of JSON each. `{hex}` and `{base}` are long enough for
-    /// any form; no secret stands in the files whole, so that no scanner takes one for real.
+    /// Texts with a secret between `«` and `»`, and texts without any, a line of JSON each. `{hex}` and `{base}` are
+    /// long enough for any form; no secret stands in the files whole, so that no scanner takes one for real.
     #[test]
     fn secrets_go_and_what_is_ordinary_stays() {
         let hex = "0123456789abcdef0123456789abcdef0123";

@@ -46,16 +46,6 @@ impl LlmSummarizer {
         &self.config
     }
 
-    /// The endpoint that is asked.
-    pub fn endpoint(&self) -> &Endpoint {
-        &self.endpoint
-    }
-
-    /// The wording of requests.
-    pub fn prompts(&self) -> &Prompts {
-        &self.prompts
-    }
-
     async fn written(
         &self,
         request: &SummaryRequest,

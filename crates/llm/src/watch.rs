@@ -35,11 +35,11 @@ fn is_local(kind: ErrorKind) -> bool {
 #[derive(Debug)]
 pub struct Watch {
     model: Arc<dyn Model>,
-    seen: Mutex<Seen>,
+    state: Mutex<WatchState>,
 }
 
 #[derive(Debug, Default)]
-struct Seen {
+struct WatchState {
     /// By the request's name, so that the first one does not depend on what ran when.
     unanswered: BTreeMap<String, ProviderError>,
     /// Failures of requests that were sent, since the latest answer.
@@ -51,7 +51,7 @@ struct Seen {
 impl Watch {
     /// Watches over `model`.
     pub fn new(model: Arc<dyn Model>) -> Self {
-        Self { model, seen: Mutex::default() }
+        Self { model, state: Mutex::default() }
     }
 
     /// The first of the requests that were never answered, and how many there are, without those that had no answer in
@@ -66,44 +66,44 @@ impl Watch {
         self.first(|error| error.kind == ErrorKind::Timeout)
     }
 
-    fn first(&self, of: impl Fn(&ProviderError) -> bool) -> Option<(ProviderError, usize)> {
-        let seen = self.seen();
-        let mut errors = seen.unanswered.values().filter(|error| of(error));
+    fn first(&self, counts: impl Fn(&ProviderError) -> bool) -> Option<(ProviderError, usize)> {
+        let state = self.state();
+        let mut errors = state.unanswered.values().filter(|error| counts(error));
         let first = errors.next()?.clone();
         Some((first, 1 + errors.count()))
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, WatchState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a request may still go out.
     fn begin(&self, name: &str) -> Result<(), ProviderError> {
-        let mut seen = self.seen();
-        let Some(why) = seen.given_up.clone() else { return Ok(()) };
+        let mut state = self.state();
+        let Some(why) = state.given_up.clone() else { return Ok(()) };
         // Not of a kind that is tried again.
         let error = ProviderError {
             kind: ErrorKind::InvalidRequest,
             message: format!("nothing more is asked, too much has failed: {}", why.message),
             ..why.clone()
         };
-        seen.unanswered.entry(name.to_owned()).or_insert(why);
+        state.unanswered.entry(name.to_owned()).or_insert(why);
         Err(error)
     }
 
     fn end(&self, name: &str, answer: &Result<Completion, ProviderError>) {
-        let mut seen = self.seen();
+        let mut state = self.state();
         match answer {
             Err(error) if !entry::lasting(error.kind) && error.kind != ErrorKind::DryRun => {
-                seen.in_a_row += u32::from(!is_local(error.kind));
-                if is_final(error.kind) || seen.in_a_row >= PATIENCE {
-                    seen.given_up.get_or_insert_with(|| error.clone());
+                state.in_a_row += u32::from(!is_local(error.kind));
+                if is_final(error.kind) || state.in_a_row >= PATIENCE {
+                    state.given_up.get_or_insert_with(|| error.clone());
                 }
-                seen.unanswered.insert(name.to_owned(), error.clone());
+                state.unanswered.insert(name.to_owned(), error.clone());
             }
             _ => {
-                seen.in_a_row = 0;
-                seen.unanswered.remove(name);
+                state.in_a_row = 0;
+                state.unanswered.remove(name);
             }
         }
     }

@@ -154,7 +154,7 @@ fn every_rule_is_needed() {
     let idle: Vec<_> = (0..all.rules().len())
         .filter(|without| {
             let others = all.rules().iter().enumerate().filter(|(index, _)| index != without);
-            read(&Classifier::of(others.map(|(_, rule)| rule.clone()))) == expect
+            read(&Classifier::new(others.map(|(_, rule)| rule.clone()))) == expect
         })
         .map(|index| &all.rules()[index])
         .collect();

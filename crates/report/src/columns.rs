@@ -12,13 +12,13 @@ use foldback_replay::{Comparison, Reporting};
 pub(crate) enum Value<'a> {
     /// A share or a ratio with its interval.
     Metric(&'a Metric),
-    /// The same if another figure disagrees.
+    /// A metric that another figure contradicts.
     Doubted(&'a Metric),
     /// A share or a ratio.
     Share(Option<f64>),
     /// A share to a tenth of a percent.
     Percent(f64),
-    /// The same, of a whole that may be drawn.
+    /// A share that may be drawn as part of a whole.
     Part(f64),
     /// A number with this many decimals.
     Decimal(Option<f64>, usize),
@@ -70,13 +70,13 @@ pub(crate) struct Column {
     pub(crate) name: &'static str,
     /// `{primary}`, `{regime}` and `{tokens}` stand for what a comparison is reported by.
     meaning: &'static str,
-    of: Of,
+    of: Source,
     /// Whether a terminal has room for it.
     pub(crate) narrow: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Of {
+enum Source {
     Figure(&'static Figure),
     Line(for<'a> fn(Line<'a>) -> (Value<'a>, Option<String>)),
 }
@@ -86,14 +86,14 @@ impl Column {
     fn figure(title: &str, narrow: bool) -> Option<Self> {
         let figure = FIGURES.iter().find(|figure| figure.title == title)?;
         let Figure { title: name, meaning, .. } = figure;
-        Some(Self { name, meaning, of: Of::Figure(figure), narrow })
+        Some(Self { name, meaning, of: Source::Figure(figure), narrow })
     }
 
     /// The cell of a preset in this column.
     pub(crate) fn cell<'a>(&self, line: Line<'a>) -> Cell<'a> {
         let figure = match self.of {
-            Of::Figure(figure) => figure,
-            Of::Line(of) => return of(line).into(),
+            Source::Figure(figure) => figure,
+            Source::Line(of) => return of(line).into(),
         };
         let metric = (figure.of)(&line.preset.metrics);
         let value = match figure.shown {
@@ -112,7 +112,7 @@ impl Column {
         Cell { value, note: note.map(ToString::to_string) }
     }
 
-    /// What the column means in this comparison.
+    /// The meaning of the column in this comparison.
     pub(crate) fn meaning(&self, reporting: &Reporting) -> String {
         let primary = match reporting.primary {
             Primary::Net => "net",
@@ -148,7 +148,7 @@ pub(crate) fn lines(comparison: &Comparison) -> Vec<Line<'_>> {
 pub(crate) const PLACE: Column = Column {
     name: "#",
     meaning: "rank by {primary}; ties share one, controls have none, ✗ fails a gate",
-    of: Of::Line(place),
+    of: Source::Line(place),
     narrow: true,
 };
 
@@ -161,7 +161,7 @@ fn columns(names: &[&str], narrow: &[&str], others: &[Column]) -> Vec<Column> {
     names.iter().filter_map(column).collect()
 }
 
-/// What a preset costs, keeps and loses.
+/// Cost, retention and losses of a preset.
 pub(crate) fn headline() -> Vec<Column> {
     const NAMES: [&str; 17] = [
         "cost",
@@ -186,14 +186,14 @@ pub(crate) fn headline() -> Vec<Column> {
         Column {
             name: "paid back",
             meaning: "share of the compactions that saved more than they cost, up to the next one or the end",
-            of: Of::Line(paid_back),
+            of: Source::Line(paid_back),
             narrow: false,
         },
         Column {
             name: "dominated by",
             meaning: "a strategy, or doing nothing if everything fits, that costs no more, keeps no less (kept), and is \
                       better in one of them; by the values alone",
-            of: Of::Line(|line| {
+            of: Source::Line(|line| {
                 let value = match line.standing {
                     Standing::Front => Value::Name("on the front"),
                     Standing::Dominated(by) => Value::Name(by),
@@ -211,11 +211,11 @@ pub(crate) fn headline() -> Vec<Column> {
     )
 }
 
-/// What each preset did.
+/// The actions of each preset.
 pub(crate) fn activity() -> Vec<Column> {
     const NAMES: [&str; 9] =
         ["acted", "input", "peak", "over", "folds", "prunes", "cleared", "cache", "broken"];
-    let other = |name, meaning, of| Column { name, meaning, of: Of::Line(of), narrow: true };
+    let other = |name, meaning, of| Column { name, meaning, of: Source::Line(of), narrow: true };
     let others = [
         other("acted", "sessions in which it changed something", |line| {
             (Value::Text(format!("{}/{}", line.triggered, line.sessions)), None)

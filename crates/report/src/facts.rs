@@ -18,7 +18,7 @@ pub(crate) fn formats(corpus: &CorpusSummary) -> String {
     formats.join(", ")
 }
 
-/// What intervals and tests go by, in words.
+/// The unit of intervals and tests, in words.
 pub(crate) fn units(corpus: &CorpusSummary) -> &'static str {
     match corpus.unit {
         Unit::Repositories => "tasks or repositories",
@@ -28,7 +28,7 @@ pub(crate) fn units(corpus: &CorpusSummary) -> &'static str {
 
 /// The tasks or repositories that the sessions fall into, by the word for what they are: `50 tasks`.
 pub(crate) fn clusters(corpus: &CorpusSummary) -> String {
-    // What is not recorded says nothing of the others.
+    // An unrecorded value says nothing about the others.
     let recorded = || corpus.sessions.iter().filter(|line| line.cluster != line.path);
     let repositories = recorded().filter(|line| is_repository(&line.cluster)).count();
     let [one, many] = match repositories {

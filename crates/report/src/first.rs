@@ -3,12 +3,13 @@
 //! It shows what a decision needs, in dollars and percent, what stands out, and the next command. All else is in
 //! [`crate::table`], the page and the JSON.
 
-use crate::number::{count, grouped};
+use crate::number::{count, count_of, grouped};
 use crate::terminal::{ALWAYS, Head, Rules, Width, lay_out, shortened, wrap};
+use crate::verdict::base_name;
 use crate::{facts, verdict};
+use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{Answer, Base, Metric, PresetLine, Unit, Verdict};
-use foldback_replay::setup::AS_RECORDED;
 use std::cmp::Reverse;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -22,21 +23,21 @@ const LEAST: usize = 2;
 const MOST_PAIRS: usize = 3;
 /// A repository or session that has more than this share of the money is named.
 const HEAVY: f64 = 0.3;
-/// Lines of a table other than its rows.
+/// Lines of a table that are no rows: its head and the rule below.
 const FRAME: usize = 2;
 
-/// What the command adds.
+/// The lines that the command adds.
 #[derive(Clone, Copy, Debug)]
 pub struct Commands<'a> {
     /// Whether the user named presets: then the table shows each of them.
     pub named: bool,
-    /// What names the presets that could be compared besides.
+    /// The group that names the other presets.
     pub others: Option<&'a str>,
-    /// What the next command is for.
+    /// The purpose of the next command.
     pub title: &'a str,
-    /// What to look at next: the words of a command, each as a shell takes it.
+    /// The next command: its words, each as a shell takes it.
     pub next: &'a [String],
-    /// What tries the preset of the verdict: the words of a command.
+    /// The command that tries the preset of the verdict.
     pub employ: &'a [String],
 }
 
@@ -44,7 +45,7 @@ pub struct Commands<'a> {
 pub fn screen(comparison: &Comparison, width: Width, commands: Commands<'_>) -> String {
     let columns = width.table.min(COLUMNS);
     let answer = comparison.answer(commands.named);
-    let page = Page::of(comparison, answer, columns, commands);
+    let page = Page::new(comparison, answer, columns, commands);
     let mut out = page.head();
     let tail = page.tail(true);
     let all = page.rows.len();
@@ -55,7 +56,7 @@ pub fn screen(comparison: &Comparison, width: Width, commands: Commands<'_>) -> 
     let is_best = |at: &usize| best == Some(verdict::name(comparison, &comparison.presets[*at]));
     let named = page.rows.iter().position(is_best).map_or(0, |at| at + 1);
     let least = LEAST.max(named).min(all);
-    // What can be read elsewhere gives way to the answer.
+    // Lines that can be read elsewhere give way to the answer.
     let tail = if used(least, &tail) > LINES { page.tail(false) } else { tail };
     let fits = (least..=all).rev().find(|fits| used(*fits, &tail) <= LINES).unwrap_or(least);
     page.presets(&mut out, fits);
@@ -83,7 +84,7 @@ struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    fn of(
+    fn new(
         comparison: &'a Comparison,
         answer: Answer<'a>,
         columns: usize,
@@ -128,7 +129,7 @@ impl<'a> Page<'a> {
         wrap(out, "", "  ", text, width);
     }
 
-    /// What was compared, what it costs today, and the verdict.
+    /// The corpus, its bill today, and the verdict.
     fn head(&self) -> String {
         let mut out = String::new();
         let corpus = &self.comparison.corpus;
@@ -136,9 +137,14 @@ impl<'a> Page<'a> {
         let short = match (self.answer.shown.is_empty(), self.answer.too_short) {
             // There was nothing that could have acted.
             (true, _) | (_, 0) => String::new(),
-            (_, short) => {
-                format!("; {} of them too short for any preset to act", grouped(short as u64))
-            }
+            (_, short) => format!("; {} too short to compact", grouped(short as u64)),
+        };
+        let ways = match self.comparison.of_kind(Kind::Strategy).len() {
+            0 => String::new(),
+            presets => format!(
+                "; {}",
+                count_of(presets as u64, "way to compact (preset)", "ways to compact (presets)")
+            ),
         };
         let skipped = match corpus.skipped.len() {
             0 => String::new(),
@@ -147,7 +153,7 @@ impl<'a> Page<'a> {
         self.say(
             &mut out,
             &format!(
-                "{} in {}, {}{short}{skipped}",
+                "{} in {}, {}{ways}{short}{skipped}",
                 count(corpus.imported as u64, "session"),
                 facts::clusters(corpus),
                 count(calls as u64, "model call"),
@@ -222,14 +228,14 @@ impl<'a> Page<'a> {
         self.commands.named && (1..=MOST_PAIRS).contains(&self.comparison.contrasts.len())
     }
 
-    /// What follows the table, whole or without what the page and the help say as well.
+    /// The lines after the table; `whole` includes those that the page and the help have as well.
     fn tail(&self, whole: bool) -> String {
         let mut out = String::new();
         let comparison = self.comparison;
         if let Some(base) = &comparison.base {
             self.list(
                 &mut out,
-                &format!("no clear difference to {}: ", against(base)),
+                &format!("no clear difference to {}: ", base_name(base)),
                 &self.alike,
             );
         }
@@ -269,21 +275,25 @@ impl<'a> Page<'a> {
         out
     }
 
-    /// Those that a provider refuses, the one first of which it refuses most requests.
+    /// The presets that a provider refuses, those with most refused requests first.
     fn refused(&self, out: &mut String) {
         let lines = || self.refused.iter().map(|at| &self.comparison.presets[*at]);
         let name = |line| verdict::name(self.comparison, line);
         let (broke, large): (Vec<_>, Vec<_>) =
             lines().partition(|line| line.gate.strategy_violations > 0);
-        let large: Vec<String> = large
-            .iter()
-            .map(|line| format!("{} ({})", name(line), grouped(line.gate.over)))
-            .collect();
+        let large = large.iter().enumerate().map(|(at, line)| {
+            let over = match at {
+                0 => count(line.gate.over, "request"),
+                _ => grouped(line.gate.over),
+            };
+            format!("{} ({over})", name(line))
+        });
+        let large: Vec<String> = large.collect();
         let broke: Vec<String> = broke
             .iter()
             .map(|line| format!("{} ({})", name(line), verdict::remarks(self.comparison, line)))
             .collect();
-        self.list(out, "unusable, requests too large: ", &large);
+        self.list(out, "unusable, too large: ", &large);
         self.list(out, "unusable, a provider refuses: ", &broke);
     }
 
@@ -335,7 +345,7 @@ pub fn best(comparison: &Comparison) -> Option<&str> {
     comparison.best().filter(|_| comparison.ranks()).map(|line| verdict::name(comparison, line))
 }
 
-/// What rows note of presets.
+/// The notes in the rows of presets.
 pub fn notes(comparison: &Comparison) -> Vec<String> {
     let notes = comparison.presets.iter().flat_map(|line| {
         let all = verdict::remarked(comparison, line);
@@ -352,17 +362,9 @@ pub fn answer(comparison: &Comparison) -> Option<(String, bool)> {
     Some((text[..ends.unwrap_or(text.len())].to_owned(), uses))
 }
 
-/// What bills are compared with: `vs today`.
+/// The heading of the difference in bills: `vs today`.
 pub(crate) fn versus(base: &Base) -> String {
-    format!("vs {}", against(base))
-}
-
-/// The base by its name on the screen.
-fn against(base: &Base) -> &str {
-    match base.preset.as_str() {
-        AS_RECORDED => "today",
-        other => other,
-    }
+    format!("vs {}", base_name(base))
 }
 
 /// Dollars that a session costs under a preset, on average.

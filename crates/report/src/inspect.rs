@@ -21,7 +21,7 @@ const WARNINGS: usize = 5;
 /// Columns of the names.
 const NAMES: usize = 14;
 
-/// What is in a session.
+/// The contents of a session.
 #[derive(Clone, Debug, Serialize)]
 pub struct Inspected {
     path: String,
@@ -65,8 +65,13 @@ struct Usage {
 }
 
 impl Inspected {
-    /// For a session that is listed under `path`; tokens by `estimator`.
-    pub fn of(path: String, session: &Session, estimator: &dyn Estimator, prices: &Prices) -> Self {
+    /// Inspects a session that is listed under `path`, and counts tokens by `estimator`.
+    pub fn new(
+        path: String,
+        session: &Session,
+        estimator: &dyn Estimator,
+        prices: &Prices,
+    ) -> Self {
         let last = session.log().filter_map(|message| message.at).max();
         let tokens_by_kind = tokens_by_kind(session, estimator);
         let spent = prices.spent(session);
@@ -199,7 +204,7 @@ pub fn list(sessions: &[Inspected], skipped: &[Skipped], all: bool, width: Width
     out
 }
 
-/// What was not used, a text for each file or, where it is the same for several, for each reason.
+/// The unused files: a text for each, or for each reason that several share.
 pub fn not_used(skipped: &[Skipped], all: bool) -> Vec<String> {
     let mut by_reason: BTreeMap<&str, Vec<&Skipped>> = BTreeMap::new();
     for one in skipped {
@@ -212,7 +217,7 @@ pub fn not_used(skipped: &[Skipped], all: bool) -> Vec<String> {
         .map(|one| format!("not used: {}: {}", one.path, one.reason));
     let reasons = by_reason.iter().filter(|(_, ones)| together(ones[0]));
     let reasons = reasons.map(|(reason, ones)| {
-        // What to do about one file is said of one file.
+        // Advice on a single file needs a single file.
         let reason = reason.split_once(';').map_or(*reason, |(first, _)| first);
         format!("not used: {} files: {reason} (-v lists them)", grouped(ones.len() as u64))
     });
@@ -348,7 +353,7 @@ fn usage(session: &Session) -> Option<Usage> {
     Some(Usage { calls: recorded.len(), input: recorded.iter().sum(), largest })
 }
 
-/// What the reader noted, and whether the text is a small part of what was sent.
+/// The reader's warnings, and whether the text is a small part of the requests.
 fn warnings(session: &Session, estimator: &dyn Estimator) -> Vec<Warning> {
     let thin = Thin::detect(&observations(session, estimator)).map(|thin| Warning {
         code: "text-missing".to_owned(),

@@ -32,12 +32,12 @@ pub struct Plans<'a> {
     /// The views that calls were sent, in order; empty where no calls were replayed.
     calls: &'a [View],
     /// The requests to a summarizer, in order, those that failed included.
-    asked: &'a [Asked],
+    asked: &'a [SummaryRequestLine],
 }
 
 /// A request to a summarizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-struct Asked {
+struct SummaryRequestLine {
     /// Number of the call that came next, from 0; after the last call the number of calls.
     call: usize,
     /// Its input in tokens, as the bill has it.
@@ -64,7 +64,7 @@ struct PlanLine<'a> {
 
 impl<'a> Plans<'a> {
     /// The plans of a conversation that went through a session.
-    pub fn of(session: &'a Session, conversation: &'a Conversation, views: &'a Views) -> Self {
+    pub fn new(session: &'a Session, conversation: &'a Conversation, views: &'a Views) -> Self {
         let history = conversation.history();
         let calls = |until: usize| {
             history.range(0..until).filter(|(_, message)| message.is_answer()).count()
@@ -104,13 +104,13 @@ pub struct Views {
     /// Of the messages that were shown as they are now.
     known: HashMap<Place, [u8; 32]>,
     calls: Vec<View>,
-    asked: Vec<Asked>,
+    asked: Vec<SummaryRequestLine>,
 }
 
 impl Views {
     /// Notes the requests to a summarizer, each with the number of the call that came next.
     pub fn asked(&mut self, inputs: &[SummaryInput]) {
-        let asked = |asked: &SummaryInput| Asked {
+        let asked = |asked: &SummaryInput| SummaryRequestLine {
             call: asked.call,
             input_tokens: asked.input_tokens,
             shared_tokens: asked.shared_tokens,

@@ -19,7 +19,7 @@ const WIDTH: u16 = 96;
 /// Forgotten references that are listed.
 const EXAMPLES: usize = 3;
 
-/// What is recommended, and what is known about it.
+/// A recommendation with its figures.
 #[derive(Clone, Copy, Debug)]
 pub struct Advice<'a> {
     /// All trials.
@@ -32,7 +32,7 @@ pub struct Advice<'a> {
     pub model: Option<&'a str>,
     /// Window that it is chosen for; the model's if zero.
     pub window: u64,
-    /// What the model table has for the model.
+    /// The model's entry in the model table.
     pub table: Option<&'a Model>,
     /// Walks through sessions in which it forgot something, of the part that is reported on.
     pub walks: &'a [Walk],
@@ -164,7 +164,7 @@ fn paid(part: &PartSummary) -> String {
     part.base.as_ref().map_or("the bill of the base".to_owned(), verdict::paid)
 }
 
-/// What a configuration saves in a part, in dollars and with its interval.
+/// The saving of a configuration in a part, in dollars with its interval.
 fn saved(measured: &Measured, part: &PartSummary) -> Option<String> {
     verdict::saves(&measured.cost_ratio, &measured.saving_usd, part.base.as_ref()?)
 }
@@ -303,7 +303,7 @@ fn forgotten(out: &mut String, advice: &Advice<'_>) {
     say(out, "`foldback explain` shows what it was.");
 }
 
-/// What was chosen, in a line.
+/// The choice, in a line.
 pub fn note(advice: &Advice<'_>) -> String {
     let Some(trial) = advice.trial() else {
         return String::new();
@@ -361,7 +361,7 @@ pub fn not_met(advice: &Advice<'_>, written: &str) -> Option<String> {
     ))
 }
 
-/// What to say when no configuration meets the budget.
+/// The text when no configuration meets the budget.
 pub fn nearest(tuned: &Tuned, at: usize, budget: Budget) -> String {
     let Some(trial) = tuned.trials.get(at) else {
         return nothing(tuned);
@@ -386,7 +386,7 @@ pub fn nearest(tuned: &Tuned, at: usize, budget: Budget) -> String {
     )
 }
 
-/// What to say when there is nothing to choose from.
+/// The text when there is nothing to choose from.
 pub fn nothing(tuned: &Tuned) -> String {
     match tuned.nearest_to_gates() {
         Some(trial) if !tuned.gates_passed => format!(

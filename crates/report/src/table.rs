@@ -163,7 +163,7 @@ fn interval(metric: &Metric) -> String {
     }
 }
 
-/// Who failed which gate, and how small a difference the comparison could have seen.
+/// The presets that failed a gate, and the smallest difference that the comparison could detect.
 fn ranking(out: &mut String, comparison: &Comparison, width: Width) {
     let failed: Vec<String> = facts::unranked(comparison)
         .into_iter()
@@ -181,8 +181,8 @@ fn ranking(out: &mut String, comparison: &Comparison, width: Width) {
         return;
     };
     let text = format!(
-        "{} of {} pairs are ties (sign-flip test over {}, seed {}, Holm over all pairs); the smallest difference that four of \
-         five such comparisons would find is {:.0} to {:.0} percent, depending on the pair",
+        "{} of {} pairs are ties (sign-flip test over {}, seed {}, Holm over all pairs); with 80 % power \
+         this data shows differences of {:.0} to {:.0} percent, depending on the pair",
         apart.ties,
         apart.pairs,
         facts::units(&comparison.corpus),

@@ -66,7 +66,7 @@ impl Head {
 /// Columns of a name that gives way before another column does.
 const LONG_NAME: usize = 30;
 
-/// What is left of a name at least.
+/// The least that is left of a shortened name.
 const SHORT_NAME: usize = 12;
 
 /// Blanks between two columns.
@@ -157,7 +157,7 @@ fn fit(room: usize, heads: &[Head], mut widths: Vec<usize>) -> (Vec<bool>, Vec<u
         }
         shown[*at] = false;
     }
-    // What matters less may be narrower than what mattered more and had no room.
+    // A less important column may be narrow enough where a more important one had no room.
     for at in order.iter().rev().filter(|at| heads[**at].keep > 0) {
         let before = std::mem::replace(&mut shown[*at], true);
         shown[*at] = before || total(&widths, &shown) <= room;

@@ -159,14 +159,14 @@ fn the_answer_names_who_comes_near() {
     let use_it = "Use best: it costs $2.00 less a session (−20%); 97% of what was needed stays in view. It acts in 17 of 40 sessions.";
     for (others, expected) in [
         (&[][..], ""),
-        (&[("near", 0.82, 0.95, 9)], " near (keeps 95%) costs about the same."),
+        (&[("near", 0.82, 0.95, 9)], " near (keeps 95%) costs about as much as best."),
         (
             &[("near", 0.82, 0.95, 9), ("other", 0.79, 0.9, 9)],
-            " other (keeps 90%) and near (95%) cost about the same.",
+            " other (keeps 90%) and near (95%) cost about as much as best.",
         ),
         (
             &[("a", 0.81, 0.9, 9), ("b", 0.82, 0.9, 9), ("c", 0.83, 0.9, 9), ("d", 0.84, 0.9, 9)],
-            " a (keeps 90%), b (90%), c (90%) and 1 other cost about the same.",
+            " a (keeps 90%), b (90%), c (90%) and 1 other cost about as much as best.",
         ),
         // It costs about the same, and is named once.
         (
@@ -208,7 +208,7 @@ fn an_answer_to_stay_says_who_acted() {
 fn a_bill_that_is_not_known_is_not_told() {
     // No session has a bill in which it acted.
     let told = answered(Unit::Sums, &[("codex", 1.0, 1.0, 1)]);
-    let expected = "Too few to tell: presets acted in 2 sessions. What codex would cost is not known: no session in which it acted has a bill.";
+    let expected = "Too few to tell: presets acted in 2 sessions, and it takes 5. What codex would cost is not known: no session in which it acted has a bill.";
     assert_eq!(told, expected);
 }
 
@@ -255,7 +255,7 @@ fn what_a_provider_refuses_most_comes_first() {
     let commands = Commands { named: false, others: None, title: "", next: &[], employ: &[] };
     let told = screen(&all, Width::terminal(80), commands);
     for line in [
-        "\nunusable, requests too large: most (1,355) · some (47)\n",
+        "\nunusable, too large: most (1,355 requests) · some (47)\n",
         "\nunusable, a provider refuses: drop&lose (breaks rules 2 times) · broke (breaks rules 3 times)\n",
     ] {
         assert!(

@@ -161,7 +161,7 @@ fn heads(tuned: &Tuned, last: [Head; 2]) -> Vec<Head> {
     std::iter::once(Head::names(fields)).chain(measured).chain(last).collect()
 }
 
-/// What was measured, cost and retention as `write` has them.
+/// The measured figures; `write` formats cost and retention.
 fn values(measured: &Measured, write: fn(&Metric) -> String) -> Vec<String> {
     let Measured { cost_ratio, frr_obs_far, verbatim_far, epr, .. } = measured;
     vec![write(cost_ratio), write(frr_obs_far), value(verbatim_far), value(epr)]

@@ -5,8 +5,8 @@ use crate::number::{change, count, decimals, dollars, grouped};
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{
-    Base, Contrast, Difference, LEAST_REPOSITORIES, McNemar, Metric, Outcomes, PresetLine, Primary,
-    Reason, Remark, SampleSize, Unit, Verdict,
+    Base, Contrast, Difference, LEAST_REPOSITORIES, LEAST_SESSIONS, McNemar, Metric, Outcomes,
+    PresetLine, Primary, Reason, Remark, SampleSize, Unit, Verdict,
 };
 use foldback_replay::recorder::Recorded;
 use foldback_replay::setup::AS_RECORDED;
@@ -28,7 +28,9 @@ pub(crate) fn verdict(comparison: &Comparison) -> Option<String> {
                     of(line)
                 ),
             });
-            format!("Too few to tell: presets acted in {sessions}.{sums}")
+            format!(
+                "Too few to tell: presets acted in {sessions}, and it takes {LEAST_SESSIONS}.{sums}"
+            )
         }
         Verdict::Stay(reason) => match reason {
             Reason::NothingActed => {
@@ -53,7 +55,7 @@ pub(crate) fn verdict(comparison: &Comparison) -> Option<String> {
             }
             Reason::Forgets(line) if comparison.base.as_ref().is_some_and(Base::must_cut) => {
                 format!(
-                    "No preset keeps {} in view at this window. {} keeps most, {}, and costs {}.",
+                    "No preset that a provider takes keeps {} in view at this window. {} keeps most, {}, and costs {}.",
                     facts::whole_percent(comparison.reporting.keep),
                     of(line),
                     kept(line),
@@ -80,10 +82,10 @@ pub(crate) fn verdict(comparison: &Comparison) -> Option<String> {
                     (grouped(best.triggered as u64), count(best.sessions as u64, "session"));
                 text += &format!(" It acts in {acted} of {all}.");
             }
-            // What is cheaper has a sentence of its own.
+            // The cheaper preset has a sentence of its own.
             let mut others = alike;
             others.retain(|line| !cheaper.is_some_and(|cheaper| std::ptr::eq(*line, cheaper)));
-            text += &about_the_same(comparison, &others);
+            text += &about_as_much(comparison, best, &others);
             if let Some(line) = cheaper {
                 let saved = saved_within(comparison, line, "").unwrap_or_default();
                 text +=
@@ -105,9 +107,10 @@ pub(crate) fn verdict(comparison: &Comparison) -> Option<String> {
     })
 }
 
-/// The presets that cost about as much as the one to use, with what they keep: ` indexed (keeps 99%) and pi (97%) cost about the
-/// same.`
-fn about_the_same(comparison: &Comparison, lines: &[&PresetLine]) -> String {
+/// The presets that cost about as much as the one to use, with what they keep: ` indexed (keeps 99%) and pi (97%) cost about as
+/// much as window.`
+fn about_as_much(comparison: &Comparison, best: &PresetLine, lines: &[&PresetLine]) -> String {
+    let as_best = format!("about as much as {}", name(comparison, best));
     let named = lines.iter().take(NAMED).enumerate().map(|(at, line)| {
         let keeps = if at == 0 { "keeps " } else { "" };
         format!("{} ({keeps}{})", name(comparison, line), kept(line))
@@ -118,12 +121,12 @@ fn about_the_same(comparison: &Comparison, lines: &[&PresetLine]) -> String {
     }
     match &*named {
         [] => String::new(),
-        [one] => format!(" {one} costs about the same."),
-        [first @ .., last] => format!(" {} and {last} cost about the same.", first.join(", ")),
+        [one] => format!(" {one} costs {as_best}."),
+        [first @ .., last] => format!(" {} and {last} cost {as_best}.", first.join(", ")),
     }
 }
 
-/// What to do where nothing is better than the base.
+/// The advice where nothing is better than the base.
 fn stays(base: &Base) -> String {
     match base.preset.as_str() {
         AS_RECORDED => "Keep what you have".to_owned(),
@@ -152,7 +155,7 @@ fn saved(comparison: &Comparison, line: &PresetLine) -> Option<String> {
 fn saved_within(comparison: &Comparison, line: &PresetLine, range: &str) -> Option<String> {
     let (usd, ratio) = (line.saved.value?, change(line.ratio.value?));
     if ratio == change(1.0) {
-        return Some("about the same".to_owned());
+        return Some(format!("about as much as {}", base_name(comparison.base.as_ref()?)));
     }
     let word = if usd < 0.0 { "more" } else { "less" };
     let than = match comparison.base.as_ref().filter(|base| base.must_cut()) {
@@ -180,7 +183,15 @@ pub(crate) fn saves(ratio: &Metric, usd: &Metric, base: &Base) -> Option<String>
     ))
 }
 
-/// Whose bill a base is.
+/// A base by its name on the screen.
+pub(crate) fn base_name(base: &Base) -> &str {
+    match base.preset.as_str() {
+        AS_RECORDED => "today",
+        other => other,
+    }
+}
+
+/// The bill of a base, in words.
 pub(crate) fn paid(base: &Base) -> String {
     match base.preset.as_str() {
         AS_RECORDED => "the bill as recorded".to_owned(),
@@ -280,7 +291,7 @@ pub(crate) fn needed(comparison: &Comparison) -> Option<String> {
     ))
 }
 
-/// Who wrote the summaries, behind this word. The bill is as if a model had. Nothing where there are none.
+/// The author of the summaries, in words; `None` without summaries.
 pub(crate) fn summaries(comparison: &Comparison) -> Option<String> {
     let mut scores = comparison.scores.iter().flatten();
     if !scores.any(|score| score.metrics.counters.summaries > 0) {
@@ -307,12 +318,12 @@ pub(crate) fn changed(metric: &Metric) -> String {
     }
 }
 
-/// What stands out of a preset, in a few words.
+/// The remarks on a preset, in a few words.
 pub(crate) fn remarks(comparison: &Comparison, line: &PresetLine) -> String {
     remarked(comparison, line).join(", ")
 }
 
-/// The same one by one, the worst first.
+/// The remarks one by one, the worst first.
 pub(crate) fn remarked(comparison: &Comparison, line: &PresetLine) -> Vec<String> {
     let word = |remark: &Remark| match remark {
         Remark::Over(requests) => {
@@ -332,7 +343,7 @@ pub(crate) fn remarked(comparison: &Comparison, line: &PresetLine) -> Vec<String
     remarks.iter().map(word).collect()
 }
 
-/// What a comparison that an experiment file fixed beforehand found by its primary outcome.
+/// The result of a pre-registered comparison by its primary outcome.
 pub(crate) fn experiment(comparison: &Comparison) -> Option<String> {
     let reporting = &comparison.reporting;
     let hash = reporting.experiment.as_ref()?;

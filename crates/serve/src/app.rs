@@ -1,10 +1,10 @@
-//! What all requests share, and the way of one through the proxy.
+//! The state that all requests share, and how one request is answered.
 
 use crate::error::ServeError;
 use crate::fold::conversations::Conversations;
 use crate::fold::conversations::state::Wish;
 use crate::fold::threads::Threads;
-use crate::fold::turn::{Turn, make};
+use crate::fold::turn::{Turn, rewrite};
 use crate::fold::watch::{Watch, Watched};
 use crate::folding::Folding;
 use crate::http::access::Access;
@@ -90,7 +90,7 @@ impl App {
         })
     }
 
-    /// Answers a request for which there is no room.
+    /// Turns a request away because all connections are in use.
     pub(crate) fn full(&self, headers: &HeaderMap, most: usize) -> Response {
         if let Err(refused) = Access::check_page(headers) {
             return self.refuse(refused.status(), refused.name(), refused.message());
@@ -204,7 +204,7 @@ impl App {
         Stop(self.stopping.subscribe())
     }
 
-    /// Has requests end that are not whole.
+    /// Ends requests whose bodies have not fully arrived.
     pub(crate) fn begin_to_stop(&self) {
         self.stopping.send_replace(true);
     }
@@ -217,24 +217,25 @@ impl App {
             let sent = ask.clone().whole(upstream, body.into()).await;
             return self.end(&ask, Some(dialect), sent, Outcome::Passed("packed"), None);
         }
-        let made = make(&self.conversations, dialect, body).await;
+        let rewrite = rewrite(&self.conversations, dialect, body).await;
         // The answer is read as it goes through.
-        let ask = if made.turn.is_some() { ask.unpacked() } else { ask };
-        let sent = ask.clone().whole(upstream, made.body).await;
-        let (Outcome::Folded(_) | Outcome::Unchanged(_), Some(turn)) = (made.outcome, &made.turn)
+        let ask = if rewrite.turn.is_some() { ask.unpacked() } else { ask };
+        let sent = ask.clone().whole(upstream, rewrite.body).await;
+        let (Outcome::Folded(_) | Outcome::Unchanged(_), Some(turn)) =
+            (rewrite.outcome, &rewrite.turn)
         else {
-            return self.end(&ask, Some(dialect), sent, made.outcome, made.turn);
+            return self.end(&ask, Some(dialect), sent, rewrite.outcome, rewrite.turn);
         };
         let (words, first) = match sent {
             Ok(answer) => refusal(dialect, answer).await,
-            sent => return self.end(&ask, Some(dialect), sent, made.outcome, made.turn),
+            sent => return self.end(&ask, Some(dialect), sent, rewrite.outcome, rewrite.turn),
         };
         match words {
-            None if first.status().is_success() => self.summarize(made.wish, &ask, turn),
+            None if first.status().is_success() => self.summarize(rewrite.wish, &ask, turn),
             Some(words) if is_overflow(dialect, first.status(), &words) => {
-                let again = turn.again().await;
-                self.summarize(made.wish.or(again.wish), &ask, turn);
-                if let Some((body, turn)) = again.sent
+                let retry = turn.retry().await;
+                self.summarize(rewrite.wish.or(retry.wish), &ask, turn);
+                if let Some((body, turn)) = retry.sent
                     && let Some(second) = self.accepted(&ask, dialect, body).await
                 {
                     let outcome = Outcome::Recovered(turn.sizes);
@@ -243,10 +244,10 @@ impl App {
             }
             _ => {}
         }
-        self.end(&ask, Some(dialect), Ok(first), made.outcome, made.turn)
+        self.end(&ask, Some(dialect), Ok(first), rewrite.outcome, rewrite.turn)
     }
 
-    /// Has a fold made for which a model is to be asked.
+    /// Starts the summary that a fold waits for.
     fn summarize(&self, wish: Option<Wish>, ask: &Ask, turn: &Turn) {
         if let (Some(summaries), Some(wish)) = (&self.summaries, wish) {
             let dialect = turn.request.dialect();
@@ -254,7 +255,7 @@ impl App {
         }
     }
 
-    /// Gives up what is asked for behind the requests of clients.
+    /// Aborts the summaries that are being written.
     pub(crate) fn end_summaries(&self) {
         self.summaries.iter().for_each(Summaries::end);
     }
@@ -316,7 +317,7 @@ impl App {
                 self.numbers.request(dialect, Outcome::Unreachable);
                 let why = why_unreachable(&address, &error);
                 let mut unreached = self.unreached.lock().unwrap_or_else(PoisonError::into_inner);
-                // Clients try again, and one line says it.
+                // Clients try again; the operator reads it once.
                 if unreached.insert(address) {
                     (self.settings.say)(&why);
                 }

@@ -5,7 +5,7 @@ use foldback_core::services::Clock;
 use foldback_core::strategy::Strategy;
 use foldback_live::SystemClock;
 use foldback_llm::Purse;
-use foldback_providers::prices::{Asked, ModelTable, RegimeTable, Terms};
+use foldback_providers::prices::{ServiceTerms, ModelTable, RegimeTable, Terms};
 use foldback_providers::wire::Dialect;
 use std::fmt;
 use std::path::PathBuf;
@@ -97,7 +97,7 @@ impl Folding {
 pub fn terms_of(models: ModelTable, regimes: RegimeTable) -> TermsOf {
     Arc::new(move |dialect, name, hour| {
         let model = models.find(name?)?;
-        let asked = Asked { hour: if hour { 1.0 } else { 0.0 }, ..Asked::default() };
+        let asked = ServiceTerms { hour: if hour { 1.0 } else { 0.0 }, ..ServiceTerms::default() };
         let of_protocol = match dialect {
             Dialect::Anthropic if hour => "anthropic-1h",
             Dialect::Anthropic => "anthropic-5m",

@@ -1,4 +1,4 @@
-//! What the proxy did with a request, for the client and for the metrics.
+//! How a request was handled, for the client and for the metrics.
 
 use foldback_live::follow::Sizes;
 use foldback_providers::wire::Dialect;

@@ -127,8 +127,8 @@ impl Server {
     }
 }
 
-/// Answers the one request of a connection for which there is no place. Its body is read to the end: a connection that is
-/// closed with something unread is reset, and the client may not see the answer.
+/// Turns away the one request of a surplus connection. Its body is read to the end, because a connection closed with
+/// unread data is reset, and the client may not see the answer.
 async fn turn_away(app: Arc<App>, connection: Connection, most: usize) {
     let service = service_fn(move |request: hyper::Request<_>| {
         let app = Arc::clone(&app);

@@ -1,8 +1,9 @@
-//! Summaries by a model of the client's own provider, asked for behind the client's request.
+//! Summaries by a model of the client's own provider, requested in the background.
 //!
-//! Nobody waits for one. A fold that needs a summary is made by [a copy](foldback_live::follow::Ahead) of the conversation, after the
-//! provider took the request at which it was needed: with the key and the address of that request, and by its protocol. The
-//! fold goes out with the first request that comes after it. The key is kept in the memory of that one task.
+//! No request waits for one. A fold that needs a summary is made by [a copy](foldback_live::follow::Ahead) of the
+//! conversation, after the provider took the request at which it was needed: with the key and the address of that
+//! request, and by its protocol. The fold goes out with the first request that comes after it. The key is kept in the
+//! memory of that one task.
 
 use crate::fold::conversations::state::Wish;
 use crate::http::forward::Ask;
@@ -45,29 +46,32 @@ impl Summaries {
         Self { purse, upstream, numbers, places, tasks: Mutex::default() }
     }
 
-    /// What they cost so far.
+    /// The cost of all summaries so far.
     pub(crate) fn bill(&self) -> Bill {
         self.purse.bill()
     }
 
-    /// How many are being written.
+    /// Number of summaries that are being written.
     pub(crate) fn under_way(&self) -> u64 {
         (AT_ONCE - self.places.available_permits()) as u64
     }
 
-    /// Has a fold made, as the client of a request would have its summary written.
+    /// Starts a fold, its summary requested as the client sends its own requests.
     pub(crate) fn begin(&self, wish: Wish, ask: &Ask, dialect: Dialect, streams: bool, say: &Say) {
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
             return self.numbers.summary("busy");
         };
-        let own = Own {
+        let own = ClientModel {
             ask: ask.clone().for_summary(),
             dialect,
             streams,
             upstream: Arc::clone(&self.upstream),
         };
         let failed = Failed::default();
-        let model = Last { model: self.purse.of(Arc::new(own)), failed: Arc::clone(&failed) };
+        let model = FailureRecorder {
+            model: self.purse.budget(Arc::new(own)),
+            failed: Arc::clone(&failed),
+        };
         let (numbers, say) = (Arc::clone(&self.numbers), Arc::clone(say));
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         while tasks.try_join_next().is_some() {}
@@ -90,7 +94,7 @@ impl Summaries {
         });
     }
 
-    /// Gives up all that are being written.
+    /// Aborts all that are being written.
     pub(crate) fn end(&self) {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
     }
@@ -99,18 +103,18 @@ impl Summaries {
 /// The kind of the latest failure, unless an answer came after it.
 type Failed = Arc<Mutex<Option<&'static str>>>;
 
-/// Notes how the latest request ended.
+/// Records how the latest request ended.
 #[derive(Debug)]
-struct Last {
+struct FailureRecorder {
     model: Budget,
     failed: Failed,
 }
 
 #[async_trait]
-impl Model for Last {
+impl Model for FailureRecorder {
     async fn complete(&self, request: &CompletionRequest) -> Result<Completion, ProviderError> {
         let note = |failed| *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = failed;
-        // Whoever does not wait any longer drops this.
+        // A caller that gives up drops this future.
         note(Some(ErrorKind::Timeout.as_str()));
         let answer = self.model.complete(request).await;
         note(answer.as_ref().err().map(|error| error.kind.as_str()));
@@ -120,7 +124,7 @@ impl Model for Last {
 
 /// The provider of a client, asked as the client asks it.
 #[derive(Debug)]
-struct Own {
+struct ClientModel {
     ask: Ask,
     dialect: Dialect,
     /// Whether the client has answers streamed: some gateways give no others.
@@ -129,7 +133,7 @@ struct Own {
 }
 
 #[async_trait]
-impl Model for Own {
+impl Model for ClientModel {
     async fn complete(&self, request: &CompletionRequest) -> Result<Completion, ProviderError> {
         let body = body(self.dialect, self.streams, request).to_string();
         let sent = self.ask.clone().whole(&self.upstream, Bytes::from(body)).await;
@@ -148,7 +152,7 @@ impl Model for Own {
                 };
                 let known = Classifier::builtin().classify(Some(provider), Some(status), &words);
                 let kind = match known.kind {
-                    // It is no error that anybody knows, and no answer.
+                    // Neither an answer nor a known error.
                     ErrorKind::Unknown if (200..300).contains(&status) => ErrorKind::Decode,
                     kind => kind,
                 };
@@ -201,7 +205,7 @@ fn body(dialect: Dialect, streams: bool, request: &CompletionRequest) -> Value {
     body
 }
 
-/// The answer, or what is said instead of one.
+/// The answer, or the text of a refusal.
 async fn read(
     dialect: Dialect,
     answered: Answer,

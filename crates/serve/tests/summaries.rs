@@ -156,7 +156,7 @@ async fn waiting(log: &[Arc<Message>], dialect: Dialect, text: &str) -> Vec<Valu
             let finish = Some(if calls { Finish::ToolCalls } else { Finish::Stop });
             Some(Answer { finish, ..Answer::default() })
         };
-        followed.take(Received::of(&request, &keys, WINDOW), answer).await.unwrap();
+        followed.take(Received::new(&request, &keys, WINDOW), answer).await.unwrap();
         let shown: Vec<Message> = match followed.shown(request.messages(), dialect).unwrap() {
             Some(shown) => shown.iter().map(|shown| shown.to_message()).collect(),
             None => request.messages().iter().map(|message| Message::clone(message)).collect(),

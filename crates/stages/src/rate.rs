@@ -21,7 +21,7 @@ pub struct Rate {
 impl Rate {
     /// As of the last answer. Without its usage, and where that is below the estimate, one is one: some programs report only what
     /// the cache did not hold.
-    pub fn of(pressure: &Pressure<'_>) -> Self {
+    pub fn from_pressure(pressure: &Pressure<'_>) -> Self {
         let request = pressure.frame_tokens + pressure.view_tokens;
         let estimated = request.saturating_sub(pressure.since_answer);
         let used = pressure.usage.map_or(0, |reading| reading.usage.total_tokens());
@@ -67,7 +67,7 @@ mod tests {
                 usage: Usage { uncached: used, ..Usage::default() },
                 source: UsageSource::Provider,
             });
-            let rate = Rate::of(&Pressure {
+            let rate = Rate::from_pressure(&Pressure {
                 view_tokens: before + since,
                 usage,
                 since_answer: since,

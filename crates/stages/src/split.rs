@@ -51,7 +51,7 @@ pub fn units(context: &StageContext<'_>) -> Vec<Unit> {
             Place::Item(pos) => {
                 (history.kind(*pos), history.group(history.group_of(*pos)).items.first())
             }
-            Place::Insert(_) => (Kind::of(context.message(*place)), None),
+            Place::Insert(_) => (Kind::from_message(context.message(*place)), None),
         };
         Unit {
             result: kind.role == Role::Tool,

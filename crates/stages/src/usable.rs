@@ -22,7 +22,7 @@ pub(crate) struct Usable {
 impl Usable {
     /// The usable window of a model. `None` if its window is not known. A limit of the input alone
     /// leaves the output out already; the reserve is subtracted from the whole window if requested.
-    pub(crate) fn of(limits: Limits, reserve_output: bool) -> Option<Self> {
+    pub(crate) fn new(limits: Limits, reserve_output: bool) -> Option<Self> {
         let Limits { context, input, output } = limits;
         let (tokens, arithmetic) = if input > 0 {
             (input, format!("input limit {input}"))
@@ -92,11 +92,11 @@ mod tests {
             (8_000, 32_000, 2_000),
         ];
         for (context, output, reserved) in table {
-            let usable = Usable::of(Limits::new(context, output), true).unwrap();
+            let usable = Usable::new(Limits::new(context, output), true).unwrap();
             assert_eq!(usable.tokens, context - reserved, "{context} {output}");
         }
         let usable =
-            |context, output| Usable::of(Limits::new(context, output), true).unwrap().tokens;
+            |context, output| Usable::new(Limits::new(context, output), true).unwrap().tokens;
         for context in (1_000..300_000).step_by(997) {
             for output in (500..300_000).step_by(9_973) {
                 let steps = [usable(context + 1, output), usable(context, output + 1)];

@@ -13,13 +13,13 @@ use foldback_core::strategy::Strategy;
 use foldback_core::{Frame, Limits};
 use std::sync::Arc;
 
-/// What somebody who looks on is shown.
+/// An event that `drive` reports to whoever watches.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub enum Seen<'a> {
+pub enum DriveEvent<'a> {
     /// The strategy is about to be asked.
     Asked,
-    /// It was asked: at which moment, with which signals, and what its stages report.
+    /// The strategy was asked: the moment, the signals, and the reports of its stages.
     Answered(Moment, &'a Signals, &'a [Report]),
     /// A request goes out.
     Call,
@@ -27,8 +27,8 @@ pub enum Seen<'a> {
     End,
 }
 
-/// Looks on; an error ends the session.
-pub type Watch<'w> = dyn FnMut(&Conversation, Seen<'_>) -> Result<(), String> + 'w;
+/// Watches a session; an error ends it.
+pub type Watch<'w> = dyn FnMut(&Conversation, DriveEvent<'_>) -> Result<(), String> + 'w;
 
 /// The limits that hold for a strategy in a session: those of its own file, then those of the session.
 pub(crate) fn limits(strategy: &Strategy, session: &Session) -> Limits {
@@ -39,7 +39,7 @@ pub(crate) fn limits(strategy: &Strategy, session: &Session) -> Limits {
 /// what the strategy's own estimator counts, as if it were the provider's.
 ///
 /// ```
-/// use foldback_testkit::{Seen, Session, Subject, drive, lines};
+/// use foldback_testkit::{DriveEvent, Session, Subject, drive, lines};
 ///
 /// let session = Session::new("two files")
 ///     .user("Read both.")
@@ -49,7 +49,7 @@ pub(crate) fn limits(strategy: &Strategy, session: &Session) -> Limits {
 /// let mut requests = Vec::new();
 /// let strategy = Subject::preset("keep-last-1").strategy(&session);
 /// drive(&session, &strategy, &mut |conversation, seen| {
-///     if let Seen::Call = seen {
+///     if let DriveEvent::Call = seen {
 ///         requests.push(conversation.tokens());
 ///     }
 ///     Ok(())
@@ -85,7 +85,7 @@ pub fn drive(
             Step::At(moment) => ask(&mut talk, moment, Signals::default(), watch)?,
             Step::Call { .. } => {
                 request = talk.tokens();
-                watch(&talk, Seen::Call)?;
+                watch(&talk, DriveEvent::Call)?;
             }
             Step::StepEnd { answer } => {
                 let output = talk.meter(MeterId::OWN).measure(answer);
@@ -94,7 +94,7 @@ pub fn drive(
             }
         }
     }
-    watch(&talk, Seen::End)?;
+    watch(&talk, DriveEvent::End)?;
     Ok(talk)
 }
 
@@ -104,9 +104,9 @@ fn ask(
     signals: Signals,
     watch: &mut Watch<'_>,
 ) -> Result<(), String> {
-    watch(talk, Seen::Asked)?;
+    watch(talk, DriveEvent::Asked)?;
     let reports = talk::block_on(talk.at(moment, signals.clone()));
-    watch(talk, Seen::Answered(moment, &signals, &reports))
+    watch(talk, DriveEvent::Answered(moment, &signals, &reports))
 }
 
 fn besides(

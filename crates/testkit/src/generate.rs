@@ -4,9 +4,9 @@
 //! after the next answers, calls fail or are never answered, answers are cut off, a person compacts and takes it back, the provider refuses a request.
 //!
 //! ```
-//! use foldback_testkit::generate::{What, session};
+//! use foldback_testkit::generate::{Happening, session};
 //!
-//! let session = session(&[(What::Calls, 1), (What::Result, 40), (What::User, 3), (What::Result, 9)]);
+//! let session = session(&[(Happening::Calls, 1), (Happening::Result, 40), (Happening::User, 3), (Happening::Result, 9)]);
 //! assert_eq!(session.to_string(), "  \
 //! 1 u0 user: text, 49 characters
 //!   2 a1 assistant: calls read (c0-0), calls read (c0-1)
@@ -25,10 +25,10 @@ use proptest::prelude::*;
 const DRAWN: usize = 60;
 const LONGEST: usize = 120;
 
-/// What happens.
+/// One thing that happens in a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum What {
+pub enum Happening {
     /// The user says something.
     User,
     /// The user says something while the loop is running.
@@ -54,36 +54,36 @@ pub enum What {
 }
 
 /// What is drawn, and how often it comes; a byte is a place in this list.
-pub const WHAT: [(What, u32); 12] = [
-    (What::User, 4),
-    (What::Interjection, 1),
-    (What::Answer, 4),
-    (What::Calls, 12),
-    (What::Result, 20),
-    (What::Failure, 2),
-    (What::Orphan, 1),
-    (What::CutOff, 2),
-    (What::Asks(Moment::Manual), 2),
-    (What::Asks(Moment::ProviderOverflow), 2),
-    (What::Undo, 1),
-    (What::Late, 3),
+pub const WHAT: [(Happening, u32); 12] = [
+    (Happening::User, 4),
+    (Happening::Interjection, 1),
+    (Happening::Answer, 4),
+    (Happening::Calls, 12),
+    (Happening::Result, 20),
+    (Happening::Failure, 2),
+    (Happening::Orphan, 1),
+    (Happening::CutOff, 2),
+    (Happening::Asks(Moment::Manual), 2),
+    (Happening::Asks(Moment::ProviderOverflow), 2),
+    (Happening::Undo, 1),
+    (Happening::Late, 3),
 ];
 
 /// The byte that stands for something that happens.
-pub fn byte(what: What) -> u8 {
+pub fn byte(what: Happening) -> u8 {
     (0..).zip(WHAT).find(|(_, (other, _))| *other == what).map_or(0, |(byte, _)| byte)
 }
 
 /// The session that bytes stand for, two for each thing that happens: what, and its size.
 pub fn session_of(bytes: &[u8]) -> Session {
     let read = |pair: &[u8]| (WHAT[usize::from(pair[0]) % WHAT.len()].0, pair[1]);
-    let happens: Vec<(What, u8)> = bytes.chunks_exact(2).map(read).collect();
+    let happens: Vec<(Happening, u8)> = bytes.chunks_exact(2).map(read).collect();
     session(&happens)
 }
 
 /// The session in which this happens. A size of 255 is a text of some 25,000 characters. A result comes for an open
 /// call, or not at all.
-pub fn session(happens: &[(What, u8)]) -> Session {
+pub fn session(happens: &[(Happening, u8)]) -> Session {
     // A log in which the model speaks first breaks a rule of some providers by itself.
     let mut session =
         Session::new("generated").user("Mend the build, and keep what src/main.rs offers.");
@@ -94,23 +94,23 @@ pub fn session(happens: &[(What, u8)]) -> Session {
         let size = usize::from(*size);
         let text = || format!("line {number} of src/main.rs\n").repeat(1 + size.pow(2) / 60);
         session = match what {
-            What::User => session.user(text()),
-            What::Interjection => {
+            Happening::User => session.user(text()),
+            Happening::Interjection => {
                 let id = session.id("u");
                 session.message(Message::user(id, "by the way").within_turn())
             }
-            What::Answer => {
+            Happening::Answer => {
                 left.append(&mut open);
                 session.answer("We decided to keep parse_line in src/lib.rs.")
             }
-            What::CutOff => {
+            Happening::CutOff => {
                 left.append(&mut open);
                 let answer = session.answer_that(Finish::Length);
                 let said = vec![Part::text("We decided to keep")];
                 let id = session.id("a");
                 session.message(Message::assistant(id, said).with_answer(answer))
             }
-            What::Calls => {
+            Happening::Calls => {
                 left.append(&mut open);
                 open = (0..=size % 3).map(|call| format!("c{number}-{call}")).collect();
                 let calls =
@@ -119,23 +119,23 @@ pub fn session(happens: &[(What, u8)]) -> Session {
                 let id = session.id("a");
                 session.message(Message::assistant(id, calls.collect()).with_answer(answer))
             }
-            What::Result | What::Failure if !open.is_empty() => {
+            Happening::Result | Happening::Failure if !open.is_empty() => {
                 let status = match what {
-                    What::Failure => FAILURES[size % FAILURES.len()],
+                    Happening::Failure => FAILURES[size % FAILURES.len()],
                     _ => ResultStatus::Completed,
                 };
                 let call = open.remove(size % open.len());
                 result(session, call, status, text())
             }
-            What::Late if !left.is_empty() => {
+            Happening::Late if !left.is_empty() => {
                 let call = left.remove(size % left.len());
                 result(session, call, ResultStatus::Completed, text())
             }
-            What::Orphan => {
+            Happening::Orphan => {
                 result(session, format!("lost-{number}"), ResultStatus::Completed, text())
             }
             // What is open when the loop asks was interrupted; its result comes late, if at all.
-            What::Asks(moment) => {
+            Happening::Asks(moment) => {
                 left.append(&mut open);
                 match size % 4 {
                     0 => {
@@ -145,7 +145,7 @@ pub fn session(happens: &[(What, u8)]) -> Session {
                     _ => session.at(*moment),
                 }
             }
-            What::Undo => session.undo(),
+            Happening::Undo => session.undo(),
             _ => session,
         };
     }
@@ -164,7 +164,7 @@ fn result(session: Session, call_id: String, status: ResultStatus, text: String)
 }
 
 /// Draws what happens in a session: half of all texts are short, and a few fill a small window.
-pub fn happens() -> impl Strategy<Value = Vec<(What, u8)>> {
+pub fn happens() -> impl Strategy<Value = Vec<(Happening, u8)>> {
     let what = proptest::strategy::Union::new_weighted(
         WHAT.iter().map(|(what, weight)| (*weight, Just(*what))).collect(),
     );

@@ -28,7 +28,7 @@ pub mod stand_in;
 mod subject;
 pub mod talk;
 
-pub use drive::{Seen, Watch, drive};
+pub use drive::{DriveEvent, Watch, drive};
 pub use review::{compaction, diff, fires};
 pub use session::{Session, lines};
 pub use subject::Subject;

@@ -1,6 +1,6 @@
 //! What a strategy makes of a session, as text: for snapshots, comparisons and messages of failed tests.
 
-use crate::drive::{Seen, drive};
+use crate::drive::{DriveEvent, drive};
 use crate::session::Session;
 use crate::subject::Subject;
 use foldback_core::conversation::Report;
@@ -64,7 +64,7 @@ pub fn fires(
     let strategy = subject.into().strategy(session);
     let mut all: Vec<Report> = Vec::new();
     drive(session, &strategy, &mut |_, seen| {
-        if let Seen::Answered(_, _, reports) = seen {
+        if let DriveEvent::Answered(_, _, reports) = seen {
             all.extend(reports.iter().cloned());
         }
         Ok(())

@@ -70,7 +70,10 @@ impl Session {
     }
 
     /// A session of messages that were made otherwise. Ids, times and usage stay as they are.
-    pub fn of(title: impl Into<String>, messages: impl IntoIterator<Item = Arc<Message>>) -> Self {
+    pub fn from_messages(
+        title: impl Into<String>,
+        messages: impl IntoIterator<Item = Arc<Message>>,
+    ) -> Self {
         Self { messages: messages.into_iter().collect(), ..Self::new(title) }
     }
 

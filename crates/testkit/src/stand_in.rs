@@ -74,7 +74,7 @@ impl Scripted {
         Self::by(move |_| answers.next().unwrap_or_else(over))
     }
 
-    /// What it was asked at this place.
+    /// The request with this number, from 0 on.
     pub fn request(&self, index: usize) -> SummaryRequest {
         self.asked().swap_remove(index)
     }
@@ -140,7 +140,7 @@ pub struct Doubled {
 
 impl Doubled {
     /// Twice this.
-    pub fn of(of: &Arc<dyn Estimator>) -> Arc<dyn Estimator> {
+    pub fn estimator(of: &Arc<dyn Estimator>) -> Arc<dyn Estimator> {
         let (id, of) = (format!("2 x {}", of.id()).into(), Arc::clone(of));
         Arc::new(Self { id, of })
     }

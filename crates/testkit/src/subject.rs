@@ -187,7 +187,7 @@ impl From<Strategy> for Subject {
 }
 
 impl From<Arc<Strategy>> for Subject {
-    /// One strategy for all conversations, so that a test finds what it carries from one into the next.
+    /// One strategy for all conversations, so that a test notices state that is carried from one conversation into the next.
     fn from(strategy: Arc<Strategy>) -> Self {
         Self::made_by(move |_| Arc::clone(&strategy))
     }

@@ -18,7 +18,7 @@
 //! ```
 
 use crate::stand_in::Scripted;
-use foldback_core::config::{ConfigErrors, Document, Options, compile};
+use foldback_core::config::{ConfigErrors, Document, Options, compile, compile_preset};
 use foldback_core::conversation::{Conversation, Report, Signals};
 use foldback_core::log::{Message, Part, Usage};
 use foldback_core::moment::Moment;
@@ -27,6 +27,7 @@ use foldback_core::services::Services;
 use foldback_core::stage::{UsageReading, UsageSource};
 use foldback_core::strategy::Strategy;
 use foldback_core::{Frame, Limits};
+use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
 /// The registry of these crates.
@@ -39,6 +40,10 @@ pub fn registry<'a>(registrations: impl IntoIterator<Item = &'a Registration>) -
 }
 
 /// A strategy file, compiled.
+///
+/// # Errors
+///
+/// What is wrong with the file.
 pub fn try_compile(registry: &Registry, toml: &str) -> Result<Strategy, ConfigErrors> {
     let document = Document::parse("test.toml", toml).unwrap_or_else(|error| panic!("{error}"));
     compile(registry, document, Options::default()).map(|compiled| compiled.strategy)
@@ -51,6 +56,22 @@ pub fn try_compile(registry: &Registry, toml: &str) -> Result<Strategy, ConfigEr
 /// If it does not.
 pub fn compiled(registry: &Registry, toml: &str) -> Strategy {
     try_compile(registry, toml).unwrap_or_else(|errors| panic!("{errors}\n{toml}"))
+}
+
+/// The configuration that a preset states for a stage, e.g. at `overflow` or `pruner[0]`.
+///
+/// # Panics
+///
+/// If there is no such preset or section, or the section is of another stage.
+pub fn config<C: DeserializeOwned>(registry: &Registry, preset: &str, section: &str) -> C {
+    let compiled = compile_preset(registry, preset, Options::default());
+    let root = compiled.unwrap_or_else(|errors| panic!("{errors}")).root;
+    let node = root.at(section).unwrap_or_else(|| panic!("{preset} has no {section}"));
+    let mut fields = node.to_value();
+    if let Some(fields) = fields.as_object_mut() {
+        fields.retain(|name, _| !["use", "when", "enabled", "estimator"].contains(&name.as_str()));
+    }
+    serde_json::from_value(fields).unwrap_or_else(|error| panic!("{preset} {section}: {error}"))
 }
 
 /// A strategy whose folds may be larger than what they replace, summarized by a script: rows are small.

@@ -18,7 +18,7 @@ use foldback::llm::{Client, Keys};
 use foldback_fake_provider::FakeProvider;
 use serde::Deserialize;
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 const CALLS: u64 = 200;
 
@@ -162,42 +162,45 @@ fn every_preset_is_expected() {
     assert_eq!(expected.len(), plain.len(), "a preset stands twice in the table");
 }
 
-#[test]
-fn every_run_ends_as_expected() {
-    let expected = expected();
-    let rows = Mutex::new(expected.iter());
-    let pages = Mutex::new(Vec::new());
-    let worker = || {
-        let mut runtime = tokio::runtime::Builder::new_current_thread();
-        let runtime = runtime.enable_all().build().unwrap();
-        let http = client::http().unwrap();
-        loop {
-            let Some(row) = rows.lock().unwrap().next() else {
-                return;
-            };
-            let (end, calls, transcript, page) = runtime.block_on(row.run(&http));
-            let wrong = row.differs(&end, calls, &transcript);
-            pages.lock().unwrap().push((row.name(), page, wrong));
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(worker);
-        }
-    });
-    let mut pages = pages.into_inner().unwrap();
-    pages.sort();
-    assert_eq!(pages.len(), expected.len());
-    let wrong = pages.iter().filter(|(_, _, wrong)| !wrong.is_empty());
-    let wrong: Vec<String> =
-        wrong.map(|(name, page, wrong)| format!("{name}: {}\n{page}", wrong.join("; "))).collect();
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+/// Runs every `PARTS`th row, from this one on.
+fn runs_end_as_expected(part: usize) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let http = client::http().unwrap();
     let mut settings = insta::Settings::clone_current();
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
-    settings.bind(|| {
-        for (name, page, _) in &pages {
-            insta::assert_snapshot!(name.as_str(), page);
+    let mut wrong = Vec::new();
+    for row in expected().iter().skip(part).step_by(PARTS) {
+        let (end, calls, transcript, page) = runtime.block_on(row.run(&http));
+        let differs = row.differs(&end, calls, &transcript);
+        if differs.is_empty() {
+            settings.bind(|| insta::assert_snapshot!(row.name(), page));
+        } else {
+            wrong.push(format!("{}: {}\n{page}", row.name(), differs.join("; ")));
         }
-    });
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Tests that share the rows: they run at the same time.
+const PARTS: usize = 4;
+
+#[test]
+fn runs_of_the_first_part_end_as_expected() {
+    runs_end_as_expected(0);
+}
+
+#[test]
+fn runs_of_the_second_part_end_as_expected() {
+    runs_end_as_expected(1);
+}
+
+#[test]
+fn runs_of_the_third_part_end_as_expected() {
+    runs_end_as_expected(2);
+}
+
+#[test]
+fn runs_of_the_fourth_part_end_as_expected() {
+    runs_end_as_expected(3);
 }

@@ -10,9 +10,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
+/// What replaces a cleared result.
+const PLACEHOLDER: &str = "[Old tool result content cleared]";
+
 /// Configuration of [`Microcompact`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct MicrocompactConfig {
     /// Tokens of the window that are free where it begins: the limit of the policy and as much again.
     pub reserve: u64,
@@ -24,39 +27,17 @@ pub struct MicrocompactConfig {
     pub keep: usize,
     /// Tools whose results are counted and cleared.
     pub tools: Vec<String>,
-    /// What replaces a cleared result.
-    pub placeholder: String,
-}
-
-impl Default for MicrocompactConfig {
-    fn default() -> Self {
-        let tools = ["Read", "Bash", "Grep", "Glob", "WebSearch", "WebFetch", "Edit", "Write"];
-        Self {
-            reserve: 65_000,
-            protect_tokens: 40_000,
-            minimum_tokens: 20_000,
-            keep: 3,
-            tools: tools.map(str::to_owned).to_vec(),
-            placeholder: "[Old tool result content cleared]".to_owned(),
-        }
-    }
 }
 
 impl StageConfig<dyn Pruner> for MicrocompactConfig {
     fn build(self) -> Result<Arc<dyn Pruner>, Invalid> {
-        if self.placeholder.trim().is_empty() {
-            return Err(Invalid::new(
-                "placeholder",
-                "must not be empty: providers refuse empty results",
-            ));
-        }
         let limit = AnswerUsageConfig {
             reserve: self.reserve,
             comparison: Comparison::AtLeast,
             estimate: EstimateUse::Never,
             ..AnswerUsageConfig::default()
         };
-        let placeholder = self.placeholder.as_str().into();
+        let placeholder = PLACEHOLDER.into();
         Ok(Arc::new(Microcompact { limit: limit.build()?, placeholder, config: self }))
     }
 }

@@ -1,42 +1,32 @@
 //! `claude-code.summary`: one summary in the place of everything, or of all before the newest answer.
 
 use foldback_core::Role;
+use foldback_core::config::NonBlank;
 use foldback_core::log::EntryKind;
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Filter, Proposal, StageContext, SummaryRequest};
-use foldback_stages::filter::{Spoken, check_open_calls, check_summary, entry, shown};
+use foldback_stages::filter::{Spoken, check_open_calls, entry, shown};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 /// Configuration of [`Everything`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct EverythingConfig {
     /// First lines of the message that holds the summary.
-    pub prefix: String,
+    pub prefix: NonBlank,
     /// Largest acceptable summary in tokens.
-    pub summary_tokens: u64,
+    pub summary_tokens: NonZeroU64,
     /// Whether the newest answer and what is behind it stay, where an older answer can go.
+    #[serde(default)]
     pub keep_last_answer: bool,
-}
-
-impl Default for EverythingConfig {
-    fn default() -> Self {
-        Self {
-            prefix: "The conversation so far no longer fits and was replaced by this summary. Go on with the last task where it stopped; \
-                     ask nothing that the summary answers."
-                .to_owned(),
-            summary_tokens: 6_400,
-            keep_last_answer: false,
-        }
-    }
 }
 
 impl StageConfig<dyn Filter> for EverythingConfig {
     fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
-        check_summary(&self.prefix, self.summary_tokens)?;
         Ok(Arc::new(Everything(self)))
     }
 }
@@ -77,7 +67,7 @@ impl Filter for Everything {
                 "summary",
                 "claude-code.summary",
                 || shown(context, &goes),
-                self.0.summary_tokens,
+                self.0.summary_tokens.get(),
             )
         };
         let reason = if self.0.keep_last_answer {

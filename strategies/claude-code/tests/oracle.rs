@@ -137,7 +137,7 @@ fn session(bytes: &[u8]) -> Session {
 
 #[test]
 fn a_recording_with_requests() {
-    let session = session(include_bytes!("requests.jsonl"));
+    let session = session(include_bytes!("../rows/requests.jsonl"));
     let alike = Fold { late: Some(0), counts_alike: true, recorded: 3, kept: 3, others: 0 };
     assert_eq!(compare(&session, 40_000, false), (vec![alike], vec![]));
 }

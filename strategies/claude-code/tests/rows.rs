@@ -11,7 +11,7 @@ use foldback_testkit::talk;
 use serde::de::DeserializeOwned;
 
 fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
-    table::rows(include_str!("rows.toml"), group)
+    table::rows(include_str!("../rows/rows.toml"), group)
 }
 
 pub(crate) fn strategy(preset: &str) -> Strategy {

@@ -30,7 +30,7 @@ fn push(list: &mut Vec<String>, value: &str) {
 
 impl Activity {
     /// What these messages did. Commands are cut after so many units.
-    pub(crate) fn of(turns: &[Turn<'_>], command_chars: usize) -> Self {
+    pub(crate) fn from_turns(turns: &[Turn<'_>], command_chars: usize) -> Self {
         let mut activity = Self::default();
         // Files by the calls that edit them, until their results come.
         let mut editing: Vec<(&str, String)> = Vec::new();

@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 
 /// A message that stays: its number among all, and its blocks.
 #[derive(Clone, Debug)]
-pub(crate) struct Kept<'a> {
+pub(crate) struct KeptMessage<'a> {
     pub(crate) index: usize,
     pub(crate) turn: Turn<'a>,
 }
 
 /// What stays.
 pub(crate) struct Selection<'a> {
-    pub(crate) kept: Vec<Kept<'a>>,
+    pub(crate) kept: Vec<KeptMessage<'a>>,
     pub(crate) tokens: u64,
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn select<'a>(turns: &[Turn<'a>], target: u64) -> Option<Selection<'a
             kept.insert(at, turn);
         }
     }
-    let kept = kept.into_iter().map(|(index, turn)| Kept { index, turn }).collect();
+    let kept = kept.into_iter().map(|(index, turn)| KeptMessage { index, turn }).collect();
     Some(Selection { kept, tokens })
 }
 

@@ -10,17 +10,17 @@
 //! The README of this crate is the page of the preset.
 
 mod activity;
-mod budget;
-mod filter;
 mod json;
 mod kept;
+mod notices;
 mod project;
+mod request;
 mod turn;
 
 pub use activity::NOTICE;
-pub use budget::{Request, RequestConfig};
-pub use filter::{Notices, NoticesConfig};
 pub use json::{Json, JsonConfig};
+pub use notices::{Notices, NoticesConfig};
+pub use request::{Request, RequestConfig};
 
 use foldback_core::registry::{Registration, StageDescriptor};
 

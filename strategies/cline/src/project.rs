@@ -1,6 +1,6 @@
 //! What is done where what stays is more than fits: texts are cut, the newest messages first; then messages go, the oldest first.
 
-use crate::kept::{Kept, spoken, without_files};
+use crate::kept::{KeptMessage, spoken, without_files};
 use crate::turn::{Block, Turn, truncated};
 use foldback_core::log::PartKind;
 use foldback_stages::estimator::Unit;
@@ -12,30 +12,30 @@ use std::collections::{BTreeMap, BTreeSet};
 const LEAST: u64 = 16;
 
 /// Brings what stays down to a number of tokens, as far as that goes. Reasoning and older images go first, whatever the number.
-pub(crate) fn project<'a>(kept: Vec<Kept<'a>>, target: u64) -> Vec<Kept<'a>> {
+pub(crate) fn project<'a>(kept: Vec<KeptMessage<'a>>, target: u64) -> Vec<KeptMessage<'a>> {
     let mut kept = without_images(without_reasoning(kept));
     cut_texts(&mut kept, target);
     drop_oldest(&mut kept, target);
     kept
 }
 
-fn tokens(kept: &[Kept<'_>]) -> u64 {
+fn tokens(kept: &[KeptMessage<'_>]) -> u64 {
     kept.iter().map(|kept| kept.turn.tokens()).sum()
 }
 
 /// The newest message of the person.
-fn latest(kept: &[Kept<'_>]) -> Option<usize> {
+fn latest(kept: &[KeptMessage<'_>]) -> Option<usize> {
     kept.iter().rposition(|kept| kept.turn.is_typed())
 }
 
 /// Where what waits for its results begins.
-fn waiting(kept: &[Kept<'_>]) -> usize {
-    let ids = |kept: &Kept<'_>| -> Vec<String> {
+fn waiting(kept: &[KeptMessage<'_>]) -> usize {
+    let ids = |kept: &KeptMessage<'_>| -> Vec<String> {
         let results = kept.turn.blocks.iter().filter_map(|block| block.part.as_result());
         results.map(|result| result.call_id.clone()).collect()
     };
     let answered: BTreeSet<String> = kept.iter().flat_map(ids).collect();
-    let waits = |kept: &Kept<'_>| {
+    let waits = |kept: &KeptMessage<'_>| {
         let mut calls = kept.turn.blocks.iter().filter_map(|block| block.part.as_call());
         calls.any(|call| !answered.contains(&call.call_id))
     };
@@ -43,21 +43,21 @@ fn waiting(kept: &[Kept<'_>]) -> usize {
 }
 
 fn replaced<'a>(
-    kept: Vec<Kept<'a>>,
+    kept: Vec<KeptMessage<'a>>,
     blocks: impl Fn(usize, &Turn<'a>) -> Vec<Block<'a>>,
-) -> Vec<Kept<'a>> {
-    let kept = kept.into_iter().enumerate().map(|(at, Kept { index, turn })| {
+) -> Vec<KeptMessage<'a>> {
+    let kept = kept.into_iter().enumerate().map(|(at, KeptMessage { index, turn })| {
         let blocks = blocks(at, &turn);
-        Kept { index, turn: turn.with(blocks) }
+        KeptMessage { index, turn: turn.with(blocks) }
     });
     kept.filter(|kept| !kept.turn.blocks.is_empty()).collect()
 }
 
-fn without_reasoning(kept: Vec<Kept<'_>>) -> Vec<Kept<'_>> {
+fn without_reasoning(kept: Vec<KeptMessage<'_>>) -> Vec<KeptMessage<'_>> {
     replaced(kept, |_, turn| spoken(&turn.blocks))
 }
 
-fn without_images(kept: Vec<Kept<'_>>) -> Vec<Kept<'_>> {
+fn without_images(kept: Vec<KeptMessage<'_>>) -> Vec<KeptMessage<'_>> {
     let (latest, waiting) = (latest(&kept), waiting(&kept));
     replaced(kept, |at, turn| match Some(at) == latest || at >= waiting {
         true => turn.blocks.clone(),
@@ -66,7 +66,7 @@ fn without_images(kept: Vec<Kept<'_>>) -> Vec<Kept<'_>> {
 }
 
 /// Cuts texts, the newest message first, until the whole fits.
-fn cut_texts(kept: &mut [Kept<'_>], target: u64) {
+fn cut_texts(kept: &mut [KeptMessage<'_>], target: u64) {
     let (latest, waiting, count) = (latest(kept), waiting(kept), kept.len() as u64);
     let mut left = tokens(kept);
     for at in (0..kept.len()).rev() {
@@ -130,7 +130,7 @@ fn shortened(text: &str, limit: u64) -> Option<String> {
 
 /// Takes messages away, the oldest first, until the whole fits. Calls and results go together; the first and the newest message of
 /// the person stay, and what waits for results.
-fn drop_oldest(kept: &mut Vec<Kept<'_>>, target: u64) {
+fn drop_oldest(kept: &mut Vec<KeptMessage<'_>>, target: u64) {
     let pinned = [kept.iter().position(|kept| kept.turn.is_typed()), latest(kept)];
     let waiting = waiting(kept);
     let stays = |at: &usize| pinned.contains(&Some(*at)) || *at >= waiting;
@@ -141,7 +141,7 @@ fn drop_oldest(kept: &mut Vec<Kept<'_>>, target: u64) {
         if left <= target {
             break;
         }
-        let together = pairs.get_or_insert_with(|| Pairs::of(kept)).together(at);
+        let together = pairs.get_or_insert_with(|| Pairs::from_messages(kept)).together(at);
         if !gone.contains(&at) && !together.iter().any(stays) {
             left -= together.iter().map(|at| kept[*at].turn.tokens()).sum::<u64>();
             gone.extend(together);
@@ -159,7 +159,7 @@ struct Pairs {
 }
 
 impl Pairs {
-    fn of(kept: &[Kept<'_>]) -> Self {
+    fn from_messages(kept: &[KeptMessage<'_>]) -> Self {
         let id = |block: &Block<'_>| match &block.part.kind {
             PartKind::Call(call) => Some(call.call_id.clone()),
             PartKind::Result(result) => Some(result.call_id.clone()),

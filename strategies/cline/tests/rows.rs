@@ -5,7 +5,7 @@ use foldback_core::Limits;
 use foldback_core::conversation::Conversation;
 use foldback_core::log::{Message, Part, PartKind, Role};
 use foldback_core::moment::Moment;
-use foldback_core::registry::StageConfig;
+use foldback_core::registry::{Registry, StageConfig};
 use foldback_core::strategy::Strategy;
 use foldback_core::view::Shown;
 use foldback_test_support::table;
@@ -15,12 +15,15 @@ use serde::de::DeserializeOwned;
 const PRESET: &str = include_str!("../presets/cline.toml");
 
 fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
-    table::rows(include_str!("rows.toml"), group)
+    table::rows(include_str!("../rows/rows.toml"), group)
 }
 
 fn strategy(toml: &str) -> Strategy {
-    let registry = talk::registry([&foldback_stages::REGISTRATION, &foldback_cline::REGISTRATION]);
-    talk::compiled(&registry, toml)
+    talk::compiled(&registry(), toml)
+}
+
+fn registry() -> Registry {
+    talk::registry([&foldback_stages::REGISTRATION, &foldback_cline::REGISTRATION])
 }
 
 /// A conversation that folds as the original does below the guards.
@@ -34,7 +37,7 @@ fn unguarded(limits: Limits) -> Conversation {
 #[test]
 fn sizes() {
     let strategy = strategy(PRESET);
-    table::sizes(include_str!("rows.toml"), &**strategy.estimator(), |text| {
+    table::sizes(include_str!("../rows/rows.toml"), &**strategy.estimator(), |text| {
         format!("{{ \"k\": \"{text}\" }}")
     });
 }
@@ -45,7 +48,7 @@ fn sized(at: usize, word: &str) -> Message {
     let (kind, tokens) = word.split_at(1);
     let units = 3 * tokens.parse::<usize>().unwrap();
     let id = format!("{kind}{at}");
-    let unit = RequestConfig::default().build().unwrap().unit().unwrap();
+    let unit = request().build().unwrap().unit().unwrap();
     let json = |message: &Message| usize::try_from(unit.count(message).total()).unwrap();
     let of = |text: String| match kind {
         "u" | "b" => Message::user(&*id, text),
@@ -211,6 +214,11 @@ fn answers() {
     }
 }
 
+/// The policy of the preset.
+fn request() -> RequestConfig {
+    talk::config(&registry(), "cline", "overflow")
+}
+
 #[test]
 fn defaults() {
     let NoticesConfig {
@@ -220,15 +228,15 @@ fn defaults() {
         manual_share,
         answers,
         command_chars,
-    } = NoticesConfig::default();
-    assert_eq!((target_share, long_share, manual_share), (0.7, 0.5, 0.5));
+    } = talk::config(&registry(), "cline", "filter");
+    let shares = [target_share, long_share, manual_share];
+    assert_eq!(shares.map(|share| share.number()), [0.7, 0.5, 0.5]);
     assert_eq!((long_answers, answers, command_chars), (5, 3, 100));
-    assert_eq!(RequestConfig::default().share, 0.9);
+    assert_eq!(request().share.number(), 0.9);
 }
 
 #[test]
 fn what_is_no_share_is_refused() {
-    let registry = talk::registry([&foldback_stages::REGISTRATION, &foldback_cline::REGISTRATION]);
     for (section, field) in [
         ("overflow", "share"),
         ("filter", "target_share"),
@@ -238,7 +246,7 @@ fn what_is_no_share_is_refused() {
         for value in ["0.0", "1.5", "nan"] {
             let toml =
                 format!("name = \"here\"\nextends = \"cline\"\n[{section}]\n{field} = {value}\n");
-            let refused = talk::try_compile(&registry, &toml);
+            let refused = talk::try_compile(&registry(), &toml);
             assert!(refused.unwrap_err().to_string().contains(field), "{field} {value}");
         }
     }

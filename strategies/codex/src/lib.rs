@@ -16,14 +16,14 @@
 //!
 //! The policy is the common stage `answer-usage`. The README of this crate is the page of the presets.
 
-mod filter;
-mod kimi;
+mod kimi_users;
 pub mod middle;
 mod truncate;
+mod users;
 
-pub use filter::{Users, UsersConfig};
-pub use kimi::{Ends, EndsConfig, GO_ON, OMITTED};
+pub use kimi_users::{Ends, EndsConfig, GO_ON, OMITTED, PREFIX};
 pub use truncate::{Truncate, TruncateConfig};
+pub use users::{Users, UsersConfig};
 
 use foldback_core::registry::{Registration, StageDescriptor};
 

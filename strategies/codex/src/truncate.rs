@@ -10,48 +10,40 @@ use foldback_core::stage::{Pruner, Pruning, StageContext};
 use foldback_core::view::{EditKind, PartPos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 /// Configuration of [`Truncate`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct TruncateConfig {
     /// What `limit` counts.
     pub unit: Unit,
     /// How much of a result is kept: the model's limit, and a fifth more for what surrounds the text.
-    pub limit: usize,
-}
-
-impl Default for TruncateConfig {
-    fn default() -> Self {
-        Self { unit: Unit::Tokens, limit: 12_000 }
-    }
+    pub limit: NonZeroUsize,
 }
 
 impl StageConfig<dyn Pruner> for TruncateConfig {
     fn build(self) -> Result<Arc<dyn Pruner>, Invalid> {
-        if self.limit == 0 {
-            return Err(Invalid::new(
-                "limit",
-                "must be at least 1: nothing would be left of a result",
-            ));
-        }
-        Ok(Arc::new(Truncate(self)))
+        Ok(Arc::new(Truncate { unit: self.unit, limit: self.limit.get() }))
     }
 }
 
 /// Cuts the middle out of long tool results.
 #[derive(Clone, Debug)]
-pub struct Truncate(TruncateConfig);
+pub struct Truncate {
+    unit: Unit,
+    limit: usize,
+}
 
 impl Truncate {
     /// The cut of a result that was just recorded; `None` if it is short, was cut before,
     /// or the note is longer than what would go.
     fn edit(&self, context: &StageContext<'_>, at: PartPos, part: &Part) -> Option<Edit> {
         let text = &part.as_result()?.text;
-        let shorter = cut(text, self.0.limit, self.0.unit)?;
+        let shorter = cut(text, self.limit, self.unit)?;
         let reason = "over the limit of a recorded result";
-        (shorter.len() < text.len() && !was_cut(text, self.0.limit, self.0.unit))
+        (shorter.len() < text.len() && !was_cut(text, self.limit, self.unit))
             .then(|| context.edit(at.item, at.part, EditKind::Truncate, shorter.into(), reason))
     }
 }
@@ -77,7 +69,7 @@ impl Pruner for Truncate {
             ));
         }
         let prunable = edits.iter().map(|edit| edit.before - edit.after.min(edit.before)).sum();
-        let reason = format!("cut to {} {:?}", self.0.limit, self.0.unit).to_lowercase();
+        let reason = format!("cut to {} {:?}", self.limit, self.unit).to_lowercase();
         Pruning::Edits { edits, prunable, reason }
     }
 }

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
 fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
-    table::rows(include_str!("kimi.toml"), group)
+    table::rows(include_str!("../rows/kimi.toml"), group)
 }
 
 /// The preset with so many tokens of what the person said, and of its beginning.
@@ -28,7 +28,7 @@ pub(crate) fn keeping(keep: u64, head: u64) -> String {
 fn sizes() {
     let strategy = strategy("kimi-code");
     let arguments = |text: &str| format!("{{\"a\":\"{text}\"}}");
-    table::sizes(include_str!("kimi.toml"), &**strategy.estimator(), arguments);
+    table::sizes(include_str!("../rows/kimi.toml"), &**strategy.estimator(), arguments);
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn calls_whose_results_are_to_come_wait() {
 #[test]
 fn defaults() {
     assert_eq!(strategy("kimi-code").preset_limits, Limits::new(262_144, 32_000));
-    let ends = foldback_codex::EndsConfig::default();
+    let ends: foldback_codex::EndsConfig = talk::config(&registry(), "kimi-code", "filter");
     assert_eq!((ends.keep_tokens, ends.head_tokens), (20_000, 2_000));
     let refused = talk::try_compile(&registry(), &keeping(10, 11));
     assert!(refused.unwrap_err().to_string().contains("head_tokens"));

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
 fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
-    table::rows(include_str!("rows.toml"), group)
+    table::rows(include_str!("../rows/rows.toml"), group)
 }
 
 /// A preset that keeps so many tokens.

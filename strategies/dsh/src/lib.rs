@@ -9,10 +9,10 @@
 //! Estimator and policy are configurations of the common stages `chars` and `answer-usage`. The README of this crate is the page of
 //! the preset.
 
-mod filter;
+mod checkpoint;
 mod prune;
 
-pub use filter::{Checkpoint, CheckpointConfig};
+pub use checkpoint::{Checkpoint, CheckpointConfig};
 pub use prune::{MARKER, Prune, PruneConfig};
 
 use foldback_core::registry::{Registration, StageDescriptor};

@@ -15,7 +15,7 @@ pub const MARKER: &str = "\n\n[... tool result middle pruned ...]\n\n";
 
 /// Configuration of [`Prune`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct PruneConfig {
     /// Characters (code points) up to which a result stays whole.
     pub threshold_chars: usize,
@@ -23,12 +23,6 @@ pub struct PruneConfig {
     pub head_chars: usize,
     /// Characters that are kept of the end.
     pub tail_chars: usize,
-}
-
-impl Default for PruneConfig {
-    fn default() -> Self {
-        Self { threshold_chars: 8_192, head_chars: 4_096, tail_chars: 1_024 }
-    }
 }
 
 impl StageConfig<dyn Pruner> for PruneConfig {
@@ -89,6 +83,6 @@ impl Pruner for Prune {
             return Pruning::Nothing(Why::new("within-limit", why));
         }
         let reason = format!("{} results with more than {limit} characters", edits.len());
-        Pruning::of(edits, reason)
+        Pruning::from_edits(edits, reason)
     }
 }

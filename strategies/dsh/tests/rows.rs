@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 const PRESET: &str = include_str!("../presets/dsh.toml");
 
 fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
-    table::rows(include_str!("rows.toml"), group)
+    table::rows(include_str!("../rows/rows.toml"), group)
 }
 
 /// The preset with other sizes of results, for small windows.
@@ -42,7 +42,7 @@ fn usage(classes: &[u64]) -> Option<Usage> {
 #[test]
 fn sizes() {
     let strategy = strategy(PRESET);
-    table::sizes(include_str!("rows.toml"), &**strategy.estimator(), str::to_owned);
+    table::sizes(include_str!("../rows/rows.toml"), &**strategy.estimator(), str::to_owned);
 }
 
 #[test]
@@ -184,10 +184,10 @@ fn a_summary_that_fails_or_does_not_shrink_leaves_the_results_cut() {
 #[test]
 fn defaults() {
     assert_eq!(strategy(PRESET).preset_limits, Limits::new(1_000_000, 64_000));
-    let prune = foldback_dsh::PruneConfig::default();
+    let registry = talk::registry([&foldback_stages::REGISTRATION, &foldback_dsh::REGISTRATION]);
+    let prune: foldback_dsh::PruneConfig = talk::config(&registry, "dsh", "pruner[0]");
     assert_eq!((prune.threshold_chars, prune.head_chars, prune.tail_chars), (8_192, 4_096, 1_024));
-    let checkpoint = foldback_dsh::CheckpointConfig::default();
-    assert_eq!((checkpoint.retain_share, checkpoint.summary_tokens), (0.16, 8_192));
+    assert!(PRESET.contains("\nretain_share = 0.16\nsummary_tokens = 8_192\n"));
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn what_would_leave_more_than_it_takes_is_refused() {
     let registry = talk::registry([&foldback_stages::REGISTRATION, &foldback_dsh::REGISTRATION]);
     for (toml, field) in [
         (pruning(238, 100, 100), "threshold_chars"),
-        (changed("[filter]\nretain_share = 1.0"), "retain_share"),
+        (changed("[filter]\nretain_share = 1.1"), "retain_share"),
         (changed("[filter]\nsummary_tokens = 0"), "summary_tokens"),
     ] {
         assert!(

@@ -29,7 +29,7 @@ const PDF: u64 = 25_800;
 /// What is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum What {
+pub enum CountUnit {
     /// Tokens, as estimated.
     #[default]
     Tokens,
@@ -46,30 +46,30 @@ pub enum What {
 #[serde(default, deny_unknown_fields)]
 pub struct CountConfig {
     /// What is counted.
-    pub what: What,
+    pub what: CountUnit,
 }
 
 impl StageConfig<dyn Estimator> for CountConfig {
     fn build(self) -> Result<Arc<dyn Estimator>, Invalid> {
-        Ok(Arc::new(Count::of(self.what)))
+        Ok(Arc::new(Count::new(self.what)))
     }
 }
 
 /// Counts as Gemini CLI does.
 #[derive(Clone, Debug)]
 pub struct Count {
-    what: What,
+    what: CountUnit,
     id: Arc<str>,
 }
 
 impl Count {
     /// The estimator that counts this.
-    pub fn of(what: What) -> Self {
+    pub fn new(what: CountUnit) -> Self {
         let id = match what {
-            What::Tokens => "gemini tokens",
-            What::Json => "gemini json",
-            What::Results => "gemini results",
-            What::Quarters => "gemini quarters",
+            CountUnit::Tokens => "gemini tokens",
+            CountUnit::Json => "gemini json",
+            CountUnit::Results => "gemini results",
+            CountUnit::Quarters => "gemini quarters",
         };
         Self { what, id: id.into() }
     }
@@ -87,25 +87,25 @@ impl Estimator for Count {
 
     fn text(&self, text: &str) -> u64 {
         match self.what {
-            What::Tokens | What::Results => Self::tokens(quarters(text)),
-            What::Quarters => quarters(text),
-            What::Json => r#"{"text":},"#.len() as u64 + json_string(text),
+            CountUnit::Tokens | CountUnit::Results => Self::tokens(quarters(text)),
+            CountUnit::Quarters => quarters(text),
+            CountUnit::Json => r#"{"text":},"#.len() as u64 + json_string(text),
         }
     }
 
     fn part(&self, part: &Part, shown: &str) -> u64 {
         match (self.what, &part.kind) {
-            (What::Json, _) => match part_json(part, shown) {
+            (CountUnit::Json, _) => match part_json(part, shown) {
                 // A comma stands between two parts.
                 0 => 0,
                 units => units + 1,
             },
-            (What::Results, PartKind::Result(result)) => {
+            (CountUnit::Results, PartKind::Result(result)) => {
                 Self::tokens(quarters(&content(result, shown)))
             }
-            (What::Results, _) => 0,
-            (What::Quarters, _) => part_quarters(part, shown),
-            (What::Tokens, _) => Self::tokens(part_quarters(part, shown)),
+            (CountUnit::Results, _) => 0,
+            (CountUnit::Quarters, _) => part_quarters(part, shown),
+            (CountUnit::Tokens, _) => Self::tokens(part_quarters(part, shown)),
         }
     }
 
@@ -113,7 +113,7 @@ impl Estimator for Count {
         let parts = message.parts.iter();
         let parts = match self.what {
             // The parts of a message share what rounding drops.
-            What::Tokens => {
+            CountUnit::Tokens => {
                 let mut sum = 0;
                 let share = |part: &Part| {
                     let before = Self::tokens(sum);

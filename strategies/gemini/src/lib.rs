@@ -1,17 +1,26 @@
-#![doc = include_str!("../README.md")]
+//! The compression of Gemini CLI: from half of the window on, a summary in two passes stands for all but the newest share, and old tool
+//! results become previews before that.
+//!
+//! | stage | what it does |
+//! |---|---|
+//! | `gemini.count` | Gemini CLI's estimate of tokens, and the length of messages as JSON ([`count`]) |
+//! | `gemini.mask` | puts previews in the place of old tool results before a request ([`preview`]) |
+//! | `gemini.snapshot` | cuts results over a budget and replaces all but the newest share by a summary ([`cut`]) |
+//!
+//! The policy is the common stage `answer-usage`. The README of this crate is the page of the preset.
 
 pub mod count;
 pub mod cut;
-mod filter;
 mod mask;
 pub mod preview;
+mod snapshot;
 mod standing;
 mod starts;
 mod verify;
 
-pub use count::{Count, CountConfig, What};
-pub use filter::{Snapshot, SnapshotConfig};
+pub use count::{Count, CountConfig, CountUnit};
 pub use mask::{Mask, MaskConfig};
+pub use snapshot::{Snapshot, SnapshotConfig};
 
 use foldback_core::registry::{Registration, StageDescriptor};
 

@@ -27,7 +27,7 @@ const SECTIONS: [&str; 6] =
 
 /// Configuration of [`Mask`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct MaskConfig {
     /// Tokens of the newest results that stay; the one that exceeds them goes.
     pub protect_tokens: u64,
@@ -39,20 +39,6 @@ pub struct MaskConfig {
     pub shells: Vec<String>,
     /// Line below what is shown of a result.
     pub note: String,
-}
-
-impl Default for MaskConfig {
-    fn default() -> Self {
-        Self {
-            protect_tokens: 50_000,
-            minimum_tokens: 30_000,
-            exempt: ["activate_skill", "ask_user", "enter_plan_mode", "exit_plan_mode"]
-                .map(str::to_owned)
-                .into(),
-            shells: vec!["run_shell_command".to_owned()],
-            note: "The rest of it was too long to be kept here.".to_owned(),
-        }
-    }
 }
 
 impl StageConfig<dyn Pruner> for MaskConfig {

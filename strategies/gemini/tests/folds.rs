@@ -1,6 +1,6 @@
 //! The conformance rows of folds and masks, and what follows a failure.
 
-use crate::rows::{PRESET, changed, rows, strategy};
+use crate::rows::{PRESET, changed, registry, rows, strategy};
 use foldback_core::Limits;
 use foldback_core::conversation::{Conversation, Report};
 use foldback_core::log::{Message, Part, PartKind, ResultStatus, Usage};
@@ -9,7 +9,7 @@ use foldback_core::outcome::Outcome;
 use foldback_core::registry::StageConfig as _;
 use foldback_core::services::Services;
 use foldback_core::stage::{Estimator as _, SummaryError};
-use foldback_gemini::{Count, SnapshotConfig, What};
+use foldback_gemini::{Count, CountUnit, SnapshotConfig};
 use foldback_testkit::stand_in::{Asking, Scripted};
 use foldback_testkit::talk;
 use std::sync::Arc;
@@ -138,7 +138,7 @@ fn shown_of_what_is_masked() {
     // As many tokens as the preview has: it stays. 17 characters are around a text.
     let preview = masked("read", &"x".repeat(9_000));
     let part = Part::result("c", "read", format!("<tool_output_masked>\n{preview}{NOTE}"));
-    let tokens = Count::of(What::Tokens).part(&part, &part.shown()) as usize;
+    let tokens = Count::new(CountUnit::Tokens).part(&part, &part.shown()) as usize;
     for (length, stays) in [(4 * tokens - 17 + 3, true), (4 * tokens - 17 + 4, false)] {
         let text = "x".repeat(length);
         assert_eq!(masked("read", &text) == text, stays, "GC-M6 {length}");
@@ -223,7 +223,8 @@ fn what_two_answers_cost() {
     let summaries = Scripted::always(Some("s"));
     ask(&mut two_turns(&summaries), 5_000);
     let request = summaries.request(0);
-    let filter = SnapshotConfig::default().build().unwrap();
+    let filter =
+        talk::config::<SnapshotConfig>(&registry(), "gemini-cli", "filter").build().unwrap();
     let twice = filter.summarizer(Arc::new(Asking(Scripted::costing(" s ", cost(7)))));
     assert_eq!((twice.id(), twice.asks().len()), ("scripted", 1));
     let summary = talk::block_on(twice.summarize(&request, &Services::fixed())).unwrap();
@@ -383,8 +384,8 @@ fn where_it_is_cut() {
 #[test]
 fn shares_at_the_edge_of_what_is_allowed() {
     for (keep, fits) in [(0.0, false), (0.01, true), (0.99, true), (1.0, false)] {
-        let config = SnapshotConfig { keep, ..SnapshotConfig::default() };
-        assert_eq!(config.build().is_ok(), fits, "{keep}");
+        let toml = changed(&format!("[filter]\nkeep = {keep:?}"));
+        assert_eq!(talk::try_compile(&registry(), &toml).is_ok(), fits, "{keep}");
     }
 }
 

@@ -6,7 +6,7 @@ use foldback_core::conversation::Conversation;
 use foldback_core::log::{Message, Part, Role};
 use foldback_core::moment::Moment;
 use foldback_core::stage::Estimator as _;
-use foldback_gemini::{Count, What};
+use foldback_gemini::{Count, CountUnit};
 use foldback_testkit::stand_in::Scripted;
 use foldback_testkit::talk;
 use proptest::prelude::*;
@@ -59,7 +59,7 @@ fn act() -> impl Strategy<Value = Act> {
 
 fn tokens(text: &str) -> u64 {
     let part = Part::result("c", "read", text);
-    Count::of(What::Tokens).part(&part, text)
+    Count::new(CountUnit::Tokens).part(&part, text)
 }
 
 /// The messages whose results are to be masked: behind the newest `PROTECT` tokens of results, where these come to `MINIMUM`, and where a

@@ -1,14 +1,14 @@
 //! The conformance rows of what is counted, cut and shown, in `rows.toml`.
 
-use foldback_core::fraction::Fraction;
 use foldback_core::log::{Media, Message, Part, PartKind, ResultStatus, ToolResult, Usage};
 use foldback_core::moment::Moment;
+use foldback_core::registry::Registry;
 use foldback_core::stage::Estimator as _;
 use foldback_core::strategy::Strategy;
 use foldback_core::{Limits, Role};
 use foldback_gemini::cut::{Content, cut};
 use foldback_gemini::preview::preview;
-use foldback_gemini::{Count, MaskConfig, SnapshotConfig, What};
+use foldback_gemini::{Count, CountUnit, MaskConfig, SnapshotConfig};
 use foldback_test_support::table;
 use foldback_testkit::talk;
 use serde::de::DeserializeOwned;
@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 pub(crate) const PRESET: &str = include_str!("../presets/gemini-cli.toml");
 
 pub(crate) fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
-    table::rows(include_str!("rows.toml"), group)
+    table::rows(include_str!("../rows/rows.toml"), group)
 }
 
 /// The preset with other sections.
@@ -31,9 +31,12 @@ pub(crate) fn masking(protect: u64, minimum: u64) -> String {
     ))
 }
 
+pub(crate) fn registry() -> Registry {
+    talk::registry([&foldback_stages::REGISTRATION, &foldback_gemini::REGISTRATION])
+}
+
 pub(crate) fn strategy(toml: &str) -> Strategy {
-    let registry = talk::registry([&foldback_stages::REGISTRATION, &foldback_gemini::REGISTRATION]);
-    talk::compiled(&registry, toml)
+    talk::compiled(&registry(), toml)
 }
 
 /// A message of parts in short: a letter for the kind and a length.
@@ -89,7 +92,7 @@ fn the_window_of_a_model_that_is_not_known() {
 
 #[test]
 fn estimates() {
-    let estimator = Count::of(What::Tokens);
+    let estimator = Count::new(CountUnit::Tokens);
     for (id, parts, tokens) in rows::<(String, String, u64)>("estimates") {
         assert_eq!(estimator.count(&message(&parts)).total(), tokens, "{id} {parts}");
     }
@@ -97,7 +100,7 @@ fn estimates() {
 
 #[test]
 fn json() {
-    let estimator = Count::of(What::Json);
+    let estimator = Count::new(CountUnit::Json);
     for (id, parts, units) in rows::<(String, String, u64)>("json") {
         assert_eq!(estimator.count(&message(&parts)).total(), units, "{id} {parts}");
     }
@@ -106,7 +109,7 @@ fn json() {
 /// What of a result is held against the budget, and what a text counts by itself.
 #[test]
 fn of_the_budget() {
-    let [results, json] = [What::Results, What::Json].map(Count::of);
+    let [results, json] = [CountUnit::Results, CountUnit::Json].map(Count::new);
     for (id, parts, tokens) in [
         ("GC-E13 the text", "r9", 2),
         // {"error": "xxxxxxxxx"}, in three lines
@@ -145,7 +148,7 @@ fn triggers() {
 
 #[test]
 fn cuts() {
-    let default = SnapshotConfig::default();
+    let snapshot: SnapshotConfig = talk::config(&registry(), "gemini-cli", "filter");
     for (id, contents, first) in rows::<(String, String, usize)>("cuts") {
         let words = contents.split(' ').enumerate();
         let contents: Vec<Content> = words
@@ -155,7 +158,7 @@ fn cuts() {
                 Content { first, units: units.parse().unwrap(), model, tools }
             })
             .collect();
-        assert_eq!(cut(&contents, Fraction::of(default.keep)), first, "{id} {contents:?}");
+        assert_eq!(cut(&contents, *snapshot.keep), first, "{id} {contents:?}");
     }
 }
 
@@ -187,12 +190,13 @@ fn defaults() {
     for line in ["when = [\"step-end\", \"provider-overflow\"]", "when = \"call-start\""] {
         assert!(PRESET.contains(line), "{line}");
     }
-    let (mask, snapshot) = (MaskConfig::default(), SnapshotConfig::default());
+    let mask: MaskConfig = talk::config(&registry(), "gemini-cli", "pruner[0]");
+    let snapshot: SnapshotConfig = talk::config(&registry(), "gemini-cli", "filter");
     assert_eq!((mask.protect_tokens, mask.minimum_tokens), (50_000, 30_000));
     let questions = ["activate_skill", "ask_user", "enter_plan_mode", "exit_plan_mode"];
     assert_eq!(mask.exempt, questions);
     assert_eq!(mask.shells, ["run_shell_command"]);
-    assert_eq!((snapshot.keep, snapshot.summary_tokens), (0.3, 4_096));
+    assert_eq!((snapshot.keep.number(), snapshot.summary_tokens.get()), (0.3, 4_096));
     assert_eq!((snapshot.result_tokens, snapshot.result_units), (50_000, 40_000));
     assert!(snapshot.verify);
 }

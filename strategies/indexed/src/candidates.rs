@@ -1,8 +1,8 @@
 //! What a note may take: lines of the messages that go, and of the messages that the note before took lines from.
 
-use crate::known::{Known, call_of};
+use crate::known::{Knowledge, call_of};
 use crate::message::{Call, Kind, said};
-use crate::shown::Shown;
+use crate::shown::VisibleText;
 use crate::text::{Line, Lines, Word, offset, telling};
 use crate::worth::Worth;
 use foldback_core::history::History;
@@ -78,7 +78,7 @@ const BLOCK_LINES: usize = 12;
 
 impl<'t> Candidates<'t> {
     /// Reads what goes (`gone`), the parts that the note before took lines from (`old`), and what stays.
-    pub(crate) fn of(
+    pub(crate) fn new(
         history: &'t History,
         gone: &[Pos],
         old: &[(Pos, usize)],
@@ -108,15 +108,15 @@ impl<'t> Candidates<'t> {
             }));
         }
         let mut out = Self { sources, lines, ..Self::default() };
-        Known::of(history, |known| {
-            out.look_up(known, &Shown::of(history, kept, known), worth);
+        Knowledge::read_with(history, |known| {
+            out.look_up(known, &VisibleText::new(history, kept, known), worth);
             out.cut(known, worth);
         });
         out
     }
 
     /// Adds what is known about words and lines. Everything after it uses the indices of the words.
-    fn look_up(&mut self, known: &Known, shown: &Shown, worth: Worth) {
+    fn look_up(&mut self, known: &Knowledge, shown: &VisibleText, worth: Worth) {
         let mut later = vec![false; known.lines.len()];
         let mut end = self.lines.len();
         for source in self.sources.iter().rev() {
@@ -172,7 +172,7 @@ impl<'t> Candidates<'t> {
     }
 
     /// Cuts the lines of files into blocks.
-    fn cut(&mut self, known: &Known, worth: Worth) {
+    fn cut(&mut self, known: &Knowledge, worth: Worth) {
         let mut begin = 0;
         while begin < self.lines.len() {
             let number = self.lines[begin].source;

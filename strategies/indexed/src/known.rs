@@ -1,7 +1,7 @@
 //! What a history says so far about words and lines. It grows with the history: a fold reads only what came since the
 //! last one.
 
-use crate::message::{Call, Said, said};
+use crate::message::{Call, NoteSource, said};
 use crate::text::{Lines, offset};
 use foldback_core::history::History;
 use foldback_core::log::{Message, Weighed};
@@ -28,9 +28,9 @@ pub(crate) struct Numbered<T> {
 
 /// Everything that is known, with the history.
 #[derive(Default)]
-struct Kept(Mutex<Known>);
+struct SharedKnowledge(Mutex<Knowledge>);
 
-impl Weighed for Kept {
+impl Weighed for SharedKnowledge {
     fn bytes(&self) -> usize {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let numbers = |numbers: &Numbers| 4 * (numbers.lines.capacity() + numbers.terms.capacity());
@@ -89,7 +89,7 @@ pub(crate) struct Numbers {
 
 /// All that is known.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct Knowledge {
     upto: usize,
     /// Answers of the model so far.
     pub(crate) calls: u32,
@@ -103,10 +103,11 @@ pub(crate) struct Known {
     texts: Vec<Vec<Numbers>>,
 }
 
-impl Known {
+impl Knowledge {
     /// Calls `look` with what is known about a history. Undoing a fold withdraws only entries, about which nothing is known.
-    pub(crate) fn of<T>(history: &History, look: impl FnOnce(&Self) -> T) -> T {
-        let Kept(known): &Kept = history.derived().get_or_weighed(Kept::default);
+    pub(crate) fn read_with<T>(history: &History, look: impl FnOnce(&Self) -> T) -> T {
+        let SharedKnowledge(known): &SharedKnowledge =
+            history.derived().get_or_weighed(SharedKnowledge::default);
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
         for pos in known.upto..history.len() {
             let message = history.get(pos);
@@ -128,7 +129,7 @@ impl Known {
     }
 
     /// Numbers the texts of a message.
-    fn read(&mut self, said: &Said) -> Vec<Numbers> {
+    fn read(&mut self, said: &NoteSource) -> Vec<Numbers> {
         let texts = said.results.iter().zip(&said.calls);
         let texts = texts.map(|(result, call)| call.as_ref().map_or(result, |call| &call.lines));
         let mut numbers = |lines: &Lines| Numbers {

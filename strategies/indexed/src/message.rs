@@ -38,7 +38,7 @@ pub struct Call {
 
 /// What a note may take of a message.
 #[derive(Debug, Default)]
-pub struct Said {
+pub struct NoteSource {
     /// By part, the lines of a result; empty for other parts.
     pub results: Vec<Lines>,
     /// By part, the call.
@@ -47,7 +47,7 @@ pub struct Said {
     pub answer: bool,
 }
 
-impl Weighed for Said {
+impl Weighed for NoteSource {
     fn bytes(&self) -> usize {
         let call = |call: &Call| {
             let texts = call.id.len() + call.label.len() + call.written.len();
@@ -61,23 +61,23 @@ impl Weighed for Said {
 
 /// What a message says beside its results: text that the user or the model wrote, and the arguments of calls.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct Wording {
     /// Telling words.
     pub words: Vec<Word>,
     /// Lines of arguments.
     pub keys: Vec<LineKey>,
 }
 
-impl Weighed for Told {
+impl Weighed for Wording {
     fn bytes(&self) -> usize {
         self.words.capacity() * size_of::<Word>() + self.keys.capacity() * size_of::<LineKey>()
     }
 }
 
 /// Reads a message that stays. The result is kept with it.
-pub fn told(message: &Message) -> &Told {
+pub fn told(message: &Message) -> &Wording {
     message.derived.get_or_weighed(|| {
-        let mut out = Told::default();
+        let mut out = Wording::default();
         for part in &message.parts {
             match &part.kind {
                 PartKind::Call(made) => {
@@ -93,7 +93,7 @@ pub fn told(message: &Message) -> &Told {
     })
 }
 
-impl Told {
+impl Wording {
     /// Adds a string of the arguments.
     fn add(&mut self, text: &str) {
         telling(text, |word| self.words.push(word));
@@ -107,13 +107,14 @@ impl Told {
 }
 
 /// Reads what a note may take. The result is kept with the message.
-pub fn said(message: &Message) -> &Said {
+pub fn said(message: &Message) -> &NoteSource {
     message.derived.get_or_weighed(|| {
-        let mut out = Said { answer: message.role == Role::Assistant, ..Said::default() };
+        let mut out =
+            NoteSource { answer: message.role == Role::Assistant, ..NoteSource::default() };
         for part in &message.parts {
             let (mut lines, mut call) = (Lines::default(), None);
             match &part.kind {
-                PartKind::Result(result) => lines = Lines::of(&result.text),
+                PartKind::Result(result) => lines = Lines::from_text(&result.text),
                 PartKind::Call(made) => call = Some(Box::new(read(made))),
                 _ => {}
             }
@@ -170,7 +171,7 @@ fn read(call: &ToolCall) -> Call {
         id: call.call_id.clone(),
         kind,
         label: format!("{} {}", call.tool, shown.chars().take(120).collect::<String>()),
-        lines: Lines::of(&written),
+        lines: Lines::from_text(&written),
         written,
     }
 }

@@ -1,177 +1,276 @@
-//! The note: which lines stay, and how it reads.
+//! `indexed.note`: leaves out the oldest messages until a target is reached; one note keeps lines of them.
+//!
+//! The first user message and the system messages before it stay, other messages of the user stay unless they are bulky,
+//! and so do the newest call with its results and everything after it, as long as they fit. Calls go together with their results. Where
+//! nothing else makes the request fit, the first user message goes, too: what it begins with is carried over. The note
+//! is written anew at each fold. Its lines are chosen from the messages that go now and from the messages that the note
+//! before took lines from.
 
-use crate::candidates::{Block, Candidates};
-use crate::text::{offset, telling};
-use foldback_core::view::Pos;
-use std::collections::BinaryHeap;
-use std::fmt::Write as _;
-use std::ops::Range;
+use crate::candidates::Candidates;
+use crate::known::Knowledge;
+use crate::lines;
+use crate::worth::Worth;
+use foldback_core::config::Share;
+use foldback_core::history::GroupId;
+use foldback_core::log::{EntryKind, Role};
+use foldback_core::moment::{Moment, Trigger};
+use foldback_core::outcome::Why;
+use foldback_core::plan::{Insert, Layout, Slot, push_kept};
+use foldback_core::registry::{Invalid, StageConfig};
+use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext};
+use foldback_core::view::{Place, Pos};
+use foldback_stages::filter::head;
+use foldback_stages::rate::Rate;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-/// How a note begins.
-const TITLE: &str = "[Earlier messages were left out. Lines of them that may be needed again, by the number of the message:]";
-/// What a line that names a source begins with.
-const SOURCE: &str = "▸ #";
+/// Share of the window from which a fold is worth its cost however little it frees.
+const FULL: f64 = 0.95;
 
-/// The parts that a note took lines from; empty if the text is no note.
-pub fn sources(text: &str) -> Vec<(Pos, usize)> {
-    if !text.starts_with(TITLE) {
-        return Vec::new();
-    }
-    let named = text.lines().filter_map(|line| line.strip_prefix(SOURCE)?.split(' ').next());
-    let at = |at: &str| {
-        at.split_once('.').and_then(|(pos, part)| Some((pos.parse().ok()?, part.parse().ok()?)))
-    };
-    named.filter_map(at).collect()
+/// Configuration of [`NoteFilter`].
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoteConfig {
+    /// Share of the window without the frame that a fold brings the messages down to.
+    pub target: Share,
+    /// Share of that target that the note may take.
+    pub note: Share,
+    /// Share of the window that an automatic fold must free. Less is not worth a new prompt cache, unless the window is
+    /// full.
+    pub min_gain: Share,
+    /// A larger window counts as one of so many tokens in these shares.
+    pub window_at_most: Option<u64>,
+    /// Messages of the user of more tokens than this go like any other.
+    pub user_tokens: u64,
+    /// Share of the target that messages of the user may take together. The oldest go first.
+    pub user: Share,
+    /// What words and blocks are worth when lines are chosen.
+    pub worth: Worth,
 }
 
-/// An item by its worth for its size, the densest first, and of equal ones the first: lines before blocks. One number
-/// holds both, so that a heap of tens of thousands compares numbers.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Offer(u64);
-
-impl Offer {
-    fn new(worth: f32, cost: f32, item: usize) -> Self {
-        Self(u64::from(rank(worth / cost.max(1.0))) << 32 | u64::from(u32::MAX - offset(item)))
-    }
-
-    /// The density as a number of equal order.
-    fn density(self) -> u32 {
-        (self.0 >> 32) as u32
-    }
-
-    fn item(self) -> usize {
-        (u32::MAX - self.0 as u32) as usize
+impl StageConfig<dyn Filter> for NoteConfig {
+    fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
+        self.worth.check()?;
+        Ok(Arc::new(NoteFilter { config: self }))
     }
 }
 
-/// A number in the order of positive densities. Items without worth are never taken, so they need no order.
-fn rank(value: f32) -> u32 {
-    if value > 0.0 { value.to_bits() } else { 0 }
+/// Leaves out the oldest messages behind a note.
+#[derive(Clone, Debug)]
+pub struct NoteFilter {
+    config: NoteConfig,
 }
 
-struct Choice<'c, 't> {
-    from: &'c Candidates<'t>,
-    /// The worth of each word; 0 once a chosen line has it.
-    words: Vec<f32>,
-    named: Vec<bool>,
-    taken: Vec<bool>,
-    left: f32,
+/// Share of the window from which a fold is near enough to read ahead for it.
+const NEAR: f64 = 0.5;
+
+/// What a fold leaves out and what it keeps.
+struct Cut {
+    head: Vec<Pos>,
+    kept: Vec<Pos>,
+    gone: Vec<Pos>,
+    /// The parts that the note before took lines from.
+    noted: Vec<(Pos, usize)>,
+    note_tokens: u64,
+    reason: String,
 }
 
-impl Choice<'_, '_> {
-    /// The block that an item is; lines have the numbers before those of blocks.
-    fn block(&self, item: usize) -> Option<&Block> {
-        item.checked_sub(self.from.lines.len()).map(|block| &self.from.blocks[block])
+/// A call with its results, or a message alone.
+#[derive(Clone, Debug, Default)]
+struct Unit {
+    positions: Vec<Pos>,
+    tokens: u64,
+}
+
+/// The window, in tokens of the estimator, by which a fold goes.
+struct Window {
+    whole: u64,
+    /// What shares are taken of.
+    counted: u64,
+}
+
+impl NoteFilter {
+    /// The window; `None` if it is not known.
+    fn window(&self, context: &StageContext<'_>) -> Option<Window> {
+        let limits = context.limits;
+        let window = if limits.input > 0 { limits.input } else { limits.context };
+        // What a fold brings down is counted by the estimator.
+        let rate = Rate::from_pressure(&context.pressure());
+        let whole = rate.estimator(window);
+        let most = self.config.window_at_most.map_or(u64::MAX, |most| rate.estimator(most));
+        (window > 0).then_some(Window { whole, counted: whole.min(most) })
     }
 
-    fn range(&self, item: usize) -> Range<usize> {
-        self.block(item).map_or(item..item + 1, |block| block.lines.clone())
-    }
-
-    /// Worth and size of an item, given the items that are chosen already.
-    fn value(&self, item: usize) -> (f32, f32) {
-        let (mut worth, mut cost) = (0.0, 0.0);
-        if let Some(block) = self.block(item) {
-            worth += block.worth;
+    fn cut(&self, context: &StageContext<'_>) -> Result<Cut, Why> {
+        let unknown = || Why::new("window-unknown", "the window of the model is not known");
+        let Window { whole: window, counted } = self.window(context).ok_or_else(unknown)?;
+        let frame = context.frame_tokens();
+        let request = frame + context.view_tokens();
+        let mut messages = share(counted.saturating_sub(frame), self.config.target.number());
+        let refused = context.moment == Moment::ProviderOverflow;
+        if let (true, Some(target)) = (refused, context.decision.and_then(|d| d.target)) {
+            messages = messages.min(target.saturating_sub(frame));
         }
-        let range = self.range(item);
-        for at in range.clone().filter(|at| !self.taken[*at]) {
-            let candidate = &self.from.lines[at];
-            cost += candidate.tokens;
-            if !candidate.open {
+        let largest = share(messages, self.config.note.number());
+        // A note that has to be smaller leaves some of the window free, since sizes are estimates.
+        let room = |freed: u64| (window - window / MARGIN + freed).saturating_sub(request);
+        let mut note_tokens = largest;
+        let ViewContents { visible, inserts, noted } = ViewContents::from_context(context);
+        let mut head = head(context, &visible);
+        let user = share(messages, self.config.user.number());
+        let units = self.units(context, &visible, &head, user);
+        let newest = newest(context, &visible);
+        let (mut freed, mut dropped) = (inserts, BTreeSet::new());
+        // The newest call goes only where the request would not fit into the window with it and a small note.
+        for (last, most) in [(false, frame + messages), (true, window)] {
+            if last {
+                note_tokens = largest.min(room(freed).max(largest / SMALL));
+            }
+            for (group, unit) in &units {
+                let torn = unit.positions.len() < context.history.group(*group).items.len();
+                let above = request + note_tokens > most + freed;
+                if newest.contains(group) == last && (above || torn && !last) {
+                    freed += unit.tokens;
+                    dropped.extend(unit.positions.iter().copied());
+                }
+            }
+        }
+        // As a last step the task goes, where the request would not fit with it.
+        let task = |pos: &Pos| context.history.kind(*pos).role == Role::User;
+        if request + note_tokens > window + freed
+            && let Some(task) = head.iter().copied().find(task)
+        {
+            head.remove(&task);
+            freed += context.tokens(Place::Item(task));
+            dropped.insert(task);
+        }
+        note_tokens = largest.min(room(freed).max(note_tokens));
+        if dropped.is_empty() {
+            return Err(Why::new(
+                "nothing-to-drop",
+                "only the beginning, messages of the user and the newest call are left",
+            ));
+        }
+        let gain = freed.saturating_sub(note_tokens);
+        let least = share(counted, self.config.min_gain.number());
+        let due = refused || context.trigger == Trigger::Manual || request > share(window, FULL);
+        if gain < least && !due {
+            let detail = format!("a fold would free {gain} tokens, less than {least}");
+            return Err(Why::new("too-little", detail));
+        }
+        let reason = format!(
+            "{request} tokens, to {}: leaves out {} of {} messages, {} tokens, behind a note of up to {note_tokens}",
+            frame + messages,
+            dropped.len(),
+            visible.len(),
+            freed - inserts,
+        );
+        let stays = |pos: &&Pos| !dropped.contains(*pos) && !head.contains(*pos);
+        let kept = visible.iter().filter(stays).copied().collect();
+        let (head, gone) = (head.into_iter().collect(), dropped.into_iter().collect());
+        Ok(Cut { head, kept, gone, noted, note_tokens, reason })
+    }
+
+    /// What may go, by group in order of the history. `user` are the tokens that messages of the user may take.
+    fn units(
+        &self,
+        context: &StageContext<'_>,
+        visible: &[Pos],
+        head: &BTreeSet<Pos>,
+        mut user: u64,
+    ) -> BTreeMap<GroupId, Unit> {
+        let mut units: BTreeMap<GroupId, Unit> = BTreeMap::new();
+        for pos in visible.iter().rev().filter(|pos| !head.contains(pos)) {
+            let tokens = context.tokens(Place::Item(*pos));
+            if context.history.kind(*pos).role == Role::User
+                && tokens <= self.config.user_tokens
+                && tokens <= user
+            {
+                user -= tokens;
                 continue;
             }
-            for word in self.from.words_of(candidate) {
-                worth += self.words[*word as usize];
-            }
+            let unit = units.entry(context.history.group_of(*pos)).or_default();
+            unit.positions.push(*pos);
+            unit.tokens += tokens;
         }
-        let source = self.from.lines[range.start].source;
-        if !self.named[source] {
-            cost += self.from.sources[source].label.len() as f32 / 3.2 + 5.0;
-        }
-        (worth, cost)
-    }
-
-    fn offer(&self, item: usize) -> Offer {
-        let (worth, cost) = self.value(item);
-        Offer::new(worth, cost, item)
-    }
-
-    fn take(&mut self, item: usize, cost: f32) {
-        self.left -= cost;
-        for at in self.range(item) {
-            self.taken[at] = true;
-            for word in self.from.words_of(&self.from.lines[at]) {
-                self.words[*word as usize] = 0.0;
-            }
-        }
-    }
-
-    /// The offers that cost less once a source is named.
-    fn name(&mut self, source: usize, offers: &mut BinaryHeap<Offer>) {
-        self.named[source] = true;
-        telling(self.from.sources[source].label, |word| {
-            if let Some(word) = self.from.number(word) {
-                self.words[word] = 0.0;
-            }
-        });
-        let from = self.from;
-        let begin = from.lines.partition_point(|line| line.source < source);
-        let end = from.lines.partition_point(|line| line.source <= source);
-        let lines = (begin..end).filter(|at| from.lines[*at].open && !self.taken[*at]);
-        offers.extend(lines.map(|at| self.offer(at)));
-        let first = from.blocks.partition_point(|block| block.lines.start < begin);
-        let last = from.blocks.partition_point(|block| block.lines.start < end);
-        offers.extend((first..last).map(|block| self.offer(from.lines.len() + block)));
+        units
     }
 }
 
-/// The note with the best lines for their size, taken one by one, each by what it adds to the lines before.
-pub(crate) fn write(from: &Candidates<'_>, tokens: u64) -> String {
-    let mut choice = Choice {
-        from,
-        words: from.words.clone(),
-        named: vec![false; from.sources.len()],
-        taken: vec![false; from.lines.len()],
-        left: tokens as f32 - TITLE.len() as f32 / 4.0,
-    };
-    let lines = (0..from.lines.len()).filter(|at| from.lines[*at].open);
-    let items = lines.chain((0..from.blocks.len()).map(|block| from.lines.len() + block));
-    let mut offers: BinaryHeap<Offer> = items.map(|item| choice.offer(item)).collect();
-    while let Some(offer) = offers.pop() {
-        let item = offer.item();
-        if choice.range(item).all(|at| choice.taken[at]) {
-            continue;
+/// The part of a note that is still worth writing beside a large newest call: a quarter.
+const SMALL: u64 = 4;
+
+/// The part of the window that a smaller note leaves free: a thirty-second.
+const MARGIN: u64 = 32;
+
+/// A share of a number of tokens, rounded down.
+fn share(tokens: u64, share: f64) -> u64 {
+    (tokens as f64 * share) as u64
+}
+
+/// What the view shows.
+struct ViewContents {
+    /// Messages of the history.
+    visible: Vec<Pos>,
+    /// Tokens of what compactions inserted.
+    inserts: u64,
+    /// The parts that the note took lines from.
+    noted: Vec<(Pos, usize)>,
+}
+
+impl ViewContents {
+    fn from_context(context: &StageContext<'_>) -> Self {
+        let mut out = Self { visible: Vec::new(), inserts: 0, noted: Vec::new() };
+        for place in context.places() {
+            match place {
+                Place::Item(pos) => out.visible.push(*pos),
+                Place::Insert(_) => {
+                    out.inserts += context.tokens(*place);
+                    out.noted.extend(lines::sources(&context.message(*place).shown_text()));
+                }
+            }
         }
-        let (worth, cost) = choice.value(item);
-        let now = Offer::new(worth, cost, item);
-        let denser = |other: &Offer| now.density() < other.density();
-        if denser(&offer) && offers.peek().is_some_and(denser) {
-            offers.push(now);
-            continue;
-        }
-        if worth <= 0.0 || choice.left < 16.0 {
-            break;
-        }
-        let source = from.lines[choice.range(item).start].source;
-        if cost > choice.left {
-            continue;
-        }
-        choice.take(item, cost);
-        if !choice.named[source] {
-            choice.name(source, &mut offers);
+        out
+    }
+}
+
+/// The newest call with its results, which the model has not answered, and the newest message.
+fn newest(context: &StageContext<'_>, visible: &[Pos]) -> BTreeSet<GroupId> {
+    let answer =
+        visible.iter().rev().find(|pos| context.history.kind(**pos).role == Role::Assistant);
+    let newest = answer.into_iter().chain(visible.last());
+    newest.map(|pos| context.history.group_of(*pos)).collect()
+}
+
+impl Filter for NoteFilter {
+    fn read_ahead(&self, context: &StageContext<'_>) {
+        let request = context.frame_tokens() + context.view_tokens();
+        let near = |window: Window| request > share(window.counted, NEAR);
+        if self.window(context).is_some_and(near) {
+            Knowledge::read_with(context.history, |_| ());
         }
     }
-    let mut out = TITLE.to_owned();
-    let mut source = None;
-    for (candidate, _) in from.lines.iter().zip(&choice.taken).filter(|(_, taken)| **taken) {
-        let of = &from.sources[candidate.source];
-        if source != Some(candidate.source) {
-            source = Some(candidate.source);
-            let _ = write!(out, "\n{SOURCE}{}.{} {}", of.pos, of.part, of.label);
+
+    fn propose(&self, context: &StageContext<'_>) -> Result<Proposal<'_>, Why> {
+        let cut = self.cut(context)?;
+        let Cut { gone, noted, kept, .. } = &cut;
+        let candidates = Candidates::new(context.history, gone, noted, kept, self.config.worth);
+        let mut slots = Vec::new();
+        for pos in &cut.head {
+            push_kept(&mut slots, *pos);
         }
-        out.push('\n');
-        out.push_str(&of.text[candidate.line.start as usize..candidate.line.end as usize]);
+        let text = lines::write(&candidates, cut.note_tokens);
+        let id = context.services.ids.next("note");
+        slots.push(Slot::Insert(Insert::new(id, Role::User, text, EntryKind::Summary)));
+        for pos in &cut.kept {
+            push_kept(&mut slots, *pos);
+        }
+        Ok(Proposal::Layout(Arrangement {
+            layout: Layout { slots, tail_from: context.history.len() },
+            reasons: vec![cut.reason],
+            ..Arrangement::default()
+        }))
     }
-    out
 }

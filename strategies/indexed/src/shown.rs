@@ -1,21 +1,21 @@
 //! What the view still shows when a fold is done: its lines are not kept a second time.
 
-use crate::known::Known;
+use crate::known::Knowledge;
 use crate::message::{said, told};
 use foldback_core::history::History;
 use foldback_core::view::Pos;
 
 /// Words and lines of the messages that stay.
-pub(crate) struct Shown {
+pub(crate) struct VisibleText {
     /// By number.
     pub(crate) words: Vec<bool>,
     /// By number.
     pub(crate) lines: Vec<bool>,
 }
 
-impl Shown {
+impl VisibleText {
     /// Reads them.
-    pub(crate) fn of(history: &History, kept: &[Pos], known: &Known) -> Self {
+    pub(crate) fn new(history: &History, kept: &[Pos], known: &Knowledge) -> Self {
         let mut out =
             Self { words: vec![false; known.words.len()], lines: vec![false; known.lines.len()] };
         for pos in kept {

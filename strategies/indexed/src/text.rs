@@ -42,7 +42,7 @@ impl Lines {
     }
 
     /// Reads a text.
-    pub fn of(text: &str) -> Self {
+    pub fn from_text(text: &str) -> Self {
         let mut out = Self::default();
         let mut at = 0;
         for (number, raw) in text.split_inclusive('\n').enumerate() {

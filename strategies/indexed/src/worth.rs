@@ -3,11 +3,11 @@
 use crate::known::WordSeen;
 use foldback_core::registry::Invalid;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 /// What words and blocks are worth.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Worth {
     /// How much more a word is worth with each doubling of the lines of results that have it, as an exponent of e.
     pub results: f32,
@@ -16,13 +16,8 @@ pub struct Worth {
     /// How much less a word is worth with each doubling of the words of the last result that has it, as an exponent of e.
     pub crowd: f32,
     /// Worth of a block of lines of a file beside its words. A word that one old and short result had is worth about 1.
+    #[serde(default)]
     pub block: f32,
-}
-
-impl Default for Worth {
-    fn default() -> Self {
-        Self { results: 0.5, recency: 1.5, crowd: 0.18, block: 2.0 }
-    }
 }
 
 impl Worth {

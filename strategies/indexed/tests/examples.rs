@@ -3,7 +3,7 @@
 
 use foldback_core::log::Message;
 use foldback_testkit::talk::sent_texts;
-use foldback_testkit::{Seen, Session, Subject, drive};
+use foldback_testkit::{DriveEvent, Session, Subject, drive};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(crate) fn shipped(file: &str, window: u64) -> Session {
         message.at = None;
         Arc::new(message)
     });
-    Session::of(file, log).window(window, 0)
+    Session::from_messages(file, log).window(window, 0)
 }
 
 /// The last note of a session, behind what each earlier one kept: its messages and how many lines of each.
@@ -26,7 +26,7 @@ fn notes(file: &str, preset: &str, window: u64) -> String {
     let session = shipped(file, window);
     let (mut notes, mut folds) = (Vec::new(), 0);
     drive(&session, &Subject::preset(preset).strategy(&session), &mut |talk, seen| {
-        if matches!(seen, Seen::Call) && talk.folds().len() > folds {
+        if matches!(seen, DriveEvent::Call) && talk.folds().len() > folds {
             folds = talk.folds().len();
             notes.extend(sent_texts(talk).into_iter().filter(|text| text.starts_with("[Earlier")));
         }

@@ -6,7 +6,7 @@ use foldback_core::moment::Moment;
 use foldback_core::services::{FixedClock, Services};
 use foldback_core::{Frame, Limits, SegmentKind};
 use foldback_testkit::talk::{append, at, sent_ids, sent_texts, step};
-use foldback_testkit::{Seen, Session, Subject, drive, talk};
+use foldback_testkit::{DriveEvent, Session, Subject, drive, talk};
 use std::sync::Arc;
 
 /// Texts of the last request of a session under a preset.
@@ -18,7 +18,7 @@ fn sent_last(session: &Session, subject: &Subject) -> Vec<String> {
     let strategy = subject.strategy(session);
     let mut texts = Vec::new();
     drive(session, &strategy, &mut |talk, seen| {
-        if matches!(seen, Seen::Call) {
+        if matches!(seen, DriveEvent::Call) {
             texts = sent_texts(talk);
         }
         Ok(())

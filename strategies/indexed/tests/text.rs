@@ -6,7 +6,7 @@ use foldback_indexed::text::{Lines, key, telling, unnumbered};
 use proptest::prelude::*;
 
 fn lines(text: &str) -> Vec<&str> {
-    let read = Lines::of(text);
+    let read = Lines::from_text(text);
     let shown = |line: &foldback_indexed::text::Line| &text[line.start as usize..line.end as usize];
     read.lines.iter().map(shown).collect()
 }
@@ -47,8 +47,8 @@ fn long_lines_are_taken_in_pieces() {
 
 #[test]
 fn equal_lines_have_equal_keys() {
-    let one = Lines::of("  12→    let a = 1;\n");
-    let other = Lines::of("\tlet a = 1;");
+    let one = Lines::from_text("  12→    let a = 1;\n");
+    let other = Lines::from_text("\tlet a = 1;");
     assert_eq!(one.lines[0].key, other.lines[0].key);
     assert_eq!(one.lines[0].key, key("let a = 1;"));
     assert_ne!(one.lines[0].key, key("let a = 2;"));

@@ -12,40 +12,30 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Configuration of [`Approximate`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct ApproximateConfig {
-    /// Characters of a token.
-    pub chars_per_token: u64,
-    /// Tokens of every message besides.
-    pub per_message: u64,
-    /// Tokens of an image.
-    pub per_image: u64,
-}
+/// Characters of a token.
+const PER_TOKEN: u64 = 4;
 
-impl Default for ApproximateConfig {
-    fn default() -> Self {
-        Self { chars_per_token: 4, per_message: 3, per_image: 85 }
-    }
-}
+/// Tokens of every message besides its characters.
+const PER_MESSAGE: u64 = 3;
+
+/// Tokens of an image.
+const PER_IMAGE: u64 = 85;
+
+/// Configuration of [`Approximate`]; there is nothing to set.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ApproximateConfig {}
 
 impl StageConfig<dyn Estimator> for ApproximateConfig {
     fn build(self) -> Result<Arc<dyn Estimator>, Invalid> {
-        if self.chars_per_token == 0 {
-            return Err(Invalid::new("chars_per_token", "must be 1 or more"));
-        }
-        let Self { chars_per_token, per_message, per_image } = self;
-        let id =
-            format!("langchain.approximate/{chars_per_token} +{per_message} image {per_image}");
-        Ok(Arc::new(Approximate { config: self, id: id.into() }))
+        let id = format!("langchain.approximate/{PER_TOKEN} +{PER_MESSAGE} image {PER_IMAGE}");
+        Ok(Arc::new(Approximate { id: id.into() }))
     }
 }
 
 /// Characters by message.
 #[derive(Clone, Debug)]
 pub struct Approximate {
-    config: ApproximateConfig,
     id: Arc<str>,
 }
 
@@ -62,14 +52,14 @@ fn images<'a>(media: impl IntoIterator<Item = &'a Media>) -> u64 {
     media.into_iter().filter(|media| media.mime.starts_with("image/")).count() as u64
 }
 
-impl Approximate {
-    /// Tokens of a whole message with so many characters.
-    fn message(&self, chars: u64) -> u64 {
-        chars.div_ceil(self.config.chars_per_token) + self.config.per_message
-    }
+/// Tokens of a whole message with so many characters.
+fn of_message(chars: u64) -> u64 {
+    chars.div_ceil(PER_TOKEN) + PER_MESSAGE
+}
 
+impl Approximate {
     /// Tokens of a message that is no tool result, as it was recorded.
-    fn whole(&self, message: &Message) -> u64 {
+    fn whole(message: &Message) -> u64 {
         let (mut sum, mut calls, mut seen) = (chars(message.role.as_str()), Vec::new(), 0);
         for part in &message.parts {
             match &part.kind {
@@ -82,7 +72,7 @@ impl Approximate {
         if !calls.is_empty() {
             sum += chars(&repr(&Value::Array(calls)));
         }
-        self.message(sum) + seen * self.config.per_image
+        of_message(sum) + seen * PER_IMAGE
     }
 }
 
@@ -92,23 +82,22 @@ impl Estimator for Approximate {
     }
 
     fn text(&self, text: &str) -> u64 {
-        chars(text).div_ceil(self.config.chars_per_token)
+        chars(text).div_ceil(PER_TOKEN)
     }
 
     /// A result is a message of its own. Of other messages the parts are rounded down, and what is left is
     /// counted with the message.
     fn part(&self, part: &Part, shown: &str) -> u64 {
-        let per_token = self.config.chars_per_token;
         match &part.kind {
             PartKind::Result(result) => {
                 let named =
                     chars(&result.call_id) + chars(&result.tool) + chars(Role::Tool.as_str());
-                let images = images(&result.media) * self.config.per_image;
-                self.message(chars(shown) + named) + images
+                let images = images(&result.media) * PER_IMAGE;
+                of_message(chars(shown) + named) + images
             }
-            PartKind::Text { ignored: false, .. } => chars(shown) / per_token,
-            PartKind::Call(one) => chars(&repr(&call(one, shown))) / per_token,
-            PartKind::File(media) => images([media]) * self.config.per_image,
+            PartKind::Text { ignored: false, .. } => chars(shown) / PER_TOKEN,
+            PartKind::Call(one) => chars(&repr(&call(one, shown))) / PER_TOKEN,
+            PartKind::File(media) => images([media]) * PER_IMAGE,
             _ => 0,
         }
     }
@@ -118,7 +107,7 @@ impl Estimator for Approximate {
         let counted: u64 = other.clone().map(|part| self.part(part, &part.shown())).sum();
         match message.role == Role::Tool && other.count() == 0 {
             true => 0,
-            false => self.whole(message).saturating_sub(counted),
+            false => Self::whole(message).saturating_sub(counted),
         }
     }
 }

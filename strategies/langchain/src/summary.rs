@@ -3,7 +3,7 @@
 //! The units are the messages of the view, so the summary of an earlier fold is the first of them and goes into the next one. Of
 //! the messages that go only the last few thousand tokens are summarized, from a message of the user on.
 
-use foldback_core::fraction::Fraction;
+use foldback_core::config::Share;
 use foldback_core::log::{EntryKind, Message, Part, PartKind, Role};
 use foldback_core::outcome::Why;
 use foldback_core::plan::{Insert, Layout, Slot};
@@ -11,91 +11,66 @@ use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
 use foldback_stages::split::{kept, move_off_groups, units};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::collections::BTreeSet;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
+/// First line of the message that holds the summary; an empty line follows.
+const PREFIX: &str = "[Summary of the conversation so far]";
+
+/// What stands for a summary where the end of what goes has no message of the user.
+const NOTHING_LEFT: &str = "The earlier messages were too long to be summarized.";
+
 /// Configuration of [`Recent`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct RecentConfig {
     /// Messages that stay, counted from the newest, unless tokens or a share are given.
     pub keep_messages: usize,
     /// Tokens of the newest messages that stay; 0: not by tokens.
+    #[serde(default)]
     pub keep_tokens: u64,
-    /// Share of the largest request that the model takes, for the newest messages; 0: not by a share.
-    pub keep_fraction: f64,
+    /// Share of the largest request that the model takes, for the newest messages; unset: not by a share.
+    pub keep_fraction: Option<Share>,
     /// Whether the cut moves back until no call is parted from a result; the original looks at the first kept message alone.
     pub whole_groups: bool,
     /// Whether nothing is folded that would not get smaller.
     pub only_smaller: bool,
     /// Tokens of what goes that are summarized, counted from its end; 0: all of it.
     pub trim_tokens: u64,
-    /// What stands for a summary where that end has no message of the user.
-    pub nothing_left: String,
-    /// First line of the message that holds the summary; an empty line follows.
-    pub prefix: String,
     /// Largest acceptable summary in tokens.
-    pub summary_tokens: u64,
-}
-
-impl Default for RecentConfig {
-    fn default() -> Self {
-        Self {
-            keep_messages: 20,
-            keep_tokens: 0,
-            keep_fraction: 0.0,
-            whole_groups: true,
-            only_smaller: true,
-            trim_tokens: 4_000,
-            nothing_left: "The earlier messages were too long to be summarized.".to_owned(),
-            prefix: "[Summary of the conversation so far]".to_owned(),
-            summary_tokens: 4_096,
-        }
-    }
+    pub summary_tokens: NonZeroU64,
 }
 
 impl StageConfig<dyn Filter> for RecentConfig {
     fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
-        if !(0.0..=1.0).contains(&self.keep_fraction) {
-            return Err(Invalid::new("keep_fraction", "must be from 0 to 1"));
-        }
-        for (field, text) in [("prefix", &self.prefix), ("nothing_left", &self.nothing_left)] {
-            if text.trim().is_empty() {
-                return Err(Invalid::new(field, "must not be empty"));
-            }
-        }
-        if self.summary_tokens == 0 {
-            return Err(Invalid::new("summary_tokens", "must be 1 or more"));
-        }
-        Ok(Arc::new(Recent { fraction: Fraction::of(self.keep_fraction), config: self }))
+        Ok(Arc::new(Recent(self)))
     }
 }
 
 /// A summary replaces all but the newest messages.
 #[derive(Clone, Debug)]
-pub struct Recent {
-    fraction: Fraction,
-    config: RecentConfig,
-}
+pub struct Recent(RecentConfig);
 
 impl Recent {
     /// Tokens that the kept messages may take, where they are counted by tokens.
     fn budget(&self, context: &StageContext<'_>) -> Option<u64> {
-        let share = context.limits.request_ceiling().filter(|_| self.config.keep_fraction > 0.0);
-        let share = share.map(|ceiling| self.fraction.floor_of(ceiling).max(1));
-        share.or(Some(self.config.keep_tokens).filter(|tokens| *tokens > 0))
+        let ceiling = context.limits.request_ceiling();
+        let share = self.0.keep_fraction.zip(ceiling);
+        let share = share.map(|(share, ceiling)| share.floor_of(ceiling).max(1));
+        share.or(Some(self.0.keep_tokens).filter(|tokens| *tokens > 0))
     }
 
     /// Index of the first message that stays.
     fn cut(&self, context: &StageContext<'_>) -> Result<usize, Why> {
         let places = context.places();
         let wanted = match self.budget(context) {
-            None => places.len().saturating_sub(self.config.keep_messages),
+            None => places.len().saturating_sub(self.0.keep_messages),
             Some(budget) => by_tokens(context, budget),
         };
         let safe = off_results(context, wanted);
-        let at = match self.config.whole_groups {
+        let at = match self.0.whole_groups {
             true => move_off_groups(&units(context), safe),
             false => safe,
         };
@@ -107,14 +82,14 @@ impl Recent {
     fn trimmed(&self, context: &StageContext<'_>, at: usize) -> Vec<Arc<Message>> {
         let shown: Vec<_> = context.shown().take(at).collect();
         let size = |index: usize| context.tokens(context.places()[index]);
-        if self.config.trim_tokens == 0 {
+        if self.0.trim_tokens == 0 {
             return shown.iter().map(|shown| shown.to_shared()).collect();
         }
         // A system message at the very front is kept apart.
         let front = shown.first().filter(|first| first.message.role == Role::System);
         let first = usize::from(front.is_some());
         let apart = front.map_or(0, |_| size(0));
-        let mut left = self.config.trim_tokens.saturating_sub(apart);
+        let mut left = self.0.trim_tokens.saturating_sub(apart);
         let mut from = at;
         while from > first && size(from - 1) <= left {
             from -= 1;
@@ -180,13 +155,13 @@ fn last_lines(context: &StageContext<'_>, message: &Message, left: u64) -> Optio
 impl Filter for Recent {
     fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
         let at = self.cut(context)?;
-        let budget = self.config.summary_tokens;
+        let budget = self.0.summary_tokens.get();
         let request =
             context.summary("summary", "langchain.summary", || self.trimmed(context, at), budget);
         let nothing = context.summarised && request.messages.is_empty();
         let ready = nothing.then(|| Summary {
-            text: self.config.nothing_left.clone(),
-            tokens: context.estimator().text(&self.config.nothing_left),
+            text: NOTHING_LEFT.to_owned(),
+            tokens: context.estimator().text(NOTHING_LEFT),
             by: "none".to_owned(),
             usage: None,
             lacks: None,
@@ -196,13 +171,13 @@ impl Filter for Recent {
         let reason = format!("keeps the last {} of {count} messages", count - at);
         Ok(Proposal::summary(request, reason, move |summary| {
             let summary = summary.map(|summary| {
-                let text = format!("{}\n\n{}", self.config.prefix, summary.text);
+                let text = format!("{PREFIX}\n\n{}", summary.text);
                 let id = context.services.ids.next("summary");
                 Insert::new(id, Role::User, text, EntryKind::Summary)
             });
             let gone: u64 = context.places()[..at].iter().map(|place| context.tokens(*place)).sum();
             let new = summary.as_ref().map_or(0, |one| context.meter.measure(one.message()));
-            if self.config.only_smaller && new >= gone {
+            if self.0.only_smaller && new >= gone {
                 let why = format!("{gone} tokens would go, and a summary of {new} would come");
                 return Err(Why::new("no-gain", why));
             }

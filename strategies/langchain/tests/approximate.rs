@@ -10,7 +10,7 @@ type Row = (String, String, String, Vec<(String, String)>, u64);
 #[test]
 fn messages_count_as_langchain_counts_them() {
     let estimator = ApproximateConfig::default().build().unwrap();
-    let rows: Vec<Row> = table::rows(include_str!("approximate.toml"), "counts");
+    let rows: Vec<Row> = table::rows(include_str!("../rows/approximate.toml"), "counts");
     for (id, role, text, calls, tokens) in rows {
         let message = match &*role {
             "user" => Message::user("m", text),

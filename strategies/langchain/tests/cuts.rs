@@ -10,7 +10,7 @@ use foldback_testkit::stand_in::Scripted;
 use foldback_testkit::talk;
 use std::sync::Arc;
 
-const ROWS: &str = include_str!("cuts.toml");
+const ROWS: &str = include_str!("../rows/cuts.toml");
 
 fn message(at: usize, word: &str) -> Message {
     let id = format!("{at}");

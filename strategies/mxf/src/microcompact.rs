@@ -31,18 +31,12 @@ const SUCCESS: u64 = 10;
 
 /// Configuration of [`Microcompact`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct MicrocompactConfig {
     /// Tokens of the history up to which nothing is stripped before a call.
     pub threshold: u64,
     /// Newest messages of any role whose results stay before a call.
     pub keep: usize,
-}
-
-impl Default for MicrocompactConfig {
-    fn default() -> Self {
-        Self { threshold: 50_000, keep: 10 }
-    }
 }
 
 impl StageConfig<dyn Pruner> for MicrocompactConfig {
@@ -186,6 +180,6 @@ impl Pruner for Microcompact {
         }
         let what = if refused { "all, as the request was refused" } else { "old ones" };
         let reason = format!("strips {} tool results: {what}", edits.len());
-        Pruning::of(edits, reason)
+        Pruning::from_edits(edits, reason)
     }
 }

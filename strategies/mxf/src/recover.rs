@@ -14,23 +14,17 @@ use foldback_core::stage::{Filter, Proposal, StageContext};
 use foldback_core::view::Pos;
 use foldback_stages::filter::{Spoken, arranged, entry};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::sync::Arc;
 
 /// Configuration of [`Recover`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct RecoverConfig {
     /// Newest messages that stay.
     pub keep: usize,
     /// The microcompaction that the refused request had.
     pub microcompaction: MicrocompactConfig,
-}
-
-impl Default for RecoverConfig {
-    fn default() -> Self {
-        Self { keep: 3, microcompaction: MicrocompactConfig::default() }
-    }
 }
 
 impl StageConfig<dyn Filter> for RecoverConfig {

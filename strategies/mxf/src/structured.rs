@@ -119,7 +119,7 @@ fn newest(items: &mut Vec<String>, most: usize) {
 }
 
 impl Sections {
-    fn of(messages: &[Arc<Message>]) -> Self {
+    fn from_messages(messages: &[Arc<Message>]) -> Self {
         let mut sections = Self::default();
         for message in messages {
             match message.role {
@@ -188,7 +188,7 @@ impl Summarizer for Structured {
         request: &SummaryRequest,
         _services: &Services,
     ) -> Result<Summary, SummaryError> {
-        let written = Sections::of(&request.messages).text(request.messages.len());
+        let written = Sections::from_messages(&request.messages).text(request.messages.len());
         // MXF has none: it always summarizes the whole history.
         let earlier = request.previous.as_ref().map(|previous| format!("{previous}\n\n"));
         let text = earlier.unwrap_or_default() + &written;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// Configuration of [`Tokens`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct TokensConfig {
     /// UTF-16 units per token.
     pub per_token: u64,
@@ -22,12 +22,6 @@ pub struct TokensConfig {
     pub whitespace_discount: f64,
     /// Tokens added per bracket, `;`, `=`, `<` and `>`, the sum rounded down.
     pub bracket_surcharge: f64,
-}
-
-impl Default for TokensConfig {
-    fn default() -> Self {
-        Self { per_token: 4, whitespace_discount: 0.5, bracket_surcharge: 0.2 }
-    }
 }
 
 impl StageConfig<dyn Estimator> for TokensConfig {

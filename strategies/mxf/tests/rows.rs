@@ -25,7 +25,7 @@ pub(crate) fn preset(threshold: u64, keep: u64) -> String {
 }
 
 pub(crate) fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
-    table::rows(include_str!("rows.toml"), group)
+    table::rows(include_str!("../rows/rows.toml"), group)
 }
 
 pub(crate) fn strategy(toml: &str) -> Strategy {
@@ -94,7 +94,7 @@ fn histories() {
 
 #[test]
 fn fewer_units_a_token() {
-    let file = "name = \"t\"\n[estimator]\nuse = \"mxf.tokens\"\nper_token = 2\n";
+    let file = "name = \"t\"\nextends = \"mxf\"\n[estimator]\nper_token = 2\n";
     assert_eq!(strategy(file).estimator().text("abcd"), 2);
 }
 

@@ -24,7 +24,7 @@ pub enum Completes {
 
 /// A stored message as the view filter sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Seen<'a> {
+pub struct MessageMarks<'a> {
     /// Its id.
     pub id: &'a str,
     /// Whether the user speaks; otherwise the model.
@@ -45,7 +45,7 @@ pub struct Seen<'a> {
 
 impl Completes {
     /// Whether this message completes the marker that it answers.
-    pub fn holds(self, message: &Seen<'_>) -> bool {
+    pub fn holds(self, message: &MessageMarks<'_>) -> bool {
         !message.user
             && message.summary
             && match self {
@@ -56,7 +56,7 @@ impl Completes {
     }
 
     /// Indices of the messages that make up completed checkpoints: markers and their summaries.
-    pub fn checkpoints(self, messages: &[Seen<'_>]) -> BTreeSet<usize> {
+    pub fn checkpoints(self, messages: &[MessageMarks<'_>]) -> BTreeSet<usize> {
         let mut found = BTreeSet::new();
         for (index, summary) in messages.iter().enumerate() {
             if !self.holds(summary) {
@@ -75,7 +75,7 @@ impl Completes {
 
 /// The messages that the model sees, as indices into `messages` (which are in stored order), in the
 /// order in which it sees them.
-pub fn filter_compacted(messages: &[Seen<'_>], completes: Completes) -> Vec<usize> {
+pub fn filter_compacted(messages: &[MessageMarks<'_>], completes: Completes) -> Vec<usize> {
     let mut parents: BTreeSet<&str> = BTreeSet::new();
     if completes == Completes::Any {
         // The design makes two passes: which markers have a summary, then the walk.
@@ -140,8 +140,8 @@ pub struct Latest {
 }
 
 /// Finds the newest messages by stored order, wherever they are in the view.
-pub fn latest(messages: &[Seen<'_>], view: &[usize]) -> Latest {
-    let newest = |wanted: &dyn Fn(&Seen<'_>) -> bool| {
+pub fn latest(messages: &[MessageMarks<'_>], view: &[usize]) -> Latest {
+    let newest = |wanted: &dyn Fn(&MessageMarks<'_>) -> bool| {
         view.iter().copied().filter(|index| wanted(&messages[*index])).max()
     };
     let finished = newest(&|message| !message.user && message.finished);

@@ -23,9 +23,9 @@ use std::sync::Arc;
 /// What a cleared output shows.
 pub const PLACEHOLDER: &str = "[Old tool result content cleared]";
 
-/// Configuration of [`Prune`]. The default is OpenCode's, which never changed.
+/// Configuration of [`Prune`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct PruneConfig {
     /// Tokens of tool output, newest first, that are kept; the output that goes over is cleared itself.
     pub protect_tokens: u64,
@@ -37,18 +37,6 @@ pub struct PruneConfig {
     pub protected_tools: Vec<String>,
     /// What a cleared output shows.
     pub placeholder: String,
-}
-
-impl Default for PruneConfig {
-    fn default() -> Self {
-        Self {
-            protect_tokens: 40_000,
-            minimum_tokens: 20_000,
-            protect_turns: 2,
-            protected_tools: vec!["skill".to_owned()],
-            placeholder: PLACEHOLDER.to_owned(),
-        }
-    }
 }
 
 impl StageConfig<dyn Pruner> for PruneConfig {

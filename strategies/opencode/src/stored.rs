@@ -4,7 +4,7 @@
 //! older sessions for several) in one message. The log has a message per answer and one per result;
 //! here they are put together again, so that a boundary never falls inside of one.
 
-use crate::boundary::Seen;
+use crate::boundary::MessageMarks;
 use foldback_core::Role;
 use foldback_core::history::History;
 use foldback_core::log::{EntryKind, Marker, Message, PartKind};
@@ -116,14 +116,14 @@ fn continues(first: &Message, message: &Message) -> bool {
 }
 
 /// What the view filter needs to know of a stored message, given its messages in order.
-pub fn seen<'a>(messages: &[&'a Message]) -> Seen<'a> {
+pub fn seen<'a>(messages: &[&'a Message]) -> MessageMarks<'a> {
     let Some(first) = messages.first() else {
-        return Seen::default();
+        return MessageMarks::default();
     };
     let answers = || messages.iter().filter_map(|message| message.answer.as_ref());
     let marker = marker_of(first);
     let user = first.role == Role::User;
-    Seen {
+    MessageMarks {
         id: &first.id,
         user,
         summary: first.is_entry_of(EntryKind::Summary),
@@ -144,7 +144,7 @@ pub fn marker_of(message: &Message) -> Option<&Marker> {
 }
 
 /// What the view filter needs to know of each stored message.
-pub fn seen_all<'a>(history: &'a History, stored: &[StoredMessage]) -> Vec<Seen<'a>> {
+pub fn seen_all<'a>(history: &'a History, stored: &[StoredMessage]) -> Vec<MessageMarks<'a>> {
     stored
         .iter()
         .map(|unit| {

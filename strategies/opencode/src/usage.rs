@@ -41,7 +41,7 @@ pub struct Reported {
 
 impl Tokens {
     /// The counts of an answer from what the SDK reported and the provider's metadata.
-    pub fn of(reported: Reported, metadata: &Value) -> Self {
+    pub fn from_reported(reported: Reported, metadata: &Value) -> Self {
         let cached = reported.cached_input.unwrap_or(0);
         let input = reported.input.unwrap_or(0);
         let leaves_cache_out =

@@ -4,17 +4,17 @@ use crate::support::{conversation, registry, strategy};
 use foldback_core::Limits;
 use foldback_core::config::{Options, compile_preset};
 use foldback_core::log::{Answer, Finish, Message, Part, Role};
-use foldback_opencode::boundary::{Completes, Latest, Seen, filter_compacted, latest};
+use foldback_opencode::boundary::{Completes, Latest, MessageMarks, filter_compacted, latest};
 use foldback_opencode::stored;
 use foldback_test_support::table;
 use std::collections::BTreeSet;
 
-fn seen(word: &str) -> Seen<'_> {
+fn seen(word: &str) -> MessageMarks<'_> {
     let name = word.trim_end_matches(['!', '?']);
     let (name, parent) = split(name, '^');
     let (id, tail_start) = split(name, '>');
     let user = id.starts_with(['u', 'c']);
-    Seen {
+    MessageMarks {
         id,
         user,
         summary: id.starts_with('s'),
@@ -30,7 +30,7 @@ fn split(word: &str, at: char) -> (&str, Option<&str>) {
     word.split_once(at).map_or((word, None), |(head, tail)| (head, Some(tail)))
 }
 
-fn parse(history: &str) -> Vec<Seen<'_>> {
+fn parse(history: &str) -> Vec<MessageMarks<'_>> {
     history.split_whitespace().map(seen).collect()
 }
 
@@ -46,7 +46,7 @@ const JUN: Completes = Completes::Succeeded;
 
 /// Id, version, history, what is shown of it.
 fn rows() -> Vec<(String, String, String, String)> {
-    table::rows(include_str!("rows.toml"), "filter")
+    table::rows(include_str!("../rows/rows.toml"), "filter")
 }
 
 #[test]

@@ -49,5 +49,5 @@ fn every_row_is_tested_or_excepted() {
     .into_iter()
     .flatten()
     .collect();
-    table::covered(&owed(), &tested, include_str!("rows.toml"));
+    table::covered(&owed(), &tested, include_str!("../rows/rows.toml"));
 }

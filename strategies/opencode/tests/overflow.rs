@@ -18,7 +18,7 @@ const OFF: &str = "[overflow]\nauto = false";
 /// The rows, each with what is changed in its preset.
 fn rows() -> impl Iterator<Item = (&'static str, Row)> {
     [("overflow", ""), ("overflow-off", OFF)].into_iter().flat_map(|(group, changes)| {
-        let rows: Vec<Row> = table::rows(include_str!("rows.toml"), group);
+        let rows: Vec<Row> = table::rows(include_str!("../rows/rows.toml"), group);
         rows.into_iter().map(move |row| (changes, row))
     })
 }
@@ -81,7 +81,8 @@ fn usable_window() {
     let usable = |terms: &AnswerUsageConfig, window: &[u64]| {
         terms.usable(limits(window)).map(|(tokens, _)| tokens)
     };
-    let rows: Vec<(String, Vec<u64>, i64, i64)> = table::rows(include_str!("rows.toml"), "usable");
+    let rows: Vec<(String, Vec<u64>, i64, i64)> =
+        table::rows(include_str!("../rows/rows.toml"), "usable");
     for (id, window, in_january, in_june) in rows {
         // Where the window is not known, the policy compares nothing.
         let known = |tokens: i64| (window[0] > 0).then_some(tokens);
@@ -142,7 +143,7 @@ fn one_policy_decides_at_every_moment() {
 #[test]
 fn estimator() {
     let rows: Vec<(String, String, String, u64)> =
-        table::rows(include_str!("rows.toml"), "estimates");
+        table::rows(include_str!("../rows/rows.toml"), "estimates");
     for (id, preset, text, tokens) in rows {
         let estimator = strategy(&preset, "").estimators[0].clone();
         assert_eq!(estimator.text(&text), tokens, "{id}: {} bytes", text.len());

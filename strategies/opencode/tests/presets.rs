@@ -80,7 +80,7 @@ fn what_could_never_work_is_refused() {
         ("no room", "[window]\ncontext = 32_000\noutput = 32_000", "usable window"),
         ("nothing counts", "[overflow]\ncounts = []", "counts"),
         ("no cap", "[overflow]\noutput_token_max = 0", "1 or more"),
-        ("no summary", "[filter]\nsummary_budget = 0", "no summary would fit"),
+        ("no summary", "[filter]\nsummary_budget = 0", "summary_budget"),
         ("a tail that is never shown", "[filter]\ntail_turns = 2", "succeeded"),
         (
             "a tail that is summarized as well",
@@ -101,7 +101,7 @@ fn what_could_never_work_is_refused() {
     assert_eq!([tails(9, 10), tails(10, 10), tails(11, 10)], [true, true, false]);
     for (case, changes, says) in [
         ("no room", "[window]\ncontext = 20_000\noutput = 8_000", "usable window"),
-        ("no summary", "[filter]\nsummary_budget = 0", "no summary would fit"),
+        ("no summary", "[filter]\nsummary_budget = 0", "summary_budget"),
     ] {
         let errors = try_compile(&registry(), &file("opencode-2", changes)).unwrap_err();
         assert!(errors.to_string().contains(says), "V2, {case}: {errors}");

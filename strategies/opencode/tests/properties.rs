@@ -13,7 +13,7 @@ laws!(brutus: "brutus");
 laws!(small_opencode: small("opencode", ""));
 laws!(small_opencode_1_17: small("opencode-1.17", "[filter]\npreserve_recent_tokens = 200\n"));
 laws!(small_opencode_1_18: small("opencode-1.18", "[filter]\npreserve_recent_tokens = 200\n"));
-laws!(small_opencode_2: small("opencode-2", "[filter]\nkeep_tokens = 200\n[overflow]\nbuffer = 500\n"));
+laws!(small_opencode_2: small("opencode-2", "protect_turns = 2\nprotected_tools = []\nplaceholder = \"[cleared]\"\n[filter]\nkeep_tokens = 200\n[overflow]\nreserve = 500\n"));
 laws!(small_brutus: small("brutus", ""));
 
 const SMALL: &str = "

@@ -16,7 +16,7 @@ const PLACEHOLDER: &str = "[Old tool result content cleared]";
 type Row = (String, String, String, Vec<usize>);
 
 fn rows() -> Vec<Row> {
-    table::rows(include_str!("rows.toml"), "prune")
+    table::rows(include_str!("../rows/rows.toml"), "prune")
 }
 
 /// Preset and changes of a version.

@@ -31,7 +31,7 @@ struct Row {
 }
 
 fn rows() -> Vec<Row> {
-    table::rows(include_str!("rendering.toml"), "rows")
+    table::rows(include_str!("../rows/rendering.toml"), "rows")
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn rows() -> Vec<Row> {
 #[test]
 fn normalisation() {
     for row in rows() {
-        let tokens = Tokens::of(row.reported, &row.metadata);
+        let tokens = Tokens::from_reported(row.reported, &row.metadata);
         assert_eq!(tokens, row.expect, "{}", row.id);
     }
 }
@@ -61,11 +61,11 @@ fn normalisation() {
 #[test]
 fn cost() {
     let price = Price { input: 3.0, output: 15.0, ..Price::default() };
-    let nothing = Tokens::of(Reported::default(), &Value::Null).cost(Price::default());
+    let nothing = Tokens::from_reported(Reported::default(), &Value::Null).cost(Price::default());
     assert_eq!(nothing, 0.0, "OC1-U6");
     let reported =
         Reported { input: Some(1_000_000), output: Some(100_000), ..Reported::default() };
-    let cost = Tokens::of(reported, &Value::Null).cost(price);
+    let cost = Tokens::from_reported(reported, &Value::Null).cost(price);
     assert!((cost - 4.5).abs() < 1e-9, "OC1-U7: {cost}");
     let reasoned = Tokens { output: 100_000, reasoning: 50_000, ..Tokens::default() };
     let cost = reasoned.cost(price);

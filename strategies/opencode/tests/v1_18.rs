@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
-    table::rows(include_str!("later.toml"), group)
+    table::rows(include_str!("../rows/later.toml"), group)
 }
 
 #[derive(Deserialize)]

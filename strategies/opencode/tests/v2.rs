@@ -9,8 +9,10 @@ use foldback_core::log::{EntryKind, Finish, Media, Message, Part, PartKind, Tool
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
 use foldback_core::stage::{Pressure, SummaryError, UsageReading, UsageSource};
+use foldback_opencode::recent::RecentConfig;
 use foldback_opencode::recent::record::{Recorded, recorded};
 use foldback_opencode::recent::split::{Entry, start};
+use foldback_testkit::talk;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -134,7 +136,7 @@ fn records() {
     }
 }
 
-const KEEP: &str = "[filter]\nkeep_tokens = 1_000\n[overflow]\nbuffer = 3_000";
+const KEEP: &str = "[filter]\nkeep_tokens = 1_000\n[overflow]\nreserve = 3_000";
 
 /// The text of the one message that is sent.
 fn sent_alone(conversation: &foldback_core::conversation::Conversation) -> String {
@@ -285,11 +287,10 @@ fn a_summary_of_another_system() {
 
 #[test]
 fn defaults() {
-    let default = foldback_opencode::recent::RecentConfig::default();
-    assert_eq!((default.keep_tokens, default.tool_output_max), (15_000, 2_000));
     let preset = include_str!("../presets/opencode-2.toml");
-    assert!(preset.contains("
-reserve = 20_000"), "OCv2-K8");
+    let recent = talk::config::<RecentConfig>(&registry(), "opencode-2", "filter");
+    assert_eq!((recent.keep_tokens, recent.tool_output_max), (15_000, 2_000));
+    assert!(preset.contains("\nreserve = 20_000"), "OCv2-K8");
 }
 
 pub(crate) fn ids() -> BTreeSet<String> {

@@ -8,6 +8,7 @@
 use crate::events::Events;
 use crate::pressure::Caps;
 use crate::preview::preview;
+use foldback_core::config::Share;
 use foldback_core::log::{EntryKind, Role};
 use foldback_core::moment::{Moment, Trigger};
 use foldback_core::outcome::Why;
@@ -15,45 +16,32 @@ use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Filter, Proposal, StageContext};
 use foldback_stages::filter::{Spoken, arranged, entry};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use std::num::NonZeroU64;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Configuration of [`Condense`]. The limits are those of the policy.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct CondenseConfig {
     /// Events above which half of so many are left, the summary among them.
     pub max_size: u64,
     /// Tokens above which half of so many are left; 0: none.
+    #[serde(default)]
     pub max_tokens: u64,
     /// Whether the largest request that the model takes is such a limit, too.
     pub window: bool,
     /// Events at the beginning that stay, the system prompt among them.
     pub keep_first: u64,
     /// Share of the events that has to go for a summary to be worth it.
-    pub minimum_progress: f64,
+    pub minimum_progress: Share,
     /// Whether all results of a call stay with it and calls that never got one are not waited for; the original looks for the first result.
     pub whole_groups: bool,
     /// Characters of each event that the summarizer sees; 0: all of it.
     pub preview: usize,
     /// Largest acceptable summary in tokens.
-    pub summary_tokens: u64,
-}
-
-impl Default for CondenseConfig {
-    fn default() -> Self {
-        Self {
-            max_size: 240,
-            max_tokens: 0,
-            window: true,
-            keep_first: 2,
-            minimum_progress: 0.1,
-            whole_groups: true,
-            preview: 500,
-            summary_tokens: 4_096,
-        }
-    }
+    pub summary_tokens: NonZeroU64,
 }
 
 impl StageConfig<dyn Filter> for CondenseConfig {
@@ -62,11 +50,8 @@ impl StageConfig<dyn Filter> for CondenseConfig {
             let rule = "must be less than half of `max_size` by 2: nothing could go otherwise";
             return Err(Invalid::new("keep_first", rule));
         }
-        if !(self.minimum_progress > 0.0 && self.minimum_progress < 1.0) {
-            return Err(Invalid::new("minimum_progress", "must lie between 0 and 1"));
-        }
-        if self.summary_tokens == 0 {
-            return Err(Invalid::new("summary_tokens", "must be 1 or more"));
+        if self.minimum_progress == Share::WHOLE {
+            return Err(Invalid::new("minimum_progress", "must be below 1: the first event stays"));
         }
         Ok(Arc::new(Condense(self)))
     }
@@ -126,7 +111,8 @@ impl Condense {
         let first = next((self.0.keep_first as i64).max(1));
         let range = first.zip(next(size as i64 - kept)).map(|(first, end)| first..end);
         let worth = |range: &Range<usize>| {
-            !range.is_empty() && range.len() as f64 >= size as f64 * self.0.minimum_progress
+            !range.is_empty()
+                && range.len() as f64 >= size as f64 * self.0.minimum_progress.number()
         };
         if let Some(events) = range.filter(worth) {
             let reason = format!("forgets events {} to {} of {size}", events.start, events.end);
@@ -138,7 +124,7 @@ impl Condense {
             let reason = format!("forgets all events but the first of {size}: no part could go");
             return Ok(Forgotten { events: all, reason });
         }
-        let least = self.0.minimum_progress;
+        let least = self.0.minimum_progress.number();
         let why = format!("no part of {size} events may go that makes up {least} of them");
         Err(Why::new("nothing-to-forget", why))
     }
@@ -146,14 +132,18 @@ impl Condense {
 
 impl Filter for Condense {
     fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
-        let events = Events::of(context);
+        let events = Events::from_context(context);
         let gone = self.forgotten(context, &events)?;
         let messages = || {
             let shown = events.shown(context, &gone.events).into_iter();
             shown.map(|message| preview(message, self.0.preview)).collect()
         };
-        let request =
-            context.summary("summary", "openhands.condensation", messages, self.0.summary_tokens);
+        let request = context.summary(
+            "summary",
+            "openhands.condensation",
+            messages,
+            self.0.summary_tokens.get(),
+        );
         let Range { start, end } = gone.events;
         Ok(Proposal::summary(request, gone.reason, move |summary| {
             let (start, end) = (events.message(start), events.message(end));

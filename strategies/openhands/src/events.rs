@@ -48,7 +48,7 @@ fn thinks(message: &Message) -> bool {
 
 impl Events {
     /// The events of the view, under the counts of the stage.
-    pub(crate) fn of(context: &StageContext<'_>) -> Self {
+    pub(crate) fn from_context(context: &StageContext<'_>) -> Self {
         let spoken = Spoken::of(context);
         let front = spoken.system.iter().map(|pos| context.tokens(Place::Item(*pos)));
         let tokens = context.frame_tokens() + front.sum::<u64>();

@@ -1,4 +1,17 @@
-#![doc = include_str!("../README.md")]
+//! The condenser of the OpenHands SDK, which counts events, and the compressor of Hermes Agent.
+//!
+//! | stage | what it does |
+//! |---|---|
+//! | `openhands.pressure` | folds above a number of events or of tokens |
+//! | `openhands.condense` | keeps the first events and about half of the limit at the end; a summary stands for those between |
+//! | `hermes.rough`, `hermes.pressure`, `hermes.lines`, `hermes.middle` | estimator, policy, pruner and filter of Hermes Agent ([`hermes`]) |
+//!
+//! | preset | reproduces |
+//! |---|---|
+//! | `openhands`, `openhands-80` | `LLMSummarizingCondenser` of openhands-sdk 1.58.0, at its defaults and as the default agent has it |
+//! | `hermes` | the context compressor of Hermes Agent 0.19.0 |
+//!
+//! The README of this crate is the page of the presets.
 
 mod condense;
 mod events;

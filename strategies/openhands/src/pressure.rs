@@ -7,6 +7,7 @@ use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Decision, Estimator, OverflowPolicy, Pressure};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 /// Whether a message is an event, or as many as it has calls. What the harness says belongs to the system prompt.
@@ -60,30 +61,21 @@ impl Caps {
 
 /// Configuration of [`PressureOf`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct PressureConfig {
     /// Events above which it folds: a message, a call and a result are one each, the system prompt too.
-    pub max_size: u64,
-    /// Tokens above which it folds; 0: none.
-    pub max_tokens: u64,
+    pub max_size: NonZeroU64,
+    /// Tokens above which it folds; unset: none.
+    pub max_tokens: Option<u64>,
     /// Whether it also folds above the largest request that the model takes.
     pub window: bool,
 }
 
-impl Default for PressureConfig {
-    fn default() -> Self {
-        Self { max_size: 240, max_tokens: 0, window: true }
-    }
-}
-
 impl StageConfig<dyn OverflowPolicy> for PressureConfig {
     fn build(self) -> Result<Arc<dyn OverflowPolicy>, Invalid> {
-        if self.max_size == 0 {
-            return Err(Invalid::new("max_size", "must be 1 or more"));
-        }
-        let Self { max_size, max_tokens, window } = self;
+        let (max_size, max_tokens) = (self.max_size.get(), self.max_tokens.unwrap_or(0));
         Ok(Arc::new(PressureOf {
-            caps: Caps { max_size, max_tokens, window },
+            caps: Caps { max_size, max_tokens, window: self.window },
             unit: Arc::new(Events("openhands.events".into())),
         }))
     }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 const OWN: &str = "name = \"here\"\nextends = \"hermes\"\n";
 
 fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
-    table::rows(include_str!("hermes_rows.toml"), group)
+    table::rows(include_str!("../rows/hermes_rows.toml"), group)
 }
 
 fn strategy() -> Strategy {
@@ -28,7 +28,11 @@ fn strategy() -> Strategy {
 
 #[test]
 fn sizes() {
-    table::sizes(include_str!("hermes_rows.toml"), &**strategy().estimator(), str::to_owned);
+    table::sizes(
+        include_str!("../rows/hermes_rows.toml"),
+        &**strategy().estimator(),
+        str::to_owned,
+    );
     for (id, role, parts, tokens) in rows::<(String, String, String, u64)>("budgets") {
         let message = table::message(&role, &parts, str::to_owned);
         assert_eq!(budget(&message), tokens, "{id} {role} {parts}");

@@ -13,10 +13,11 @@ use foldback_testkit::stand_in::Scripted;
 use foldback_testkit::talk;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
-    table::rows(include_str!("rows.toml"), group)
+    table::rows(include_str!("../rows/rows.toml"), group)
 }
 
 fn message(at: usize, word: &str) -> Message {
@@ -227,7 +228,8 @@ fn limits_that_leave_nothing_are_refused() {
 
 #[test]
 fn what_the_policy_reports() {
-    let config = PressureConfig { max_size: 10, max_tokens: 100, window: false };
+    let max_size = NonZeroU64::new(10).unwrap();
+    let config = PressureConfig { max_size, max_tokens: Some(100), window: false };
     let policy = config.build().unwrap();
     assert_eq!(policy.moments(), [Moment::CallStart, Moment::ProviderOverflow]);
     // id, tokens, events, the count that is reported and its limit

@@ -21,7 +21,7 @@ pub struct Unit {
 
 impl Unit {
     /// These messages of the view.
-    pub fn of(context: &StageContext<'_>, messages: &[Pos]) -> Vec<Self> {
+    pub fn from_messages(context: &StageContext<'_>, messages: &[Pos]) -> Vec<Self> {
         let unit = |pos: &Pos| {
             let role = context.history.kind(*pos).role;
             Self {

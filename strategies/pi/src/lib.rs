@@ -10,12 +10,12 @@
 //! Estimator and policy are configurations of the common stages `chars` and `answer-usage`. The README of this crate is the page of
 //! the preset.
 
+mod checkpoint;
 pub mod cut;
 pub mod files;
-mod filter;
 pub mod omp;
 
-pub use filter::{Checkpoint, CheckpointConfig};
+pub use checkpoint::{Checkpoint, CheckpointConfig};
 
 use foldback_core::registry::{Registration, StageDescriptor};
 

@@ -21,7 +21,7 @@ use std::sync::Arc;
 const PRESET: &str = include_str!("../presets/oh-my-pi.toml");
 
 fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
-    table::rows(include_str!("omp.toml"), group)
+    table::rows(include_str!("../rows/omp.toml"), group)
 }
 
 /// The preset with other tokens to keep and to protect, for small windows.
@@ -57,7 +57,7 @@ fn text(tokens: u64) -> String {
 #[test]
 fn sizes() {
     let strategy = strategy(PRESET);
-    table::sizes(include_str!("omp.toml"), &**strategy.estimator(), str::to_owned);
+    table::sizes(include_str!("../rows/omp.toml"), &**strategy.estimator(), str::to_owned);
 }
 
 #[test]
@@ -335,8 +335,8 @@ fn shaking_that_is_enough_spares_the_summary() {
 fn defaults() {
     assert_eq!(strategy(PRESET).preset_limits, Limits::new(200_000, 64_000));
     let OmpCheckpointConfig { keep_recent_tokens, result_units, enough_share, .. } =
-        OmpCheckpointConfig::default();
-    assert_eq!((keep_recent_tokens, result_units, enough_share), (20_000, 2_000, 0.8));
+        talk::config(&registry(), "oh-my-pi", "filter");
+    assert_eq!((keep_recent_tokens, result_units, enough_share.number()), (20_000, 2_000, 0.8));
     for line in [
         "when = \"step-end\"",
         "when = \"before-summary\"",

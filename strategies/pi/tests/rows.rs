@@ -18,7 +18,7 @@ use std::sync::Arc;
 const PRESET: &str = include_str!("../presets/pi.toml");
 
 fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
-    table::rows(include_str!("rows.toml"), group)
+    table::rows(include_str!("../rows/rows.toml"), group)
 }
 
 /// The preset with another reserve and other tokens to keep, for small windows.
@@ -47,7 +47,7 @@ pub(crate) fn short(messages: &str) -> impl Iterator<Item = (char, u64)> {
 #[test]
 fn sizes() {
     let strategy = strategy(PRESET);
-    table::sizes(include_str!("rows.toml"), &**strategy.estimator(), str::to_owned);
+    table::sizes(include_str!("../rows/rows.toml"), &**strategy.estimator(), str::to_owned);
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn results() {
 #[test]
 fn defaults() {
     assert_eq!(strategy(PRESET).preset_limits, Limits::new(200_000, 64_000));
-    let default = foldback_pi::CheckpointConfig::default();
+    let default: foldback_pi::CheckpointConfig = talk::config(&registry(), "pi", "filter");
     assert_eq!((default.keep_recent_tokens, default.result_units), (20_000, 2_000));
     assert!(PRESET.contains("when = [\"step-end\", \"provider-overflow\"]"));
 }

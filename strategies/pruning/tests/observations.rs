@@ -7,7 +7,7 @@ use foldback_core::moment::Moment;
 use foldback_test_support::table;
 use foldback_testkit::talk;
 
-const ROWS: &str = include_str!("observations.toml");
+const ROWS: &str = include_str!("../rows/observations.toml");
 
 fn conversation(toml: &str) -> Conversation {
     let registry =

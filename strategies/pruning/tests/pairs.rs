@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 const PRESET: &str = include_str!("../presets/fast-jev.toml");
 
 fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
-    table::rows(include_str!("pairs.toml"), group)
+    table::rows(include_str!("../rows/pairs.toml"), group)
 }
 
 fn strategy(toml: &str) -> Strategy {

@@ -12,7 +12,7 @@ type Row = (String, String, String, Vec<usize>, Vec<usize>, bool);
 fn documented_options_do_what_they_say() {
     let registry =
         talk::registry([&foldback_stages::REGISTRATION, &foldback_pruning::REGISTRATION]);
-    let rows: Vec<Row> = table::rows(include_str!("tool_uses.toml"), "rows");
+    let rows: Vec<Row> = table::rows(include_str!("../rows/tool_uses.toml"), "rows");
     for (id, fields, tool, sizes, expected, inputs) in rows {
         let toml = format!(
             "name = \"t\"\nextends = \"anthropic-clear-tool-uses\"\n[estimator]\nuse = \"chars\"\nper_token = 1\n\

@@ -59,7 +59,7 @@ pub struct Fixed {
 
 impl Fixed {
     /// The fixed part of a frame.
-    pub fn of(frame: &Frame, reserve: u64, estimator: &dyn Estimator) -> Self {
+    pub fn new(frame: &Frame, reserve: u64, estimator: &dyn Estimator) -> Self {
         let tokens = |kind| frame.tokens_of(&kind, estimator);
         Self {
             system_prompt: tokens(SegmentKind::System),

@@ -4,9 +4,9 @@
 
 use crate::budget::{self, Fixed, TokenBudget};
 use crate::config::{AgeFrom, TieredConfig, Together};
-use crate::mentions::{self, Seen};
-use crate::residual::{self, Selection, Unit};
+use crate::mentions::{self, MessageFacts};
 use crate::score::{Evidence, Score};
+use crate::selection::{self, Selection, Unit};
 use crate::tiers::{self, TIERS};
 use foldback_core::log::{Message, Role};
 use foldback_core::stage::StageContext;
@@ -72,7 +72,7 @@ impl<'a> Cut<'a> {
             conversation.iter().take_while(|(_, message)| message.role == Role::System).count();
         let pinned: Vec<Pos> = conversation.drain(..opening).map(|(pos, _)| pos).collect();
         let scores = scores(config, context, &conversation);
-        let cap = residual::cap(conversation.len(), config.residual_max_percent);
+        let cap = selection::cap(conversation.len(), config.residual_max_percent);
         let fixed = fixed(config, context, &pinned);
         let total = total(config, context);
 
@@ -88,7 +88,7 @@ impl<'a> Cut<'a> {
                 u64::MAX
             };
             let units = units(config, context, &conversation, &scores);
-            residual::select(&units, config.residual_threshold, cap, token_cap)
+            selection::select(&units, config.residual_threshold, cap, token_cap)
         };
         let tiers = tiers_of(config, context, &conversation, &residuals);
         let sizes = std::array::from_fn(|tier| {
@@ -189,7 +189,7 @@ fn total(config: &TieredConfig, context: &StageContext<'_>) -> u64 {
 
 fn fixed(config: &TieredConfig, context: &StageContext<'_>, pinned: &[Pos]) -> Fixed {
     let reserve = config.shares.current_message;
-    let mut fixed = Fixed::of(context.frame, reserve, &**context.estimator());
+    let mut fixed = Fixed::new(context.frame, reserve, &**context.estimator());
     let pinned_tokens = pinned.iter().map(|pos| context.tokens(Place::Item(*pos)));
     fixed.system_prompt += pinned_tokens.sum::<u64>();
     fixed
@@ -209,7 +209,7 @@ fn scores(
             AgeFrom::Newest => seen().filter_map(|seen| seen.at).max(),
             AgeFrom::Clock => Some(context.now()),
         };
-        let score = |Seen { at, evidence }| {
+        let score = |MessageFacts { at, evidence }| {
             let age = now.zip(at).map(|(now, at): (i64, i64)| now.saturating_sub(at));
             Evidence { age, ..evidence }.score(&config.weights)
         };
@@ -253,7 +253,7 @@ fn units(
 fn exact_residuals(config: &TieredConfig, scores: &[Score]) -> Selection {
     let points: Vec<u32> = scores.iter().map(|score| score.points).collect();
     let threshold = config.residual_threshold;
-    let kept = residual::extract_exact(&points, threshold, config.residual_max_percent);
+    let kept = selection::extract_exact(&points, threshold, config.residual_max_percent);
     let demoted = (0..scores.len())
         .filter(|index| scores[*index].is_residual(threshold) && !kept.contains(index))
         .collect();

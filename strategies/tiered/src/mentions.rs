@@ -18,7 +18,7 @@ const SHORTEST_ID: usize = 6;
 
 /// What is known of a message whatever is folded.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct MessageFacts {
     /// When it was recorded.
     pub(crate) at: Option<i64>,
     /// What it shows itself, and how many later messages refer to it; without its age.
@@ -27,7 +27,7 @@ pub(crate) struct Seen {
 
 /// Gives `look` what is known of each message of a history, by position. The history keeps it, so a fold
 /// reads only the messages that came since the one before.
-pub(crate) fn read<T>(history: &History, look: impl FnOnce(&[Seen]) -> T) -> T {
+pub(crate) fn read<T>(history: &History, look: impl FnOnce(&[MessageFacts]) -> T) -> T {
     let kept: &Mutex<(usize, References)> = history.derived().get_or(Mutex::default);
     let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
     let (withdrawn, references) = &mut *kept;
@@ -48,7 +48,7 @@ struct References {
     places: HashMap<String, usize>,
     /// Which lengths ids have, as a bit set, so that most words need no lookup.
     lengths: u128,
-    seen: Vec<Seen>,
+    seen: Vec<MessageFacts>,
     found: Vec<usize>,
 }
 
@@ -57,10 +57,10 @@ impl References {
     fn add(&mut self, message: Option<&Message>) {
         let place = self.seen.len();
         let Some(message) = message else {
-            self.seen.push(Seen::default());
+            self.seen.push(MessageFacts::default());
             return;
         };
-        self.seen.push(Seen { at: message.at, evidence: Evidence::of(message) });
+        self.seen.push(MessageFacts { at: message.at, evidence: Evidence::from_message(message) });
         let mut found = std::mem::take(&mut self.found);
         found.extend(message.parent.as_deref().and_then(|id| self.get(id)));
         found.extend(words(message).filter_map(|word| self.get(word)));
@@ -225,7 +225,8 @@ mod tests {
                 // After each one, so that every step of growth is tried.
                 read(&history, |_| ());
             }
-            let references = |seen: &[Seen]| seen.iter().map(|s| s.evidence.references).collect();
+            let references =
+                |seen: &[MessageFacts]| seen.iter().map(|s| s.evidence.references).collect();
             let references: Vec<u32> = read(&history, references);
             assert_eq!(references, expect, "{name}");
         }

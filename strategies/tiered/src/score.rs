@@ -91,7 +91,7 @@ impl Default for Weights {
 }
 
 impl Weights {
-    fn of(&self, factor: Factor) -> u32 {
+    fn weight(&self, factor: Factor) -> u32 {
         match factor {
             Factor::DecisionLanguage => self.decision_language,
             Factor::ToolError => self.tool_error,
@@ -136,7 +136,7 @@ pub struct Evidence {
 
 impl Evidence {
     /// What the message itself shows. References and age are for the caller, who knows the others.
-    pub fn of(message: &Message) -> Self {
+    pub fn from_message(message: &Message) -> Self {
         *message.derived.get_or(|| Self::read(message))
     }
 
@@ -196,7 +196,7 @@ impl Evidence {
     /// The score.
     pub fn score(self, weights: &Weights) -> Score {
         let points =
-            self.factors().fold(0u32, |sum, factor| sum.saturating_add(weights.of(factor)));
+            self.factors().fold(0u32, |sum, factor| sum.saturating_add(weights.weight(factor)));
         Score { points, evidence: self }
     }
 }

@@ -1,6 +1,6 @@
 //! What the configuration refuses, through the compiler that users meet.
 
-use crate::common::{compiled, registry};
+use crate::support::{compiled, registry};
 use foldback_core::config::{Options, compile_preset};
 use foldback_test_support::{presets::own, table};
 
@@ -42,7 +42,8 @@ fn refused(filter: &str) -> Vec<String> {
 
 #[test]
 fn values_out_of_range_name_their_field() {
-    let rows: Vec<(String, Vec<String>)> = table::rows(include_str!("rows.toml"), "refused");
+    let rows: Vec<(String, Vec<String>)> =
+        table::rows(include_str!("../rows/rows.toml"), "refused");
     for (filter, expect) in rows {
         assert_eq!(refused(&filter), expect, "{filter}");
     }

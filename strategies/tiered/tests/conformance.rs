@@ -11,7 +11,7 @@ use foldback_tiered::assembly::{ACTIONS, CURRENT, IDENTITY, INSIGHT, TASK};
 use foldback_tiered::budget::{Fixed, Shares, allocate, allocate_exact, residual_ceiling};
 use foldback_tiered::reference::id_of;
 use foldback_tiered::score::{Evidence, Factor, Score, Weights};
-use foldback_tiered::{residual, tiers};
+use foldback_tiered::{selection, tiers};
 use std::collections::BTreeSet;
 
 const MINUTE: i64 = 60_000;
@@ -34,7 +34,7 @@ fn marked(importance: &str, message: Message) -> Message {
 }
 
 fn score(message: &Message, references: u32, age: i64) -> Score {
-    let evidence = Evidence { references, age: Some(age), ..Evidence::of(message) };
+    let evidence = Evidence { references, age: Some(age), ..Evidence::from_message(message) };
     evidence.score(&Weights::default())
 }
 
@@ -55,7 +55,7 @@ fn mx_1_to_5_scores() {
         factors: Vec<String>,
         residual: bool,
     }
-    let rows: Vec<Row> = table::rows(include_str!("rows.toml"), "scores");
+    let rows: Vec<Row> = table::rows(include_str!("../rows/rows.toml"), "scores");
     for Row {
         id,
         text,
@@ -89,7 +89,7 @@ fn names(factors: &[Factor]) -> Vec<String> {
 fn factors_one_by_one() {
     use Factor::*;
     let rows: Vec<(String, String, String, String, Vec<String>)> =
-        table::rows(include_str!("rows.toml"), "factors");
+        table::rows(include_str!("../rows/rows.toml"), "factors");
     for (name, status, importance, text, factors) in rows {
         let status = Some(status).filter(|status| !status.is_empty());
         let status = status.map(|status| serde_json::from_value(status.into()).unwrap());
@@ -122,7 +122,7 @@ fn factors_one_by_one() {
     for (name, message, references, age, factors) in rows {
         assert_eq!(score(&message, references, age).factors(), factors, "{name}");
     }
-    let ageless = Evidence::of(&said("x")).score(&Weights::default());
+    let ageless = Evidence::from_message(&said("x")).score(&Weights::default());
     assert_eq!(ageless, Score::default(), "a message without a time");
 }
 
@@ -148,9 +148,9 @@ fn weights_as_documented() {
 #[test]
 fn mx_7_caps() {
     for (n, cap) in [(0, 0), (1, 1), (5, 1), (6, 2), (10, 2), (11, 3)] {
-        assert_eq!(residual::cap(n, 0.20), cap, "MX-7: {n} messages");
+        assert_eq!(selection::cap(n, 0.20), cap, "MX-7: {n} messages");
         let all = vec![THRESHOLD; n];
-        let exact = residual::extract_exact(&all, THRESHOLD, 0.20);
+        let exact = selection::extract_exact(&all, THRESHOLD, 0.20);
         assert_eq!(exact.len(), cap, "MX-7 to the letter: {n} messages");
     }
 }
@@ -213,7 +213,7 @@ fn the_fixed_part_of_a_frame() {
     }
     let reserve = Shares::default().current_message;
     let estimator = chars(Unit::Utf16, Rounding::Ceil);
-    let fixed = |frame: &Frame| Fixed::of(frame, reserve, &estimator);
+    let fixed = |frame: &Frame| Fixed::new(frame, reserve, &estimator);
     let expect = Fixed { unlisted: 10, ..documented() };
     assert_eq!(fixed(&frame), expect);
     assert_eq!(expect.total(), 1_060);
@@ -324,5 +324,5 @@ fn mx_13_reference_ids() {
 #[test]
 fn a_message_that_is_no_tool_result_has_no_outcome() {
     let message = Message::new("m", Role::User, vec![Part::text("fine")]);
-    assert_eq!(Evidence::of(&message), Evidence::default());
+    assert_eq!(Evidence::from_message(&message), Evidence::default());
 }

@@ -1,6 +1,6 @@
 //! The filter as agents and replays meet it: through a conversation, moment by moment.
 
-use crate::common::{
+use crate::support::{
     Answer, asked, conversation, filler, fillers, names, sent, step, strategy, that, torn,
     with_frame,
 };
@@ -404,7 +404,7 @@ async fn a_fold_that_changes_nothing_says_so() {
     assert_eq!(sent(&conversation), before);
     assert_eq!(conversation.folds().len(), 1);
 
-    let mut empty = crate::common::conversation(conversation.strategy(), 7_000);
+    let mut empty = crate::support::conversation(conversation.strategy(), 7_000);
     let report = at(&mut empty, Moment::Manual).await;
     assert!(matches!(report.outcome, Outcome::Unchanged(_)), "{report:?}");
 }
@@ -538,7 +538,7 @@ async fn the_gain_is_what_would_go() {
         let filter =
             format!("residuals = false\nbudget_tokens = 3_000\nmin_gain_percent = {percent}");
         let mut conversation =
-            crate::common::conversation(&strategy("tiered", &filter, &names()), 5_000);
+            crate::support::conversation(&strategy("tiered", &filter, &names()), 5_000);
         append(&mut conversation, (0..5).flat_map(|n| step(&n.to_string(), 1_000)));
         at(&mut conversation, Moment::CallStart).await;
         assert_eq!(conversation.folds().len(), folds, "{percent} %");

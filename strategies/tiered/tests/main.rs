@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
 mod config;
 mod conformance;
 mod conversation;
 mod properties;
 mod recorded;
 mod segments;
+mod support;
 mod truncation;

@@ -1,6 +1,6 @@
 //! Properties that hold whatever the history is.
 
-use crate::common::{names, strategy};
+use crate::support::{names, strategy};
 use foldback_testkit::law::Law;
 use foldback_testkit::{Subject, laws};
 use foldback_tiered::budget::{Fixed, Shares, allocate};

@@ -3,7 +3,7 @@
 //!
 //! The sessions are not part of the repository; without them this test is ignored.
 
-use crate::common::{registry, torn_of};
+use crate::support::{registry, torn_of};
 use foldback_core::Limits;
 use foldback_core::config::{Options, compile_preset};
 use foldback_core::moment::Moment;

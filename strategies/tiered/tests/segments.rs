@@ -59,7 +59,8 @@ fn the_documents_example() {
 
 #[test]
 fn what_each_flag_brings() {
-    let rows: Vec<(String, String, Vec<String>)> = table::rows(include_str!("rows.toml"), "flags");
+    let rows: Vec<(String, String, Vec<String>)> =
+        table::rows(include_str!("../rows/rows.toml"), "flags");
     for (name, flag, expect) in rows {
         let situation = Situation {
             has_control_loop_tools: flag == "has_control_loop_tools",
@@ -98,7 +99,7 @@ fn default_priorities_and_categories() {
 #[test]
 fn budgets_as_a_table() {
     type Row = (String, Vec<u64>, u64, Vec<String>);
-    let rows: Vec<Row> = table::rows(include_str!("rows.toml"), "budgets");
+    let rows: Vec<Row> = table::rows(include_str!("../rows/rows.toml"), "budgets");
     for (name, sizes, budget, expect) in rows {
         let segments = sizes
             .iter()

@@ -7,7 +7,7 @@ use foldback_tiered::truncate::{by_sentence, by_sentence_exact, length, middle, 
 type Row = (String, String, usize, Vec<String>, String);
 
 fn rows(group: &str) -> Vec<Row> {
-    table::rows(include_str!("rows.toml"), group)
+    table::rows(include_str!("../rows/rows.toml"), group)
 }
 
 #[test]

@@ -1,10 +1,19 @@
 //! tunacode's placeholder mode: when a user turn starts, old tool returns are replaced by a placeholder. And the controller that took
 //! its place three weeks later: a summary of everything before a safe boundary.
 //!
-//! The first reproduces tunacode-cli 0.1.40 (commit 41ae26a, January 2026). [`walk`] is the algorithm over plain
-//! numbers, [`Placeholder`] the stage around it, [`foldback_stages::python`] the rendering that the original measures
-//! content by when it is not a string. The second reproduces tunacode-cli 0.1.78 (February 2026) and, with another estimator, 0.2.3:
-//! [`boundary`] over plain numbers, [`Safe`] the stage, `answer-usage` the policy.
+//! | stage | what it does |
+//! |---|---|
+//! | `tunacode.placeholder` | replaces tool returns older than a protected amount ([`walk`]) |
+//! | `tunacode.summary` | puts a summary in front of a safe boundary ([`boundary`]) |
+//!
+//! | preset | reproduces |
+//! |---|---|
+//! | `tunacode`, `tunacode-local` | tunacode-cli 0.1.40 (commit 41ae26a, January 2026), standard and local mode |
+//! | `tunacode-2026-02` | tunacode-cli 0.1.78 (February 2026) |
+//! | `tunacode-0.2` | tunacode-cli 0.2.3, with another estimator |
+//!
+//! Content that is no string is measured as Python prints it ([`foldback_stages::python`]). The policy is the common stage
+//! `answer-usage`. The README of this crate is the page of the presets.
 
 pub mod boundary;
 mod placeholder;

@@ -17,9 +17,9 @@ use std::sync::Arc;
 /// What replaces a cleared tool return, unless configured otherwise.
 pub const DEFAULT_PLACEHOLDER: &str = "[Old tool result content cleared]";
 
-/// Configuration of [`Placeholder`]. The default is tunacode's standard mode.
+/// Configuration of [`Placeholder`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct PlaceholderConfig {
     /// Tokens of tool returns, counted from the newest, that stay; the return that exceeds them goes.
     pub protect_tokens: u64,
@@ -29,17 +29,6 @@ pub struct PlaceholderConfig {
     pub min_user_turns: u64,
     /// What replaces a cleared return.
     pub placeholder: String,
-}
-
-impl Default for PlaceholderConfig {
-    fn default() -> Self {
-        Self {
-            protect_tokens: 40_000,
-            minimum_tokens: 20_000,
-            min_user_turns: 2,
-            placeholder: DEFAULT_PLACEHOLDER.to_owned(),
-        }
-    }
 }
 
 impl StageConfig<dyn Pruner> for PlaceholderConfig {

@@ -8,45 +8,33 @@ use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Filter, Proposal, StageContext, SummaryRequest};
 use foldback_core::view::{Place, Pos};
-use foldback_stages::filter::{
-    Spoken, check_summary, cut_results, entry, first_chars, shown, summary_of,
-};
+use foldback_stages::filter::{Spoken, cut_results, entry, first_chars, shown, summary_of};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
+/// What stands above a summary in the view.
+const BEFORE: &str = "[Compaction summary]\n\n";
+
+/// What ends a result that was cut for the summarizer.
+const RESULT_ENDING: &str = "...[truncated]";
+
 /// Configuration of [`Safe`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct SafeConfig {
     /// Tokens of the newest messages that stay; the message that reaches them stays whole. A fold that a person or a refusal
     /// forces goes by safety alone.
     pub keep_recent_tokens: u64,
     /// Characters to which each tool result is cut for the summarizer.
     pub result_chars: usize,
-    /// What ends a result that was cut.
-    pub result_ending: String,
-    /// First line of the message that holds the summary; an empty line follows.
-    pub prefix: String,
     /// Largest acceptable summary in tokens.
-    pub summary_tokens: u64,
-}
-
-impl Default for SafeConfig {
-    fn default() -> Self {
-        Self {
-            keep_recent_tokens: 20_000,
-            result_chars: 500,
-            result_ending: "...[truncated]".to_owned(),
-            prefix: "[Compaction summary]".to_owned(),
-            summary_tokens: 4_096,
-        }
-    }
+    pub summary_tokens: NonZeroU64,
 }
 
 impl StageConfig<dyn Filter> for SafeConfig {
     fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
-        check_summary(&self.prefix, self.summary_tokens)?;
         Ok(Arc::new(Safe(self)))
     }
 }
@@ -54,12 +42,6 @@ impl StageConfig<dyn Filter> for SafeConfig {
 /// A summary of everything before a safe boundary.
 #[derive(Clone, Debug)]
 pub struct Safe(SafeConfig);
-
-impl Safe {
-    fn before_summary(&self) -> String {
-        format!("{}\n\n", self.0.prefix)
-    }
-}
 
 /// Whether a fold goes by safety alone.
 fn is_forced(context: &StageContext<'_>) -> bool {
@@ -101,7 +83,7 @@ impl Filter for Safe {
         let mut spoken = Spoken::of(context);
         let message = |pos: &Pos| context.history.message(*pos);
         let first = spoken.messages.first().map(message);
-        let previous = first.and_then(|first| summary_of(first, &self.before_summary(), ""));
+        let previous = first.and_then(|first| summary_of(first, BEFORE, ""));
         if previous.is_some() {
             spoken.messages.remove(0);
         }
@@ -127,16 +109,16 @@ impl Filter for Safe {
         if spoken.messages[..boundary].iter().map(message).all(|message| says_nothing(message)) {
             return Err(Why::new("nothing-to-summarize", "the messages before it are empty"));
         }
-        let SafeConfig { keep_recent_tokens, result_chars, result_ending, .. } = &self.0;
+        let SafeConfig { keep_recent_tokens, result_chars, summary_tokens } = &self.0;
         let clip = |text: &str| {
-            first_chars(text.trim(), *result_chars).map(|kept| format!("{kept}{result_ending}"))
+            first_chars(text.trim(), *result_chars).map(|kept| format!("{kept}{RESULT_ENDING}"))
         };
         let messages = || {
             let shown = shown(context, &spoken.messages[..boundary]).into_iter();
             shown.map(|message| cut_results(message, clip)).collect()
         };
         let summary =
-            context.summary("summary", "tunacode.summary", messages, self.0.summary_tokens);
+            context.summary("summary", "tunacode.summary", messages, summary_tokens.get());
         let (all, kept) = (spoken.messages.len(), spoken.messages.len() - boundary);
         let by = match is_forced(context) {
             true => "the latest safe boundary".to_owned(),
@@ -146,7 +128,7 @@ impl Filter for Safe {
         let reason = format!("keeps the last {kept} of {all} messages: {by}");
         Ok(Proposal::summary(request, reason, move |summary| {
             let text = summary.map_or("", |summary| summary.text.trim());
-            let text = self.before_summary() + text;
+            let text = format!("{BEFORE}{text}");
             let summary = entry(context, Role::User, EntryKind::Summary, text);
             Ok(spoken.behind(context, summary, boundary))
         }))

@@ -1,7 +1,7 @@
-"""Writes oracle.json: random pydantic-ai histories and what the real package clears in them.
+"""Writes rows/oracle.json: random pydantic-ai histories and what the real package clears in them.
 
     python3 -m venv venv && venv/bin/pip install tunacode-cli==0.1.40
-    venv/bin/python oracle.py [CASES [SEED]] > oracle.json
+    venv/bin/python oracle.py [CASES [SEED]] > ../rows/oracle.json
 
 Histories are kept in a short form, so that the file stays small: `[kind, unit, n]` is a part whose
 content is `unit` n times over (a string repeated, or a list of n values); n is null for `unit` itself.

@@ -1,13 +1,13 @@
 //! What the stage clears against what the real package cleared in the same histories.
 //!
-//! `oracle.json` was written by tunacode-cli 0.1.40 itself; `oracle.py` beside it made it and says how.
+//! `rows/oracle.json` was written by tunacode-cli 0.1.40 itself; `oracle.py` beside it made it and says how.
 
 use crate::support::{conversation, preset, prune, reclaimed};
 use foldback_core::log::Part;
 use foldback_core::stage::Pruning;
 use serde_json::{Value, json};
 
-/// A history in the short form of `oracle.json` as pydantic-ai would store it.
+/// A history in the short form of `rows/oracle.json` as pydantic-ai would store it.
 fn expand(messages: &Value) -> String {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let records: Vec<Value> = list(messages)
@@ -51,7 +51,7 @@ fn place(record: Option<u32>, part: &Part) -> (u64, u64) {
 #[test]
 fn clears_what_the_package_clears() {
     let cases: Vec<Value> =
-        serde_json::from_str(include_str!("oracle.json")).expect("the recorded cases");
+        serde_json::from_str(include_str!("../rows/oracle.json")).expect("the recorded cases");
     assert!(cases.len() >= 64);
     for (index, case) in cases.iter().enumerate() {
         let text = expand(&case["messages"]);

@@ -1,7 +1,9 @@
 //! The rows of the conformance suite for tunacode 0.1.40, by id. They run at stage level, beneath the
 //! guards.
 
-use crate::support::{cleared, conversation, preset, prune, reclaimed, tool_return, user_file};
+use crate::support::{
+    cleared, conversation, preset, prune, reclaimed, registry, tool_return, user_file,
+};
 use foldback_core::Limits;
 use foldback_core::conversation::Signals;
 use foldback_core::log::{Message, Part, PartKind, ResultStatus, Role, ToolResult};
@@ -164,7 +166,8 @@ fn estimator() -> Arc<dyn Estimator> {
 #[test]
 fn estimates() {
     let estimator = estimator();
-    let rows: Vec<(String, String, u64)> = table::rows(include_str!("rows.toml"), "estimates");
+    let rows: Vec<(String, String, u64)> =
+        table::rows(include_str!("../rows/rows.toml"), "estimates");
     for (id, text, tokens) in rows {
         assert_eq!(estimator.text(&text), tokens, "{id}: {text:?}");
     }
@@ -265,7 +268,7 @@ fn whole_histories() {
 #[test]
 fn boundaries() {
     let rows: Vec<(String, String, Vec<u64>, Vec<usize>)> =
-        table::rows(include_str!("rows.toml"), "boundaries");
+        table::rows(include_str!("../rows/rows.toml"), "boundaries");
     for (id, name, sizes, expected) in rows {
         let oldest_first = sizes
             .iter()
@@ -315,7 +318,7 @@ async fn a_second_run_changes_nothing() {
 
 #[test]
 fn constants() {
-    let default = PlaceholderConfig::default();
+    let default: PlaceholderConfig = talk::config(&registry(), "tunacode", "pruner[0]");
     // id, value, expected
     let rows = [
         ("TU-24", json!(default.protect_tokens), json!(40_000)),

@@ -20,7 +20,7 @@ const NAME: &str = "tunacode-2026-02";
 const TINY: u64 = 1;
 
 fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
-    table::rows(include_str!("safe.toml"), group)
+    table::rows(include_str!("../rows/safe.toml"), group)
 }
 
 /// The preset, with other tokens to keep where these are not its own.
@@ -92,8 +92,8 @@ fn sizes() {
         true => "not an object".to_owned(),
         false => format!("{{\"a\":\"{text}\"}}"),
     };
-    counts(NAME, include_str!("safe.toml"), arguments);
-    counts("tunacode-0.2", include_str!("sizes_0_2.toml"), arguments);
+    counts(NAME, include_str!("../rows/safe.toml"), arguments);
+    counts("tunacode-0.2", include_str!("../rows/sizes_0_2.toml"), arguments);
 }
 
 #[test]

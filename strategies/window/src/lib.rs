@@ -5,14 +5,14 @@
 //! |---|---|---|---|
 //! | `window.utilisation` | policy | before a call, after a length stop | [`utilisation`] |
 //! | `window.truncate` | pruner | after a tool result | [`truncate`] |
-//! | `window.split` | filter | when the policy decides to fold | [`filter`], [`split`] |
+//! | `window.split` | filter | when the policy decides to fold | [`split`], [`boundary`] |
 //!
 //! The presets are `window`, which keeps a tool call with its results, and `window-faithful`, which
 //! has the original's defect: in a chain of tool calls its split leaves a result without its call.
 //! What each does otherwise than the original is in its table of deviations, and in the README.
 
+pub mod boundary;
 pub mod budget;
-pub mod filter;
 pub mod request;
 pub mod split;
 pub mod truncate;
@@ -33,7 +33,7 @@ pub const REGISTRATION: Registration = Registration {
             "window.truncate",
             "Cuts long tool results that are no longer among the last messages",
         ),
-        StageDescriptor::filter::<filter::SplitConfig>(
+        StageDescriptor::filter::<split::SplitConfig>(
             "window.split",
             "Keeps the end of the conversation that fits a share of the window; a summary replaces the rest",
         ),

@@ -4,6 +4,7 @@
 //! calls, and a copy that the agent loop runs after every tool. It copies the history each time; here
 //! only what has grown old since the last run is looked at.
 
+use foldback_core::config::NonBlank;
 use foldback_core::log::Role;
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 
 /// Configuration of [`Truncate`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct TruncateConfig {
     /// Messages at the end of the view that are left alone; below 0 means 0.
     pub preserve_recent: i64,
@@ -25,28 +26,11 @@ pub struct TruncateConfig {
     /// Bytes at the start of a result that stay; a character is never cut in two.
     pub keep_bytes: usize,
     /// What comes after the bytes that stay, on a line of its own.
-    pub marker: String,
-}
-
-impl Default for TruncateConfig {
-    fn default() -> Self {
-        Self {
-            preserve_recent: 10,
-            over_bytes: 1_000,
-            keep_bytes: 200,
-            marker: "... [output truncated]".to_owned(),
-        }
-    }
+    pub marker: NonBlank,
 }
 
 impl StageConfig<dyn Pruner> for TruncateConfig {
     fn build(self) -> Result<Arc<dyn Pruner>, Invalid> {
-        if self.marker.is_empty() {
-            return Err(Invalid::new(
-                "marker",
-                "must not be empty: it tells the model, and this stage, that something was cut",
-            ));
-        }
         let cut = self.keep_bytes + 1 + self.marker.len();
         if cut > self.over_bytes {
             return Err(Invalid::new(
@@ -76,7 +60,7 @@ pub struct Truncate {
 impl Truncate {
     /// Whether this stage made an edit, told from marks of a recorder and cuts of other stages.
     fn made(&self, edit: &PartEdit) -> bool {
-        edit.text.ends_with(&self.config.marker)
+        edit.text.ends_with(&*self.config.marker)
     }
 
     /// Parts of old results to cut, newest first.

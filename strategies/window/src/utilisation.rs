@@ -4,7 +4,8 @@
 //! length. The code of the original defines the second and never asks for it: after a length stop it
 //! asks for the first again.
 
-use crate::budget::{TokenBudget, context_limit, share};
+use crate::budget::{TokenBudget, context_limit};
+use foldback_core::config::Share;
 use foldback_core::fraction::Fraction;
 use foldback_core::limits::Limits;
 use foldback_core::moment::Moment;
@@ -27,30 +28,18 @@ pub enum LengthStop {
 
 /// Configuration of [`Utilisation`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct UtilisationConfig {
     /// Share of the window above which it folds (above 0, at most 1).
-    pub threshold: f64,
+    pub threshold: Share,
     /// Share of the window above which it folds after a length stop (`threshold` to 1).
-    pub critical: f64,
+    pub critical: Share,
     /// Which of the two is asked for after a length stop.
     pub on_length_stop: LengthStop,
     /// Tokens kept free for the answer, whatever the model's output limit; 0: the model's output limit.
     pub max_output: u64,
     /// Beta headers of the requests; `context-1m-2025-08-07` makes the window of a Sonnet model 1,000,000, whatever else sets it.
     pub betas: Vec<String>,
-}
-
-impl Default for UtilisationConfig {
-    fn default() -> Self {
-        Self {
-            threshold: 0.80,
-            critical: 0.95,
-            on_length_stop: LengthStop::default(),
-            max_output: 16_384,
-            betas: Vec::new(),
-        }
-    }
 }
 
 impl StageConfig<dyn OverflowPolicy> for UtilisationConfig {
@@ -74,11 +63,9 @@ impl Utilisation {
     ///
     /// # Errors
     ///
-    /// A share outside 0 to 1; a `critical` below `threshold`.
+    /// A `critical` below `threshold`.
     pub fn new(config: UtilisationConfig) -> Result<Self, Invalid> {
         let UtilisationConfig { threshold, critical, on_length_stop, max_output, betas } = config;
-        let threshold = share("threshold", threshold)?;
-        let critical = share("critical", critical)?;
         if critical < threshold {
             return Err(Invalid::new(
                 "critical",
@@ -89,7 +76,7 @@ impl Utilisation {
                 ),
             ));
         }
-        Ok(Self { threshold, critical, on_length_stop, max_output, betas })
+        Ok(Self { threshold: *threshold, critical: *critical, on_length_stop, max_output, betas })
     }
 
     /// Whether it is time to fold before a call.

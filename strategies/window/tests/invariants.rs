@@ -1,13 +1,13 @@
 //! Whatever was said: `window` keeps every law, also where what is folded leaves no trace.
 
-use crate::conformance::{registry, unsummarized};
+use crate::support::{registry, unsummarized};
 use foldback_core::conversation::Conversation;
 use foldback_core::strategy::{OnFailure, Strategy};
 use foldback_core::validity::{Dialect, Monitor, Violation, caused_by_strategy, validate};
 use foldback_core::view::Shown;
-use foldback_testkit::generate::{What, happens, session};
+use foldback_testkit::generate::{Happening, happens, session};
 use foldback_testkit::law::Law;
-use foldback_testkit::{Seen, Session, Subject, drive, laws, talk};
+use foldback_testkit::{DriveEvent, Session, Subject, drive, laws, talk};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ fn caused(talk: &Conversation) -> Vec<String> {
     sorted(Dialect::ALL.into_iter().flat_map(caused).collect())
 }
 
-fn in_window(happens: &[(What, u8)], context: u64) -> Session {
+fn in_window(happens: &[(Happening, u8)], context: u64) -> Session {
     session(happens).window(context, 0)
 }
 
@@ -71,7 +71,7 @@ proptest! {
         let session = in_window(&happens, context);
         let strategy = strategy("window-faithful", "hide");
         let agreed = drive(&session, &strategy, &mut |talk, seen| match seen {
-            Seen::Asked => Ok(()),
+            DriveEvent::Asked => Ok(()),
             _ => agree(talk),
         });
         let mut talk = agreed.map_err(TestCaseError::fail)?;

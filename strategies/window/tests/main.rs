@@ -2,6 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod conformance;
+mod budget;
+mod compact;
+mod coverage;
+mod estimate;
 mod invariants;
 mod presets;
+mod prune;
+mod split;
+mod support;

@@ -1,6 +1,6 @@
 //! The presets as they ship.
 
-use crate::conformance::registry;
+use crate::support::registry;
 use foldback_core::config::{Options, compile_preset};
 use foldback_core::moment::Moment;
 use foldback_core::strategy::OnFailure;

@@ -5,9 +5,9 @@ use foldback_core::Limits;
 use foldback_core::moment::Moment;
 use foldback_core::strategy::Strategy;
 use foldback_core::validity::Monitor;
-use foldback_testkit::generate::{What, session};
+use foldback_testkit::generate::{Happening, session};
 use foldback_testkit::law::{report_holds, unaltered};
-use foldback_testkit::{Seen, drive as run};
+use foldback_testkit::{DriveEvent, drive as run};
 use std::sync::{Arc, LazyLock};
 
 const WINDOW: (u64, u64) = (60_000, 15_000);
@@ -36,21 +36,21 @@ pub(crate) fn drive(data: &[u8]) {
     let strategy = &PRESETS[usize::from(*preset) % PRESETS.len()];
     let read = |pair: &[u8]| {
         let what = match pair[0] % 8 {
-            0 => What::User,
-            1 => What::Answer,
-            2 | 3 => What::Calls,
-            4 | 5 => What::Result,
-            _ => What::Asks(MOMENTS[usize::from(pair[0] / 8) % MOMENTS.len()]),
+            0 => Happening::User,
+            1 => Happening::Answer,
+            2 | 3 => Happening::Calls,
+            4 | 5 => Happening::Result,
+            _ => Happening::Asks(MOMENTS[usize::from(pair[0] / 8) % MOMENTS.len()]),
         };
         (what, pair[1])
     };
-    let happens: Vec<(What, u8)> = happens.chunks_exact(2).map(read).collect();
+    let happens: Vec<(Happening, u8)> = happens.chunks_exact(2).map(read).collect();
     let session = session(&happens).window(WINDOW.0, WINDOW.1);
     let guarded = strategy.guards.off().is_empty();
     let mut monitor = Monitor::default();
     let ran = run(&session, strategy, &mut |talk, seen| match seen {
-        Seen::Answered(_, _, reports) if guarded => reports.iter().try_for_each(report_holds),
-        Seen::Call | Seen::End if guarded => {
+        DriveEvent::Answered(_, _, reports) if guarded => reports.iter().try_for_each(report_holds),
+        DriveEvent::Call | DriveEvent::End if guarded => {
             let caused = monitor.check(talk).caused;
             caused.first().map_or(Ok(()), |broken| Err(broken.to_string()))
         }

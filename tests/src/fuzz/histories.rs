@@ -8,7 +8,7 @@ use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
 use foldback_replay::{ReplayOptions, replay};
 use foldback_stages::estimator::{Rounding, Unit, chars};
-use foldback_testkit::generate::{What, byte, session_of};
+use foldback_testkit::generate::{Happening, byte, session_of};
 use foldback_testkit::law::{report_holds, unaltered};
 use std::sync::{Arc, LazyLock};
 
@@ -67,24 +67,27 @@ fn holds(session: &Session, strategy: &Arc<Strategy>, options: &ReplayOptions) {
 pub(crate) fn history(_: &[&[u8]], dice: &mut Dice) -> Vec<u8> {
     let mut bytes = vec![dice.below(256) as u8];
     for _ in 0..1 + dice.below(4) {
-        bytes.extend([byte(What::User), size(dice)]);
+        bytes.extend([byte(Happening::User), size(dice)]);
         for _ in 0..dice.below(7) {
             let calls = dice.below(3);
-            bytes.extend([byte(What::Calls), calls as u8]);
+            bytes.extend([byte(Happening::Calls), calls as u8]);
             for _ in 0..=calls {
                 match dice.below(12) {
                     0 => continue,
                     // The call stays open, and one that an earlier answer left open may have its result.
-                    10 | 11 => bytes.extend([byte(What::Late), size(dice)]),
-                    1 => {
-                        bytes.extend([byte(What::User), size(dice), byte(What::Result), size(dice)])
-                    }
-                    2 => bytes.extend([byte(What::Failure), size(dice)]),
-                    _ => bytes.extend([byte(What::Result), size(dice)]),
+                    10 | 11 => bytes.extend([byte(Happening::Late), size(dice)]),
+                    1 => bytes.extend([
+                        byte(Happening::User),
+                        size(dice),
+                        byte(Happening::Result),
+                        size(dice),
+                    ]),
+                    2 => bytes.extend([byte(Happening::Failure), size(dice)]),
+                    _ => bytes.extend([byte(Happening::Result), size(dice)]),
                 }
             }
         }
-        let last = if dice.below(8) == 0 { What::CutOff } else { What::Answer };
+        let last = if dice.below(8) == 0 { Happening::CutOff } else { Happening::Answer };
         bytes.extend([byte(last), 0]);
     }
     bytes

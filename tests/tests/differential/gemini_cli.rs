@@ -2,7 +2,7 @@
 //! they made of it. After each decision their whole histories are the same JSON.
 
 use crate::differential::{Happens, ask, drawn_sessions, happens, recorded_sessions, strategy};
-use foldback::gemini::{Count, Mask, MaskConfig, What};
+use foldback::gemini::{Count, CountUnit, Mask, MaskConfig};
 use foldback_core::Limits;
 use foldback_core::conversation::{Conversation, Report};
 use foldback_core::guard::Guards;
@@ -233,7 +233,7 @@ impl Case {
             note: format!(
                 "Output too large. Full output available at: {folder}/tool-outputs/session-session/{file}_c000000_.txt"
             ),
-            ..MaskConfig::default()
+            ..talk::config(&foldback::registry().unwrap(), "gemini-cli", "pruner[0]")
         }));
         let mut strategy = (*strategy(&toml)).clone();
         strategy.pruners[0].stage = masked;
@@ -280,7 +280,7 @@ impl Case {
     /// What the preset does before a request, as the script says it of the package.
     fn asked(&self, talk: &mut Conversation, scripted: &Scripted) -> Value {
         let Settings { factor, frame, .. } = self.settings;
-        let quarters = Count::of(What::Quarters);
+        let quarters = Count::new(CountUnit::Quarters);
         let size = |shown: &Shown<'_>| quarters.counts(&shown.to_shared()).total();
         let estimate = Count::tokens(sent(talk).iter().map(size).sum());
         let count = estimate * factor / 100 + frame;

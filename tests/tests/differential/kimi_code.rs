@@ -3,7 +3,7 @@
 
 use crate::differential::dsh::{answered, plain};
 use crate::differential::{compared, drawn_sessions, numbered, recorded_sessions, strategy};
-use foldback::codex::{EndsConfig, GO_ON, OMITTED};
+use foldback::codex::{GO_ON, OMITTED, PREFIX};
 use foldback_core::Limits;
 use foldback_core::conversation::Conversation;
 use foldback_core::guard::Guards;
@@ -59,7 +59,7 @@ impl Case {
             "window": self.limits.context,
             "input": self.limits.input,
             "settings": { "keep": keep, "head": head, "ratio": 0.85, "room": room },
-            "words": { "prefix": EndsConfig::default().prefix, "omitted": OMITTED, "goOn": GO_ON },
+            "words": { "prefix": PREFIX, "omitted": OMITTED, "goOn": GO_ON },
             "happens": happens,
         })
     }

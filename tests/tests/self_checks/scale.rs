@@ -40,7 +40,7 @@ fn decided(
 ) -> (Vec<Vec<String>>, usize) {
     let mut options = options(context * unit, output * unit);
     if unit == 2 {
-        options.measure = Doubled::of(&options.measure);
+        options.measure = Doubled::estimator(&options.measure);
     }
     let mut sent = Sent::default();
     let replay =

@@ -2,7 +2,7 @@
 
 use super::model::Reply;
 use async_trait::async_trait;
-use foldback::window::filter::SessionMemory;
+use foldback::window::split::SessionMemory;
 use foldback_core::Limits;
 use foldback_core::config::{Document, Options, compile};
 use foldback_core::log::Message;

@@ -19,7 +19,7 @@ pub(super) fn given(described: &Command, matches: &ArgMatches) -> Vec<PathBuf> {
     values(described, matches, |_| true)
 }
 
-/// Those of options.
+/// The values of options.
 pub(super) fn options(described: &Command, matches: &ArgMatches) -> Vec<PathBuf> {
     values(described, matches, |arg| !arg.is_positional())
 }
@@ -40,7 +40,7 @@ fn values(
 }
 
 /// The command line: paths, then options in the order of the help.
-pub(super) fn of(described: &Command, matches: &ArgMatches) -> String {
+pub(super) fn text(described: &Command, matches: &ArgMatches) -> String {
     let mut words = vec![described.get_name().to_owned()];
     let Some((name, matches)) = matches.subcommand() else { return words.remove(0) };
     words.push(name.to_owned());

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 /// The start of a day in milliseconds since the Unix epoch.
 fn day(text: &str) -> Result<i64, String> {
-    let start =
-        text.parse::<jiff::civil::Date>().and_then(|day| day.to_zoned(jiff::tz::TimeZone::UTC));
+    let start = text
+        .parse::<jiff::civil::Date>()
+        .and_then(|day| day.to_zoned_datetime(jiff::tz::TimeZone::UTC));
     match start {
         Ok(start) => Ok(start.timestamp().as_millisecond()),
         Err(_) => {
@@ -32,8 +33,11 @@ fn ago(text: &str) -> Option<String> {
     };
     let days = number.parse::<i64>().ok()?.checked_mul(days)?;
     let span = jiff::Span::new().try_days(days).ok()?;
-    let day =
-        jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date().checked_sub(span).ok()?;
+    let day = jiff::Timestamp::now()
+        .to_zoned_datetime(jiff::tz::TimeZone::UTC)
+        .date()
+        .checked_sub(span)
+        .ok()?;
     Some(format!("{day} for {text}"))
 }
 

@@ -43,12 +43,12 @@ pub(crate) struct Args {
     pub(crate) command: Command,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-    /// What was given besides outputs: the files that the command reads are among it.
+    /// All arguments but outputs; the files that the command reads are among them.
     #[arg(skip)]
     pub(crate) given: Vec<PathBuf>,
 }
 
-/// What the command prints.
+/// Options on what the command prints.
 #[derive(Clone, Copy, Debug, ClapArgs)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
@@ -124,7 +124,9 @@ impl Args {
     }
 
     /// Parses arguments, the name of the program first.
-    pub(crate) fn of(given: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+    pub(crate) fn from_words(
+        given: impl IntoIterator<Item = OsString>,
+    ) -> Result<Self, clap::Error> {
         let mut described = Self::described();
         let matches = described.try_get_matches_from_mut(given)?;
         let mut args = Self::from_arg_matches(&matches)?;
@@ -137,7 +139,7 @@ impl Args {
             _ => None,
         };
         if let Some(quoted) = quoted {
-            *quoted = command_line::of(&described, &matches);
+            *quoted = command_line::text(&described, &matches);
         }
         args.given = command_line::given(&described, &matches);
         Ok(args)
@@ -277,7 +279,7 @@ pub(crate) struct Compare {
     /// The part of the command line that the results depend on.
     #[arg(skip)]
     pub(crate) command_line: String,
-    /// What options were given: the files among it are inputs, too.
+    /// The values of options: the files among them are inputs, too.
     #[arg(skip)]
     pub(crate) option_values: Vec<PathBuf>,
 }
@@ -316,7 +318,7 @@ pub(crate) enum TableForm {
     Md,
 }
 
-/// What sessions are scored under.
+/// The presets and limits that sessions are scored under.
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct DesignArgs {
     /// Presets by name, TOML files, or groups: seeds, today, all; by default one of each family that people use.

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 pub(crate) fn run(args: &Compact) -> Result<(), Error> {
     let file = &args.session.file.file;
-    // What its agent appends meanwhile is not lost.
+    // Lines that its agent appends meanwhile are not lost.
     let before = args.in_place.then(|| std::fs::read(file).ok()).flatten();
     match compact(args)? {
         Output::Message(text) => output::print(&text),
@@ -124,7 +124,7 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
     }
     if args.plan {
         if args.json {
-            let plans = plan::Plans::of(&session, &conversation, &views);
+            let plans = plan::Plans::new(&session, &conversation, &views);
             let text = format!("{}\n", serde_json::to_string_pretty(&plans)?);
             return Ok(Output::Data { text, notes: Vec::new() });
         }
@@ -166,7 +166,7 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
     let loss = |loss: &_| format!("note: differs from the {} file: {loss}", format.id);
     let mut notes: Vec<String> = outcome.losses.iter().map(loss).collect();
     notes.extend(output::refused(format.id, &outcome.breaks));
-    // What happened goes beside the session, not into it.
+    // The report goes to standard error, so that the session stays clean.
     notes.push(happened().trim_end().to_owned());
     Ok(Output::Data { text: outcome.text, notes })
 }

@@ -47,7 +47,7 @@ pub(crate) fn compute(args: &Compare, controls: Controls) -> Result<Computed, Er
         None => parts::read(folders, presets, setup, experiment.split, &mut store)
             .map_err(Error::Usage)?,
     };
-    let progress = Progress::of(corpus.sources.len(), presets.len());
+    let progress = Progress::replays(corpus.sources.len(), presets.len());
     if let Some(answers) = answers {
         answers.show(&progress);
     }
@@ -70,7 +70,7 @@ fn outcome(path: &Path, error: String) -> Error {
 
 pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     let rows = match &args.rows {
-        Some(path) => Some((path, rows::Format::of(path).map_err(Error::Rows)?)),
+        Some(path) => Some((path, rows::Format::from_path(path).map_err(Error::Rows)?)),
         None => None,
     };
     let pages = args.html.as_deref().filter(|_| args.reader.contains(&PageSessions::Beside));

@@ -36,7 +36,7 @@ fn explained(args: &Explain, width: Width) -> Result<(String, Vec<FailedReplay>)
     let mut failed = Vec::new();
     let names = match args.preset.is_empty() {
         true => vec![best(args, &mut failed)?],
-        false => Listed::of(&registry)?.expand(&args.preset),
+        false => Listed::new(&registry)?.expand(&args.preset),
     };
     let contender = |name: &String| strategies::contender(&registry, name, choice.as_ref());
     let contenders = strategies::all(names.iter().map(contender))?;

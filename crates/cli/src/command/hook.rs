@@ -31,7 +31,7 @@ const INPUT: u64 = 1 << 20;
 /// Longest name that is taken.
 const LONGEST: usize = 200;
 
-/// What names are, with the word for it.
+/// Kinds of names, with the word for each.
 const KINDS: [(Class, &str); 4] = [
     (Class::Path, "files"),
     (Class::Error, "errors"),
@@ -49,7 +49,7 @@ pub(crate) fn run() -> Result<(), Error> {
     output::print(&said)
 }
 
-/// What is printed for the JSON of a hook.
+/// The text that is printed for the JSON of a hook.
 fn answer(text: &str) -> Result<String, String> {
     let hook: Value = serde_json::from_str(text)
         .map_err(|error| format!("the input is no JSON of a hook of Claude Code: {error}"))?;
@@ -82,7 +82,7 @@ fn answer(text: &str) -> Result<String, String> {
     Ok(format!("{said}\n"))
 }
 
-/// What the latest compaction took from sight, or is to take, and what is in sight behind it.
+/// The messages that the latest compaction removed or is about to remove, and those in view behind it.
 fn parted(session: &Session, is_after: bool) -> (&[Arc<Message>], &[Arc<Message>]) {
     let messages = &session.messages[..];
     let at = session.boundaries.last().map_or(0, |boundary| boundary.before.min(messages.len()));

@@ -17,7 +17,7 @@ use std::path::Path;
 
 pub(crate) fn run(mut args: Inspect) -> Result<(), Error> {
     args.corpus.discover |= args.corpus.paths.is_empty();
-    let found = Found::of(&args)?;
+    let found = Inspection::new(&args)?;
     if let Some(path) = &args.json {
         let json = inspect::json(found.files, &found.sessions, &found.skipped)?;
         output::write(Some(path), &json)?;
@@ -28,8 +28,8 @@ pub(crate) fn run(mut args: Inspect) -> Result<(), Error> {
     output::print(&found.text(output::width()))
 }
 
-/// What is in the files.
-pub(crate) struct Found {
+/// The contents of the files.
+pub(crate) struct Inspection {
     files: usize,
     sessions: Vec<Inspected>,
     skipped: Vec<Skipped>,
@@ -37,8 +37,8 @@ pub(crate) struct Found {
     one_by_one: bool,
 }
 
-impl Found {
-    pub(crate) fn of(args: &Inspect) -> Result<Self, Error> {
+impl Inspection {
+    pub(crate) fn new(args: &Inspect) -> Result<Self, Error> {
         let registry = foldback::registry()?;
         let estimator = strategies::estimator(&registry, &args.estimator.estimator)?;
         match args.corpus.paths.as_slice() {
@@ -69,12 +69,12 @@ fn file(args: &Inspect, path: &Path, estimator: &dyn Estimator) -> Result<Vec<In
         input::strict(&name, &session.warnings, args.corpus.strict)?;
     }
     let prices = Prices::embedded();
-    let inspected = |session| Inspected::of(name.clone(), session, estimator, &prices);
+    let inspected = |session| Inspected::new(name.clone(), session, estimator, &prices);
     Ok(sessions.iter().map(inspected).collect())
 }
 
 /// The contents of many files, each read when its turn comes.
-fn folders(args: &Inspect, estimator: &dyn Estimator) -> Result<Found, Error> {
+fn folders(args: &Inspect, estimator: &dyn Estimator) -> Result<Inspection, Error> {
     if args.from.is_some() {
         return Err(Error::Usage("--from is the format of one file; name that one".to_owned()));
     }
@@ -104,7 +104,7 @@ fn folders(args: &Inspect, estimator: &dyn Estimator) -> Result<Found, Error> {
         let many = found.len() > 1;
         let inspected = |session: &Session| {
             input::strict(&path, &session.warnings, args.corpus.strict)?;
-            Ok(Inspected::of(source.path_of(&session.id, many), session, estimator, &prices))
+            Ok(Inspected::new(source.path_of(&session.id, many), session, estimator, &prices))
         };
         Ok(Ok(found.iter().map(inspected).collect::<Result<_, Error>>()?))
     };
@@ -123,5 +123,5 @@ fn folders(args: &Inspect, estimator: &dyn Estimator) -> Result<Found, Error> {
             crate::error::reasons(&skipped)
         )));
     }
-    Ok(Found { files, sessions, skipped, one_by_one: false })
+    Ok(Inspection { files, sessions, skipped, one_by_one: false })
 }

@@ -185,7 +185,7 @@ impl Sessions {
                 return Err(Error::Usage("no session was named".to_owned()));
             };
             args.corpus.only_below = roots.to_vec();
-            Ok(inspect::Found::of(&args)?.text(output::width()))
+            Ok(inspect::Inspection::new(&args)?.text(output::width()))
         })
         .await
     }
@@ -333,7 +333,7 @@ fn parsed(name: &str, options: &[String], paths: &[PathBuf]) -> Result<Command, 
     let options = options.iter().map(OsString::from);
     let paths = paths.iter().map(OsString::from);
     let words = words.into_iter().chain(options).chain([OsString::from("--")]).chain(paths);
-    let args = Args::of(words).map_err(|error| Error::Usage(error.to_string()))?;
+    let args = Args::from_words(words).map_err(|error| Error::Usage(error.to_string()))?;
     Ok(args.command)
 }
 
@@ -372,7 +372,7 @@ fn conversation(path: &Path, given: &RecallArguments) -> Result<(Conversation, u
         let (conversation, _) = replay?.into_state();
         return Ok((conversation, 0));
     }
-    // What was cleared is marked, part by part.
+    // Cleared parts are marked one by one.
     let folds = session.boundaries.iter().filter(|boundary| boundary.kind != "clear");
     let start = folds.map(|boundary| boundary.before).max().unwrap_or(0);
     let (conversation, _) = stored(&session, &strategy, &options, Ask::NextTurn);

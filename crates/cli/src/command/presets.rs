@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Presets) -> Result<(), Error> {
 fn list(registry: &Registry) -> Result<String, Error> {
     let mut out = String::new();
     let width = output::width();
-    let listed = Listed::of(registry)?;
+    let listed = Listed::new(registry)?;
     let by_default = listed.expand(&[]);
     for name in listed.by_family() {
         let compiled = strategies::compile(registry, name)?;
@@ -93,7 +93,7 @@ struct Line<'a> {
 }
 
 fn as_json(registry: &Registry) -> Result<String, Error> {
-    let names = Listed::of(registry)?.by_family();
+    let names = Listed::new(registry)?.by_family();
     let compiled = names.iter().map(|name| strategies::compile(registry, name));
     let compiled = compiled.collect::<Result<Vec<_>, _>>()?;
     let controls = strategies::unseen_controls()?;
@@ -103,17 +103,17 @@ fn as_json(registry: &Registry) -> Result<String, Error> {
             aliases: &compiled.header.aliases,
             family: &compiled.header.family,
             group: &compiled.header.group,
-            ..Line::of(&compiled.strategy, true)
+            ..Line::new(&compiled.strategy, true)
         })
         .collect();
-    lines.extend(controls.iter().map(|control| Line::of(&control.strategy, false)));
+    lines.extend(controls.iter().map(|control| Line::new(&control.strategy, false)));
     let mut text = serde_json::to_string_pretty(&lines)?;
     text.push('\n');
     Ok(text)
 }
 
 impl<'a> Line<'a> {
-    fn of(strategy: &'a Strategy, runs: bool) -> Self {
+    fn new(strategy: &'a Strategy, runs: bool) -> Self {
         Self {
             preset: &strategy.name,
             aliases: &[],

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &Recommend) -> Result<(), Error> {
     let registry = foldback::registry()?;
     let prepared = prepare(&registry, &args.search)?;
     let Prepared { corpus, setup, controls, .. } = &prepared;
-    let names = Listed::of(&registry)?.expand(&args.preset);
+    let names = Listed::new(&registry)?.expand(&args.preset);
     let embedded = sweeps::embedded().map_err(Error::Usage)?;
     let sweep = |options: foldback::Options<'_>| {
         sweeps::all(&registry, &names, &embedded, setup.limits, options)

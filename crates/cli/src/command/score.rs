@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Score) -> Result<(), Error> {
         }
     }
     let store = results::open(&args.store, false)?;
-    let progress = Progress::of(corpus.sources.len(), presets.len());
+    let progress = Progress::replays(corpus.sources.len(), presets.len());
     if let Some(answers) = &answers {
         answers.show(&progress);
     }

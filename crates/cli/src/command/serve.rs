@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
         }
         (_, given, _) => given.unwrap_or(Budget(Some(SUMMARIES_USD))).0,
     };
-    let most = args.limits.as_deref().map(Most::read).transpose()?.unwrap_or_default();
+    let most = args.limits.as_deref().map(ProxyLimits::read).transpose()?.unwrap_or_default();
     let contender = strategies::contender(&registry, &args.preset, choice.as_ref())?;
     let strategy = contender.preset.strategy;
     let setup = strategies::setup(&registry, &args.model)?;
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
         .enable_all()
         .build()
         .map_err(|error| Error::Usage(format!("can't create a runtime: {error}")))?;
-    // What a panic says may quote a conversation. The request that it was about goes through.
+    // A panic message may quote a conversation, so it is not printed. Its request goes through unchanged.
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
         output::note(format_args!(
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
             _ => String::new(),
         };
         let does = if args.shadow { "shows what it would do" } else { "folds" };
-        // Who reads that it serves may already end it.
+        // A signal may come as soon as the line below is printed.
         let mut signals = Signals::new();
         output::note(format_args!(
             "{label} {does} at http://{0}; ANTHROPIC_BASE_URL=http://{0}, OPENAI_BASE_URL=http://{0}/v1; \
@@ -112,7 +112,7 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
             () = signals.next() => {}
         }
         let _ = stop.send(());
-        // Who says it twice does not want to wait for the requests under way.
+        // A second signal does not wait for the requests under way.
         tokio::select! {
             () = &mut serving => {}
             () = signals.next() => {}
@@ -130,7 +130,7 @@ const SUMMARIES_USD: f64 = 5.0;
 /// The file of `--limits`. What it leaves out keeps its default.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Most {
+struct ProxyLimits {
     /// Conversations in memory.
     conversations: Option<NonZeroUsize>,
     /// Bytes of all conversations in memory, by estimate.
@@ -143,7 +143,7 @@ struct Most {
     connections: Option<NonZeroUsize>,
 }
 
-impl Most {
+impl ProxyLimits {
     fn read(path: &Path) -> Result<Self, Error> {
         let root = Document::parse(&path.display().to_string(), &input::text(path)?)?.root;
         serde_json::from_value(root.to_value()).map_err(|error| {
@@ -161,7 +161,7 @@ impl Most {
     }
 }
 
-/// What summaries may cost.
+/// The budget of summaries.
 fn purse(
     limit: Option<f64>,
     strategy: &Strategy,
@@ -176,8 +176,8 @@ fn purse(
     };
     if limit.is_some() && prices.get(&asks.endpoint).is_none() {
         return Err(Error::Usage(format!(
-            "--summarizer {model}: its price is in no table, so no budget can be kept; give a table with it (--models FILE), \
-             or --budget-usd none"
+            "--summarizer {model}: no summarizer is called so, and for a model of this name no table has a price, so no budget can \
+             be kept; give a table with it (--models FILE), or --budget-usd none"
         )));
     }
     Ok(Purse::new(limit, prices))

@@ -2,7 +2,7 @@
 
 use crate::args::Setup;
 use crate::error::Error;
-use crate::setup::{Change, HOSTS, Host, Needs, Written, change, names, own};
+use crate::setup::{Change, HOSTS, Host, Needs, SetupRecord, change, names, own};
 use crate::{input, output};
 use similar::TextDiff;
 use std::collections::BTreeSet;
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Setup) -> Result<(), Error> {
             names()
         )));
     }
-    let mut written = Written::open(args.write || args.remove)?;
+    let mut written = SetupRecord::open(args.write || args.remove)?;
     // All of it is looked at before anything is written.
     let (mut changes, mut said) = (Vec::new(), String::new());
     let (mut refused, mut others) = (Vec::new(), Vec::new());
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Setup) -> Result<(), Error> {
     }
 }
 
-/// What to do about a file that was refused.
+/// Advice for a file that was refused.
 fn way_out(others: &[&Host], args: &Setup) -> String {
     let by_hand = match args.remove {
         true => "take out by hand what foldback wrote",
@@ -109,13 +109,13 @@ fn way_out(others: &[&Host], args: &Setup) -> String {
     }
 }
 
-/// What is to be done to the file of a host.
+/// The change to the settings file of a host.
 fn looked_at(
     host: &Host,
     folder: Option<&Path>,
     args: &Setup,
     earlier: &[Change],
-    written: &Written,
+    written: &SetupRecord,
 ) -> Result<Change, Error> {
     if host.files().is_empty() {
         return Ok(Change::None);
@@ -128,12 +128,12 @@ fn looked_at(
 fn named(given: &[String]) -> Result<Vec<&'static Host>, Error> {
     let host = |name: &String| {
         let unknown = || Error::Usage(format!("no host is called {name}; known are {}", names()));
-        Host::of(name).ok_or_else(unknown)
+        Host::from_name(name).ok_or_else(unknown)
     };
     given.iter().map(host).collect()
 }
 
-/// What a host needs, or what is done to its file.
+/// A host's needs, or the change to its file, in words.
 /// `own` are the members that somebody else wrote alike.
 fn told(host: &Host, change: &Change, own: &[String], args: &Setup) -> String {
     if let Change::Text { path, before, after, .. } = change {

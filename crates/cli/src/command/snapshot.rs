@@ -21,7 +21,7 @@ pub(crate) fn run(args: &Snapshot) -> Result<(), Error> {
     let registry = foldback::registry()?;
     let setup = strategies::setup(&registry, &args.model)?;
     let mut presets: Vec<Arc<Strategy>> = Vec::new();
-    for name in &Listed::of(&registry)?.expand(&args.preset) {
+    for name in &Listed::new(&registry)?.expand(&args.preset) {
         let compiled = strategies::compile_without_model(&registry, name, "snapshot")?;
         strategies::check_window(&compiled.strategy, setup.limits)?;
         presets.push(Arc::new(compiled.strategy));

@@ -50,6 +50,7 @@ fn describe(out: &mut String, stage: &Registered<StageDescriptor>) {
     for field in item.fields() {
         let default = match &field.default {
             Some(value) => format!("{} = {value}", field.name),
+            None if field.required => format!("{} =", field.name),
             None => format!("# {} is not set", field.name),
         };
         let _ = writeln!(out, "\n# {} ({})\n{default}", field.doc, field.takes);

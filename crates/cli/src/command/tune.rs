@@ -152,7 +152,7 @@ pub(super) fn prepare(registry: &Registry, args: &SearchArgs) -> Result<Prepared
     strategies::check_regime(&setup, &regime)?;
     let none = ["none".to_owned()];
     let mut controls: Vec<Preset> =
-        strategies::presets(registry, &Listed::of(registry)?, &none, Controls::All, None)?
+        strategies::presets(registry, &Listed::new(registry)?, &none, Controls::All, None)?
             .into_iter()
             .map(|contender| contender.preset)
             .collect();

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 /// An agent that people run.
 #[derive(Debug)]
 pub(crate) struct Host {
-    /// What it is called on the command line.
+    /// Its name on the command line.
     pub(crate) name: &'static str,
-    /// What people call it.
+    /// Its name in texts.
     pub(crate) title: &'static str,
     /// The folder of its settings below the home, and the variable that moves it.
     folder: (&'static str, Option<&'static str>),
@@ -41,7 +41,7 @@ pub(crate) enum Member {
 }
 
 impl Member {
-    pub(super) fn of(&self, url: &str) -> Value {
+    pub(super) fn value(&self, url: &str) -> Value {
         match self {
             Self::Text(text) => Value::from(text.replace("{url}", url)),
             Self::Hook(matcher) => {
@@ -142,14 +142,14 @@ model_providers.foldback = { name = "OpenAI through foldback", base_url = "{url}
     },
 ];
 
-/// What all hosts are called on the command line.
+/// The names of all hosts on the command line.
 pub(crate) fn names() -> String {
     HOSTS.iter().map(|host| host.name).collect::<Vec<_>>().join(", ")
 }
 
 impl Host {
-    /// By its name.
-    pub(crate) fn of(name: &str) -> Option<&'static Self> {
+    /// The host of this name.
+    pub(crate) fn from_name(name: &str) -> Option<&'static Self> {
         HOSTS.iter().find(|host| host.name == name)
     }
 

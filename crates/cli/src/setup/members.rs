@@ -2,6 +2,9 @@
 //! innermost object that exists, so that nothing else of the file moves.
 
 use super::{Refusal, Settings};
+use jsonc_parser::common::Ranged as _;
+use jsonc_parser::tokens::Token;
+use jsonc_parser::{CollectOptions, ParseOptions, ast, parse_to_ast};
 use serde_json::Value;
 use std::ops::Range;
 
@@ -85,7 +88,7 @@ impl Settings for Members {
             if !says(found, value) {
                 continue;
             }
-            // What is spelled as it is written came with it. If a program has rewritten the file, only the member goes.
+            // Objects still spelled as setup wrote them go with the member. In a file that a program has rewritten, only the member goes.
             let mut written = &tree;
             let spelled = objects.iter().position(|object| {
                 let Some(entry) = object.named() else { return false };
@@ -125,7 +128,6 @@ struct Entry {
     /// Behind the brace or the comma before it.
     behind: usize,
     start: usize,
-    value: usize,
     end: usize,
     /// Behind the comma after it.
     comma: Option<usize>,
@@ -155,170 +157,63 @@ impl Object {
     }
 }
 
+/// JSON with comments and commas at the end, as editors read their settings, and nothing else beside the standard.
+const SETTINGS: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_trailing_commas: true,
+    allow_loose_object_property_names: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
 /// The objects that lead to a place, outermost first, and what stands there, as it is spelled.
 fn walk<'t>(text: &'t str, place: &[&str]) -> Result<(Vec<Object>, Option<&'t str>), Refusal> {
-    let mut reader = Reader { text, at: 0, depth: 0 };
-    reader.blank()?;
-    let mut value = reader.at..text.len();
-    reader.value()?;
-    reader.blank()?;
-    if !reader.rest().is_empty() {
-        return Err(reader.expected("the end"));
-    }
+    let line = |at: usize| text[..at].matches('\n').count() + 1;
+    // Blanks in place of a byte order mark leave everything where it is.
+    let blank = text.replacen('\u{feff}', "   ", usize::from(text.starts_with('\u{feff}')));
+    let collect = CollectOptions { tokens: true, ..CollectOptions::default() };
+    let parsed = parse_to_ast(&blank, &collect, &SETTINGS).map_err(|error| {
+        format!("line {}: it is no JSON: {}", error.line_display(), error.kind())
+    })?;
+    let tokens = parsed.tokens.unwrap_or_default();
+    let comma_behind = |end: usize| {
+        let next = tokens.partition_point(|token| token.range.start < end);
+        let next = tokens.get(next).filter(|token| token.token == Token::Comma);
+        next.map(|comma| comma.range.end)
+    };
+    let mut value = parsed.value.as_ref();
     let mut objects = Vec::new();
     for (depth, name) in place.iter().enumerate() {
-        let mut reader = Reader { text, at: value.start, depth: 0 };
-        if !reader.rest().starts_with('{') {
+        let Some(ast::Value::Object(object)) = value else {
             let what = if depth == 0 { "it".to_owned() } else { place[..depth].join(".") };
-            return Err(format!("line {}: {what} is no object", reader.line()));
+            let at = value.map_or(0, |value| value.range().start);
+            return Err(format!("line {}: {what} is no object", line(at)));
+        };
+        let inside = object.range.start + 1;
+        let mut entries: Vec<Entry> = Vec::new();
+        for member in &object.properties {
+            let behind = entries.last().map_or(inside, |entry| entry.comma.unwrap_or(entry.end));
+            let end = member.range.end;
+            entries.push(Entry {
+                name: member.name.as_str().to_owned(),
+                behind,
+                start: member.range.start,
+                end,
+                comma: comma_behind(end),
+            });
         }
-        let entries = reader.members()?;
         // Programs take the last of several members of a name.
         let named = entries.iter().rposition(|entry| entry.name == *name);
-        let object = Object { inside: value.start + 1, entries, named };
-        let next = object.named().map(|entry| entry.value..entry.end);
-        objects.push(object);
-        match next {
-            Some(next) => value = next,
-            None => return Ok((objects, None)),
+        value = named.map(|at| &object.properties[at].value);
+        objects.push(Object { inside, entries, named });
+        if value.is_none() {
+            return Ok((objects, None));
         }
     }
-    Ok((objects, Some(&text[value])))
-}
-
-/// Objects in one another before a file is refused.
-const DEEPEST: usize = 100;
-
-#[derive(Clone)]
-struct Reader<'t> {
-    text: &'t str,
-    at: usize,
-    depth: usize,
-}
-
-impl<'t> Reader<'t> {
-    fn rest(&self) -> &'t str {
-        &self.text[self.at..]
-    }
-
-    fn line(&self) -> usize {
-        self.text[..self.at].matches('\n').count() + 1
-    }
-
-    fn expected(&self, what: &str) -> Refusal {
-        format!("line {}: it is no JSON: {what} is missing here", self.line())
-    }
-
-    /// Goes over a text that must be next.
-    fn take(&mut self, next: &str) -> bool {
-        let found = self.rest().starts_with(next);
-        if found {
-            self.at += next.len();
-        }
-        found
-    }
-
-    /// Goes over white space and comments.
-    fn blank(&mut self) -> Result<(), Refusal> {
-        loop {
-            let rest = self.rest();
-            let text =
-                rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '\u{feff}');
-            self.at += rest.len() - text.len();
-            if text.starts_with("//") {
-                self.at += text.find('\n').unwrap_or(text.len());
-            } else if text.starts_with("/*") {
-                self.at += text.find("*/").ok_or_else(|| self.expected("*/"))? + 2;
-            } else {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Goes over a value.
-    fn value(&mut self) -> Result<(), Refusal> {
-        match self.rest().chars().next() {
-            Some('{') => self.members().map(drop),
-            Some('[') => self.elements(),
-            Some('"') => self.string().map(drop),
-            _ => {
-                let ends = |c: char| c.is_ascii_whitespace() || ",]}/".contains(c);
-                let rest = self.rest();
-                let scalar = &rest[..rest.find(ends).unwrap_or(rest.len())];
-                let read = serde_json::from_str::<Value>(scalar);
-                read.map_err(|_| self.expected("a value"))?;
-                self.at += scalar.len();
-                Ok(())
-            }
-        }
-    }
-
-    fn string(&mut self) -> Result<String, Refusal> {
-        let mut read = serde_json::Deserializer::from_str(self.rest()).into_iter::<String>();
-        match read.next() {
-            Some(Ok(string)) => {
-                self.at += read.byte_offset();
-                Ok(string)
-            }
-            _ => Err(self.expected("a name or a text in quotes")),
-        }
-    }
-
-    fn deeper(&mut self) -> Result<(), Refusal> {
-        self.depth += 1;
-        match self.depth > DEEPEST {
-            true => Err(format!("line {}: too much is nested here", self.line())),
-            false => Ok(()),
-        }
-    }
-
-    /// Goes over an object, and gives its members.
-    fn members(&mut self) -> Result<Vec<Entry>, Refusal> {
-        self.deeper()?;
-        self.take("{");
-        let mut members = Vec::new();
-        loop {
-            let behind = self.at;
-            self.blank()?;
-            if self.take("}") {
-                break;
-            }
-            let start = self.at;
-            let name = self.string()?;
-            self.blank()?;
-            if !self.take(":") {
-                return Err(self.expected(":"));
-            }
-            self.blank()?;
-            let value = self.at;
-            self.value()?;
-            let end = self.at;
-            self.blank()?;
-            let comma = self.take(",").then_some(self.at);
-            if comma.is_none() && !self.rest().starts_with('}') {
-                return Err(self.expected(", or }"));
-            }
-            members.push(Entry { name, behind, start, value, end, comma });
-        }
-        self.depth -= 1;
-        Ok(members)
-    }
-
-    fn elements(&mut self) -> Result<(), Refusal> {
-        self.deeper()?;
-        self.take("[");
-        loop {
-            self.blank()?;
-            if self.take("]") {
-                break;
-            }
-            self.value()?;
-            self.blank()?;
-            if !self.take(",") && !self.rest().starts_with(']') {
-                return Err(self.expected(", or ]"));
-            }
-        }
-        self.depth -= 1;
-        Ok(())
-    }
+    Ok((objects, value.map(|value| &text[value.range().start..value.range().end])))
 }

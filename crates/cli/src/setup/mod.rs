@@ -10,14 +10,14 @@ mod members;
 mod written;
 
 pub(crate) use hosts::{HOSTS, Host, Needs, names};
-pub(crate) use written::Written;
+pub(crate) use written::SetupRecord;
 
 use crate::error::Error;
 use members::Members;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// What setting up or undoing makes of a file.
+/// The change that setting up or undoing makes to a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     /// The file needs no change.
@@ -37,7 +37,7 @@ pub(crate) type Refusal = String;
 
 /// A kind of settings file.
 trait Settings {
-    /// What a new file has besides what is set. No program writes a file like that, so removing knows that it was new.
+    /// The rest of a new file. No program writes a file like that, so removing knows that it was new.
     const NEW: &'static str;
 
     /// The text with everything set; `None` if it is already.
@@ -58,19 +58,19 @@ fn file(host: &Host, folder: &Path) -> Option<PathBuf> {
     existing.or_else(|| names.last().map(|name| folder.join(name)))
 }
 
-/// What is to be done to the file of a host in a folder, after the changes that are to be made before.
+/// The change to the file of a host in a folder, after the `before` changes.
 pub(crate) fn change(
     host: &Host,
     folder: &Path,
     url: &str,
     remove: bool,
     earlier: &[Change],
-    written: &Written,
+    written: &SetupRecord,
 ) -> Result<Change, Error> {
     let Some(path) = file(host, folder) else { return Ok(Change::None) };
     match &host.needs {
         Needs::Members(_, members) => {
-            let members = members.iter().map(|(place, value)| (*place, value.of(url)));
+            let members = members.iter().map(|(place, value)| (*place, value.value(url)));
             let mut members = Members(members.collect());
             if remove {
                 members.0.retain(|(place, value)| written.has(&path, &place.join("."), value));
@@ -83,11 +83,11 @@ pub(crate) fn change(
 }
 
 /// Members of a host's file that are as foldback would write them, and that it did not write.
-pub(crate) fn own(host: &Host, folder: &Path, url: &str, written: &Written) -> Vec<String> {
+pub(crate) fn own(host: &Host, folder: &Path, url: &str, written: &SetupRecord) -> Vec<String> {
     let (Needs::Members(_, members), Some(path)) = (&host.needs, file(host, folder)) else {
         return Vec::new();
     };
-    let members = members.iter().map(|(place, value)| (*place, value.of(url)));
+    let members = members.iter().map(|(place, value)| (*place, value.value(url)));
     let members: Vec<_> =
         members.filter(|(place, value)| !written.has(&path, &place.join("."), value)).collect();
     match read(&path) {

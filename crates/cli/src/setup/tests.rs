@@ -6,11 +6,11 @@ use proptest::prelude::*;
 const URL: &str = "http://127.0.0.1:8787";
 
 fn host(name: &str) -> &'static Host {
-    Host::of(name).unwrap()
+    Host::from_name(name).unwrap()
 }
 
 /// Does what a change says, and remembers it.
-fn done(change: &Change, remove: bool, written: &mut Written) {
+fn done(change: &Change, remove: bool, written: &mut SetupRecord) {
     written.note(change, remove);
     if let Change::Text { path, after, .. } = change {
         match after {
@@ -28,8 +28,8 @@ fn there_and_back(name: &str, file: &str, before: Option<&str>) -> Result<String
         std::fs::write(&path, before).unwrap();
     }
     let read = || std::fs::read_to_string(&path).ok();
-    let mut written = Written::default();
-    let change = |remove, written: &Written| {
+    let mut written = SetupRecord::default();
+    let change = |remove, written: &SetupRecord| {
         let short =
             |error: Error| error.to_string().rsplit('/').next().unwrap_or_default().to_owned();
         super::change(host, folder.path(), URL, remove, &[], written).map_err(short)
@@ -128,25 +128,25 @@ fn a_file_that_is_not_what_it_should_be_is_left_alone() {
             "claude-code",
             "settings.json",
             "",
-            "settings.json: line 1: it is no JSON: a value is missing here",
+            "settings.json: line 1: it is no object",
         ),
         (
             "claude-code",
             "settings.json",
             "{\n  \"env\": {\n}",
-            "settings.json: line 3: it is no JSON: , or } is missing here",
+            "settings.json: line 1: it is no JSON: Unterminated object",
         ),
         (
             "claude-code",
             "settings.json",
             "{\"a\": 1 \"b\": 2}",
-            "settings.json: line 1: it is no JSON: , or } is missing here",
+            "settings.json: line 1: it is no JSON: Expected comma",
         ),
         (
             "claude-code",
             "settings.json",
             "{} {}",
-            "settings.json: line 1: it is no JSON: the end is missing here",
+            "settings.json: line 1: it is no JSON: Text cannot contain more than one JSON value",
         ),
         ("claude-code", "settings.json", "[]", "settings.json: line 1: it is no object"),
         (
@@ -182,9 +182,10 @@ fn a_file_that_is_not_what_it_should_be_is_left_alone() {
     }
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("settings.json"), b"{\"a\": \"\xe9\"}").unwrap();
-    let refused = change(host("claude-code"), folder.path(), URL, false, &[], &Written::default())
-        .unwrap_err()
-        .to_string();
+    let refused =
+        change(host("claude-code"), folder.path(), URL, false, &[], &SetupRecord::default())
+            .unwrap_err()
+            .to_string();
     assert!(refused.ends_with("settings.json: it is not UTF-8"), "{refused}");
 }
 
@@ -194,7 +195,7 @@ fn what_was_changed_since_stays_or_is_said() {
     let path = folder.path().join("settings.json");
     let claude = host("claude-code");
     let write = |text: &str| std::fs::write(&path, text).unwrap();
-    let mut written = Written::default();
+    let mut written = SetupRecord::default();
     let mut make = |host: &Host, url: &str, remove| {
         let change = change(host, folder.path(), url, remove, &[], &written).unwrap();
         done(&change, remove, &mut written);
@@ -253,7 +254,7 @@ fn hosts_of_one_file_are_set_up_and_taken_out_in_any_order() {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("settings.json");
             std::fs::write(&path, before).unwrap();
-            let mut written = Written::default();
+            let mut written = SetupRecord::default();
             for (hosts, remove) in [(*set, false), (unset, true)] {
                 let changes = hosts.into_iter().fold(Vec::new(), |mut changes, host| {
                     let next = change(host, folder.path(), URL, remove, &changes, &written);
@@ -327,7 +328,7 @@ proptest! {
     #[test]
     fn any_file_is_byte_for_byte_what_it_was(text in json(), name in prop::sample::select(vec!["claude-code", "opencode"])) {
         let Needs::Members(_, members) = &host(name).needs else { unreachable!() };
-        let members = Members(members.iter().map(|(place, value)| (*place, value.of(URL))).collect());
+        let members = Members(members.iter().map(|(place, value)| (*place, value.value(URL))).collect());
         if let Ok(Some(set)) = members.set(&text) {
             prop_assert_eq!(members.set(&set), Ok(None));
             prop_assert_eq!(members.unset(&set), Ok(Some(text)));

@@ -12,16 +12,16 @@ use std::path::{Path, PathBuf};
 /// The members of a file, by the names of their place with dots between them.
 type Members = BTreeMap<String, Value>;
 
-/// What is remembered.
+/// The members that setup wrote, by file.
 #[derive(Debug, Default)]
-pub(crate) struct Written {
+pub(crate) struct SetupRecord {
     files: BTreeMap<String, Members>,
     /// The file that it is kept in, and the lock on it.
     kept: Option<(PathBuf, File)>,
 }
 
-impl Written {
-    /// What is remembered. Whoever is to change it waits until others have: two runs at once are one after the other.
+impl SetupRecord {
+    /// Opens the record. With `to_change` it waits for a lock, so that two runs follow one another.
     pub(crate) fn open(to_change: bool) -> Result<Self, Error> {
         let Some(folder) = results::state() else {
             let why =

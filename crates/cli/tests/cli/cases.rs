@@ -16,7 +16,7 @@ const MADE_ANEW: &[(&str, &str, &str)] = &[
     ),
     (
         "E-hermes-panic",
-        "strategies/openhands/tests/hermes_rows.toml",
+        "strategies/openhands/rows/hermes_rows.toml",
         r#""u40 c8 {repeat:8:r400 }", "nothing""#,
     ),
     (
@@ -29,7 +29,7 @@ const MADE_ANEW: &[(&str, &str, &str)] = &[
         "strategies/opencode/tests/flow.rs",
         "fn br_5_a_summary_may_be_larger_than_what_the_clearing_leaves",
     ),
-    ("H-mxf-type-task", "strategies/tiered/tests/rows.toml", r#"id = "MX-4 marked as a task""#),
+    ("H-mxf-type-task", "strategies/tiered/rows/rows.toml", r#"id = "MX-4 marked as a task""#),
 ];
 
 /// A case is covered where a test or its table names it, or where `MADE_ANEW` says what stands for it. What is asserted there is

@@ -21,14 +21,21 @@ fn the_judge_keeps_to_the_examples_of_its_page() {
     python("tests/judge", &["-m", "unittest", "test_judge"]);
 }
 
-#[foldback_needs::judge]
-#[test]
-fn an_outside_judge_comes_to_the_same_figures() {
+fn judged(args: &[&str]) {
     let judge = ["tests/judge/judge.py", env!("CARGO_BIN_EXE_foldback")];
     let limits = ["--quiet", "--limits", "--window 60000 --max-output 8000"];
-    // Every preset on the one session in which all of them act, and those of each kind on all.
-    let one = ["examples/sessions/journal-opencode.json", "--acting"];
-    python("", &[&judge[..], &one, &limits].concat());
-    let all = ["tests/four-sessions", "--preset", PRESETS];
-    python("", &[&judge[..], &all, &limits].concat());
+    python("", &[&judge[..], args, &limits].concat());
+}
+
+/// On the one session in which all of them act.
+#[foldback_needs::judge]
+#[test]
+fn an_outside_judge_comes_to_the_same_figures_of_every_preset() {
+    judged(&["examples/sessions/journal-opencode.json", "--acting"]);
+}
+
+#[foldback_needs::judge]
+#[test]
+fn an_outside_judge_comes_to_the_same_figures_of_several_sessions() {
+    judged(&["tests/four-sessions", "--preset", PRESETS]);
 }

@@ -178,10 +178,9 @@ const WRITERS: &[&str] = &[
     "tune {session} --store=none --preset {strategy} --vary overflow.threshold=0.5,0.6 --json {o}",
     "tune {session} --store=none --preset {strategy} --vary overflow.threshold=0.5,0.6 --out {o}",
     "recommend {session} --store=none --preset window --window 60000 -o {o}",
-    "probe {session} --preset {strategy} --ask {model} --questions {questions} --batch {o}",
     "probe {session} --preset {strategy} --ask {model} --batch {answers} --json {o}",
     "probe {session} --preset {strategy} --ask {model} --batch {answers} --rows {o}",
-    "probe {session} --preset {strategy} --ask {model} --batch {answers} --html {o}",
+    "probe {session} --preset {strategy} --ask {model} --questions {questions} --batch {answers} --html {o}",
 ];
 
 /// Nothing that a command reads is replaced, by whichever name it is called, nor anything that foldback did not write. Every

@@ -51,7 +51,11 @@ fn a_file_is_taken_in_part() {
     assert_eq!(listed(&[folder, "--project", "several"]), all);
     let compare = ["compare", folder, "--project", "suppliers", "--preset", "window"];
     let screen = foldback(&compare).done().stdout;
-    assert!(screen.starts_with("1 session in 1 repository, 81 model calls\n"), "{screen}");
+    assert!(
+        screen
+            .starts_with("1 session in 1 repository, 81 model calls; 1 way to compact (preset)\n"),
+        "{screen}"
+    );
 }
 
 #[test]

@@ -166,7 +166,7 @@ fn quoted(who: &str, text: &str) -> String {
     format!("{who}:\n{fence}\n{}\n{fence}", text.trim_end())
 }
 
-/// The text where it fits, else its beginning where it may be cut.
+/// The whole text if it fits; else, if it may be cut, its beginning.
 fn within(text: &str, room: u64, cut: bool, estimator: &Arc<dyn Estimator>) -> Option<String> {
     if estimator.text(text) <= room {
         return Some(text.to_owned());

@@ -122,10 +122,18 @@ impl<'a> Binder<'a, '_> {
         build: fn(Value) -> Result<Arc<T>, Invalid>,
     ) -> Option<Arc<T>> {
         let Section { stage, path, mut fields, .. } = section;
-        let known: Vec<String> = stage.item.fields().into_iter().map(|field| field.name).collect();
+        let known = stage.item.fields();
+        let missing =
+            known.iter().filter(|field| field.required && fields.get(&field.name).is_none());
+        let missing: Vec<&str> = missing.map(|field| field.name.as_str()).collect();
+        let known: Vec<String> = known.iter().map(|field| field.name.clone()).collect();
         let extra: Vec<&str> = COMMON.into_iter().chain(also_known.iter().copied()).collect();
         let had = self.errors.count();
         reject_unknown(&mut fields, &path, &known, &extra, self.errors);
+        if !missing.is_empty() {
+            let message = self.lacks(stage, &missing);
+            self.errors.push(&fields, &path, message);
+        }
         // A wrong value is taken out and the section tried again, until only the defaults are left.
         loop {
             let value = match fields.to_value() {
@@ -135,6 +143,12 @@ impl<'a> Binder<'a, '_> {
             match build(value) {
                 Ok(stage) if self.errors.count() == had => return Some(stage),
                 Ok(_) => return None,
+                // Reported above, or taken out for its value.
+                Err(Invalid { path: at, message })
+                    if at.is_empty() && message.starts_with("missing field") =>
+                {
+                    return None;
+                }
                 Err(Invalid { path: at, message }) => {
                     let bad = fields.at(&at).cloned().unwrap_or_else(|| fields.clone());
                     self.errors.push(&bad, &join(&path, &at), message);
@@ -143,6 +157,21 @@ impl<'a> Binder<'a, '_> {
                 }
             }
         }
+    }
+
+    /// What a section says that leaves out fields without a default, and which preset states them.
+    fn lacks(&self, stage: &Registered<StageDescriptor>, missing: &[&str]) -> String {
+        let uses = format!("use = \"{}\"\n", stage.item.name);
+        let preset = self.registry.presets().find(|preset| preset.item.toml.contains(&uses));
+        let way_out = preset.map_or_else(String::new, |preset| {
+            let name = preset.item.name;
+            format!("; say `extends = \"{name}\"`, or copy them from `foldback presets {name}`")
+        });
+        format!(
+            "lacks `{}`, which `{}` has no default for{way_out}",
+            missing.join("`, `"),
+            stage.item.name
+        )
     }
 
     /// A stage in its place; it runs at the moments of its section, else when it says itself.

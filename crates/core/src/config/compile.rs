@@ -26,6 +26,10 @@ pub struct Compiled {
 }
 
 /// Compiles a registered preset, by name or alias.
+///
+/// # Errors
+///
+/// There is no such preset, or it has errors.
 pub fn compile_preset(
     registry: &Registry,
     name: &str,
@@ -36,6 +40,10 @@ pub fn compile_preset(
 }
 
 /// Compiles a document. Collects every error instead of stopping at the first.
+///
+/// # Errors
+///
+/// Everything that is wrong with the document, each with its place.
 pub fn compile(
     registry: &Registry,
     document: Document,
@@ -119,7 +127,7 @@ fn add_defaults(registry: &Registry, root: &mut Node) {
             let stage = name.and_then(|name| registry.stage(kind, name));
             for field in stage.iter().flat_map(|stage| stage.item.fields()) {
                 if let (None, Some(default)) = (section.get(&field.name), field.default) {
-                    section.set(&field.name, Node::of("default", default));
+                    section.set(&field.name, Node::from_value("default", default));
                 }
             }
         }

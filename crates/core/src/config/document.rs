@@ -16,6 +16,10 @@ pub struct Document {
 
 impl Document {
     /// Parses a text. Reports every syntax error, not only the first.
+    ///
+    /// # Errors
+    ///
+    /// The text is no TOML.
     pub fn parse(source: &str, text: &str) -> Result<Self, ConfigErrors> {
         let source: Arc<str> = source.into();
         let lines = Lines::new(Arc::clone(&source), text);

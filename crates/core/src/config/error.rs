@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// One thing that is wrong.
+/// One error in a strategy file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
     /// The file, or the name of the preset.

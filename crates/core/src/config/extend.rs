@@ -137,7 +137,11 @@ pub(super) fn apply_env(root: &mut Node, options: Options<'_>) -> Vec<(EnvFlag, 
         let set = flag.to.clone().unwrap_or_else(|| {
             serde_json::from_str(&value).unwrap_or_else(|_| Value::String(value.clone()))
         });
-        set_path(root, &flag.sets, Node::of(&format!("environment variable {}", flag.name), set));
+        set_path(
+            root,
+            &flag.sets,
+            Node::from_value(&format!("environment variable {}", flag.name), set),
+        );
         found.push((flag, value));
     }
     found

@@ -27,7 +27,7 @@ pub struct Location {
 pub struct Node {
     /// Where the value was written.
     pub place: Location,
-    /// Where its key was written.
+    /// Place of the key.
     pub key_place: Location,
     /// The value.
     pub kind: NodeKind,
@@ -48,9 +48,9 @@ pub enum NodeKind {
 impl Node {
     /// A value that no file holds, such as a default or one from the environment.
     #[doc(hidden)]
-    pub fn of(source: &str, value: Value) -> Self {
+    pub fn from_value(source: &str, value: Value) -> Self {
         let place = Location { source: source.into(), line: 0, column: 0 };
-        let of = |value| Self::of(source, value);
+        let of = |value| Self::from_value(source, value);
         let kind = match value {
             Value::Array(elements) => NodeKind::List(elements.into_iter().map(of).collect()),
             Value::Object(entries) => {

@@ -75,6 +75,10 @@ impl Conversation {
 
     /// Commits a plan. Only a plan made on the current state is taken; its edits are counted again,
     /// whoever made it.
+    ///
+    /// # Errors
+    ///
+    /// The plan was made on another state.
     #[doc(hidden)]
     pub fn commit(&mut self, mut plan: Plan) -> Result<FoldId, CommitError> {
         if plan.base != self.revision {

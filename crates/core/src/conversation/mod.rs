@@ -341,7 +341,7 @@ impl Conversation {
         own.frame_tokens() + own.view_tokens()
     }
 
-    /// What was done so far.
+    /// Counts of folds and prunings so far.
     #[doc(hidden)]
     pub fn counters(&self) -> &Counters {
         &self.counters

@@ -245,9 +245,9 @@ impl Conversation {
     }
 }
 
-/// What a fold is asked for with.
+/// Why and how a fold is asked for.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
+struct FoldRequest<'a> {
     moment: Moment,
     trigger: Trigger,
     decision: Option<&'a Decision>,
@@ -288,7 +288,7 @@ impl Conversation {
                 let conversation = &mut *prepared.conversation;
                 conversation.prepare(reports);
                 tokens_before = conversation.meters[0].view_tokens();
-                let asked = Asked {
+                let asked = FoldRequest {
                     moment,
                     trigger,
                     decision: decision.as_ref(),
@@ -373,7 +373,7 @@ impl Conversation {
     async fn attempt(
         &mut self,
         filter: &Bound<dyn Filter>,
-        asked: Asked<'_>,
+        asked: FoldRequest<'_>,
     ) -> Result<(Outcome, FoldId), Outcome> {
         let trigger = asked.trigger;
         let planned = self.say_later(&filter.name, self.plan_fold(filter, asked)).await;
@@ -434,9 +434,9 @@ impl Conversation {
     async fn plan_fold(
         &self,
         filter: &Bound<dyn Filter>,
-        asked: Asked<'_>,
+        asked: FoldRequest<'_>,
     ) -> Result<Plan, (Outcome, bool)> {
-        let Asked { moment, trigger, decision, cleared, instructions } = asked;
+        let FoldRequest { moment, trigger, decision, cleared, instructions } = asked;
         let context = StageContext {
             trigger,
             decision,
@@ -451,7 +451,7 @@ impl Conversation {
             Proposal::Then { requests, reasons, then } => (requests, reasons, then),
         };
         for request in &mut requests {
-            // It stays as it is; a summary of it would be said twice.
+            // What was carried over stays in the view. In a summary it would be said twice.
             request.messages.retain(|message| !message.is_entry_of(EntryKind::Carried));
         }
         let mut summaries = Vec::with_capacity(requests.len());
@@ -509,8 +509,7 @@ impl Conversation {
         }))
     }
 
-    /// Leaves out the message that would tell a model to go on that had finished, or that waits for results. It is the last entry:
-    /// what it continues stands before it.
+    /// Leaves out the prompt to go on where the model had finished or waits for results. The prompt is always the last entry.
     fn drop_continue(&self, arrangement: &mut Arrangement) {
         let last = arrangement.entries.last();
         if last.is_some_and(|entry| entry.is_entry_of(EntryKind::Continue)) {

@@ -112,7 +112,7 @@ pub struct Price {
 impl Price {
     /// What a request cost, in US dollars.
     #[doc(hidden)]
-    pub fn of(&self, usage: &Usage) -> f64 {
+    pub fn dollars(&self, usage: &Usage) -> f64 {
         let dollars = |tokens: u64, price: f64| tokens as f64 * price / 1e6;
         dollars(usage.uncached, self.input)
             + dollars(usage.cache_read, self.cache_read)

@@ -29,7 +29,7 @@ impl Role {
     }
 }
 
-/// Which of the messages that compaction writes this one is.
+/// The kinds of message that compaction writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -75,7 +75,7 @@ pub struct Message {
     pub role: Role,
     /// The parts.
     pub parts: Vec<Part>,
-    /// Id of the message that this one answers, where recorded.
+    /// Id of the answered message, where recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
     /// When it was recorded, in milliseconds since the Unix epoch.
@@ -252,7 +252,7 @@ impl Message {
         self.origin != Origin::Log
     }
 
-    /// Whether it is an entry of this kind.
+    /// Whether the message is an entry of this kind.
     #[doc(hidden)]
     pub fn is_entry_of(&self, kind: EntryKind) -> bool {
         self.origin == Origin::Entry(kind)

@@ -123,5 +123,9 @@ pub struct Completion {
 #[async_trait]
 pub trait Model: Send + Sync + fmt::Debug {
     /// Asks once. Retries are the caller's business.
+    ///
+    /// # Errors
+    ///
+    /// The provider refused the request, or could not be reached.
     async fn complete(&self, request: &CompletionRequest) -> Result<Completion, ProviderError>;
 }

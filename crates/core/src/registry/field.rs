@@ -12,12 +12,14 @@ pub struct Field {
     pub takes: String,
     /// What it means.
     pub doc: String,
-    /// What it is when it is not given.
+    /// The value if none is given.
     pub default: Option<Value>,
+    /// Whether it must be given.
+    pub required: bool,
 }
 
 impl Field {
-    pub(super) fn of(root: &Value, name: &str, property: &Value) -> Self {
+    pub(super) fn new(root: &Value, name: &str, property: &Value) -> Self {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).map(one_line);
         let target = resolve(root, property);
         Self {
@@ -27,6 +29,10 @@ impl Field {
                 .or_else(|| text(target.get("description")))
                 .unwrap_or_default(),
             default: property.get("default").filter(|value| !value.is_null()).cloned(),
+            required: root
+                .get("required")
+                .and_then(Value::as_array)
+                .is_some_and(|required| required.iter().any(|field| field == name)),
         }
     }
 }

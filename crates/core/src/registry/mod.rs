@@ -78,11 +78,15 @@ impl Invalid {
 
 /// The typed configuration of a stage.
 ///
-/// Derive `Deserialize` and `JsonSchema`, with `#[serde(default, deny_unknown_fields)]`, a doc
-/// comment on every field and a `Default`: the catalog (`foldback stages NAME`) and the error
-/// messages are made from the schema.
+/// Derive `Deserialize` and `JsonSchema`, with `#[serde(deny_unknown_fields)]` and a doc comment on every field: the catalog
+/// (`foldback stages NAME`) and the error messages are made from the schema. A stage that several strategies use has a `Default`
+/// and `#[serde(default)]`; one that a strategy owns has none, so that its presets state every number.
 pub trait StageConfig<S: ?Sized>: DeserializeOwned + JsonSchema {
-    /// Checks the values and makes the stage.
+    /// Checks what depends on several fields, and makes the stage.
+    ///
+    /// # Errors
+    ///
+    /// A value that can't be used.
     fn build(self) -> Result<Arc<S>, Invalid>;
 }
 
@@ -157,7 +161,7 @@ impl StageDescriptor {
             return Vec::new();
         };
         let root = schema.as_value();
-        properties.iter().map(|(name, property)| Field::of(root, name, property)).collect()
+        properties.iter().map(|(name, property)| Field::new(root, name, property)).collect()
     }
 }
 
@@ -254,11 +258,19 @@ pub struct Registry {
 
 impl Registry {
     /// Everything that was linked into this binary.
+    ///
+    /// # Errors
+    ///
+    /// Nothing is registered, or two stages or presets have one name.
     pub fn discover() -> Result<Self, RegistryError> {
         Self::of(inventory::iter::<Registration>())
     }
 
     /// What these registrations hold. The same registration may come twice.
+    ///
+    /// # Errors
+    ///
+    /// No stage is registered, or two stages or presets have one name.
     pub fn of<'a>(
         registrations: impl IntoIterator<Item = &'a Registration>,
     ) -> Result<Self, RegistryError> {

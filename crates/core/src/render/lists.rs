@@ -1,7 +1,7 @@
 //! What somebody else's compaction made of a list of messages, as a text for review.
 //!
-//! Nobody says which message became which. One that stands in both lists is the same one; one with the calls or results of
-//! another is that one, changed; every other is new.
+//! Nobody says which message became which. A message that stands in both lists is unchanged. A message with the calls or results of
+//! an earlier message is that message, changed. All others are new.
 
 use super::names::{Names, place};
 use super::{message, ranges};

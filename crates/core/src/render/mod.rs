@@ -91,14 +91,14 @@ fn message(
         Origin::Log => String::new(),
         Origin::Entry(kind) => format!(" [{}]", kind.as_str()),
     };
-    let id = plain::line(names.of(&message.id));
+    let id = plain::line(names.shown(&message.id));
     let _ = writeln!(out, "{number:03} {}{origin} {id}", message.role.as_str());
     for (index, part) in message.parts.iter().enumerate() {
         let mark = mark(index);
         let head = match &part.kind {
-            PartKind::Call(call) => format!("call {} {}", call.tool, names.of(&call.call_id)),
+            PartKind::Call(call) => format!("call {} {}", call.tool, names.shown(&call.call_id)),
             PartKind::Result(result) => {
-                format!("result {} {}", result.tool, names.of(&result.call_id))
+                format!("result {} {}", result.tool, names.shown(&result.call_id))
             }
             PartKind::Text { ignored: true, .. } => "text, never sent".to_owned(),
             PartKind::Text { synthetic: true, .. } => "synthetic text".to_owned(),

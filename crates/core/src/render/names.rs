@@ -46,7 +46,7 @@ impl Names {
     }
 
     /// What an id is called.
-    pub(super) fn of<'a>(&'a self, id: &'a str) -> &'a str {
+    pub(super) fn shown<'a>(&'a self, id: &'a str) -> &'a str {
         self.names.get(id).map_or(id, String::as_str)
     }
 

@@ -67,7 +67,7 @@ impl<'a> StageContext<'a> {
 
     /// What changed since a stage last looked, for stages that follow one conversation; without folds.
     pub fn delta(&self, since: &mut Cursor) -> ViewDelta {
-        ViewDelta::of(self.history, self.view, since)
+        ViewDelta::since(self.history, self.view, since)
     }
 
     /// The messages of the view, in order, with their edits.

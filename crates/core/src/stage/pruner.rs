@@ -25,7 +25,7 @@ pub enum Pruning {
 
 impl Pruning {
     /// A pruning with these edits. The tokens of everything that they replace count as pruned.
-    pub fn of(edits: Vec<Edit>, reason: String) -> Self {
+    pub fn from_edits(edits: Vec<Edit>, reason: String) -> Self {
         let prunable = edits.iter().map(|edit| edit.before).sum();
         Self::Edits { edits, prunable, reason }
     }

@@ -53,7 +53,7 @@ pub enum SummaryError {
     /// Nothing, or only white space, came back.
     #[error("the summary is empty")]
     Empty,
-    /// It is longer than its budget.
+    /// The summary is longer than its budget.
     #[error("the summary has {tokens} tokens, over its budget of {budget}")]
     TooLong {
         /// Its size.
@@ -93,8 +93,11 @@ pub trait Summarizer: Send + Sync + fmt::Debug {
     }
 
     /// Text that replaces `request.messages`. `services` holds the model to ask, for summarizers that
-    /// [ask](Self::asks) one, and the observers of their progress. What the model refuses is passed on as
-    /// [`SummaryError::Provider`].
+    /// [ask](Self::asks) one, and the observers of their progress.
+    ///
+    /// # Errors
+    ///
+    /// There is no usable text. What the model refuses is passed on as [`SummaryError::Provider`].
     async fn summarize(
         &self,
         request: &SummaryRequest,

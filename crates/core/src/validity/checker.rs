@@ -1,7 +1,7 @@
 //! Checks a request message by message.
 
 use super::ledger::{Change, Ledger, Rank};
-use super::names::{Name, Named, Names};
+use super::names::{MessageNames, Name, Names};
 use super::pairing::Pairing;
 use super::{Dialect, Violation, rule};
 use crate::log::{Message, Part, PartKind, Role};
@@ -52,7 +52,7 @@ impl Checker {
     }
 
     /// The next message of the request.
-    pub(super) fn push(&mut self, shown: &Shown<'_>, named: &Named) {
+    pub(super) fn push(&mut self, shown: &Shown<'_>, named: &MessageNames) {
         let message = shown.message;
         // Anthropic and Gemini take system text apart from the conversation.
         let hoisted = message.role == Role::System
@@ -88,7 +88,7 @@ impl Checker {
 
     /// Looks again at a message that was fed before and was edited since. An edit that decides whether
     /// the message is sent at all (a text that becomes empty, or no longer is) needs a new checker.
-    pub(super) fn recheck(&mut self, shown: &Shown<'_>, named: &Named) {
+    pub(super) fn recheck(&mut self, shown: &Shown<'_>, named: &MessageNames) {
         for rank in self.content.remove(&named.message).unwrap_or_default() {
             self.found.remove(rank);
         }
@@ -112,7 +112,7 @@ impl Checker {
     }
 
     /// Results and everything else of a message that is not the model's, in order.
-    fn push_user(&mut self, shown: &Shown<'_>, named: &Named) {
+    fn push_user(&mut self, shown: &Shown<'_>, named: &MessageNames) {
         for (index, part) in shown.message.parts.iter().enumerate() {
             match (&part.kind, named.calls[index]) {
                 (PartKind::Result(_), Some(call)) => {
@@ -168,7 +168,7 @@ impl Checker {
     }
 
     /// The rules that a message can break on its own.
-    fn check_content(&mut self, shown: &Shown<'_>, named: &Named) {
+    fn check_content(&mut self, shown: &Shown<'_>, named: &MessageNames) {
         let message = shown.message;
         for (index, part) in message.parts.iter().enumerate() {
             match &part.kind {
@@ -217,7 +217,7 @@ impl Checker {
                 .all(|(_, part)| matches!(part.kind, PartKind::Reasoning { .. }))
     }
 
-    fn report(&mut self, rule: &'static str, named: &Named, call: Option<Name>) {
+    fn report(&mut self, rule: &'static str, named: &MessageNames, call: Option<Name>) {
         let rank = self.found.add(Rank::Content, rule, named.message, call);
         self.content.entry(named.message).or_default().push(rank);
     }

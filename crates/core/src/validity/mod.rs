@@ -114,9 +114,9 @@ pub struct Violation {
     pub dialect: Dialect,
     /// Code of the rule, one of [`rule`].
     pub rule: &'static str,
-    /// Id of the message that breaks it.
+    /// Id of the message that breaks the rule.
     pub message: String,
-    /// Id of the tool call that it is about, where it is about one.
+    /// Id of the tool call concerned, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
     /// What is wrong, in words.
@@ -149,7 +149,7 @@ pub fn validate<'a>(
 ) -> Vec<Violation> {
     let (mut checker, mut names) = (Checker::new(dialect), Names::default());
     for shown in messages {
-        let named = names.of(shown.message);
+        let named = names.number_message(shown.message);
         checker.push(&shown, &named);
     }
     checker.violations(&names)

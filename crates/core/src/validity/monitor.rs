@@ -2,7 +2,7 @@
 
 use super::checker::Checker;
 use super::ledger::{Broken, Rank};
-use super::names::{Named, Names};
+use super::names::{MessageNames, Names};
 use super::{Dialect, Violation, caused_by_strategy, worse_rule};
 use crate::conversation::Conversation;
 use crate::delta::{Cursor, ViewDelta};
@@ -130,11 +130,15 @@ impl Monitor {
     }
 
     /// Gives the ids of what it fed, by position: the view has most of it, too.
-    fn feed_log(&mut self, conversation: &Conversation, delta: &ViewDelta) -> Vec<(Pos, Named)> {
+    fn feed_log(
+        &mut self,
+        conversation: &Conversation,
+        delta: &ViewDelta,
+    ) -> Vec<(Pos, MessageNames)> {
         let mut fresh = Vec::new();
         for (pos, message) in conversation.history().range(delta.appended.clone()) {
             if !message.is_entry() {
-                let (shown, named) = (Shown::plain(message), self.names.of(message));
+                let (shown, named) = (Shown::plain(message), self.names.number_message(message));
                 self.log.iter_mut().for_each(|checker| checker.push(&shown, &named));
                 fresh.push((pos, named));
             }
@@ -146,7 +150,7 @@ impl Monitor {
         &mut self,
         conversation: &Conversation,
         delta: &ViewDelta,
-        fresh: &[(Pos, Named)],
+        fresh: &[(Pos, MessageNames)],
     ) {
         let (view, history) = (conversation.view(), conversation.history());
         // Calls and results are sent whatever they say; other parts may come or go by an edit.
@@ -168,15 +172,17 @@ impl Monitor {
                 let at = fresh.binary_search_by_key(&item, |(pos, _)| *pos).ok()?;
                 Some(&fresh[at].1)
             });
-            let named =
-                known.map_or_else(|| Cow::Owned(self.names.of(shown.message)), Cow::Borrowed);
+            let named = known.map_or_else(
+                || Cow::Owned(self.names.number_message(shown.message)),
+                Cow::Borrowed,
+            );
             self.view.iter_mut().for_each(|checker| checker.push(&shown, &named));
         }
         self.places_seen = view.places().len();
         let items: BTreeSet<Pos> = again.iter().map(|at| at.item).collect();
         for pos in items.into_iter().filter(|pos| view.is_visible(*pos)) {
             let shown = view.show_item(history, pos);
-            let named = self.names.of(shown.message);
+            let named = self.names.number_message(shown.message);
             self.view.iter_mut().for_each(|checker| checker.recheck(&shown, &named));
         }
     }

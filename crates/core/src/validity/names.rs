@@ -17,21 +17,21 @@ pub(super) struct Names {
 
 /// The ids of one message.
 #[derive(Clone, Debug)]
-pub(super) struct Named {
+pub(super) struct MessageNames {
     pub(super) message: Name,
     /// By part, that of the call which it makes or answers.
     pub(super) calls: SmallVec<[Option<Name>; 4]>,
 }
 
 impl Names {
-    pub(super) fn of(&mut self, message: &Message) -> Named {
+    pub(super) fn number_message(&mut self, message: &Message) -> MessageNames {
         let call = |part: &Part| match &part.kind {
             PartKind::Call(call) => Some(self.number(&call.call_id)),
             PartKind::Result(result) => Some(self.number(&result.call_id)),
             _ => None,
         };
         let calls = message.parts.iter().map(call).collect();
-        Named { message: self.number(&message.id), calls }
+        MessageNames { message: self.number(&message.id), calls }
     }
 
     pub(super) fn id(&self, name: Name) -> &str {

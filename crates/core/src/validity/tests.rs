@@ -236,9 +236,9 @@ fn content() {
             // Feeding the message first and telling of the edit later comes to the same.
             let (mut checker, mut names) = (Checker::new(*dialect), Names::default());
             for message in &request {
-                checker.push(&Shown::plain(message), &names.of(message));
+                checker.push(&Shown::plain(message), &names.number_message(message));
             }
-            checker.recheck(&shown(1), &names.of(&request[1]));
+            checker.recheck(&shown(1), &names.number_message(&request[1]));
             assert_eq!(checker.violations(&names), found, "{case} in {dialect}, edited");
         }
     }
@@ -286,7 +286,7 @@ fn a_checker_can_be_asked_at_any_time() {
     for dialect in Dialect::ALL {
         let (mut checker, mut names) = (Checker::new(dialect), Names::default());
         for (index, message) in log.iter().enumerate() {
-            let named = names.of(message);
+            let named = names.number_message(message);
             checker.push(&Shown::plain(message), &named);
             let whole = check(&log[..=index], dialect);
             assert_eq!(checker.violations(&names), whole, "{dialect} after m{index}");
@@ -302,10 +302,10 @@ fn an_edit_before_a_compaction_breaks_nothing() {
     for (index, broken) in [(1, 0), (3, 1)] {
         let (mut checker, mut names) = (Checker::new(Dialect::Anthropic), Names::default());
         for message in &log {
-            checker.push(&Shown::plain(message), &names.of(message));
+            checker.push(&Shown::plain(message), &names.number_message(message));
         }
         let shown = Shown { edits: vec![(0, &edit)], ..Shown::plain(&log[index]) };
-        checker.recheck(&shown, &names.of(&log[index]));
+        checker.recheck(&shown, &names.number_message(&log[index]));
         assert_eq!(checker.violations(&names).len(), broken, "m{index}");
     }
 }
@@ -324,7 +324,7 @@ fn changes_add_up() {
             for round in 0..2 {
                 for some in log.chunks(step) {
                     for message in some {
-                        checker.push(&Shown::plain(message), &names.of(message));
+                        checker.push(&Shown::plain(message), &names.number_message(message));
                     }
                     for change in checker.take_changes() {
                         if change.came {
@@ -361,7 +361,7 @@ fn dialects_have_one_name() {
 #[test]
 fn every_rule_has_words() {
     let mut names = Names::default();
-    let message = names.of(&Message::user("m", "")).message;
+    let message = names.number_message(&Message::user("m", "")).message;
     for (rule, kinds) in [
         (rule::CALL_UNANSWERED, 3),
         (rule::RESULT_WITHOUT_CALL, 2),

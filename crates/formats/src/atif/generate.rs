@@ -10,11 +10,11 @@ use crate::time::format_rfc3339;
 #[derive(Default)]
 pub(super) struct Steps {
     pub(super) pieces: Vec<Item>,
-    /// Where parts of stored messages stand: which piece, and the pointer into the step.
+    /// The places of parts of stored messages: a piece, and the pointer into its step.
     places: HashMap<PartPos, (usize, String)>,
-    /// Which new step a stored message stands in.
+    /// The new step of each stored message.
     homes: HashMap<usize, usize>,
-    /// Which new step holds a call.
+    /// The new step of each call.
     callers: HashMap<String, usize>,
     losses: BTreeMap<&'static str, usize>,
 }
@@ -26,7 +26,7 @@ impl Steps {
         self.places.insert(at, (piece, pointer.to_owned()));
     }
 
-    /// What could not be expressed, one line each.
+    /// Losses, one line each.
     pub(super) fn losses(&self) -> impl Iterator<Item = String> {
         self.losses.iter().map(|(what, count)| format!("{count} {what}"))
     }
@@ -203,7 +203,7 @@ impl Steps {
         }
     }
 
-    /// A compaction that leaves `shown` of all that stands before it.
+    /// A compaction after which only `shown` is sent of the earlier history.
     pub(super) fn replace(&mut self, shown: &[Shown<'_>]) {
         let results = shown.iter().map(|shown| result_of(&shown.to_message(), None)).collect();
         let at = shown.iter().filter_map(|shown| shown.message.at).max();

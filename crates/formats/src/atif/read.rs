@@ -236,7 +236,7 @@ impl Reader {
             None => Some(open.remove(0).1),
         };
         let Some(call) = call else {
-            // What the harness showed an agent without tools.
+            // The harness speaks to an agent without tools.
             let pointer = format!("/observation/results/{index}/content");
             let parts = synthetic(step::content(&raw["content"], &pointer));
             if !parts.is_empty() {

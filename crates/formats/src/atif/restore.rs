@@ -7,7 +7,7 @@
 
 use crate::pairing::{PAIRING, pair};
 use crate::prelude::*;
-use crate::session::Sent;
+use crate::session::SentRequest;
 use serde::{Deserialize, Serialize};
 
 /// Member of `extra`.
@@ -21,12 +21,12 @@ pub(super) struct Restore {
     /// Changes of the [`Rest`].
     session: Vec<Change>,
     /// Every message, in order.
-    messages: Vec<Made>,
+    messages: Vec<MessageSource>,
 }
 
-/// How a message is made from one that was read from the steps.
+/// The message read from the steps that a message is made from, and its changes.
 #[derive(Debug, Serialize, Deserialize)]
-struct Made {
+struct MessageSource {
     /// Number of the message read; absent for one that no step holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     from: Option<usize>,
@@ -37,7 +37,7 @@ struct Made {
 /// JSON pointer and its value; a missing value means that it is removed.
 type Change = Vec<Value>;
 
-/// What a session holds besides its messages.
+/// The content of a session besides its messages.
 #[derive(Debug, Serialize, Deserialize)]
 struct Rest {
     id: String,
@@ -52,11 +52,11 @@ struct Rest {
     #[serde(default)]
     unlogged: Vec<Answer>,
     #[serde(default)]
-    sent: Vec<Sent>,
+    sent: Vec<SentRequest>,
 }
 
 impl Rest {
-    fn of(session: &Session, frame: &Frame, cleared: Vec<Cleared>) -> Self {
+    fn new(session: &Session, frame: &Frame, cleared: Vec<Cleared>) -> Self {
         Self {
             id: session.id.clone(),
             model: session.model.clone(),
@@ -94,8 +94,8 @@ pub(super) fn difference(
             .filter(|(_, edit)| edit.kind == EditKind::Clear)
             .map(move |(part, edit)| Cleared { at: PartPos { item, part: *part }, time: edit.at })
     });
-    let after = Rest::of(session, view.frame, cleared.collect());
-    let before = Rest::of(plain, &plain.frame, plain.cleared.clone());
+    let after = Rest::new(session, view.frame, cleared.collect());
+    let before = Rest::new(plain, &plain.frame, plain.cleared.clone());
     let mut taken = vec![false; plain.messages.len()];
     let mut messages = Vec::with_capacity(session.messages.len());
     for (item, message) in session.messages.iter().enumerate() {
@@ -124,7 +124,7 @@ pub(super) fn difference(
         };
         let mut set = Vec::new();
         compare(&base, &json(message)?, &mut String::new(), &mut set);
-        messages.push(Made { from, set });
+        messages.push(MessageSource { from, set });
     }
     let mut rest = Vec::new();
     let (before, after) = (serde_json::to_value(before).ok()?, serde_json::to_value(after).ok()?);
@@ -138,7 +138,7 @@ pub(super) fn apply(session: &mut Session, found: &Value, steps: usize) -> bool 
         return false;
     };
     let made = || -> Option<(Rest, Vec<Arc<Message>>)> {
-        let rest = Rest::of(session, &session.frame, session.cleared.clone());
+        let rest = Rest::new(session, &session.frame, session.cleared.clone());
         let mut rest = serde_json::to_value(rest).ok()?;
         change(&mut rest, &restore.session)?;
         let messages = restore.messages.iter().map(|made| {

@@ -1,4 +1,4 @@
-//! What is in one step.
+//! The content of one step.
 
 use crate::prelude::*;
 

@@ -48,9 +48,9 @@ pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<Stri
     Ok(with_restore(view, text, &steps))
 }
 
-/// Where a view departs from the history.
+/// The differences between a view and the history.
 struct Fold {
-    /// How many messages of the view replace everything before `tail`; `None` if nothing does.
+    /// The number of messages of the view that replace everything before `tail`; `None` without a replacement.
     head: Option<usize>,
     /// The first stored message from which on the view shows the whole history, edits aside.
     tail: usize,
@@ -102,7 +102,7 @@ fn edits<'a>(view: &View<'a>, tail: usize) -> Vec<(PartPos, &'a PartEdit)> {
         .collect()
 }
 
-/// What the steps of the source say about the context, against what the view says.
+/// The context by the steps of the source, compared with that of the view.
 struct Recorded<'a> {
     session: &'a Session,
     /// Edits that the file has: they are not listed again.
@@ -199,7 +199,7 @@ fn history(
                     }
                 }
             }
-            // What the strategy wrote stands in the step that replaces.
+            // The text of the strategy stands in the replacing step.
             None if message.is_entry() && (own.is_some() || fold.head.is_some()) => {}
             None => steps.message(item, message),
         }

@@ -6,7 +6,7 @@
 
 use super::line::Line;
 use crate::prelude::*;
-use crate::session::Sent;
+use crate::session::SentRequest;
 use foldback_providers::wire::anthropic;
 use sha2::{Digest, Sha256};
 
@@ -33,7 +33,7 @@ enum Content<'a> {
 /// What was put together of the requests of a conversation.
 #[derive(Default)]
 pub(super) struct SentRequests {
-    pub(super) sent: Vec<Sent>,
+    pub(super) sent: Vec<SentRequest>,
     /// The record of the first request that could not be put together, and how many could not.
     pub(super) unknown: Option<(u32, usize)>,
     /// The record of the first request that had the provider clear something, and how many had.
@@ -149,7 +149,12 @@ impl<'a> Requests<'a> {
             let frame = anthropic::read(shape, "/messages").frame;
             let same = out.sent.last().map(|last| &last.frame).filter(|last| ***last == frame);
             let frame = same.cloned().unwrap_or_else(|| Arc::new(frame));
-            out.sent.push(Sent { answer: (*id).to_owned(), frame, keep, tail: tail.collect() });
+            out.sent.push(SentRequest {
+                answer: (*id).to_owned(),
+                frame,
+                keep,
+                tail: tail.collect(),
+            });
         }
         out
     }

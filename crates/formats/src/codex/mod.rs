@@ -26,7 +26,7 @@ const SIGNS: &[Sign] = &[
     Sign::new(80, &[Is("/record_type", &["state"])]).lines(20),
 ];
 
-/// Where the header of a rollout names the one that it was forked from, spawned by, or goes on with.
+/// Where the header of a rollout names its parent: the rollout that it was forked from, spawned by, or continues.
 pub(crate) const PARENTS: [&str; 4] = [
     "/forked_from_id",
     "/parent_thread_id",

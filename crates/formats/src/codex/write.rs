@@ -1,6 +1,6 @@
 //! A session as Codex would find it: the recorder's own lines where nothing changed.
 
-use crate::bodies::{Held, held, mime_of, text_of};
+use crate::bodies::{FileContent, held, mime_of, text_of};
 use crate::overlay::{Rules, Step, overlay};
 use crate::prelude::*;
 use crate::raw::{Item, rebuild};
@@ -128,7 +128,7 @@ pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<Stri
 fn items(message: &Message, losses: &mut Vec<String>) -> Vec<Value> {
     let mut message = message.clone();
     let fits = |media: &Media| {
-        mime_of(media).starts_with("image/") && !matches!(held(media), Held::Nowhere)
+        mime_of(media).starts_with("image/") && !matches!(held(media), FileContent::Nowhere)
     };
     let mut lost = 0;
     for part in &mut message.parts {

@@ -10,9 +10,9 @@ type Facts<'a> = Vec<Cow<'a, str>>;
 pub(super) struct Kind {
     /// Its name, for one and for several.
     pub(super) what: [&'static str; 2],
-    /// All facts of a session; equal ones count as often as they are there.
+    /// All facts of a session, equal ones repeated.
     pub(super) of: for<'a> fn(&'a Session) -> Facts<'a>,
-    /// Whether a text counts as kept that stands inside a longer one: texts get joined.
+    /// Whether a text counts as kept inside a longer one: texts get joined.
     joined: bool,
 }
 
@@ -67,7 +67,7 @@ pub(super) const KINDS: &[Kind] = &[
     kind("id of a tool call", "ids of tool calls", |session| {
         calls(session).map(|call| call.call_id.as_str().into()).collect()
     }),
-    // Which call a result answers, by the number of the call: ids may change.
+    // The call that a result answers, by its number: ids may change.
     kind("join of a result with its call", "joins of results with their calls", |session| {
         let numbers: BTreeMap<&str, usize> =
             (0..).zip(calls(session)).map(|(number, call)| (&*call.call_id, number)).collect();
@@ -276,7 +276,7 @@ pub(super) const KINDS: &[Kind] = &[
 ];
 
 impl Kind {
-    /// How many facts of `before` are not in `after`.
+    /// The number of facts of `before` that `after` lacks.
     pub(super) fn lost(&self, before: &Session, after: &Session) -> usize {
         let mut left: BTreeMap<Cow<'_, str>, usize> = BTreeMap::new();
         for fact in (self.of)(after) {
@@ -335,7 +335,7 @@ fn in_answers(session: &Session, of: impl Fn(&Answer) -> Option<Cow<'_, str>>) -
     session.log().filter_map(|message| of(message.answer.as_ref()?)).collect()
 }
 
-/// A count of tokens of each answer that has one.
+/// The token counts of answers, without zeros.
 fn counts(session: &Session, of: fn(&Usage) -> u64) -> Facts<'_> {
     in_answers(session, |answer| {
         let count = Some(of(&answer.usage?)).filter(|count| *count > 0)?;

@@ -25,11 +25,11 @@ use std::fmt;
 /// Something of which a session had more than its new format keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
-    /// What it is, for one and for several: `timestamp`, `timestamps`.
+    /// Its name, for one and for several: `timestamp`, `timestamps`.
     pub what: [&'static str; 2],
-    /// How many are not in the file.
+    /// The number that the file lacks.
     pub lost: usize,
-    /// How many the session had.
+    /// The number in the session.
     pub of: usize,
 }
 
@@ -49,7 +49,7 @@ impl fmt::Display for Loss {
 pub struct Converted {
     /// The text of the file.
     pub text: String,
-    /// What is not in it, the weightiest first.
+    /// The losses, the weightiest first.
     pub losses: Vec<Loss>,
     /// The provider rules that the written file breaks.
     pub breaks: Vec<Violation>,

@@ -9,7 +9,7 @@ mod read;
 mod write;
 
 use crate::prelude::*;
-use crate::session::Sent as SentRequest;
+use crate::session::SentRequest;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -90,14 +90,14 @@ enum Line<'a> {
     /// What an importer could not use.
     Warning(Cow<'a, Warning>),
     /// What was sent, if that is not the whole history in order. Reading ignores it.
-    View(Vec<Sent<'a>>),
+    View(Vec<ViewMessage<'a>>),
 }
 
 /// One message of a view: of the history, by id, or inserted.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[expect(clippy::large_enum_variant, reason = "made and used up one at a time")]
-enum Sent<'a> {
+enum ViewMessage<'a> {
     Message(Cow<'a, str>),
     Insert(Cow<'a, Message>),
 }

@@ -1,6 +1,6 @@
 //! A session and what a strategy made of it, as lines.
 
-use super::{Header, Line, Sent, SourceLine, VERSION};
+use super::{Header, Line, SourceLine, VERSION, ViewMessage};
 use crate::prelude::*;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -89,8 +89,8 @@ pub(super) fn write(view: &View<'_>, losses: &mut Vec<String>) -> Result<String,
                 view.sent
                     .iter()
                     .map(|shown| match shown.pos {
-                        Some(_) => Sent::Message(Cow::Borrowed(&*shown.message.id)),
-                        None => Sent::Insert(Cow::Borrowed(&**shown.message)),
+                        Some(_) => ViewMessage::Message(Cow::Borrowed(&*shown.message.id)),
+                        None => ViewMessage::Insert(Cow::Borrowed(&**shown.message)),
                     })
                     .collect(),
             ),

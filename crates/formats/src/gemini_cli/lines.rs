@@ -9,16 +9,16 @@ pub(super) struct Stored {
     /// JSON pointer from the record to the message.
     pub prefix: String,
     pub value: Value,
-    /// It came with a history that replaced the one before: the client wrote it, or put it back.
+    /// It came with a history that replaced an earlier one: the client wrote it, or restored it.
     pub rewritten: bool,
     /// A later history replaced it.
     replaced: bool,
 }
 
-/// What the client says for an answer that did not come.
+/// The text that the client records for a missing answer.
 const INTERRUPTED: &str = "[The previous response was interrupted before it completed.]";
 
-/// How texts begin that the client put in front of what the user said.
+/// Beginnings of texts that the client put in front of a prompt.
 const CONTEXT: &[&str] = &["<session_context>", "<hook_context>"];
 
 /// Types of messages that are for the screen only.
@@ -29,7 +29,7 @@ impl Stored {
         value::text(&self.value, "id")
     }
 
-    /// Whether the client wrote it in front of what the user said.
+    /// Whether the client wrote it in front of a prompt.
     pub(super) fn is_context(&self) -> bool {
         is_context(&self.value)
     }
@@ -42,7 +42,7 @@ impl Stored {
         value::text(&self.value, "type").unwrap_or_default()
     }
 
-    /// Whether the model said it in this session. What was put back from elsewhere names no model and has no usage.
+    /// Whether the model said it in this session. Restored messages of other sessions name no model and have no usage.
     pub(super) fn is_answer(&self) -> bool {
         let recorded =
             value::text(&self.value, "model").is_some() || self.value["tokens"].is_object();
@@ -291,7 +291,7 @@ impl States {
             new.retain(|stored| !stored.is_context());
         }
         match (lost.first(), last_kept) {
-            // What was never sent is gone without a trace.
+            // Messages that were never sent leave no trace.
             _ if !sent => {
                 let contexts = self.contexts.iter().filter(|place| !is_kept_at(place));
                 let gone: Vec<usize> = lost.iter().chain(contexts).copied().collect();
@@ -307,7 +307,7 @@ impl States {
                 self.truncate(*first);
                 self.went_back(record, lost.len());
             }
-            // What is put in place of it was recorded just before, message by message.
+            // The replacement was recorded just before, message by message.
             (Some(_), _) => {
                 let is_put = |message: &Stored| is_kept(message) && !message.is_answer();
                 let old = self.messages.iter().rev().find(|(_, message)| !is_put(message));

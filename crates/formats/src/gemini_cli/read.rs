@@ -98,7 +98,7 @@ impl Reader {
         self.out.messages[index].mid_turn = mid_turn;
     }
 
-    /// What calls brought back that stand in the content alone.
+    /// Results of calls that are recorded in the content only.
     fn responses(&mut self, stored: &Stored) -> Vec<Part> {
         let contents = value::list(&stored.value, "content").iter().enumerate();
         let mut parts = Vec::new();

@@ -1,5 +1,5 @@
-//! `inspect`: logs of Inspect AI evaluations, as one JSON document, as the `.eval` archive that holds the
-//! same in parts, or one sample of it.
+//! `inspect`: logs of Inspect AI evaluations: a JSON document, an `.eval` archive with a file for each sample, or a
+//! single sample.
 //!
 //! Every sample is a session; a record is one of its messages. What the provider said about a call is in
 //! the events of the sample. `docs/inspect.md` has the mapping.

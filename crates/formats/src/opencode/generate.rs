@@ -4,7 +4,7 @@
 use super::context::Context;
 use super::parts::{REDACTED, finish_name};
 use super::{COMPACTION, INTERRUPTED};
-use crate::bodies::{Held, data_url, held, object};
+use crate::bodies::{FileContent, data_url, held, object};
 use crate::prelude::*;
 
 /// A whole export.
@@ -281,8 +281,8 @@ fn content(part: &Part, from_harness: bool, context: &Context) -> Value {
 fn file(media: &Media) -> Value {
     // Data needs the name of its type in front.
     let url = match held(media) {
-        Held::Data(data) => data_url(&media.mime, data),
-        Held::Link(_) | Held::Nowhere => media.url.clone(),
+        FileContent::Data(data) => data_url(&media.mime, data),
+        FileContent::Link(_) | FileContent::Nowhere => media.url.clone(),
     };
     let mut out = json!({"type": "file", "mime": media.mime, "url": url});
     if let Some(name) = &media.name {

@@ -6,7 +6,7 @@ use super::tracers::{PREVIOUS, RESPONSE};
 use crate::prelude::*;
 use crate::session::KEPT_ELSEWHERE;
 
-/// Where a span has how its request was served.
+/// Attributes that say how a request was served.
 const SERVICE: [&str; 2] = ["openai.response.service_tier", "gen_ai.openai.response.service_tier"];
 
 /// A unit of the context with the message that holds it.
@@ -53,7 +53,7 @@ impl<'a> Request<'a> {
         self.span.text(&PREVIOUS)
     }
 
-    /// The same with answers as one message that stand there in items.
+    /// The request with each answer as one message, where it is recorded as items.
     pub(super) fn joined(&self) -> Self {
         Self { units: joined(self.units.clone()), instructions: self.instructions.clone(), ..*self }
     }

@@ -5,7 +5,7 @@ use super::message::Unit;
 use crate::prelude::*;
 use blake3::{Hash, Hasher};
 
-/// What a conversation is found by.
+/// An index of conversations by their content.
 #[derive(Clone, Copy)]
 enum By {
     /// All units of a context. A request that begins with them continues the conversation.
@@ -145,7 +145,7 @@ fn shown(unit: &Unit) -> (bool, &str) {
     (false, &unit.key)
 }
 
-/// What makes it the same unit: a result may show something else later.
+/// The identity of a unit, without the text of a result, which may change later.
 fn identity(unit: &Unit) -> (bool, &str) {
     unit.answers.as_deref().map_or((false, &unit.key), |call| (true, call))
 }

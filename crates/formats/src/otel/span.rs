@@ -10,7 +10,7 @@ use std::ops::Range;
 const AROUND_CALLS: [&str; 5] =
     ["invoke_agent", "create_agent", "invoke_workflow", "execute_tool", "embeddings"];
 
-/// How the span that another is in is named.
+/// Members that name the parent of a span.
 const PARENTS: [&str; 6] = [
     "parentSpanId",
     "parent_span_id",
@@ -62,16 +62,16 @@ impl Span {
         self.attributes.contains_key(name)
     }
 
-    /// Whether a model was called here, and the request is in the span.
+    /// Whether the span is a call of a model, with its request.
     fn is_call(&self) -> bool {
         let operation = self.text(&["gen_ai.operation.name"]).unwrap_or_default();
         self.has("gen_ai.input.messages") && !AROUND_CALLS.contains(&operation)
     }
 }
 
-/// What a file holds.
+/// The spans of a file that are calls of a model.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct CallSpans {
     /// Spans of calls, in the order in which they were started.
     pub(super) spans: Vec<Span>,
     /// Spans of calls whose content was not recorded, which is the default of most instrumentations.
@@ -81,8 +81,8 @@ pub(super) struct Found {
 }
 
 /// Finds the spans of calls.
-pub(super) fn spans(text: &str) -> Found {
-    let mut found = Found::default();
+pub(super) fn spans(text: &str) -> CallSpans {
+    let mut found = CallSpans::default();
     let mut all = Vec::new();
     let mut at = 0;
     loop {
@@ -127,7 +127,7 @@ pub(super) fn spans(text: &str) -> Found {
     };
     let calls = all.iter().any(Span::is_call);
     let without_content = all.iter().filter(usage).count();
-    // Where the calls themselves were not recorded, the agent's span is the next best.
+    // The agent's span stands in for calls that were not recorded.
     all.retain(|span| if calls { span.is_call() } else { span.has("gen_ai.input.messages") });
     all.sort_by_key(|span| span.start);
     found.without_content = without_content;

@@ -25,7 +25,7 @@ pub(super) fn attributes(raw: &Value) -> Option<Attributes> {
     Some(out)
 }
 
-/// What OpenInference calls otherwise. Its lists are flattened, `llm.input_messages.0.message.role`, or not.
+/// The names of OpenInference for attributes. Its lists are flattened, `llm.input_messages.0.message.role`, or not.
 pub(super) fn open_inference(attributes: &mut Attributes) {
     let own = |key: &String| key == "llm" || key.starts_with("llm.");
     if !attributes.keys().any(own) || attributes.contains_key("gen_ai.input.messages") {
@@ -98,7 +98,7 @@ fn observation(raw: &Value, out: &mut Attributes) {
     put("gen_ai.request.model", first(&models).unwrap_or_default());
     put("gen_ai.conversation.id", first(&["sessionId", "session_id"]).unwrap_or_default());
     let counts = parsed(&first(&["usageDetails", "usage_details", "usage"]).unwrap_or_default());
-    // What the SDK has of a provider is as that counted.
+    // The SDK passes on the counts of a provider unchanged.
     let of = |details: &str| counts.get(details).is_some();
     let how = match (of("prompt_tokens_details"), of("input_tokens_details")) {
         (true, _) => &crate::chat::COUNTS,
@@ -166,7 +166,7 @@ fn usage(raw: &Value, counts: &Counts, put: &mut impl FnMut(&str, Value)) {
     }
 }
 
-/// Where it is noted what was written to the cache for an hour, for which the conventions have no name; a JSON pointer.
+/// JSON pointer to the tokens that were cached for an hour, for which the conventions have no name.
 pub(super) const WRITTEN_1H: &str = "/gen_ai.usage.cache_creation.1h";
 
 /// The attribute that marks usage whose counts contradict the rules of the product that wrote it.

@@ -1,9 +1,9 @@
 //! Newly written entries: for sessions of other formats, and for what a strategy added.
 
-use crate::bodies::{Held, held, mime_of, object};
+use crate::bodies::{FileContent, held, mime_of, object};
 use crate::prelude::*;
 
-/// What every entry has besides its content.
+/// The members that every entry has besides its content.
 pub(super) struct Envelope {
     /// Own id and the parent's, in files that have ids.
     pub link: Option<(String, Option<String>)>,
@@ -157,7 +157,7 @@ fn blocks(message: &Message, losses: &mut Vec<String>) -> Vec<Value> {
 fn image(media: &Media, losses: &mut Vec<String>) -> Option<Value> {
     let mime = mime_of(media);
     match held(media) {
-        Held::Data(data) if mime.starts_with("image/") => {
+        FileContent::Data(data) if mime.starts_with("image/") => {
             Some(json!({ "type": "image", "data": data, "mimeType": mime }))
         }
         _ => {

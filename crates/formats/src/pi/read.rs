@@ -189,7 +189,7 @@ impl Reader {
         if let Some((record, replacement)) = &edit {
             self.edited.get_or_insert((*record, 0)).1 += 1;
             if replacement.is_null() {
-                // What was taken out was paid for.
+                // Removed answers were paid for.
                 self.spent(&entry.value["message"]);
                 return;
             }
@@ -208,7 +208,7 @@ impl Reader {
                 }
             }
             "custom_message" => {
-                let of = Content::of(&entry.value["content"], "/content", edit.as_ref());
+                let of = Content::new(&entry.value["content"], "/content", edit.as_ref());
                 self.push(entry, Role::User, synthetic(of.parts())).mid_turn = true;
             }
             "usage" | "model_usage" => self.spent(&entry.value),
@@ -229,7 +229,7 @@ impl Reader {
     fn spent(&mut self, of: &Value) {
         if let Some(usage) = COUNTS.any(&of["usage"]) {
             self.apart = (self.apart.0 + 1, self.apart.1 + usage.total_tokens());
-            // What a subagent used is in its own session.
+            // The usage of a subagent is in its own session.
             if value::text(of, "role") != Some("toolResult") {
                 let model = value::string(of, "model");
                 let answer = Answer { usage: Some(usage), model, ..Answer::default() };
@@ -272,7 +272,7 @@ impl Reader {
 
     fn message(&mut self, entry: &Entry, edit: Option<&(u32, Value)>) {
         let message = &entry.value["message"];
-        let of = Content::of(&message["content"], "/message/content", edit);
+        let of = Content::new(&message["content"], "/message/content", edit);
         let role = value::text(message, "role").unwrap_or_default();
         match role {
             "user" => {
@@ -401,7 +401,7 @@ struct Content<'a> {
 }
 
 impl<'a> Content<'a> {
-    fn of(own: &'a Value, pointer: &'a str, edit: Option<&'a (u32, Value)>) -> Self {
+    fn new(own: &'a Value, pointer: &'a str, edit: Option<&'a (u32, Value)>) -> Self {
         match edit {
             None => Self { raw: own, pointer, record: None },
             Some((record, replacement)) => Self {

@@ -27,7 +27,7 @@ impl NewIds {
         Self { session: session.to_owned(), ids }
     }
 
-    fn of(&mut self, message: &str) -> String {
+    fn id(&mut self, message: &str) -> String {
         let id = uuid(&format!("pi/{}/{message}", self.session));
         self.ids.unique(id.get(..8).unwrap_or(&id))
     }
@@ -65,7 +65,7 @@ pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String,
                 let message = shown.to_message();
                 let link = tree.has_ids.then(|| {
                     let parent = tree.hook.take().or_else(|| last.take());
-                    (ids.of(&message.id), parent)
+                    (ids.id(&message.id), parent)
                 });
                 tree.hook = link.as_ref().map(|(id, _)| id.clone());
                 let envelope = Envelope {
@@ -86,7 +86,7 @@ pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String,
     Ok(rebuild(&session.source, &items))
 }
 
-/// How entries refer to each other, before and after lines came and went.
+/// The references between entries, before and after lines were added and removed.
 struct Tree<'a> {
     by_record: HashMap<u32, &'a Entry>,
     by_id: HashMap<&'a str, u32>,
@@ -138,7 +138,7 @@ impl<'a> Tree<'a> {
         self.by_record.get(&record).copied()
     }
 
-    /// What changes in an entry because others came or went.
+    /// Changes of an entry that follow from added and removed entries.
     fn relink(&mut self, entry: &Entry) -> Vec<(&'static str, String)> {
         let mut changes = Vec::new();
         if entry.value.get("parentId").is_some() {
@@ -221,7 +221,7 @@ pub(super) fn generate(view: &View<'_>, losses: &mut Vec<String>) -> Result<Stri
     }
     let sent = view.messages();
     let mut ids = NewIds::new(&view.session.id, &[]);
-    let names: Vec<String> = sent.iter().map(|message| ids.of(&message.id)).collect();
+    let names: Vec<String> = sent.iter().map(|message| ids.id(&message.id)).collect();
     let header = json!({
         "type": "session",
         "version": 3,

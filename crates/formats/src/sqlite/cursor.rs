@@ -11,7 +11,7 @@ pub(crate) const STORE: Store = Store {
     read: crate::cursor::FORMAT.read,
 };
 
-/// What is read of a composer, of a bubble and of a call. The rest is many times as much.
+/// The members that are read of a composer, of a bubble and of a call. The others are many times as large.
 const COMPOSER: &[&str] =
     &["contextTokenLimit", "conversation", "modelConfig", "trackedGitRepos", "workspaceIdentifier"];
 const BUBBLE: &[&str] = &[
@@ -39,7 +39,7 @@ const CALL: &[&str] = &[
 /// Texts are stored as such or as bytes; what Cursor has deleted is a row without any.
 const ROW: &str = "SELECT key, CAST(value AS TEXT) AS value FROM cursorDiskKV WHERE rowid = ?1";
 
-/// What a key begins with: the composers', or the bubbles' of one composer.
+/// The group of a key: all composers, or the bubbles of one composer.
 fn begins(key: &str) -> &str {
     match key.split_once(':') {
         Some(("bubbleId", _)) => key.rsplit_once(':').map_or("", |(begins, _)| begins),

@@ -12,7 +12,7 @@ pub(crate) const STORE: Store = Store {
     read: crate::hermes::FORMAT.read,
 };
 
-/// What stands before a content that is no text.
+/// The mark before a content that is JSON.
 const JSON: &str = "\0json:";
 
 fn documents(connection: &Connection) -> Result<Vec<String>, ReadError> {

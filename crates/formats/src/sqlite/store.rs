@@ -1,4 +1,4 @@
-//! What the stores of all agents have in common: finding whose one is, and reading its tables.
+//! Reads any store: recognizes its agent, and gives the rows of its tables.
 
 use crate::format::Attempt;
 use crate::{ReadError, Session, limit, raw, value};
@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{Cursor, Result as IoResult};
 use std::path::{Path, PathBuf};
 
-/// Where the header says whether the last changes are in a file beside the store.
+/// The bytes of the header that tell whether the last changes are in a file beside the store.
 const JOURNAL_MODE: std::ops::Range<usize> = 18..20;
 const WRITE_AHEAD: u8 = 2;
 const ROLLBACK: u8 = 1;
@@ -30,10 +30,10 @@ pub(crate) struct Store {
 pub(crate) type Stores = &'static [Store];
 
 /// The sessions of a store.
-struct Held {
+struct Contents {
     store: &'static Store,
     documents: Vec<String>,
-    /// Whether changes stand beside the store that are not in the documents.
+    /// Whether the documents lack changes that are in the file beside the store.
     behind: bool,
 }
 
@@ -47,7 +47,9 @@ const END: u8 = 0;
 ///
 /// The documents hold more than the limit.
 pub(crate) fn packed(path: &Path, stores: Stores) -> IoResult<Option<Vec<u8>>> {
-    let Some(Held { store, documents, behind }) = held(path, stores) else { return Ok(None) };
+    let Some(Contents { store, documents, behind }) = contents(path, stores) else {
+        return Ok(None);
+    };
     let mut packed = super::PACKED.to_vec();
     let behind = if behind { "behind" } else { "" };
     let largest = limit::largest()?;
@@ -62,7 +64,7 @@ pub(crate) fn packed(path: &Path, stores: Stores) -> IoResult<Option<Vec<u8>>> {
     Ok(Some(packed))
 }
 
-fn held(path: &Path, stores: Stores) -> Option<Held> {
+fn contents(path: &Path, stores: Stores) -> Option<Contents> {
     let changes = beside(path);
     let changed = std::fs::metadata(&changes).is_ok_and(|changes| changes.len() > 0);
     // As SQLite reads it while others write, without a word of its own in the memory that they share. Where that is not
@@ -154,13 +156,17 @@ pub(crate) fn read_packed(bytes: &[u8], stores: Stores) -> Attempt {
     Some(sessions(store, fields, !behind.is_empty()))
 }
 
-/// What a store holds; `None` where it is another program's.
-fn taken(connection: &Connection, stores: Stores, behind: bool) -> Result<Option<Held>, ReadError> {
+/// The contents of a store; `None` for a database of another program.
+fn taken(
+    connection: &Connection,
+    stores: Stores,
+    behind: bool,
+) -> Result<Option<Contents>, ReadError> {
     let columns = columns(connection).map_err(|error| damaged(&error))?;
     let has = |store: &&Store| store.columns.iter().all(|column| columns.contains(*column));
     let Some(store) = stores.iter().find(has) else { return Ok(None) };
     let documents = (store.documents)(connection)?;
-    Ok(Some(Held { store, documents, behind }))
+    Ok(Some(Contents { store, documents, behind }))
 }
 
 /// The database in memory. In write-ahead mode it could not be opened without the file beside it.

@@ -24,7 +24,7 @@ pub(super) fn apply(store: &mut Vec<u8>, log: &[u8]) {
         frames = rest;
         sum = checksum(sum, &frame[..8], big);
         sum = checksum(sum, &frame[FRAME..], big);
-        // What is left of an earlier log.
+        // The rest is an earlier log.
         if frame[8..16] != header[16..24] || sum != [word(frame, 16), word(frame, 20)] {
             return;
         }

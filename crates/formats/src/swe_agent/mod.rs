@@ -7,7 +7,7 @@
 
 mod write;
 
-use crate::chat::{self, Run, Told};
+use crate::chat::{self, ChatMessage, Run};
 use crate::prelude::*;
 
 pub(crate) const FORMAT: Format =
@@ -79,7 +79,7 @@ fn cluster_of(document: &Value, config: &Value) -> Option<String> {
     .and_then(|name| cluster::task(None, name))
 }
 
-fn push(run: &mut Run, (role, parts, mid_turn): Told, record: Option<u32>) -> &mut Message {
+fn push(run: &mut Run, (role, parts, mid_turn): ChatMessage, record: Option<u32>) -> &mut Message {
     let wanted = match record {
         Some(record) => format!("history-{record}"),
         None => format!("step-{}", run.out.messages.len()),

@@ -1,9 +1,9 @@
-//! Summaries for which nobody waits: a copy of the conversation asks the model, and the conversation goes on without the
+//! Summaries in the background: a fork of the conversation asks the model, and the conversation goes on without the
 //! fold.
 //!
-//! The copy stands before the moment at which the model would have been asked. Once it has folded, it takes the
-//! conversation's place, and with the next request all that came since, moment by moment: the conversation is then as if
-//! it had been folded all along.
+//! The fork stands before the moment at which the model would have been asked. Once it has folded, it replaces the
+//! conversation and takes what came since with the next request, moment by moment: the conversation is then as if it
+//! had been folded all along.
 
 use super::followed::{Followed, Fork, ForkState};
 use crate::journal::JournalError;
@@ -12,11 +12,11 @@ use foldback_core::provider::{Completion, CompletionRequest, Model, ProviderErro
 use std::future::pending;
 use std::sync::Arc;
 
-/// A copy of a conversation, just before a fold for which a model is to be asked.
+/// A fork of a conversation, just before a fold for which a model is to be asked.
 #[derive(Debug)]
 pub struct Ahead(Box<Fork>);
 
-/// Never answers: whoever waits for it is dropped.
+/// A model that never answers: a future that waits for it is dropped.
 #[derive(Debug)]
 struct Never;
 
@@ -31,28 +31,28 @@ impl Followed {
     /// This conversation, in which nobody waits for a model: see [`take_ahead`](Self::take_ahead).
     pub fn asking_later(mut self) -> Self {
         self.conversation.set_asked(Some(Arc::new(Never)));
-        self.later = Some(ForkState::Nothing);
+        self.fork = Some(ForkState::Nothing);
         self
     }
 
-    /// The copy that is to fold, if there is a new one. There is no other until it is
-    /// [taken back](Self::adopt) or [lost](Self::ahead_is_lost).
+    /// The fork that is to fold, if there is a new one. There is no other until it is [taken back](Self::adopt) or
+    /// [lost](Self::ahead_is_lost).
     pub fn take_ahead(&mut self) -> Option<Ahead> {
-        match self.later.replace(ForkState::Taken) {
+        match self.fork.replace(ForkState::Taken) {
             Some(ForkState::Made(fork)) => Some(Ahead(fork)),
-            later => {
-                self.later = later;
+            other => {
+                self.fork = other;
                 None
             }
         }
     }
 
-    /// The copy will not come back.
+    /// The fork will not come back.
     pub fn ahead_is_lost(&mut self) {
-        self.later = Some(ForkState::Nothing);
+        self.fork = Some(ForkState::Nothing);
     }
 
-    /// A copy that has folded takes the place of this conversation. What came meanwhile is taken with the next request.
+    /// Replaces this conversation by a fork that has folded. What came meanwhile is taken with the next request.
     ///
     /// # Errors
     ///

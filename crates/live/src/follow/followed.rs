@@ -51,22 +51,22 @@ pub struct Followed {
     /// Where it is to be written, until it is.
     path: Option<PathBuf>,
     pub(super) journal: Option<Journal>,
-    /// Where summaries are asked for by a copy: how far that is.
-    pub(super) later: Option<ForkState>,
+    /// The fork, if summaries are asked for by one.
+    pub(super) fork: Option<ForkState>,
 }
 
-/// How far a conversation is whose summaries a copy asks for.
+/// The fork that asks for a summary.
 #[derive(Debug)]
 pub(super) enum ForkState {
     /// No summary is needed.
     Nothing,
-    /// A copy was made.
+    /// A fork was made.
     Made(Box<Fork>),
-    /// The copy was taken to fold.
+    /// The fork was taken to fold.
     Taken,
 }
 
-/// A copy of a conversation, just before a fold for which a model is to be asked.
+/// A fork of a conversation, just before a fold for which a model is to be asked.
 #[derive(Debug)]
 pub(super) struct Fork {
     pub(super) followed: Followed,
@@ -98,8 +98,8 @@ fn awaits_results(log: &[Arc<Message>]) -> bool {
         && log[newest].call_ids().any(|id| !given.contains(id))
 }
 
-/// The steps behind a mark in a log that goes on: no turn is at its end, even where the last words are the model's own, and
-/// the step of an answer is open while its results come. Whether they are to come is the last that is given.
+/// The steps behind a mark in a log that goes on: no turn is at its end, even where the last words are the model's
+/// own, and the step of an answer is open while its results come. Whether they are to come is the last that is given.
 fn taken(mark: Mark, log: &[Arc<Message>]) -> (Vec<Step<'_>>, Mark, bool) {
     let (mut steps, mark) = steps_behind(mark, log);
     steps.pop_if(|step| matches!(step, Step::At(Moment::TurnEnd)));
@@ -112,7 +112,7 @@ fn taken(mark: Mark, log: &[Arc<Message>]) -> (Vec<Step<'_>>, Mark, bool) {
 }
 
 impl Followed {
-    /// Nothing was seen of it, and the engine is empty. A stage that panics is a compaction that failed.
+    /// A conversation of which nothing was seen. A stage that panics is a compaction that failed.
     pub fn new(mut conversation: Conversation, base: usize, key: Key) -> Self {
         conversation.contain_panics();
         Self {
@@ -132,17 +132,21 @@ impl Followed {
             model: None,
             path: None,
             journal: None,
-            later: None,
+            fork: None,
         }
     }
 
-    /// This conversation, written to a journal from its first message on.
+    /// Writes the conversation to a journal from its first message on.
     pub fn written_to(mut self, path: Option<PathBuf>) -> Self {
         self.path = path;
         self
     }
 
-    /// A conversation as its journal has it. The moment before the call that its last message waits for has been.
+    /// Restores a conversation from its journal. The moment before the call that its last message waits for is past.
+    ///
+    /// # Errors
+    ///
+    /// The journal is damaged, in use, or can't be read.
     pub fn restored(
         mut conversation: Conversation,
         base: usize,
@@ -198,13 +202,13 @@ impl Followed {
         &mut self.conversation
     }
 
-    /// Messages that were seen.
-    pub fn seen(&self) -> usize {
+    /// Number of messages that were seen.
+    fn seen(&self) -> usize {
         self.base + self.log.len()
     }
 
-    /// Bytes that it takes in memory, by estimate: messages and what folds wrote, keys and rows, the frame and the model's
-    /// name.
+    /// Bytes that it takes in memory, by estimate: messages and what folds wrote, keys and rows, the frame and the
+    /// model's name.
     pub fn bytes(&mut self) -> usize {
         let history = self.conversation.history();
         let new = history.range(self.weighed..history.len());
@@ -222,12 +226,12 @@ impl Followed {
         let history = self.conversation.history();
         let derived = history.iter().map(|(_, message)| message.derived.bytes()).sum::<usize>();
         let derived = derived + history.derived().bytes();
-        // What a copy has in common with it are the messages.
-        let copy = self.is_ahead().then(|| size::CONVERSATION + self.log.len() * size::COPIED);
-        size::CONVERSATION + self.bytes + self.folds.1 + frame + model + derived + copy.unwrap_or(0)
+        // A fork shares the messages.
+        let fork = self.has_fork().then(|| size::CONVERSATION + self.log.len() * size::COPIED);
+        size::CONVERSATION + self.bytes + self.folds.1 + frame + model + derived + fork.unwrap_or(0)
     }
 
-    /// The key after the last of them.
+    /// The key after the last message that was seen.
     pub fn key(&self) -> Key {
         self.key
     }
@@ -284,13 +288,13 @@ impl Followed {
         begun.and_then(|()| self.record())
     }
 
-    /// Takes the steps that were not taken, and the moment before the call that is about to be made. None is while results are
-    /// to come: whoever has the messages folded then calls later.
+    /// Takes the steps that were not taken, and the moment before the call that is about to be made. None is while
+    /// results are to come: whoever has the messages folded then calls later.
     pub(super) async fn drive(&mut self) {
         let log = self.log[self.mark.messages..].to_vec();
         let before = self.mark.steps;
         let (steps, mark, awaits) = taken(self.mark, &log);
-        // What came since may show that a step ends later than it seemed. Even so no message is passed over.
+        // New messages may show that a step ends later than it seemed. No message is skipped even so.
         let there = self.places.len() - self.mark.messages;
         let is_append = |step: &Step<'_>| matches!(step, Step::Append(_));
         let mut appends = (0..steps.len()).filter(|index| is_append(&steps[*index]));
@@ -299,7 +303,7 @@ impl Followed {
         for (index, step) in steps.iter().enumerate().skip(done) {
             self.done = before + index;
             match step {
-                // It has been, when the messages were taken that it comes after.
+                // It was fired with the messages before it.
                 Step::At(Moment::CallStart) if self.called => {}
                 Step::Append(message) => {
                     self.called = false;
@@ -347,14 +351,15 @@ impl Followed {
         UsageReading { usage, source: UsageSource::Synthesised }
     }
 
-    /// Whether there is a copy.
-    fn is_ahead(&self) -> bool {
-        matches!(self.later, Some(ForkState::Made(_) | ForkState::Taken))
+    /// Whether there is a fork.
+    fn has_fork(&self) -> bool {
+        matches!(self.fork, Some(ForkState::Made(_) | ForkState::Taken))
     }
 
-    /// What happens at a moment. If a model is to be asked and nobody waits for it, nothing is folded, and a copy is made.
+    /// What happens at a moment. If a model is to be asked and nobody waits for it, nothing is folded, and a fork is
+    /// made.
     async fn at(&mut self, moment: Moment, signals: Signals) -> Vec<Report> {
-        if self.later.is_none() {
+        if self.fork.is_none() {
             return self.conversation.at(moment, signals).await;
         }
         {
@@ -364,14 +369,14 @@ impl Followed {
                 return reports;
             }
         }
-        if matches!(self.later, Some(ForkState::Nothing)) {
+        if matches!(self.fork, Some(ForkState::Nothing)) {
             let refused = matches!(moment, Moment::ProviderOverflow | Moment::Manual);
-            self.later = Some(ForkState::Made(Box::new(self.fork(refused))));
+            self.fork = Some(ForkState::Made(Box::new(self.forked(refused))));
         }
         Vec::new()
     }
 
-    fn fork(&self, refused: bool) -> Fork {
+    fn forked(&self, refused: bool) -> Fork {
         let followed = Self {
             conversation: self.conversation.clone(),
             base: self.base,
@@ -389,7 +394,7 @@ impl Followed {
             model: self.model.clone(),
             path: None,
             journal: None,
-            later: None,
+            fork: None,
         };
         Fork { followed, refused, point: self.journal.as_ref().map(|journal| journal.point()) }
     }

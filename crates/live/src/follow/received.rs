@@ -1,4 +1,4 @@
-//! What a client sends: all messages of its conversation, and which of them are not the engine's.
+//! A request as a client sends it, and which of its messages are not the engine's.
 
 use super::identity::Key;
 use foldback_core::log::{Message, Part, Role};
@@ -23,7 +23,7 @@ pub struct Received<'a> {
 
 impl<'a> Received<'a> {
     /// What a request holds.
-    pub fn of(request: &'a Request, keys: &'a [Key], limits: Limits) -> Self {
+    pub fn new(request: &'a Request, keys: &'a [Key], limits: Limits) -> Self {
         let (messages, frame) = (request.messages(), request.frame());
         Self { messages, keys, frame, model: request.model(), limits }
     }
@@ -49,7 +49,7 @@ pub fn frame_of(frame: &Frame, messages: &[Arc<Message>], base: usize) -> Frame 
     frame
 }
 
-/// What a request was and what it became, in tokens of the strategy's estimator.
+/// The size of a request before and after folding, in tokens of the strategy's estimator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sizes {
     /// As the client sent it.

@@ -18,7 +18,8 @@ pub(super) const CONVERSATION: usize = 10_000;
 /// Beside a message: its id, its place in log, history and view, its counts, its key.
 const MESSAGE: usize = size_of::<Message>() + 750;
 
-/// Beside a message that a copy of its conversation has in common with it: its place in log, history and view, its counts.
+/// Beside a message that a copy of its conversation has in common with it: its place in log, history and view, its
+/// counts.
 pub(super) const COPIED: usize = 300;
 
 /// Beside a part: its pointer, its counts, its row in the meter.

@@ -32,24 +32,24 @@ pub(super) enum Happened {
     Unpin(Pos),
 }
 
-/// As much of a conversation as is written down.
+/// The part of a conversation that is recorded.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Known {
+pub(super) struct RecordedState {
     cursor: Cursor,
     /// Folds in force.
     folds: Vec<FoldId>,
     pinned: BTreeSet<Pos>,
 }
 
-impl Known {
-    /// All of a conversation.
-    pub(super) fn of(conversation: &Conversation) -> Self {
+impl RecordedState {
+    /// The state of a conversation, all of it recorded.
+    pub(super) fn new(conversation: &Conversation) -> Self {
         let mut known = Self::default();
         known.take(conversation);
         known
     }
 
-    /// What happened since, which is known then. Messages and folds are in their order; undos come
+    /// What happened since, and is recorded from now on. Messages and folds are in their order; undos come
     /// first, and pins last, as neither makes a difference to how the others happen again.
     pub(super) fn take(&mut self, conversation: &Conversation) -> Vec<Happened> {
         let history = conversation.history();
@@ -86,7 +86,7 @@ impl Known {
     }
 }
 
-/// Lets it happen again.
+/// Replays it.
 pub(super) fn replay(conversation: &mut Conversation, what: Happened) -> Result<(), ReplayError> {
     match what {
         Happened::Message(message) => {

@@ -1,6 +1,5 @@
-//! The lines of a journal: a head, and then what happened, line by line, each with its number and a check that
-//! covers the line before it, too. A line that is missing, doubled, moved or from another
-//! journal is therefore detected.
+//! The lines of a journal: a head, and then what happened, line by line, each with its number and a check that covers
+//! the line before it, too. A line that is missing, doubled, moved or from another journal is therefore detected.
 
 use super::happened::Happened;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! A conversation that survives its process: a file to which everything that happened is
-//! appended, and from which the same view is restored.
+//! A conversation that survives its process: a file to which everything that happened is appended, and from which the
+//! same view is restored.
 //!
 //! Each line is a JSON object with a list of what happened together (messages, folds with their plans, undos,
 //! pins) and counts as a whole or not at all. Lines are numbered and carry a checksum, so that one that is
@@ -30,7 +30,7 @@ pub use line::VERSION;
 
 use foldback_core::conversation::Conversation;
 use foldback_core::plan::Layout;
-use happened::{Happened, Known, replay};
+use happened::{Happened, RecordedState, replay};
 use line::{Foreign, Lines, is_begun};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -105,7 +105,7 @@ pub struct Journal {
     /// What the next line is checked by.
     lines: Lines,
     /// What the file knows of the conversation.
-    known: Known,
+    known: RecordedState,
 }
 
 impl Drop for Journal {
@@ -126,10 +126,10 @@ fn private() -> OpenOptions {
 
 /// How far a journal was.
 #[derive(Clone, Debug)]
-pub struct Point {
+pub(crate) struct Point {
     written: u64,
     lines: Lines,
-    known: Known,
+    known: RecordedState,
 }
 
 impl Journal {
@@ -172,7 +172,7 @@ impl Journal {
             return Err(JournalError::NotEmpty { path });
         }
         let lines = read(&path, &bytes, conversation)?;
-        let known = Known::of(conversation);
+        let known = RecordedState::new(conversation);
         let mut journal = Self { file, path, written: whole as u64, lines, known };
         journal.repair()?;
         Ok(journal)
@@ -196,7 +196,7 @@ impl Journal {
     }
 
     /// How far it is, to [go back](Self::go_back) to.
-    pub fn point(&self) -> Point {
+    pub(crate) fn point(&self) -> Point {
         let Self { written, lines, known, .. } = self;
         Point { written: *written, lines: lines.clone(), known: known.clone() }
     }
@@ -207,7 +207,7 @@ impl Journal {
     /// # Errors
     ///
     /// The other file can't be written. The journal is as it was.
-    pub fn go_back(&mut self, point: Point) -> Result<(), JournalError> {
+    pub(crate) fn go_back(&mut self, point: Point) -> Result<(), JournalError> {
         if point.written == self.written {
             return Ok(());
         }
@@ -231,15 +231,10 @@ impl Journal {
         Ok(file)
     }
 
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     fn begin(file: File, path: PathBuf, conversation: &Conversation) -> Result<Self, JournalError> {
         let io = |path: &Path, error: io::Error| JournalError::Io { path: path.to_owned(), error };
         let (lines, head) = Lines::begin().map_err(|error| io(&path, error.into()))?;
-        let mut journal = Self { file, path, written: 0, lines, known: Known::default() };
+        let mut journal = Self { file, path, written: 0, lines, known: RecordedState::default() };
         journal.append(head, true).map_err(|error| io(&journal.path, error))?;
         let mut happened = journal.known.take(conversation);
         let view = conversation.view();

@@ -1,8 +1,7 @@
 //! What a fold cleared or hid stays reachable: by reference, or by a search over all of it.
 //!
-//! A fold never deletes. The history holds every message unchanged; the view merely does not show
-//! it. [`Recall`] reads only what the view hides or replaces: what the
-//! model already sees is neither found nor returned.
+//! A fold never deletes. The history holds every message unchanged; the view merely does not show it. [`Recall`] reads
+//! only what the view hides or replaces: what the model already sees is neither found nor returned.
 //!
 //! References are the ids that the model has seen: of a message, of a tool call, and of whatever else
 //! a strategy names in its summaries ([`Recall::with_store`], e.g. the `ctx_…` ids of the tiered
@@ -23,9 +22,9 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Bytes that one answer gives out, unless [`Recall::with_limit`] says otherwise: some 2,000 tokens.
-pub const DEFAULT_LIMIT: usize = 8_000;
+const DEFAULT_LIMIT: usize = 8_000;
 /// Passages that one page of a search names.
-pub const HITS: usize = 5;
+pub(crate) const HITS: usize = 5;
 
 type Store = dyn Fn(&str) -> Option<Arc<str>> + Send + Sync;
 
@@ -104,7 +103,8 @@ impl Recall {
         self
     }
 
-    /// Takes what stands before a position for cleared: a recorder took it out of sight, and the view does not know that.
+    /// Takes what stands before a position for cleared: a recorder took it out of sight, and the view does not know
+    /// that.
     #[must_use]
     pub fn with_cleared_before(mut self, start: Pos) -> Self {
         self.start = start;
@@ -207,7 +207,7 @@ impl Recall {
     }
 
     /// Whether it finds what the view shows as well.
-    pub fn is_of_everything(&self) -> bool {
+    pub(crate) fn is_of_everything(&self) -> bool {
         self.everything
     }
 

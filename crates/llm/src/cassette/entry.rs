@@ -13,7 +13,7 @@ const FORMAT: u32 = 1;
 struct Lines(Vec<String>);
 
 impl Lines {
-    fn of(text: &str) -> Self {
+    fn new(text: &str) -> Self {
         Self(text.split('\n').map(str::to_owned).collect())
     }
 
@@ -24,7 +24,7 @@ impl Lines {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Said {
+struct RecordedTurn {
     role: Role,
     text: Lines,
 }
@@ -43,12 +43,12 @@ struct RecordedRequest {
     max_output: u64,
     replicate: u32,
     system: Lines,
-    turns: Vec<Said>,
+    turns: Vec<RecordedTurn>,
 }
 
 impl RecordedRequest {
-    fn of(request: &CompletionRequest) -> Self {
-        let said = |turn: &Turn| Said { role: turn.role, text: Lines::of(&turn.text) };
+    fn new(request: &CompletionRequest) -> Self {
+        let turn = |turn: &Turn| RecordedTurn { role: turn.role, text: Lines::new(&turn.text) };
         Self {
             format: FORMAT,
             provider: request.endpoint.provider.clone(),
@@ -56,8 +56,8 @@ impl RecordedRequest {
             temperature: request.temperature,
             max_output: request.max_output,
             replicate: request.replicate,
-            system: Lines::of(&request.system),
-            turns: request.turns.iter().map(said).collect(),
+            system: Lines::new(&request.system),
+            turns: request.turns.iter().map(turn).collect(),
         }
     }
 
@@ -73,7 +73,7 @@ impl RecordedRequest {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Given {
+struct RecordedAnswer {
     text: Lines,
     finish: Finish,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -85,7 +85,7 @@ struct Given {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Outcome {
-    Answer(Given),
+    Answer(RecordedAnswer),
     Error(ProviderError),
 }
 
@@ -99,7 +99,7 @@ pub(crate) struct Entry {
 
 /// Name of the file that holds the answer to a request, without its ending.
 pub(crate) fn name(request: &CompletionRequest) -> String {
-    RecordedRequest::of(request).name()
+    RecordedRequest::new(request).name()
 }
 
 /// Whether a failure is due to the request and would recur, so that its handling must be replayed: the request is too
@@ -110,13 +110,13 @@ pub(crate) fn lasting(kind: ErrorKind) -> bool {
 
 impl Entry {
     /// The record of an answer; `None` for a temporary failure.
-    pub(crate) fn of(
+    pub(crate) fn new(
         request: &CompletionRequest,
         answer: &Result<Completion, ProviderError>,
     ) -> Option<Self> {
         let outcome = match answer {
-            Ok(completion) => Outcome::Answer(Given {
-                text: Lines::of(&completion.text),
+            Ok(completion) => Outcome::Answer(RecordedAnswer {
+                text: Lines::new(&completion.text),
                 finish: completion.finish,
                 usage: completion.usage,
                 model: completion.model.clone(),
@@ -124,7 +124,7 @@ impl Entry {
             Err(error) if lasting(error.kind) => Outcome::Error(error.clone()),
             Err(_) => return None,
         };
-        Some(Self { request: RecordedRequest::of(request), outcome })
+        Some(Self { request: RecordedRequest::new(request), outcome })
     }
 
     /// The file's text.

@@ -166,7 +166,7 @@ impl Model for Cassette {
             return entry.answer();
         }
         let answer = model.complete(request).await;
-        if let Some(entry) = Entry::of(request, &answer) {
+        if let Some(entry) = Entry::new(request, &answer) {
             self.keep(&name, &entry)?;
         }
         answer

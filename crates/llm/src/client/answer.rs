@@ -70,7 +70,7 @@ fn finish(reason: Option<&str>, called: bool, empty: bool) -> Finish {
     }
 }
 
-/// Usage as a provider tells it; `None` where it tells none.
+/// The usage that a provider reports, if any.
 fn usage(counts: &Counts, told: &Value) -> Option<Usage> {
     let usage = counts.any(told)?;
     let total = usage.total_tokens();

@@ -46,7 +46,11 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client that looks keys up in `keys`. Fails where the system's certificates can't be read.
+    /// A client that looks keys up in `keys`.
+    ///
+    /// # Errors
+    ///
+    /// The system's certificates can't be read.
     pub fn new(keys: Keys) -> Result<Self, ProviderError> {
         let http = reqwest::Client::builder()
             .tls_backend_preconfigured(tls::config().map_err(unusable)?)
@@ -68,6 +72,10 @@ impl Client {
     }
 
     /// A client that takes its keys from the environment, and the limit of an answer from `FOLDBACK_MAX_ANSWER_BYTES`.
+    ///
+    /// # Errors
+    ///
+    /// The system's certificates can't be read, or the limit is no number.
     pub fn from_env() -> Result<Self, ProviderError> {
         let client = Self::new(Keys::from_env())?;
         let Some(value) = std::env::var_os(VARIABLE) else { return Ok(client) };
@@ -85,14 +93,22 @@ impl Client {
         self
     }
 
-    /// Whether an endpoint names everything that a request needs: a known provider, a model, an
-    /// address, a key. Gives the address, as it may be shown. Sends nothing.
+    /// Checks that an endpoint names everything that a request needs: a known provider, a model, an address, a key.
+    /// Gives the address without its secrets. Sends nothing.
+    ///
+    /// # Errors
+    ///
+    /// Something is missing or invalid.
     pub fn check(&self, endpoint: &Endpoint) -> Result<String, ProviderError> {
-        Target::of(endpoint, &self.keys).map(|target| target.shown())
+        Target::new(endpoint, &self.keys).map(|target| target.shown())
     }
 
-    /// Whether somebody is at the endpoint's address. Whatever the answer is, it will do, and so does a connection that
-    /// nothing comes over: a server of one's own may be at work on something else. Neither key nor model are sent.
+    /// Checks that a server listens at the endpoint's address. Any answer will do, and so does a connection without
+    /// one: a local server may be busy. Neither key nor model is sent.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint is incomplete, or its address can't be reached.
     pub async fn reach(&self, endpoint: &Endpoint) -> Result<(), ProviderError> {
         self.reach_within(endpoint, REACH).await
     }
@@ -102,7 +118,7 @@ impl Client {
         endpoint: &Endpoint,
         limit: Duration,
     ) -> Result<(), ProviderError> {
-        let target = Target::of(endpoint, &self.keys)?;
+        let target = Target::new(endpoint, &self.keys)?;
         let request = self.http.get(target.base.clone()).timeout(limit);
         match request.send().await {
             Err(error) if error.is_connect() || !error.is_timeout() => {
@@ -208,7 +224,7 @@ impl Client {
 #[async_trait]
 impl Model for Client {
     async fn complete(&self, request: &CompletionRequest) -> Result<Completion, ProviderError> {
-        let target = Target::of(&request.endpoint, &self.keys)?;
+        let target = Target::new(&request.endpoint, &self.keys)?;
         let answer = self.ask(&target, request).await;
         match &answer {
             Ok(completion) => tracing::debug!(

@@ -70,7 +70,7 @@ pub(crate) struct Target {
 
 impl Target {
     /// Looks everything up that a request to `endpoint` needs.
-    pub(crate) fn of(endpoint: &Endpoint, keys: &Keys) -> Result<Self, ProviderError> {
+    pub(crate) fn new(endpoint: &Endpoint, keys: &Keys) -> Result<Self, ProviderError> {
         let protocol = Protocol::named(&endpoint.provider)?;
         if endpoint.model.trim().is_empty() {
             return Err(invalid(format!(
@@ -225,7 +225,7 @@ mod tests {
             ),
         ];
         for ((provider, base, variable), expected) in table {
-            let target = Target::of(&endpoint(provider, base, variable), &keys);
+            let target = Target::new(&endpoint(provider, base, variable), &keys);
             let case = format!("{provider} {base:?} {variable:?}");
             match (target, expected) {
                 (Ok(target), Ok(base)) => assert_eq!(target.base.as_str(), base, "{case}"),

@@ -1,8 +1,8 @@
 //! Prompts: data with a version, one file for each style of summary.
 //!
-//! The wording lives in `prompts/*.toml`; here it is put together with what a request brings along: the
-//! record of the conversation and the earlier summary, both quoted as data, and
-//! the instructions of a person or a hook, which are instructions.
+//! The wording lives in `prompts/*.toml`; here it is put together with what a request brings along: the record of the
+//! conversation and the earlier summary, both quoted as data, and the instructions of a person or a hook, which are
+//! instructions.
 
 mod data;
 pub mod record;
@@ -48,7 +48,7 @@ impl Prompts {
             .filter(|text| !text.is_empty())
             .collect();
         // Instructions are outside of the fence, but must not spell it either.
-        let fence = Fence::of(
+        let fence = Fence::new(
             [material.record, previous.unwrap_or_default()]
                 .into_iter()
                 .chain(instructions.iter().copied()),

@@ -1,10 +1,10 @@
 //! A conversation as text: lines such as `[user]: …`, `[assistant call]: read({"path":"a.rs"})`,
 //! `[tool read]: …`, `[Attached image/png: shot.png]`.
 //!
-//! The harness marks who speaks, so that a person's request can be told from a tool's output. Only the harness begins a line with a bracket: lines of quoted text that
-//! begin so are set off by `| `, and names take no more than a part of a line, so that no tool output can
-//! pretend that a person spoke. Files appear by name, never by content, and runs of base64 in any text by
-//! their size.
+//! The harness marks who speaks, so that a person's request can be told from a tool's output. Only the harness begins
+//! a line with a bracket: lines of quoted text that begin so are set off by `| `, and names take no more than a part
+//! of a line, so that no tool output can pretend that a person spoke. Files appear by name, never by content, and runs
+//! of base64 in any text by their size.
 
 use crate::quote::without_base64;
 use foldback_core::log::{
@@ -136,7 +136,8 @@ fn is_blank(c: char) -> bool {
         )
 }
 
-/// The text with all lines but the first changed so that none begins with a bracket. The first follows the speaker's mark.
+/// The text with all lines but the first changed so that none begins with a bracket. The first follows the speaker's
+/// mark.
 fn set_off(text: &str) -> Cow<'_, str> {
     let mut out = String::new();
     let mut copied = 0;

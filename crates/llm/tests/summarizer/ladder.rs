@@ -124,10 +124,14 @@ async fn a_dry_run_asks_for_every_chunk_and_copies() {
     let dry = || fails(ErrorKind::DryRun);
     for (messages, requests) in [(small(), 1), (large(6, 10, 2_000), 3)] {
         let bench = Bench::new(window(3_500), (0..9).map(|_| dry()));
-        let summary = bench.ask(&request("window.compact", messages)).await.unwrap();
+        let asked = request("window.compact", messages);
+        let summary = bench.ask(&asked).await.unwrap();
         assert_eq!(summary.by, "dry-run");
         assert!(summary.text.contains("## "), "{}", summary.text);
         assert_eq!(bench.sent(), requests);
+        // What no model wrote is not remembered.
+        bench.ask(&asked).await.unwrap();
+        assert_eq!(bench.sent(), 2 * requests);
     }
 }
 

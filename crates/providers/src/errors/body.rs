@@ -1,4 +1,4 @@
-//! What a provider said, out of the body of an answer or the text that a client made of it.
+//! The words of a provider, from the body of an answer or the text that a client made of it.
 //!
 //! Bodies differ in shape (`error.message`, `message`, `detail`, a list with one error in it, an error
 //! quoted as a string inside another), so every known key is looked into, in order. Keys that echo the
@@ -38,14 +38,14 @@ const BELOW: [&str; 11] = [
     "message",
     "raw",
 ];
-/// How deep errors quote each other.
+/// The depth to which quoted errors are read.
 const DEEPEST: usize = 8;
 /// How much of an answer is looked at, in bytes.
 const MOST: usize = 1 << 20;
 
-/// What was said.
+/// The text of an error, with the codes in it.
 #[derive(Debug, Default)]
-pub(crate) struct Said {
+pub(crate) struct ErrorText {
     /// HTTP status; of an answer that began well, the one that the error itself names.
     pub(crate) status: Option<u16>,
     /// The words, as they came.
@@ -60,7 +60,7 @@ pub(crate) struct Said {
     named_status: Option<u16>,
 }
 
-impl Said {
+impl ErrorText {
     pub(crate) fn read(status: Option<u16>, body: &str) -> Self {
         let body = body[..body.floor_char_boundary(MOST)].trim();
         let mut said = Self::default();

@@ -13,7 +13,7 @@ mod rule;
 pub use pattern::Sizes;
 pub use rule::{Rule, RuleError};
 
-use body::Said;
+use body::ErrorText;
 use foldback_core::provider::{ErrorKind, ProviderError};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -41,7 +41,7 @@ impl Classifier {
     }
 
     /// Only these rules.
-    pub fn of(rules: impl IntoIterator<Item = Rule>) -> Self {
+    pub fn new(rules: impl IntoIterator<Item = Rule>) -> Self {
         Self { rules: rules.into_iter().map(Rule::lowered).collect() }
     }
 
@@ -70,7 +70,7 @@ impl Classifier {
         status: Option<u16>,
         body_or_message: &str,
     ) -> ProviderError {
-        let said = Said::read(status, body_or_message);
+        let said = ErrorText::read(status, body_or_message);
         let rule = self.first(provider, &said);
         let quoted = |rule: &Rule| -> Option<String> {
             rule.codes.iter().find(|code| said.has_code(code)).cloned()
@@ -101,7 +101,7 @@ impl Classifier {
         status: Option<u16>,
         body_or_message: &str,
     ) -> Sizes {
-        let said = Said::read(status, body_or_message);
+        let said = ErrorText::read(status, body_or_message);
         let read = self
             .first(provider, &said)
             .into_iter()
@@ -114,13 +114,13 @@ impl Classifier {
         }
     }
 
-    fn first(&self, provider: Option<&str>, said: &Said) -> Option<&Rule> {
+    fn first(&self, provider: Option<&str>, said: &ErrorText) -> Option<&Rule> {
         self.rules.iter().find(|rule| rule.holds(provider, said))
     }
 }
 
 /// What the provider said, in its own words; else the body, cut.
-fn message(said: &Said, body: &str) -> String {
+fn message(said: &ErrorText, body: &str) -> String {
     let text = if said.words.is_empty() { body.trim() } else { &said.words };
     text[..text.floor_char_boundary(LONGEST)].to_owned()
 }

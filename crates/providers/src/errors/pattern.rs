@@ -7,10 +7,10 @@ use std::time::Duration;
 /// Sizes that an error names, in tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sizes {
-    /// What was sent.
+    /// The size of the request, in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested: Option<u64>,
-    /// What may be sent.
+    /// The largest allowed size, in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
 }

@@ -1,6 +1,6 @@
 //! Rules as they are written, and whether one matches.
 
-use crate::errors::body::Said;
+use crate::errors::body::ErrorText;
 use crate::errors::pattern;
 use foldback_core::provider::ErrorKind;
 use serde::{Deserialize, Serialize};
@@ -23,16 +23,16 @@ pub struct Rule {
     /// One of these codes of the provider's own, ignoring case.
     #[serde(default)]
     pub codes: Vec<String>,
-    /// All of these phrases, ignoring case.
+    /// Phrases that must all occur, ignoring case.
     #[serde(default)]
     pub all_of: Vec<String>,
-    /// One of these phrases, ignoring case.
+    /// Phrases of which one must occur, ignoring case.
     #[serde(default)]
     pub any_of: Vec<String>,
-    /// None of these phrases, ignoring case.
+    /// Phrases that must not occur, ignoring case.
     #[serde(default)]
     pub none_of: Vec<String>,
-    /// Whether nothing was said at all.
+    /// Whether the answer has no text at all.
     #[serde(default)]
     pub empty: Option<bool>,
     /// Patterns that read sizes out of the text; see [`BUILTIN`](crate::errors::BUILTIN).
@@ -44,7 +44,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    pub(crate) fn holds(&self, provider: Option<&str>, said: &Said) -> bool {
+    pub(crate) fn holds(&self, provider: Option<&str>, said: &ErrorText) -> bool {
         let provider = self
             .provider
             .as_deref()

@@ -1,6 +1,6 @@
 //! Limits and prices of models: a dated data file, never code.
 
-use super::names::{Asked, is_spelled, normalised, resolve};
+use super::names::{Variant, is_spelled, normalised, resolve};
 use foldback_core::Limits;
 use foldback_core::config::in_words;
 use foldback_core::log::Service;
@@ -174,6 +174,10 @@ impl ModelTable {
     }
 
     /// Reads a table.
+    ///
+    /// # Errors
+    ///
+    /// The text is not TOML of this shape. The error has its line.
     pub fn parse(text: &str) -> Result<Self, ModelTableError> {
         toml::from_str(text).map_err(|error| ModelTableError {
             line: error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1),
@@ -190,7 +194,7 @@ impl ModelTable {
                 is_spelled(&model.id, name) || model.names.iter().any(|other| other == name)
             })
         };
-        let (model, Asked { long, fast }) = resolve(name, known)?;
+        let (model, Variant { long, fast }) = resolve(name, known)?;
         if !(long || fast) {
             return Some(Cow::Borrowed(model));
         }

@@ -1,11 +1,11 @@
 //! Names of models as recorders write them down: with a provider, a region, a version or a date around them.
 
-/// How a recorded name is spelled without what stands around it: in lower case, dots read as dashes, after the last slash.
+/// A recorded name in plain spelling: in lower case, with dashes for dots, from the last slash on.
 pub(super) fn normalised(name: &str) -> String {
     characters(name).collect()
 }
 
-/// Whether a name is so spelled without what stands around it.
+/// Whether this is the plain spelling of a name.
 pub(super) fn is_spelled(name: &str, normalised: &str) -> bool {
     characters(name).eq(normalised.chars())
 }
@@ -15,9 +15,9 @@ fn characters(name: &str) -> impl Iterator<Item = char> {
     name.chars().flat_map(char::to_lowercase).map(|c| if c == '.' { '-' } else { c })
 }
 
-/// What a name says of a request besides the model.
+/// The variant of a model that a name asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct Variant {
     /// The larger window.
     pub(super) long: bool,
     /// Fast mode.
@@ -62,9 +62,9 @@ const ENDINGS: [&str; 15] = [
 
 /// The first of the names that a recorded one may stand for that is known, and what else it says. Less and less is left
 /// of it: a name that is known as it is stands for itself.
-pub(super) fn resolve<T>(name: &str, known: impl Fn(&str) -> Option<T>) -> Option<(T, Asked)> {
+pub(super) fn resolve<T>(name: &str, known: impl Fn(&str) -> Option<T>) -> Option<(T, Variant)> {
     let whole = normalised(name);
-    let (mut name, mut asked) = (whole.as_str(), Asked::default());
+    let (mut name, mut asked) = (whole.as_str(), Variant::default());
     loop {
         if let Some(found) = known(name) {
             return Some((found, asked));

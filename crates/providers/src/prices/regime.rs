@@ -31,7 +31,7 @@ pub struct Rates {
 
 impl Rates {
     /// List prices. A class that is not billed apart is input like any other.
-    pub fn of(price: &Price) -> Self {
+    pub fn new(price: &Price) -> Self {
         let or = |class: f64, other: f64| if class > 0.0 { class } else { other };
         let write = or(price.cache_write_5m, price.input);
         let tier = price.tier.map(|tier| {
@@ -113,9 +113,9 @@ pub struct Terms {
     pub rates: Rates,
 }
 
-/// What requests asked for that their price depends on.
+/// The terms of service that the price of requests depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Asked {
+pub struct ServiceTerms {
     /// The share of what they wrote to the cache that was to live for an hour.
     pub hour: f64,
     /// How they were served.
@@ -163,7 +163,8 @@ impl Regime {
     /// written to the cache lives as long as the regime says, and costs what that costs.
     pub fn terms(&self, models: &ModelTable) -> Option<Terms> {
         let hour = if self.ttl_seconds >= HOUR { 1.0 } else { 0.0 };
-        let terms = self.priced(&*models.find(&self.base)?, Asked { hour, ..Asked::default() })?;
+        let terms = self
+            .priced(&*models.find(&self.base)?, ServiceTerms { hour, ..ServiceTerms::default() })?;
         let mut rates = terms.rates;
         let one = rates.written();
         (rates.write, rates.write_1h) = (one, one);
@@ -186,9 +187,9 @@ impl Regime {
     }
 
     /// A model's own prices with these caching rules; `None` if they are not known.
-    pub fn priced(&self, model: &Model, asked: Asked) -> Option<Terms> {
+    pub fn priced(&self, model: &Model, asked: ServiceTerms) -> Option<Terms> {
         let price = model.price_of(asked.service, asked.at_ms)?;
-        Some(Terms { rules: self.rules(), rates: Rates { hour: asked.hour, ..Rates::of(price) } })
+        Some(Terms { rules: self.rules(), rates: Rates { hour: asked.hour, ..Rates::new(price) } })
     }
 }
 
@@ -222,7 +223,7 @@ impl RegimeTable {
     /// A model's own prices, context tier included, with the caching rules of its provider: the first regime that names
     /// the model's family, or, for clients that ask for a cache of one hour for most of what they write, the one that
     /// keeps a prefix longest. `None` when no regime names it, or if its prices are not known.
-    pub fn own(&self, model: &Model, asked: Asked) -> Option<Terms> {
+    pub fn own(&self, model: &Model, asked: ServiceTerms) -> Option<Terms> {
         let id = model.id.to_lowercase();
         let mut regimes = self.regimes.iter().filter(|regime| {
             let mut families = regime.models.iter();
@@ -234,8 +235,8 @@ impl RegimeTable {
         if asked.hour > 0.5 { longest() } else { first }.priced(model, asked)
     }
 
-    /// What an answer cost, by the usage that was recorded of it and of the provider's compactions during it, at the
-    /// prices of its model (or of `model` where it names none) on its day; `None` if they are not known.
+    /// The price of an answer in US dollars, by its recorded usage and that of the provider's compactions during the call, at
+    /// the prices of the day for its model, or for `model` if the answer names none. `None` without known prices.
     pub fn spent_usd(
         &self,
         models: &ModelTable,
@@ -244,8 +245,8 @@ impl RegimeTable {
     ) -> Option<f64> {
         let model = models.find(answer.model.as_deref().or(model)?)?;
         let at_ms = answer.started.or(answer.ended);
-        let asked = Asked { service: answer.service, at_ms, hour: 0.0 };
-        Some(used_usd(&Rates::of(model.price_of(asked.service, asked.at_ms)?), answer))
+        let asked = ServiceTerms { service: answer.service, at_ms, hour: 0.0 };
+        Some(used_usd(&Rates::new(model.price_of(asked.service, asked.at_ms)?), answer))
     }
 }
 
@@ -286,8 +287,11 @@ mod tests {
             ("claude-opus-4-5", 900_000, [5.0, 0.5, 6.25, 25.0]),
         ];
         for (model, size, expected) in cases {
-            let rates =
-                regimes.own(&models.find(model).unwrap(), Asked::default()).unwrap().rates.at(size);
+            let rates = regimes
+                .own(&models.find(model).unwrap(), ServiceTerms::default())
+                .unwrap()
+                .rates
+                .at(size);
             let ours = [rates.input, rates.read, rates.written(), rates.output];
             assert_eq!(ours, expected, "{model} at {size}");
         }
@@ -307,7 +311,7 @@ mod tests {
             ("gemini-2.5-pro", 1.0, 1.25, 3600),
         ];
         for (model, hour, write, seconds) in rows {
-            let asked = Asked { hour, ..Asked::default() };
+            let asked = ServiceTerms { hour, ..ServiceTerms::default() };
             let terms = regimes.own(&models.find(model).unwrap(), asked).unwrap();
             let ours = (terms.rates.written(), terms.rules.ttl_ms);
             assert_eq!(ours, (write, Some(seconds * 1000)), "{model}, {hour}");
@@ -354,7 +358,7 @@ mod tests {
         let regimes = RegimeTable::embedded();
         for model in ModelTable::embedded().models {
             assert!(
-                model.price.is_none() || regimes.own(&model, Asked::default()).is_some(),
+                model.price.is_none() || regimes.own(&model, ServiceTerms::default()).is_some(),
                 "{}",
                 model.id
             );

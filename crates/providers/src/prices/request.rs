@@ -33,7 +33,7 @@ pub(crate) struct Revived {
     pub(crate) last: usize,
 }
 
-/// What is known of a request besides its blocks.
+/// A request without its blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Call {
     /// When the request was sent, in milliseconds since the Unix epoch, if known.
@@ -111,7 +111,7 @@ impl RequestLog {
         let same = same.min(self.latest.len());
         let mut blocks = blocks.into_iter().peekable();
         let mut kept = same;
-        // What comes may be what was there.
+        // The new blocks may repeat the old ones.
         while let Some((hash, _)) = self.latest.get(kept)
             && let Some(block) = blocks.peek()
             && chain(self.hash(kept), *block) == *hash

@@ -46,7 +46,7 @@ mod stream;
 pub use error::WireError;
 pub use foldback_core::validity::Dialect;
 pub use outline::Outline;
-pub use request::{Folded, FoldedList, Reading, Request};
+pub use request::{FoldedList, FoldedRequest, Reading, Request};
 pub use shared::messages::{Problem, ProblemKind};
 pub use shared::raw::Item;
 pub use shared::rewrite::Stale;

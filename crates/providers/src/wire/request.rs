@@ -46,7 +46,7 @@ pub struct Reading {
 /// A request with other messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Folded {
+pub struct FoldedRequest {
     /// The body to send.
     pub body: String,
     /// What this protocol has no place for and was left out, one line each. Empty if all messages came from requests and
@@ -60,7 +60,7 @@ pub struct Folded {
 pub struct FoldedList {
     /// The messages, in order. Numbers are indexes into the request's own list.
     pub items: Vec<Item>,
-    /// As in [`Folded`].
+    /// As in [`FoldedRequest`].
     pub losses: Vec<String>,
 }
 
@@ -236,16 +236,16 @@ impl Request {
     /// # Errors
     ///
     /// [`WireError::Stale`] if a message claims to come from this request and doesn't.
-    pub fn folded(&self, sent: &[Shown<'_>]) -> Result<Folded, WireError> {
+    pub fn folded(&self, sent: &[Shown<'_>]) -> Result<FoldedRequest, WireError> {
         let mut losses = Vec::new();
         if self.source.records.is_empty() {
             let list = Value::from(self.made(sent, &mut losses));
             let change = (list_of(self.dialect).to_owned(), Change::Set(list.to_string()));
-            return Ok(Folded { body: raw::patch(&self.source.text, &[change])?, losses });
+            return Ok(FoldedRequest { body: raw::patch(&self.source.text, &[change])?, losses });
         }
         let own = Own::new(&self.messages, &self.source);
         let (source, items) = self.items(&own, sent, &mut losses)?;
-        Ok(Folded { body: rebuild(&source, &items), losses })
+        Ok(FoldedRequest { body: rebuild(&source, &items), losses })
     }
 
     /// The list of messages of [`folded`](Self::folded), one by one: which messages of this request are sent as they came,

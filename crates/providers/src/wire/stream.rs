@@ -1,7 +1,7 @@
 //! Answers that stream.
 //!
-//! All four protocols stream server-sent events. The pieces are put together to the body of an answer that does not stream,
-//! so there is one reader of answers.
+//! All four protocols stream server-sent events. Their pieces are put together to the body of an answer that was not streamed,
+//! and one reader reads both.
 
 use crate::wire::shared::pieces::Pieces;
 use crate::wire::{WireError, anthropic, gemini, openai, responses};

@@ -1,7 +1,7 @@
 //! The prices of a comparison, in words: whose they are, their date, and how to set others.
 
 use super::table::Reporting;
-use crate::judge::cost::Asked;
+use crate::judge::cost::ServiceTerms;
 use crate::number::grouped;
 use crate::rows::study::Recording;
 use crate::run::setup::Setup;
@@ -64,7 +64,7 @@ pub(super) fn hour(setup: &Setup, sessions: &[Recording], reporting: &Reporting)
     let asked = sessions.iter().filter(|session| session.hour).count();
     let regime = setup.regime(&reporting.regime).ok()?;
     let base = setup.models.find(&regime.base)?;
-    let hour = setup.regimes.own(&base, Asked { hour: 1.0, ..Asked::default() })?;
+    let hour = setup.regimes.own(&base, ServiceTerms { hour: 1.0, ..ServiceTerms::default() })?;
     (asked > 0 && hour.rules != regime.rules()).then(|| {
         format!(
             "{asked} of {} sessions asked for a cache that lives for an hour and costs more to write; {} bills them \

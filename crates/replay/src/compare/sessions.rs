@@ -115,7 +115,7 @@ pub enum Unit {
 /// Repositories that are needed to say something of others.
 pub const LEAST_REPOSITORIES: usize = 10;
 /// Sessions that are needed to say something of others in the same repositories.
-const LEAST_SESSIONS: usize = 5;
+pub const LEAST_SESSIONS: usize = 5;
 
 /// The sessions by unit.
 #[derive(Debug)]

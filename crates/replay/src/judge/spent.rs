@@ -4,7 +4,7 @@
 
 use foldback_core::log::Answer;
 use foldback_formats::Session;
-use foldback_providers::prices::{Asked, ModelTable, Rates, RegimeTable, used_usd};
+use foldback_providers::prices::{ServiceTerms, ModelTable, Rates, RegimeTable, used_usd};
 
 /// Models and the rules by which their providers cache.
 #[derive(Debug)]
@@ -55,9 +55,9 @@ pub(crate) fn own(
         };
         let own = regimes.spent_usd(models, named, model.or(session.model.as_deref()));
         let usd = own.or_else(|| {
-            let asked = Asked { service: answer.service, ..Asked::default() };
+            let asked = ServiceTerms { service: answer.service, ..ServiceTerms::default() };
             let stand_in = models.find(&regimes.stand_in)?;
-            Some(used_usd(&Rates::of(stand_in.price_of(asked.service, None)?), answer))
+            Some(used_usd(&Rates::new(stand_in.price_of(asked.service, None)?), answer))
         })?;
         let sum = sum.get_or_insert_default();
         sum.usd += usd;

@@ -1,6 +1,6 @@
 //! The setup that all strategies of a run share: limits, model, prices, the estimator that reports.
 
-use crate::judge::cost::{Asked, NamedTerms, OWN, Regime, RegimeTable};
+use crate::judge::cost::{ServiceTerms, NamedTerms, OWN, Regime, RegimeTable};
 use crate::judge::spent;
 use crate::run::controls::{Seer, control};
 use crate::run::drive::ReplayOptions;
@@ -174,7 +174,7 @@ impl Setup {
 
     /// A session's own prices and caching rules: those of its model (the command line's before the recorded one) on its day,
     /// with the cache that its requests asked for. A model that the table has no prices of has those of the stand-in.
-    pub(crate) fn own(&self, model: Option<&str>, asked: Asked) -> Option<NamedTerms> {
+    pub(crate) fn own(&self, model: Option<&str>, asked: ServiceTerms) -> Option<NamedTerms> {
         let of = |name: &str| self.regimes.own(&*self.models.find(name)?, asked);
         let model = self.model.as_deref().or(model);
         let terms = model.and_then(of).or_else(|| of(&self.regimes.stand_in))?;
@@ -184,7 +184,7 @@ impl Setup {
     /// Whether the table has prices of a model.
     pub(crate) fn is_priced(&self, model: Option<&str>) -> bool {
         let known = model.and_then(|model| self.models.find(model));
-        known.is_some_and(|model| self.regimes.own(&model, Asked::default()).is_some())
+        known.is_some_and(|model| self.regimes.own(&model, ServiceTerms::default()).is_some())
     }
 
     /// What a session cost its recorder, by its usage: under every named regime, then at its own prices. Empty without

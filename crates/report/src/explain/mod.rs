@@ -135,7 +135,7 @@ fn with_grouped_numbers(reason: &str) -> String {
     reason.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// What fold after fold freed and left, whether they go on helping, and what of what was needed outlived them.
+/// Tokens that fold after fold freed and left, whether folds go on helping, and which needed results outlived them.
 fn repeated(out: &mut String, walk: &Walk, track: &Track, width: Width) {
     let told = track.repeated();
     let ([first, .., last], [floor, .., end]) = (&*told.freed, &*told.left) else {

@@ -45,7 +45,7 @@ fn summary(out: &mut String, comparison: &Comparison) {
     out.push_str("</p>\n");
 }
 
-/// What a cell says of a pair, the first against the second: a sign, its class, and what it means.
+/// The cell of a pair, first against second: a sign, its class, and its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sign(&'static str, &'static str, &'static str);
 

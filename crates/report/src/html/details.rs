@@ -44,7 +44,7 @@ pub struct Details {
 /// How many sessions are walked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Most {
-    /// Those in which a strategy acted, with so many model calls together.
+    /// The sessions in which a strategy acted, up to so many model calls together.
     Calls(usize),
     /// So many, also such in which nothing acted.
     Sessions(usize),

@@ -2,7 +2,7 @@
 
 use foldback_replay::compare::Metric;
 
-/// What stands where a value does not apply.
+/// The sign for a value that does not apply.
 pub(super) const NONE: &str = "–";
 
 /// A share or ratio in whole percent; with one decimal near 100 % and below 1 %, so that only what is whole

@@ -45,7 +45,7 @@ fn corpus(out: &mut String, comparison: &Comparison) {
     out.push_str("</p>\n");
 }
 
-/// What must be known to read the numbers, what was left out, and what it was made of.
+/// Notes on how to read the numbers, what was left out, and the provenance.
 pub(super) fn notes(out: &mut String, comparison: &Comparison) {
     open_fold(out, "notes", "Notes and provenance");
     files(out, comparison);
@@ -70,7 +70,7 @@ pub(super) fn notes(out: &mut String, comparison: &Comparison) {
     out.push_str(END_FOLD);
 }
 
-/// What the sessions came to, by the file that was joined.
+/// The outcomes of the sessions, from the file that was joined.
 pub(super) fn outcomes(out: &mut String, comparison: &Comparison) {
     let told = verdict::outcomes(comparison);
     if !told.is_empty() {
@@ -92,7 +92,7 @@ fn list(out: &mut String, items: &[String]) {
     out.push_str("<ul>\n");
     for item in items {
         out.push_str("<li>");
-        // What stands between backticks is code.
+        // Text between backticks is code.
         for (at, piece) in item.split('`').enumerate() {
             let _ = match at % 2 {
                 0 => write!(out, "{}", text(piece)),

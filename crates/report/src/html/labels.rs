@@ -38,10 +38,10 @@ pub(super) struct Label {
     pub(super) lead: Option<[(u64, u64); 2]>,
 }
 
-/// What is taken: left, top, right, bottom.
-type Taken = (i64, i64, i64, i64);
+/// Left, top, right, bottom.
+type Rectangle = (i64, i64, i64, i64);
 
-fn around(x: i64, y: i64, width: i64, height: i64) -> Taken {
+fn around(x: i64, y: i64, width: i64, height: i64) -> Rectangle {
     (x - width, y - height, x + width, y + height)
 }
 
@@ -76,7 +76,7 @@ fn half_width(signs: usize) -> i64 {
     ASIDE + SIGN * i64::try_from(signs).unwrap_or(1) / 2
 }
 
-fn overlap(a: Taken, b: Taken) -> bool {
+fn overlap(a: Rectangle, b: Rectangle) -> bool {
     a.0 < b.2 && b.0 < a.2 && a.1 < b.3 && b.1 < a.3
 }
 
@@ -88,7 +88,7 @@ pub(super) fn place(dots: &[((u64, u64), usize)], frame: (u64, u64, u64, u64)) -
     let middles: Vec<(i64, i64)> =
         dots.iter().map(|((x, y), _)| (signed(*x), signed(*y))).collect();
     let markers = middles.iter().map(|(x, y)| around(*x, *y, MARKER, MARKER));
-    let mut taken: Vec<Taken> = markers.collect();
+    let mut taken: Vec<Rectangle> = markers.collect();
     dots.iter()
         .map(|((x, y), signs)| {
             let dot = (signed(*x), signed(*y));
@@ -129,7 +129,7 @@ mod tests {
 
     const FRAME: (u64, u64, u64, u64) = (50, 20, 470, 360);
 
-    fn taken(label: &Label, signs: usize) -> Taken {
+    fn taken(label: &Label, signs: usize) -> Rectangle {
         around(label.x as i64, label.y as i64, half_width(signs), HEIGHT)
     }
 

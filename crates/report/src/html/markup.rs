@@ -106,7 +106,7 @@ pub(super) fn open_table(out: &mut String, label: &str, class: &str) {
     );
 }
 
-/// What stands between the header of a table and its rows.
+/// The markup between the header of a table and its rows.
 pub(super) const BODY: &str = "</tr>\n</thead>\n<tbody>\n";
 
 /// The end of a table.

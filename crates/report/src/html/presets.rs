@@ -23,7 +23,7 @@ const CHANGE: usize = 2;
 const KEPT: usize = 4;
 const NOTE: usize = 7;
 
-/// What a preset costs, keeps and does wrong, a cell per column.
+/// Cost, retention and faults of a preset, a cell per column.
 type Row = [String; HEADS.len()];
 
 /// The table to decide by, and the presets that are not in it.
@@ -49,7 +49,7 @@ pub(super) fn section(
     out.push_str("</section>\n");
 }
 
-/// What strategies are compared with, in the same columns.
+/// The controls, in the same columns.
 pub(super) fn controls(
     out: &mut String,
     comparison: &Comparison,
@@ -114,7 +114,7 @@ fn row(comparison: &Comparison, at: usize) -> Row {
     ]
 }
 
-/// What the headings are, and the marks and words that these rows have.
+/// The meanings of the headings, and of the marks and words in these rows.
 fn legend(comparison: &Comparison, rows: &[Row]) -> String {
     let base = comparison.base.as_ref().map_or("the base".to_owned(), verdict::paid);
     let shows = |column: usize, sign: &str| rows.iter().any(|cells| cells[column].contains(sign));
@@ -154,7 +154,7 @@ pub(super) fn figures(out: &mut String, comparison: &Comparison) {
     out.push_str(END_FOLD);
 }
 
-/// What presets did.
+/// The actions of presets.
 pub(super) fn activity(out: &mut String, comparison: &Comparison) {
     open_fold(out, "activity", "What each preset did");
     wide_table(out, comparison, "What each preset did", &columns::activity());

@@ -79,7 +79,7 @@ fn ages(out: &mut String, probed: &Probed) {
     let key = "Right answers of both forms, by calls since the answer was last in the log.";
     section(out, probed, ["ages", "By age", key], &columns, |out, _, line| {
         for ((_, share), column) in line.ages.iter().zip(&columns) {
-            of(out, column, *share);
+            right_of_asked(out, column, *share);
         }
     });
 }
@@ -119,7 +119,7 @@ fn part(out: &mut String, column: &str, estimate: &Estimate) {
 }
 
 /// Right of asked, the same way.
-fn of(out: &mut String, column: &str, right: Share) {
+fn right_of_asked(out: &mut String, column: &str, right: Share) {
     let shown = right.value().map(|value| {
         format!("{} <small>{} of {}</small>", share(value), right.kept, grouped(right.needed))
     });

@@ -54,7 +54,7 @@ impl Scale {
     }
 }
 
-/// What a drawing may hold, by its class.
+/// The elements of a drawing, by class.
 pub(super) const LEGEND: [(&str, &str); 7] = [
     ("size", "under the preset"),
     ("plain", "without compaction"),
@@ -171,7 +171,7 @@ fn marks(out: &mut String, rows: &[CallRow], scale: Scale) {
     mark("over", &over, TOP - 6, "v5");
 }
 
-/// What fired and how often, in the order of the names: `answer-usage × 1, opencode.prune × 2`.
+/// Stages that fired and how often, by name: `answer-usage × 1, opencode.prune × 2`.
 pub(super) fn firings(rows: &[CallRow]) -> String {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for fired in rows.iter().flat_map(|row| &row.fired) {

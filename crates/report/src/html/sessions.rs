@@ -64,7 +64,7 @@ const COLUMNS: [&str; 5] = ["session", "format", "calls", "turns", "base"];
 /// Columns under the preset that is chosen.
 const UNDER: [&str; 4] = ["bill", "kept", "input", "missed"];
 
-/// What the table says of a session under a preset: a class, and a text per column of [`UNDER`].
+/// The cells of a session under a preset: a class, and a text per column of [`UNDER`].
 type Cells = [String; 1 + UNDER.len()];
 
 /// The class of a row in which something went wrong.
@@ -76,11 +76,11 @@ struct Under<'a> {
     name: &'a str,
     /// In how many sessions it changed something.
     acted: usize,
-    /// What there is to say, by session: where it changed something or was at fault.
+    /// Cells by session, for those in which it changed something or failed.
     rows: BTreeMap<usize, Cells>,
 }
 
-/// One row per session: what it is, what it costs as it stands, and what the preset that is chosen makes of it.
+/// One row per session: its size, its bill today, and its bill and losses under the chosen preset.
 /// At first that is the preset that the page opens on.
 pub(super) fn table(
     out: &mut String,
@@ -199,7 +199,7 @@ fn input(comparison: &Comparison, score: &Score) -> String {
     }
 }
 
-/// What presets that changed something did with a session.
+/// The effects on a session of the presets that changed something.
 fn acted(comparison: &Comparison, session: usize) -> impl Iterator<Item = &Score> {
     comparison.scores_of(session).iter().filter(|score| score.metrics.compactions > 0)
 }

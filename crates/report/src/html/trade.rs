@@ -48,7 +48,7 @@ impl Scale {
     }
 }
 
-/// What a preset is, in order of the legend: its class, and what the legend says of it.
+/// The kinds of presets in order of the legend: class, and text of the legend.
 #[derive(Clone, Copy, PartialEq)]
 struct Sort(&'static str, &'static str);
 
@@ -57,7 +57,7 @@ const FRONT: Sort = Sort("front", "nothing is cheaper and keeps as much");
 const DEARER: Sort =
     Sort("dearer", "nothing is cheaper and keeps as much, but it costs more than without it");
 const DOMINATED: Sort = Sort("dominated", "another one costs no more and keeps no less");
-/// Of too few tasks for a front.
+/// The drawing's note if there are too few tasks for a front.
 const PRESET: Sort = Sort("preset", "preset");
 const IDLE: Sort = Sort("idle", "never acted");
 const CONTROL: Sort = Sort("control", "control");

@@ -27,8 +27,8 @@ pub struct Likely {
 }
 
 impl Likely {
-    /// Of these rows.
-    pub fn of(rows: &[Row], model: String, estimator: String) -> Self {
+    /// The figures of these rows.
+    pub fn from_rows(rows: &[Row], model: String, estimator: String) -> Self {
         let sessions: BTreeSet<&str> = rows.iter().map(|row| &*row.session).collect();
         let actions: BTreeSet<(&str, usize)> =
             rows.iter().map(|row| (&*row.session, row.call)).collect();

@@ -31,8 +31,8 @@ pub struct Probed {
 }
 
 impl Probed {
-    /// Of these rows.
-    pub fn of(rows: &[Row], model: String, estimator: String) -> Self {
+    /// The figures of these rows.
+    pub fn from_rows(rows: &[Row], model: String, estimator: String) -> Self {
         let sessions: BTreeSet<&str> = rows.iter().map(|row| &*row.session).collect();
         let questions: BTreeSet<(&str, &str)> =
             rows.iter().map(|row| (&*row.session, &*row.id)).collect();
@@ -46,7 +46,7 @@ impl Probed {
         }
     }
 
-    /// Who was asked what.
+    /// The model and the questions.
     pub(crate) fn title(&self) -> String {
         format!(
             "{} of {}, answered by {}",
@@ -56,7 +56,7 @@ impl Probed {
         )
     }
 
-    /// What a difference is of.
+    /// The preset that differences are to.
     pub(crate) fn compared(&self) -> String {
         let first = self.presets.first().map_or("", |line| &line.preset);
         let recall = match self.presets.iter().any(|line| line.preset.ends_with(RECALL)) {

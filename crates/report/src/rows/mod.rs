@@ -198,7 +198,7 @@ impl Format {
     /// # Errors
     ///
     /// The name ends in something else, or in what this build can't write.
-    pub fn of(path: &Path) -> std::result::Result<Self, FormatError> {
+    pub fn from_path(path: &Path) -> std::result::Result<Self, FormatError> {
         let ending = path.extension().unwrap_or_default();
         if ending.eq_ignore_ascii_case("csv") {
             Ok(Self::Csv)

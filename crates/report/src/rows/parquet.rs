@@ -22,14 +22,14 @@ const GROUP: usize = 1 << 16;
 enum Column {
     Text(Vec<ByteArray>),
     Number(Vec<i64>),
-    /// What is known, and for every row 1 where it is and 0 where not.
+    /// The known values, and for every row 1 if its value is known, else 0.
     Optional(Vec<i64>, Vec<i16>),
     Real(Vec<f64>, Vec<i16>),
     Flag(Vec<bool>),
 }
 
 impl Column {
-    /// Those of a row, without values.
+    /// The columns of a row, without values.
     fn all() -> Vec<Self> {
         cells(&Row::default()).iter().map(|(_, value)| Self::like(value)).collect()
     }

@@ -108,7 +108,7 @@ pub(crate) async fn child(args: &[String]) {
     }
 }
 
-/// One that runs until the last of those who ask it is gone.
+/// A proxy in a process of its own, which ends with the last handle to it.
 #[derive(Clone)]
 pub(crate) struct Child {
     url: String,
@@ -136,7 +136,7 @@ impl Child {
         Self { url, http: http(), process: Arc::new(Process(process)) }
     }
 
-    /// Asks it; what it says that it did.
+    /// Sends a body through the proxy; returns the header that says what was done with it.
     pub(crate) async fn ask(&self, protocol: Protocol, body: String) -> String {
         let url = format!("{}{}", self.url, protocol.path());
         let answer = self.http.post(url).body(body).send().await.unwrap();
@@ -168,7 +168,7 @@ impl Child {
         rest.skip(11).take(2).map(|ticks| ticks.parse::<f64>().unwrap() * 10.0).sum()
     }
 
-    /// Bytes of memory that it has.
+    /// Resident memory of the process, in bytes.
     pub(crate) fn memory(&self) -> u64 {
         let status = format!("/proc/{}/status", self.process.0.id());
         let status = std::fs::read_to_string(status).unwrap();

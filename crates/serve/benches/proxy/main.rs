@@ -1,5 +1,5 @@
-//! What the proxy costs beside a plain one that only sends bodies on as they come: each is a process of its own, and both are asked
-//! in turn by the same client, so that a busy machine is busy for both.
+//! What the proxy costs beside a plain one that only sends bodies on as they come: each is a process of its own, and
+//! both are asked in turn by the same client, so that a busy machine is busy for both.
 //!
 //! ```sh
 //! cargo bench -p foldback-serve --bench proxy                # all
@@ -58,13 +58,13 @@ fn main() {
     }
 }
 
-/// The value below which so many of a thousand are.
+/// The quantile of the times, in thousandths.
 fn quantile(times: &mut [f64], per_mille: usize) -> f64 {
     times.sort_unstable_by(f64::total_cmp);
     times[(times.len() * per_mille / 1_000).min(times.len() - 1)]
 }
 
-/// Milliseconds, and what came of it.
+/// The time that a future takes, in milliseconds, and its output.
 async fn timed<T>(what: impl Future<Output = T>) -> (f64, T) {
     let begun = Instant::now();
     let done = what.await;
@@ -90,7 +90,7 @@ async fn latency(upstream: &str) {
 async fn one(upstream: &str, tokens: usize, protocol: Protocol, name: &str, window: usize) {
     let plain = Child::start(&[PLAIN, upstream]);
     let proxy = Child::start(&["tiered", upstream, &window.to_string(), "1000"]);
-    let mut talk = Talk::of(protocol, 0, tokens);
+    let mut talk = Talk::new(protocol, 0, tokens);
     let (mut times, mut folded) = ([const { Vec::new() }; 3], 0);
     let mut processor = [0.0; 2];
     for number in 0..WARM_UP + REQUESTS {
@@ -126,7 +126,7 @@ async fn crowd(upstream: &str) {
     for number in 0..CROWD {
         let proxy = proxy.clone();
         running.spawn(async move {
-            let mut talk = Talk::of(Protocol::Chat, number + 1, 20_000);
+            let mut talk = Talk::new(Protocol::Chat, number + 1, 20_000);
             let mut times = Vec::new();
             for _ in 0..EACH {
                 times.push(timed(proxy.ask(Protocol::Chat, talk.grown())).await.0);
@@ -164,7 +164,7 @@ async fn weight(upstream: &str) {
             if number == all / 10 {
                 (before, counted) = (proxy.memory(), proxy.counted().await);
             }
-            let mut talk = Talk::of(protocol, number, 0);
+            let mut talk = Talk::new(protocol, number, 0);
             for _ in 0..calls {
                 proxy.ask(protocol, talk.grown()).await;
             }
@@ -192,7 +192,7 @@ async fn day(upstream: &str) {
                 let (mut asked, all) = (0, DAY / 10 / CLIENTS);
                 while asked < all {
                     let number = (tenth * CLIENTS + client) * DAY + asked;
-                    let mut talk = Talk::of(Protocol::Chat, number, 0);
+                    let mut talk = Talk::new(Protocol::Chat, number, 0);
                     for _ in 0..CALLS.min(all - asked) {
                         proxy.ask(Protocol::Chat, talk.grown()).await;
                         asked += 1;

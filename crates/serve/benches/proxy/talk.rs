@@ -19,7 +19,7 @@ pub(crate) struct Talk {
 
 impl Talk {
     /// The conversation of this number, with a history of so many tokens of four bytes.
-    pub(crate) fn of(protocol: Protocol, number: usize, tokens: usize) -> Self {
+    pub(crate) fn new(protocol: Protocol, number: usize, tokens: usize) -> Self {
         let messages =
             format!(r#"{{"role":"user","content":"Read all parts of project {number}."}}"#);
         let mut talk = Self { protocol, number, calls: 0, messages };

@@ -1,9 +1,9 @@
 //! The cache breakpoints of Anthropic's protocol, where their message was folded away.
 //!
 //! A client marks where the provider is to cache its request (`cache_control`). A message that is shown keeps its
-//! marks, because it keeps its bytes. The mark of a folded message goes to the nearest message before it without one, else
-//! to the next message after it. So there are as many marks as the client set, each in a message of its own if there are
-//! enough, and never more than the provider takes.
+//! marks, because it keeps its bytes. The mark of a folded message goes to the nearest message before it without one,
+//! else to the next message after it. So there are as many marks as the client set, each in a message of its own if
+//! there are enough, and never more than the provider takes.
 //!
 //! A mark is a member of a block, of a tool or of the request. Its name in a text or in an argument is no mark.
 
@@ -33,8 +33,8 @@ pub(crate) fn moved(request: &Request, list: &mut [Item]) -> Result<(), RawError
     if before.is_empty() {
         return Ok(());
     }
-    let around = Around::of(request);
-    let sent = Sent::new(request, list, &before);
+    let around = Around::new(request);
+    let sent = SentList::new(request, list, &before);
     let lost = sent.lost(&before);
     let whole = around.of_request.as_ref().and_then(|mark| sent.automatic(mark));
     let room = MOST.saturating_sub(around.count() + sent.standing.len());
@@ -68,11 +68,11 @@ pub(crate) fn moved(request: &Request, list: &mut [Item]) -> Result<(), RawError
     Ok(())
 }
 
-/// Whether the client asks Anthropic to keep what it caches for an hour: by the newest mark in a message, or the last one
-/// before the messages where none of them has one.
+/// Whether the client asks Anthropic to cache for an hour. The newest mark in a message decides; without one, the last
+/// mark before the messages.
 pub(crate) fn for_an_hour(request: &Request) -> bool {
     let newest = marked_records(request).pop_last().and_then(|(_, mut marks)| marks.pop());
-    newest.or_else(|| Around::of(request).last()).is_some_and(|mark| is_hour(&mark))
+    newest.or_else(|| Around::new(request).last()).is_some_and(|mark| is_hour(&mark))
 }
 
 fn is_hour(mark: &Value) -> bool {
@@ -89,17 +89,21 @@ struct Around {
 }
 
 impl Around {
-    fn of(request: &Request) -> Self {
+    fn new(request: &Request) -> Self {
         let body = request.body().as_bytes();
         let outside = |at: usize| request.record_at(at).is_none();
         if !memmem::find_iter(body, MARK).any(outside) {
             return Self::default();
         }
         let root = raw::parse(&request.with_list(&[])).unwrap_or_default();
-        let of = |list: &str| {
+        let marks_in = |list: &str| {
             root[list].as_array().into_iter().flatten().filter_map(mark_of).cloned().collect()
         };
-        Self { tools: of("tools"), system: of("system"), of_request: mark_of(&root).cloned() }
+        Self {
+            tools: marks_in("tools"),
+            system: marks_in("system"),
+            of_request: mark_of(&root).cloned(),
+        }
     }
 
     fn count(&self) -> usize {
@@ -111,15 +115,15 @@ impl Around {
     }
 }
 
-/// The list to send.
-struct Sent<'a> {
+/// The list to send, with the marks in it.
+struct SentList<'a> {
     request: &'a Request,
     list: &'a [Item],
     /// Marks of the client in this list.
     standing: Vec<(Spot, Value)>,
 }
 
-impl<'a> Sent<'a> {
+impl<'a> SentList<'a> {
     fn new(request: &'a Request, list: &'a [Item], before: &BTreeMap<u32, Vec<Value>>) -> Self {
         let mut standing = Vec::new();
         for (at, item) in list.iter().enumerate() {
@@ -189,8 +193,8 @@ impl<'a> Sent<'a> {
     }
 }
 
-/// The values of marks that have none, taken in order from those that the client set. Providers want marks for an hour before
-/// those for five minutes, so a mark that has a value limits its neighbours.
+/// The values of marks that have none, taken in order from those that the client set. Providers want marks for an hour
+/// before those for five minutes, so a mark that has a value limits its neighbours.
 fn values(marks: &[(Spot, Option<Value>)], wanted: &[&Value]) -> BTreeMap<Spot, Value> {
     let new = marks.iter().enumerate().filter(|(_, (_, mark))| mark.is_none());
     let value = |at: usize| {

@@ -1,14 +1,14 @@
 //! What the requests of a conversation cost, and what they would have cost without folds.
 //!
-//! Every request stands for two: the client's own, and the one that the view makes. One of them is sent. What the
-//! provider reports of it (read from the cache, written to it, neither) is what it cost. The other was not sent, so what it
-//! would have cost is an estimate. Its size grows by what the provider counts of new messages; what only one of the two has is
-//! estimated, and scaled by what the provider counted of the other. Of the beginning that requests before had, the provider
-//! is taken to have kept the same share. Where the provider reports nothing, both are counted by the cache model of a
-//! comparison, in tokens of the strategy's estimator.
+//! Every request has two forms: the client's own, and the one that the view shows. One of them is sent. What the
+//! provider reports of it (read from the cache, written to it, neither) is what it cost. The other was not sent, so
+//! what it would have cost is an estimate. Its size grows by what the provider counts of new messages; what only one
+//! of the two has is estimated, and scaled by what the provider counted of the other. The provider is assumed to have
+//! cached the same share of the repeated beginning. Where the provider reports nothing, both are counted by the cache
+//! model of a comparison, in tokens of the strategy's estimator.
 //!
-//! Answers cost the same on both sides, and so do compactions of the provider's own. What is added up never goes through the
-//! history again: a request costs what is new in it.
+//! Answers cost the same on both sides, and so do compactions of the provider's own. What is added up never goes
+//! through the history again: a request costs what is new in it.
 
 pub(crate) mod breakpoints;
 pub(crate) mod course;
@@ -16,10 +16,10 @@ pub(crate) mod requests;
 
 use foldback_core::log::{Message, Round, Usage};
 use foldback_providers::prices::{CacheUse, Rates};
-use requests::{Pair, Sent, Weight};
+use requests::{Dispatch, Pair, Weight};
 
-/// Dollars of the requests that a provider made by itself for an answer, such as those to an advisor: each at the prices of its
-/// model, else at those of the request.
+/// Dollars of the requests that a provider made by itself for an answer, such as those to an advisor: each at the
+/// prices of its model, else at those of the request.
 pub(crate) fn rounds_usd(
     pair: &Pair,
     answer: &Message,
@@ -96,12 +96,12 @@ struct Last {
 }
 
 impl Bill {
-    /// Adds an answer with its request; what was added. `output` are the tokens of the answer, and `rounds` the dollars of what
-    /// [`rounds_usd`] finds: they are the same whichever request was sent.
+    /// Adds an answer with its request; what was added. `output` are the tokens of the answer, and `rounds` the
+    /// dollars of what [`rounds_usd`] finds: they are the same whichever request was sent.
     pub(crate) fn add(
         &mut self,
         pair: Option<&Pair>,
-        sent: Sent,
+        sent: Dispatch,
         answer: &Message,
         output: u64,
         rounds: f64,
@@ -117,16 +117,16 @@ impl Bill {
     fn priced(
         &mut self,
         pair: &Pair,
-        sent: Sent,
+        sent: Dispatch,
         answer: &Message,
         output: u64,
         rounds: f64,
     ) -> Sums {
         let Pair { terms, number, received, view, outgrown } = pair;
         let (was_sent, other) = match sent {
-            Sent::View => (view, received),
-            Sent::Shadow => (received, view),
-            Sent::Own => (received, received),
+            Dispatch::View => (view, received),
+            Dispatch::Shadow => (received, view),
+            Dispatch::Own => (received, received),
         };
         let said = answer.answer.as_ref();
         let compaction = said.and_then(|said| said.compaction);
@@ -140,7 +140,7 @@ impl Bill {
                 let counted = self.count(&reported, *number, was_sent, other);
                 let kept = match was_sent.appends {
                     true => counted.kept(reported.read, terms.rules.granularity),
-                    // What is left in the cache of a request that was folded says nothing of one that was not.
+                    // The cache of a folded request gives no evidence for an unfolded one.
                     false => counted.other_shared * self.kept(other),
                 };
                 let instead = match was_sent == other {
@@ -149,11 +149,11 @@ impl Bill {
                 };
                 (reported, instead)
             }
-            // It did nothing else.
+            // The answer is a compaction and nothing else.
             None if compaction.is_some() => Default::default(),
             None => (was_sent.cache, other.cache),
         };
-        if *outgrown && sent == Sent::View {
+        if *outgrown && sent == Dispatch::View {
             return Sums { outgrown: 1, ..Sums::default() };
         }
         let searches = said.map_or(0, |said| said.web_searches);
@@ -169,33 +169,35 @@ impl Bill {
         };
         let (actual, instead) = (usd(&actual), usd(&instead));
         let (received, sent) = match sent {
-            Sent::View => (instead, actual),
-            Sent::Shadow | Sent::Own => (actual, instead),
+            Dispatch::View => (instead, actual),
+            Dispatch::Shadow | Dispatch::Own => (actual, instead),
         };
         let reported = u64::from(usage.or(compaction).is_some());
         Sums { received, sent, reported, estimated: 1 - reported, ..Sums::default() }
     }
 
-    /// Both requests of a pair in tokens of the provider, which counted one of them.
+    /// Converts the sizes of a pair to tokens of the provider, which counted only the request that was sent.
     fn count(
         &mut self,
         reported: &CacheUse,
         number: usize,
         sent: &Weight,
         other: &Weight,
-    ) -> Counted {
+    ) -> ProviderCounts {
         let all = total(reported) as f64;
         let scale = all / sent.total.max(1) as f64;
         let last = self.last.filter(|last| last.number < number);
         let counted = match last {
             // Both have the same new messages, which the provider counted.
-            Some(last) if last.number + 1 == number && sent.appends && other.appends => Counted {
-                sent: all,
-                sent_shared: last.reported,
-                other: last.instead + all - last.reported,
-                other_shared: last.instead,
-            },
-            last => Counted {
+            Some(last) if last.number + 1 == number && sent.appends && other.appends => {
+                ProviderCounts {
+                    sent: all,
+                    sent_shared: last.reported,
+                    other: last.instead + all - last.reported,
+                    other_shared: last.instead,
+                }
+            }
+            last => ProviderCounts {
                 sent: all,
                 sent_shared: scale * sent.shared as f64,
                 other: match last.filter(|_| other.appends) {
@@ -215,7 +217,8 @@ impl Bill {
         counted
     }
 
-    /// Notes how much of what it could have read a provider read. A fold or a long pause says nothing of that.
+    /// Notes which share of the repeated beginning the provider read from its cache. Nothing is learned after a fold
+    /// or a long pause.
     fn learn(&mut self, reported: &CacheUse, sent: &Weight) {
         if sent.appends && !sent.cache.expired && sent.shared > 0 {
             let could = total(reported) as f64 * sent.shared as f64 / sent.total.max(1) as f64;
@@ -224,8 +227,7 @@ impl Bill {
         }
     }
 
-    /// The share that the provider is taken to have kept of a request that was not sent, where the one that was says
-    /// nothing of it.
+    /// The cached share that is assumed of a request that was not sent, if the sent one gives no evidence.
     fn kept(&self, other: &Weight) -> f64 {
         match self.read {
             _ if other.cache.expired => 0.0,
@@ -235,15 +237,15 @@ impl Bill {
     }
 }
 
-/// The requests of a pair in tokens of the provider, and the beginnings that requests before had.
-struct Counted {
+/// The sizes of a pair in tokens of the provider, and the parts of them that repeat earlier requests.
+struct ProviderCounts {
     sent: f64,
     sent_shared: f64,
     other: f64,
     other_shared: f64,
 }
 
-impl Counted {
+impl ProviderCounts {
     /// What the provider would have read of the other request, by what it read of the one that was sent.
     fn kept(&self, read: u64, granularity: u64) -> f64 {
         let missed = self.sent_shared - read as f64;

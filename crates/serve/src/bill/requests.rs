@@ -12,11 +12,11 @@ use foldback_providers::wire::Request;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Weight {
     pub(super) total: u64,
-    /// Its beginning that an earlier request had, however long ago.
+    /// Tokens of the beginning that it shares with an earlier request, however old.
     pub(super) shared: u64,
     /// It begins with all of the request before.
     pub(super) appends: bool,
-    /// What the cache does by its model.
+    /// Tokens read, written and uncached, by the cache model.
     pub(super) cache: CacheUse,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Pair {
 
 /// Which request of a pair was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sent {
+pub(crate) enum Dispatch {
     /// The request of the view.
     View,
     /// The client's request; the view says what would have been sent.
@@ -57,7 +57,7 @@ struct OfModel {
     /// Tokens of the largest request that the provider takes.
     window: u64,
     view: RequestLog,
-    /// Requests that are not in it any more.
+    /// Number of requests before those in `view`.
     earlier: usize,
     cache: Cache,
     cursor: Cursor,
@@ -68,7 +68,7 @@ struct OfModel {
 }
 
 impl Requests {
-    /// Takes a request that the conversation has taken; `None` where its model has no known price.
+    /// Prices a request that the conversation has taken. `None` if the price of its model is not known.
     pub(crate) fn take(
         &mut self,
         folding: &Folding,
@@ -97,8 +97,7 @@ impl Requests {
         Pair { view, number: of_model.number(), ..pair }
     }
 
-    /// Another conversation took the place of theirs, with a fold that the last request did not have. Nothing of its next request
-    /// is taken to be in the cache.
+    /// A fork with a fold took the place of the conversation. Nothing of the next request is assumed to be cached.
     pub(crate) fn begin_again(&mut self) {
         if let Some(of_model) = &mut self.of_model {
             of_model.earlier += of_model.view.requests().len();
@@ -144,7 +143,7 @@ impl OfModel {
         let shared = before.map_or(0, |(tokens, _)| tokens);
         let expired = before.is_some_and(|(_, at)| !self.terms.rules.holds(at, now));
         let held = if expired { 0 } else { shared };
-        let cache = CacheUse { expired, ..CacheUse::of(total, held, self.terms.rules) };
+        let cache = CacheUse { expired, ..CacheUse::holding(total, held, self.terms.rules) };
         Weight { total, shared, appends: true, cache }
     }
 
@@ -161,7 +160,7 @@ impl OfModel {
         let total = followed.sizes().sent;
         let Some(request) = self.view.requests().last() else { return Weight::default() };
         let cache = self.cache.send(request, Some(now));
-        let use_of_all = CacheUse::of(total, cache.read, self.terms.rules);
+        let use_of_all = CacheUse::holding(total, cache.read, self.terms.rules);
         Weight {
             total,
             shared: request.shared_tokens(),

@@ -23,7 +23,7 @@ const OUTPUT: u64 = 10_000;
 /// In thousands of tokens.
 fn weight(total: u64, shared: u64, appends: bool) -> Weight {
     let (total, shared) = (total * 1000, shared * 1000);
-    Weight { total, shared, appends, cache: CacheUse::of(total, shared, TERMS.rules) }
+    Weight { total, shared, appends, cache: CacheUse::holding(total, shared, TERMS.rules) }
 }
 
 /// An answer of ten thousand tokens, of whose request so many thousands were read and written.
@@ -42,8 +42,8 @@ fn pair(number: usize, received: Weight, view: Weight) -> Pair {
     Pair { terms: TERMS, number, received, view, outgrown: false }
 }
 
-/// A request that nothing is folded in, one that is folded to less than half, and one that goes on from it. What each costs
-/// as it came and as the view has it was worked out by hand.
+/// A request that nothing is folded in, one that is folded to less than half, and one that goes on from it. What each
+/// costs as it came and as the view has it was worked out by hand.
 #[test]
 fn both_requests_of_a_pair_are_priced() {
     // The conversation as it came has 10, 12 and 13 thousand tokens, that of the view 10, 5 and 6.
@@ -54,15 +54,15 @@ fn both_requests_of_a_pair_are_priced() {
     ];
     let warm = [[37.5, 37.5], [3.0 + 7.5, 0.3 + 15.0], [3.6 + 3.75, 1.5 + 3.75]];
     let cold = [warm[0], warm[1], [13.0 * 3.75, 6.0 * 3.75]];
-    type Row<'a> = (&'a str, Sent, [(u64, u64); 3], [[f64; 2]; 3]);
+    type Row<'a> = (&'a str, Dispatch, [(u64, u64); 3], [[f64; 2]; 3]);
     let rows: [Row<'_>; 5] = [
-        ("the view is sent", Sent::View, [(0, 10), (1, 4), (5, 1)], warm),
-        ("in shadow", Sent::Shadow, [(0, 10), (10, 2), (12, 1)], warm),
-        ("after a long pause", Sent::View, [(0, 10), (1, 4), (0, 6)], cold),
-        ("after a long pause in shadow", Sent::Shadow, [(0, 10), (10, 2), (0, 13)], cold),
+        ("the view is sent", Dispatch::View, [(0, 10), (1, 4), (5, 1)], warm),
+        ("in shadow", Dispatch::Shadow, [(0, 10), (10, 2), (12, 1)], warm),
+        ("after a long pause", Dispatch::View, [(0, 10), (1, 4), (0, 6)], cold),
+        ("after a long pause in shadow", Dispatch::Shadow, [(0, 10), (10, 2), (0, 13)], cold),
         (
             "the view could not be sent",
-            Sent::Own,
+            Dispatch::Own,
             [(0, 10), (10, 2), (12, 1)],
             warm.map(|[received, _]| [received; 2]),
         ),
@@ -91,11 +91,17 @@ fn a_fold_is_priced_by_what_the_provider_kept_before() {
     {
         let mut bill = Bill::default();
         let whole = weight(10, 0, true);
-        bill.add(Some(&pair(0, whole, whole)), Sent::View, &answer(0, 10), OUTPUT, 0.0);
+        bill.add(Some(&pair(0, whole, whole)), Dispatch::View, &answer(0, 10), OUTPUT, 0.0);
         let whole = weight(15, 10, true);
-        bill.add(Some(&pair(1, whole, whole)), Sent::View, &answer(read, 15 - read), OUTPUT, 0.0);
+        bill.add(
+            Some(&pair(1, whole, whole)),
+            Dispatch::View,
+            &answer(read, 15 - read),
+            OUTPUT,
+            0.0,
+        );
         let folded = pair(2, weight(16, 15, true), weight(4, 1, false));
-        let added = bill.add(Some(&folded), Sent::View, &answer(1, 3), OUTPUT, 0.0);
+        let added = bill.add(Some(&folded), Dispatch::View, &answer(1, 3), OUTPUT, 0.0);
         assert!((added.received - expected / 1e3 - 0.15).abs() < 1e-9, "{read}: {added:?}");
     }
 }
@@ -103,7 +109,7 @@ fn a_fold_is_priced_by_what_the_provider_kept_before() {
 #[test]
 fn an_answer_without_a_price_is_counted_apart() {
     let mut bill = Bill::default();
-    let added = bill.add(None, Sent::View, &answer(0, 10), OUTPUT, 0.0);
+    let added = bill.add(None, Dispatch::View, &answer(0, 10), OUTPUT, 0.0);
     assert_eq!(added, Sums { unpriced: 1, ..Sums::default() });
     assert_eq!((bill.sums, bill.sums.priced()), (added, 0));
 }
@@ -113,15 +119,16 @@ fn an_answer_without_a_price_is_counted_apart() {
 fn what_the_client_could_not_have_sent_is_counted_apart() {
     let outgrown = Pair { outgrown: true, ..pair(0, weight(300, 0, true), weight(10, 0, true)) };
     let mut bill = Bill::default();
-    let added = bill.add(Some(&outgrown), Sent::View, &answer(0, 10), OUTPUT, 0.0);
+    let added = bill.add(Some(&outgrown), Dispatch::View, &answer(0, 10), OUTPUT, 0.0);
     assert_eq!(added, Sums { outgrown: 1, ..Sums::default() });
-    for sent in [Sent::Shadow, Sent::Own] {
+    for sent in [Dispatch::Shadow, Dispatch::Own] {
         let added = Bill::default().add(Some(&outgrown), sent, &answer(0, 300), OUTPUT, 0.0);
         assert_eq!((added.outgrown, added.reported), (0, 1));
     }
 }
 
-/// A compaction of the provider's own is billed beside the answer, whichever request it was of; alone, it is all that is.
+/// A compaction of the provider's own is billed beside the answer, whichever request it was of; alone, it is all that
+/// is.
 #[test]
 fn a_compaction_of_the_providers_own_costs_the_same_on_both_sides() {
     let used = Usage { uncached: 100_000, output: 1_000, ..Usage::default() };
@@ -133,7 +140,7 @@ fn a_compaction_of_the_providers_own_costs_the_same_on_both_sides() {
         message
     };
     let (whole, folded) = (weight(150, 0, true), weight(90, 0, false));
-    for sent in [Sent::View, Sent::Shadow, Sent::Own] {
+    for sent in [Dispatch::View, Dispatch::Shadow, Dispatch::Own] {
         for (usage, output, answered) in
             [(Some(used), OUTPUT, 3.0 * 3.75 / 1e3 + 0.15), (None, 0, 0.0)]
         {
@@ -152,8 +159,8 @@ fn a_compaction_of_the_providers_own_costs_the_same_on_both_sides() {
     }
 }
 
-/// What the provider asked by itself costs the same on both sides: 1,000 tokens to the model of the request, 2,000 and an answer of
-/// 500 to an advisor of ten times the price.
+/// What the provider asked by itself costs the same on both sides: 1,000 tokens to the model of the request, 2,000 and
+/// an answer of 500 to an advisor of ten times the price.
 #[test]
 fn what_the_provider_asked_by_itself_is_priced_by_its_model() {
     let round = |model: Option<&str>, uncached, output| Round {
@@ -177,8 +184,8 @@ fn what_the_provider_asked_by_itself_is_priced_by_its_model() {
         };
         let usd = rounds_usd(&pair, &said, rates);
         assert!((usd - expected).abs() < 1e-9, "{usd}, not {expected}");
-        let without = Bill::default().add(Some(&pair), Sent::View, &said, OUTPUT, 0.0);
-        let added = Bill::default().add(Some(&pair), Sent::View, &said, OUTPUT, usd);
+        let without = Bill::default().add(Some(&pair), Dispatch::View, &said, OUTPUT, 0.0);
+        let added = Bill::default().add(Some(&pair), Dispatch::View, &said, OUTPUT, usd);
         for (with, without) in [(added.sent, without.sent), (added.received, without.received)] {
             assert!((with - without - expected).abs() < 1e-9, "{with}, {without}");
         }

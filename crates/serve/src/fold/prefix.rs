@@ -1,8 +1,8 @@
-//! What was read of a conversation's latest request, so that only the new part of the next one is read.
+//! The latest request of a conversation, as it was read: only the new part of the next one is parsed.
 //!
-//! The next request is recognized before it is read: it begins with the bytes of the request before, up to the end of its
-//! last message. The bytes are compared by hash, in one pass over the body for all candidates. A request that begins
-//! otherwise is read from its beginning.
+//! The next request is recognized before it is read: it begins with the bytes of the request before, up to the end of
+//! its last message. The bytes are compared by hash, in one pass over the body for all candidates. A request that
+//! begins otherwise is read from its beginning.
 
 use blake3::Hasher;
 use foldback_live::follow::identity::{self, Key};
@@ -12,9 +12,9 @@ use std::sync::Arc;
 /// Bytes at the end that tell most requests apart without a hash.
 const LAST: usize = 48;
 
-/// What was read of a request.
+/// The outline and the keys of a request that later ones may begin with.
 #[derive(Clone)]
-pub(crate) struct Seen {
+pub(crate) struct Prefix {
     outline: Outline,
     keys: Arc<Vec<Key>>,
     /// Hash of the bytes up to the end of the last message.
@@ -23,19 +23,19 @@ pub(crate) struct Seen {
 }
 
 /// A request, its keys, and what the next one needs.
-pub(crate) struct Read {
+pub(crate) struct ParsedRequest {
     pub(crate) request: Request,
     pub(crate) keys: Arc<Vec<Key>>,
-    pub(crate) seen: Option<Seen>,
+    pub(crate) prefix: Option<Prefix>,
 }
 
-/// The longest that a body begins with, and the hash up to its end.
-pub(crate) struct Begun {
-    pub(crate) seen: Arc<Seen>,
+/// The longest prefix that a body begins with, and the hash up to its end.
+pub(crate) struct PrefixMatch {
+    pub(crate) prefix: Arc<Prefix>,
     hasher: Hasher,
 }
 
-impl Seen {
+impl Prefix {
     /// Bytes in memory besides those of the conversation.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Self>() + self.outline.bytes()
@@ -49,15 +49,15 @@ impl Seen {
 }
 
 /// The longest of these requests that a body begins with.
-pub(crate) fn longest(body: &[u8], mut known: Vec<Arc<Seen>>) -> Option<Begun> {
-    known.sort_by_key(|seen| seen.outline.end());
+pub(crate) fn longest(body: &[u8], mut known: Vec<Arc<Prefix>>) -> Option<PrefixMatch> {
+    known.sort_by_key(|prefix| prefix.outline.end());
     let (mut hasher, mut hashed, mut longest) = (Hasher::new(), 0, None);
-    for seen in known {
-        let end = seen.outline.end();
+    for prefix in known {
+        let end = prefix.outline.end();
         hasher.update(body.get(hashed..end)?);
         hashed = end;
-        if hasher.finalize() == seen.hash {
-            longest = Some(Begun { seen, hasher: hasher.clone() });
+        if hasher.finalize() == prefix.hash {
+            longest = Some(PrefixMatch { prefix, hasher: hasher.clone() });
         }
     }
     longest
@@ -71,26 +71,26 @@ pub(crate) fn longest(body: &[u8], mut known: Vec<Arc<Seen>>) -> Option<Begun> {
 pub(crate) fn read(
     dialect: Dialect,
     body: &Text,
-    begun: Option<Begun>,
+    matched: Option<PrefixMatch>,
     at: i64,
-) -> Result<Read, WireError> {
+) -> Result<ParsedRequest, WireError> {
     let (mut hasher, mut hashed, mut before) = (Hasher::new(), 0, None);
     let mut keys = Arc::new(vec![identity::first(dialect.as_str())]);
-    if let Some(Begun { seen, hasher: begun }) = begun {
-        let seen = Arc::unwrap_or_clone(seen);
-        (hasher, hashed, keys) = (begun, seen.outline.end(), seen.keys);
-        before = Some(seen.outline);
+    if let Some(PrefixMatch { prefix, hasher: matched }) = matched {
+        let prefix = Arc::unwrap_or_clone(prefix);
+        (hasher, hashed, keys) = (matched, prefix.outline.end(), prefix.keys);
+        before = Some(prefix.outline);
     }
     let Reading { request, outline, known, .. } =
         Request::follow(dialect, body.clone(), before, at)?;
     let own = Arc::make_mut(&mut keys);
     own.truncate(known + 1);
     identity::extend(own, request.messages());
-    let seen = outline.and_then(|outline| {
+    let prefix = outline.and_then(|outline| {
         let end = outline.end();
         let last = body.as_bytes().get(end.checked_sub(LAST)?..end)?.try_into().ok()?;
         let hash = hasher.update(body.as_bytes().get(hashed..end)?).finalize();
-        Some(Seen { outline, keys: Arc::clone(&keys), hash, last })
+        Some(Prefix { outline, keys: Arc::clone(&keys), hash, last })
     });
-    Ok(Read { request, keys, seen })
+    Ok(ParsedRequest { request, keys, prefix })
 }

@@ -1,14 +1,14 @@
 //! From the body of a request to the body that its provider is sent.
 //!
 //! All of this runs apart from the tasks that wait for connections: reading and folding a large request takes
-//! milliseconds of computing. Whatever goes wrong here, a panic included, ends with the client's own bytes.
+//! milliseconds of computing. After any failure, a panic included, the client's own bytes are sent.
 
 use super::Id;
-use super::conversations::state::{Held, Shared, Wish};
+use super::conversations::state::{SharedState, State, Wish};
 use super::conversations::{AnsweredRequest, Conversations};
-use super::prefix::{self, Read};
+use super::prefix::{self, ParsedRequest};
 use crate::bill::breakpoints;
-use crate::bill::requests::{Pair, Sent};
+use crate::bill::requests::{Dispatch, Pair};
 use crate::outcome::Outcome;
 use axum::body::Bytes;
 use foldback_core::Limits;
@@ -22,9 +22,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 
-/// What becomes of a request.
+/// A request as it is sent on.
 #[derive(Debug)]
-pub(crate) struct Made {
+pub(crate) struct Rewrite {
     /// What was done with it.
     pub(crate) outcome: Outcome,
     /// What to send.
@@ -35,9 +35,9 @@ pub(crate) struct Made {
     pub(crate) wish: Option<Wish>,
 }
 
-/// What becomes of a request that was refused for its size.
+/// The second attempt for a request that was refused for its size.
 #[derive(Debug)]
-pub(crate) struct Again {
+pub(crate) struct Retry {
     /// The request after one more fold, with its sizes; `None` if nothing was folded.
     pub(crate) sent: Option<(Bytes, Turn)>,
     /// A fold for which a model is to be asked.
@@ -49,7 +49,7 @@ pub(crate) struct Again {
 pub(crate) struct Turn {
     conversations: Arc<Conversations>,
     pub(crate) id: Id,
-    shared: Shared,
+    shared: SharedState,
     /// With the items that it refers to.
     pub(crate) request: Request,
     /// Where it refers to items.
@@ -62,16 +62,17 @@ pub(crate) struct Turn {
     /// What it is priced by; `None` if the price of its model is not known.
     pub(crate) pair: Option<Pair>,
     /// What the provider was sent.
-    pub(crate) sent: Sent,
+    pub(crate) sent: Dispatch,
 }
 
 /// Reads a request and folds its conversation.
-pub(crate) async fn make(
+pub(crate) async fn rewrite(
     conversations: &Arc<Conversations>,
     dialect: Dialect,
     body: Vec<u8>,
-) -> Made {
-    let passed = |why, body| Made { outcome: Outcome::Passed(why), body, turn: None, wish: None };
+) -> Rewrite {
+    let passed =
+        |why, body| Rewrite { outcome: Outcome::Passed(why), body, turn: None, wish: None };
     let text = match String::from_utf8(body) {
         Ok(text) => Text::from(text),
         Err(error) => return passed("not-text", error.into_bytes().into()),
@@ -83,8 +84,8 @@ pub(crate) async fn make(
         Ok((turn, limits)) => turn.fold(limits, bytes),
         Err(why) => passed(why, bytes),
     };
-    let made = conversations.threads.work(body.len(), work).await;
-    made.unwrap_or(Made { outcome: Outcome::Fault("panic"), body, turn: None, wish: None })
+    let rewrite = conversations.threads.work(body.len(), work).await;
+    rewrite.unwrap_or(Rewrite { outcome: Outcome::Fault("panic"), body, turn: None, wish: None })
 }
 
 /// The request and its conversation, or why it goes through.
@@ -103,16 +104,18 @@ fn begin(
         }
         None => (None, body.clone()),
     };
-    let begun = conversations.take_seen(whole.as_bytes());
+    let matched = conversations.take_prefix(whole.as_bytes());
     let read =
-        prefix::read(dialect, &whole, begun, folding.clock.now()).map_err(|error| match error {
-            WireError::Elsewhere { pointer } => {
-                conversations.kept_elsewhere(&pointer);
-                "kept-elsewhere"
-            }
-            _ => "not-understood",
-        })?;
-    let Read { request, keys, seen } = read;
+        prefix::read(dialect, &whole, matched, folding.clock.now()).map_err(
+            |error| match error {
+                WireError::Elsewhere { pointer } => {
+                    conversations.kept_elsewhere(&pointer);
+                    "kept-elsewhere"
+                }
+                _ => "not-understood",
+            },
+        )?;
+    let ParsedRequest { request, keys, prefix } = read;
     if request.messages().is_empty() {
         return Err("no-messages");
     }
@@ -120,9 +123,9 @@ fn begin(
     if folding.strategy.refuses(limits).is_some() {
         return Err("window-too-small");
     }
-    let (id, shared) = conversations.of(&request, &keys, limits);
-    conversations.saw(id, seen);
-    let sent = if folding.shadow { Sent::Shadow } else { Sent::View };
+    let (id, shared) = conversations.find_or_begin(&request, &keys, limits);
+    conversations.keep_prefix(id, prefix);
+    let sent = if folding.shadow { Dispatch::Shadow } else { Dispatch::View };
     let conversations = Arc::clone(conversations);
     let (sizes, pair) = (Sizes::default(), None);
     let turn =
@@ -154,43 +157,43 @@ impl Drop for Guarded<'_> {
 }
 
 impl Turn {
-    fn fold(mut self, limits: Limits, body: Bytes) -> Made {
+    fn fold(mut self, limits: Limits, body: Bytes) -> Rewrite {
         let conversations = Arc::clone(&self.conversations);
         let mut guard = Guarded { conversations: &conversations, id: self.id, good: false };
         let shared = Arc::clone(&self.shared);
-        let mut held = Handle::current().block_on(shared.lock());
-        if !held.followed.is_repeated(&self.keys) {
+        let mut state = Handle::current().block_on(shared.lock());
+        if !state.followed.is_repeated(&self.keys) {
             // A longer request of the same conversation was faster.
             guard.good = true;
-            return Made { outcome: Outcome::Passed("overtaken"), body, turn: None, wish: None };
+            return Rewrite { outcome: Outcome::Passed("overtaken"), body, turn: None, wish: None };
         }
-        if held.catch_up().is_err() {
+        if state.catch_up().is_err() {
             conversations.unwritten();
         }
-        let Held { followed, requests, .. } = &mut *held;
+        let State { followed, requests, .. } = &mut *state;
         let answer = |key: &Key, echo: &_| conversations.answers.answer(key, echo);
-        let taken = followed.take(Received::of(&self.request, &self.keys, limits), answer);
+        let taken = followed.take(Received::new(&self.request, &self.keys, limits), answer);
         if Handle::current().block_on(taken).is_err() {
             conversations.unwritten();
         }
         self.sizes = followed.sizes();
         self.pair = requests.take(&conversations.folding, &self.request, followed);
         let folded = self.written(followed);
-        conversations.note(self.id, &self.request, &mut held);
-        let wish = held.wish(self.id);
+        conversations.note(self.id, &self.request, &mut state);
+        let wish = state.wish(self.id);
         guard.good = true;
-        drop(held);
+        drop(state);
         let sizes = self.sizes;
         let (outcome, body) = match folded {
             _ if conversations.folding.shadow => (Outcome::Shadow(sizes), body),
             Ok(None) => (Outcome::Unchanged(sizes), body),
             Ok(Some(folded)) => (Outcome::Folded(sizes), folded),
             Err(why) => {
-                self.sent = Sent::Own;
+                self.sent = Dispatch::Own;
                 (Outcome::Fault(why), body)
             }
         };
-        Made { outcome, body, turn: Some(self), wish }
+        Rewrite { outcome, body, turn: Some(self), wish }
     }
 
     /// The request as the view shows it; `None` if nothing changed.
@@ -240,15 +243,15 @@ impl Turn {
     }
 
     /// The provider refused the request for its size, so it is folded once more.
-    pub(crate) async fn again(&self) -> Again {
+    pub(crate) async fn retry(&self) -> Retry {
         let mut turn = self.clone();
         let bytes = turn.request.body().len();
         let again = move || {
             let conversations = Arc::clone(&turn.conversations);
             let mut guard = Guarded { conversations: &conversations, id: turn.id, good: false };
             let shared = Arc::clone(&turn.shared);
-            let mut held = Handle::current().block_on(shared.lock());
-            let Held { followed, requests, .. } = &mut *held;
+            let mut state = Handle::current().block_on(shared.lock());
+            let State { followed, requests, .. } = &mut *state;
             let current = followed.is_at(&turn.keys);
             let folded = current && Handle::current().block_on(followed.overflow());
             if followed.record().is_err() {
@@ -261,13 +264,13 @@ impl Turn {
             let body = body.ok().flatten();
             if body.is_some() {
                 turn.pair = turn.pair.map(|pair| requests.again(pair, followed, now));
-                conversations.note(turn.id, &turn.request, &mut held);
+                conversations.note(turn.id, &turn.request, &mut state);
             }
-            let wish = held.wish(turn.id);
-            drop(held);
-            Again { sent: body.map(|body| (body, turn)), wish }
+            let wish = state.wish(turn.id);
+            drop(state);
+            Retry { sent: body.map(|body| (body, turn)), wish }
         };
         let again = self.conversations.threads.work(bytes, again).await;
-        again.unwrap_or(Again { sent: None, wish: None })
+        again.unwrap_or(Retry { sent: None, wish: None })
     }
 }

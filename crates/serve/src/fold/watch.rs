@@ -17,8 +17,8 @@ use std::task::{Context, Poll};
 /// Longest answer in one piece that is read, in bytes.
 const MOST: usize = 16 << 20;
 
-/// What an answer has said so far.
-enum Read {
+/// The answer as far as it was received.
+enum Assembly {
     Streamed(Box<Assembled>),
     Whole(Vec<u8>),
 }
@@ -27,7 +27,7 @@ enum Read {
 pub(crate) struct Watch {
     turn: Turn,
     dialect: Dialect,
-    read: Read,
+    assembly: Assembly,
     /// Bytes still to come, if the provider says how many.
     length: Option<usize>,
 }
@@ -39,20 +39,20 @@ impl Watch {
             return None;
         }
         let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-        let read = match kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
-            true => Read::Streamed(Box::new(Assembled::new(dialect))),
-            false => Read::Whole(Vec::new()),
+        let assembly = match kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
+            true => Assembly::Streamed(Box::new(Assembled::new(dialect))),
+            false => Assembly::Whole(Vec::new()),
         };
         let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
         let length = length.and_then(|length| length.parse().ok());
-        Some(Self { turn, dialect, read, length })
+        Some(Self { turn, dialect, assembly, length })
     }
 
-    /// Takes the next bytes; `None` if reading on is of no use. An answer ends with its last event, or with
+    /// Takes the next bytes; `None` once nothing more is to be read. An answer ends with its last event, or with
     /// the last byte of a known length: the client may go on before anybody asks for more.
     fn push(mut self, bytes: &[u8]) -> Option<Self> {
-        match &mut self.read {
-            Read::Streamed(stream) => {
+        match &mut self.assembly {
+            Assembly::Streamed(stream) => {
                 stream.push(bytes).ok()?;
                 if stream.is_over() {
                     self.finish();
@@ -60,7 +60,7 @@ impl Watch {
                 }
                 Some(self)
             }
-            Read::Whole(whole) => {
+            Assembly::Whole(whole) => {
                 whole.extend_from_slice(bytes);
                 let read = whole.len();
                 if self.length.is_some_and(|length| read >= length) {
@@ -74,9 +74,9 @@ impl Watch {
 
     /// The answer has ended. An incomplete answer is not remembered.
     fn finish(self) {
-        let body = match self.read {
-            Read::Streamed(stream) => stream.body().ok(),
-            Read::Whole(whole) => serde_json::from_slice::<Value>(&whole).ok(),
+        let body = match self.assembly {
+            Assembly::Streamed(stream) => stream.body().ok(),
+            Assembly::Whole(whole) => serde_json::from_slice::<Value>(&whole).ok(),
         };
         let Some(body) = body else { return };
         if let Ok(message) = answer_of(self.dialect, "answer", &body) {

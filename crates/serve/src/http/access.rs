@@ -1,10 +1,10 @@
 //! Who may use the proxy.
 //!
 //! On a loopback address any program of this machine may. A page in a browser must not. By a name that resolves to
-//! this machine it could reach the proxy, so the name in `Host` must be one of this machine's. It could also send to the
-//! proxy's own name what needs nobody's leave, a form or a text; but browsers say with it from where it comes (`Origin`,
-//! `Sec-Fetch-Site`), and only the proxy's own page and a person who types the address may ask. With a token, every request
-//! must carry it.
+//! this machine it could reach the proxy, so the name in `Host` must be one of this machine's. It could also post a
+//! form or plain text to the proxy's own name, which needs no permission; but browsers state where such a request
+//! comes from (`Origin`, `Sec-Fetch-Site`), and only the proxy's own page and a person who types the address may ask.
+//! With a token, every request must carry it.
 
 use super::headers::TOKEN;
 use crate::settings::Settings;
@@ -12,7 +12,7 @@ use axum::http::HeaderMap;
 use axum::http::header::{HOST, HeaderName, ORIGIN};
 use std::net::IpAddr;
 
-/// From where a browser sends a request, as it says itself.
+/// The site from which a browser sends a request.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Decides who may use the proxy.

@@ -1,8 +1,8 @@
-//! Connections to providers: directly or through the proxy that the environment names, with TLS where the address asks for
-//! it, and with a note of whether the provider said anything.
+//! Connections to providers: directly or through the proxy that the environment names, with TLS where the address asks
+//! for it, and with a note of whether the provider said anything.
 //!
-//! A provider may close an idle connection just as the next request goes out. If nothing comes back on a connection that has
-//! brought an answer before, the request is [lost](is_lost) and can be sent once more.
+//! A provider may close an idle connection just as the next request goes out. If nothing comes back on a connection
+//! that has brought an answer before, the request is [lost](is_lost) and can be sent once more.
 
 use axum::http::{Extensions, Uri};
 use hyper_rustls::{HttpsConnector, MaybeHttpsStream};

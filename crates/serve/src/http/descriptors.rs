@@ -1,8 +1,8 @@
 //! Open files: how many the proxy may have, and how many it has.
 //!
-//! A request takes two, the client's connection and the provider's. The usual limit of 1,024 is a soft one, which a program
-//! may raise itself; where the hard one is lower than what the settings ask for, fewer connections are let in, and the
-//! rest wait or are turned away ([`listen`](super::listen)).
+//! A request takes two, the client's connection and the provider's. The usual limit of 1,024 is a soft one, which a
+//! program may raise itself; where the hard one is lower than what the settings ask for, fewer connections are let in,
+//! and the rest wait or are turned away ([`listen`](super::listen)).
 
 use super::upstream::MOST_IDLE;
 

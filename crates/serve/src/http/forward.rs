@@ -18,13 +18,13 @@ use tokio::sync::watch;
 /// The bytes of a body.
 pub(crate) type Pieces = BoxStream<'static, Result<Bytes, axum::Error>>;
 
-/// Memory that a body gets by its declared length; more comes with its bytes.
+/// Most memory that is reserved for a body by its declared length.
 const AT_ONCE: usize = 4 << 20;
 
 /// How long a connection has to send its last piece after an answer broke off.
 const LAST: Duration = Duration::from_millis(20);
 
-/// A client that began to send a body and says nothing more.
+/// A client that stopped in the middle of a body.
 #[derive(Clone, Copy, Debug, ThisError)]
 #[error("the client stopped in the middle of its request: nothing came for {seconds} s")]
 pub(crate) struct Silent {
@@ -107,7 +107,7 @@ pub(crate) async fn gather(mut pieces: Pieces, length: Option<usize>, most: usiz
     Gathered::Whole(whole)
 }
 
-/// The client that says nothing more, if an error is that or comes of it.
+/// The silent client behind an error, if that is its cause.
 pub(crate) fn silence(error: &(dyn std::error::Error + 'static)) -> Option<Silent> {
     let mut causes = std::iter::successors(Some(error), |error| error.source());
     causes.find_map(|error| error.downcast_ref::<Silent>().copied())
@@ -130,13 +130,13 @@ impl Ask {
         Self { method: head.method.clone(), target, headers }
     }
 
-    /// Asks for an answer that is not packed.
+    /// Asks for an uncompressed answer.
     pub(crate) fn unpacked(mut self) -> Self {
         self.headers.remove(ACCEPT_ENCODING);
         self
     }
 
-    /// Asks for a summary in its place. A key for repeats would give the answer of the first request.
+    /// Turns the request into one for a summary. Its idempotency key would bring the answer to the client's request.
     pub(crate) fn for_summary(self) -> Self {
         let mut ask = self.unpacked();
         ask.headers.remove("idempotency-key");

@@ -14,8 +14,8 @@ pub(crate) const TOKEN: HeaderName = HeaderName::from_static("x-foldback-token")
 /// Most headers of a request or of an answer.
 pub(crate) const MOST: usize = 4_096;
 
-/// Most headers of a request that are read, so that one with too many can be told how many it has. More are refused by the
-/// parser of HTTP.
+/// Most headers of a request that are read, so that one with too many can be told how many it has. More are refused by
+/// the parser of HTTP.
 pub(crate) const READ: usize = 2 * MOST;
 
 /// What the proxy did with a request.

@@ -1,5 +1,5 @@
-//! A client's connection, as the proxy needs to know it besides what is said on it: whether a request is under way, whether
-//! the client is gone, and what the parser of HTTP says where it can't read a request.
+//! A client's connection: whether a request is under way, whether the client is gone, and the answer to what is not
+//! valid HTTP.
 
 use super::forward::failure_text;
 use crate::numbers::Numbers;
@@ -18,13 +18,13 @@ use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{sleep, timeout};
 
-/// How often it is looked whether a client has closed its half.
+/// Interval between checks whether a client has closed its half.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// How long what else a client sends is read after it was refused.
+/// How long the rest of a refused request is read.
 const UNREAD: Duration = Duration::from_secs(2);
 
-/// An answer that says nothing, for a client that may be gone. Every client of HTTP/1.1 passes over it.
+/// An interim response, sent to find out whether a client is gone. Clients of HTTP/1.1 ignore it.
 const NOTHING: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 /// A connection, which holds its place until it is closed.
@@ -32,14 +32,14 @@ const NOTHING: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 pub(crate) struct Connection {
     line: Arc<Line>,
     numbers: Arc<Numbers>,
-    /// What is written in place of what the parser of HTTP said, and how much of it was.
+    /// The text that replaces the parser's answer, and how many bytes of it were written.
     instead: Option<(Vec<u8>, usize)>,
-    /// Such a sentence was written: the connection ends.
+    /// The parser refused a request, so the connection ends.
     refused: bool,
     _place: Option<OwnedSemaphorePermit>,
 }
 
-/// What both ends of the proxy know of a connection.
+/// The socket of a connection and the state of its requests.
 #[derive(Debug)]
 pub(crate) struct Line {
     stream: TcpStream,
@@ -48,7 +48,7 @@ pub(crate) struct Line {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Requests whose answers are not over.
+    /// Number of requests whose answers are incomplete.
     asked: usize,
     /// Something of an answer waits to be written.
     unwritten: bool,
@@ -58,7 +58,7 @@ struct State {
 
 /// A request under way, until its answer is over.
 #[derive(Debug)]
-struct Asked(Arc<Line>);
+pub(crate) struct Exchange(Arc<Line>);
 
 impl Line {
     fn state(&self) -> MutexGuard<'_, State> {
@@ -67,9 +67,9 @@ impl Line {
 
     /// Waits until the client is gone.
     ///
-    /// The end of a client's data does not mean that: it may have closed its half and wait for the answer. If it closed both
-    /// halves, its system says so once something is sent to it, and not before. So it is sent an answer that says nothing,
-    /// before its own begins. Where that is not possible, the system's keep-alive probes find out.
+    /// The end of a client's data does not mean that: it may have closed its half and wait for the answer. If it
+    /// closed both halves, its system reports that only once something is sent. So an interim response is sent before
+    /// the answer begins; where that is not possible, the keep-alive probes find out.
     pub(crate) async fn gone(&self) {
         tokio::select! {
             _ = self.stream.ready(Interest::ERROR) => {}
@@ -77,7 +77,7 @@ impl Line {
         }
     }
 
-    /// Sends the answer that says nothing as soon as the client has closed its half; never ends.
+    /// Sends the interim response as soon as the client has closed its half; never ends.
     async fn probe(&self) {
         loop {
             sleep(LOOK).await;
@@ -95,7 +95,7 @@ impl Line {
         std::future::pending().await
     }
 
-    /// Whether the answer that says nothing was sent.
+    /// Sends the interim response if that is possible now; whether it was.
     fn say_nothing(&self) -> bool {
         let mut state = self.state();
         let may = state.waits && !state.unwritten;
@@ -107,19 +107,19 @@ impl Line {
         may
     }
 
-    /// A request came; its answer's body is to be made by [`Answer::new`].
+    /// A request came; its answer's body is to be made by [`Exchange::answered`].
     pub(crate) fn asked(
         self: &Arc<Self>,
         request: &hyper::Request<hyper::body::Incoming>,
-    ) -> Under {
+    ) -> Exchange {
         let mut state = self.state();
         state.asked += 1;
         state.waits = request.version() == hyper::Version::HTTP_11;
         drop(state);
-        Under(Asked(Arc::clone(self)))
+        Exchange(Arc::clone(self))
     }
 
-    /// Reads what else the client sends.
+    /// Reads and drops what the client still sends.
     async fn rest(&self) {
         let mut into = [0; 1 << 14];
         while self.stream.readable().await.is_ok() {
@@ -146,17 +146,14 @@ impl Line {
     }
 }
 
-/// A request that is under way.
-pub(crate) struct Under(Asked);
-
-impl Under {
+impl Exchange {
     /// The body of its answer. Once it is over, the request is.
     pub(crate) fn answered<B>(self, body: B) -> Answer<B> {
-        Answer { body, _asked: self.0 }
+        Answer { body, _exchange: self }
     }
 }
 
-impl Drop for Asked {
+impl Drop for Exchange {
     fn drop(&mut self) {
         let mut state = self.0.state();
         state.asked -= 1;
@@ -167,7 +164,7 @@ impl Drop for Asked {
 /// The body of an answer.
 pub(crate) struct Answer<B> {
     body: B,
-    _asked: Asked,
+    _exchange: Exchange,
 }
 
 impl<B: Body + Unpin> Body for Answer<B> {
@@ -220,7 +217,7 @@ impl Connection {
         }
     }
 
-    /// Writes a sentence in place of an answer of the parser's, which has none.
+    /// Writes the text that replaces the parser's empty answer.
     fn poll_instead(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         while let Some((text, written)) = &self.instead {
             let (from, whole) = (*written, text.len());
@@ -235,8 +232,8 @@ impl Connection {
     }
 }
 
-/// The answer for a request that the parser of HTTP refuses: its own says nothing. `None` for what is no answer of the parser's:
-/// all others have a type.
+/// The answer to a request that the HTTP parser refuses, in place of the parser's empty one. `None` if the bytes are
+/// another answer: all others have a content type.
 fn sentence(said: &[u8]) -> Option<(&'static str, Vec<u8>)> {
     let said = std::str::from_utf8(said).ok()?;
     let (status, rest) = said.strip_prefix("HTTP/1.1 ")?.split_once("\r\n")?;

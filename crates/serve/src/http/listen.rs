@@ -32,8 +32,8 @@ pub(crate) struct Limited {
     numbers: Arc<Numbers>,
 }
 
-/// Tells whether all places are taken. The number of free places does not say so, because the listener holds the next place
-/// before a client comes for it.
+/// Tells whether all places are taken. The number of free places does not say so, because the listener holds the next
+/// place before a client comes for it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Full(Arc<AtomicBool>);
 

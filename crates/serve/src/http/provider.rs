@@ -1,8 +1,8 @@
 //! The provider of a request, so that no key goes to another provider than its own.
 //!
-//! The end of the path gives the protocol of a conversation. If one upstream gets everything, nothing else counts. Otherwise
-//! the path must be one of Anthropic's or OpenAI's, and every key of the request must be that provider's: a key that
-//! reached a stranger is lost.
+//! The end of the path gives the protocol of a conversation. If one upstream gets everything, nothing else counts.
+//! Otherwise the path must be one of Anthropic's or OpenAI's, and every key of the request must be that provider's: a
+//! key that reached a stranger is lost.
 
 use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, Method};
@@ -15,7 +15,7 @@ pub(crate) enum Provider {
     OpenAi,
 }
 
-/// Why a request goes nowhere.
+/// Why a request is sent to no provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stray {
     /// The path belongs to neither provider.
@@ -126,11 +126,11 @@ const OPENAIS: [&str; 24] = [
 /// What follows `/v1/` in paths that both have. Headers and keys tell whose they are.
 const BOTH: [&str; 3] = ["files", "models", "skills"];
 
-/// Whose a request is.
+/// The provider of a request.
 ///
 /// # Errors
 ///
-/// It is of neither provider, or holds a key of another.
+/// The path belongs to neither provider, or a key to another one.
 pub(crate) fn provider(path: &str, query: &str, headers: &HeaderMap) -> Result<Provider, Stray> {
     let owners = || owners(query, headers);
     let family = family(path).ok_or(Stray::Path)?;
@@ -167,7 +167,7 @@ fn family(path: &str) -> Option<&str> {
     parts.first().copied().filter(|_| all)
 }
 
-/// Who gave a key out.
+/// The issuer of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
     Anthropic,
@@ -217,7 +217,7 @@ const OTHERS: [&str; 3] = ["x-goog-api-key", "api-key", "ocp-apim-subscription-k
 
 /// Owners of the keys in a request, as far as they say so.
 fn owners<'a>(query: &'a str, headers: &'a HeaderMap) -> impl Iterator<Item = Owner> + 'a {
-    let of = |key: &[u8]| {
+    let issuer = |key: &[u8]| {
         let begins = |(beginning, _): &&(&str, Owner)| key.starts_with(beginning.as_bytes());
         BEGINNINGS.iter().find(begins).map(|(_, owner)| *owner)
     };
@@ -225,7 +225,9 @@ fn owners<'a>(query: &'a str, headers: &'a HeaderMap) -> impl Iterator<Item = Ow
     let sent = headers.get_all(AUTHORIZATION).iter().chain(headers.get_all("x-api-key"));
     let words = sent.flat_map(|value| value.as_bytes().split(|byte| b" \t,".contains(byte)));
     let values = query.split('&').filter_map(|pair| pair.split_once('=')).map(|(_, value)| value);
-    named.chain(words.filter_map(of)).chain(values.filter_map(move |value| of(value.as_bytes())))
+    named
+        .chain(words.filter_map(issuer))
+        .chain(values.filter_map(move |value| issuer(value.as_bytes())))
 }
 
 #[cfg(test)]
@@ -283,7 +285,7 @@ mod tests {
             ("/v1/messages", "x-api-key: AIzaX", Err(Stray::Key)),
             ("/v1/messages/count_tokens", "x-api-key: sk-x", Err(Stray::Key)),
             ("/v1/messages/batches/b/results", "x-api-key: sk-ant-x", Ok(Anthropic)),
-            // Two keys, one of them strange.
+            // Two keys, of different providers.
             ("/v1/messages", "x-api-key: sk-ant-x\nauthorization: Bearer sk-x", Err(Stray::Key)),
             ("/v1/chat/completions", "authorization: Bearer sk-x", Ok(OpenAi)),
             ("/v1/chat/completions", "authorization: Bearer eyJhbGciOi", Ok(OpenAi)),

@@ -1,7 +1,8 @@
-//! What a provider says against a request: an error by the status, or a stream that begins with one.
+//! Refusals by a provider: an error status, or a stream that begins with an error.
 //!
-//! An answer goes through as it comes. Only a possible refusal for size is held back, and not for long: once the client has
-//! its beginning, the request can't be made again. What was read until then is passed on unchanged, with all that follows.
+//! An answer goes through as it comes. Only a possible refusal for size is held back, and not for long: once the
+//! client has its beginning, the request can't be made again. What was read until then is passed on unchanged, with
+//! all that follows.
 
 use super::forward::Pieces;
 use super::upstream::Answer;
@@ -29,8 +30,8 @@ pub(crate) async fn refusal(dialect: Dialect, answer: Answer) -> (Option<Bytes>,
     let packed = answer.headers().contains_key(CONTENT_ENCODING);
     let (head, body) = answer.into_parts();
     let (words, body) = if may_be_for_size(head.status) {
-        let begun = begin(body, WORDS, |_| Continue(())).await;
-        (begun.is_whole.then(|| begun.text()), begun.body())
+        let opening = begin(body, WORDS, |_| Continue(())).await;
+        (opening.is_whole.then(|| opening.text()), opening.body())
     } else if head.status.is_success() && streams && !packed {
         opened(dialect, body).await
     } else {
@@ -58,29 +59,29 @@ fn may_be_for_size(status: StatusCode) -> bool {
 /// The beginning of a stream, if it is an error before anything of an answer, and the whole stream.
 async fn opened(dialect: Dialect, body: Body) -> (Option<Bytes>, Body) {
     let (mut events, mut refused) = (Assembled::new(dialect), false);
-    let begun = begin(body, ANNOUNCED, |piece| {
+    let opening = begin(body, ANNOUNCED, |piece| {
         let taken = events.push(piece);
         refused = matches!(taken, Err(WireError::Refused { .. })) && !events.has_begun();
         if taken.is_ok() && !events.has_begun() { Continue(()) } else { Break(()) }
     })
     .await;
-    (refused.then(|| begun.text()), begun.body())
+    (refused.then(|| opening.text()), opening.body())
 }
 
 /// The pieces of a body that were read, and those that come.
-struct Begun {
+struct Opening {
     read: Vec<Result<Bytes, axum::Error>>,
     rest: Pieces,
     /// No pieces follow.
     is_whole: bool,
 }
 
-/// Reads a body until it is at its end, is long, breaks off, has taken so long, or has shown enough.
+/// Reads a body until it ends, breaks off, exceeds the size or the time, or `take` has seen enough.
 async fn begin(
     body: Body,
     wait: Duration,
     mut take: impl FnMut(&Bytes) -> ControlFlow<()>,
-) -> Begun {
+) -> Opening {
     let mut rest = body.into_data_stream().fuse().boxed();
     let (mut read, mut bytes, mut is_whole) = (Vec::new(), 0, false);
     let reading = async {
@@ -101,10 +102,10 @@ async fn begin(
     };
     // Where nothing came in time, it goes on as it is.
     let _ = tokio::time::timeout(wait, reading).await;
-    Begun { read, rest, is_whole }
+    Opening { read, rest, is_whole }
 }
 
-impl Begun {
+impl Opening {
     fn text(&self) -> Bytes {
         let pieces = self.read.iter().filter_map(|piece| piece.as_deref().ok());
         pieces.collect::<Vec<_>>().concat().into()

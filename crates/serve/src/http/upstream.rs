@@ -25,7 +25,7 @@ pub(crate) type Answer = axum::http::Response<Body>;
 #[derive(Debug)]
 pub(crate) struct Upstream {
     pooled: Client<Connector, Body>,
-    /// Its connections are used once.
+    /// The client whose connections are used once.
     fresh: Client<Connector, Body>,
     given: Option<Address>,
 }
@@ -40,7 +40,7 @@ impl std::fmt::Debug for Connector {
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) uri: Uri,
-    /// What the address of the provider says instead of a key.
+    /// User and password in the provider's address, for requests without a key.
     pub(crate) credentials: Option<HeaderValue>,
 }
 
@@ -92,8 +92,8 @@ impl Upstream {
         }
     }
 
-    /// Sends a request whose body is there. Where the provider closed a connection that it had used before without a
-    /// word, it is sent once more on one of its own.
+    /// Sends a request with a complete body. If the provider closes a reused connection without an answer, the request
+    /// is sent once more on a fresh one.
     pub(crate) async fn ask(&self, request: Request<Bytes>) -> Result<Answer, Error> {
         let again = request.clone();
         let answer = match self.pooled.request(request.map(Body::from)).await {
@@ -103,14 +103,14 @@ impl Upstream {
         Ok(answer?.map(Body::new))
     }
 
-    /// Sends a request whose body comes. It can't be sent twice, so its connection is one of its own.
+    /// Sends a request with a streamed body. It can't be repeated, so it gets a fresh connection.
     pub(crate) async fn stream(&self, request: Request<Body>) -> Result<Answer, Error> {
         Ok(self.fresh.request(request).await?.map(Body::new))
     }
 }
 
-/// An address with the path and the query of a request, byte for byte. Base URLs of OpenAI's clients end with `/v1`; where
-/// the address does, too, it is there once.
+/// An address with the path and the query of a request, byte for byte. Base URLs of OpenAI's clients end with `/v1`;
+/// where the address does, too, it is there once.
 fn joined(scheme: Scheme, authority: Authority, before: &str, asked: &str) -> Option<Uri> {
     let end = asked.find('?').unwrap_or(asked.len());
     let (path, query) = asked.split_at(end);

@@ -13,9 +13,10 @@
 //! | `foldback_proxy_conversations`, `foldback_proxy_conversation_bytes` | |
 //! | `foldback_proxy_evicted_total`, `foldback_proxy_journal_failures_total` | |
 //!
-//! Tokens are those of requests that were followed, by the strategy's estimator: as they came, and as they were sent or,
-//! in shadow, would have been. Dollars are those of the same two requests with their answers ([`bill`](crate::bill)); `by`
-//! says what an answer was priced by: what its provider `reported`, an `estimate`, or `nothing`. Behind these are the counters of the engine, [`foldback_live::metrics`].
+//! Tokens are those of requests that were followed, by the strategy's estimator: as they came, and as they were sent
+//! or, in shadow, would have been. Dollars are those of the same two requests with their answers
+//! ([`bill`](crate::bill)); `by` says what an answer was priced by: what its provider `reported`, an `estimate`, or
+//! `nothing`. Behind these are the counters of the engine, [`foldback_live::metrics`].
 //!
 //! Labels are names of a fixed list, so their number is bounded.
 

@@ -11,7 +11,7 @@ use std::cell::RefCell;
 
 thread_local! {
     /// Token counts of pieces, by vocabulary. One table per thread, so that threads never wait.
-    static KNOWN: [RefCell<Known>; 2] = const { [const { RefCell::new(Known(Vec::new())) }; 2] };
+    static KNOWN: [RefCell<PieceTable>; 2] = const { [const { RefCell::new(PieceTable(Vec::new())) }; 2] };
     /// Token counts of texts, likewise.
     static TEXTS: [RefCell<Texts>; 2] = const { [const { RefCell::new(Texts(Vec::new())) }; 2] };
 }
@@ -28,7 +28,7 @@ pub(super) fn count(vocabulary: Vocabulary, text: &str) -> u64 {
 }
 
 fn count_pieces(vocabulary: Vocabulary, text: &str) -> u64 {
-    let tokenizer = Tokenizer::of(vocabulary);
+    let tokenizer = Tokenizer::get(vocabulary);
     KNOWN.with(|known| {
         let mut known = known[vocabulary as usize].borrow_mut();
         let mut rest = text.as_bytes();
@@ -42,13 +42,13 @@ fn count_pieces(vocabulary: Vocabulary, text: &str) -> u64 {
 }
 
 /// The counts of short pieces: a table of fixed size in which a new piece takes the place of another.
-struct Known(Vec<u128>);
+struct PieceTable(Vec<u128>);
 
 const BITS: u32 = 14;
 /// Bytes of the longest piece that is remembered; they fit into an entry with length and count.
 const LONGEST: usize = 15;
 
-impl Known {
+impl PieceTable {
     /// The count of the piece of this length with which a text begins.
     fn count(&mut self, text: &[u8], length: usize, encode: impl FnOnce() -> usize) -> u64 {
         if length > LONGEST {
@@ -121,7 +121,7 @@ mod tests {
             text in r"([a-zA-Z]{1,3}|[ \t\r\n'/]{1,4}|['sStrRevLmd]{1,4}|[ -~]{1,8}|[0-9]{1,4}|[ \n]{1,3}|[/(.=_]{1,20}|[éſ漢²]|\PC{0,8}|\x00){0,24}"
         ) {
             for (vocabulary, library) in both() {
-                prop_assert!(Tokenizer::of(vocabulary).split(&text).eq(library.split(&text)));
+                prop_assert!(Tokenizer::get(vocabulary).split(&text).eq(library.split(&text)));
                 let tokens = library.count(&text) as u64;
                 prop_assert_eq!(count(vocabulary, &text), tokens);
                 // The second time from what is known.
@@ -135,7 +135,7 @@ mod tests {
             for (vocabulary, library) in both() {
                 let library = &library.bpe;
                 let piece = library.decode_tokens(&tokens);
-                prop_assert_eq!(Tokenizer::of(vocabulary).count(&piece), library.count(&piece));
+                prop_assert_eq!(Tokenizer::get(vocabulary).count(&piece), library.count(&piece));
             }
         }
     }
@@ -179,7 +179,7 @@ mod tests {
         for (vocabulary, library) in both() {
             for text in &texts {
                 let name = text.chars().take(40).collect::<String>();
-                assert!(Tokenizer::of(vocabulary).split(text).eq(library.split(text)), "{name}");
+                assert!(Tokenizer::get(vocabulary).split(text).eq(library.split(text)), "{name}");
                 assert_eq!(count(vocabulary, text), library.count(text.as_str()) as u64, "{name}");
                 // The second time from what is known.
                 let before = work::counted();

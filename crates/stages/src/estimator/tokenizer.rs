@@ -51,7 +51,7 @@ const SPACE_BEFORE_TEXT: PatternID = PatternID::new_unchecked(1);
 
 impl Tokenizer {
     /// The tokenizer of a vocabulary; unpacked once, when something is first counted.
-    pub(super) fn of(vocabulary: Vocabulary) -> &'static Self {
+    pub(super) fn get(vocabulary: Vocabulary) -> &'static Self {
         match vocabulary {
             Vocabulary::O200k => &O200K,
             Vocabulary::Cl100k => &CL100K,

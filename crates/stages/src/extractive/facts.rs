@@ -136,7 +136,7 @@ struct Called {
 /// What the calls of a message tell, in order. Worked out once: folds come back to the same messages.
 fn called(message: &Message) -> &[Called] {
     struct Calls(Vec<Called>);
-    let calls = || message.parts.iter().filter_map(Part::as_call).map(Called::of).collect();
+    let calls = || message.parts.iter().filter_map(Part::as_call).map(Called::from_call).collect();
     &message.derived.get_or(|| Calls(calls())).0
 }
 
@@ -175,7 +175,7 @@ fn said_in(part: &Part) -> Option<&str> {
 }
 
 impl Called {
-    fn of(call: &ToolCall) -> Self {
+    fn from_call(call: &ToolCall) -> Self {
         let arguments = call.arguments_value();
         let kind = tool(&call.tool);
         let touched = touches(call, &arguments);

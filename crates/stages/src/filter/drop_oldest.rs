@@ -60,7 +60,9 @@ impl DropOldest {
         let decided = context.decision.and_then(|decision| decision.target);
         let target = match decided {
             Some(target) => target,
-            None => Usable::of(context.limits, true).ok_or_else(unknown)?.share(self.config.target),
+            None => {
+                Usable::new(context.limits, true).ok_or_else(unknown)?.share(self.config.target)
+            }
         };
         if request <= target {
             let detail = format!("{request} <= {target}: the request is already at the target");

@@ -147,7 +147,7 @@ impl DropPairs {
             (Some(target), _) => target,
             (None, None) => return Ok(u64::MAX),
             (None, Some(share)) => {
-                Usable::of(context.limits, true).ok_or_else(unknown)?.share(share)
+                Usable::new(context.limits, true).ok_or_else(unknown)?.share(share)
             }
         };
         let request = context.frame_tokens() + context.view_tokens();

@@ -7,7 +7,5 @@ mod request;
 
 pub use drop_oldest::{DropOldest, DropOldestConfig, head};
 pub use drop_pairs::{By, DropPairs, DropPairsConfig, Pair, PairsConfig, Scorer};
-pub use replace::{
-    Spoken, arranged, check_open_calls, check_room, check_summary, entry, shown, summary_of,
-};
+pub use replace::{Spoken, arranged, check_open_calls, entry, shown, summary_of};
 pub use request::{cut_results, first_chars, first_units};

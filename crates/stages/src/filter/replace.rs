@@ -4,7 +4,6 @@
 use foldback_core::log::{EntryKind, Message, Role};
 use foldback_core::outcome::Why;
 use foldback_core::plan::Layout;
-use foldback_core::registry::Invalid;
 use foldback_core::stage::{Arrangement, StageContext};
 use foldback_core::view::Pos;
 use std::collections::BTreeMap;
@@ -66,34 +65,6 @@ impl Spoken {
 pub fn shown(context: &StageContext<'_>, messages: &[Pos]) -> Vec<Arc<Message>> {
     let shown = |pos: &Pos| context.view.show_item(context.history, *pos).to_shared();
     messages.iter().map(shown).collect()
-}
-
-/// Refuses settings under which no summary could be written, or none would be told from what the user said.
-///
-/// # Errors
-///
-/// No tokens for it; an empty line above it.
-pub fn check_summary(prefix: &str, summary_tokens: u64) -> Result<(), Invalid> {
-    check_room("summary_tokens", summary_tokens)?;
-    if prefix.trim().is_empty() {
-        return Err(Invalid::new(
-            "prefix",
-            "must not be empty: it distinguishes a summary from user text",
-        ));
-    }
-    Ok(())
-}
-
-/// Refuses a field that leaves a summary no tokens.
-///
-/// # Errors
-///
-/// No tokens.
-pub fn check_room(field: &'static str, tokens: u64) -> Result<(), Invalid> {
-    match tokens {
-        0 => Err(Invalid::new(field, "must be at least 1: no summary would fit")),
-        _ => Ok(()),
-    }
 }
 
 /// Refuses to fold while calls are unanswered.

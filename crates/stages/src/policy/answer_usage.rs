@@ -63,7 +63,7 @@ impl TokenClass {
     pub const ALL: [Self; 5] =
         [Self::Input, Self::CacheRead, Self::CacheWrite, Self::Output, Self::Reasoning];
 
-    fn of(self, usage: &Usage) -> u64 {
+    fn tokens(self, usage: &Usage) -> u64 {
         match self {
             Self::Input => usage.uncached,
             Self::CacheRead => usage.cache_read,
@@ -77,7 +77,7 @@ impl TokenClass {
     pub fn sum(classes: &[Self], usage: &Usage, provider_total: bool) -> u64 {
         let total = usage.total.filter(|total| provider_total && *total > 0);
         let of_classes =
-            || classes.iter().fold(0_u64, |sum, class| sum.saturating_add(class.of(usage)));
+            || classes.iter().fold(0_u64, |sum, class| sum.saturating_add(class.tokens(usage)));
         total.unwrap_or_else(of_classes)
     }
 }

@@ -95,7 +95,7 @@ pub struct WindowFraction {
 
 impl WindowFraction {
     fn usable(&self, limits: Limits) -> Option<Usable> {
-        let usable = Usable::of(limits, self.config.reserve_output)?;
+        let usable = Usable::new(limits, self.config.reserve_output)?;
         Some(usable.at_most(self.config.window_at_most.unwrap_or(u64::MAX)))
     }
 }
@@ -117,7 +117,7 @@ impl OverflowPolicy for WindowFraction {
             (target, String::new())
         };
         let estimate = pressure.frame_tokens + pressure.view_tokens;
-        let rate = self.config.by_usage.then(|| Rate::of(pressure));
+        let rate = self.config.by_usage.then(|| Rate::from_pressure(pressure));
         let count = rate.map_or(estimate, |rate| rate.provider(estimate));
         let trigger = usable.share(share_of_trigger);
         // What a fold brings down is counted by the estimator.

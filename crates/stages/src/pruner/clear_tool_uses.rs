@@ -214,6 +214,9 @@ impl Pruner for ClearToolUses {
             let why = format!("{cleared} tokens could be cleared, {clear_at_least} needed");
             return Pruning::Nothing(Why::new("below-minimum", why));
         }
-        Pruning::of(edits, format!("{count} > {trigger}: {cleared} tokens of old tool uses"))
+        Pruning::from_edits(
+            edits,
+            format!("{count} > {trigger}: {cleared} tokens of old tool uses"),
+        )
     }
 }

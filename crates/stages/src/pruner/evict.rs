@@ -147,7 +147,7 @@ impl Evict {
     /// The window is not known, or the request is not above the trigger.
     pub fn excess(&self, context: &StageContext<'_>) -> Result<(u64, String), Why> {
         let EvictConfig { trigger, target, reserve_output, .. } = self.config;
-        let usable = Usable::of(context.limits, reserve_output).ok_or_else(unknown)?;
+        let usable = Usable::new(context.limits, reserve_output).ok_or_else(unknown)?;
         let request = context.frame_tokens() + context.view_tokens();
         let (above, down_to) = (usable.share(trigger), usable.share(target));
         let sign = if request > above { ">" } else { "<=" };

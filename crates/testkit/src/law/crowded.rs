@@ -22,12 +22,12 @@ const CHARACTERS: u64 = 4;
 /// Something that happens, and which share of the window it has, in percent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
-    what: What,
+    what: Happening,
     percent: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum What {
+enum Happening {
     /// An answer with so many calls, and their results; one of them may have nearly all.
     Calls(usize, bool),
     User,
@@ -41,13 +41,13 @@ pub(super) type Drawn = (Block, Vec<Block>, u64);
 /// What can be drawn.
 pub(super) fn drawn() -> impl Strategy<Value = Drawn> {
     let percent = || prop_oneof![2 => 0..30_u64, 2 => 30..100_u64, 1 => 100..160_u64];
-    let calls = || (CALLS, any::<bool>()).prop_map(|(calls, one)| What::Calls(calls, one));
+    let calls = || (CALLS, any::<bool>()).prop_map(|(calls, one)| Happening::Calls(calls, one));
     let what = prop_oneof![
         4 => calls(),
-        2 => Just(What::User),
-        1 => Just(What::Answer),
-        1 => Just(What::Asks(Moment::Manual)),
-        1 => Just(What::Asks(Moment::ProviderOverflow)),
+        2 => Just(Happening::User),
+        1 => Just(Happening::Answer),
+        1 => Just(Happening::Asks(Moment::Manual)),
+        1 => Just(Happening::Asks(Moment::ProviderOverflow)),
     ];
     let block = (what, percent()).prop_map(|(what, percent)| Block { what, percent });
     let first = (calls(), percent()).prop_map(|(what, percent)| Block { what, percent });
@@ -64,7 +64,7 @@ pub(super) fn session((first, rest, window): &Drawn) -> Session {
     for (number, Block { what, percent }) in std::iter::once(first).chain(rest).enumerate() {
         let size = (window * CHARACTERS * percent / 100) as usize;
         session = match what {
-            What::Calls(calls, one) => {
+            Happening::Calls(calls, one) => {
                 let name = |call: usize| format!("src/m{number}_{call}.rs");
                 let size = |call: usize| match (*one, call) {
                     (true, 0) => size,
@@ -80,9 +80,9 @@ pub(super) fn session((first, rest, window): &Drawn) -> Session {
                 let tools = made.iter().map(|(given, result)| ("read", given.as_str(), &**result));
                 session.calls("", &tools.collect::<Vec<_>>())
             }
-            What::User => session.user(lines("pasted", size.max(1))),
-            What::Answer => session.answer(lines("said", size.max(1))),
-            What::Asks(moment) => session.at(*moment),
+            Happening::User => session.user(lines("pasted", size.max(1))),
+            Happening::Answer => session.answer(lines("said", size.max(1))),
+            Happening::Asks(moment) => session.at(*moment),
         };
     }
     session

@@ -1,7 +1,7 @@
 //! The laws of one fixed long session, and the one that compares a session with others that begin like it.
 
 use super::session::{begins_group, requests};
-use crate::drive::{Seen, drive};
+use crate::drive::{DriveEvent, drive};
 use crate::session::{Session, lines};
 use crate::subject::Subject;
 use foldback_core::guard::Guards;
@@ -42,7 +42,7 @@ pub(super) fn flat(subject: &Subject) -> Result<(), String> {
     let begun = work::counted();
     let mut done = Vec::with_capacity(CALLS);
     drive(&session, &strategy, &mut |talk, seen| {
-        if matches!(seen, Seen::Call) {
+        if matches!(seen, DriveEvent::Call) {
             done.push(talk.history().reads() + work::counted() - begun);
         }
         Ok(())
@@ -89,8 +89,8 @@ pub(super) fn keeps_freeing(subject: &Subject) -> Result<(), String> {
     let (mut calls, mut freed, mut last, mut left) = (0, [0; 3], Vec::new(), None);
     let talk = drive(&session, &strategy, &mut |talk, seen| {
         match seen {
-            Seen::Call => calls += 1,
-            Seen::Answered(moment, _, reports) => {
+            DriveEvent::Call => calls += 1,
+            DriveEvent::Answered(moment, _, reports) => {
                 let part = (calls * 3 / all).min(2);
                 for report in reports.iter().filter(|report| report.outcome.changed()) {
                     let tokens = report.tokens_before.saturating_sub(report.tokens_after);

@@ -2,7 +2,7 @@
 
 use strum::IntoStaticStr;
 
-/// A law. Its name is that of its test.
+/// A law that every strategy keeps; a test of the same name checks it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr)]
 #[non_exhaustive]
 #[strum(serialize_all = "snake_case")]
@@ -52,7 +52,7 @@ impl Law {
         Self::NeverPanics,
     ];
 
-    /// The name of its test.
+    /// Name of the law, and of the test that checks it.
     pub fn name(self) -> &'static str {
         self.into()
     }

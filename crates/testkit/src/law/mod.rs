@@ -20,7 +20,7 @@ pub use fixed::{FUTURES, Future, first_answer_behind, long_session};
 pub use list::Law;
 pub use session::{report_holds, unaltered};
 
-use crate::generate::{What, happens, session as generated};
+use crate::generate::{Happening, happens, session as generated};
 use crate::session::Session;
 use crate::subject::Subject;
 use foldback_core::Limits;
@@ -68,7 +68,7 @@ impl fmt::Display for Breach {
 ///
 /// # Errors
 ///
-/// Where it does not hold.
+/// A session in which the law does not hold.
 pub fn check(law: Law, subject: &Subject) -> Result<(), Box<Breach>> {
     match (law, of_session(law)) {
         (_, Some(check)) => drawn(law, subject, check),
@@ -130,7 +130,7 @@ fn drawn(law: Law, subject: &Subject, check: Check) -> Result<(), Box<Breach>> {
     if windows.is_empty() {
         return Err(breach(law, subject, no_window(), None));
     }
-    let put = |happens: &[(What, u8)], window: usize| {
+    let put = |happens: &[(Happening, u8)], window: usize| {
         let limits = windows[window % windows.len()];
         (generated(happens).with_limits(limits), limits)
     };

@@ -1,6 +1,6 @@
 //! The laws that one session can break.
 
-use crate::drive::{Seen, drive, sent};
+use crate::drive::{DriveEvent, drive, sent};
 use crate::session::Session;
 use crate::subject::Subject;
 use crate::talk;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub(super) fn changes(subject: &Subject, session: &Session) -> Result<usize, String> {
     let mut changes = 0;
     drive(session, &subject.strategy(session), &mut |_, seen| {
-        if let Seen::Answered(_, _, reports) = seen {
+        if let DriveEvent::Answered(_, _, reports) = seen {
             changes += reports.iter().filter(|report| report.outcome.changed()).count();
         }
         Ok(())
@@ -31,11 +31,11 @@ pub(super) fn changes(subject: &Subject, session: &Session) -> Result<usize, Str
 pub(super) fn valid(subject: &Subject, session: &Session) -> Result<(), String> {
     let mut monitor = Monitor::default();
     drive(session, &subject.strategy(session), &mut |talk, seen| match seen {
-        Seen::Asked => Ok(()),
-        Seen::Answered(_, _, reports) => {
+        DriveEvent::Asked => Ok(()),
+        DriveEvent::Answered(_, _, reports) => {
             reports.iter().try_for_each(|report| guarded(talk, report))
         }
-        Seen::Call | Seen::End => {
+        DriveEvent::Call | DriveEvent::End => {
             monitor.check(talk);
             if let Some(broken) = monitor.findings().caused.first() {
                 return Err(format!("before message {}: {broken}", talk.history().log_len() + 1));
@@ -119,7 +119,7 @@ pub fn unaltered(appended: &[Arc<Message>], history: &History) -> Result<(), Str
 
 pub(super) fn idempotent(subject: &Subject, session: &Session) -> Result<(), String> {
     drive(session, &subject.strategy(session), &mut |talk, seen| {
-        let Seen::Answered(moment, signals, reports) = seen else { return Ok(()) };
+        let DriveEvent::Answered(moment, signals, reports) = seen else { return Ok(()) };
         if moment == Moment::Manual || !reports.iter().any(|report| report.outcome.changed()) {
             return Ok(());
         }
@@ -145,8 +145,8 @@ pub(super) fn smaller_or_refused(subject: &Subject, session: &Session) -> Result
     let mut before = (Vec::new(), 0);
     drive(session, &subject.strategy(session), &mut |talk, seen| {
         match seen {
-            Seen::Asked => before = (sent(talk), talk.tokens()),
-            Seen::Answered(moment, _, reports) => {
+            DriveEvent::Asked => before = (sent(talk), talk.tokens()),
+            DriveEvent::Answered(moment, _, reports) => {
                 reports.iter().try_for_each(report_holds)?;
                 let changed = reports.iter().any(|report| report.outcome.changed());
                 match sent(talk) != before.0 {
@@ -165,7 +165,7 @@ pub(super) fn smaller_or_refused(subject: &Subject, session: &Session) -> Result
                     _ => {}
                 }
             }
-            Seen::Call | Seen::End => {}
+            DriveEvent::Call | DriveEvent::End => {}
         }
         Ok(())
     })?;
@@ -194,8 +194,8 @@ pub(super) fn undo_restores(subject: &Subject, session: &Session) -> Result<(), 
     let mut before = (Vec::new(), 0);
     let mut talk = drive(session, &subject.strategy(session), &mut |talk, seen| {
         match seen {
-            Seen::Asked => before = (sent(talk), talk.folds().len()),
-            Seen::Answered(moment, _, _) if talk.folds().len() > before.1 => {
+            DriveEvent::Asked => before = (sent(talk), talk.folds().len()),
+            DriveEvent::Answered(moment, _, _) if talk.folds().len() > before.1 => {
                 let mut back = talk.clone();
                 while back.folds().len() > before.1 && back.undo().is_some() {}
                 if sent(&back) != before.0 {
@@ -223,7 +223,7 @@ pub(super) fn requests(
 ) -> Result<Vec<Vec<Arc<Message>>>, String> {
     let mut requests = Vec::new();
     drive(session, strategy, &mut |talk, seen| {
-        if matches!(seen, Seen::Call | Seen::End) {
+        if matches!(seen, DriveEvent::Call | DriveEvent::End) {
             requests.push(sent(talk));
         }
         Ok(())

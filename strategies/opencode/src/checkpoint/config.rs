@@ -5,26 +5,25 @@ use crate::boundary::Completes;
 use crate::request::Form;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::Filter;
-use foldback_stages::filter::check_room;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 /// Whether the model is prompted to continue after a compaction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Continue {
     /// Never.
     Never,
     /// After every automatic compaction, even if the model had ended its answer.
-    #[default]
     Auto,
     /// After such a compaction, if the model was in the middle of something.
     Unfinished,
 }
 
 /// How many turns may be kept word for word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum TailTurns {
     /// So many; 0: none.
@@ -34,7 +33,7 @@ pub enum TailTurns {
 }
 
 /// The word `all`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum All {
     /// No number sets an end.
@@ -51,79 +50,55 @@ impl TailTurns {
     }
 }
 
-/// Configuration of [`Checkpoint`]. The default is January 2026.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+/// Configuration of [`Checkpoint`].
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct CheckpointConfig {
     /// Which summaries make a checkpoint of the marker that they answer.
     pub completes: Completes,
     /// Whether the request leaves out earlier checkpoints and gives the last summary apart from the messages.
+    #[serde(default)]
     pub anchored: bool,
     /// Whether the request replaces files by their description and leaves out the media of tool results.
+    #[serde(default)]
     pub strip_media: bool,
     /// Longest tool output in the request, in UTF-16 units; 0: whole.
+    #[serde(default)]
     pub tool_output_max: usize,
     /// How the request shows the messages: `messages` as they were sent (until 1.17), or `text`, a record of who said what (1.18).
+    #[serde(default)]
     pub request: Form,
     /// Turns that may be kept word for word: a number, 0 for none, or `all` within the tokens below.
     pub tail_turns: TailTurns,
     /// Tokens that the kept turns may have; unset: a quarter of the usable window, within the two limits below.
     pub preserve_recent_tokens: Option<u64>,
     /// Least tokens that the kept turns may have, where that is worked out.
+    #[serde(default)]
     pub tail_minimum: u64,
     /// Most tokens that the kept turns may have, where that is worked out.
+    #[serde(default)]
     pub tail_maximum: u64,
     /// Cap of the model's output limit, for the usable window.
-    pub output_token_max: u64,
-    /// Reserve below the input limit in tokens, for the usable window; unset: 20,000, or the output limit where that is smaller.
-    pub reserved: Option<u64>,
+    pub output_token_max: Option<NonZeroU64>,
     /// Whether the last prompt is repeated after the summary when the provider refused the request.
+    #[serde(default)]
     pub replay_on_overflow: bool,
     /// Whether the model is prompted to continue.
     #[serde(rename = "continue")]
     pub continues: Continue,
     /// The text of that prompt.
     pub continue_text: String,
-    /// What the marker shows.
-    pub marker_text: String,
     /// Largest acceptable summary in tokens.
-    pub summary_budget: u64,
-}
-
-impl Default for CheckpointConfig {
-    fn default() -> Self {
-        Self {
-            completes: Completes::Finished,
-            anchored: false,
-            strip_media: false,
-            tool_output_max: 0,
-            request: Form::Messages,
-            tail_turns: TailTurns::Most(0),
-            preserve_recent_tokens: None,
-            tail_minimum: 2_000,
-            tail_maximum: 8_000,
-            output_token_max: 32_000,
-            reserved: None,
-            replay_on_overflow: false,
-            continues: Continue::Auto,
-            continue_text: "Continue if you have next steps".to_owned(),
-            marker_text: "What did we do so far?".to_owned(),
-            summary_budget: 4_096,
-        }
-    }
+    pub summary_budget: NonZeroU64,
 }
 
 impl StageConfig<dyn Filter> for CheckpointConfig {
     fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
-        check_room("summary_budget", self.summary_budget)?;
         if self.tail_minimum > self.tail_maximum {
             return Err(Invalid::new(
                 "tail_minimum",
                 format!("is above tail_maximum ({})", self.tail_maximum),
             ));
-        }
-        if self.output_token_max == 0 {
-            return Err(Invalid::new("output_token_max", "must be at least 1"));
         }
         if self.tail_turns.most() > 0 && self.completes != Completes::Succeeded {
             return Err(Invalid::new(

@@ -12,6 +12,9 @@ use foldback_core::view::Pos;
 /// Name of the agent that writes summaries.
 const AGENT: &str = "compaction";
 
+/// What a marker shows.
+const MARKER_TEXT: &str = "What did we do so far?";
+
 /// Stands for a summary that failed, if the strategy goes on without it.
 pub(crate) const NO_SUMMARY: &str =
     "[Earlier messages were removed from the conversation without a summary]";
@@ -33,7 +36,7 @@ pub(super) struct NewEntries<'a> {
 }
 
 impl<'a> NewEntries<'a> {
-    pub(super) fn of(
+    pub(super) fn new(
         config: &'a CheckpointConfig,
         context: &'a StageContext<'a>,
         tail_start: Option<Pos>,
@@ -71,7 +74,7 @@ impl<'a> NewEntries<'a> {
     /// The user message that asks for the compaction.
     pub(super) fn marker(&self, id: String) -> Message {
         let marker = Marker {
-            text: self.config.marker_text.clone(),
+            text: MARKER_TEXT.to_owned(),
             auto: self.context.trigger == Trigger::Auto,
             overflow: self.is_overflow(),
             tail_start: self.tail_start.map(|pos| self.context.history.message(pos).id.clone()),

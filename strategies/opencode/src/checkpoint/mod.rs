@@ -14,7 +14,7 @@ mod entries;
 
 pub use config::{All, CheckpointConfig, Continue, TailTurns};
 
-use crate::boundary::{Seen, filter_compacted};
+use crate::boundary::{MessageMarks, filter_compacted};
 use crate::render::{Rendering, Version, to_model_messages};
 use crate::request::{Cuts, Form};
 use crate::stored::{self, StoredMessage};
@@ -29,7 +29,6 @@ use foldback_core::plan::Layout;
 use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, Summary, SummaryRequest};
 use foldback_core::view::Pos;
 use foldback_stages::policy::{AnswerUsageConfig, InputLimit};
-use std::num::NonZeroU64;
 use std::sync::Arc;
 
 /// Tokens that are kept free below a limit of the input, unless the longest answer is smaller.
@@ -84,7 +83,7 @@ impl Filter for Checkpoint {
         if messages.iter().all(|message| message.is_entry()) {
             return Err(Why::new("nothing-to-fold", "the view holds only what compaction wrote"));
         }
-        let entries = NewEntries::of(&self.0, context, selection.tail_start, selection.replay);
+        let entries = NewEntries::new(&self.0, context, selection.tail_start, selection.replay);
         let (style, marker) = if self.0.anchored {
             let style = match self.0.request {
                 Form::Messages => "opencode.anchored",
@@ -116,7 +115,7 @@ impl Filter for Checkpoint {
                 "checkpoint",
                 style,
                 || messages.into_iter().chain(marker).collect(),
-                self.0.summary_budget,
+                self.0.summary_budget.get(),
             )
         };
         let then = move |summaries: &[Option<Summary>]| {
@@ -155,7 +154,7 @@ impl Checkpoint {
                 previous: None,
             };
         }
-        let shown: Vec<Seen<'_>> = view.iter().map(|unit| seen[*unit]).collect();
+        let shown: Vec<MessageMarks<'_>> = view.iter().map(|unit| seen[*unit]).collect();
         let checkpoints = self.0.completes.checkpoints(&shown);
         // The last one in the view. If the kept tail holds an older checkpoint, that is the older one: so the original.
         let previous = checkpoints
@@ -219,9 +218,9 @@ impl Checkpoint {
         self.0.preserve_recent_tokens.unwrap_or_else(|| {
             let terms = AnswerUsageConfig {
                 input_limit: InputLimit::Instead,
-                input_reserve: Some(self.0.reserved.unwrap_or(RESERVE)),
-                input_reserve_at_most_output: self.0.reserved.is_none(),
-                output_token_max: NonZeroU64::new(self.0.output_token_max),
+                input_reserve: Some(RESERVE),
+                input_reserve_at_most_output: true,
+                output_token_max: self.0.output_token_max,
                 ..AnswerUsageConfig::default()
             };
             let usable = terms.usable(context.limits).map_or(0, |(tokens, _)| tokens);

@@ -15,11 +15,12 @@ use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Filter, Proposal, StageContext, SummaryRequest};
 use foldback_core::view::Pos;
-use foldback_stages::filter::{Spoken, check_open_calls, check_room, entry};
+use foldback_stages::filter::{Spoken, check_open_calls, entry};
 use record::{Recorded, recorded};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use split::Entry;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 /// What stands around the summary and the record.
@@ -31,26 +32,19 @@ const CLOSE: &str = "\n</recent-context>\n</conversation-checkpoint>";
 const FROM: &str = "recent-from";
 
 /// Configuration of [`Recent`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct RecentConfig {
     /// Tokens of the newest messages that are kept as text, back to the next message of the user.
     pub keep_tokens: u64,
     /// Longest tool output in that text, in characters.
     pub tool_output_max: usize,
     /// Largest acceptable summary in tokens.
-    pub summary_budget: u64,
-}
-
-impl Default for RecentConfig {
-    fn default() -> Self {
-        Self { keep_tokens: 15_000, tool_output_max: 2_000, summary_budget: 4_096 }
-    }
+    pub summary_budget: NonZeroU64,
 }
 
 impl StageConfig<dyn Filter> for RecentConfig {
     fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
-        check_room("summary_budget", self.summary_budget)?;
         Ok(Arc::new(Recent(self)))
     }
 }
@@ -159,7 +153,7 @@ impl Filter for Recent {
                 "checkpoint",
                 "opencode.checkpoint-2",
                 messages,
-                self.0.summary_budget,
+                self.0.summary_budget.get(),
             )
         };
         let Selection { from, recent, .. } = selection;

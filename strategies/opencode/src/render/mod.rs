@@ -130,7 +130,7 @@ fn user(shown: &[Shown<'_>], rendering: Rendering<'_>, out: &mut Vec<ModelMessag
         }
     }
     push(out, ModelRole::User, content);
-    let orphans = tool::Answers::of(shown).rest().map(|(result, edit)| {
+    let orphans = tool::Answers::new(shown).rest().map(|(result, edit)| {
         let Rendered { content, .. } = tool::result(result, edit, rendering);
         content
     });
@@ -170,7 +170,7 @@ fn assistant(shown: &[Shown<'_>], rendering: Rendering<'_>, out: &mut Vec<ModelM
     let mut blocks = Vec::new();
     let mut block = Block::default();
     let mut attachments = Vec::new();
-    let mut answers = tool::Answers::of(shown);
+    let mut answers = tool::Answers::new(shown);
     for item in shown {
         if item.message.role == Role::Assistant {
             blocks.push(std::mem::take(&mut block));

@@ -13,7 +13,7 @@ const INTERRUPTED: &str = "[Tool execution was interrupted]";
 pub(super) struct Answers<'a>(Vec<(&'a ToolResult, Option<&'a PartEdit>)>);
 
 impl<'a> Answers<'a> {
-    pub(super) fn of(shown: &[Shown<'a>]) -> Self {
+    pub(super) fn new(shown: &[Shown<'a>]) -> Self {
         let mut results = Vec::new();
         for item in shown {
             for (index, part) in item.message.parts.iter().enumerate() {

@@ -1,18 +1,18 @@
 //! The context compressor of Hermes Agent: the first messages stay the first time, the newest by a budget; in between, old results become a
 //! line each, and then all of it a summary.
 
-mod count;
 mod cut;
-mod filter;
-mod line;
+mod lines;
+mod middle;
 mod pressure;
-mod prune;
+mod rough;
+mod wording;
 
-pub use count::{Rough, RoughConfig, budget};
-pub use filter::{Middle, MiddleConfig};
-pub use line::line;
+pub use lines::{Lines, LinesConfig};
+pub use middle::{Middle, MiddleConfig};
 pub use pressure::{HermesPressure, HermesPressureConfig};
-pub use prune::{Lines, LinesConfig};
+pub use rough::{Rough, RoughConfig, budget};
+pub use wording::line;
 
 use foldback_core::fraction::Fraction;
 use foldback_core::log::{EntryKind, Message};
@@ -26,7 +26,8 @@ fn is_summary(message: &Message) -> bool {
 
 /// A share of the threshold that the preset has in this window: the newest messages within it stay.
 fn tail_tokens(context: &StageContext<'_>, share: f64) -> u64 {
-    let threshold = HermesPressureConfig::default().threshold(context.limits.context);
+    let threshold =
+        pressure::threshold(context.limits.context, Fraction::of(pressure::SMALL_SHARE));
     Fraction::of(share).floor_of(threshold)
 }
 

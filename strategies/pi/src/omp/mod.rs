@@ -2,12 +2,12 @@
 //! at pressure, heavy content gives way to short lines; and only where that is not enough, everything before the newest messages
 //! becomes a summary.
 
-mod filter;
+mod checkpoint;
 pub mod paths;
 mod shake;
 mod stale;
 
-pub use filter::{OmpCheckpoint, OmpCheckpointConfig};
+pub use checkpoint::{OmpCheckpoint, OmpCheckpointConfig};
 pub use shake::{Shake, ShakeConfig, blocks};
 pub use stale::{SUPERSEDED, Stale, StaleConfig};
 

@@ -21,7 +21,7 @@ const LINE_TOKENS: u64 = 16;
 
 /// Configuration of [`Shake`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct ShakeConfig {
     /// Tokens of the newest messages that stay.
     pub protect_tokens: u64,
@@ -29,12 +29,6 @@ pub struct ShakeConfig {
     pub minimum_tokens: u64,
     /// Tokens that a block in a text has at least.
     pub block_tokens: u64,
-}
-
-impl Default for ShakeConfig {
-    fn default() -> Self {
-        Self { protect_tokens: 16_000, minimum_tokens: 4_000, block_tokens: 400 }
-    }
 }
 
 impl StageConfig<dyn Pruner> for ShakeConfig {
@@ -138,7 +132,10 @@ impl Pruner for Shake {
             return Pruning::Nothing(Why::new("too-little", format!("{saved} < {least}")));
         }
         let protected = self.0.protect_tokens;
-        Pruning::of(edits, format!("{saved} >= {least}, before the newest {protected} tokens"))
+        Pruning::from_edits(
+            edits,
+            format!("{saved} >= {least}, before the newest {protected} tokens"),
+        )
     }
 }
 

@@ -18,18 +18,12 @@ pub const SUPERSEDED: &str = "[Superseded by a newer read of this file]";
 
 /// Configuration of [`Stale`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct StaleConfig {
     /// Tokens that may stand behind a result that is cleared.
     pub suffix_tokens: u64,
     /// Milliseconds since the last message from which on the cache is cold and any result may go.
     pub idle_ms: i64,
-}
-
-impl Default for StaleConfig {
-    fn default() -> Self {
-        Self { suffix_tokens: 8_000, idle_ms: 5_400_000 }
-    }
 }
 
 impl StageConfig<dyn Pruner> for StaleConfig {
@@ -111,6 +105,6 @@ impl Pruner for Stale {
             return Pruning::Nothing(Why::new("nothing-stale", "no read was repeated"));
         }
         let reason = format!("{} reads superseded by newer ones", edits.len());
-        Pruning::of(edits, reason)
+        Pruning::from_edits(edits, reason)
     }
 }

@@ -85,7 +85,7 @@ fn cut(mut item: TxJsonRpcMessage<RoleServer>) -> TxJsonRpcMessage<RoleServer> {
             let is_large = |data: &mut Value| data.to_string().len() > LIMIT;
             let _ = error.data.take_if(is_large);
         }
-        // Of arguments that the library could not read.
+        // The library could not read the arguments.
         JsonRpcMessage::Response(told) => {
             if let ServerResult::CallToolResult(result) = &mut told.result {
                 for block in &mut result.content {

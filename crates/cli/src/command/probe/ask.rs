@@ -16,13 +16,13 @@ use std::sync::Arc;
 pub(super) struct Arm<'p> {
     pub(super) label: String,
     pub(super) shows: Shows<'p>,
-    /// Who is asked.
+    /// The model that is asked.
     pub(super) model: Arc<dyn Model>,
     /// How often a question may look up what the view leaves out. An arm with this stands behind the same one without.
     pub(super) recall: Option<usize>,
 }
 
-/// What its views show.
+/// The view that an arm shows.
 pub(super) enum Shows<'p> {
     Preset(&'p Preset),
     /// The whole log.
@@ -30,7 +30,7 @@ pub(super) enum Shows<'p> {
     Nothing,
 }
 
-/// What is the same for all sessions.
+/// The settings that all sessions share.
 pub(super) struct Sitting<'s> {
     pub(super) args: &'s Probe,
     pub(super) setup: &'s Setup,
@@ -53,7 +53,7 @@ impl Sitting<'_> {
         let (mut rows, mut shown) = (Vec::new(), Some(View::default()));
         for arm in self.arms {
             match arm.shows {
-                // Of the arm before.
+                // The view of the arm before is used again.
                 Shows::Preset(_) if arm.recall.is_some() => {}
                 Shows::Preset(preset) => {
                     let view = || moment.view(preset, self.setup);
@@ -68,7 +68,7 @@ impl Sitting<'_> {
             let size = self.setup.measure.text(&record);
             for question in questions {
                 for form in forms(self.args.form) {
-                    // Of one's own question without other answers there is nothing to choose.
+                    // A user's question without distractors has no choice form.
                     if *form == Form::Choice && question.distractors.is_empty() {
                         continue;
                     }
@@ -166,7 +166,7 @@ impl Sitting<'_> {
     }
 }
 
-/// What requests are sent on.
+/// The runtime that requests are sent on.
 pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Error> {
     let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
     built.map_err(|error| Error::Usage(format!("can't create a runtime: {error}")))

@@ -12,8 +12,8 @@ use foldback_replay::stats::Share;
 /// Characters of an action that are looked at: what a call writes into a file would outweigh everything else.
 const LONGEST: usize = 2_000;
 
-/// How large a request is, and the likelihood if it fits.
-type Told = (u64, Option<Likelihood>);
+/// Tokens of a request, and the likelihood if the request fits.
+type SizedLikelihood = (u64, Option<Likelihood>);
 
 impl Sitting<'_> {
     /// A row for each action and arm. What was not answered has none; whoever watches the model knows of it. Neither has a preset
@@ -81,7 +81,7 @@ impl Sitting<'_> {
     }
 
     /// How likely an action is under a view.
-    async fn told(&self, arm: &Arm<'_>, view: &View, action: &str) -> Option<Told> {
+    async fn told(&self, arm: &Arm<'_>, view: &View, action: &str) -> Option<SizedLikelihood> {
         let record = self.questioner.record(&view.messages);
         let request = self.questioner.likelihood(&record, action);
         let size = self.size(&request, 0);
@@ -89,7 +89,7 @@ impl Sitting<'_> {
             return Some((size, None));
         }
         let answer = self.questioner.ask(&*arm.model, &request).await;
-        match answer.and_then(|completion| Likelihood::of(&completion.text)) {
+        match answer.and_then(|completion| Likelihood::from_text(&completion.text)) {
             Ok(likelihood) => Some((size, Some(likelihood))),
             Err(error) => without(&error).map(|_| (size, None)),
         }

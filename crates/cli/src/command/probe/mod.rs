@@ -33,7 +33,7 @@ const NOTHING: &str = "nothing";
 
 pub(crate) fn run(args: &Probe) -> Result<(), Error> {
     let rows = match &args.rows {
-        Some(path) => match Format::of(path).map_err(Error::Rows)? {
+        Some(path) => match Format::from_path(path).map_err(Error::Rows)? {
             #[cfg(feature = "parquet")]
             Format::Parquet => {
                 let why = "these rows are JSON lines or CSV; name a file in .jsonl or .csv";
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Probe) -> Result<(), Error> {
     let questioner =
         questioner.map_err(|invalid| Error::Usage(format!("{}: {}", args.ask, invalid.message)))?;
     let summaries = args.summaries.summarizer.as_deref().map(Choice::read).transpose()?;
-    let names = Listed::of(&registry)?.expand(&args.preset);
+    let names = Listed::new(&registry)?.expand(&args.preset);
     let contender = |name: &String| strategies::contender(&registry, name, summaries.as_ref());
     let contenders = strategies::all(names.iter().map(contender))?;
     for contender in &contenders {
@@ -91,7 +91,7 @@ pub(crate) fn run(args: &Probe) -> Result<(), Error> {
     let arm = |(at, (label, (shows, recall))): (usize, (&String, _))| Arm {
         label: label.clone(),
         shows,
-        model: models.of(presets + at),
+        model: models.model(presets + at),
         recall,
     };
     let arms: Vec<Arm<'_>> = labels.iter().zip(shows).enumerate().map(arm).collect();
@@ -101,13 +101,13 @@ pub(crate) fn run(args: &Probe) -> Result<(), Error> {
     models.show(&progress);
     let sitting = Sitting { args, setup: &setup, questioner: &questioner, arms: &arms };
     let of_source = |source: &Source| {
-        let found = of(source, args, &own, &sitting);
+        let found = findings(source, args, &own, &sitting);
         progress.step();
         found
     };
     let found = in_parallel(&corpus.sources, of_source);
     drop(progress);
-    let mut all = Found::default();
+    let mut all = Findings::default();
     for one in found {
         all.add(one?);
     }
@@ -136,12 +136,12 @@ pub(crate) fn run(args: &Probe) -> Result<(), Error> {
     }
     if asks_nothing {
         all.likely.sort_by_key(|row| labels.iter().position(|label| *label == row.preset));
-        let told = Likely::of(&all.likely, model.model(), setup.measure.id().to_string());
+        let told = Likely::from_rows(&all.likely, model.model(), setup.measure.id().to_string());
         give(args, rows, &all.likely, told.json()?, told.text(output::width()))?;
         return Error::of_replays(all.failed);
     }
     all.rows.sort_by_key(|row| labels.iter().position(|label| *label == row.preset));
-    let probed = Probed::of(&all.rows, model.model(), setup.measure.id().to_string());
+    let probed = Probed::from_rows(&all.rows, model.model(), setup.measure.id().to_string());
     if let Some(path) = &args.html {
         output::write(Some(path), &html::probed(&probed))?;
     }
@@ -197,9 +197,9 @@ fn nothing_asked() -> Error {
     Error::Usage(format!("nothing could be asked: {why}"))
 }
 
-/// What came of some files.
+/// Answers from some files, and what was left out.
 #[derive(Default)]
-struct Found {
+struct Findings {
     rows: Vec<Row>,
     likely: Vec<likely::Row>,
     skipped: Vec<Skipped>,
@@ -210,7 +210,7 @@ struct Found {
     without: usize,
 }
 
-impl Found {
+impl Findings {
     fn add(&mut self, more: Self) {
         self.rows.extend(more.rows);
         self.likely.extend(more.likely);
@@ -233,8 +233,13 @@ impl Found {
 }
 
 /// Asks about the sessions of a file.
-fn of(source: &Source, args: &Probe, own: &Own, sitting: &Sitting<'_>) -> Result<Found, Error> {
-    let mut found = Found::default();
+fn findings(
+    source: &Source,
+    args: &Probe,
+    own: &Own,
+    sitting: &Sitting<'_>,
+) -> Result<Findings, Error> {
+    let mut found = Findings::default();
     let sessions = match source.sessions() {
         Ok(sessions) => sessions,
         Err(failure) => {

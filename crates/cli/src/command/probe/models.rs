@@ -14,11 +14,11 @@ use foldback_core::provider::{Asks, Model};
 use foldback_replay::{Preset, Setup};
 use std::sync::Arc;
 
-/// Who answers questions, and who writes summaries.
+/// The models that answer questions and write summaries.
 pub(super) struct Models {
-    /// Of strategies, and of questions that are really asked.
+    /// Answers to strategies, and to questions that are sent.
     answers: Option<Answers>,
-    /// Of questions whose answers came back, or whose requests are written.
+    /// The model of a batch: it has the answers, or collects the requests.
     given: Option<Arc<Watch>>,
     export: Arc<Export>,
 }
@@ -56,8 +56,8 @@ impl Models {
         Ok((Self { answers, given, export }, presets))
     }
 
-    /// Who answers, by the place among presets and labels.
-    pub(super) fn of(&self, at: usize) -> Arc<dyn Model> {
+    /// The model that answers, by the place among presets and labels.
+    pub(super) fn model(&self, at: usize) -> Arc<dyn Model> {
         match (&self.given, &self.answers) {
             (Some(given), _) => Arc::clone(given) as _,
             (None, Some(answers)) => answers.model(at),
@@ -72,7 +72,7 @@ impl Models {
         }
     }
 
-    /// What to print instead of a result after a dry run; an error if something was not answered.
+    /// The text to print instead of a result after a dry run; an error if something was not answered.
     pub(super) fn finish(&self) -> Result<Option<String>, Error> {
         let unanswered = self.given.as_ref().and_then(|given| given.unanswered());
         if let Some((error, unanswered)) = unanswered {
@@ -92,7 +92,7 @@ impl Models {
 fn questions(label: &str, asks: &Asks) -> Result<Contender, Error> {
     let name = format!("questions: {label}");
     let mut document = foldback::Document::parse("questions", "[estimator]\nuse = \"chars\"\n")?;
-    document.root.set("name", foldback::config::Node::of("questions", name.clone().into()));
+    document.root.set("name", foldback::config::Node::from_value("questions", name.clone().into()));
     let options = foldback::Options { read_file: None, env: None };
     let compiled = foldback::config::compile(&foldback::registry()?, document, options)?;
     Ok(Contender { preset: Preset::new(compiled.strategy, name), asked: vec![asks.clone()] })

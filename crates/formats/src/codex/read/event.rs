@@ -1,4 +1,4 @@
-//! What events add to what they repeat: usage, the window, and where turns begin and end.
+//! Events repeat messages, and add the usage, the window, and the beginning and end of turns.
 
 use super::{Reader, Turn};
 use crate::prelude::*;
@@ -75,7 +75,7 @@ impl Reader {
         let uncounted = std::mem::take(&mut self.uncounted);
         let grew = match before {
             Some(before) => Some(now.since(&COUNTS.usage(&before))),
-            // It may stand for what came before the file.
+            // It may stand for history before the file.
             None => Some(now).filter(|_| !self.out.session.begins_midway()),
         };
         let told = COUNTS.any(told);

@@ -38,7 +38,7 @@ struct Reader {
     last: Option<usize>,
     /// Whether a turn was begun since.
     prompted: bool,
-    /// How many messages were looked at for those of a person, and these.
+    /// Number of messages that were searched for prompts of a person, and the prompts found.
     looked: usize,
     begins: Vec<usize>,
     /// `total_token_usage` of the last token count, to know one that is only repeated.
@@ -229,7 +229,7 @@ impl Reader {
         }
     }
 
-    /// Whether a compaction had the harness inject the same again.
+    /// Whether the harness injects the same text again after a compaction.
     fn is_repeated(&mut self, parts: &[Part]) -> bool {
         let texts: Vec<_> = parts.iter().map(Part::shown).collect();
         !self.injected.insert(texts.join("\n")) && self.after_boundary

@@ -27,7 +27,7 @@ impl CacheRules {
     }
 }
 
-/// What of a prefix a provider still had, as a recording tells.
+/// The share of a prefix that a provider still had, by a recording.
 ///
 /// Caches promise nothing: some requests find less than their rules say. A recording tells how much was lost at a call, and
 /// whatever else might have been sent then is taken to lose the same share.
@@ -70,13 +70,13 @@ pub struct CacheUse {
 }
 
 impl CacheUse {
-    /// For a request of `size` tokens of which the cache holds a prefix.
-    pub fn of(total: u64, held: u64, rules: CacheRules) -> Self {
+    /// For a request of `total` tokens of which the cache holds a prefix.
+    pub fn holding(total: u64, held: u64, rules: CacheRules) -> Self {
         let read = rules.cacheable(held).min(rules.cacheable(total));
         Self::reading(total, read, rules)
     }
 
-    /// The same where it is known what is read: no less than that ends what is cached.
+    /// For a request that reads `read` tokens: the cached prefix ends there or behind.
     fn reading(total: u64, read: u64, rules: CacheRules) -> Self {
         let end = rules.cacheable(total).max(read);
         Self { read, write: end - read, uncached: total - end, ..Self::default() }
@@ -107,9 +107,9 @@ impl Cache {
         self.send_held(request, start_ms, None)
     }
 
-    /// The same where a recording may tell what the provider still had. What it tells stands above the lifetime. The first request
-    /// has nothing before it: what was read of it is a share of the whole.
-    pub fn send_held(
+    /// [`Self::send`], with the share that the provider still had where a recording tells it: it overrules the lifetime. For the
+    /// first request, which has none before it, it is a share of the whole.
+    fn send_held(
         &mut self,
         request: &SentRequest,
         start_ms: Option<i64>,
@@ -135,8 +135,8 @@ impl Cache {
         let expired = follows && told.map_or(!held, HitShare::is_lost);
         self.times.push(now);
         self.previous = Some(total);
-        // What a recording tells was cut by the provider already.
-        let cut = if told.is_some() { CacheUse::reading } else { CacheUse::of };
+        // A recorded share is cut to blocks already.
+        let cut = if told.is_some() { CacheUse::reading } else { CacheUse::holding };
         CacheUse { churn, expired, ..cut(total, read.min(total), self.rules) }
     }
 

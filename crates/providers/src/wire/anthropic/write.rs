@@ -3,7 +3,7 @@
 use super::read::is_file;
 use super::{COMPACTION, is_server_block};
 use crate::wire::shared::made::{
-    Held, PDF, held, mime_of, name_of, object, results, runs, text_of, with_files,
+    FileContent, PDF, held, mime_of, name_of, object, results, runs, text_of, with_files,
 };
 use crate::wire::shared::raw::json_string;
 use crate::wire::shared::rewrite::Dialect;
@@ -157,23 +157,23 @@ fn result_block(result: &ToolResult) -> Value {
 fn file_block(media: &Media) -> Value {
     let mime = mime_of(media);
     let (kind, source) = match held(media) {
-        Held::Data(data) if IMAGES.contains(&mime) => {
+        FileContent::Data(data) if IMAGES.contains(&mime) => {
             ("image", json!({"type": "base64", "media_type": mime, "data": data}))
         }
-        Held::Data(data) if mime == PDF => {
+        FileContent::Data(data) if mime == PDF => {
             ("document", json!({"type": "base64", "media_type": mime, "data": data}))
         }
-        Held::Data(data) => match decoded(mime, data) {
+        FileContent::Data(data) => match decoded(mime, data) {
             Some(text) => {
                 ("document", json!({"type": "text", "media_type": "text/plain", "data": text}))
             }
             None => return json!({"type": "text", "text": name_of(media)}),
         },
-        Held::Link(url) if mime.starts_with("image/") => {
+        FileContent::Link(url) if mime.starts_with("image/") => {
             ("image", json!({"type": "url", "url": url}))
         }
-        Held::Link(url) => ("document", json!({"type": "url", "url": url})),
-        Held::Nowhere => return json!({"type": "text", "text": name_of(media)}),
+        FileContent::Link(url) => ("document", json!({"type": "url", "url": url})),
+        FileContent::Nowhere => return json!({"type": "text", "text": name_of(media)}),
     };
     let mut out = json!({"type": kind, "source": source});
     if let (Some(name), "document") = (&media.name, kind) {

@@ -1,7 +1,9 @@
 //! Writes messages as contents.
 
 use super::SIGNATURE;
-use crate::wire::shared::made::{Held, held, mime_of, name_of, object, results, runs, text_of};
+use crate::wire::shared::made::{
+    FileContent, held, mime_of, name_of, object, results, runs, text_of,
+};
 use crate::wire::shared::raw::json_string;
 use crate::wire::shared::rewrite::Dialect;
 use foldback_core::log::{Media, Message, Part, PartKind, ResultStatus, Role, ToolResult};
@@ -29,8 +31,8 @@ impl Dialect for Writer {
     }
 }
 
-/// Contents of a run of canonical messages: the results that follow an answer are one content, because
-/// the API wants as many of them as there were calls.
+/// Contents of a run of canonical messages. The results that follow an answer are one content, because the API counts
+/// its parts against the calls.
 pub fn records(messages: &[Message]) -> Vec<Value> {
     let mut out = Vec::new();
     for (message, run) in runs(messages) {
@@ -109,8 +111,8 @@ fn result(result: &ToolResult) -> Value {
 fn file(media: &Media) -> Value {
     let mime = mime_of(media);
     match held(media) {
-        Held::Data(data) => json!({ "inlineData": { "mimeType": mime, "data": data } }),
-        Held::Link(url) => json!({ "fileData": { "mimeType": mime, "fileUri": url } }),
-        Held::Nowhere => json!({ "text": name_of(media) }),
+        FileContent::Data(data) => json!({ "inlineData": { "mimeType": mime, "data": data } }),
+        FileContent::Link(url) => json!({ "fileData": { "mimeType": mime, "fileUri": url } }),
+        FileContent::Nowhere => json!({ "text": name_of(media) }),
     }
 }

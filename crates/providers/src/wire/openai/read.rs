@@ -138,8 +138,8 @@ impl Reader<'_> {
 /// The end of the pointers to signatures.
 pub(super) const SIGNATURE: &str = "/thought_signature";
 
-/// Gemini's signature of a call or an answer, where servers in between put it: reasoning that only the model can read, in
-/// front of what it stands with.
+/// Gemini's signature of a call or an answer, as proxies to its API pass it on. It becomes reasoning that only the model can
+/// read, in front of that call or answer.
 pub fn signature(raw: &Value, at: &str) -> Option<Part> {
     ["/extra_content/google", "/provider_specific_fields"].iter().find_map(|place| {
         let place = format!("{place}{SIGNATURE}");

@@ -1,7 +1,9 @@
 //! Writes messages as the protocol has them.
 
 use super::read::SIGNATURE;
-use crate::wire::shared::made::{Held, data_url, held, mime_of, name_of, stored_call, text_of};
+use crate::wire::shared::made::{
+    FileContent, data_url, held, mime_of, name_of, stored_call, text_of,
+};
 use crate::wire::shared::raw::json_string;
 use crate::wire::shared::rewrite::Dialect;
 use foldback_core::log::{Media, Message, Part, PartKind, Role};
@@ -81,20 +83,20 @@ fn text_item(text: &str) -> Option<Value> {
 fn file(media: &Media) -> Value {
     let mime = mime_of(media);
     match (held(media), mime.split_once('/')) {
-        (Held::Data(data), Some(("image", _))) => {
+        (FileContent::Data(data), Some(("image", _))) => {
             json!({"type": "image_url", "image_url": {"url": data_url(mime, data)}})
         }
-        (Held::Link(url), Some(("image", _))) => {
+        (FileContent::Link(url), Some(("image", _))) => {
             json!({"type": "image_url", "image_url": {"url": url}})
         }
-        (Held::Data(data), Some(("audio", format))) => {
+        (FileContent::Data(data), Some(("audio", format))) => {
             json!({"type": "input_audio", "input_audio": {"data": data, "format": format}})
         }
-        (Held::Data(data), _) => {
+        (FileContent::Data(data), _) => {
             let name = media.name.as_deref().unwrap_or("file");
             json!({"type": "file", "file": {"filename": name, "file_data": data_url(mime, data)}})
         }
-        (Held::Link(_) | Held::Nowhere, _) => {
+        (FileContent::Link(_) | FileContent::Nowhere, _) => {
             json!({"type": "text", "text": name_of(media)})
         }
     }

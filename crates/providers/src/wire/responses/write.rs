@@ -1,6 +1,8 @@
 //! Writes messages as items.
 
-use crate::wire::shared::made::{Held, arguments, data_url, held, mime_of, name_of, with_files};
+use crate::wire::shared::made::{
+    FileContent, arguments, data_url, held, mime_of, name_of, with_files,
+};
 use crate::wire::shared::overlay::{Overlay, Rules, Step};
 use crate::wire::shared::raw::{self, Change, Item, json_string, rebuild};
 use crate::wire::shared::rewrite::{Own, Stale};
@@ -216,16 +218,16 @@ fn file(media: &Media) -> Value {
     let mime = mime_of(media);
     let image = mime.starts_with("image/");
     match held(media) {
-        Held::Data(data) if image => {
+        FileContent::Data(data) if image => {
             json!({ "type": "input_image", "image_url": data_url(mime, data) })
         }
-        Held::Link(url) if image => json!({ "type": "input_image", "image_url": url }),
-        Held::Data(data) if !mime.starts_with("audio/") => {
+        FileContent::Link(url) if image => json!({ "type": "input_image", "image_url": url }),
+        FileContent::Data(data) if !mime.starts_with("audio/") => {
             let name = media.name.as_deref().unwrap_or("file");
             json!({ "type": "input_file", "filename": name, "file_data": data_url(mime, data) })
         }
-        Held::Link(url) => json!({ "type": "input_file", "file_url": url }),
-        Held::Data(_) | Held::Nowhere => {
+        FileContent::Link(url) => json!({ "type": "input_file", "file_url": url }),
+        FileContent::Data(_) | FileContent::Nowhere => {
             json!({ "type": "input_text", "text": name_of(media) })
         }
     }

@@ -75,7 +75,7 @@ pub fn object(arguments: &str) -> Value {
 }
 
 /// Where the content of a file is.
-pub enum Held<'a> {
+pub enum FileContent<'a> {
     /// Here, in base64.
     Data(&'a str),
     /// At this URL.
@@ -85,11 +85,11 @@ pub enum Held<'a> {
 }
 
 /// Where the content of a file is.
-pub fn held(media: &Media) -> Held<'_> {
+pub fn held(media: &Media) -> FileContent<'_> {
     match value::base64_data(&media.url) {
-        Some(data) => Held::Data(data),
-        None if media.url.contains("://") => Held::Link(&media.url),
-        None => Held::Nowhere,
+        Some(data) => FileContent::Data(data),
+        None if media.url.contains("://") => FileContent::Link(&media.url),
+        None => FileContent::Nowhere,
     }
 }
 
@@ -109,7 +109,7 @@ const BEGINNINGS: [(&str, &str); 5] = [
 pub fn mime_of(media: &Media) -> &str {
     let said = matches!(&*media.mime, "" | "image/*" | "application/octet-stream");
     let found = match held(media) {
-        Held::Data(data) if said => {
+        FileContent::Data(data) if said => {
             BEGINNINGS.iter().find(|(begins, _)| data.starts_with(begins)).map(|(_, mime)| *mime)
         }
         _ => None,

@@ -1,4 +1,4 @@
-//! What all readers share: messages in order with unique ids, calls joined with their results, the frame, and
+//! The state of all readers: messages in order with unique ids, calls joined with their results, the frame, and
 //! deviations from the protocol.
 
 use super::ids::{Calls, Ids};
@@ -111,7 +111,7 @@ impl Messages {
         messages
     }
 
-    /// What a reader must know of the records up to here, and the frame, at the cost of what came since the last time.
+    /// The state from which a reader can go on here, with the frame. The cost grows with the records since the last mark.
     #[must_use]
     pub fn mark(&mut self) -> Self {
         self.ids.settle();
@@ -328,21 +328,21 @@ impl Messages {
     }
 }
 
-/// What is wrong, without what a reader that goes on did about it: an error stops instead.
+/// A detail without its end, which says how a reader went on: an error stops instead.
 pub fn wrong(detail: &str) -> &str {
     let done = ["; left out", "; read as text", "; kept as it is"];
     done.iter().find_map(|done| detail.strip_suffix(done)).unwrap_or(detail)
 }
 
-/// What is said of a role that is not known.
+/// The detail for an unknown role.
 pub fn unknown_role(role: &str) -> String {
     format!("there is no role `{role}` in this format; left out")
 }
 
-/// What is said of a part of a type that is not known.
+/// The detail for a part of an unknown type.
 pub fn unknown_part(what: &str, name: &str) -> String {
     format!("{what} `{name}`; kept as it is")
 }
 
-/// What is said of an element that is no message.
+/// The detail for an element that is no message.
 const NO_ROLE: &str = "a message needs an object with a `role`; left out";

@@ -1,4 +1,4 @@
-//! What a strategy made of a session, as changes to the records that it was read from.
+//! The changes of a strategy to a session, as changes to the records of its file.
 //!
 //! The line formats share this: which lines stay, which values in them change, and where something
 //! new stands. Unlike in documents ([`rewrite`](super::rewrite)) a message may come from several lines that

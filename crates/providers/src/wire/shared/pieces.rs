@@ -1,4 +1,4 @@
-//! What puts the pieces of a streamed answer together.
+//! Puts the pieces of a streamed answer together.
 
 use crate::wire::WireError;
 use serde_json::Value;

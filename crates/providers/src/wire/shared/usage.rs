@@ -10,9 +10,9 @@ pub struct Counts {
     pub input: &'static [&'static str],
     pub cache_read: &'static [&'static str],
     pub cache_write: &'static [&'static str],
-    /// What of `cache_write` is kept for five minutes; of use where that is not counted as a whole.
+    /// Tokens of `cache_write` that are kept for five minutes, for recorders that count by lifetime alone.
     pub cache_write_5m: &'static [&'static str],
-    /// What of `cache_write` is kept for an hour.
+    /// Tokens of `cache_write` that are kept for an hour.
     pub cache_write_1h: &'static [&'static str],
     pub output: &'static [&'static str],
     pub reasoning: &'static [&'static str],

@@ -22,7 +22,7 @@ pub(crate) use agreement::RecordedCall;
 pub(crate) use agreement::agreement;
 pub(crate) use call::{call_of, output_of, recorded_output, start_of};
 pub use foldback_providers::prices::{
-    Asked, Block, CacheRules, CacheUse, HitShare, Rates, Regime, RegimeTable, RequestLog,
+    ServiceTerms, Block, CacheRules, CacheUse, HitShare, Rates, Regime, RegimeTable, RequestLog,
     SentRequest, Terms,
 };
 pub(crate) use held::held;

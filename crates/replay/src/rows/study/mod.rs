@@ -36,7 +36,7 @@ pub(crate) use score::failed;
 pub use score::{Outcome, Score};
 
 use crate::fault::{Fault, REPORT, caught};
-use crate::judge::cost::{Agreement, Asked};
+use crate::judge::cost::{Agreement, ServiceTerms};
 use crate::parallel::try_in_parallel;
 use crate::read::corpus::{Content, ContentHash, Failure, Source};
 use crate::read::split::Split;
@@ -233,7 +233,7 @@ fn study_session<'s>(
             .or_else(|| unknown.then(|| Record { known: Knowledge::Nothing, ..Record::default() }));
         let record = stored.clone().unwrap_or_else(|| {
             let SessionFacts { model, hour, began, .. } = &facts.session;
-            let asked = Asked { hour: *hour, at_ms: *began, ..Asked::default() };
+            let asked = ServiceTerms { hour: *hour, at_ms: *began, ..ServiceTerms::default() };
             let terms = context.terms(model.as_deref(), asked);
             as_recorded::record(&facts, records[baseline].clone(), &terms)
         });

@@ -128,7 +128,7 @@ fn data<'a>(track: &'a Track, places: &BTreeMap<usize, usize>) -> TrackData<'a> 
     let firings = track.firings.iter();
     let mut states = track.steps.iter().flat_map(|step| &step.changes).map(|change| change.state);
     let has_summaries = states.any(|state| state == State::Summarised);
-    // What stands for messages that nobody summarized is a note.
+    // An entry in place of messages without a summary is a note.
     let kind = |kind: EntryKind| match kind {
         EntryKind::Summary if !has_summaries => "note",
         kind => kind.as_str(),

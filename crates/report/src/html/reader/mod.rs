@@ -42,7 +42,7 @@ pub(super) fn address(number: usize) -> String {
     format!("#session={number}")
 }
 
-/// The same under a preset.
+/// A session under a preset.
 pub(super) fn address_under(session: &str, preset: &str) -> String {
     format!("{session}&preset={}", encoded(preset))
 }

@@ -5,7 +5,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
 
-/// What other scripts are made with. It stands first.
+/// The functions that the other scripts use. It comes first.
 pub(super) const DOM: &str = include_str!("dom.js");
 /// Tables that are sorted by their headings.
 pub(super) const TABLES: &str = include_str!("tables.js");

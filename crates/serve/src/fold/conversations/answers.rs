@@ -1,4 +1,4 @@
-//! What providers said of their answers: what they cost and why the model stopped, which no client sends back.
+//! Usage and stop reasons that providers reported with their answers. No client sends them back.
 //!
 //! With a journal, each is on disk beside the journal of its conversation before the client has the end of the answer:
 //! after a restart a strategy that goes by usage folds where it would have folded.
@@ -17,7 +17,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Answers of providers that are remembered for each conversation that is kept.
 const EACH: usize = 64;
 
-/// Answers to one request that are told apart.
+/// Most answers to one request that are remembered.
 const SAME: usize = 8;
 
 /// Bytes of the answers to so many requests of a conversation, with their places in the map.
@@ -28,7 +28,7 @@ pub(crate) fn bytes(requests: u64) -> usize {
 /// The latest answers, by the last key of their request.
 pub(crate) struct Answers(Mutex<LruCache<Key, Vec<Reported>>>);
 
-/// What a provider said of an answer.
+/// What a provider reported with an answer.
 #[derive(Clone, Debug)]
 struct Reported {
     said: Key,
@@ -66,7 +66,7 @@ impl Answers {
             ..Answer::default()
         };
         if let (Some(sizes), Some(usage)) = (folded, &mut answer.usage) {
-            // The provider had all of it. What the strategy goes by is what it would have had.
+            // The provider counted the whole request. The strategy goes by the folded one.
             let mut less = sizes.received.saturating_sub(sizes.sent);
             for class in [&mut usage.uncached, &mut usage.cache_write, &mut usage.cache_read] {
                 let taken = less.min(*class);

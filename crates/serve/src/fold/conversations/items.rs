@@ -1,7 +1,8 @@
-//! Items of answers, for clients that send a reference to an item and not the item (`item_reference` of the Responses API).
+//! Items of answers, for clients that send a reference to an item and not the item (`item_reference` of the Responses
+//! API).
 //!
-//! An item is kept as long as its conversation. It is found by its id alone: forks refer to items of the conversation that
-//! they left.
+//! An item is kept as long as its conversation. It is found by its id alone: forks refer to items of the conversation
+//! that they left.
 
 use crate::fold::Id;
 use std::collections::HashMap;
@@ -14,15 +15,15 @@ const BESIDE: usize = 250;
 #[derive(Debug, Default)]
 pub(super) struct Items {
     by_id: HashMap<Arc<str>, Vec<(Id, Arc<str>)>>,
-    of: HashMap<Id, (Vec<Arc<str>>, usize)>,
+    by_conversation: HashMap<Id, (Vec<Arc<str>>, usize)>,
 }
 
 impl Items {
     pub(super) fn keep(&mut self, conversation: Id, id: String, text: String) {
-        let (ids, bytes) = self.of.entry(conversation).or_default();
+        let (ids, bytes) = self.by_conversation.entry(conversation).or_default();
         let id: Arc<str> = id.into();
         let same = self.by_id.entry(Arc::clone(&id)).or_default();
-        if !same.iter().any(|(of, item)| *of == conversation && **item == *text) {
+        if !same.iter().any(|(other, item)| *other == conversation && **item == *text) {
             *bytes += BESIDE + id.len() + text.len();
             same.push((conversation, text.into()));
             ids.push(id);
@@ -36,13 +37,14 @@ impl Items {
     }
 
     pub(super) fn bytes(&self, conversation: Id) -> usize {
-        self.of.get(&conversation).map_or(0, |(_, bytes)| *bytes)
+        self.by_conversation.get(&conversation).map_or(0, |(_, bytes)| *bytes)
     }
 
     pub(super) fn forget(&mut self, conversation: Id) {
-        for id in self.of.remove(&conversation).map(|(ids, _)| ids).unwrap_or_default() {
+        for id in self.by_conversation.remove(&conversation).map(|(ids, _)| ids).unwrap_or_default()
+        {
             if let Some(same) = self.by_id.get_mut(&id) {
-                same.retain(|(of, _)| *of != conversation);
+                same.retain(|(other, _)| *other != conversation);
                 if same.is_empty() {
                     self.by_id.remove(&id);
                 }

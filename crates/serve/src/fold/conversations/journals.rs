@@ -1,8 +1,8 @@
 //! The journals of a proxy: one file for each conversation in one folder, so that a restart continues where it was.
 //!
 //! The name of a file holds what the journal does not: the protocol, how many messages at its beginning are not the
-//! engine's, the key after them, and a number. Beside it is what the provider said of its answers. What is in them is what
-//! clients sent, so they are their owner's alone, wherever they lie.
+//! engine's, the key after them, and a number. Beside it is what the provider said of its answers. What is in them is
+//! what clients sent, so they are their owner's alone, wherever they lie.
 
 use crate::fold::Id;
 use foldback_live::follow::identity::Key;
@@ -22,7 +22,7 @@ const ANSWERS: &str = ".answers.jsonl";
 /// The file in the folder that names the strategy which wrote it.
 const STRATEGY: &str = "strategy";
 
-/// Where the answers of a conversation are, beside its journal.
+/// The file of a conversation's answers, beside its journal.
 pub(crate) fn answers(journal: &Path) -> PathBuf {
     let mut name = journal.as_os_str().to_owned();
     name.push(ANSWERS);
@@ -50,24 +50,24 @@ pub enum JournalsError {
 
 /// What the name of a journal says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Named {
+pub(crate) struct JournalName {
     pub(crate) dialect: Dialect,
     pub(crate) base: usize,
     pub(crate) key: Key,
     pub(crate) id: Id,
 }
 
-impl Named {
-    fn file(&self) -> String {
+impl JournalName {
+    fn file_name(&self) -> String {
         let Self { dialect, base, key, id } = self;
         format!("{dialect}.{base}.{}.{id}{ENDING}", key.to_hex())
     }
 
-    /// `None` where a file is none of the proxy's.
-    fn read(file: &str) -> Option<Self> {
+    /// `None` if the file is not a journal of a proxy.
+    fn parse(file: &str) -> Option<Self> {
         let mut parts = file.strip_suffix(ENDING)?.split('.');
-        let name = parts.next()?;
-        let dialect = Dialect::ALL.into_iter().find(|dialect| dialect.as_str() == name)?;
+        let protocol = parts.next()?;
+        let dialect = Dialect::ALL.into_iter().find(|dialect| dialect.as_str() == protocol)?;
         let base = parts.next()?.parse().ok()?;
         let key = Key::from_hex(parts.next()?).ok()?;
         let id = parts.next()?.parse().ok()?;
@@ -75,19 +75,19 @@ impl Named {
     }
 
     /// What the name of a journal at this place says.
-    pub(crate) fn of(path: &Path) -> Option<Self> {
-        path.file_name()?.to_str().and_then(Self::read)
+    pub(crate) fn from_path(path: &Path) -> Option<Self> {
+        path.file_name()?.to_str().and_then(Self::parse)
     }
 
     /// Where its journal is.
     pub(crate) fn path(&self, folder: &Path) -> PathBuf {
-        folder.join(self.file())
+        folder.join(self.file_name())
     }
 }
 
 /// The journals in a folder, the one that was written last at the end. A missing folder is made, for its owner
 /// alone. Anything but a plain file is left alone, whatever its name.
-pub(crate) fn all(folder: &Path) -> Result<Vec<Named>, JournalsError> {
+pub(crate) fn all(folder: &Path) -> Result<Vec<JournalName>, JournalsError> {
     let wrong = |error| JournalsError::Folder { folder: folder.to_owned(), error };
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -97,7 +97,9 @@ pub(crate) fn all(folder: &Path) -> Result<Vec<Named>, JournalsError> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).map_err(wrong)? {
         let entry = entry.map_err(wrong)?;
-        let Some(named) = entry.file_name().to_str().and_then(Named::read) else { continue };
+        let Some(journal) = entry.file_name().to_str().and_then(JournalName::parse) else {
+            continue;
+        };
         let path = entry.path();
         let Ok(metadata) = fs::metadata(&path) else { continue };
         if !metadata.is_file() {
@@ -107,10 +109,10 @@ pub(crate) fn all(folder: &Path) -> Result<Vec<Named>, JournalsError> {
             keep_private(file);
         }
         // A system that tells no times has the numbers.
-        all.push((metadata.modified().ok(), named));
+        all.push((metadata.modified().ok(), journal));
     }
-    all.sort_by_key(|(written, named)| (*written, named.id));
-    Ok(all.into_iter().map(|(_, named)| named).collect())
+    all.sort_by_key(|(written, journal)| (*written, journal.id));
+    Ok(all.into_iter().map(|(_, journal)| journal).collect())
 }
 
 /// Notes which strategy writes the journals of a folder from now on. Gives the strategy that did until now, if it
@@ -176,9 +178,9 @@ mod tests {
     #[test]
     fn a_name_says_what_it_was_made_of_and_other_files_are_left_alone() {
         let key = blake3::hash(b"x");
-        let named = Named { dialect: Dialect::OpenAiChat, base: 3, key, id: 12 };
-        assert_eq!(Named::read(&named.file()), Some(named.clone()));
-        let file = named.file();
+        let journal = JournalName { dialect: Dialect::OpenAiChat, base: 3, key, id: 12 };
+        assert_eq!(JournalName::parse(&journal.file_name()), Some(journal.clone()));
+        let file = journal.file_name();
         for other in [
             "notes.txt",
             "a.foldback.jsonl",
@@ -186,7 +188,7 @@ mod tests {
             &file[..file.len() - 1],
             &format!("{file}{ENDING}"),
         ] {
-            assert_eq!(Named::read(other), None, "{other}");
+            assert_eq!(JournalName::parse(other), None, "{other}");
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The conversations that are followed: which one a request continues, and how many are kept.
 //!
-//! A request continues the conversation whose last [key](foldback_live::follow::identity) is among its own, the longest first. It must
-//! have the same frame, unless it repeats an answer of the model: two sub-agents may begin with the same words, and no
-//! two conversations go on with the same answers by chance. Whatever branches off in the middle (a fork, an edited
-//! message, the second of two clients) is a conversation of its own, followed from its beginning, and takes nothing from
-//! the one that it left.
+//! A request continues the conversation whose last [key](foldback_live::follow::identity) is among its own, the
+//! longest first. It must have the same frame, unless it repeats an answer of the model: two sub-agents may begin with
+//! the same words, and no two conversations go on with the same answers by chance. Whatever branches off in the middle
+//! (a fork, an edited message, the second of two clients) is a conversation of its own, followed from its beginning,
+//! and takes nothing from the one that it left.
 
 mod answers;
 mod items;
@@ -15,10 +15,10 @@ pub(crate) mod state;
 mod table;
 
 use super::Id;
-use super::prefix::{self, Begun, Seen};
+use super::prefix::{self, Prefix, PrefixMatch};
 use super::threads::Threads;
 use crate::bill::course::Course;
-use crate::bill::requests::{Pair, Sent};
+use crate::bill::requests::{Dispatch, Pair};
 use crate::bill::{Bill, Sums, rounds_usd};
 use crate::folding::Folding;
 use crate::numbers::in_order;
@@ -35,10 +35,10 @@ use foldback_live::Metrics;
 use foldback_live::follow::identity::{self, Key};
 use foldback_live::follow::{Followed, Sizes, base_of, frame_of};
 use foldback_providers::wire::{Dialect, Request};
-use journals::{JournalsError, Named};
-use observer::Told;
+use journals::{JournalName, JournalsError};
+use observer::ConversationObserver;
 use shelf::Shelved;
-use state::{Held, Shared};
+use state::{SharedState, State};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -51,7 +51,7 @@ use table::{Table, answered};
 pub(crate) struct Conversations {
     pub(crate) folding: Folding,
     pub(crate) metrics: Arc<Metrics>,
-    kept: Mutex<Table>,
+    table: Mutex<Table>,
     /// Wakes the requests that wait for a journal to be read.
     journal_read: Condvar,
     pub(crate) answers: Answers,
@@ -59,7 +59,7 @@ pub(crate) struct Conversations {
     sums: DashMap<&'static str, Sums>,
     unwritten: AtomicU64,
     /// Whether it was said that a client leaves its conversation, or items of it, with its provider.
-    left: [AtomicBool; 2],
+    said_elsewhere: [AtomicBool; 2],
     say: Say,
     pub(crate) threads: Threads,
 }
@@ -72,7 +72,7 @@ pub(crate) struct AnsweredRequest<'a> {
     pub(crate) key: Key,
     pub(crate) sizes: Sizes,
     pub(crate) pair: Option<&'a Pair>,
-    pub(crate) sent: Sent,
+    pub(crate) sent: Dispatch,
 }
 
 impl Conversations {
@@ -80,14 +80,14 @@ impl Conversations {
     pub(crate) fn new(folding: Folding, say: Say, threads: Threads) -> Result<Self, JournalsError> {
         let most = NonZeroUsize::new(folding.max_conversations).unwrap_or(NonZeroUsize::MIN);
         let new = Self {
-            kept: Mutex::new(Table::new(folding.max_journals)),
+            table: Mutex::new(Table::new(folding.max_journals)),
             journal_read: Condvar::new(),
             folding,
             metrics: Arc::default(),
             answers: Answers::new(most),
             sums: DashMap::new(),
             unwritten: AtomicU64::default(),
-            left: Default::default(),
+            said_elsewhere: Default::default(),
             say,
             threads,
         };
@@ -111,26 +111,26 @@ impl Conversations {
         }
         // The latest, as many as fit; the others stay where they are.
         let (left, latest) = all.split_at(all.len().saturating_sub(self.folding.max_conversations));
-        let mut kept = lock(&self.kept);
-        left.iter().for_each(|named| kept.shelf.put(named.path(folder), None));
-        kept.next = all.iter().map(|named| named.id + 1).fold(kept.next, Id::max);
-        drop(kept);
-        for named in latest {
-            let path = named.path(folder);
-            let followed = self.read_journal(named, &path)?;
-            let mut kept = lock(&self.kept);
-            kept.restored(named, path, followed);
-            let gone = kept.evict(self.folding.max_conversations, self.folding.max_bytes);
-            drop(kept);
+        let mut table = lock(&self.table);
+        left.iter().for_each(|journal| table.shelf.put(journal.path(folder), None));
+        table.next = all.iter().map(|journal| journal.id + 1).fold(table.next, Id::max);
+        drop(table);
+        for journal in latest {
+            let path = journal.path(folder);
+            let followed = self.read_journal(journal, &path)?;
+            let mut table = lock(&self.table);
+            table.restored(journal, path, followed);
+            let gone = table.evict(self.folding.max_conversations, self.folding.max_bytes);
+            drop(table);
             drop(gone);
         }
         Ok(())
     }
 
     /// A conversation as its journal has it, with what its provider said.
-    fn read_journal(&self, named: &Named, path: &Path) -> Result<Followed, JournalsError> {
-        let empty = self.empty(named.id, Frame::default(), Limits::default());
-        let followed = Followed::restored(empty, named.base, named.key, path)?;
+    fn read_journal(&self, journal: &JournalName, path: &Path) -> Result<Followed, JournalsError> {
+        let empty = self.empty(journal.id, Frame::default(), Limits::default());
+        let followed = Followed::restored(empty, journal.base, journal.key, path)?;
         self.answers.restore(path);
         Ok(self.asking(followed))
     }
@@ -147,91 +147,96 @@ impl Conversations {
 
     /// The conversation that a request continues, or a new one. It now ends with this request, so the next request that
     /// repeats it continues it, too.
-    pub(crate) fn of(&self, request: &Request, keys: &[Key], limits: Limits) -> (Id, Shared) {
+    pub(crate) fn find_or_begin(
+        &self,
+        request: &Request,
+        keys: &[Key],
+        limits: Limits,
+    ) -> (Id, SharedState) {
         let base = base_of(request.messages());
         let frame = frame_of(request.frame(), request.messages(), base);
         let framed = hashed(&frame);
         let tip = identity::end(keys);
-        let mut kept = lock(&self.kept);
+        let mut table = lock(&self.table);
         let found = loop {
-            if let Some(id) = kept.find(request, keys, base, framed) {
+            if let Some(id) = table.find(request, keys, base, framed) {
                 break Some(id);
             }
-            match kept.shelf.take(keys, base, answered(request)) {
-                Some(Shelved::Journal(named, path, tip)) => {
+            match table.shelf.take(keys, base, answered(request)) {
+                Some(Shelved::Journal(journal, path, tip)) => {
                     // Other conversations go on while it is read.
-                    drop(kept);
-                    let id = self.bring_back(&named, path, tip);
-                    kept = lock(&self.kept);
-                    if let Some(id) = id.filter(|id| kept.entries.contains(id)) {
+                    drop(table);
+                    let id = self.bring_back(&journal, path, tip);
+                    table = lock(&self.table);
+                    if let Some(id) = id.filter(|id| table.entries.contains(id)) {
                         break Some(id);
                     }
                 }
                 Some(Shelved::BeingRead) => {
-                    kept = self.journal_read.wait(kept).unwrap_or_else(PoisonError::into_inner);
+                    table = self.journal_read.wait(table).unwrap_or_else(PoisonError::into_inner);
                 }
                 None => break None,
             }
         };
         let id = found.unwrap_or_else(|| {
-            let id = kept.next;
-            kept.next += 1;
-            let named = Named { dialect: request.dialect(), base, key: keys[base], id };
-            let path = self.folding.journal.as_ref().map(|folder| named.path(folder));
+            let id = table.next;
+            table.next += 1;
+            let journal = JournalName { dialect: request.dialect(), base, key: keys[base], id };
+            let path = self.folding.journal.as_ref().map(|folder| journal.path(folder));
             let followed = Followed::new(self.empty(id, frame, limits), base, keys[base]);
             let followed = self.asking(followed.written_to(path.clone()));
-            kept.insert(id, Held::new(followed), base, path);
+            table.insert(id, State::new(followed), base, path);
             id
         });
-        let followed = kept.claim(id, tip, framed);
-        let gone = kept.evict(self.folding.max_conversations, self.folding.max_bytes);
-        drop(kept);
+        let followed = table.claim(id, tip, framed);
+        let gone = table.evict(self.folding.max_conversations, self.folding.max_bytes);
+        drop(table);
         drop(gone);
         (id, followed)
     }
 
     /// Reads a conversation that had to go back into memory. Requests that continue it wait meanwhile.
-    fn bring_back(&self, named: &Named, path: PathBuf, tip: Key) -> Option<Id> {
-        let _reading = Reading { conversations: self, tip, base: named.base };
-        let read = self.read_journal(named, &path);
-        let mut kept = lock(&self.kept);
+    fn bring_back(&self, journal: &JournalName, path: PathBuf, tip: Key) -> Option<Id> {
+        let _reading = Reading { conversations: self, tip, base: journal.base };
+        let read = self.read_journal(journal, &path);
+        let mut table = lock(&self.table);
         match read {
             Ok(followed) => {
-                kept.restored(named, path, followed);
-                Some(named.id)
+                table.restored(journal, path, followed);
+                Some(journal.id)
             }
             Err(_) => {
                 // A request of it may still be under way, from before it had to go.
-                kept.shelf.put(path, None);
+                table.shelf.put(path, None);
                 None
             }
         }
     }
 
     /// The latest requests that a body may begin with.
-    fn seen(&self, body: &[u8]) -> Vec<Arc<Seen>> {
-        let kept = lock(&self.kept);
-        let seen = kept.entries.iter().filter_map(|(_, entry)| entry.seen.as_ref());
-        seen.filter(|seen| seen.may_begin(body)).map(Arc::clone).collect()
+    fn prefixes(&self, body: &[u8]) -> Vec<Arc<Prefix>> {
+        let table = lock(&self.table);
+        let prefixes = table.entries.iter().filter_map(|(_, entry)| entry.prefix.as_ref());
+        prefixes.filter(|prefix| prefix.may_begin(body)).map(Arc::clone).collect()
     }
 
     /// The longest of the latest requests that a body begins with. It is taken out: what was read of it moves to the new
     /// request without a copy.
-    pub(crate) fn take_seen(&self, body: &[u8]) -> Option<Begun> {
-        let longest = prefix::longest(body, self.seen(body))?;
-        let mut kept = lock(&self.kept);
-        let mut entries = kept.entries.iter_mut().map(|(_, entry)| &mut entry.seen);
-        let is_it = |seen: &Arc<Seen>| Arc::ptr_eq(seen, &longest.seen);
-        if let Some(seen) = entries.find(|seen| seen.as_ref().is_some_and(is_it)) {
-            *seen = None;
+    pub(crate) fn take_prefix(&self, body: &[u8]) -> Option<PrefixMatch> {
+        let longest = prefix::longest(body, self.prefixes(body))?;
+        let mut table = lock(&self.table);
+        let mut entries = table.entries.iter_mut().map(|(_, entry)| &mut entry.prefix);
+        let is_it = |prefix: &Arc<Prefix>| Arc::ptr_eq(prefix, &longest.prefix);
+        if let Some(prefix) = entries.find(|prefix| prefix.as_ref().is_some_and(is_it)) {
+            *prefix = None;
         }
         Some(longest)
     }
 
     /// Keeps what was read of the latest request of a conversation.
-    pub(crate) fn saw(&self, id: Id, seen: Option<Seen>) {
-        if let Some(entry) = lock(&self.kept).entries.peek_mut(&id) {
-            entry.seen = seen.map(Arc::new);
+    pub(crate) fn keep_prefix(&self, id: Id, prefix: Option<Prefix>) {
+        if let Some(entry) = lock(&self.table).entries.peek_mut(&id) {
+            entry.prefix = prefix.map(Arc::new);
         }
     }
 
@@ -239,7 +244,7 @@ impl Conversations {
     fn empty(&self, id: Id, frame: Frame, limits: Limits) -> Conversation {
         let (metrics, say) = (Arc::clone(&self.metrics), Arc::clone(&self.say));
         let services = Services::with_clock(Arc::clone(&self.folding.clock))
-            .with_observer(Arc::new(Told { id, metrics, say }));
+            .with_observer(Arc::new(ConversationObserver { id, metrics, say }));
         Conversation::new(Arc::clone(&self.folding.strategy), limits, frame, services)
     }
 
@@ -253,7 +258,7 @@ impl Conversations {
 
     /// Forgets a conversation that can't be trusted any more, with its journal.
     pub(crate) fn forget(&self, id: Id) {
-        let gone = lock(&self.kept).remove(id);
+        let gone = lock(&self.table).remove(id);
         if let Some(path) = gone.and_then(|entry| entry.path) {
             journals::delete(&path);
         }
@@ -261,40 +266,40 @@ impl Conversations {
 
     /// Adds a request to the course of its conversation, which now takes so many bytes in memory. If all conversations
     /// take too many, the oldest are forgotten.
-    pub(crate) fn note(&self, id: Id, request: &Request, held: &mut Held) {
-        let Held { followed, requests, .. } = held;
-        let mut kept = lock(&self.kept);
-        if let Some(entry) = kept.entries.peek_mut(&id) {
+    pub(crate) fn note(&self, id: Id, request: &Request, state: &mut State) {
+        let State { followed, requests, .. } = state;
+        let mut table = lock(&self.table);
+        if let Some(entry) = table.entries.peek_mut(&id) {
             entry.course.add(request, followed.sizes());
-            kept.weigh(id, followed.bytes() + requests.bytes());
-            let gone = kept.evict(self.folding.max_conversations, self.folding.max_bytes);
-            drop(kept);
+            table.weigh(id, followed.bytes() + requests.bytes());
+            let gone = table.evict(self.folding.max_conversations, self.folding.max_bytes);
+            drop(table);
             drop(gone);
         }
     }
 
     /// The courses of so many conversations, those with the latest requests first.
     pub(crate) fn courses(&self, most: usize) -> Vec<(Id, Course)> {
-        let kept = lock(&self.kept);
-        let seen = kept.entries.iter().filter(|(_, entry)| entry.course.requests > 0);
-        seen.take(most).map(|(id, entry)| (*id, entry.course.clone())).collect()
+        let table = lock(&self.table);
+        let used = table.entries.iter().filter(|(_, entry)| entry.course.requests > 0);
+        used.take(most).map(|(id, entry)| (*id, entry.course.clone())).collect()
     }
 
     /// Number of kept conversations, their bytes, and the number of forgotten ones.
     pub(crate) fn count(&self) -> (u64, u64, u64) {
-        let kept = lock(&self.kept);
-        (kept.entries.len() as u64, kept.bytes as u64, kept.evicted)
+        let table = lock(&self.table);
+        (table.entries.len() as u64, table.bytes as u64, table.evicted)
     }
 
     /// Remembers what a provider said of its answer to a request of a conversation, and adds what both cost.
     pub(crate) fn answered(&self, request: &AnsweredRequest<'_>, answer: &Message) {
         let estimated =
             || Meter::new(Arc::clone(self.folding.strategy.estimator())).measure(answer);
-        let told = answer.answer.as_ref().and_then(|answer| answer.usage);
-        let told = told.filter(|usage| !usage.is_zero());
+        let reported = answer.answer.as_ref().and_then(|answer| answer.usage);
+        let reported = reported.filter(|usage| !usage.is_zero());
         // An answer that is a compaction and nothing else has none.
         let compacted = answer.parts.iter().all(Part::is_compaction);
-        let output = match told {
+        let output = match reported {
             Some(usage) => usage.output_total(),
             None if compacted => 0,
             None => estimated(),
@@ -304,15 +309,15 @@ impl Conversations {
             terms.map(|(terms, _)| terms.rates)
         };
         let rounds = request.pair.map_or(0.0, |pair| rounds_usd(pair, answer, rates));
-        let mut kept = lock(&self.kept);
+        let mut table = lock(&self.table);
         // One that had to go is in the sums of all.
         let mut gone = Bill::default();
-        let (bill, journal) = match kept.entries.peek_mut(&request.id) {
+        let (bill, journal) = match table.entries.peek_mut(&request.id) {
             Some(entry) => (&mut entry.course.bill, entry.path.clone()),
             None => (&mut gone, None),
         };
         let added = bill.add(request.pair, request.sent, answer, output, rounds);
-        drop(kept);
+        drop(table);
         self.sums.entry(protocol(Some(request.dialect))).or_default().add(&added);
         let folded = self.folding.shadow.then_some(request.sizes);
         if self.answers.reported(request.key, answer, folded, journal.as_deref()).is_err() {
@@ -322,7 +327,7 @@ impl Conversations {
 
     /// The text of an item of an answer.
     pub(crate) fn item(&self, id: &str) -> Option<Arc<str>> {
-        lock(&self.kept).items.get(id)
+        lock(&self.table).items.get(id)
     }
 
     /// Keeps the items of an answer, by their ids, unless its conversation had to go.
@@ -330,18 +335,18 @@ impl Conversations {
         if items.is_empty() {
             return;
         }
-        let mut kept = lock(&self.kept);
-        if kept.entries.contains(&conversation) {
-            items.into_iter().for_each(|(id, text)| kept.items.keep(conversation, id, text));
+        let mut table = lock(&self.table);
+        if table.entries.contains(&conversation) {
+            items.into_iter().for_each(|(id, text)| table.items.keep(conversation, id, text));
         }
     }
 
-    /// Says once that a client leaves part of its conversation with its provider, and what it may do. `pointer` is the place
-    /// in its request.
+    /// Says once that a client leaves part of its conversation with its provider, and what it may do. `pointer` is the
+    /// place in its request.
     pub(crate) fn kept_elsewhere(&self, pointer: &str) {
         let member = pointer.trim_start_matches('/');
         let is_item = member.starts_with("input");
-        if self.left[usize::from(is_item)].swap(true, Ordering::Relaxed) {
+        if self.said_elsewhere[usize::from(is_item)].swap(true, Ordering::Relaxed) {
             return;
         }
         let line = if is_item {
@@ -373,7 +378,7 @@ struct Reading<'a> {
 
 impl Drop for Reading<'_> {
     fn drop(&mut self) {
-        lock(&self.conversations.kept).shelf.was_read(self.tip, self.base);
+        lock(&self.conversations.table).shelf.was_read(self.tip, self.base);
         self.conversations.journal_read.notify_all();
     }
 }

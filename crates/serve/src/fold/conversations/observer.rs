@@ -1,4 +1,4 @@
-//! Counts what conversations do, and reports what the operator of the proxy should know.
+//! Counts the events of conversations, and reports those that the operator should know.
 
 use crate::fold::Id;
 use crate::settings::Say;
@@ -9,13 +9,13 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Observes one conversation.
-pub(crate) struct Told {
+pub(crate) struct ConversationObserver {
     pub(crate) id: Id,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) say: Say,
 }
 
-impl Observer for Told {
+impl Observer for ConversationObserver {
     fn observe(&self, event: &Event) {
         self.metrics.observe(event);
         if let Event::Breaker { open: true, fruitless } = event {
@@ -28,9 +28,9 @@ impl Observer for Told {
     }
 }
 
-impl fmt::Debug for Told {
+impl fmt::Debug for ConversationObserver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Told").field("id", &self.id).finish_non_exhaustive()
+        f.debug_struct("ConversationObserver").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
@@ -45,9 +45,9 @@ mod tests {
         let into = Arc::clone(&said);
         let say: Say = Arc::new(move |line| into.lock().unwrap().push(line.to_owned()));
         let metrics = Arc::<Metrics>::default();
-        let told = Told { id: 7, metrics: Arc::clone(&metrics), say };
-        told.observe(&Event::Breaker { open: true, fruitless: 3 });
-        told.observe(&Event::Breaker { open: false, fruitless: 3 });
+        let observer = ConversationObserver { id: 7, metrics: Arc::clone(&metrics), say };
+        observer.observe(&Event::Breaker { open: true, fruitless: 3 });
+        observer.observe(&Event::Breaker { open: false, fruitless: 3 });
         let said = said.lock().unwrap();
         let [line] = &said[..] else { panic!("{said:?}") };
         assert!(line.starts_with("conversation 7: 3 folds in a row had no effect"), "{line}");

@@ -1,7 +1,7 @@
 //! Journals of conversations that left memory. They stay in the folder, under a limit of their own. A conversation whose
 //! client comes back is read again.
 
-use super::journals::{self, Named};
+use super::journals::{self, JournalName};
 use foldback_live::follow::identity::Key;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ pub(crate) struct Shelf {
 #[derive(Debug)]
 pub(crate) enum Shelved {
     /// It is to be read. [`Shelf::was_read`] ends that, by its key.
-    Journal(Named, PathBuf, Key),
+    Journal(JournalName, PathBuf, Key),
     /// Another request has it read.
     BeingRead,
 }
@@ -58,17 +58,17 @@ impl Shelf {
     /// Takes the journal of the conversation that a request with these keys continues, the longest first. The request
     /// must repeat an answer of the model, the first of which is message `answered`.
     pub(crate) fn take(&mut self, keys: &[Key], base: usize, answered: usize) -> Option<Shelved> {
-        for tip in (answered.saturating_add(1)..keys.len()).rev().map(|seen| keys[seen]) {
+        for tip in (answered.saturating_add(1)..keys.len()).rev().map(|length| keys[length]) {
             if self.reading.contains(&(tip, base)) {
                 return Some(Shelved::BeingRead);
             }
             let file = self.tips.get(&tip).and_then(|at| Some((*at, self.files.get(at)?)));
-            let named = file.and_then(|(at, file)| Some((at, Named::of(&file.path)?)));
-            if let Some((at, named)) = named.filter(|(_, named)| named.base == base) {
+            let name = file.and_then(|(at, file)| Some((at, JournalName::from_path(&file.path)?)));
+            if let Some((at, name)) = name.filter(|(_, name)| name.base == base) {
                 let file = self.files.remove(&at)?;
                 self.leave_tip(at, file.tip);
                 self.reading.push((tip, base));
-                return Some(Shelved::Journal(named, file.path, tip));
+                return Some(Shelved::Journal(name, file.path, tip));
             }
         }
         None

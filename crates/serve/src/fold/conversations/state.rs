@@ -7,26 +7,26 @@ use foldback_live::journal::JournalError;
 use std::sync::Arc;
 use tokio::sync::oneshot::{self, error::TryRecvError};
 
-/// A conversation that one request at a time changes.
-pub(crate) type Shared = Arc<tokio::sync::Mutex<Held>>;
+/// The state of a conversation, behind a lock that one request at a time holds.
+pub(crate) type SharedState = Arc<tokio::sync::Mutex<State>>;
 
-/// What one request at a time changes.
+/// The state of a conversation.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct State {
     pub(crate) followed: Followed,
     /// What its requests cost.
     pub(crate) requests: Requests,
-    /// Where a copy that folds is awaited.
+    /// Receives the fork that folds.
     pub(crate) ahead: Option<oneshot::Receiver<Ahead>>,
 }
 
-impl Held {
-    pub(super) fn new(followed: Followed) -> Shared {
+impl State {
+    pub(super) fn new(followed: Followed) -> SharedState {
         let requests = Requests::default();
         Arc::new(tokio::sync::Mutex::new(Self { followed, requests, ahead: None }))
     }
 
-    /// Takes the copy that has folded since the last request, if there is one.
+    /// Adopts the fork that has folded since the last request, if there is one.
     ///
     /// # Errors
     ///

@@ -2,12 +2,12 @@
 
 use super::answers;
 use super::items::Items;
-use super::journals::Named;
+use super::journals::JournalName;
 use super::shelf::Shelf;
-use super::state::{Held, Shared};
+use super::state::{SharedState, State};
 use crate::bill::course::Course;
 use crate::fold::Id;
-use crate::fold::prefix::Seen;
+use crate::fold::prefix::Prefix;
 use foldback_core::log::Role;
 use foldback_live::follow::Followed;
 use foldback_live::follow::identity::Key;
@@ -33,7 +33,7 @@ pub(super) struct Table {
 
 /// A conversation in memory.
 pub(super) struct Entry {
-    followed: Shared,
+    followed: SharedState,
     tip: Key,
     frame: Key,
     base: usize,
@@ -42,7 +42,7 @@ pub(super) struct Entry {
     pub(super) path: Option<PathBuf>,
     pub(super) course: Course,
     /// Its latest request.
-    pub(super) seen: Option<Arc<Seen>>,
+    pub(super) prefix: Option<Arc<Prefix>>,
 }
 
 impl Table {
@@ -68,18 +68,24 @@ impl Table {
         frame: Key,
     ) -> Option<Id> {
         let answered = answered(request);
-        (1..keys.len()).rev().find_map(|seen| {
-            let ids = self.tips.get(&keys[seen])?;
+        (1..keys.len()).rev().find_map(|length| {
+            let ids = self.tips.get(&keys[length])?;
             let entries = ids.iter().filter_map(|id| Some((*id, self.entries.peek(id)?)));
             let fits = entries.filter(|(_, entry)| {
-                entry.base == base && (entry.frame == frame || answered < seen)
+                entry.base == base && (entry.frame == frame || answered < length)
             });
             // The same frame first, then the newest.
             fits.max_by_key(|(id, entry)| (entry.frame == frame, *id)).map(|(id, _)| id)
         })
     }
 
-    pub(super) fn insert(&mut self, id: Id, followed: Shared, base: usize, path: Option<PathBuf>) {
+    pub(super) fn insert(
+        &mut self,
+        id: Id,
+        followed: SharedState,
+        base: usize,
+        path: Option<PathBuf>,
+    ) {
         let nothing = blake3::Hash::from_bytes([0; 32]);
         self.entries.put(
             id,
@@ -91,12 +97,12 @@ impl Table {
                 bytes: 0,
                 path,
                 course: Course::default(),
-                seen: None,
+                prefix: None,
             },
         );
     }
 
-    pub(super) fn claim(&mut self, id: Id, tip: Key, frame: Key) -> Shared {
+    pub(super) fn claim(&mut self, id: Id, tip: Key, frame: Key) -> SharedState {
         self.leave_tip(id);
         self.tips.entry(tip).or_default().push(id);
         let entry = self.entries.get_mut(&id).unwrap_or_else(|| unreachable!("found above"));
@@ -104,11 +110,12 @@ impl Table {
         Arc::clone(&entry.followed)
     }
 
-    /// Notes the bytes of a conversation, with those of what is kept for its page, for its answers and for its next request.
+    /// Notes the bytes of a conversation, with those of what is kept for its page, for its answers and for its next
+    /// request.
     pub(super) fn weigh(&mut self, id: Id, bytes: usize) {
         let Some(entry) = self.entries.peek_mut(&id) else { return };
-        let seen = entry.seen.as_ref().map_or(0, |seen| seen.bytes());
-        let beside = entry.course.bytes() + answers::bytes(entry.course.requests) + seen;
+        let prefix = entry.prefix.as_ref().map_or(0, |prefix| prefix.bytes());
+        let beside = entry.course.bytes() + answers::bytes(entry.course.requests) + prefix;
         let beside = beside + self.items.bytes(id);
         let bytes = bytes + size_of::<Entry>() + beside;
         self.bytes = self.bytes - entry.bytes + bytes;
@@ -133,8 +140,8 @@ impl Table {
         Some(entry)
     }
 
-    /// Forgets the oldest conversations until the rest is within the limits. The newest stays. Returns the forgotten ones,
-    /// so that they are dropped when nobody waits.
+    /// Forgets the oldest conversations until the rest is within the limits. The newest stays. Returns the forgotten
+    /// ones, so that they are dropped when nobody waits.
     pub(super) fn evict(&mut self, conversations: usize, bytes: usize) -> Vec<Entry> {
         let mut gone = Vec::new();
         while self.entries.len() > 1 && (self.entries.len() > conversations || self.bytes > bytes) {
@@ -150,12 +157,17 @@ impl Table {
     }
 
     /// Takes a conversation that was read from its journal.
-    pub(super) fn restored(&mut self, named: &Named, path: PathBuf, mut followed: Followed) {
+    pub(super) fn restored(
+        &mut self,
+        journal: &JournalName,
+        path: PathBuf,
+        mut followed: Followed,
+    ) {
         let (tip, bytes) = (followed.key(), followed.bytes());
-        self.insert(named.id, Held::new(followed), named.base, Some(path));
+        self.insert(journal.id, State::new(followed), journal.base, Some(path));
         // Its frame is not known. An answer of the model is enough to go on.
-        self.claim(named.id, tip, blake3::Hash::from_bytes([0; 32]));
-        self.weigh(named.id, bytes);
+        self.claim(journal.id, tip, blake3::Hash::from_bytes([0; 32]));
+        self.weigh(journal.id, bytes);
     }
 }
 

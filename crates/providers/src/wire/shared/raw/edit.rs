@@ -73,7 +73,7 @@ impl<'a> Node<'a> {
     /// The parts of the value; `None` for a scalar.
     fn apart(&mut self) -> Result<Option<&mut Container<'a>>, RawError> {
         if let Self::Text(text) = self
-            && let Some(container) = Container::of(text)?
+            && let Some(container) = Container::parse(text)?
         {
             *self = Self::Apart(container);
         }
@@ -117,7 +117,7 @@ struct Member<'a> {
 
 impl<'a> Container<'a> {
     /// The object or array that a text holds; `None` for a scalar.
-    fn of(text: &'a str) -> Result<Option<Self>, RawError> {
+    fn parse(text: &'a str) -> Result<Option<Self>, RawError> {
         let blank = |letter: char| u8::try_from(letter).is_ok_and(is_blank);
         let start = text.len() - text.trim_start_matches(blank).len();
         let end = text.trim_end_matches(blank).len();
@@ -315,7 +315,7 @@ mod tests {
     }
 
     proptest! {
-        /// What a change leaves is what the next one finds.
+        /// Each change starts from the result of the one before.
         #[test]
         fn changes_at_once_are_changes_one_by_one(
             raw in json_text(),
@@ -323,7 +323,7 @@ mod tests {
         ) {
             let (mut done, mut text) = (Vec::new(), raw.clone());
             for change in changes {
-                // What leads nowhere is left out.
+                // Pointers that lead nowhere are left out.
                 if let Ok(after) = patch(&text, std::slice::from_ref(&change)) {
                     text = after;
                     done.push(change);

@@ -143,7 +143,7 @@ mod tests {
             assert_eq!(depth, DEEPEST, "{}", &text[..9]);
             assert!(text.contains(inner.as_str().unwrap()) || text.contains("ud83d"));
         }
-        // What the parser reads is read as it is, and what does not end is an error.
+        // Values within the depth of the parser are read as they are; unclosed ones are errors.
         let read = nested("[", "", "]", MOST_NESTED);
         assert_eq!(parse(&read).unwrap().to_string(), read);
         assert!(parse(&nested("[", "", "", 200)).unwrap_err().is_syntax());

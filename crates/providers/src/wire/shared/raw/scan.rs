@@ -106,6 +106,10 @@ pub fn lines(text: &str) -> Vec<Range<usize>> {
 }
 
 /// The range of the value that a JSON pointer names, inside `text`.
+///
+/// # Errors
+///
+/// The text is not JSON up to the value, or has no value there.
 pub fn locate(text: &str, pointer: &str) -> Result<Range<usize>, RawError> {
     let missing = || RawError::Missing { pointer: pointer.to_owned() };
     let mut at = value(text, 0)?;
@@ -118,6 +122,10 @@ pub fn locate(text: &str, pointer: &str) -> Result<Range<usize>, RawError> {
 }
 
 /// The ranges of the elements of the array that a JSON pointer names.
+///
+/// # Errors
+///
+/// As for [`locate`], or the value is no array.
 pub fn elements(text: &str, pointer: &str) -> Result<Vec<Range<usize>>, RawError> {
     let at = locate(text, pointer)?;
     if text.as_bytes().get(at.start) != Some(&b'[') {

@@ -2,18 +2,18 @@
 
 use super::cut::{Messages, Tail};
 use super::{cut_to, is_summary, tail_tokens};
-use foldback_core::fraction::Fraction;
+use foldback_core::config::Share;
 use foldback_core::log::{EntryKind, Message, Part, PartKind, Role};
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Filter, Proposal, StageContext, SummaryRequest};
 use foldback_core::view::{Place, Pos};
-use foldback_stages::filter::{Spoken, arranged, check_room, entry, shown, summary_of};
-use foldback_stages::policy::check_share;
+use foldback_stages::filter::{Spoken, arranged, entry, shown, summary_of};
 use foldback_stages::python::repr;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 /// What stands around a summary in the view.
@@ -37,51 +37,32 @@ const TEXT: (usize, usize, usize) = (6_000, 4_000, 1_500);
 const ARGUMENTS: (usize, usize) = (1_500, 1_200);
 
 /// Configuration of [`Middle`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct MiddleConfig {
     /// Messages at the beginning that stay in the first fold.
     pub keep_first: usize,
     /// Messages at the end that stay at any size, unless there are hardly more.
     pub keep_last: usize,
     /// Share of the threshold that the newest messages have.
-    pub tail_share: f64,
+    pub tail_share: Share,
     /// How many times that they may have, so that no message is left out for its size.
     pub tail_most: f64,
     /// Share of what goes that its summary is to have.
-    pub summary_share: f64,
+    pub summary_share: Share,
     /// Tokens that it has at least.
-    pub summary_least: u64,
+    pub summary_least: NonZeroU64,
     /// Tokens that it has at most.
     pub summary_most: u64,
     /// The same as a share of the window.
-    pub summary_window_share: f64,
-}
-
-impl Default for MiddleConfig {
-    fn default() -> Self {
-        Self {
-            keep_first: 3,
-            keep_last: 8,
-            tail_share: 0.2,
-            tail_most: 1.5,
-            summary_share: 0.2,
-            summary_least: 2_000,
-            summary_most: 10_000,
-            summary_window_share: 0.05,
-        }
-    }
+    pub summary_window_share: Share,
 }
 
 impl StageConfig<dyn Filter> for MiddleConfig {
     fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
-        check_share("tail_share", self.tail_share)?;
-        check_share("summary_share", self.summary_share)?;
-        check_share("summary_window_share", self.summary_window_share)?;
         if !(1.0..=10.0).contains(&self.tail_most) {
             return Err(Invalid::new("tail_most", "must be from 1 to 10"));
         }
-        check_room("summary_least", self.summary_least)?;
         Ok(Arc::new(Middle(self)))
     }
 }
@@ -138,7 +119,7 @@ impl Middle {
             return Err(Why::new("too-few", why));
         }
         let from = whole_head(context, &spoken, shown.off_results(first));
-        let tokens = tail_tokens(context, self.0.tail_share);
+        let tokens = tail_tokens(context, self.0.tail_share.number());
         let most_tokens = (tokens as f64 * self.0.tail_most).floor() as u64;
         let tail = Tail { tokens, most_tokens, least: self.0.keep_last };
         let cut = spoken.whole(context, shown.tail(from, tail));
@@ -159,9 +140,9 @@ impl Middle {
     fn summary_tokens(&self, context: &StageContext<'_>, selection: &Selection) -> u64 {
         let gone = &selection.spoken.messages[selection.new..selection.cut];
         let gone: u64 = gone.iter().map(|pos| context.tokens(Place::Item(*pos))).sum();
-        let of_window = Fraction::of(self.0.summary_window_share).floor_of(context.limits.context);
+        let of_window = self.0.summary_window_share.floor_of(context.limits.context);
         let most = of_window.min(self.0.summary_most);
-        Fraction::of(self.0.summary_share).floor_of(gone).min(most).max(self.0.summary_least)
+        self.0.summary_share.floor_of(gone).min(most).max(self.0.summary_least.get())
     }
 }
 

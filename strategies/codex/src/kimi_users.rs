@@ -1,16 +1,22 @@
 //! `kimi.users`: what the person said, its beginning and its end up to a budget each, and behind it a summary of everything.
 
-use crate::filter::said_by_person;
+use crate::users::said_by_person;
 use foldback_core::Role;
 use foldback_core::log::{EntryKind, Message, PartKind};
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Filter, Proposal, StageContext, SummaryRequest};
 use foldback_core::view::{Place, Pos};
-use foldback_stages::filter::{Spoken, arranged, check_open_calls, check_summary, entry, shown};
+use foldback_stages::filter::{Spoken, arranged, check_open_calls, entry, shown};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use std::num::NonZeroU64;
 use std::sync::Arc;
+
+/// Line above the summary.
+pub const PREFIX: &str = "The conversation was compacted. These are your own notes of the work up to here; go on from them, and check what \
+                          they call done before you rely on it. What the user wrote stands above word for word, but for what a note \
+                          there leaves out:";
 
 /// Stands where what the person said was left out; `{tokens}` is how much.
 pub const OMITTED: &str = "<system-reminder>\nSome of what the user wrote is left out here, about {tokens} tokens. What stands above is the oldest of it, \
@@ -23,36 +29,19 @@ pub const GO_ON: &str = "<system-reminder>\nThe context was compacted. Go on wit
 const QUARTERS: usize = 4;
 
 /// Configuration of [`Ends`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct EndsConfig {
     /// Tokens of the person's messages that are kept.
     pub keep_tokens: u64,
     /// How many of them are for the oldest messages, where not all are kept.
     pub head_tokens: u64,
-    /// Line above the summary.
-    pub prefix: String,
     /// Largest acceptable summary in tokens.
-    pub summary_tokens: u64,
-}
-
-impl Default for EndsConfig {
-    fn default() -> Self {
-        Self {
-            keep_tokens: 20_000,
-            head_tokens: 2_000,
-            prefix: "The conversation was compacted. These are your own notes of the work up to here; go on from them, and check what \
-                     they call done before you rely on it. What the user wrote stands above word for word, but for what a note \
-                     there leaves out:"
-                .to_owned(),
-            summary_tokens: 4_096,
-        }
-    }
+    pub summary_tokens: NonZeroU64,
 }
 
 impl StageConfig<dyn Filter> for EndsConfig {
     fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
-        check_summary(&self.prefix, self.summary_tokens)?;
         if self.head_tokens > self.keep_tokens {
             return Err(Invalid::new(
                 "head_tokens",
@@ -69,12 +58,12 @@ pub struct Ends(EndsConfig);
 
 /// A message of the person, or what is left of one.
 #[derive(Clone, Debug)]
-enum Said {
+enum PersonMessage {
     Whole(Pos),
     Cut(String),
 }
 
-impl Said {
+impl PersonMessage {
     /// What is left, if anything: providers refuse a blank message.
     fn cut(text: &str) -> Option<Self> {
         (!text.is_empty()).then(|| Self::Cut(text.to_owned()))
@@ -83,18 +72,18 @@ impl Said {
 
 /// What a fold keeps, oldest first.
 #[derive(Default)]
-struct Kept {
-    head: Vec<Said>,
+struct KeptEnds {
+    head: Vec<PersonMessage>,
     /// Tokens that were left out between the two; none where everything is kept.
     omitted: Option<u64>,
-    tail: Vec<Said>,
+    tail: Vec<PersonMessage>,
 }
 
-impl Kept {
+impl KeptEnds {
     fn whole(&self) -> impl Iterator<Item = Pos> {
         self.head.iter().chain(&self.tail).filter_map(|said| match said {
-            Said::Whole(pos) => Some(*pos),
-            Said::Cut(_) => None,
+            PersonMessage::Whole(pos) => Some(*pos),
+            PersonMessage::Cut(_) => None,
         })
     }
 }
@@ -135,22 +124,25 @@ fn texts(context: &StageContext<'_>, pos: Pos) -> String {
 }
 
 /// Tokens of what is left of a message.
-fn tokens(context: &StageContext<'_>, said: &Said) -> u64 {
+fn tokens(context: &StageContext<'_>, said: &PersonMessage) -> u64 {
     match said {
-        Said::Whole(pos) => context.tokens(Place::Item(*pos)),
-        Said::Cut(text) => context.estimator().count(&Message::user("", text.clone())).total(),
+        PersonMessage::Whole(pos) => context.tokens(Place::Item(*pos)),
+        PersonMessage::Cut(text) => {
+            context.estimator().count(&Message::user("", text.clone())).total()
+        }
     }
 }
 
 impl Ends {
-    fn kept(&self, context: &StageContext<'_>, spoken: &Spoken) -> Kept {
+    fn kept(&self, context: &StageContext<'_>, spoken: &Spoken) -> KeptEnds {
         let of_person = |pos: &&Pos| is_of_person(context.history.message(**pos));
         let said: Vec<Pos> = spoken.messages.iter().filter(of_person).copied().collect();
-        let size = |said: &[Said]| said.iter().map(|one| tokens(context, one)).sum::<u64>();
-        let all: Vec<Said> = said.iter().copied().map(Said::Whole).collect();
+        let size =
+            |said: &[PersonMessage]| said.iter().map(|one| tokens(context, one)).sum::<u64>();
+        let all: Vec<PersonMessage> = said.iter().copied().map(PersonMessage::Whole).collect();
         let total = size(&all);
         if total <= self.0.keep_tokens {
-            return Kept { tail: all, ..Kept::default() };
+            return KeptEnds { tail: all, ..KeptEnds::default() };
         }
         let (mut tail, mut older) = (Vec::new(), all);
         let mut left = self.0.keep_tokens - self.0.head_tokens;
@@ -158,12 +150,12 @@ impl Ends {
             && let Some(newest) = older.pop()
         {
             let size = tokens(context, &newest);
-            if let (Said::Whole(pos), true) = (&newest, size > left) {
+            if let (PersonMessage::Whole(pos), true) = (&newest, size > left) {
                 let text = texts(context, *pos);
                 let end = ending(&text, left);
                 let before = &text[..text.len() - end.len()];
-                older.extend(Said::cut(before));
-                tail.extend(Said::cut(end));
+                older.extend(PersonMessage::cut(before));
+                tail.extend(PersonMessage::cut(end));
                 break;
             }
             left -= size;
@@ -179,17 +171,17 @@ impl Ends {
             let size = tokens(context, &oldest);
             if size > left {
                 let text = match oldest {
-                    Said::Whole(pos) => texts(context, pos),
-                    Said::Cut(text) => text,
+                    PersonMessage::Whole(pos) => texts(context, pos),
+                    PersonMessage::Cut(text) => text,
                 };
-                head.extend(Said::cut(beginning(&text, left)));
+                head.extend(PersonMessage::cut(beginning(&text, left)));
                 break;
             }
             left -= size;
             head.push(oldest);
         }
         let omitted = Some(total.saturating_sub(size(&head) + size(&tail)));
-        Kept { head, omitted, tail }
+        KeptEnds { head, omitted, tail }
     }
 }
 
@@ -198,7 +190,7 @@ impl Filter for Ends {
         check_open_calls(context)?;
         let spoken = Spoken::of(context);
         let kept = self.kept(context, &spoken);
-        let previous = spoken.last_summary(context, &self.0.prefix);
+        let previous = spoken.last_summary(context, PREFIX);
         let reason = format!(
             "keeps {} of {} messages, what the person said up to {} tokens",
             kept.head.len() + kept.tail.len(),
@@ -219,9 +211,9 @@ impl Filter for Ends {
         let messages = || shown(context, &goes);
         let request = SummaryRequest {
             previous: previous.map(|(_, text)| text),
-            ..context.summary("summary", "kimi.handoff", messages, self.0.summary_tokens)
+            ..context.summary("summary", "kimi.handoff", messages, self.0.summary_tokens.get())
         };
-        let Kept { head, omitted, tail } = kept;
+        let KeptEnds { head, omitted, tail } = kept;
         Ok(Proposal::summary(request, reason, move |summary| {
             let text = summary.map_or("", |summary| &summary.text);
             let mut entries = Vec::new();
@@ -234,12 +226,12 @@ impl Filter for Ends {
                 write(EntryKind::Boundary, text)
             });
             let mut place = |said| match said {
-                Said::Whole(pos) => pos,
-                Said::Cut(text) => write(EntryKind::Carried, text),
+                PersonMessage::Whole(pos) => pos,
+                PersonMessage::Cut(text) => write(EntryKind::Carried, text),
             };
             let head: Vec<Pos> = head.into_iter().map(&mut place).collect();
             let tail: Vec<Pos> = tail.into_iter().map(&mut place).collect();
-            let summary = write(EntryKind::Summary, format!("{}\n{text}", self.0.prefix));
+            let summary = write(EntryKind::Summary, format!("{PREFIX}\n{text}"));
             let go_on = write(EntryKind::Continue, GO_ON.to_owned());
             let order = system.into_iter().chain(head).chain(note).chain(tail);
             Ok(arranged(context, entries, order.chain([summary, go_on])))

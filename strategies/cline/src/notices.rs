@@ -1,61 +1,44 @@
 //! `cline.notices`: what the person said stays, the newest steps as far as they fit, and older answers; notes stand for the rest.
 
 use crate::activity::Activity;
-use crate::budget::share_of_input;
 use crate::json::{AROUND_MESSAGES, tokens};
-use crate::kept::{Kept, select};
+use crate::kept::{KeptMessage, select};
 use crate::project::project;
+use crate::request::share_of_input;
 use crate::turn::{Turn, turns};
 use foldback_core::Role;
-use foldback_core::fraction::Fraction;
+use foldback_core::config::Share;
 use foldback_core::log::{EntryKind, Message};
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext};
 use foldback_core::view::{EditKind, Pos};
 use foldback_stages::filter::{arranged, entry};
-use foldback_stages::policy::check_share;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Configuration of [`Notices`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct NoticesConfig {
     /// Share of the trigger that a fold brings the request down to.
-    pub target_share: f64,
+    pub target_share: Share,
     /// Share of what the model takes that it is for a long conversation, where the limit of the output is known.
-    pub long_share: f64,
+    pub long_share: Share,
     /// Answers from which on a conversation is long.
     pub long_answers: usize,
     /// Share of the messages that is left after a refusal, or where a person asked.
-    pub manual_share: f64,
+    pub manual_share: Share,
     /// Answers, newest first, that notes have word for word.
     pub answers: usize,
     /// UTF-16 units that notes have of a command.
     pub command_chars: usize,
 }
 
-impl Default for NoticesConfig {
-    fn default() -> Self {
-        Self {
-            target_share: 0.7,
-            long_share: 0.5,
-            long_answers: 5,
-            manual_share: 0.5,
-            answers: 3,
-            command_chars: 100,
-        }
-    }
-}
-
 impl StageConfig<dyn Filter> for NoticesConfig {
     fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
-        check_share("target_share", self.target_share)?;
-        check_share("long_share", self.long_share)?;
-        check_share("manual_share", self.manual_share)?;
         Ok(Arc::new(Notices(self)))
     }
 }
@@ -65,16 +48,16 @@ impl StageConfig<dyn Filter> for NoticesConfig {
 pub struct Notices(NoticesConfig);
 
 /// What is in the new view, in order.
-enum Shown {
+enum ViewEntry {
     Kept(Pos),
     Note(String),
 }
 
 /// What a fold does.
-struct Folded<'a> {
+struct NewView<'a> {
     system: Vec<Pos>,
-    kept: Vec<Kept<'a>>,
-    shown: Vec<Shown>,
+    kept: Vec<KeptMessage<'a>>,
+    shown: Vec<ViewEntry>,
     reason: String,
 }
 
@@ -99,7 +82,7 @@ impl Notices {
             Some(trigger) if !context.moment.is_reactive() => {
                 of_messages(self.target(context, turns, trigger))
             }
-            _ => share(self.0.manual_share, messages).min(most).max(1),
+            _ => self.0.manual_share.floor_of(messages).min(most).max(1),
         };
         Budget { target: target.min(most), most }
     }
@@ -109,12 +92,12 @@ impl Notices {
         let most = share_of_input(1.0, context.limits);
         let answer = context.limits.output;
         match answers(turns) >= self.0.long_answers && answer > 0 && answer < most {
-            true => share_of_input(self.0.long_share, context.limits),
-            false => share(self.0.target_share, trigger),
+            true => share_of_input(self.0.long_share.number(), context.limits),
+            false => self.0.target_share.floor_of(trigger),
         }
     }
 
-    fn fold<'a>(&self, context: &StageContext<'a>) -> Result<Folded<'a>, Why> {
+    fn fold<'a>(&self, context: &StageContext<'a>) -> Result<NewView<'a>, Why> {
         let (system, turns) = turns(context);
         let Budget { target, most } = self.budget(context, &turns);
         let selection = select(&turns, target).filter(|_| turns.len() > 1);
@@ -129,12 +112,12 @@ impl Notices {
         let shown = self.with_notes(&turns, &kept);
         let reason =
             format!("keeps {} of {} messages for {target} tokens", kept.len(), turns.len());
-        let folded = Folded { system, kept, shown, reason };
+        let folded = NewView { system, kept, shown, reason };
         if folded.changes(&turns) { Ok(folded) } else { Err(Why::new("all-fits", folded.reason)) }
     }
 
     /// What stays, with a note behind each message of the person where something is left out behind it.
-    fn with_notes(&self, turns: &[Turn<'_>], kept: &[Kept<'_>]) -> Vec<Shown> {
+    fn with_notes(&self, turns: &[Turn<'_>], kept: &[KeptMessage<'_>]) -> Vec<ViewEntry> {
         let answered =
             turns.iter().enumerate().rev().filter_map(|(at, turn)| Some((at, turn.said()?)));
         let last: Vec<(usize, String)> = answered.take(self.0.answers).collect();
@@ -143,33 +126,33 @@ impl Notices {
             let answers = last.iter().rev().filter(|(at, _)| gap.contains(at));
             let answers: Vec<String> = answers.map(|(_, said)| said.clone()).collect();
             let gap = turns.get(gap).unwrap_or_default();
-            Activity::of(gap, self.0.command_chars).note(&answers)
+            Activity::from_turns(gap, self.0.command_chars).note(&answers)
         };
         let mut shown = Vec::new();
-        for (number, Kept { index, turn }) in kept.iter().enumerate() {
+        for (number, KeptMessage { index, turn }) in kept.iter().enumerate() {
             let blocks: BTreeSet<Pos> = turn.blocks.iter().map(|block| block.at.item).collect();
             shown.extend(
                 turn.members
                     .iter()
                     .filter(|pos| blocks.contains(*pos))
-                    .map(|pos| Shown::Kept(*pos)),
+                    .map(|pos| ViewEntry::Kept(*pos)),
             );
             if turn.is_typed() {
                 let next = kept.get(number + 1).map_or(turns.len(), |next| next.index);
-                shown.extend(note(*index, next).map(Shown::Note));
+                shown.extend(note(*index, next).map(ViewEntry::Note));
             }
         }
         shown
     }
 }
 
-impl Folded<'_> {
+impl NewView<'_> {
     /// Whether the view becomes another.
     fn changes(&self, turns: &[Turn<'_>]) -> bool {
         let before = turns.iter().flat_map(|turn| &turn.members).map(|pos| Some(*pos));
         let after = self.shown.iter().map(|shown| match shown {
-            Shown::Kept(pos) => Some(*pos),
-            Shown::Note(_) => None,
+            ViewEntry::Kept(pos) => Some(*pos),
+            ViewEntry::Note(_) => None,
         });
         !before.eq(after)
             || self.kept.iter().flat_map(|kept| &kept.turn.blocks).any(|block| block.cut)
@@ -180,9 +163,9 @@ impl Folded<'_> {
 fn with_their_calls<'a>(
     context: &StageContext<'a>,
     turns: &[Turn<'a>],
-    kept: Vec<Kept<'a>>,
-) -> Vec<Kept<'a>> {
-    let mut kept: BTreeMap<usize, Kept<'a>> =
+    kept: Vec<KeptMessage<'a>>,
+) -> Vec<KeptMessage<'a>> {
+    let mut kept: BTreeMap<usize, KeptMessage<'a>> =
         kept.into_iter().map(|kept| (kept.index, kept)).collect();
     let index: BTreeMap<Pos, usize> =
         (0..).zip(turns).map(|(at, turn)| (turn.members[0], at)).collect();
@@ -193,16 +176,13 @@ fn with_their_calls<'a>(
             continue;
         }
         match index.get(&call).is_some_and(|call| kept.contains_key(call)) {
-            true => _ = kept.entry(at).or_insert_with(|| Kept { index: at, turn: turn.clone() }),
+            true => {
+                _ = kept.entry(at).or_insert_with(|| KeptMessage { index: at, turn: turn.clone() })
+            }
             false => _ = kept.remove(&at),
         }
     }
     kept.into_values().collect()
-}
-
-/// A share of tokens, rounded down.
-fn share(share: f64, tokens: u64) -> u64 {
-    Fraction::of(share).floor_of(tokens)
 }
 
 /// How often the model answered.
@@ -217,12 +197,12 @@ fn answers(turns: &[Turn<'_>]) -> usize {
 
 impl Filter for Notices {
     fn propose(&self, context: &StageContext<'_>) -> Result<Proposal<'_>, Why> {
-        let Folded { system, kept, shown, reason } = self.fold(context)?;
+        let NewView { system, kept, shown, reason } = self.fold(context)?;
         let (mut entries, mut order) = (Vec::<Message>::new(), system);
         for shown in shown {
             match shown {
-                Shown::Kept(pos) => order.push(pos),
-                Shown::Note(text) => {
+                ViewEntry::Kept(pos) => order.push(pos),
+                ViewEntry::Note(text) => {
                     order.push(context.history.len() + entries.len());
                     entries.push(entry(context, Role::User, EntryKind::Boundary, text));
                 }

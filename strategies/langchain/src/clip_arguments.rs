@@ -1,5 +1,6 @@
 //! `langchain.clip-arguments`: cuts long arguments of calls in old messages, as deepagents does before it summarizes.
 
+use foldback_core::config::Share;
 use foldback_core::fraction::Fraction;
 use foldback_core::log::{Role, ToolCall};
 use foldback_core::moment::Moment;
@@ -14,72 +15,49 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
 
+/// Percent of the largest request that the model takes from which arguments are cut.
+const TRIGGER: u32 = 85;
+
+/// Tools whose arguments are cut.
+const TOOLS: [&str; 2] = ["write_file", "edit_file"];
+
+/// What ends an argument that was cut.
+const ENDING: &str = "...(argument truncated)";
+
 /// Configuration of [`Clip`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct ClipConfig {
-    /// Share of the largest request that the model takes from which arguments are cut.
-    pub trigger_fraction: f64,
-    /// The same for the newest messages, whose arguments stay.
-    pub keep_fraction: f64,
+    /// Share of the largest request that the model takes in which the newest messages keep their arguments.
+    pub keep_fraction: Share,
     /// Messages from which arguments are cut where it is not known what the model takes, and of which the newest keep theirs;
     /// 0: nothing is cut then.
     pub unknown_messages: usize,
-    /// Tools whose arguments are cut.
-    pub tools: Vec<String>,
     /// Characters above which an argument is cut.
     pub max_chars: usize,
     /// Characters of it that stay.
     pub keep_chars: usize,
-    /// What ends an argument that was cut.
-    pub ending: String,
-}
-
-impl Default for ClipConfig {
-    fn default() -> Self {
-        Self {
-            trigger_fraction: 0.85,
-            keep_fraction: 0.10,
-            unknown_messages: 20,
-            tools: ["write_file", "edit_file"].map(str::to_owned).into(),
-            max_chars: 2_000,
-            keep_chars: 20,
-            ending: "...(argument truncated)".to_owned(),
-        }
-    }
 }
 
 impl StageConfig<dyn Pruner> for ClipConfig {
     fn build(self) -> Result<Arc<dyn Pruner>, Invalid> {
-        for (field, share) in
-            [("trigger_fraction", self.trigger_fraction), ("keep_fraction", self.keep_fraction)]
-        {
-            if !(0.0..=1.0).contains(&share) {
-                return Err(Invalid::new(field, "must be from 0 to 1"));
-            }
-        }
         if self.keep_chars > self.max_chars {
             return Err(Invalid::new("keep_chars", "must not be above `max_chars`"));
         }
-        let [trigger, keep] = [self.trigger_fraction, self.keep_fraction].map(Fraction::of);
-        Ok(Arc::new(Clip { trigger, keep, config: self }))
+        Ok(Arc::new(Clip(self)))
     }
 }
 
 /// Cuts long arguments of old calls from a size of the request on.
 #[derive(Clone, Debug)]
-pub struct Clip {
-    trigger: Fraction,
-    keep: Fraction,
-    config: ClipConfig,
-}
+pub struct Clip(ClipConfig);
 
 impl Clip {
     /// The arguments with those that are too long cut, if there are any.
     fn clipped(&self, call: &ToolCall) -> Option<String> {
-        let ClipConfig { tools, max_chars, keep_chars, ending, .. } = &self.config;
+        let ClipConfig { max_chars, keep_chars, .. } = &self.0;
         // Bytes are no fewer than characters.
-        if !tools.contains(&call.tool) || call.arguments.len() <= *max_chars {
+        if !TOOLS.contains(&&*call.tool) || call.arguments.len() <= *max_chars {
             return None;
         }
         let mut arguments: Map<String, Value> = serde_json::from_str(&call.arguments).ok()?;
@@ -89,7 +67,7 @@ impl Clip {
                 && text.chars().count() > *max_chars
             {
                 let kept: String = text.chars().take(*keep_chars).collect();
-                *text = kept + ending;
+                *text = kept + ENDING;
                 cut = true;
             }
         }
@@ -126,7 +104,7 @@ impl Clip {
         context: &StageContext<'_>,
         ceiling: u64,
     ) -> Result<(usize, String), Why> {
-        let trigger = self.trigger.floor_of(ceiling).max(1);
+        let trigger = Fraction::percent(TRIGGER).floor_of(ceiling).max(1);
         let meter = context.meter;
         // What was cut before counts whole, as it does where the cut is made anew before every call.
         let saved = |at: &PartPos| match context.view.is_visible(at.item) {
@@ -138,7 +116,7 @@ impl Clip {
         if count < trigger {
             return Err(Why::new("below-trigger", format!("{count} < {trigger}")));
         }
-        let budget = self.keep.floor_of(ceiling).max(1);
+        let budget = self.0.keep_fraction.floor_of(ceiling).max(1);
         let mut kept = 0;
         let newest = context.places().iter().rev().take_while(|place| {
             kept += context.tokens(**place);
@@ -159,7 +137,7 @@ impl Pruner for Clip {
     }
 
     fn prune(&self, context: &StageContext<'_>) -> Pruning {
-        let (messages, unknown) = (context.places().len(), self.config.unknown_messages);
+        let (messages, unknown) = (context.places().len(), self.0.unknown_messages);
         let old = match context.limits.request_ceiling() {
             Some(ceiling) => self.old_by_share(context, ceiling),
             None if unknown == 0 => Err(Why::new("window-unknown", "no share of it can be taken")),
@@ -179,6 +157,6 @@ impl Pruner for Clip {
             return Pruning::Nothing(Why::new("nothing-to-cut", why));
         }
         let reason = format!("{reached}: {} calls with long arguments", edits.len());
-        Pruning::of(edits, reason)
+        Pruning::from_edits(edits, reason)
     }
 }

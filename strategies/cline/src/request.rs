@@ -1,12 +1,13 @@
 //! `cline.request`: folds when the next request reaches a share of what the model takes.
 
 use crate::json::{Json, tokens};
+use foldback_core::config::Share;
 use foldback_core::fraction::Fraction;
 use foldback_core::limits::Limits;
 use foldback_core::moment::Moment;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Decision, Estimator, OverflowPolicy, Pressure};
-use foldback_stages::policy::{Comparison, check_share};
+use foldback_stages::policy::Comparison;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -37,22 +38,15 @@ pub(crate) fn share_of_input(share: f64, limits: Limits) -> u64 {
 
 /// Configuration of [`Request`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct RequestConfig {
     /// Share of what the model takes at which it folds (above 0, at most 1).
-    pub share: f64,
-}
-
-impl Default for RequestConfig {
-    fn default() -> Self {
-        Self { share: 0.9 }
-    }
+    pub share: Share,
 }
 
 impl StageConfig<dyn OverflowPolicy> for RequestConfig {
     fn build(self) -> Result<Arc<dyn OverflowPolicy>, Invalid> {
-        check_share("share", self.share)?;
-        Ok(Arc::new(Request { share: self.share, unit: Arc::new(Json::units()) }))
+        Ok(Arc::new(Request { share: self.share.number(), unit: Arc::new(Json::units()) }))
     }
 }
 

@@ -14,7 +14,7 @@ use foldback_core::strategy::Strategy;
 use foldback_test_support::table;
 use foldback_testkit::stand_in::Scripted;
 use foldback_testkit::talk;
-use foldback_window::filter::SessionMemory;
+use foldback_window::split::SessionMemory;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
@@ -39,7 +39,7 @@ pub(crate) fn row<G, E>(id: &str, origin: &str, name: &str, given: G, expect: E)
 
 /// The rows of a group of `rows.toml`.
 pub(crate) fn rows<G: DeserializeOwned, E: DeserializeOwned>(group: &str) -> Vec<Row<G, E>> {
-    let rows = table::rows(include_str!("rows.toml"), group).into_iter();
+    let rows = table::rows(include_str!("../rows/rows.toml"), group).into_iter();
     rows.map(|(id, origin, name, given, expect)| Row { id, origin, name, given, expect }).collect()
 }
 

@@ -1,13 +1,15 @@
 //! Windows, how much of one is used, and when that is too much.
 
-use super::common::{PRESETS, check, row, rows, strategy};
+use crate::support::{PRESETS, WINDOW, check, registry, row, rows, strategy};
+use foldback_core::config::NonBlank;
 use foldback_core::fraction::Fraction;
 use foldback_core::limits::Limits;
 use foldback_core::moment::Moment;
 use foldback_core::registry::StageConfig;
 use foldback_core::stage::{OverflowPolicy, Pressure};
+use foldback_testkit::talk;
 use foldback_window::budget::{BETA_1M, TokenBudget, context_limit};
-use foldback_window::filter::SplitConfig;
+use foldback_window::split::SplitConfig;
 use foldback_window::truncate::TruncateConfig;
 use foldback_window::utilisation::{LengthStop, Utilisation, UtilisationConfig};
 
@@ -45,10 +47,20 @@ fn an_unknown_window_is_full() {
 #[test]
 fn what_is_cut_must_not_grow() {
     for (over_bytes, good) in [(11, true), (10, true), (9, false), (0, false)] {
-        let marker = "cut!".to_owned();
-        let config = TruncateConfig { over_bytes, keep_bytes: 5, marker, ..Default::default() };
+        let marker = NonBlank::try_from("cut!".to_owned()).unwrap();
+        let config = TruncateConfig { over_bytes, keep_bytes: 5, marker, ..truncation() };
         assert_eq!(config.build().is_ok(), good, "{over_bytes}");
     }
+}
+
+/// What the preset states for its policy.
+fn stated() -> UtilisationConfig {
+    talk::config(&registry(), WINDOW, "overflow")
+}
+
+/// What it states for its pruner.
+fn truncation() -> TruncateConfig {
+    talk::config(&registry(), WINDOW, "pruner[0]")
 }
 
 fn budget([limit, system, messages, max_output]: [u64; 4]) -> TokenBudget {
@@ -89,9 +101,8 @@ fn folds(config: UtilisationConfig, moment: Moment, used: u64) -> bool {
 
 #[test]
 fn thresholds() {
-    let default = UtilisationConfig::default();
-    let faithful =
-        UtilisationConfig { on_length_stop: LengthStop::Threshold, ..UtilisationConfig::default() };
+    let default = stated();
+    let faithful = UtilisationConfig { on_length_stop: LengthStop::Threshold, ..stated() };
     for (group, config) in [("thresholds", default), ("thresholds-faithful", faithful)] {
         let rows = rows::<(Moment, u64), bool>(group);
         check(&rows, |(moment, used)| folds(config.clone(), *moment, *used));
@@ -100,17 +111,16 @@ fn thresholds() {
 
 #[test]
 fn it_acts_before_a_call_and_where_an_answer_was_cut() {
-    let policy = Utilisation::new(UtilisationConfig::default()).unwrap();
+    let policy = Utilisation::new(stated()).unwrap();
     assert_eq!(policy.moments(), [Moment::CallStart, Moment::LengthStop]);
 }
 
 #[test]
 fn where_the_window_comes_from() {
-    let beta =
-        || UtilisationConfig { betas: vec![BETA_1M.to_owned()], ..UtilisationConfig::default() };
+    let beta = || UtilisationConfig { betas: vec![BETA_1M.to_owned()], ..stated() };
     let rows = [
-        row("S9-1", "ours", "limits", (UtilisationConfig::default(), 100_000, OPUS), 80_000),
-        row("S9-1", "ours", "no limits", (UtilisationConfig::default(), 0, OPUS), 160_000),
+        row("S9-1", "ours", "limits", (stated(), 100_000, OPUS), 80_000),
+        row("S9-1", "ours", "no limits", (stated(), 0, OPUS), 160_000),
         row("S9-1", "ours", "beta", (beta(), 100_000, SONNET), 800_000),
         row("S9-1", "ours", "beta, other model", (beta(), 100_000, OPUS), 80_000),
     ];
@@ -123,9 +133,9 @@ fn where_the_window_comes_from() {
 
 #[test]
 fn the_reserve() {
-    let model = UtilisationConfig { max_output: 0, ..UtilisationConfig::default() };
+    let model = UtilisationConfig { max_output: 0, ..stated() };
     let rows = [
-        row("S9-2", "reference", "fixed", UtilisationConfig::default(), 16_384),
+        row("S9-2", "reference", "fixed", stated(), 16_384),
         row("S9-2", "ours", "the model's", model, 64_000),
     ];
     check(&rows, |config| {
@@ -138,7 +148,7 @@ fn the_reserve() {
 fn windows_without_room_are_refused() {
     let rows = rows::<u64, bool>("refused");
     check(&rows, |context| {
-        let policy = UtilisationConfig::default().build().unwrap();
+        let policy = stated().build().unwrap();
         policy.refuses(Limits::new(*context, 0)).is_some()
     });
 }
@@ -150,7 +160,7 @@ fn a_refusal_names_the_field() {
         (16_384, "lower `max_output` of [overflow]"),
         (0, "16000 are kept free for the answer (the model's output limit)"),
     ] {
-        let config = UtilisationConfig { max_output, ..UtilisationConfig::default() };
+        let config = UtilisationConfig { max_output, ..stated() };
         let why = config.build().unwrap().refuses(Limits::new(20_000, 16_000)).unwrap();
         assert!(why.contains(named), "{why}");
     }
@@ -158,23 +168,23 @@ fn a_refusal_names_the_field() {
 
 #[test]
 fn defaults() {
-    let overflow = UtilisationConfig::default();
-    let split = SplitConfig::default();
+    let overflow = stated();
+    let split: SplitConfig = talk::config(&registry(), "window", "filter");
     let rows = [
-        row("S9-21", "upstream", "threshold", overflow.threshold, 0.80),
-        row("S9-21", "upstream", "critical", overflow.critical, 0.95),
-        row("S9-21", "upstream", "preserve", split.preserve, 0.40),
+        row("S9-21", "upstream", "threshold", overflow.threshold.number(), 0.80),
+        row("S9-21", "upstream", "critical", overflow.critical.number(), 0.95),
+        row("S9-21", "upstream", "preserve", split.preserve.number(), 0.40),
     ];
     check(&rows, |value| *value);
-    let truncate = TruncateConfig::default();
+    let truncate = truncation();
     let reference = "reference";
     let rows = [
         row("S9-21", reference, "reserve", overflow.max_output, 16_384),
         row("S9-21", reference, "recent", truncate.preserve_recent.unsigned_abs(), 10),
         row("S9-21", reference, "long", truncate.over_bytes as u64, 1_000),
         row("S9-21", reference, "kept", truncate.keep_bytes as u64, 200),
-        row("S9-21", reference, "message", split.message_bytes as u64, 2_000),
-        row("S9-21", reference, "summary", split.summary_tokens, 4_096),
+        row("S9-21", reference, "message", split.message_bytes.get() as u64, 2_000),
+        row("S9-21", reference, "summary", split.summary_tokens.get(), 4_096),
         row("S9-21", reference, "memory", u64::from(split.memory_seconds), 300),
     ];
     check(&rows, |value| *value);
@@ -185,14 +195,15 @@ fn defaults() {
 
 #[test]
 fn wrong_values_are_refused_by_name() {
-    let refused = |change: fn(&mut UtilisationConfig)| {
-        let mut config = UtilisationConfig::default();
-        change(&mut config);
-        config.build().err().map(|invalid| invalid.path)
+    let refused = |fields: &str| {
+        let toml = format!("name = \"t\"\nextends = \"window\"\n[overflow]\n{fields}\n");
+        let errors = talk::try_compile(&registry(), &toml).err();
+        errors.map(|errors| errors.0.into_iter().map(|error| error.path).collect::<Vec<_>>())
     };
-    assert_eq!(refused(|c| c.threshold = 0.0).as_deref(), Some("threshold"));
-    assert_eq!(refused(|c| c.threshold = f64::NAN).as_deref(), Some("threshold"));
-    assert_eq!(refused(|c| c.critical = 1.01).as_deref(), Some("critical"));
-    assert_eq!(refused(|c| c.critical = 0.5).as_deref(), Some("critical"));
-    assert_eq!(refused(|_| ()), None);
+    let named = |field: &str| Some(vec![format!("overflow.{field}")]);
+    assert_eq!(refused("threshold = 0.0"), named("threshold"));
+    assert_eq!(refused("threshold = nan"), named("threshold"));
+    assert_eq!(refused("critical = 1.01"), named("critical"));
+    assert_eq!(refused("critical = 0.5"), named("critical"));
+    assert_eq!(refused(""), None);
 }

@@ -1,6 +1,6 @@
 //! The whole compaction, with a summarizer that says what it is told to.
 
-use super::common::{
+use crate::support::{
     FAITHFUL, NOW, Notes, PRESETS, Talk, WINDOW, bytes, chat, check, row, rows, saying, step,
     strategy,
 };

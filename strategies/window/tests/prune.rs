@@ -1,6 +1,6 @@
 //! Long results that have grown old.
 
-use super::common::{PRESETS, Talk, WINDOW, bytes, check, row, step, strategy};
+use crate::support::{PRESETS, Talk, WINDOW, bytes, check, row, step, strategy};
 use foldback_core::log::Message;
 use foldback_core::moment::Moment;
 use foldback_core::view::PartPos;

@@ -1,6 +1,6 @@
 //! How the presets count.
 
-use super::common::{FAITHFUL, PRESETS, Talk, bytes, check, row, rows, strategy};
+use crate::support::{FAITHFUL, PRESETS, Talk, bytes, check, row, rows, strategy};
 use foldback_core::log::{Media, Message, Part, PartKind, Role, ToolResult};
 use foldback_core::meter::MeterId;
 use foldback_core::stage::Estimator;

@@ -1,12 +1,12 @@
 //! Where the kept part begins.
 
-use super::common::{FAITHFUL, Talk, WINDOW, bytes, chain, check, row, rows, step, strategy};
+use crate::support::{FAITHFUL, Talk, WINDOW, bytes, chain, check, row, rows, step, strategy};
 use foldback_core::conversation::Conversation;
 use foldback_core::log::{Message, Role};
 use foldback_core::moment::Moment;
 use foldback_core::validity::{Dialect, validate};
 use foldback_core::view::Shown;
-use foldback_window::split::{Unit, move_as_documented, move_off_groups, split_point};
+use foldback_window::boundary::{Unit, move_as_documented, move_off_groups, split_point};
 use std::sync::Arc;
 
 /// Tokens of messages of these many bytes.

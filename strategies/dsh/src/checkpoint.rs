@@ -1,15 +1,16 @@
 //! `dsh.checkpoint`: a summary of everything before the newest messages, unless the clearing before it was enough.
 
 use foldback_core::Role;
-use foldback_core::fraction::Fraction;
+use foldback_core::config::Share;
 use foldback_core::log::EntryKind;
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Filter, Proposal, StageContext, SummaryRequest};
 use foldback_core::view::Place;
-use foldback_stages::filter::{Spoken, check_room, entry, shown, summary_of};
+use foldback_stages::filter::{Spoken, entry, shown, summary_of};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 /// What stands around a summary in the view.
@@ -18,27 +19,17 @@ const BEFORE: &str = "This checkpoint was written automatically in place of the 
 const AFTER: &str = "\n</compacted-summary>";
 
 /// Configuration of [`Checkpoint`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct CheckpointConfig {
     /// Share of the window that the newest messages have, which are kept; the message that reaches it is kept whole.
-    pub retain_share: f64,
+    pub retain_share: Share,
     /// Largest acceptable summary in tokens.
-    pub summary_tokens: u64,
-}
-
-impl Default for CheckpointConfig {
-    fn default() -> Self {
-        Self { retain_share: 0.16, summary_tokens: 8_192 }
-    }
+    pub summary_tokens: NonZeroU64,
 }
 
 impl StageConfig<dyn Filter> for CheckpointConfig {
     fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
-        if !(0.0..1.0).contains(&self.retain_share) {
-            return Err(Invalid::new("retain_share", "must be a share of the window, e.g. 0.16"));
-        }
-        check_room("summary_tokens", self.summary_tokens)?;
         Ok(Arc::new(Checkpoint(self)))
     }
 }
@@ -63,7 +54,7 @@ impl Checkpoint {
     fn retained(&self, context: &StageContext<'_>) -> u64 {
         match context.moment.is_reactive() {
             true => 0,
-            false => Fraction::of(self.0.retain_share).floor_of(context.limits.context),
+            false => self.0.retain_share.floor_of(context.limits.context),
         }
     }
 }
@@ -91,7 +82,7 @@ impl Filter for Checkpoint {
         let messages = || shown(context, &spoken.messages[from..cut]);
         let request = SummaryRequest {
             previous,
-            ..context.summary("checkpoint", "dsh.checkpoint", messages, self.0.summary_tokens)
+            ..context.summary("checkpoint", "dsh.checkpoint", messages, self.0.summary_tokens.get())
         };
         let (kept, all) = (spoken.messages.len() - cut, spoken.messages.len());
         let reason = format!("keeps the last {kept} of {all} messages, {retain} tokens");

@@ -4,6 +4,7 @@
 use super::cut::Messages;
 use super::{cut_to, line, tail_tokens};
 use foldback_core::Role;
+use foldback_core::config::Share;
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Why;
 use foldback_core::plan::Edit;
@@ -11,7 +12,6 @@ use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Pruner, Pruning, StageContext};
 use foldback_core::view::EditKind;
 use foldback_stages::filter::{Spoken, shown};
-use foldback_stages::policy::check_share;
 use foldback_stages::python::repr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,10 +28,10 @@ const CUT: &str = "...[truncated]";
 
 /// Configuration of [`Lines`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct LinesConfig {
     /// Share of the threshold that the newest messages have, in which nothing changes.
-    pub tail_share: f64,
+    pub tail_share: Share,
     /// Messages that they are at least.
     pub keep_last: usize,
     /// Characters above which an old result becomes a line; results of so many are looked at for equal ones.
@@ -42,21 +42,8 @@ pub struct LinesConfig {
     pub text_chars: usize,
 }
 
-impl Default for LinesConfig {
-    fn default() -> Self {
-        Self {
-            tail_share: 0.2,
-            keep_last: 20,
-            result_chars: 200,
-            argument_chars: 500,
-            text_chars: 200,
-        }
-    }
-}
-
 impl StageConfig<dyn Pruner> for LinesConfig {
     fn build(self) -> Result<Arc<dyn Pruner>, Invalid> {
-        check_share("tail_share", self.tail_share)?;
         Ok(Arc::new(Lines(self)))
     }
 }
@@ -68,7 +55,7 @@ pub struct Lines(LinesConfig);
 impl Lines {
     /// How many of the messages are old.
     fn old(&self, context: &StageContext<'_>, shown: &Messages) -> usize {
-        let most = tail_tokens(context, self.0.tail_share);
+        let most = tail_tokens(context, self.0.tail_share.number());
         let least = self.0.keep_last.min(shown.0.len());
         // The message that is over the budget stays, too.
         shown.over(0, most, least).unwrap_or(0).min(shown.0.len() - least)
@@ -137,7 +124,7 @@ impl Pruner for Lines {
             return Pruning::Nothing(Why::new("nothing-to-cut", why));
         }
         let reason = format!("{} results and arguments", edits.len());
-        Pruning::of(edits, reason)
+        Pruning::from_edits(edits, reason)
     }
 }
 

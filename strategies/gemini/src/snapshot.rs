@@ -1,12 +1,12 @@
 //! `gemini.snapshot`: cuts old results to a budget, and puts a summary in the place of everything before the newest part.
 
-use crate::count::{Count, What, content};
+use crate::count::{Count, CountUnit, content};
 use crate::cut::{Content, cut, possible};
 use crate::preview::preview;
 use crate::starts::Starts;
 use crate::verify::Verified;
 use foldback_core::Role;
-use foldback_core::fraction::Fraction;
+use foldback_core::config::Share;
 use foldback_core::log::{EntryKind, Message, Origin, PartKind};
 use foldback_core::moment::Trigger;
 use foldback_core::outcome::Why;
@@ -16,11 +16,12 @@ use foldback_core::stage::{
     Arrangement, Estimator, Filter, Proposal, StageContext, Summarizer, SummaryRequest,
 };
 use foldback_core::view::{EditKind, PartPos, Place, Pos};
-use foldback_stages::filter::{Spoken, arranged, check_room, entry, shown};
+use foldback_stages::filter::{Spoken, arranged, entry, shown};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 /// Units of a content as JSON besides its parts, each of which counts a comma.
@@ -33,72 +34,44 @@ const INFLATED: &str = "inflated";
 /// Units of a token, for what is left of the window.
 const UNITS: u64 = 4;
 
+/// Line above a result that was cut; `{first}` and `{last}` stand for how much of it is shown.
+const NOTE: &str = "Too long to be shown whole: its first {first} and its last {last} characters.";
+
+/// What the model is made to say below a summary.
+const REPLY: &str = "Thank you, I go on from this snapshot now.";
+
 /// Configuration of [`Snapshot`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct SnapshotConfig {
     /// Share of the history that stays, by the stage's estimator.
-    pub keep: f64,
+    pub keep: Share,
     /// Tokens of the newest results that stay whole; older ones are cut.
     pub result_tokens: u64,
     /// Units of UTF-16 to which they are cut; no more than what is left of the window.
     pub result_units: u64,
-    /// Line above a result that was cut; `{first}` and `{last}` stand for how much of it is shown.
-    pub note: String,
-    /// What the model is made to say below a summary.
-    pub reply: String,
     /// Whether a model is asked a second time, to hold its summary against the record.
     pub verify: bool,
     /// Whether nothing is folded that would not get smaller, a summary alone among it.
     pub only_smaller: bool,
     /// Largest acceptable summary in tokens.
-    pub summary_tokens: u64,
-}
-
-impl Default for SnapshotConfig {
-    fn default() -> Self {
-        Self {
-            keep: 0.3,
-            result_tokens: 50_000,
-            result_units: 40_000,
-            note: "Too long to be shown whole: its first {first} and its last {last} characters."
-                .to_owned(),
-            reply: "Thank you, I go on from this snapshot now.".to_owned(),
-            verify: true,
-            only_smaller: true,
-            summary_tokens: 4_096,
-        }
-    }
+    pub summary_tokens: NonZeroU64,
 }
 
 impl StageConfig<dyn Filter> for SnapshotConfig {
     fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
-        if !(self.keep > 0.0 && self.keep < 1.0) {
-            return Err(Invalid::new("keep", "must be between 0 and 1"));
+        if self.keep == Share::WHOLE {
+            return Err(Invalid::new("keep", "must be below 1: nothing would go"));
         }
-        check_room("summary_tokens", self.summary_tokens)?;
-        if self.reply.is_empty() {
-            return Err(Invalid::new(
-                "reply",
-                "must not be empty: no provider takes such a message",
-            ));
-        }
-        let [results, quarters] = [What::Results, What::Quarters].map(Count::of);
-        let tokens = Arc::new(Count::of(What::Tokens));
-        Ok(Arc::new(Snapshot {
-            keep: Fraction::of(self.keep),
-            results,
-            quarters,
-            tokens,
-            config: self,
-        }))
+        let [results, quarters] = [CountUnit::Results, CountUnit::Quarters].map(Count::new);
+        let tokens = Arc::new(Count::new(CountUnit::Tokens));
+        Ok(Arc::new(Snapshot { results, quarters, tokens, config: self }))
     }
 }
 
 /// A summary of everything before the newest part, which loses long results.
 #[derive(Debug)]
 pub struct Snapshot {
-    keep: Fraction,
     results: Count,
     quarters: Count,
     tokens: Arc<Count>,
@@ -139,7 +112,7 @@ impl Snapshot {
             return helps.then_some(Selection { spoken, history, cut: 0, edits }).ok_or_else(why);
         }
         shorten(&mut contents, &spoken.messages, &edits);
-        let at = cut(&contents, self.keep);
+        let at = cut(&contents, *self.config.keep);
         let at = contents.get(at).map_or(history, |content| content.first);
         let cut = spoken.whole(context, at);
         let said = |pos: &Pos| context.history.kind(*pos).origin == Origin::Log;
@@ -200,8 +173,7 @@ impl Snapshot {
                 let over = sum + size > self.config.result_tokens;
                 let shown =
                     || edit.map_or(Cow::Borrowed(&*result.text), |edit| Cow::Borrowed(&*edit.text));
-                let shorter =
-                    over.then(|| preview(&content(result, &shown()), limit, &self.config.note));
+                let shorter = over.then(|| preview(&content(result, &shown()), limit, NOTE));
                 if let Some(text) = shorter.flatten() {
                     size = self.results.text(&text);
                     let reason = "over the budget of tool results";
@@ -289,12 +261,17 @@ impl Filter for Snapshot {
         let request = SummaryRequest {
             previous: earlier.map(|message| message.said()),
             estimator: Arc::clone(&self.tokens) as _,
-            ..context.summary("snapshot", "gemini.snapshot", messages, self.config.summary_tokens)
+            ..context.summary(
+                "snapshot",
+                "gemini.snapshot",
+                messages,
+                self.config.summary_tokens.get(),
+            )
         };
         let reason = format!(
             "keeps the last {} of {history} messages, {} of their size at most; {} results are over their budget",
             history - cut,
-            self.keep.number(),
+            self.config.keep.number(),
             edits.len()
         );
         Ok(Proposal::summary(request, reason, move |summary| {
@@ -304,12 +281,12 @@ impl Filter for Snapshot {
             edits.retain(|edit| kept.contains(&edit.at.item));
             let gone = shown(context, gone);
             let gone: u64 = gone.iter().map(|message| self.tokens.counts(message).total()).sum();
-            let written = self.tokens.text(&text) + self.tokens.text(&self.config.reply);
+            let written = self.tokens.text(&text) + self.tokens.text(REPLY);
             if self.config.only_smaller && written >= gone {
                 let why = format!("{written} tokens would take the place of {gone}");
                 return Err(Why::new("no-gain", why));
             }
-            let around = self.quarters.text(&text) + self.quarters.text(&self.config.reply);
+            let around = self.quarters.text(&text) + self.quarters.text(REPLY);
             let before = self.estimate(context, &spoken.messages[cut..history], &edits);
             let after = before + Count::tokens(around);
             if let Some(reported) = self.reported(context).filter(|reported| after > *reported) {
@@ -318,7 +295,7 @@ impl Filter for Snapshot {
             }
             let entries = vec![
                 entry(context, Role::User, EntryKind::Summary, text),
-                entry(context, Role::Assistant, EntryKind::Boundary, self.config.reply.clone()),
+                entry(context, Role::Assistant, EntryKind::Boundary, REPLY.to_owned()),
             ];
             let written = [context.history.len(), context.history.len() + 1];
             let order = spoken.system.iter().chain(&written).chain(kept).copied();

@@ -8,11 +8,10 @@ use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Filter, Proposal, StageContext, Summary, SummaryRequest};
 use foldback_core::view::Pos;
-use foldback_stages::filter::{
-    Spoken, check_room, cut_results, entry, first_units, shown, summary_of,
-};
+use foldback_stages::filter::{Spoken, cut_results, entry, first_units, shown, summary_of};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 /// What stands around a summary in the view.
@@ -26,40 +25,26 @@ pub(crate) const NO_HISTORY: &str = "No prior history.";
 pub(crate) const SPLIT_TURN: &str = "\n\n---\n\n**Turn Context (split turn):**\n\n";
 
 /// Configuration of [`Checkpoint`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct CheckpointConfig {
     /// Tokens of the newest messages that are kept; the message that reaches them is kept whole.
     pub keep_recent_tokens: u64,
     /// Largest acceptable summary of the older turns, in tokens; without it, the model's output limit.
-    pub summary_tokens: Option<u64>,
+    pub summary_tokens: Option<NonZeroU64>,
     /// Largest acceptable summary of the beginning of a turn that is split, in tokens; without it, the model's output limit.
-    pub turn_summary_tokens: Option<u64>,
+    pub turn_summary_tokens: Option<NonZeroU64>,
     /// UTF-16 units to which each tool result is cut for the summarizer.
     pub result_units: usize,
     /// Whether the summarizer sees what the model thought.
+    #[serde(default)]
     pub reasoning: bool,
     /// Whether instructions are for the summary of a turn's beginning as well, and not for that of the older turns alone.
     pub turn_instructions: bool,
 }
 
-impl Default for CheckpointConfig {
-    fn default() -> Self {
-        Self {
-            keep_recent_tokens: 20_000,
-            summary_tokens: None,
-            turn_summary_tokens: None,
-            result_units: 2_000,
-            reasoning: false,
-            turn_instructions: true,
-        }
-    }
-}
-
 impl StageConfig<dyn Filter> for CheckpointConfig {
     fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
-        check_room("summary_tokens", self.summary_tokens.unwrap_or(1))?;
-        check_room("turn_summary_tokens", self.turn_summary_tokens.unwrap_or(1))?;
         Ok(Arc::new(Checkpoint(self)))
     }
 }
@@ -100,7 +85,7 @@ impl Checkpoint {
         context: &StageContext<'_>,
         (name, style): (&str, &str),
         messages: &[Pos],
-        most: Option<u64>,
+        most: Option<NonZeroU64>,
     ) -> SummaryRequest {
         let messages = || {
             let shown = shown(context, messages).into_iter();
@@ -110,8 +95,8 @@ impl Checkpoint {
             });
             said.map(|message| clipped(message, self.0.result_units)).collect()
         };
-        let most = most.or(Some(context.limits.output).filter(|output| *output > 0));
-        context.summary(name, style, messages, most.unwrap_or(u64::MAX))
+        let most = most.or(NonZeroU64::new(context.limits.output));
+        context.summary(name, style, messages, most.map_or(u64::MAX, NonZeroU64::get))
     }
 }
 
@@ -146,7 +131,7 @@ impl Filter for Checkpoint {
         if previous.is_some() {
             spoken.messages.remove(0);
         }
-        let units = Unit::of(context, &spoken.messages);
+        let units = Unit::from_messages(context, &spoken.messages);
         let kept = first_kept(&units, self.0.keep_recent_tokens).unwrap_or(0);
         let cut = Cut::before(&units, spoken.whole(context, kept));
         if cut.kept == 0 {

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// A request that went out, or its end.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told<'a> {
+pub struct RequestReport<'a> {
     /// Number of the request, from 1. A retry keeps the number of its request.
     pub number: u64,
     /// Number of the attempt, from 1.
@@ -21,7 +21,7 @@ pub struct Told<'a> {
     pub answer: Option<&'a Result<Completion, ProviderError>>,
 }
 
-impl fmt::Display for Told<'_> {
+impl fmt::Display for RequestReport<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { number, attempt, request, answer } = self;
         let model = &request.endpoint.model;
@@ -48,20 +48,23 @@ impl fmt::Display for Told<'_> {
     }
 }
 
-type Tell = dyn Fn(&Told<'_>) + Send + Sync;
+type Report = dyn Fn(&RequestReport<'_>) + Send + Sync;
 
 /// A model whose requests are reported.
-pub struct Telling {
+pub struct Reporter {
     model: Arc<dyn Model>,
-    tell: Box<Tell>,
+    report: Box<Report>,
     /// Number and attempts so far of each request, by its name.
     asked: Mutex<BTreeMap<String, (u64, u64)>>,
 }
 
-impl Telling {
-    /// Reports the requests to `model` by `tell`.
-    pub fn new(model: Arc<dyn Model>, tell: impl Fn(&Told<'_>) + Send + Sync + 'static) -> Self {
-        Self { model, tell: Box::new(tell), asked: Mutex::default() }
+impl Reporter {
+    /// Reports the requests to `model` by `report`.
+    pub fn new(
+        model: Arc<dyn Model>,
+        report: impl Fn(&RequestReport<'_>) + Send + Sync + 'static,
+    ) -> Self {
+        Self { model, report: Box::new(report), asked: Mutex::default() }
     }
 
     fn count(&self, request: &CompletionRequest) -> (u64, u64) {
@@ -73,46 +76,46 @@ impl Telling {
     }
 }
 
-impl fmt::Debug for Telling {
+impl fmt::Debug for Reporter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Telling").field("model", &self.model).finish_non_exhaustive()
+        f.debug_struct("Reporter").field("model", &self.model).finish_non_exhaustive()
     }
 }
 
 /// A running request. If it is dropped, the request was given up.
-struct Going<'g> {
-    telling: &'g Telling,
+struct RunningRequest<'g> {
+    reporter: &'g Reporter,
     number: u64,
     attempt: u64,
     request: &'g CompletionRequest,
     ended: bool,
 }
 
-impl Going<'_> {
-    fn tell(&self, answer: Option<&Result<Completion, ProviderError>>) {
-        let Self { telling, number, attempt, request, .. } = *self;
-        (telling.tell)(&Told { number, attempt, request, answer });
+impl RunningRequest<'_> {
+    fn report(&self, answer: Option<&Result<Completion, ProviderError>>) {
+        let Self { reporter, number, attempt, request, .. } = *self;
+        (reporter.report)(&RequestReport { number, attempt, request, answer });
     }
 }
 
-impl Drop for Going<'_> {
+impl Drop for RunningRequest<'_> {
     fn drop(&mut self) {
         if !self.ended {
             let given_up = ProviderError::new(ErrorKind::Timeout, "given up, no answer in time");
-            self.tell(Some(&Err(given_up)));
+            self.report(Some(&Err(given_up)));
         }
     }
 }
 
 #[async_trait]
-impl Model for Telling {
+impl Model for Reporter {
     async fn complete(&self, request: &CompletionRequest) -> Result<Completion, ProviderError> {
         let (number, attempt) = self.count(request);
-        let mut going = Going { telling: self, number, attempt, request, ended: false };
-        going.tell(None);
+        let mut running = RunningRequest { reporter: self, number, attempt, request, ended: false };
+        running.report(None);
         let answer = self.model.complete(request).await;
-        going.ended = true;
-        going.tell(Some(&answer));
+        running.ended = true;
+        running.report(Some(&answer));
         answer
     }
 }

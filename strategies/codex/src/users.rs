@@ -2,47 +2,36 @@
 
 use crate::middle::{Unit, cut, tokens};
 use foldback_core::Role;
+use foldback_core::config::NonBlank;
 use foldback_core::log::{EntryKind, Message, PartKind};
 use foldback_core::outcome::Why;
 use foldback_core::plan::Edit;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Arrangement, Filter, Proposal, StageContext, SummaryRequest};
 use foldback_core::view::{EditKind, Pos};
-use foldback_stages::filter::{Spoken, arranged, check_open_calls, check_summary, entry, shown};
+use foldback_stages::filter::{Spoken, arranged, check_open_calls, entry, shown};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
-/// Configuration of [`Users`]. The default is the local compaction.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+/// Configuration of [`Users`].
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct UsersConfig {
     /// Tokens of the person's messages that are kept; the message that exceeds them loses its middle.
     pub keep_tokens: usize,
     /// Tokens that a message without text counts for.
+    #[serde(default)]
     pub least_tokens: usize,
     /// Line above the summary.
-    pub prefix: String,
+    pub prefix: NonBlank,
     /// Largest acceptable summary in tokens.
-    pub summary_tokens: u64,
-}
-
-impl Default for UsersConfig {
-    fn default() -> Self {
-        Self {
-            keep_tokens: 20_000,
-            least_tokens: 0,
-            prefix: "Another model has worked on this task before. It left this summary of its work; build on it and do not repeat \
-                     what is done:"
-                .to_owned(),
-            summary_tokens: 4_096,
-        }
-    }
+    pub summary_tokens: NonZeroU64,
 }
 
 impl StageConfig<dyn Filter> for UsersConfig {
     fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
-        check_summary(&self.prefix, self.summary_tokens)?;
         Ok(Arc::new(Users(self)))
     }
 }
@@ -53,7 +42,7 @@ pub struct Users(UsersConfig);
 
 /// What a fold keeps.
 #[derive(Default)]
-struct Kept {
+struct KeptMessages {
     /// Messages of the person, oldest first.
     messages: Vec<Pos>,
     /// The cut of the message that exceeds the budget.
@@ -73,8 +62,8 @@ pub(crate) fn said_by_person(message: &Message) -> bool {
 }
 
 impl Users {
-    fn kept(&self, context: &StageContext<'_>, spoken: &Spoken) -> Kept {
-        let mut kept = Kept::default();
+    fn kept(&self, context: &StageContext<'_>, spoken: &Spoken) -> KeptMessages {
+        let mut kept = KeptMessages::default();
         let mut remaining = self.0.keep_tokens;
         let of_person = |pos: &&Pos| said_by_person(context.history.message(**pos));
         for pos in spoken.messages.iter().rev().filter(of_person) {
@@ -145,7 +134,7 @@ impl Filter for Users {
         let messages = || shown(context, &goes);
         let request = SummaryRequest {
             previous: previous.map(|(_, text)| text),
-            ..context.summary("summary", "codex.handoff", messages, self.0.summary_tokens)
+            ..context.summary("summary", "codex.handoff", messages, self.0.summary_tokens.get())
         };
         Ok(Proposal::summary(request, reason, move |summary| {
             let text = summary.map_or("(no summary available)", |summary| &summary.text);

@@ -1,19 +1,20 @@
 //! `oh-my-pi.checkpoint`: a summary of everything before the newest messages, unless shaking was enough.
 
 use super::paths::Touched;
+use crate::checkpoint::{NO_HISTORY, SPLIT_TURN, clipped, without_reasoning};
 use crate::cut::{Cut, Unit, last_that_fit};
-use crate::filter::{NO_HISTORY, SPLIT_TURN, clipped, without_reasoning};
 use foldback_core::Role;
-use foldback_core::fraction::Fraction;
+use foldback_core::config::Share;
 use foldback_core::log::EntryKind;
 use foldback_core::outcome::Why;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::stage::{Filter, Proposal, StageContext, Summary, SummaryRequest};
 use foldback_core::view::Pos;
-use foldback_stages::filter::{Spoken, check_room, entry, shown, summary_of};
+use foldback_stages::filter::{Spoken, entry, shown, summary_of};
 use foldback_stages::policy::TokenClass;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 /// What stands around a summary in the view.
@@ -21,40 +22,23 @@ const BEFORE: &str = "You have worked on this before; a summary of that work fol
 const AFTER: &str = "\n</summary>";
 
 /// Configuration of [`OmpCheckpoint`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct OmpCheckpointConfig {
     /// Tokens of the newest messages that are kept at most, divided by how far the provider's count of the request is above the estimate.
     pub keep_recent_tokens: u64,
     /// Largest acceptable summary of the older turns, in tokens.
-    pub summary_tokens: u64,
+    pub summary_tokens: NonZeroU64,
     /// Largest acceptable summary of the beginning of a turn that is split, in tokens.
-    pub turn_summary_tokens: u64,
+    pub turn_summary_tokens: NonZeroU64,
     /// UTF-16 units to which each tool result is cut for the summarizer.
     pub result_units: usize,
-    /// Share of the limit down to which the prunings before the summary must have come, so that there is none (0 to 1).
-    pub enough_share: f64,
-}
-
-impl Default for OmpCheckpointConfig {
-    fn default() -> Self {
-        Self {
-            keep_recent_tokens: 20_000,
-            summary_tokens: 13_107,
-            turn_summary_tokens: 8_192,
-            result_units: 2_000,
-            enough_share: 0.8,
-        }
-    }
+    /// Share of the limit down to which the prunings before the summary must have come, so that there is none.
+    pub enough_share: Share,
 }
 
 impl StageConfig<dyn Filter> for OmpCheckpointConfig {
     fn build(self) -> Result<Arc<dyn Filter>, Invalid> {
-        check_room("summary_tokens", self.summary_tokens)?;
-        check_room("turn_summary_tokens", self.turn_summary_tokens)?;
-        if !(0.0..=1.0).contains(&self.enough_share) {
-            return Err(Invalid::new("enough_share", "must be a share of the limit, e.g. 0.8"));
-        }
         Ok(Arc::new(OmpCheckpoint(self)))
     }
 }
@@ -68,7 +52,7 @@ impl OmpCheckpoint {
     fn relieved(&self, context: &StageContext<'_>) -> Option<Why> {
         let decision = context.decision.filter(|_| !context.moment.is_reactive())?;
         let left = decision.count.saturating_sub(context.cleared);
-        let enough = Fraction::of(self.0.enough_share).floor_of(decision.trigger);
+        let enough = self.0.enough_share.floor_of(decision.trigger);
         (left <= enough).then(|| {
             let why = format!("{} - {} shaken <= {enough}", decision.count, context.cleared);
             Why::new("shaken-enough", why)
@@ -109,7 +93,7 @@ impl Filter for OmpCheckpoint {
         if previous.is_some() {
             spoken.messages.remove(0);
         }
-        let units = Unit::of(context, &spoken.messages);
+        let units = Unit::from_messages(context, &spoken.messages);
         let keep = self.keep(context, &units);
         let kept = last_that_fit(&units, keep).unwrap_or(0);
         let cut = Cut::before(&units, spoken.whole(context, kept));
@@ -126,7 +110,7 @@ impl Filter for OmpCheckpoint {
         let has_history = cut.older() > 0 || previous.is_some();
         if has_history {
             let messages = || clip(&spoken.messages[..cut.older()]);
-            let most = self.0.summary_tokens;
+            let most = self.0.summary_tokens.get();
             requests.push(SummaryRequest {
                 previous: previous.as_ref().map(|(_, text)| text.clone()),
                 ..context.summary("history", "oh-my-pi.history", messages, most)
@@ -134,7 +118,7 @@ impl Filter for OmpCheckpoint {
         }
         if let Some(turn) = cut.turn {
             let messages = || clip(&spoken.messages[turn..cut.kept]);
-            let most = self.0.turn_summary_tokens;
+            let most = self.0.turn_summary_tokens.get();
             requests.push(SummaryRequest {
                 instructions: Vec::new(),
                 ..context.summary("turn", "oh-my-pi.turn", messages, most)
