@@ -48,7 +48,7 @@ fn compared() -> Comparison {
     };
     let run = Run { store: &store, progress: &|| (), strict: false };
     let reporting = Reporting::default();
-    match compare(&Corpus::of(sessions), &presets, &setup, reporting, run) {
+    match compare(&Corpus::from_sessions(sessions), &presets, &setup, reporting, run) {
         Ok(comparison) => comparison,
         Err(error) => panic!("{error}"),
     }

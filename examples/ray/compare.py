@@ -4,11 +4,14 @@
 """
 
 import argparse
+import io
 import os
 import pathlib
+import shutil
 import sys
 import tempfile
 import time
+import zipfile
 
 import foldback
 import ray
@@ -26,11 +29,11 @@ def files(folder):
 
 
 def score(batch, presets, window):
-    """One part: the scores of a batch of files."""
+    """One part, packed: the scores of a batch of files."""
     with tempfile.TemporaryDirectory() as folder:
-        part = pathlib.Path(folder, "part.jsonl")
+        part = pathlib.Path(folder, "part")
         foldback.score([str(path) for path in batch["path"]], part, presets, window)
-        return {"part": [part.read_bytes()]}
+        return {"part": [pathlib.Path(shutil.make_archive(folder + "/packed", "zip", part)).read_bytes()]}
 
 
 def parts(paths, presets, window, score=score, batch=BATCH):
@@ -44,11 +47,12 @@ def parts(paths, presets, window, score=score, batch=BATCH):
 
 
 def gather(parts, folder):
-    """Writes the parts into a folder and gives their paths."""
+    """Unpacks the parts into a folder and gives their paths."""
     paths = []
     for number, part in enumerate(parts):
-        paths.append(pathlib.Path(folder, f"{number}.jsonl"))
-        paths[-1].write_bytes(part)
+        paths.append(pathlib.Path(folder, str(number)))
+        with zipfile.ZipFile(io.BytesIO(part)) as packed:
+            packed.extractall(paths[-1])
     return paths
 
 
@@ -72,7 +76,7 @@ def main():
         )
         taken = time.monotonic() - begun
         print(f"{len(paths)} files scored in {taken:.1f} s", file=sys.stderr)
-        print(foldback.compare(scores=scores, presets=arguments.preset, window=arguments.window))
+        print(foldback.compare(scores, presets=arguments.preset, window=arguments.window))
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ def main():
         scores = compare.gather(found, folder)
         assert killed.exists(), "no worker was killed"
         assert len(scores) > 2, scores
-        apart = foldback.compare(scores=scores, presets=PRESETS, window=WINDOW)
+        apart = foldback.compare(scores, presets=PRESETS, window=WINDOW)
         whole = foldback.compare(corpus, PRESETS, WINDOW)
         assert without_command(apart) == without_command(whole)
         shutil.rmtree(corpus)

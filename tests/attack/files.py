@@ -65,11 +65,9 @@ compare {session} --store=none --preset {strategy} --models {models} --html {o}
 compare {session} --store=none --preset none,{strategy} --outcomes {outcomes} --json {o}
 compare {folder} --store=none --preset none --summarizer {summarizer} --rows {o}
 compare {session} --store=none --experiment {experiment} --json {o}
-compare --scores {part} --preset window,none --json {o}
-compare --scores {part} --preset window,none --rows {o}
-compare --scores {part} --preset window,none --html {o}
-score {session} --store=none --preset window,none --models {models} -o {o}
-score {session} --store=none --experiment {experiment} -o {o}
+compare {part} --preset window,none --json {o}
+compare {part} --preset window,none --rows {o}
+compare {part} --preset window,none --html {o}
 tune {session} --store=none --preset {strategy} --vary overflow.threshold=0.5,0.6 --json {o}
 tune {session} --store=none --preset {strategy} --vary overflow.threshold=0.5,0.6 --out {o}
 recommend {session} --store=none --preset window --window 60000 --models {models} -o {o}
@@ -99,8 +97,8 @@ def inputs(folder):
     }
     for name, text in texts.items():
         (folder / name).write_bytes(text)
-    names = {Path(name).stem: name for name in texts} | {"folder": "folder", "part": "part.jsonl"}
-    made = run(["score", "session.jsonl", "--store=none", "--preset", "window,none", "-o", "part.jsonl"], folder)
+    names = {Path(name).stem: name for name in texts} | {"folder": "folder", "part": "part"}
+    made = run(["score", "session.jsonl", "--store", "part", "--preset", "window,none"], folder)
     assert made.returncode == 0, made.stderr
     return names
 
@@ -133,7 +131,7 @@ def outputs():
             return line, run(line.split(" "), folder)
         # What is empty is nobody's loss where it is not read; what foldback wrote it may replace where it is not read.
         wanted = [(writer, name, way) for writer, name in itertools.product(WRITERS, files) for way in ways[name]
-                  if name != "empty.jsonl" and (name != "part.jsonl" or "{part}" in writer)]
+                  if name != "empty.jsonl" and (name != "part" or "{part}" in writer)]
         with ThreadPoolExecutor(4) as pool:
             for line, ran in pool.map(lambda given: one(*given), wanted):
                 tried += 1

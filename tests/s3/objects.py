@@ -125,8 +125,8 @@ def main():
         assert len(gets) == len(files) - 1 and set(gets.values()) == {2}, f"two runs, each once: {gets}"
         print(f"a folder and a bucket: the same ({len(gets)} objects, each fetched once)")
 
-        foldback("score", f"{url}sessions/", *DESIGN, "--store=none", "-o", "part.jsonl")
-        parts = [text.replace(url, "") for text in compared("--scores", "part.jsonl")]
+        foldback("score", f"{url}sessions/", *DESIGN, "--store", "part")
+        parts = [text.replace(url, "") for text in compared("part")]
         assert json.loads(parts[1]) == json.loads(local[1])
         one = sorted(sessions)[0]
         for command in (["inspect"], ["explain", "--preset", "window", "--window", "60k"]):

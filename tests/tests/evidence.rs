@@ -10,7 +10,8 @@ use foldback_core::stage::{Summarizer, Summary, SummaryError, SummaryRequest};
 use foldback_replay::availability::Availability;
 use foldback_replay::index::Index;
 use foldback_replay::probe::{Moment, Own};
-use foldback_replay::retention::{Retention, Share};
+use foldback_replay::retention::Retention;
+use foldback_replay::stats::Share;
 use foldback_replay::{Preset, replay, replay_with};
 use foldback_tests::{Script, lab, options};
 use std::collections::{BTreeMap, BTreeSet};
@@ -124,7 +125,7 @@ fn found(questions: &[&Question]) -> Vec<(bool, Retention)> {
     let told: Vec<&str> = said.map(|question| question.literal.as_str()).collect();
     strategy.summarizer = Some(Arc::new(Told(format!("Noted:\n{}", told.join("\n")))));
     let preset = Preset::new(strategy, "cut".to_owned());
-    let (index, options) = (Arc::new(Index::of(&session)), options(1_000_000, 1_000));
+    let (index, options) = (Arc::new(Index::new(&session)), options(1_000_000, 1_000));
     let mut availability = Availability::new(Arc::clone(&index));
     let replayed =
         replay_with(&session, &index, &preset.strategy, &options, &mut [&mut availability]);

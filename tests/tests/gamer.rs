@@ -62,7 +62,7 @@ fn gamer() -> Preset {
 #[test]
 fn what_was_made_for_one_judge_is_flagged() {
     let planted = Planted { sessions: 12, lines: true, ..Planted::default() };
-    let corpus = Corpus::of(planted.sessions());
+    let corpus = Corpus::from_sessions(planted.sessions());
     let presets = [preset("none"), gamer(), preset("keep-last-1"), preset("random")];
     let comparison = compared(&corpus, &presets, &setup(5_500, 500));
     for line in &comparison.presets {

@@ -59,8 +59,8 @@ fn a_call_costs_the_same_however_long_the_session_is() {
         let message = Arc::make_mut(message);
         message.answer.iter_mut().for_each(|answer| answer.usage = None);
     }
-    let index = Arc::new(Index::of(&session));
-    let foresight = Arc::new(Foresight::of(&index));
+    let index = Arc::new(Index::new(&session));
+    let foresight = Arc::new(Foresight::new(&index));
     let mut strategies = presets();
     strategies.push(Arc::new(clairvoyant(foresight, EvictConfig::default()).unwrap()));
     let lines = clairvoyant_lines(Arc::clone(&index), EvictConfig::default()).unwrap();
@@ -117,14 +117,14 @@ fn the_steps_of_a_control_grow_with_the_session() {
             clairvoyant_lines(Arc::clone(index), EvictConfig::default()).unwrap()
         }),
         ("clairvoyant", |index| {
-            clairvoyant(Arc::new(Foresight::of(index)), EvictConfig::default()).unwrap()
+            clairvoyant(Arc::new(Foresight::new(index)), EvictConfig::default()).unwrap()
         }),
         ("random", |_| Strategy::clone(&strategy("random"))),
     ];
     for (name, control) in controls {
         let steps = [2_000, 4_000, 8_000].map(|calls| {
             let session = many_paths(calls);
-            let index = Arc::new(Index::of(&session));
+            let index = Arc::new(Index::new(&session));
             let before = work::counted();
             let options = options(20_000, 1_000);
             let replay =

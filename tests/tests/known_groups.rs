@@ -66,7 +66,7 @@ fn orders() -> Vec<Preset> {
 /// A window that holds about ten of the forty results of a planted session.
 fn orders_on(needs: Needs) -> Comparison {
     let planted = Planted { needs, lines: true, ..Planted::default() };
-    let corpus = Corpus::of(planted.sessions());
+    let corpus = Corpus::from_sessions(planted.sessions());
     compared(&corpus, &orders(), &setup(5_500, 500))
 }
 
@@ -169,7 +169,7 @@ fn the_same_contrasts_on_recorded_sessions() {
 #[test]
 fn a_mask_that_moves_at_every_call_costs_more_than_it_saves() {
     let planted = Planted { sessions: 12, characters: 4_000, ..Planted::default() };
-    let corpus = Corpus::of(planted.sessions());
+    let corpus = Corpus::from_sessions(planted.sessions());
     let (moving, batched) = ("keep-last-10", "keep-last-10-batched");
     let presets = [preset("none"), example(moving), example(batched)];
     let store = Store::temporary().expect("a folder for the store");

@@ -2,7 +2,7 @@
 //! `docs/findings.md`. The law `keeps_freeing` holds the presets against the sessions of the test kit.
 
 use foldback_formats::Session;
-use foldback_replay::retention::Share;
+use foldback_replay::stats::Share;
 use foldback_replay::walk::{Detail, GENERATIONS, Track, Walk};
 use foldback_replay::{Preset, Setup};
 use foldback_tests::lab;

@@ -201,7 +201,7 @@ fn steps(make: fn(usize) -> String, preset: Option<&str>, n: usize) -> u64 {
     let sessions: Vec<Session> = foldback_formats::read(text.as_bytes(), None).unwrap();
     let mut reads = 0;
     if let Some(preset) = preset {
-        let index = Arc::new(Index::of(&sessions[0]));
+        let index = Arc::new(Index::new(&sessions[0]));
         let options = options(200_000, 20_000);
         let replay = replay_with(&sessions[0], &index, &strategy(preset), &options, &mut []);
         let (session, talk) = (&sessions[0], &replay.conversation);

@@ -6,7 +6,7 @@ The options behind `--` are those of `compare`.
 
 Every file is scored once (`foldback score`). Sets of sessions are all of them, those of each
 format and those of each repository, as far as they have ten sessions. Each set is split in two by
-chance, and each half is compared by itself (`foldback compare --scores`).
+chance, and each half is compared by itself.
 
 - *same*: both halves answer the same: the same preset, to stay, or that there are too few sessions.
 - *named*: sets in which something acted in ten sessions and that name a preset.
@@ -37,21 +37,20 @@ def score(program, files, work, options):
     """The part of each file that has a session with model calls."""
     parts = {}
     for number, path in enumerate(files):
-        part = work / f"{number}.jsonl"
-        command = [program, "score", str(path), "--out", str(part), *options]
-        if not part.exists():
+        part = work / str(number)
+        command = [program, "score", str(path), "--store", str(part), *options]
+        done = part / "part.json"
+        if not done.exists():
             subprocess.run(command, capture_output=True, check=False)
-        # Of what is no session there are no results under a preset.
-        if part.exists() and '"preset"' in part.read_text(encoding="utf-8"):
+        # What is no session was not used.
+        if done.exists() and '"failed"' not in done.read_text(encoding="utf-8"):
             parts[str(path)] = part
     return parts
 
 
 def compared(program, parts, options):
-    arguments = ["compare", "--store=none", "--json", "-", *options]
-    for part in sorted(map(str, parts)):
-        arguments += ["--scores", part]
-    return json.loads(run(program, *arguments))
+    paths = sorted(map(str, parts))
+    return json.loads(run(program, "compare", "--store=none", "--json", "-", *options, *paths))
 
 
 def answer(comparison):

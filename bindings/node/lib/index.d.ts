@@ -101,8 +101,6 @@ export class Conversation<Message extends object = any> {
 export interface CompareOptions {
   /** Names, paths of strategy files, or groups (`seeds`, `today`, `all`); the controls are always there. */
   presets?: string | readonly string[] | undefined;
-  /** Parts that `foldback score` wrote, in place of paths. */
-  scores?: string | readonly string[] | undefined;
   window?: number | undefined;
   maxOutput?: number | undefined;
   model?: string | undefined;

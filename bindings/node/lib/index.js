@@ -222,10 +222,10 @@ const OPTIONS = {
 };
 
 export async function compare(paths, options = {}) {
-  given.options(options, [...Object.keys(OPTIONS), 'presets', 'scores', 'exclude', 'redact', 'strict']);
+  given.options(options, [...Object.keys(OPTIONS), 'presets', 'exclude', 'redact', 'strict']);
   given.tokens('window', options.window);
   given.tokens('maxOutput', options.maxOutput);
-  const args = given.several('scores', options.scores).map((part) => `--scores=${part}`);
+  const args = [];
   const presets = given.several('presets', options.presets).join();
   if (presets) args.push(`--preset=${presets}`);
   for (const [name, option] of Object.entries(OPTIONS)) {

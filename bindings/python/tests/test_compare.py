@@ -75,13 +75,13 @@ def test_bad_arguments_are_one_error(paths, presets, options, says):
 def test_parts_are_compared_as_one(tmp_path):
     sessions = sorted(path for path in SESSIONS.iterdir() if path.suffix in {".json", ".jsonl"})
     design = {"presets": ["none", "window"], "window": 40_000}
-    parts = [tmp_path / f"{number}.jsonl" for number in range(2)]
+    parts = [tmp_path / str(number) for number in range(2)]
     foldback.score(sessions[:1], parts[0], **design)
     foldback.score(sessions[1:], parts[1], **design)
-    apart, whole = foldback.compare(scores=reversed(parts), **design), foldback.compare(sessions, **design)
+    apart, whole = foldback.compare(reversed(parts), **design), foldback.compare(sessions, **design)
     told = [json.loads(comparison.json()) for comparison in (apart, whole)]
     # The command lines that they quote name other files.
     assert [one["provenance"].pop(name) for one in told for name in ("command", "command_hash")].count(None) == 0
     assert told[0] == told[1]
     with pytest.raises(foldback.Error, match="another window"):
-        foldback.compare(scores=parts, presets=["window"], window=50_000)
+        foldback.compare(parts, presets=["window"], window=50_000)

@@ -4,7 +4,7 @@
 use crate::error::Error;
 use crate::progress::Progress;
 use foldback_core::strategy::Kind;
-use foldback_replay::compare::FailedReplay;
+use foldback_replay::fault::FailedReplay;
 use foldback_replay::parallel::{in_parallel, try_in_parallel};
 use foldback_replay::walk::{Detail, Walk};
 use foldback_replay::{Comparison, Corpus, Preset, Setup, Store};
@@ -119,7 +119,7 @@ impl Compared<'_> {
         if acted.is_empty() {
             let failed = |at: &usize| {
                 let score = self.comparison.scores_of(session).get(*at);
-                score.is_some_and(|score| score.fault().is_some())
+                score.is_some_and(|score| score.fault.is_some())
             };
             let ranked = self.comparison.ranked();
             let first = ranked.iter().copied().find(|at| !failed(at));

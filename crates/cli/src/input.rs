@@ -8,11 +8,9 @@ use foldback_formats::Session;
 use foldback_formats::session::Warning;
 use foldback_formats::{limit, session_file};
 use foldback_replay::copies;
-use foldback_replay::scores::Reader;
+use foldback_replay::parts::is_part;
 use foldback_replay::{Corpus, Source};
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 /// The URL of an object or a folder in object storage, given instead of a path.
@@ -186,26 +184,23 @@ pub(crate) fn corpus(args: &CorpusArgs) -> Result<Corpus, Error> {
     Ok(Corpus { sources: copies::told_apart(sources) })
 }
 
-/// The corpus of parts that `foldback score` wrote.
-pub(crate) fn scores(paths: &[PathBuf], mut reader: Reader<'_>) -> Result<Corpus, Error> {
-    for path in paths {
-        let part = path.display().to_string();
-        if path.is_dir() {
-            return Err(Error::Usage(format!(
-                "{part} is a folder; name the files that `foldback score` wrote"
-            )));
-        }
-        let read = match path == Path::new("-") {
-            true => reader.part(&part, std::io::stdin().lock()),
-            false => {
-                let file = File::open(path);
-                let file = file.map_err(|error| Error::File { path: path.clone(), error })?;
-                reader.part(&part, BufReader::new(file))
-            }
-        };
-        read.map_err(Error::Usage)?;
+/// The parts that `foldback score` made, if the paths name parts; empty where they name sessions.
+pub(crate) fn parts(args: &CorpusArgs) -> Result<&[PathBuf], Error> {
+    let count = args.paths.iter().filter(|path| is_part(path)).count();
+    let CorpusArgs { paths, discover, exclude, agent, project, since, .. } = args;
+    let chosen = *discover
+        || !exclude.is_empty()
+        || !agent.is_empty()
+        || project.is_some()
+        || since.is_some();
+    match count {
+        0 => Ok(&[]),
+        _ if count == paths.len() && !chosen => Ok(paths),
+        _ => Err(Error::Usage(
+            "parts that `foldback score` made are compared as they are: name nothing else, and leave out --discover, --exclude, --agent, --project and --since"
+                .to_owned(),
+        )),
     }
-    Ok(reader.corpus())
 }
 
 /// The folders and files with this user's sessions.

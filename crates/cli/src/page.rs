@@ -4,7 +4,7 @@ use crate::args::{Compare, PageSessions};
 use crate::details::Compared;
 use crate::error::Error;
 use crate::{output, replace};
-use foldback_replay::compare::FailedReplay;
+use foldback_replay::fault::FailedReplay;
 use foldback_report::html::{self, encoded};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -10,13 +10,18 @@ use std::sync::OnceLock;
 /// The value of `--store` for results that are not stored.
 const NOWHERE: &str = "none";
 
+/// The folder that `--store` names.
+pub(crate) fn named(args: &StoreArgs) -> Option<&Path> {
+    args.store.as_deref().filter(|folder| *folder != Path::new(NOWHERE))
+}
+
 /// The store in the given folder, else in the user's cache folder; a temporary one if
 /// results are not stored, no folder is known, or the cache folder can't be created.
 pub(crate) fn open(args: &StoreArgs, keep_none: bool) -> Result<Store, Error> {
     let fail = |path: &Path, error| Error::File { path: path.to_owned(), error };
-    let none = args.store.as_deref() == Some(Path::new(NOWHERE));
+    let none = args.store.is_some() && named(args).is_none();
     if !keep_none && !none {
-        if let Some(folder) = &args.store {
+        if let Some(folder) = named(args) {
             return Store::open(folder, &build()).map_err(|error| fail(folder, error));
         }
         if let Some(folder) = usual_place() {
@@ -33,7 +38,7 @@ pub(crate) fn open(args: &StoreArgs, keep_none: bool) -> Result<Store, Error> {
 /// The store of a run. Results that involve a model are not stored: they depend on its answers, which a cassette keeps, and
 /// replaying those takes no longer than without a model.
 pub(crate) fn store(args: &StoreArgs, keep_none: bool) -> Result<Store, Error> {
-    if keep_none && args.store.as_deref().is_some_and(|folder| folder != Path::new(NOWHERE)) {
+    if keep_none && named(args).is_some() {
         output::note("note: these results are not kept in --store");
     }
     open(args, keep_none)

@@ -17,7 +17,7 @@ use foldback_replay::controls::Seer;
 use foldback_replay::cost::{OWN, RegimeTable};
 use foldback_replay::images::WithImages;
 use foldback_replay::recorder::Recorded;
-use foldback_replay::setup::Made;
+use foldback_replay::setup::RequestSource;
 use foldback_replay::{ModelTable, Preset, Setup};
 use foldback_stages::pruner::EvictConfig;
 use std::path::Path;
@@ -158,7 +158,9 @@ pub(crate) fn presets(
     }
     let is_named = |preset: &Preset| names.iter().any(|name| *name == preset.strategy.name);
     unseen.retain(|preset| {
-        controls == Controls::All || !matches!(preset.made, Made::Seeing(_)) || is_named(preset)
+        controls == Controls::All
+            || !matches!(preset.made, RequestSource::Seeing(_))
+            || is_named(preset)
     });
     contenders.extend(unseen.into_iter().map(|preset| Contender { preset, asked: Vec::new() }));
     contenders.sort_by_key(|contender| {
@@ -187,7 +189,7 @@ pub(crate) fn unseen_control(name: &str) -> Result<Option<Preset>, Error> {
 /// The purpose of a control.
 pub(crate) fn only_compared(control: &Preset) -> &'static str {
     match control.made {
-        Made::Recorded => {
+        RequestSource::Recorded => {
             "a control that `compare` takes from each recording: presets are compared with it; it can't be run"
         }
         _ => {

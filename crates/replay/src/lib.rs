@@ -22,25 +22,24 @@ mod run;
 pub mod stats;
 pub mod tune;
 
-pub use compare::{
-    CompareError, Comparison, Reporting, Run, compare, experiment, experiment::Experiment,
-};
+pub use compare::{Comparison, Reporting, compare, experiment::Experiment};
 pub use fault::{Fault, caught};
 pub use foldback_providers::prices::{Model, ModelTable, ModelTableError};
 pub use judge::request::{Probe, Request};
-pub use judge::{availability, cost, measures, reread, retention, spent};
-pub use read::corpus::{Corpus, Source};
+pub use judge::{availability, cost, retention, spent};
 pub use read::split::Split;
 pub use read::{
-    calibrate, copies, corpus, identifiers, images, index, recorder, repositories, scale, split,
-    verbatim,
+    calibrate, copies, corpus, history, identifiers, images, index, recorder, repositories,
 };
 pub use rows::store::Store;
-pub use rows::{scores, store, study};
+pub use rows::study::Run;
+pub use rows::{CompareError, parts, study};
 pub use run::drive::{Replay, ReplayOptions, SummaryInput, replay, replay_with};
+pub use run::{controls, setup, state, totals, walk};
+
+pub use read::corpus::{Corpus, Source};
 pub use run::setup::{Preset, Setup};
 pub use run::totals::{CallRow, SessionMetrics};
-pub use run::{asked, controls, drive, setup, state, totals, walk};
 
 /// Each item once, in the order in which they come first.
 pub fn in_order<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {

@@ -1,4 +1,4 @@
-//! Numbers in human-readable form.
+//! Numbers: how they are read and written, and those that things are given.
 
 pub use foldback_core::plain::grouped;
 
@@ -24,6 +24,16 @@ pub fn parse(text: &str) -> Option<u64> {
     }
     let part = if part.is_empty() { 0 } else { part.parse::<u64>().ok()? * (unit / scale) };
     whole.parse::<u64>().ok()?.checked_mul(unit)?.checked_add(part)
+}
+
+/// The number of the next thing where there are `count` already. It is never `u32::MAX`, which can stand for none.
+///
+/// # Panics
+///
+/// Beyond some 4 billion things: their numbers would be those of others.
+pub(crate) fn next(count: usize) -> u32 {
+    let number = u32::try_from(count).ok().filter(|number| *number != u32::MAX);
+    number.unwrap_or_else(|| panic!("{count} things are more than can be numbered"))
 }
 
 /// `part / all` of a number of tokens, rounded down.
@@ -160,5 +170,12 @@ mod tests {
         assert_eq!([0.0, 0.02, 0.61, 1.0, 700.0].map(decimals), [2, 4, 3, 2, 2]);
         assert_eq!([0.6, 1.0, 0.997, 1.03].map(change), ["−40%", "0%", "0%", "+3%"]);
         assert_eq!([1, 2_000].map(|calls| count(calls, "call")), ["1 call", "2,000 calls"]);
+    }
+
+    #[test]
+    #[should_panic(expected = "4294967295 things are more than can be numbered")]
+    fn no_number_stands_for_none() {
+        assert_eq!(next(u32::MAX as usize - 1), u32::MAX - 1);
+        next(u32::MAX as usize);
     }
 }

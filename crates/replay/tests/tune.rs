@@ -140,7 +140,7 @@ fn a_file_says_only_what_differs() {
 
 #[test]
 fn the_embedded_sweeps_all_compile() {
-    let table = sweeps::embedded();
+    let table = sweeps::embedded().unwrap();
     assert!(!table.is_empty());
     let names: Vec<String> = table.iter().map(|sweep| sweep.preset.clone()).collect();
     let (kept, rejected) =

@@ -3,7 +3,7 @@
 //! ([`FIGURES`]).
 
 use foldback_replay::compare::{
-    FIGURES, Figure, Metric, Place, PresetLine, Primary, Shown, Standing,
+    FIGURES, Figure, FigureForm, Metric, Place, PresetLine, Primary, Standing,
 };
 use foldback_replay::{Comparison, Reporting};
 
@@ -98,17 +98,17 @@ impl Column {
         let metric = (figure.of)(&line.preset.metrics);
         let value = match figure.shown {
             // The second judge disagrees with the first.
-            Shown::Interval if figure.name == "verbatim_far" && line.good_by_one.is_some() => {
+            FigureForm::Interval if figure.name == "verbatim_far" && line.good_by_one.is_some() => {
                 Value::Doubted(metric)
             }
-            Shown::Interval => Value::Metric(metric),
-            Shown::Percent => Value::Percent(metric.value.unwrap_or_default()),
-            Shown::Part => Value::Part(metric.value.unwrap_or(1.0)),
-            Shown::Decimal(digits) => Value::Decimal(metric.value, digits),
-            Shown::Tokens => Value::Tokens(metric.value.map(|tokens| tokens.round() as u64)),
-            Shown::Share | Shown::Nowhere => Value::Share(metric.value),
+            FigureForm::Interval => Value::Metric(metric),
+            FigureForm::Percent => Value::Percent(metric.value.unwrap_or_default()),
+            FigureForm::Part => Value::Part(metric.value.unwrap_or(1.0)),
+            FigureForm::Decimal(digits) => Value::Decimal(metric.value, digits),
+            FigureForm::Tokens => Value::Tokens(metric.value.map(|tokens| tokens.round() as u64)),
+            FigureForm::Share | FigureForm::Nowhere => Value::Share(metric.value),
         };
-        let note = metric.why.as_ref().filter(|_| matches!(figure.shown, Shown::Decimal(2)));
+        let note = metric.why.as_ref().filter(|_| matches!(figure.shown, FigureForm::Decimal(2)));
         Cell { value, note: note.map(ToString::to_string) }
     }
 

@@ -355,7 +355,7 @@ fn usage(session: &Session) -> Option<Usage> {
 
 /// The reader's warnings, and whether the text is a small part of the requests.
 fn warnings(session: &Session, estimator: &dyn Estimator) -> Vec<Warning> {
-    let thin = Thin::of(&observations(session, estimator)).map(|thin| Warning {
+    let thin = Thin::detect(&observations(session, estimator)).map(|thin| Warning {
         code: "text-missing".to_owned(),
         place: "the session".to_owned(),
         detail: thin.told(),

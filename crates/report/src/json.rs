@@ -3,10 +3,12 @@
 use crate::verdict;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{
-    Base, Contrast, CorpusSummary, FailedReplay, Idle, Outcomes, PresetLine, Provenance, Reporting,
-    Skipped, Verdict, short_hash,
+    Base, Contrast, CorpusSummary, Idle, Outcomes, PresetLine, Provenance, Reporting, Verdict,
+    short_hash,
 };
+use foldback_replay::corpus::Skipped;
 use foldback_replay::cost::Agreement;
+use foldback_replay::fault::FailedReplay;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;

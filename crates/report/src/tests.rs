@@ -5,9 +5,10 @@ use crate::html::{Details, comparison, tests::fixtures::tiny};
 use crate::{Width, facts, recommend, table, tune, verdict};
 use foldback_replay::Comparison;
 use foldback_replay::compare::{
-    Base, CorpusSummary, Difference, Gate, Metric, Metrics, Outcome, PresetLine, SampleSize, Score,
-    SessionLine, Unit,
+    Base, CorpusSummary, Difference, Gate, Metric, Metrics, PresetLine, SampleSize, SessionLine,
+    Unit,
 };
+use foldback_replay::study::{Outcome, Score};
 use foldback_replay::tune::{Measured, PartSummary, Search, Trial, Tuned};
 
 /// Three requests were refused and mended before they were sent again.

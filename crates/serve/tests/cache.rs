@@ -71,7 +71,7 @@ pub(crate) fn compared(
     let setup = setup(measure);
     let store = Store::temporary().unwrap();
     let run = Run { store: &store, progress: &|| (), strict: false };
-    let corpus = Corpus::of([session]);
+    let corpus = Corpus::from_sessions([session]);
     let comparison = compare(&corpus, &presets, &setup, Reporting::default(), run).unwrap();
     let records = [0, 1].map(|at| comparison.record(&store, 0, at).unwrap());
     let usd = records.each_ref().map(|record| {

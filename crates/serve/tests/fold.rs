@@ -7,7 +7,7 @@ use foldback::core::log::{Answer, Finish, Message, Part, PartKind};
 use foldback::wire::{self, Dialect};
 use foldback_fake_provider::{FakeProvider, Script};
 use foldback_formats::Session;
-use foldback_replay::drive::ReplayOptions;
+use foldback_replay::ReplayOptions;
 use foldback_replay::index::Index;
 use foldback_replay::{Probe, Request, replay_with};
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ fn replayed(
     let mut session = Session::of_messages("s", came.collect());
     // What is sent around the messages counts, too.
     session.frame = wire::Request::parse(dialect, body(dialect, log)).unwrap().frame().clone();
-    let index = Arc::new(Index::of(&session));
+    let index = Arc::new(Index::new(&session));
     let options = ReplayOptions {
         limits,
         // The stand-in takes requests of any size.

@@ -11,7 +11,7 @@ use foldback_core::strategy::Strategy;
 use foldback_core::{Limits, Message};
 use foldback_live::journal::Journal;
 use foldback_llm::Cassette;
-use foldback_replay::store::Store;
+use foldback_replay::Store;
 use foldback_testkit::talk::{append, at, block_on, conversation, sent_lines, step};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;

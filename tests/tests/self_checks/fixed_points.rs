@@ -9,7 +9,7 @@ use foldback_tests::planted::Needs;
 fn without_compaction_nothing_is_lost_and_nothing_rewritten() {
     // keep-last-1 is there to open the exam: before anything has fired, nothing is asked.
     let presets = [preset("none"), preset("keep-last-1")];
-    let made = Corpus::of([mending(), few(Needs::Recent).remove(0)]);
+    let made = Corpus::from_sessions([mending(), few(Needs::Recent).remove(0)]);
     for (name, corpus) in [("made", made), ("examples", examples())] {
         let comparison = compared(&corpus, &presets, &setup(0, 0));
         let [none, other] = &comparison.presets[..] else {
@@ -53,7 +53,7 @@ fn what_an_extractive_summary_says_was_said() {
     let corpus = || {
         let mut corpus = examples();
         corpus.sources.drain(..2);
-        corpus.sources.extend(Corpus::of([mending()]).sources);
+        corpus.sources.extend(Corpus::from_sessions([mending()]).sources);
         corpus
     };
     let summarising =

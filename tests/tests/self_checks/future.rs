@@ -32,7 +32,7 @@ fn makers() -> Vec<(String, Maker)> {
 
 /// The clairvoyant of the session that is replayed.
 fn seer(session: &Session) -> Arc<Strategy> {
-    let foresight = Foresight::of(&Index::of(session));
+    let foresight = Foresight::new(&Index::new(session));
     Arc::new(clairvoyant(Arc::new(foresight), EvictConfig::default()).unwrap())
 }
 
@@ -40,7 +40,7 @@ fn sent(session: &Session, strategy: &Arc<Strategy>, calls: usize) -> Sent {
     let mut sent = Sent::default();
     let replay = replay_with(
         session,
-        &Arc::new(Index::of(session)),
+        &Arc::new(Index::new(session)),
         strategy,
         &options(10_000, 1_000),
         &mut [&mut sent],

@@ -44,7 +44,7 @@ fn decided(
     }
     let mut sent = Sent::default();
     let replay =
-        replay_with(session, &Arc::new(Index::of(session)), strategy, &options, &mut [&mut sent]);
+        replay_with(session, &Arc::new(Index::new(session)), strategy, &options, &mut [&mut sent]);
     let fired = replay.rows.iter().filter(|row| !row.fired.is_empty());
     (sent.views, fired.count())
 }

@@ -39,7 +39,7 @@ fn store_and_threads_change_no_byte() {
     let summary = Message::new("summary", Role::Assistant, vec![Part::text("All is mended.")]);
     let summary = summary.with_answer(Answer { usage: Some(usage), ..Answer::default() });
     recorded.messages.push(Arc::new(summary.as_entry(EntryKind::Summary)));
-    let corpus = || Corpus::of(few(Needs::Recent).into_iter().chain([recorded.clone()]));
+    let corpus = || Corpus::from_sessions(few(Needs::Recent).into_iter().chain([recorded.clone()]));
     let presets = everything();
     let setup = setup(8_000, 1_000);
     let run = |store: &Store, threads: usize| {
@@ -92,7 +92,7 @@ fn counted(name: &str) -> (Preset, Arc<AtomicUsize>) {
 #[test]
 fn one_preset_more_replays_that_one_alone() {
     let store = Store::temporary().unwrap();
-    let corpus = Corpus::of(few(Needs::Recent));
+    let corpus = Corpus::from_sessions(few(Needs::Recent));
     let run = |presets: &[&Preset]| {
         let presets: Vec<Preset> = presets.iter().map(|preset| (*preset).clone()).collect();
         compare_in(&store, &corpus, &presets, &setup(8_000, 1_000), reporting("openai"));

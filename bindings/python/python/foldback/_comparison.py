@@ -15,7 +15,6 @@ def compare(
     presets: Optional[Iterable[Path]] = None,
     window: Optional[int] = None,
     *,
-    scores: Iterable[Path] = (),
     max_output: Optional[int] = None,
     model: Optional[str] = None,
     prices: Optional[str] = None,
@@ -29,15 +28,14 @@ def compare(
 ) -> Comparison:
     """Compares presets on recorded sessions, as `foldback compare` does: files, or folders of them, in any format.
 
-    `presets` are names, paths of strategy files, or groups (`seeds`, `today`, `all`); the controls are always there. In
-    place of `paths`, `scores` are parts that `score` wrote. The other arguments are the options of the command. One row is
-    one request that a preset would have sent.
+    `presets` are names, paths of strategy files, or groups (`seeds`, `today`, `all`); the controls are always there. `paths`
+    may also be parts that `score` made. The other arguments are the options of the command. One row is one request that a
+    preset would have sent.
     """
     options = _options(presets, window, max_output, model, estimator, experiment, project, since)
     options["--prices"] = prices
     switches = {"--redact": redact, "--strict": strict}
-    parts = [f"--scores={part}" for part in _several("scores", scores)]
-    return _foldback.compare(parts + _arguments(paths, options, exclude, switches))
+    return _foldback.compare(_arguments(paths, options, exclude, switches))
 
 
 def score(
@@ -55,12 +53,12 @@ def score(
     since: Optional[str] = None,
     strict: bool = False,
 ) -> None:
-    """Scores a part of a corpus into the file `out`, as `foldback score` does, for `compare(scores=[...])`.
+    """Scores a part of a corpus into the folder `out`, as `foldback score` does, for `compare([...])`.
 
     The presets and the other options must be the same there.
     """
     options = _options(presets, window, max_output, model, estimator, experiment, project, since)
-    options["--out"] = _path("out", out)
+    options["--store"] = _path("out", out)
     _foldback.score(_arguments(paths, options, exclude, {"--strict": strict}))
 
 

@@ -19,9 +19,9 @@ pub(super) fn given(described: &Command, matches: &ArgMatches) -> Vec<PathBuf> {
     values(described, matches, |_| true)
 }
 
-/// The values of options, without the sources that are compared.
+/// The values of options.
 pub(super) fn options(described: &Command, matches: &ArgMatches) -> Vec<PathBuf> {
-    values(described, matches, |arg| !arg.is_positional() && arg.get_id() != "scores")
+    values(described, matches, |arg| !arg.is_positional())
 }
 
 fn values(

@@ -87,7 +87,7 @@ const EXIT_CODES: &str = "Exit codes:
   2  the input or the arguments can't be used; nothing is written";
 
 /// Options that `--help` explains and `-h` leaves out.
-const RARE: [&str; 18] = [
+const RARE: [&str; 17] = [
     "budget_usd",
     "cassette",
     "dry_run",
@@ -102,7 +102,6 @@ const RARE: [&str; 18] = [
     "outcomes",
     "reader",
     "record",
-    "scores",
     "store",
     "strict",
     "table",
@@ -172,7 +171,7 @@ pub(crate) enum Command {
     Probe(Probe),
     /// Find the preset and the parameters that meet a budget on recorded sessions, as one strategy file.
     Recommend(Recommend),
-    /// Score a part of a corpus, on one machine of many; `compare --scores` puts the parts together.
+    /// Score a part of a corpus, on one machine of many, into the folder --store; `compare` takes such folders as paths.
     Score(Score),
     /// Print the JSON Schema of what `compare --json` or `compare --rows` writes.
     Schema(Schema),
@@ -212,7 +211,6 @@ impl Command {
             Self::Compact(args) => (Vec::new(), args.out.path()),
             Self::Convert(args) => (Vec::new(), Some(&args.output)),
             Self::Recommend(args) => (Vec::new(), args.out.path()),
-            Self::Score(args) => (Vec::new(), args.out.path()),
             _ => (Vec::new(), None),
         };
         paths.into_iter().flatten().map(PathBuf::as_path).chain(out).collect()
@@ -232,15 +230,6 @@ impl Command {
 pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) corpus: CorpusArgs,
-    /// Parts that `foldback score` wrote, in place of session files; with the options that they
-    /// were scored with.
-    #[arg(
-        long,
-        value_name = "FILE",
-        num_args = 1..,
-        conflicts_with_all = ["paths", "discover", "agent", "exclude", "project", "since"]
-    )]
-    pub(crate) scores: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) design: DesignArgs,
     /// Price regime of the report.
@@ -345,16 +334,11 @@ pub(crate) struct DesignArgs {
 }
 
 #[derive(Debug, ClapArgs)]
-#[command(
-    after_help = "The file is JSON lines, or Parquet if its name ends in .parquet (a build with the feature parquet)."
-)]
 pub(crate) struct Score {
     #[command(flatten)]
     pub(crate) corpus: CorpusArgs,
     #[command(flatten)]
     pub(crate) design: DesignArgs,
-    #[command(flatten)]
-    pub(crate) out: OutArgs,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
     #[command(flatten)]

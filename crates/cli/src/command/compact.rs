@@ -12,7 +12,7 @@ use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
 use foldback_core::strategy::Strategy;
 use foldback_formats::{Session, View};
-use foldback_replay::compare::FailedReplay;
+use foldback_replay::fault::FailedReplay;
 use foldback_replay::index::Index;
 use foldback_replay::state::{Ask, stored};
 use foldback_replay::{ReplayOptions, calibrate, replay, replay_with};
@@ -84,7 +84,7 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
     let mut views = plan::Views::default();
     let folded = FailedReplay::caught(&path, &strategy.label(), || {
         if args.live && args.plan && args.json {
-            let index = Arc::new(Index::of(&session));
+            let index = Arc::new(Index::new(&session));
             let replay = replay_with(&session, &index, &strategy, &options, &mut [&mut views]);
             views.asked(&replay.summary_inputs);
             replay.into_state()

@@ -8,8 +8,7 @@ use crate::progress::Progress;
 use crate::strategies::Controls;
 use crate::{input, next, output, page, results};
 use foldback_replay::compare::read_outcomes;
-use foldback_replay::scores::Reader;
-use foldback_replay::{Comparison, Corpus, Preset, Reporting, Run, Store};
+use foldback_replay::{Comparison, Corpus, Preset, Reporting, Run, Store, parts};
 use foldback_report::number::grouped;
 use foldback_report::{first, json, paper, rows, table};
 use std::path::Path;
@@ -24,7 +23,8 @@ pub(crate) struct Computed {
 
 /// Compares, and writes nothing.
 pub(crate) fn compute(args: &Compare, controls: Controls) -> Result<Computed, Error> {
-    let files = match args.scores.is_empty() {
+    let folders = input::parts(&args.corpus)?;
+    let files = match folders.is_empty() {
         true => Some(input::corpus(&args.corpus)?),
         false => None,
     };
@@ -41,10 +41,11 @@ pub(crate) fn compute(args: &Compare, controls: Controls) -> Result<Computed, Er
     let Planned { experiment, presets, setup, answers, .. } = &planned;
     let reporting = Reporting { keep: args.keep, ..design::reporting(experiment, setup)? };
     // What is in parts is there already.
-    let store = results::store(&args.store, answers.is_some() || files.is_none())?;
+    let mut store = results::store(&args.store, answers.is_some() || files.is_none())?;
     let corpus = match files {
         Some(corpus) => corpus,
-        None => input::scores(&args.scores, Reader::new(presets, setup, experiment.split, &store))?,
+        None => parts::read(folders, presets, setup, experiment.split, &mut store)
+            .map_err(Error::Usage)?,
     };
     let progress = Progress::replays(corpus.sources.len(), presets.len());
     if let Some(answers) = answers {
@@ -149,7 +150,8 @@ fn files_of(args: &Compare) -> Result<Vec<json::NamedFile>, Error> {
 /// The first screen shows no control. All else that is written has every one, and so do parts that were scored.
 fn controls(args: &Compare) -> Controls {
     let written = args.files().iter().any(|path| path.is_some()) || args.table.is_some();
-    match written || args.full || !args.scores.is_empty() {
+    let parts = args.corpus.paths.iter().any(|path| parts::is_part(path));
+    match written || args.full || parts {
         true => Controls::All,
         false => Controls::Blind,
     }

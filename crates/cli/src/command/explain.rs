@@ -9,7 +9,7 @@ use crate::summaries::Choice;
 use crate::{input, next, output, strategies};
 use foldback_formats::session_file;
 use foldback_replay::Preset;
-use foldback_replay::compare::FailedReplay;
+use foldback_replay::fault::FailedReplay;
 use foldback_replay::walk::{Detail, Track};
 use foldback_report::{Width, explain};
 use std::ffi::OsString;

@@ -9,7 +9,7 @@ use foldback_formats::Session;
 use foldback_replay::corpus::Skipped;
 use foldback_replay::parallel::in_parallel;
 use foldback_replay::spent::Prices;
-use foldback_replay::{Source, copies};
+use foldback_replay::{Source, history};
 use foldback_report::Width;
 use foldback_report::inspect::{self, Inspected};
 use std::collections::BTreeSet;
@@ -64,7 +64,7 @@ impl Inspection {
 fn file(args: &Inspect, path: &Path, estimator: &dyn Estimator) -> Result<Vec<Inspected>, Error> {
     let name = path.display().to_string();
     let mut sessions = input::sessions(path, args.from.as_deref())?;
-    copies::counted_once(&mut sessions);
+    history::counted_once(&mut sessions);
     for session in &sessions {
         input::strict(&name, &session.warnings, args.corpus.strict)?;
     }

@@ -14,7 +14,7 @@ use foldback::Registry;
 use foldback::live::recall::{Page, Recall};
 use foldback::live::tools;
 use foldback_core::conversation::Conversation;
-use foldback_replay::compare::FailedReplay;
+use foldback_replay::fault::FailedReplay;
 use foldback_replay::replay;
 use foldback_replay::state::{Ask, stored};
 use rmcp::handler::server::wrapper::Parameters;

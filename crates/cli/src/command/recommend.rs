@@ -25,8 +25,9 @@ pub(crate) fn run(args: &Recommend) -> Result<(), Error> {
     let prepared = prepare(&registry, &args.search)?;
     let Prepared { corpus, setup, controls, .. } = &prepared;
     let names = Listed::new(&registry)?.expand(&args.preset);
+    let embedded = sweeps::embedded().map_err(Error::Usage)?;
     let sweep = |options: foldback::Options<'_>| {
-        sweeps::all(&registry, &names, &sweeps::embedded(), setup.limits, options)
+        sweeps::all(&registry, &names, &embedded, setup.limits, options)
     };
     let (candidates, rejected) = with_options(sweep)?;
     let progress = prepared.progress(&candidates);

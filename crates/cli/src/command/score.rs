@@ -6,26 +6,33 @@ use crate::error::Error;
 use crate::progress::Progress;
 use crate::strategies::Controls;
 use crate::{input, output, results};
-use foldback_replay::{Run, scores};
+use foldback_replay::{Run, Store, parts};
 
 pub(crate) fn run(args: &Score) -> Result<(), Error> {
-    if let Some(path) =
-        args.out.path().filter(|path| path.extension().is_some_and(|it| it == "parquet"))
-    {
-        let why = "a part is JSON lines: give it a name that ends in .jsonl; `compare --scores … --rows` writes tables";
-        return Err(Error::Usage(format!("{}: {why}", path.display())));
-    }
+    let Some(folder) = results::named(&args.store) else {
+        return Err(Error::Usage("name a folder for the part with --store DIR".to_owned()));
+    };
     let corpus = input::corpus(&args.corpus)?;
     let registry = foldback::registry()?;
     let Planned { experiment, presets, setup, answers, .. } =
         design::plan(&registry, &args.design, None, &args.summaries, Controls::All)?;
-    let store = results::store(&args.store, answers.is_some())?;
+    if answers.is_some() {
+        // Results of other answers have the same names.
+        let cleaned = Store::clean(folder);
+        match cleaned {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::File { path: folder.to_owned(), error });
+            }
+            _ => {}
+        }
+    }
+    let store = results::open(&args.store, false)?;
     let progress = Progress::replays(corpus.sources.len(), presets.len());
     if let Some(answers) = &answers {
         answers.show(&progress);
     }
     let run = Run { store: &store, progress: &|| progress.step(), strict: args.corpus.strict };
-    let mut scored = scores::score(&corpus, &presets, &setup, experiment.split, run)?;
+    let scored = parts::score(&corpus, &presets, &setup, experiment.split, run)?;
     drop(progress);
     if let Some(answers) = &answers
         && let Some(counted) =
@@ -33,13 +40,17 @@ pub(crate) fn run(args: &Score) -> Result<(), Error> {
     {
         return output::print(&counted);
     }
-    let (files, sessions) = (scored.files(), scored.sessions());
-    let failed = std::mem::take(&mut scored.failed);
-    output::write_with(args.out.path(), |out| scored.write(&store, out))?;
+    if let Some(why) = store.not_kept() {
+        return Err(Error::Usage(why));
+    }
+    let written = scored.write(folder);
+    written.map_err(|error| Error::File { path: folder.to_owned(), error })?;
     output::note(format_args!(
-        "scored {sessions} sessions of {files} files under {} presets",
+        "scored {} sessions of {} files under {} presets",
+        scored.sessions,
+        corpus.sources.len(),
         presets.len()
     ));
     results::tell(&store);
-    Error::of_replays(failed)
+    Error::of_replays(scored.failed)
 }

@@ -7,7 +7,7 @@ use crate::{folder, input, output, strategies};
 use foldback_core::render;
 use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
-use foldback_replay::compare::FailedReplay;
+use foldback_replay::fault::FailedReplay;
 use foldback_replay::{Source, replay};
 use similar::TextDiff;
 use std::collections::BTreeMap;

@@ -286,7 +286,6 @@ fn outputs_are_checked_first() {
         ["compare", "no-such-sessions", "--rows", path],
         ["compare", "no-such-sessions", "--manifest", path],
         ["inspect", "no-such-sessions", "--json", path],
-        ["score", "no-such-sessions", "--out", path],
     ] {
         let ran = run(&args, "", &[]);
         assert_eq!(ran.code, 2, "{args:?}");

@@ -174,8 +174,7 @@ const WRITERS: &[&str] = &[
     "compare {session} --store=none --preset none,{strategy} --outcomes {outcomes} --json {o}",
     "compare {folder} --store=none --preset none --summarizer {summarizer} --rows {o}",
     "compare {session} --store=none --experiment {experiment} --json {o}",
-    "compare --scores {part} --preset window,none --json {o}",
-    "score {session} --store=none --preset window,none --models {models} -o {o}",
+    "compare {part} --preset window,none --json {o}",
     "tune {session} --store=none --preset {strategy} --vary overflow.threshold=0.5,0.6 --json {o}",
     "tune {session} --store=none --preset {strategy} --vary overflow.threshold=0.5,0.6 --out {o}",
     "recommend {session} --store=none --preset window --window 60000 -o {o}",
@@ -213,7 +212,7 @@ fn outputs_replace_nothing_else() {
     let mut names: Vec<(&str, String)> =
         files.iter().map(|(name, path, _)| (*name, at(path))).collect();
     names.push(("folder", at("folder")));
-    names.push(("part", at("part.jsonl")));
+    names.push(("part", at("part")));
     let in_folder = at("folder/whole.jsonl");
     fs::write(&in_folder, &session).unwrap();
     let filled = |line: &str, out: &str| {
@@ -221,8 +220,7 @@ fn outputs_replace_nothing_else() {
             line.replace(&format!("{{{name}}}"), path)
         })
     };
-    line(&filled("score {session} --store=none --preset window,none -o {o}", &at("part.jsonl")))
-        .done();
+    line(&filled("score {session} --store {part} --preset window,none", "")).done();
     let all = || -> Vec<(String, Vec<u8>)> {
         let mut all: Vec<String> = names.iter().map(|(_, path)| path.clone()).collect();
         all.extend([in_folder.clone(), at("folder/damaged.jsonl")]);

@@ -1,6 +1,6 @@
 //! Parts of a corpus that are scored apart and put together.
 
-use crate::common::{foldback, root, run, write};
+use crate::common::{foldback, root, write};
 use serde_json::Value;
 use std::path::Path;
 
@@ -30,10 +30,11 @@ fn of_its_own(codex: &[u8]) -> Vec<u8> {
     text.replace("019d4e6c-deb8-755b-97f6-7ac9ae61f0e8", "another").into_bytes()
 }
 
+/// Scores files into the folder of a part.
 fn score(files: &[String], part: &Path) -> String {
     let part = part.to_str().unwrap().to_owned();
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
-    foldback(&[&["score", "-o", &part, "--store=none"], &DESIGN[..], &files].concat()).done();
+    foldback(&[&["score", "--store", &part], &DESIGN[..], &files].concat()).done();
     part
 }
 
@@ -64,7 +65,7 @@ fn parts_give_what_all_files_give_at_once() {
     // Two files are skipped, and one of them would not be in its own part.
     assert_eq!(whole.2["corpus"]["skipped"].as_array().unwrap().len(), 2);
     for count in [1, 2, 7] {
-        let name = |at: usize| format!("{count}-{at}.jsonl");
+        let name = |at: usize| format!("{count}-{at}");
         let mut parts: Vec<String> = files
             .chunks(files.len().div_ceil(count))
             .enumerate()
@@ -77,7 +78,7 @@ fn parts_give_what_all_files_give_at_once() {
         let away = folder.path().join("away");
         std::fs::rename(&sessions, &away).unwrap();
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-        let reduced = compared(&[&["--scores"], &parts[..]].concat(), folder.path());
+        let reduced = compared(&parts, folder.path());
         std::fs::rename(&away, &sessions).unwrap();
         assert_eq!(reduced.0, whole.0, "{count} parts");
         assert!(reduced.1 == whole.1 && reduced.2 == whole.2, "{count} parts");
@@ -87,92 +88,66 @@ fn parts_give_what_all_files_give_at_once() {
 #[test]
 fn a_part_that_does_not_fit_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let files = [root().join("examples/sessions/price-lists-codex.jsonl").display().to_string()];
-    let part = score(&files, &folder.path().join("part.jsonl"));
-    let good = std::fs::read_to_string(&part).unwrap();
-    let lines: Vec<&str> = good.lines().collect();
-    let without_last = lines[..lines.len() - 1].join("\n") + "\n";
+    let file = root().join("examples/sessions/price-lists-codex.jsonl").display().to_string();
+    let part = score(std::slice::from_ref(&file), &folder.path().join("part"));
+    let part_of = |name: &str| Path::new(&part).join(name);
+    let good = std::fs::read_to_string(part_of("part.json")).unwrap();
+    let compare = |options: &str| {
+        let args: Vec<&str> = options.split(' ').collect();
+        foldback(&[&["compare", "--store=none", &part], &args[..]].concat())
+    };
     let design = DESIGN.join(" ");
+    let version = env!("CARGO_PKG_VERSION");
     let rows = [
-        ("cut", without_last, design.as_str(), "ends too early"),
+        ("no list", "{}", "{}", design.as_str(), "no part that `foldback score` wrote"),
+        ("changed", "\"window\"", "\"Window\"", &design, "not scored under `window`"),
+        ("another version", version, "9.9.9", &design, "score it again"),
+        ("another window", "", "", "--preset window --window 50k", "another window"),
+        ("another preset", "", "", "--preset tiered --window 60k", "not scored under `tiered`"),
+        ("fewer presets", "", "", "--preset window --window 60k", ""),
         (
-            "lines lost",
-            good.replacen(&format!("{}\n", lines[3]), "", 1),
-            &design,
-            "not those that were written",
+            "with a selection",
+            "",
+            "",
+            "--preset window --window 60k --exclude a",
+            "leave out --discover",
         ),
-        (
-            "changed",
-            good.replacen("\"window\"", "\"Window\"", 1),
-            &design,
-            "not scored under `window`",
-        ),
-        (
-            "a session",
-            std::fs::read_to_string(&files[0]).unwrap(),
-            &design,
-            "no part that `foldback score` wrote",
-        ),
-        ("empty", String::new(), &design, "ends too early"),
-        (
-            "another version",
-            good.replacen(env!("CARGO_PKG_VERSION"), "9.9.9", 1),
-            &design,
-            "score it again",
-        ),
-        ("another window", good.clone(), "--preset window --window 50k", "another window"),
-        (
-            "another preset",
-            good.clone(),
-            "--preset tiered --window 60k",
-            "not scored under `tiered`",
-        ),
-        ("fewer presets", good.clone(), "--preset window --window 60k", ""),
-        ("two in one file", good.clone() + &good, &design, ""),
+        ("with sessions", "", "", &format!("{design} {file}"), "name nothing else"),
     ];
-    for (what, text, options, says) in rows {
-        let options: Vec<&str> = options.split(' ').collect();
-        let args = [&["compare", "--store=none", "--scores", "-"], &options[..]].concat();
-        let ran = run(&args, &text, &[]);
+    for (what, from, to, options, says) in rows {
+        let text = if from == "{}" { to.to_owned() } else { good.replacen(from, to, 1) };
+        std::fs::write(part_of("part.json"), text).unwrap();
+        let ran = compare(options);
         match says {
             "" => assert_eq!(ran.code, 0, "{what}: {}", ran.stderr),
-            says => {
-                assert!(ran.code == 2 && ran.stderr.contains(says), "{what}: {}", ran.stderr);
-                assert!(ran.stderr.starts_with("error: -:"), "{what}: {}", ran.stderr);
-            }
+            says => assert!(ran.code == 2 && ran.stderr.contains(says), "{what}: {}", ran.stderr),
         }
     }
-    let both = foldback(&["compare", "tests/four-sessions", "--scores", &part]);
-    assert!(both.code == 2 && both.stderr.contains("cannot be used with"), "{}", both.stderr);
+    std::fs::write(part_of("part.json"), good).unwrap();
+    // Results that were lost or damaged on the way are not left out in silence.
+    let pack = part_of("results-000001.pack");
+    let whole = std::fs::read(&pack).unwrap();
+    for bytes in [whole[..whole.len() / 2].to_vec(), Vec::new()] {
+        std::fs::write(&pack, bytes).unwrap();
+        let ran = compare(&design);
+        assert!(ran.code == 2 && ran.stderr.contains("lacks results of "), "{}", ran.stderr);
+    }
 }
 
 #[test]
 fn a_part_does_not_depend_on_threads_or_a_store() {
     let folder = tempfile::tempdir().unwrap();
     let files = corpus(folder.path());
-    let store = folder.path().join("store").display().to_string();
     let part = |name: &str, options: &[&str]| {
-        let path = folder.path().join(format!("{name}.jsonl"));
+        let path = folder.path().join(name);
         let paths: Vec<&str> = files.iter().map(String::as_str).collect();
-        let out = ["score", "-o", path.to_str().unwrap()];
-        foldback(&[&out, &DESIGN[..], options, &paths].concat()).done();
-        std::fs::read(path).unwrap()
+        let store = ["score", "--store", path.to_str().unwrap()];
+        foldback(&[&store, &DESIGN[..], options, &paths].concat()).done();
+        std::fs::read(path.join("part.json")).unwrap()
     };
-    let one = part("one", &["--store=none", "--jobs", "1"]);
-    assert!(one == part("two", &["--store=none", "--jobs", "2"]));
-    assert!(one == part("stored", &["--store", &store]));
-    assert!(one == part("again", &["--store", &store]));
-}
-
-#[test]
-fn a_part_is_no_table() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = root().join("examples/sessions/price-lists-codex.jsonl").display().to_string();
-    let path = folder.path().join("part.parquet");
-    let out = ["score", &file, "-o", path.to_str().unwrap(), "--store=none"];
-    let wrote = foldback(&[&out, &DESIGN[..]].concat());
-    assert!(wrote.code == 2 && wrote.stderr.contains("ends in .jsonl"), "{}", wrote.stderr);
-    assert!(!path.exists());
+    let one = part("one", &["--jobs", "1"]);
+    assert!(one == part("two", &["--jobs", "2"]));
+    assert!(one == part("one", &[]));
 }
 
 #[test]

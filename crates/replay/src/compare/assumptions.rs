@@ -8,8 +8,8 @@ use crate::fault::FailedReplay;
 use crate::judge::cost::OWN;
 use crate::number::grouped;
 use crate::read::recorder::{More, Policy, RECORDED_KEEP_MORE, Recorded, Total, by_totals};
-use crate::rows::study::{Known, Recording, Score, Summaries};
-use crate::run::setup::{Made, Preset, Setup};
+use crate::rows::study::{Knowledge, Recording, Score, Summaries};
+use crate::run::setup::{Preset, RequestSource, Setup};
 use foldback_core::strategy::Kind;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -163,10 +163,10 @@ fn recorders(corpus: &CorpusSummary, sessions: &[Recording]) -> Vec<String> {
 
 /// What is known about the recorders' own requests.
 fn as_recorded(presets: &[Preset], scores: &[Box<[Score]>]) -> Option<String> {
-    let at = presets.iter().position(|preset| matches!(preset.made, Made::Recorded))?;
+    let at = presets.iter().position(|preset| matches!(preset.made, RequestSource::Recorded))?;
     let own: Vec<&Score> = scores.iter().filter_map(|scores| scores.get(at)).collect();
-    let with = |known: Known| own.iter().filter(|score| score.known == known).count();
-    let (sizes, unknown) = (with(Known::Sizes), with(Known::Nothing));
+    let with = |known: Knowledge| own.iter().filter(|score| score.known == known).count();
+    let (sizes, unknown) = (with(Knowledge::Sizes), with(Knowledge::Nothing));
     let name = &presets[at].strategy.name;
     if sizes + unknown == 0 {
         return Some(format!("{name} is the same as none: no recorder compacted its own context."));

@@ -70,7 +70,7 @@ pub struct Comparison {
 pub struct ToldApart {
     /// Pairs.
     pub pairs: usize,
-    /// Those that it does not separate.
+    /// Pairs that the metric does not separate.
     pub ties: usize,
     /// The least and the largest of the differences that [`Contrast::detectable`] gives.
     pub detectable: Option<(f64, f64)>,

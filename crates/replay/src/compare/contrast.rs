@@ -1,62 +1,17 @@
 //! Pairs of strategies, and every strategy against the base: how far apart they are, and how sure that is.
 
+use super::difference::{ALPHA, Difference, SAME_BILL, SampleSize};
 use super::line::PresetLine;
 use super::saving::Paid;
 use super::table::{Primary, Table};
 use crate::judge::reread::CHANCE;
-use crate::judge::retention::Share;
 use crate::parallel::in_parallel;
 use crate::run::setup::Preset;
+use crate::stats::Share;
 use crate::stats::{self, Estimate, Pair};
 use foldback_core::strategy::Kind;
 use schemars::JsonSchema;
 use serde::Serialize;
-
-/// A paired difference over sessions.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
-pub struct Difference {
-    /// Ratio of bills first to second, or difference of shares first minus second; `null` if
-    /// neither applies.
-    pub value: Option<f64>,
-    /// Lower end of the 95 % interval.
-    pub lo: Option<f64>,
-    /// Upper end.
-    pub hi: Option<f64>,
-    /// Two-sided p-value of the sign-flip test over clusters.
-    pub p: Option<f64>,
-    /// The same after Holm's adjustment over the family: all pairs of strategies by this metric, or all that are compared with
-    /// the base; `null` for pairs with a control, which are exploratory.
-    pub p_holm: Option<f64>,
-    /// The least difference that 80 % of such comparisons would find: of the log ratio, or of the share.
-    pub detectable: Option<f64>,
-    /// Sessions.
-    pub n: usize,
-    /// The adjusted test does not separate the two, or there are too few sessions for one.
-    pub tie: bool,
-}
-
-/// How many repositories or sessions in which something acts, whichever is the unit of the corpus, would show a difference to
-/// the base: in four of five comparisons of as many presets, by the test of the verdict, if they spread as those here do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct SampleSize {
-    /// How many there are here.
-    pub here: usize,
-    /// A difference of 5 % of the bill.
-    pub five_percent: usize,
-    /// A difference of 10 %.
-    pub ten_percent: usize,
-}
-
-impl SampleSize {
-    fn by_spread(estimate: &Estimate, choices: usize) -> Option<Self> {
-        // The first step of Holm's adjustment, which is its strictest.
-        let alpha = SAVING_ALPHA / choices.max(1) as f64;
-        let here = estimate.clusters;
-        let se = estimate.se?;
-        let needed = |difference| stats::clusters_needed(se, here, difference, alpha, POWER);
-        Some(Self { here, five_percent: needed(0.05), ten_percent: needed(0.1) })
-    }
-}
 
 /// Two strategies.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -69,43 +24,6 @@ pub struct Contrast {
     pub net: Difference,
     /// Difference of their retention of what only observations said, and not recently.
     pub frr_obs_far: Difference,
-}
-
-impl Difference {
-    /// The same seen from the other side.
-    fn turned(&self, turn: fn(f64) -> f64) -> Self {
-        Self {
-            value: self.value.map(turn),
-            lo: self.hi.map(turn),
-            hi: self.lo.map(turn),
-            ..self.clone()
-        }
-    }
-
-    /// Whether the first is measurably cheaper.
-    pub fn saves(&self) -> bool {
-        self.value.is_some_and(|ratio| ratio < SAME_BILL) && self.has_direction()
-    }
-
-    /// Whether the first is measurably dearer.
-    pub fn costs_more(&self) -> bool {
-        self.value.is_some_and(|ratio| ratio > SAME_BILL) && self.has_direction()
-    }
-
-    /// Whether the one-sided test confirms the side of 1 on which the value lies. To stay with the dearer preset costs money, too,
-    /// so one in ten such answers may be wrong.
-    fn has_direction(&self) -> bool {
-        self.p_holm.is_some_and(|p| p / 2.0 <= SAVING_ALPHA)
-    }
-
-    fn of(estimate: Estimate, scale: Option<f64>) -> Self {
-        let Estimate { value, lo, hi, p, se, n, .. } = estimate;
-        let detectable = se.zip(scale).map(|(se, scale)| {
-            let level = stats::Sample::LEVEL;
-            stats::minimum_detectable(se * scale, level, POWER)
-        });
-        Self { value, lo, hi, p, p_holm: None, detectable, n, tie: p.is_none_or(|p| p > ALPHA) }
-    }
 }
 
 impl Contrast {
@@ -124,7 +42,7 @@ impl Contrast {
     }
 
     /// The difference by a metric.
-    pub fn by(&self, metric: Primary) -> &Difference {
+    pub(crate) fn by(&self, metric: Primary) -> &Difference {
         match metric {
             Primary::Net => &self.net,
             Primary::FrrObsFar => &self.frr_obs_far,
@@ -133,7 +51,7 @@ impl Contrast {
 
     /// The least difference by a metric that 80 % of such comparisons would find: a share of the bill, or
     /// of what was needed.
-    pub fn detectable(&self, metric: Primary) -> Option<f64> {
+    pub(crate) fn detectable(&self, metric: Primary) -> Option<f64> {
         let least = self.by(metric).detectable?;
         Some(match metric {
             // Of the log ratio.
@@ -142,18 +60,6 @@ impl Contrast {
         })
     }
 }
-
-/// Ratio of two bills that are the same.
-const SAME_BILL: f64 = 1.0;
-
-/// A difference is measurable below this p-value.
-const ALPHA: f64 = 0.05;
-
-/// The same of the one-sided question whether something saves or costs more.
-const SAVING_ALPHA: f64 = 0.1;
-
-/// Share of comparisons that find the least detectable difference.
-const POWER: f64 = 0.8;
 
 /// All pairs of strategies that are not controls.
 pub(super) fn contrasts(
@@ -219,7 +125,7 @@ fn contrast(table: &Table<'_>, lines: &[PresetLine], first: usize, second: usize
 
 /// How the bills of two strategies differ, session by session.
 fn net(table: &Table<'_>, first: usize, second: usize) -> Difference {
-    let both = table.of(first).zip(table.of(second)).filter_map(|(a, b)| {
+    let both = table.column(first).zip(table.column(second)).filter_map(|(a, b)| {
         let usd = |score| table.spent(table.bill(score)?);
         Some(Pair { cluster: table.cluster(a), value: usd(a)?, base: usd(b)? })
     });
@@ -233,7 +139,7 @@ fn by_bills(table: &Table<'_>, pairs: &[Pair]) -> Difference {
 fn of_bills(estimate: Estimate) -> Difference {
     // Of the log, to first order: se / value.
     let scale = estimate.value.filter(|value| *value > 0.0).map(f64::recip);
-    Difference::of(estimate, scale)
+    Difference::new(estimate, scale)
 }
 
 fn retention(table: &Table<'_>, first: usize, second: usize) -> Difference {
@@ -241,12 +147,12 @@ fn retention(table: &Table<'_>, first: usize, second: usize) -> Difference {
         return Difference { tie: true, ..Difference::default() };
     }
     // Both were given the same exam, so what the one was asked the other was asked too.
-    let both = table.of(first).zip(table.of(second));
+    let both = table.column(first).zip(table.column(second));
     let asked: Vec<(usize, [Share; 2])> = both
         .map(|(a, b)| (table.cluster(a), [a.retention.obs_far, b.retention.obs_far]))
         .filter(|(_, shares)| shares.iter().all(|share| share.needed > 0))
         .collect();
-    Difference::of(stats::proportion_difference(&table.sample, &asked), Some(1.0))
+    Difference::new(stats::proportion_difference(&table.sample, &asked), Some(1.0))
 }
 
 /// Holm over the bills of these pairs, and over their shares: two questions, each a family. Says what is a tie by it.
@@ -298,9 +204,10 @@ fn beats(table: &Table<'_>, contrasts: &[Contrast], a: &str, b: &str) -> bool {
 mod tests {
     use super::*;
     use crate::acted::preset;
-    use crate::compare::{Comparison, Gate, Outcome, Reporting, Score};
+    use crate::compare::{Comparison, Gate, Reporting};
     use crate::judge::retention::Retention;
     use crate::rows::study::{Bill, Billed, Pauses};
+    use crate::rows::study::{Outcome, Score};
     use crate::stats::Sample;
 
     /// Bills of `first` and `second` per session, in dollars, and what the first keeps of ten.
@@ -381,7 +288,7 @@ mod tests {
         lines[0].kind = Kind::Control;
         let mut contrasts = contrasts(&table, &presets, &lines);
         rank(&table, &mut lines, &contrasts);
-        against_base(&table, Paid::of(&table, &presets, false), &mut lines);
+        against_base(&table, Paid::new(&table, &presets, false), &mut lines);
         assert_eq!(lines[0].rank, None, "a control has no place");
         let against_base = lines[1].against_base.clone();
         ([lines[1].rank, lines[2].rank], contrasts.remove(0), against_base)

@@ -43,7 +43,7 @@ const RECORDED_OR_COLD: &str = "recorded-or-cold";
 /// without times. `own` comes first.
 pub(super) fn costs(table: &Table<'_>, preset: usize, paid: Option<Paid>) -> Vec<Dollars> {
     let Some(paid) = paid else { return Vec::new() };
-    let bills = table.of(preset).flat_map(|score| score.bills.iter());
+    let bills = table.column(preset).flat_map(|score| score.bills.iter());
     let mut regimes = in_order(bills.map(|(by, _)| &*by.regime));
     regimes.sort_by_key(|regime| *regime != OWN);
     let readings = [(RECORDED_OR_WARM, Pauses::Warm), (RECORDED_OR_COLD, Pauses::ColdTurns)];

@@ -8,9 +8,10 @@ use super::saving::Paid;
 use super::table::Table;
 use crate::judge::availability::MustKeep;
 use crate::judge::reread::CHANCE;
-use crate::judge::retention::{Retention, Share};
+use crate::judge::retention::Retention;
 use crate::number::{ratio, total};
-use crate::rows::study::{Known, Ledger, Score, Summaries};
+use crate::rows::study::{Knowledge, Ledger, Score, Summaries};
+use crate::stats::Share;
 use crate::stats::{self, Estimate, Pair, Sample};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
@@ -33,7 +34,7 @@ pub struct Metric {
 }
 
 impl Metric {
-    pub(super) fn of(estimate: Estimate, why: &'static str) -> Self {
+    pub(super) fn new(estimate: Estimate, why: &'static str) -> Self {
         let Estimate { value, lo, hi, n, .. } = estimate;
         Self { value, lo, hi, n, why: value.is_none().then_some(Cow::Borrowed(why)) }
     }
@@ -41,7 +42,7 @@ impl Metric {
 
 /// How a figure is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub enum FigureForm {
     /// A share or a ratio with its interval.
     Interval,
     /// A share or a ratio.
@@ -68,7 +69,7 @@ pub struct Figure {
     /// What it means. `{regime}` and `{tokens}` stand for what a comparison is reported by.
     pub meaning: &'static str,
     /// How it is written.
-    pub shown: Shown,
+    pub shown: FigureForm,
     /// Whether `tests/judge` recomputes it from outside.
     pub judged: bool,
     /// Takes it from the figures of a preset.
@@ -95,7 +96,7 @@ macro_rules! figures {
         }),+];
 
         /// The figures of one preset.
-        pub(super) fn metrics(of: &Of<'_, '_>) -> Metrics {
+        pub(super) fn metrics(of: &FigureInputs<'_, '_>) -> Metrics {
             Metrics { $($name: { let $of = of; $made },)+ }
         }
     };
@@ -104,69 +105,69 @@ macro_rules! figures {
 }
 
 figures! {
-    cost_ratio, "cost", judged, Shown::Interval,
+    cost_ratio, "cost", judged, FigureForm::Interval,
         "the bill for input, output and summaries at the prices of {regime}, in percent of that of the base"
         => |of| of.saving(stats::ratio_of_totals);
-    saving_usd, "saved", judged, Shown::Nowhere, "dollars that a session costs less than with the base, on average"
+    saving_usd, "saved", judged, FigureForm::Nowhere, "dollars that a session costs less than with the base, on average"
         => |of| of.saving(stats::mean_saving);
-    net_ratio, "net", judged, Shown::Interval,
+    net_ratio, "net", judged, FigureForm::Interval,
         "cost with what was missed read again: old texts of edits, and pieces of results that calls repeat word for word"
         => |of| of.net(stats::ratio_of_totals);
-    net_all_ratio, "all read", alone, Shown::Share, "net if all that was missed were read again; cost is net if nothing were"
+    net_all_ratio, "all read", alone, FigureForm::Share, "net if all that was missed were read again; cost is net if nothing were"
         => |of| of.net_all();
-    net_saving_usd, "net saved", alone, Shown::Nowhere,
+    net_saving_usd, "net saved", alone, FigureForm::Nowhere,
         "dollars that a session costs less than with the base, on average, with what was missed read again"
         => |of| of.net(stats::mean_saving);
-    churn_per_100_calls, "churn", alone, Shown::Tokens,
+    churn_per_100_calls, "churn", alone, FigureForm::Tokens,
         "{tokens} that were cached and had to be written again, per 100 calls"
         => |of| of.if_known(|| of.per_100(|score| score.metrics.churn_tokens));
-    frr_obs_far, "kept", judged, Shown::Interval,
+    frr_obs_far, "kept", judged, FigureForm::Interval,
         "of the references of later calls to what only tool results and user messages had said, and not in the last three calls, \
          how many were still in the view (FRR-obs-far)"
         => |of| of.share(|retention| retention.obs_far);
-    frr, "frr", alone, Shown::Nowhere, "kept, of all references" => |of| of.share(Retention::frr);
-    frr_obs, "frr-obs", judged, Shown::Nowhere, "kept, regardless of when it was last seen"
+    frr, "frr", alone, FigureForm::Nowhere, "kept, of all references" => |of| of.share(Retention::frr);
+    frr_obs, "frr-obs", judged, FigureForm::Nowhere, "kept, regardless of when it was last seen"
         => |of| of.share(|retention| retention.obs);
-    frr_far, "frr-far", judged, Shown::Nowhere, "kept, regardless of who had said it"
+    frr_far, "frr-far", judged, FigureForm::Nowhere, "kept, regardless of who had said it"
         => |of| of.share(Retention::far);
-    verbatim_far, "verbatim", judged, Shown::Interval,
+    verbatim_far, "verbatim", judged, FigureForm::Interval,
         "the second judge, which ignores references: the same for pieces of results that later calls repeat word for word; \
          ! 20 points or more away from kept"
         => |of| of.share(|retention| retention.pieces_far);
-    frr_obs_far_since, "kept since", alone, Shown::Share,
+    frr_obs_far_since, "kept since", alone, FigureForm::Share,
         "kept, of what calls needed after the preset's own first act: one that acts late has lost nothing before"
         => |of| of.share_of(|score| score.since_acted);
-    epr, "edits", judged, Shown::Share, "of the old texts of edits, how many were in the view, line by line (EPR)"
+    epr, "edits", judged, FigureForm::Share, "of the old texts of edits, how many were in the view, line by line (EPR)"
         => |of| of.share(|retention| retention.edits);
-    frr_obs_near, "near", alone, Shown::Share,
+    frr_obs_near, "near", alone, FigureForm::Share,
         "kept, of what was last seen in the last three calls; under 90 % the preset loses what was just read"
         => |of| of.share(Retention::obs_near);
-    missed_per_100_calls, "missed", alone, Shown::Decimal(1),
+    missed_per_100_calls, "missed", alone, FigureForm::Decimal(1),
         "old texts of edits and pieces of results that calls needed and the view lacked, per 100 calls"
         => |of| of.if_known(|| of.per_100(|score| score.retention.missed()));
-    rereads_per_100_calls, "reread", alone, Shown::Decimal(1), "results that are read again per 100 calls (net)"
+    rereads_per_100_calls, "reread", alone, FigureForm::Decimal(1), "results that are read again per 100 calls (net)"
         => |of| of.if_known(|| match of.nets(CHANCE.value) {
             Some(_) => of.per_100(|score| score.retention.rereads),
             None => of.value(None, NOT_READ),
         });
-    instructions_end, "instructions", alone, Shown::Share,
+    instructions_end, "instructions", alone, FigureForm::Share,
         "user messages that are in the view at the end, word for word"
         => |of| of.known(of.sums.must_keep.instructions.value());
-    last_error, "last error", alone, Shown::Share, "calls after a failure whose view shows the latest one"
+    last_error, "last error", alone, FigureForm::Share, "calls after a failure whose view shows the latest one"
         => |of| of.known(of.sums.must_keep.last_error.value());
-    modified_f1, "files", alone, Shown::Share, "F1 of the set of changed files as shown by the view at the end"
+    modified_f1, "files", alone, FigureForm::Share, "F1 of the set of changed files as shown by the view at the end"
         => |of| of.known(of.sums.must_keep.files.f1());
-    faithfulness, "faithful", alone, Shown::Share, "identifiers in summaries that were in the summarized text"
+    faithfulness, "faithful", alone, FigureForm::Share, "identifiers in summaries that were in the summarized text"
         => |of| of.known(of.sums.summaries.faithful.value());
-    token_ratio, "input", judged, Shown::Part, "all requests together in {tokens}, relative to no compaction"
-        => |of| Metric::of(stats::ratio_of_totals(of.sample, &of.pairs(|score, base| {
+    token_ratio, "input", judged, FigureForm::Part, "all requests together in {tokens}, relative to no compaction"
+        => |of| Metric::new(stats::ratio_of_totals(of.sample, &of.pairs(|score, base| {
             Some((score.metrics.input_tokens as f64, base.metrics.input_tokens as f64))
         }).collect::<Vec<_>>()), NO_CALLS);
-    peak_tokens, "peak", alone, Shown::Tokens, "the largest request in {tokens}"
+    peak_tokens, "peak", alone, FigureForm::Tokens, "the largest request in {tokens}"
         => |of| of.value(of.own().map(|score| score.metrics.peak_tokens as f64).reduce(f64::max), NO_CALLS);
-    tokens_reclaimed, "cleared", alone, Shown::Tokens, "tokens removed, net, by the preset's own estimator"
+    tokens_reclaimed, "cleared", alone, FigureForm::Tokens, "tokens removed, net, by the preset's own estimator"
         => |of| of.value(Some(total(of.own().map(|score| score.metrics.counters.tokens_reclaimed as f64))), NO_CALLS);
-    cache_hit_rate, "cache", alone, Shown::Percent, "share of the input read from a simulated prompt cache"
+    cache_hit_rate, "cache", alone, FigureForm::Percent, "share of the input read from a simulated prompt cache"
         => |of| of.value(of.hit_rate(), NO_CALLS);
 }
 
@@ -199,7 +200,7 @@ const NOTHING_TO_KEEP: &str = "there is nothing of the kind in any session";
 /// The difference between the judges from which a preset is good by one only.
 /// Whole results that go or stay affect both judges alike; on recorded sessions the shipped presets are up
 /// to 13 points apart.
-pub const LEAST_GAP: f64 = 0.2;
+pub(crate) const LEAST_GAP: f64 = 0.2;
 
 /// A judge of what is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -213,7 +214,7 @@ pub enum Judge {
 
 /// A preset that keeps less than this share of what the last three calls showed loses what was just read. In the closed loop
 /// (`tests/closed-loop`) agents under such presets loop, and those under others solve their tasks.
-pub const LEAST_NEAR: f64 = 0.9;
+pub(crate) const LEAST_NEAR: f64 = 0.9;
 
 impl Metrics {
     /// Whether it loses what was just read.
@@ -240,7 +241,7 @@ impl Metrics {
 }
 
 /// What the figures of one preset are made of.
-pub(super) struct Of<'t, 'a> {
+pub(super) struct FigureInputs<'t, 'a> {
     sample: &'t Sample,
     table: &'t Table<'a>,
     preset: usize,
@@ -263,7 +264,7 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    pub(super) fn of(table: &Table<'_>, own: &[&Score]) -> Self {
+    pub(super) fn new(table: &Table<'_>, own: &[&Score]) -> Self {
         let mut out = Self::default();
         for score in own {
             out.retention.add(&score.retention);
@@ -275,7 +276,7 @@ impl Sums {
     }
 }
 
-impl<'t, 'a> Of<'t, 'a> {
+impl<'t, 'a> FigureInputs<'t, 'a> {
     pub(super) fn new(
         table: &'t Table<'a>,
         preset: usize,
@@ -283,9 +284,9 @@ impl<'t, 'a> Of<'t, 'a> {
         paid: Option<Paid>,
     ) -> Self {
         let contents = table.knows_contents(preset);
-        let readable = [Known::Everything, Known::Least, Known::Failed];
+        let readable = [Knowledge::Everything, Knowledge::Least, Knowledge::Failed];
         let known = |score: &Score| readable.contains(&score.known);
-        let least = !contents && table.of(preset).all(known);
+        let least = !contents && table.column(preset).all(known);
         let sample = &table.sample;
         Self { sample, table, preset, contents, least, sums, paid }
     }
@@ -311,7 +312,7 @@ impl<'t, 'a> Of<'t, 'a> {
         Metric {
             lo: lo.into_iter().min_by(f64::total_cmp),
             hi: hi.into_iter().max_by(f64::total_cmp),
-            ..Metric::of(found, NO_BILL)
+            ..Metric::new(found, NO_BILL)
         }
     }
 
@@ -325,7 +326,7 @@ impl<'t, 'a> Of<'t, 'a> {
     /// What is saved against the base.
     fn saving(&self, estimate: fn(&Sample, &[Pair]) -> Estimate) -> Metric {
         let pairs = self.paid.into_iter().flat_map(|paid| paid.pairs(self.table, self.preset));
-        Metric::of(estimate(self.sample, &pairs.collect::<Vec<_>>()), NO_BILL)
+        Metric::new(estimate(self.sample, &pairs.collect::<Vec<_>>()), NO_BILL)
     }
 
     /// A figure without an interval.
@@ -384,11 +385,11 @@ impl<'t, 'a> Of<'t, 'a> {
 
     /// The same of what is not part of the common exam.
     fn share_of(&self, of: impl Fn(&Score) -> Share) -> Metric {
-        let shares = self.table.of(self.preset).filter_map(|score| {
+        let shares = self.table.column(self.preset).filter_map(|score| {
             let share = of(score);
             (share.needed > 0).then(|| (self.table.cluster(score), share))
         });
-        let found = || Metric::of(stats::proportion(self.sample, shares), NOTHING_NEEDED);
+        let found = || Metric::new(stats::proportion(self.sample, shares), NOTHING_NEEDED);
         self.bounded(self.if_known(found))
     }
 
@@ -405,9 +406,9 @@ impl<'t, 'a> Of<'t, 'a> {
     }
 
     fn quotient(&self, of: impl Fn(&'a Score) -> Option<[f64; 2]>, why: &'static str) -> Metric {
-        let scores = self.table.of(self.preset);
+        let scores = self.table.column(self.preset);
         let rows = scores.filter_map(|score| Some((self.table.cluster(score), of(score)?)));
         let quotient = |[part, whole]: &[f64; 2]| (*whole > 0.0).then(|| part / whole);
-        Metric::of(self.sample.of_sums(rows, quotient), why)
+        Metric::new(self.sample.of_sums(rows, quotient), why)
     }
 }

@@ -75,7 +75,7 @@ pub enum Place {
 
 impl PresetLine {
     /// Its bill with what was missed read again and its retention of what only observations said, and not recently, if it has both.
-    pub fn point(&self) -> Option<Point> {
+    pub(crate) fn point(&self) -> Option<Point> {
         Some(Point { cost: self.ratio.value?, kept: self.metrics.frr_obs_far.value? })
     }
 
@@ -114,7 +114,7 @@ impl Comparison {
     }
 
     /// The preset that never changes anything, which the others are compared with.
-    pub fn baseline(&self) -> Option<&PresetLine> {
+    pub(crate) fn baseline(&self) -> Option<&PresetLine> {
         self.presets.get(self.baseline)
     }
 

@@ -27,7 +27,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    pub(super) fn of<'a>(scores: impl Iterator<Item = &'a Score>) -> Self {
+    pub(super) fn new<'a>(scores: impl Iterator<Item = &'a Score>) -> Self {
         let mut gate = Self::default();
         for score in scores {
             let session = &score.metrics;
@@ -101,7 +101,7 @@ mod tests {
         ];
         for (name, sessions, why) in table {
             let scores: Vec<Score> = sessions.iter().copied().map(score).collect();
-            let gate = Gate::of(scores.iter());
+            let gate = Gate::new(scores.iter());
             assert_eq!((gate.passed, gate.why().as_deref()), (why.is_none(), why), "{name}");
         }
     }
@@ -110,7 +110,7 @@ mod tests {
     fn what_nothing_can_make_fit_fails_no_gate() {
         let metrics = SessionMetrics { calls: 9, unfittable: 9, ..SessionMetrics::default() };
         let score = Score::new(0, 0, Outcome { metrics, ..Outcome::default() });
-        let gate = Gate::of([&score].into_iter());
+        let gate = Gate::new([&score].into_iter());
         assert_eq!((gate.passed, gate.unfittable, gate.why()), (true, 9, None));
     }
 }

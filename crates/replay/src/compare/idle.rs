@@ -23,7 +23,7 @@ impl Comparison {
     pub fn idle(&self, preset: usize) -> impl Iterator<Item = Idle<'_>> {
         let own = self.scores.iter().filter_map(move |scores| scores.get(preset));
         own.filter_map(|score| {
-            let inaction = score.inaction()?;
+            let inaction = score.inaction.as_deref()?;
             let path = &self.corpus.sessions.get(score.session())?.path;
             Some(Idle { path, why: &inaction.why, window: inaction.window })
         })

@@ -1,15 +1,16 @@
 //! One preset over all sessions.
 
-use super::contrast::{Difference, SampleSize};
+use super::difference::{Difference, SampleSize};
 use super::dollars::{Dollars, RECORDED_OR_WARM, costs};
-use super::figures::{self, Judge, Metric, Metrics, Of, Sums};
+use super::figures::{self, FigureInputs, Judge, Metric, Metrics, Sums};
 use super::gate::Gate;
 use super::saving::Paid;
 use super::table::Table;
-use crate::judge::retention::{self, Retention, Share};
+use crate::judge::retention::{self, Retention};
 use crate::number::ratio;
 use crate::rows::study::{Ledger, Score};
 use crate::run::totals::SessionMetrics;
+use crate::stats::Share;
 use foldback_core::counters::Counters;
 use foldback_core::strategy::{Kind, Strategy};
 use schemars::JsonSchema;
@@ -119,7 +120,7 @@ pub(super) fn line(
     let calls: u64 = sum(|metrics| metrics.calls);
     let input_tokens = sum(|metrics| metrics.input_tokens);
     let compactions = sum(|metrics| metrics.compactions);
-    let sums = Sums::of(table, &own);
+    let sums = Sums::new(table, &own);
     let costs = costs(table, preset, paid);
     let reported = costs.iter().find(|dollars| {
         dollars.regime == table.reporting.regime && dollars.pauses == RECORDED_OR_WARM
@@ -139,7 +140,7 @@ pub(super) fn line(
         needed: None,
         ratio: Metric::default(),
         saved: Metric::default(),
-        gate: Gate::of(own.iter().copied()),
+        gate: Gate::new(own.iter().copied()),
         sessions: own.len(),
         triggered,
         calls,
@@ -156,7 +157,7 @@ pub(super) fn line(
         inherited_violations: sum(|metrics| metrics.inherited_violations),
         estimator: strategy.estimator().id().to_string(),
         guards_off: strategy.guards.off(),
-        metrics: figures::metrics(&Of::new(table, preset, &sums, paid)),
+        metrics: figures::metrics(&FigureInputs::new(table, preset, &sums, paid)),
         good_by_one: None,
         loses_near: false,
         dollars,

@@ -4,8 +4,9 @@ mod answer;
 mod assumptions;
 mod comparison;
 mod contrast;
+mod difference;
 mod dollars;
-pub mod experiment;
+pub(crate) mod experiment;
 mod figures;
 mod front;
 mod gate;
@@ -23,34 +24,34 @@ mod thin;
 mod verdict;
 mod windows;
 
-pub use crate::fault::{FailedReplay, REPORT};
-pub use crate::read::corpus::{Corpus, Failure, Skipped, Source};
-pub use crate::rows::CompareError;
-pub use crate::rows::study::{Inaction, Known, Outcome, Run, Score};
-pub use crate::run::setup::{Preset, Setup};
 pub use answer::{Answer, Remark};
-pub use comparison::{Comparison, ToldApart};
+pub use comparison::Comparison;
+pub use comparison::ToldApart;
+pub use contrast::Contrast;
 pub(crate) use contrast::adjust;
-pub use contrast::{Contrast, Difference, SampleSize};
+pub use difference::{Difference, SampleSize};
 pub use dollars::Dollars;
-pub use figures::{FIGURES, Figure, Judge, LEAST_GAP, LEAST_NEAR, Metric, Metrics, Shown};
+pub use figures::{FIGURES, Figure, FigureForm, Judge, Metric, Metrics};
 pub use front::{Place, Point, Standing, ranks};
 pub use gate::Gate;
 pub use idle::Idle;
 pub use line::PresetLine;
-pub use outcomes::{
-    Arm, ArmPair, Found, McNemar, OutcomeRow, Outcomes, SessionOutcome, read as read_outcomes,
-};
+pub use outcomes::{Arm, Found, McNemar, Outcomes, read as read_outcomes};
+pub use outcomes::{ArmPair, OutcomeRow, SessionOutcome};
 pub(crate) use provenance::short;
 pub use provenance::{Provenance, short_hash};
 pub use saving::{Base, SIMPLEST};
-use sessions::Kept;
-pub use sessions::{CorpusSummary, LEAST_REPOSITORIES, LEAST_SESSIONS, SessionLine, Unit};
+use sessions::Studies;
+pub use sessions::{CorpusSummary, LEAST_REPOSITORIES, SessionLine, Unit};
 pub use table::{Primary, Reporting};
 pub use verdict::{Reason, Verdict};
 
+use crate::fault::FailedReplay;
 use crate::parallel::in_parallel;
-use crate::rows::study::{Context, Keys, Recording, failed, study};
+use crate::read::corpus::{Corpus, Skipped};
+use crate::rows::CompareError;
+use crate::rows::study::{Context, Keys, Recording, Run, Score, failed, study};
+use crate::run::setup::{Preset, Setup};
 use foldback_core::strategy::Kind;
 use std::collections::BTreeSet;
 
@@ -69,7 +70,7 @@ pub fn compare(
     let baseline = presets.iter().position(Preset::is_baseline).ok_or(CompareError::NoBaseline)?;
     let (unique, mut skipped) = sessions::hashes(corpus)?;
     let context = Context::new(presets, setup, reporting.split, run);
-    let mut kept = Kept::for_sessions(unique.len());
+    let mut kept = Studies::for_sessions(unique.len());
     for batch in unique.chunks(BATCH) {
         let studied = in_parallel(batch, |(at, hash)| study(&context, &corpus.sources[*at], *hash));
         for ((at, _), outcome) in batch.iter().zip(studied) {
@@ -94,7 +95,7 @@ pub fn compare(
     {
         return Err(CompareError::Strict { path, warning });
     }
-    let provenance = Provenance::of(&context.names, kept.keys.iter().map(Keys::content));
+    let provenance = Provenance::new(&context.names, kept.keys.iter().map(Keys::content));
     let models = kept.recordings.iter().filter_map(|recording| recording.model.as_deref());
     let unlisted = models.filter(|model| !setup.is_priced(Some(model)));
     let unlisted: BTreeSet<String> = unlisted.map(str::to_owned).collect();
@@ -108,11 +109,12 @@ fn assemble(
     baseline: usize,
     setup: &Setup,
     mut reporting: Reporting,
-    kept: Kept,
+    kept: Studies,
     skipped: Vec<Skipped>,
 ) -> Comparison {
     reporting.estimator = setup.measure.id().to_string();
-    let Kept { mut lines, folders, recordings, scores, keys, sources, mut cache_check, .. } = kept;
+    let Studies { mut lines, folders, recordings, scores, keys, sources, mut cache_check, .. } =
+        kept;
     sessions::name_repositories(&mut lines, &folders);
     drop(folders);
     let mut summary = CorpusSummary {
@@ -130,7 +132,7 @@ fn assemble(
     let counted: Vec<bool> = recordings.iter().map(|one| one.billed || !billed).collect();
     // A session without a bill adds nothing to what is compared.
     acting.iter_mut().zip(&counted).for_each(|(acts, counts)| *acts &= *counts);
-    let units = sessions::Units::of(&summary.sessions, &keys, &acting);
+    let units = sessions::Units::new(&summary.sessions, &keys, &acting);
     (summary.clusters, summary.unit) = (units.repositories, units.unit);
     let window = setup.limits.context;
     let wider = |recording: &Recording| recording.largest_request > window;
@@ -145,7 +147,7 @@ fn assemble(
         sample: units.sample(reporting.seed),
         reporting: &reporting,
     };
-    let paid = saving::Paid::of(&table, presets, billed);
+    let paid = saving::Paid::new(&table, presets, billed);
     let numbers: Vec<usize> = (0..presets.len()).collect();
     let mut preset_lines =
         in_parallel(&numbers, |at| line::line(&presets[*at].strategy, *at, &table, paid));

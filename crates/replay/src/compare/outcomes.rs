@@ -135,7 +135,7 @@ pub struct McNemar {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Given {
+struct RowText {
     session: String,
     #[serde(default)]
     arm: Option<String>,
@@ -163,7 +163,7 @@ pub fn read(text: &str) -> Result<Vec<OutcomeRow>, String> {
 }
 
 fn row(line: usize, text: &str) -> Result<OutcomeRow, String> {
-    let given: Given = serde_json::from_str(text).map_err(|error| {
+    let given: RowText = serde_json::from_str(text).map_err(|error| {
         let (at, what) = (error.column(), error.to_string());
         let what = what.split(" at line ").next().unwrap_or_default().to_owned();
         wrong(line, format!("column {at}: {what}"))
@@ -174,7 +174,7 @@ fn row(line: usize, text: &str) -> Result<OutcomeRow, String> {
         _ => None,
     };
     let value = value.filter(|value| value.is_finite());
-    let Given { session, arm, task, resolved } = given;
+    let RowText { session, arm, task, resolved } = given;
     let value = value.ok_or_else(|| {
         wrong(line, format!("`resolved` is {resolved}, and must be true, false or a number"))
     })?;
@@ -194,7 +194,7 @@ struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    fn of(sessions: &'a [SessionLine], id: impl Fn(usize) -> Option<String>) -> Self {
+    fn new(sessions: &'a [SessionLine], id: impl Fn(usize) -> Option<String>) -> Self {
         let (mut paths, mut ids, mut files) =
             <(BTreeMap<_, Vec<_>>, BTreeMap<_, Vec<_>>, _)>::default();
         for (at, session) in sessions.iter().enumerate() {
@@ -240,7 +240,7 @@ impl Outcomes {
         let mut out = Self { rows: rows.len(), ..Self::default() };
         // By session, the line of its outcome.
         let mut lines: BTreeMap<usize, usize> = BTreeMap::new();
-        let names = Names::of(sessions, id);
+        let names = Names::new(sessions, id);
         for row in rows {
             let Some((at, by)) = names.find(row)? else {
                 out.unknown.push(row.session.clone());
@@ -280,7 +280,7 @@ impl Outcomes {
     }
 
     /// The outcome of a session, by its place.
-    pub fn of(&self, session: usize) -> Option<&SessionOutcome> {
+    pub fn outcome_of(&self, session: usize) -> Option<&SessionOutcome> {
         self.sessions.iter().find(|one| one.at == session)
     }
 
@@ -342,7 +342,7 @@ impl Outcomes {
                     p,
                     tasks: n,
                     clusters,
-                    mcnemar: self.binary.then(|| McNemar::of(count(1.0), count(-1.0))),
+                    mcnemar: self.binary.then(|| McNemar::new(count(1.0), count(-1.0))),
                 });
             }
         }
@@ -371,7 +371,7 @@ impl Outcomes {
 }
 
 impl McNemar {
-    fn of(gained: u64, lost: u64) -> Self {
+    fn new(gained: u64, lost: u64) -> Self {
         let tail = Binomial::new(0.5, gained + lost).map(|both| both.cdf(gained.min(lost)));
         let p = tail.map_or(1.0, |tail| (2.0 * tail).min(1.0));
         Self { gained, lost, p, p_holm: p }

@@ -36,7 +36,7 @@ impl Provenance {
     }
 
     /// `names` tells the results of a study from those of others, `contents` are hashes of what was read.
-    pub(super) fn of(names: &Names, contents: impl IntoIterator<Item = ContentHash>) -> Self {
+    pub(super) fn new(names: &Names, contents: impl IntoIterator<Item = ContentHash>) -> Self {
         let mut contents: Vec<[u8; 32]> = contents.into_iter().map(Into::into).collect();
         contents.sort_unstable();
         contents.dedup();

@@ -79,7 +79,7 @@ mod tests {
             SessionLine { path: "5".into(), cluster: "a".into(), ..SessionLine::default() };
         let mut comparison = Comparison {
             cautions: vec!["5 sessions of a-house and a-house-large".to_owned()],
-            keys: vec![Keys::of(blake3::hash(b"content"))],
+            keys: vec![Keys::of_content(blake3::hash(b"content"))],
             unlisted: vec!["a-house".to_owned(), "a-house-large".to_owned()],
             ..Comparison::default()
         };

@@ -51,10 +51,10 @@ impl Base {
 
 impl Paid {
     /// The base of a comparison; `None` if there is none.
-    pub(super) fn of(table: &Table<'_>, presets: &[Preset], billed: bool) -> Option<Self> {
+    pub(super) fn new(table: &Table<'_>, presets: &[Preset], billed: bool) -> Option<Self> {
         let named = |name: &str| presets.iter().position(|preset| preset.strategy.name == name);
         let recorded = named(AS_RECORDED).filter(|_| billed && !table.narrowed);
-        let fits = table.of(table.baseline).all(|score| score.metrics.sent_over == 0);
+        let fits = table.column(table.baseline).all(|score| score.metrics.sent_over == 0);
         let simplest = || match named(SIMPLEST) {
             Some(simplest) if !fits => simplest,
             _ => table.baseline,
@@ -94,7 +94,7 @@ impl Paid {
         table: &'t Table<'t>,
         preset: usize,
     ) -> impl Iterator<Item = (&'t Score, &'t Score)> {
-        let both = table.of(preset).zip(table.of(self.preset));
+        let both = table.column(preset).zip(table.column(self.preset));
         both.filter(|(score, base)| {
             table.counts(score) && [score, base].iter().all(|score| score.known.counts())
         })

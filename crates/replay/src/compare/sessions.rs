@@ -62,7 +62,7 @@ pub struct CorpusSummary {
 }
 
 impl SessionLine {
-    fn of(session: &Studied, common: &Common) -> Self {
+    fn new(session: &Studied, common: &Common) -> Self {
         let path: Arc<str> = session.path.as_str().into();
         let facts = &session.facts;
         let cluster = facts.cluster.as_deref();
@@ -134,7 +134,7 @@ impl Units {
     ///
     /// A session of no recorded task is a unit of its own and has its place by its content, since the draws of the test follow
     /// the order of the units: its path would make other p-values of the same files in another folder.
-    pub(super) fn of(lines: &[SessionLine], keys: &[Keys], acting: &[bool]) -> Self {
+    pub(super) fn new(lines: &[SessionLine], keys: &[Keys], acting: &[bool]) -> Self {
         let alone = |key: &Keys| Label::Alone(*key.content().as_bytes(), key.number());
         let named = lines.iter().zip(keys).map(|(line, key)| match line.cluster == line.path {
             true => alone(key),
@@ -175,7 +175,7 @@ enum Label {
 
 /// What a comparison keeps of its sessions, each list in their order.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct Studies {
     pub(super) lines: Vec<SessionLine>,
     /// The folders that they worked in, where recorded.
     pub(super) folders: Vec<Option<Arc<str>>>,
@@ -190,7 +190,7 @@ pub(super) struct Kept {
     pub(super) warning: Option<(String, String)>,
 }
 
-impl Kept {
+impl Studies {
     /// With room for so many sessions.
     pub(super) fn for_sessions(count: usize) -> Self {
         Self {
@@ -212,14 +212,14 @@ impl Kept {
         }
         let number = self.lines.len();
         session.scores.iter_mut().for_each(|score| score.place(number));
-        self.lines.push(SessionLine::of(&session, common));
+        self.lines.push(SessionLine::new(&session, common));
         let folder = session.facts.folder.as_deref();
         self.folders.push(folder.map(|folder| common.names.one(&folder.into())));
         let warning = session.facts.first_warning.take();
         if let (None, Some(warning)) = (&self.warning, warning) {
             self.warning = Some((session.path, warning));
         }
-        self.recordings.push(Recording::of(session.facts, common));
+        self.recordings.push(Recording::new(session.facts, common));
         self.scores.push(session.scores);
         self.keys.push(session.keys);
         self.sources.push(source);
@@ -260,15 +260,17 @@ pub(super) fn hashes(corpus: &Corpus) -> Result<(Unique, Vec<Skipped>), CompareE
 mod tests {
     use super::*;
     use crate::acted::{preset, setup};
-    use crate::compare::{Outcome, Preset, Reporting, Run, compare};
+    use crate::compare::{Reporting, compare};
     use crate::rows::store::Store;
     use crate::rows::study::COUNTS;
+    use crate::rows::study::{Outcome, Run};
+    use crate::run::setup::Preset;
     use foldback_core::Limits;
     use std::fs;
 
     #[test]
     fn clusters_do_not_depend_on_where_the_files_lie() {
-        let keys = [b"3", b"1", b"2"].map(|content| Keys::of(blake3::hash(content)));
+        let keys = [b"3", b"1", b"2"].map(|content| Keys::of_content(blake3::hash(content)));
         let numbers = |paths: [&str; 3]| {
             let line = |path: &str, cluster: Option<&str>| SessionLine {
                 path: path.into(),
@@ -277,7 +279,7 @@ mod tests {
             };
             let named = line(paths[0], Some("harbor"));
             let lines = [named, line(paths[1], None), line(paths[2], None)];
-            let units = Units::of(&lines, &keys, &[true; 3]);
+            let units = Units::new(&lines, &keys, &[true; 3]);
             (units.numbers, units.repositories)
         };
         let expected = numbers(["../one", "../two", "../three"]);
@@ -308,10 +310,10 @@ mod tests {
                 ..SessionLine::default()
             };
             let lines: Vec<SessionLine> = names.iter().map(line).collect();
-            let key = |at: usize| Keys::of(blake3::hash(at.to_string().as_bytes()));
+            let key = |at: usize| Keys::of_content(blake3::hash(at.to_string().as_bytes()));
             let keys: Vec<Keys> = (0..names.len()).map(key).collect();
             let acts: Vec<bool> = (0..names.len()).map(|at| at < acting).collect();
-            let units = Units::of(&lines, &keys, &acts);
+            let units = Units::new(&lines, &keys, &acts);
             assert_eq!((units.unit, units.acting.len()), (unit, numbers), "{repositories:?}");
             assert_eq!(units.repositories, repositories.len());
         }

@@ -3,7 +3,7 @@
 use crate::judge::cost::OWN;
 use crate::judge::reread::{CHANCE, Chance};
 use crate::read::split::Split;
-use crate::rows::study::{Bill, Known, Pauses, Score};
+use crate::rows::study::{Bill, Knowledge, Pauses, Score};
 use crate::run::setup::Preset;
 use crate::stats::Sample;
 use foldback_core::strategy::Kind;
@@ -85,7 +85,7 @@ pub(super) struct Table<'a> {
 
 impl<'a> Table<'a> {
     /// The scores of a preset, in the order of the sessions.
-    pub(super) fn of(&self, preset: usize) -> impl Iterator<Item = &'a Score> + use<'a> {
+    pub(super) fn column(&self, preset: usize) -> impl Iterator<Item = &'a Score> + use<'a> {
         self.scores.iter().filter_map(move |scores| scores.get(preset))
     }
 
@@ -94,13 +94,14 @@ impl<'a> Table<'a> {
         &self,
         preset: usize,
     ) -> impl Iterator<Item = (&'a Score, &'a Score)> + use<'a> {
-        let pairs = self.of(preset).zip(self.of(self.baseline));
+        let pairs = self.column(preset).zip(self.column(self.baseline));
         pairs.filter(|(score, base)| score.known.counts() && base.known.counts())
     }
 
     /// Whether it is known what every request of a preset held.
     pub(super) fn knows_contents(&self, preset: usize) -> bool {
-        self.of(preset).all(|score| matches!(score.known, Known::Everything | Known::Failed))
+        self.column(preset)
+            .all(|score| matches!(score.known, Knowledge::Everything | Knowledge::Failed))
     }
 
     pub(super) fn cluster(&self, score: &Score) -> usize {

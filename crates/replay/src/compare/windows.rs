@@ -21,7 +21,7 @@ pub(super) fn assumed(setup: &Setup, sessions: &[Recording], scores: &[Box<[Scor
             *names.entry(facts.model.as_deref().unwrap_or("no name")).or_default() += 1;
         }
     }
-    let windows: BTreeSet<u64> = scores.iter().flatten().map(Score::window).collect();
+    let windows: BTreeSet<u64> = scores.iter().flatten().map(|score| score.window).collect();
     format!(
         "Windows: {} tokens, from the recordings and the model table of {}{}.",
         windows.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
@@ -56,7 +56,7 @@ pub(super) fn contradicted(
     let mut contradicted = 0;
     for (facts, scores) in sessions.iter().zip(scores) {
         let model = facts.model.as_deref().and_then(|model| setup.models.find(model));
-        let window = scores.get(baseline).map_or(0, Score::window);
+        let window = scores.get(baseline).map_or(0, |score| score.window);
         let known = match model {
             _ if setup.limits.context > 0 || facts.windowed => window,
             Some(model) => model.context,

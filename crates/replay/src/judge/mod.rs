@@ -2,8 +2,8 @@
 
 pub mod availability;
 pub mod cost;
-pub mod measures;
+pub(crate) mod measures;
 pub(crate) mod request;
-pub mod reread;
+pub(crate) mod reread;
 pub mod retention;
 pub mod spent;

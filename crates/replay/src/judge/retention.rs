@@ -1,41 +1,14 @@
 //! What calls needed, and how much of it was in the view.
 
 use crate::read::index::{Presence, ReferenceNeed};
-use schemars::JsonSchema;
+use crate::stats::Share;
 use serde::{Deserialize, Serialize, Serializer};
 
 /// A reference counts as far when it was last seen more than this many calls ago.
-pub const FAR: usize = 3;
+pub(crate) const FAR: usize = 3;
 
 /// Upper ends of the steps of the curve over distance; the last step is open.
 pub const DISTANCES: [usize; 7] = [1, 2, 3, 5, 10, 20, 50];
-
-/// Kept of needed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-pub struct Share {
-    /// How many were kept.
-    pub kept: u64,
-    /// How many were needed.
-    pub needed: u64,
-}
-
-impl Share {
-    /// The share, `None` where nothing was needed.
-    pub fn value(self) -> Option<f64> {
-        (self.needed > 0).then(|| self.kept as f64 / self.needed as f64)
-    }
-
-    /// Adds the counts of another.
-    pub fn add(&mut self, other: Self) {
-        self.kept += other.kept;
-        self.needed += other.needed;
-    }
-
-    pub(crate) fn count(&mut self, kept: bool) {
-        self.needed += 1;
-        self.kept += u64::from(kept);
-    }
-}
 
 /// What calls needed, and how much of it was in the view. Of one call, or summed over several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -72,7 +45,7 @@ impl Retention {
     }
 
     /// References of `obs` that were last seen at most [`FAR`] calls ago.
-    pub fn obs_near(&self) -> Share {
+    pub(crate) fn obs_near(&self) -> Share {
         let Share { kept, needed } = self.obs_far;
         Share { kept: self.obs.kept - kept, needed: self.obs.needed - needed }
     }

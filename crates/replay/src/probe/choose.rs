@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// At most so many questions about what was before a moment.
 pub fn questions(moment: &Moment, most: usize) -> Vec<Question> {
     let log = moment.log();
-    let log = Log::of(log, moment.call());
+    let log = Log::new(log, moment.call());
     let mut found = facts::facts(moment.index(), log.messages);
     found.extend(gaps::gaps(moment.index(), log.messages));
     let mut strata: BTreeMap<Kind, BTreeMap<usize, Vec<Candidate>>> = BTreeMap::new();
@@ -66,7 +66,7 @@ pub(super) struct Log<'m> {
 }
 
 impl<'m> Log<'m> {
-    pub(super) fn of(messages: &'m [Arc<Message>], calls: usize) -> Self {
+    pub(super) fn new(messages: &'m [Arc<Message>], calls: usize) -> Self {
         let text = |message: &Arc<Message>| -> String {
             let parts = message.parts.iter().map(|part| text_of(part, &mut |_| ()));
             parts.flat_map(|text| [text, "\n".into()]).collect()

@@ -6,7 +6,7 @@
 use super::score::{Form, Outcome};
 use super::{AGES, Holder, Kind, age_band};
 use crate::in_order;
-use crate::judge::retention::Share;
+use crate::stats::Share;
 use crate::stats::{Estimate, Sample, clusters, proportion, proportion_difference};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -95,7 +95,7 @@ pub fn lines(rows: &[Row]) -> Vec<Line> {
     let presets = in_order(rows.iter().map(|row| &*row.preset));
     let first = presets.first().copied().unwrap_or_default();
     let line = |preset: &&str| {
-        let own = Asked::of(rows, |row| row.preset == *preset);
+        let own = AskedRows::new(rows, |row| row.preset == *preset);
         let exact = |row: &Row| row.form == Form::Exact;
         let mut unusable = BTreeMap::new();
         for row in &own.rows {
@@ -132,15 +132,15 @@ pub fn lines(rows: &[Row]) -> Vec<Line> {
 }
 
 /// Rows of questions that were asked.
-struct Asked<'r> {
+struct AskedRows<'r> {
     rows: Vec<&'r Row>,
 }
 
 /// Sums by session: its path and its cluster.
 type BySession<'r, T> = BTreeMap<(&'r str, &'r str), T>;
 
-impl<'r> Asked<'r> {
-    fn of(rows: &'r [Row], which: impl Fn(&Row) -> bool) -> Self {
+impl<'r> AskedRows<'r> {
+    fn new(rows: &'r [Row], which: impl Fn(&Row) -> bool) -> Self {
         Self { rows: rows.iter().filter(|row| row.outcome.is_asked() && which(row)).collect() }
     }
 
@@ -178,7 +178,7 @@ fn numbers<T>(sums: &BySession<'_, T>) -> Vec<usize> {
 /// What one preset is better by than another, on the questions that both were asked.
 fn difference(sample: &Sample, rows: &[Row], [one, other]: [&str; 2]) -> Estimate {
     let key = |row: &&Row| (row.session.clone(), row.id.clone(), row.form == Form::Exact);
-    let of = |preset: &str| Asked::of(rows, |row| row.preset == preset).rows;
+    let of = |preset: &str| AskedRows::new(rows, |row| row.preset == preset).rows;
     let others: BTreeMap<_, bool> = of(other).iter().map(|row| (key(row), row.right)).collect();
     let mut sums: BySession<'_, [Share; 2]> = BTreeMap::new();
     for row in of(one) {

@@ -32,7 +32,7 @@ const COMMANDS: [&str; 4] = ["command", "cmd", "script", "commands"];
 
 /// All of them.
 pub(super) fn gaps(index: &Index, log: &[Arc<Message>]) -> Vec<Candidate> {
-    let known = Known::of(log);
+    let known = Identified::new(log);
     let mut found = users(index, log, &known);
     for (at, message) in log.iter().enumerate() {
         for (number, part) in message.parts.iter().enumerate() {
@@ -73,13 +73,13 @@ fn commands(arguments: &Value) -> Vec<String> {
 }
 
 /// The telling identifiers of a log: how many messages have each, and all of a class.
-struct Known {
+struct Identified {
     messages: HashMap<String, usize>,
     pools: BTreeMap<Class, Pool>,
 }
 
-impl Known {
-    fn of(log: &[Arc<Message>]) -> Self {
+impl Identified {
+    fn new(log: &[Arc<Message>]) -> Self {
         let mut last: HashMap<String, (usize, usize)> = HashMap::new();
         let mut pools: BTreeMap<Class, Vec<String>> = BTreeMap::new();
         for (at, message) in log.iter().enumerate() {
@@ -157,7 +157,7 @@ fn stands_alone(line: &str, piece: &str) -> bool {
 }
 
 /// What the user said: a gap for what a sentence names, else for its last words.
-fn users(index: &Index, log: &[Arc<Message>], known: &Known) -> Vec<Candidate> {
+fn users(index: &Index, log: &[Arc<Message>], known: &Identified) -> Vec<Candidate> {
     let mut said: Vec<(LogPart, &str)> = Vec::new();
     for instruction in index.instructions.iter().filter(|one| one.at.0 < log.len()) {
         let message = &log[instruction.at.0];

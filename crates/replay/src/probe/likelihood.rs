@@ -4,7 +4,7 @@
 //! the whole log. Means are over actions, their intervals over sessions, those of one repository or task left out together.
 
 use crate::in_order;
-use crate::judge::retention::Share;
+use crate::stats::Share;
 use crate::stats::{Estimate, Sample, clusters, proportion, tested_mean};
 use serde::Serialize;
 
@@ -50,9 +50,9 @@ pub struct Line {
     pub per_token: Option<f64>,
     /// Share of what the calls needed of older results that the view had.
     pub kept: Estimate,
-    /// Mean rise of actions that needed something of them and had all of it.
+    /// Mean rise of actions that needed something of older results, all of it in the view.
     pub rise_kept: Estimate,
-    /// Mean rise of those that lacked some of it.
+    /// Mean rise of actions that needed something of older results, some of it not in the view.
     pub rise_lost: Estimate,
     /// Mean size of a request in tokens.
     pub tokens: u64,

@@ -40,13 +40,13 @@ pub use view::{Moment, View};
 use serde::Serialize;
 
 /// Distractors that a question has at least.
-pub const LEAST: usize = 2;
+pub(crate) const LEAST: usize = 2;
 
 /// Distractors that a question has at most.
-pub const MOST: usize = 3;
+pub(crate) const MOST: usize = 3;
 
 /// Upper ends of the strata of age; the last one is open. The first is what no sensible preset loses.
-pub const AGES: [usize; 3] = [crate::judge::retention::FAR, 10, 50];
+pub(crate) const AGES: [usize; 3] = [crate::judge::retention::FAR, 10, 50];
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -135,7 +135,7 @@ fn hash(question: &str, answer: &str) -> blake3::Hash {
 }
 
 /// The stratum of an age, `1–3`.
-pub fn age_band(age: usize) -> String {
+pub(crate) fn age_band(age: usize) -> String {
     let mut from = 1;
     for to in AGES {
         if age <= to {

@@ -62,7 +62,7 @@ impl Own {
         if meant.is_empty() {
             return Vec::new();
         }
-        let log = Log::of(moment.log(), moment.call());
+        let log = Log::new(moment.log(), moment.call());
         let question = |line: &Line| {
             let Line { question, answer, also, distractors, path, .. } = line.clone();
             Question {

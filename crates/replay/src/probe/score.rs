@@ -42,16 +42,16 @@ pub enum Outcome {
 
 impl Outcome {
     /// Whether the model was asked: what it was not asked counts for nothing.
-    pub fn is_asked(self) -> bool {
+    pub(crate) fn is_asked(self) -> bool {
         self != Self::TooLarge
     }
 }
 
 /// What a model says that can't tell.
-pub const UNKNOWN: &str = "UNKNOWN";
+pub(crate) const UNKNOWN: &str = "UNKNOWN";
 
 /// Before the answer, on its line.
-pub const ANSWER: &str = "ANSWER:";
+pub(crate) const ANSWER: &str = "ANSWER:";
 
 /// Before the arguments of the tool that looks things up, on its line.
 pub const RECALL: &str = "RECALL:";
@@ -151,7 +151,7 @@ pub(super) fn plain(text: &str) -> String {
 }
 
 /// Whether a string stands in a text, not as a piece of a longer word or number.
-pub fn stands_in(text: &str, string: &str) -> bool {
+pub(crate) fn stands_in(text: &str, string: &str) -> bool {
     if string.is_empty() {
         return false;
     }

@@ -4,11 +4,11 @@ use super::Question;
 use super::score::stands_in;
 use crate::judge::availability::Availability;
 use crate::judge::request::{Probe, Request};
-use crate::judge::retention::Share;
 use crate::read::index::Index;
 use crate::read::index::text::text_of;
 use crate::run::drive::replay_with;
 use crate::run::setup::{Preset, Setup};
+use crate::stats::Share;
 use foldback_core::conversation::Conversation;
 use foldback_core::log::{Message, Part};
 use foldback_formats::Session;
@@ -36,7 +36,7 @@ impl Moment {
         let question = Message::user(ASKED, "A question about the work so far.");
         let answer = Message::assistant(format!("{ASKED}-answer"), vec![Part::text("")]);
         session.messages.extend([question, answer].map(Arc::new));
-        Self::of(session, call)
+        Self::new(session, call)
     }
 
     /// Before a call, which counts from 0. `None` where the session has no such call.
@@ -48,11 +48,11 @@ impl Moment {
         session.cleared.retain(|cleared| cleared.at.item <= at);
         session.boundaries.retain(|boundary| boundary.before <= at);
         session.folded = session.folded.filter(|folded| folded.until <= at);
-        Some(Self::of(session, call))
+        Some(Self::new(session, call))
     }
 
-    fn of(session: Session, call: usize) -> Self {
-        let index = Arc::new(Index::of(&session));
+    fn new(session: Session, call: usize) -> Self {
+        let index = Arc::new(Index::new(&session));
         Self { session, index, call }
     }
 

@@ -49,7 +49,7 @@ const MOST_GROWTH: u64 = 4;
 
 impl Thin {
     /// Whether the requests of a session grew by far more than its text did; see [`observations`].
-    pub fn of(calls: &[Observation]) -> Option<Self> {
+    pub fn detect(calls: &[Observation]) -> Option<Self> {
         let (first, largest) = (calls.first()?, calls.iter().max_by_key(|call| call.usage)?);
         let recorded = largest.usage.saturating_sub(first.usage);
         let text = largest.estimate.saturating_sub(first.estimate);
@@ -115,7 +115,7 @@ const LEAST_BYTES: u64 = 2;
 /// Whether a recording begins in the middle of a conversation: it or foldback's note in it says so, or a later request was
 /// smaller than what the first held besides its messages. What was lost looks like a system prompt that
 /// nothing can clear, so no size of it is taken from usage.
-pub fn is_headless(session: &Session) -> bool {
+pub(crate) fn is_headless(session: &Session) -> bool {
     if session.begins_midway() || session.folded.is_some() {
         return true;
     }
@@ -147,7 +147,7 @@ pub struct Running {
 
 impl Running {
     /// A calibration for a session whose recorded frame weighs so much.
-    pub fn new(frame: u64) -> Self {
+    pub(crate) fn new(frame: u64) -> Self {
         Self { log: frame, ..Self::default() }
     }
 
@@ -169,7 +169,7 @@ impl Running {
     }
 
     /// The calibration on what is known now.
-    pub fn calibration(&self) -> Calibration {
+    pub(crate) fn calibration(&self) -> Calibration {
         self.fit.calibration().unwrap_or_default()
     }
 }
@@ -208,7 +208,7 @@ impl RecordedCache {
 }
 
 /// The log's messages, and whether what the recorder sent at that point was the whole log.
-pub fn with_faith(session: &Session) -> impl Iterator<Item = (&Message, bool)> {
+pub(crate) fn with_faith(session: &Session) -> impl Iterator<Item = (&Message, bool)> {
     let until = faithful_until(session);
     session
         .messages
@@ -220,7 +220,7 @@ pub fn with_faith(session: &Session) -> impl Iterator<Item = (&Message, bool)> {
 
 /// Index of the first message before which the recorder sent something else than the log: after its first
 /// own compaction, and from the start on where the beginning is lost.
-pub fn faithful_until(session: &Session) -> Option<usize> {
+pub(crate) fn faithful_until(session: &Session) -> Option<usize> {
     let compacted = session.boundaries.iter().map(|boundary| boundary.before).min();
     if is_headless(session) { Some(0) } else { compacted }
 }

@@ -3,17 +3,13 @@
 //! A corpus holds names, not sessions. A session is read when its turn comes and dropped when every
 //! preset has replayed it, so memory is bounded by the largest files in flight.
 
-use crate::read::copies;
+use super::history::{self, Copied};
 use foldback_formats::Session;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// Answers of a file that are copies: session of the file, and messages of it.
-pub type Copied = BTreeMap<usize, Vec<usize>>;
 
 /// One place that sessions come from.
 #[derive(Debug)]
@@ -41,7 +37,7 @@ pub enum Source {
         /// The sessions.
         sessions: Vec<Session>,
     },
-    /// A file whose results are known, from a [part](crate::rows::scores).
+    /// A file whose results are known, from a [part](crate::rows::parts).
     Scored {
         /// The path of the file on the machine that scored it.
         path: PathBuf,
@@ -178,9 +174,9 @@ impl Source {
             }
         };
         sessions.retain(|session| session.log().next().is_some());
-        copies::counted_once(&mut sessions);
+        history::counted_once(&mut sessions);
         if let Self::Copying { copied, .. } = self {
-            taken_out(&mut sessions, copied);
+            history::take_out(&mut sessions, copied);
         }
         Ok(Content { hash, sessions })
     }
@@ -209,28 +205,12 @@ pub struct Corpus {
 
 impl Corpus {
     /// A corpus of sessions in memory, each a source of its own under its id.
-    pub fn of(sessions: impl IntoIterator<Item = Session>) -> Self {
+    pub fn from_sessions(sessions: impl IntoIterator<Item = Session>) -> Self {
         Self {
             sources: sessions
                 .into_iter()
                 .map(|session| Source::Memory { name: session.id.clone(), sessions: vec![session] })
                 .collect(),
         }
-    }
-}
-
-/// Takes the calls out that are counted elsewhere.
-pub(crate) fn taken_out(sessions: &mut [Session], copied: &Copied) {
-    for (number, messages) in copied {
-        let Some(session) = sessions.get_mut(*number) else { continue };
-        for at in messages {
-            if let Some(message) = session.messages.get_mut(*at).filter(|m| m.is_answer()) {
-                Arc::make_mut(message).answer = None;
-                session.copied += 1;
-            }
-        }
-        // What was taken back before the last copy was copied with it.
-        let last = messages.iter().filter_map(|at| session.messages.get(*at)?.at).max();
-        session.unlogged.retain(|answer| answer.ended.is_none() || answer.ended > last);
     }
 }

@@ -4,11 +4,12 @@
 pub mod calibrate;
 pub mod copies;
 pub mod corpus;
+pub mod history;
 pub mod identifiers;
 pub mod images;
 pub mod index;
 pub mod recorder;
 pub mod repositories;
-pub mod scale;
-pub mod split;
-pub mod verbatim;
+pub(crate) mod scale;
+pub(crate) mod split;
+pub(crate) mod verbatim;

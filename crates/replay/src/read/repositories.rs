@@ -28,7 +28,7 @@ const SAYS_NOTHING: &str = "api app application apps backend build client code d
     testbed tests tmp ui web website work workspace workspaces www";
 
 /// The name of each session's repository, task or project, one for all sessions of it; `None` where nothing is recorded.
-pub fn names(places: &[Place<'_>]) -> Vec<Option<String>> {
+pub(crate) fn names(places: &[Place<'_>]) -> Vec<Option<String>> {
     let distinct: BTreeSet<Place<'_>> = places.iter().copied().collect();
     let mut groups = Groups::default();
     let mut held: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
@@ -76,14 +76,14 @@ pub fn names(places: &[Place<'_>]) -> Vec<Option<String>> {
     let mut shown: BTreeMap<String, &str> = BTreeMap::new();
     for place in &distinct {
         let Some(cluster) = place.cluster.or(place.folder) else { continue };
-        let best = shown.entry(groups.of(&key(cluster))).or_insert(cluster);
+        let best = shown.entry(groups.root(&key(cluster))).or_insert(cluster);
         if rank(cluster) < rank(best) {
             *best = cluster;
         }
     }
     let name = |place: &Place<'_>| {
         let cluster = place.cluster.or(place.folder)?;
-        shown.get(&groups.of(&key(cluster))).map(|name| (*name).to_owned())
+        shown.get(&groups.root(&key(cluster))).map(|name| (*name).to_owned())
     };
     places.iter().map(name).collect()
 }
@@ -100,9 +100,9 @@ impl Alike<'_> {
         // Each known repository or project among them, whatever its name.
         let known = |name: &&&str| groups.is_known(name);
         let tied: BTreeSet<String> =
-            self.folders.iter().filter(known).map(|folder| groups.of(folder)).collect();
+            self.folders.iter().filter(known).map(|folder| groups.root(folder)).collect();
         let all: BTreeSet<String> =
-            self.remotes.iter().map(|remote| groups.of(remote)).chain(tied).collect();
+            self.remotes.iter().map(|remote| groups.root(remote)).chain(tied).collect();
         let loose: Vec<&str> = self.folders.iter().filter(|name| !known(name)).copied().collect();
         match (all.len(), all.first()) {
             (0, _) => loose.windows(2).for_each(|two| groups.join(two[0], two[1])),
@@ -129,7 +129,7 @@ struct Groups {
 }
 
 impl Groups {
-    fn of(&self, name: &str) -> String {
+    fn root(&self, name: &str) -> String {
         let mut name = name;
         while let Some(next) = self.of.get(name) {
             name = next;
@@ -139,7 +139,7 @@ impl Groups {
 
     /// `into` stays the representative.
     fn join(&mut self, into: &str, other: &str) {
-        let (into, other) = (self.of(into), self.of(other));
+        let (into, other) = (self.root(into), self.root(other));
         if into != other {
             self.of.insert(other, into);
         }
@@ -147,7 +147,7 @@ impl Groups {
 
     /// Whether a folder belongs to something other than folders.
     fn is_known(&self, folder: &str) -> bool {
-        !is_folder(&self.of(folder))
+        !is_folder(&self.root(folder))
     }
 }
 

@@ -36,7 +36,7 @@ pub struct Scale {
 impl Scale {
     /// The scale of a session by its calls (see [`observations`](crate::read::calibrate::observations)); `None` where they
     /// are too few or lie on no line.
-    pub fn of(calls: &[Observation]) -> Option<Self> {
+    pub(crate) fn fit(calls: &[Observation]) -> Option<Self> {
         let (first, later) = calls.split_first()?;
         let mut steps: Vec<(u64, u64)> = later
             .iter()
@@ -69,7 +69,7 @@ impl Scale {
     }
 
     /// The measured size of a request that the provider counted so many tokens for.
-    pub fn measured(&self, recorded: u64) -> u64 {
+    pub(crate) fn measured(&self, recorded: u64) -> u64 {
         let step = mul_div(recorded.abs_diff(self.recorded), PPM, self.kappa_ppm.max(1));
         moved(self.measured, step, recorded < self.recorded)
     }
@@ -103,7 +103,7 @@ mod tests {
     fn a_scale_meets_what_was_recorded() {
         // A frame of 1,000 that was not recorded, and 1.5 tokens of the provider for each of ours.
         let line: Vec<(u64, u64)> = (0..6).map(|n| (100 + 200 * n, 1_100 + 300 * n)).collect();
-        let scale = Scale::of(&calls(&line)).unwrap();
+        let scale = Scale::fit(&calls(&line)).unwrap();
         assert_eq!(scale.kappa_ppm, 1_500_000);
         // Requests hold what was not recorded: 1,000 tokens that are not scaled.
         assert_eq!(scale.request(1_100), 1_100);
@@ -122,7 +122,7 @@ mod tests {
             let (estimate, usage) = *pairs.last().unwrap();
             pairs.push((estimate + size, usage + size * 6 / 5 + 20));
         }
-        let kappa = Scale::of(&calls(&pairs)).unwrap().kappa_ppm;
+        let kappa = Scale::fit(&calls(&pairs)).unwrap().kappa_ppm;
         assert!((1_200_000..1_230_000).contains(&kappa), "{kappa}");
     }
 
@@ -134,7 +134,7 @@ mod tests {
             (0..10).map(|n| (1_000 * n, [500, 900 * n, 300 * n][n as usize % 3])).collect();
         let same = [(10, 20); 9];
         for pairs in [&[][..], &few[..], &dropped[..], &same[..]] {
-            assert_eq!(Scale::of(&calls(pairs)), None, "{pairs:?}");
+            assert_eq!(Scale::fit(&calls(pairs)), None, "{pairs:?}");
         }
     }
 }

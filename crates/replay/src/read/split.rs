@@ -16,7 +16,7 @@ pub enum Split {
 
 impl Split {
     /// The part of a session, by the first eight bytes of the BLAKE3 hash of its id, modulo five.
-    pub fn of(id: &str) -> Self {
+    pub(crate) fn from_id(id: &str) -> Self {
         let hash = blake3::hash(id.as_bytes());
         let mut first = [0; 8];
         first.copy_from_slice(&hash.as_bytes()[..8]);
@@ -41,9 +41,9 @@ mod tests {
             ("session-7", Split::Report),
         ];
         for (id, part) in table {
-            assert_eq!(Split::of(id), part, "{id}");
+            assert_eq!(Split::from_id(id), part, "{id}");
         }
-        let many = (0..10_000).filter(|id| Split::of(&id.to_string()) == Split::Tune);
+        let many = (0..10_000).filter(|id| Split::from_id(&id.to_string()) == Split::Tune);
         let many = many.count();
         assert!((5_800..6_200).contains(&many), "{many} of 10000");
     }

@@ -1,8 +1,8 @@
 //! What is kept of sessions under presets, in memory and on disk.
 
 mod error;
-pub mod scores;
-pub mod store;
+pub mod parts;
+pub(crate) mod store;
 pub mod study;
 
 pub use error::CompareError;

@@ -11,13 +11,13 @@ use foldback_core::stage::{Estimator, SummaryRequest};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Tokens of what a request says besides the conversation: task, headings, budget, labels of the record.
-pub const WORDING: u64 = 500;
+pub(crate) const WORDING: u64 = 500;
 
 /// Tokens that a request keeps of each piece of reasoning.
 const REASONING: u64 = 125;
 
 /// Input tokens of the request for a summary.
-pub fn input(request: &SummaryRequest, measure: &dyn Estimator) -> u64 {
+pub(crate) fn input(request: &SummaryRequest, measure: &dyn Estimator) -> u64 {
     let texts = request.previous.iter().chain(&request.instructions);
     let texts: u64 = texts.map(|text| measure.text(text)).sum();
     let messages = request.messages.iter().map(|message| {
@@ -35,12 +35,12 @@ pub fn input(request: &SummaryRequest, measure: &dyn Estimator) -> u64 {
 
 /// Notes what is asked.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct AskedInputs {
     measure: Arc<dyn Estimator>,
     inputs: Mutex<Vec<u64>>,
 }
 
-impl Asked {
+impl AskedInputs {
     pub(crate) fn new(measure: Arc<dyn Estimator>) -> Self {
         Self { measure, inputs: Mutex::default() }
     }
@@ -51,7 +51,7 @@ impl Asked {
     }
 }
 
-impl Observer for Asked {
+impl Observer for AskedInputs {
     fn observe(&self, _event: &Event) {}
 
     fn asks(&self, request: &SummaryRequest) {

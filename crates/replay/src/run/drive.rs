@@ -7,7 +7,7 @@ use crate::read::calibrate::{self, RecordedCache, Running, faithful_until, unrec
 use crate::read::index::{Change, Index, RepeatedRead, Texts, Tracker};
 use crate::read::recorder::{Recorded, RecordedSummaries};
 use crate::read::scale::Scale;
-use crate::run::asked::{Asked, WORDING};
+use crate::run::asked::{AskedInputs, WORDING};
 use crate::run::totals::{BrokenRule, CallRow, Fired, SessionMetrics};
 use foldback_core::conversation::{Conversation, Report, Signals, StageRole};
 use foldback_core::counters::Counters;
@@ -78,7 +78,7 @@ pub struct Replay {
 
 /// Makes the conversation that replays a session: its frame filled up with what the recorder sent
 /// but did not write down, its clock standing at the first recorded time.
-pub fn conversation_for(
+pub(crate) fn conversation_for(
     session: &Session,
     strategy: Arc<Strategy>,
     options: &ReplayOptions,
@@ -90,7 +90,7 @@ pub fn conversation_for(
     services.model = options.completions.clone();
     services.observers = observers;
     if strategy.summarizer.as_ref().is_some_and(|summarizer| summarizer.id() == Recorded::ID) {
-        services.extensions.insert(RecordedSummaries::of(session));
+        services.extensions.insert(RecordedSummaries::read(session));
     }
     let frame = frame_for(session, &*options.measure);
     (
@@ -118,7 +118,7 @@ pub(crate) fn block_on<F: Future>(options: &ReplayOptions, future: F) -> F::Outp
 }
 
 /// The recorded frame, and after it what usage says was sent besides.
-pub fn frame_for(session: &Session, measure: &dyn Estimator) -> Frame {
+pub(crate) fn frame_for(session: &Session, measure: &dyn Estimator) -> Frame {
     let mut frame = session.frame.clone();
     let overhead = unrecorded(session, measure);
     if overhead > 0 {
@@ -164,7 +164,7 @@ pub(crate) struct Driver<'s> {
     options: &'s ReplayOptions,
     conversation: Conversation,
     clock: Arc<FixedClock>,
-    asked: Arc<Asked>,
+    asked: Arc<AskedInputs>,
     summary_inputs: Vec<SummaryInput>,
     meter: MeterId,
     session: &'s Session,
@@ -208,7 +208,7 @@ impl<'s> Driver<'s> {
         options: &'s ReplayOptions,
         tracker: Option<Tracker>,
     ) -> Self {
-        let asked = Arc::new(Asked::new(Arc::clone(&options.measure)));
+        let asked = Arc::new(AskedInputs::new(Arc::clone(&options.measure)));
         let (mut conversation, clock) =
             conversation_for(session, Arc::clone(strategy), options, vec![Arc::clone(&asked) as _]);
         let meter = conversation.add_meter(Arc::clone(&options.measure));
@@ -474,7 +474,7 @@ impl<'s> Driver<'s> {
             told => told,
         };
         let scale = self.scale.get_or_init(|| {
-            Scale::of(&calibrate::observations(self.session, &*self.options.measure))
+            Scale::fit(&calibrate::observations(self.session, &*self.options.measure))
         });
         let (sent, same) =
             self.rows.last().map_or((0, 0), |row| (row.input_tokens, row.cache_read));
@@ -502,7 +502,7 @@ impl<'s> Driver<'s> {
     }
 
     pub(crate) fn finish(self) -> Replay {
-        let metrics = SessionMetrics::of(
+        let metrics = SessionMetrics::new(
             &self.rows,
             *self.conversation.counters(),
             self.violations.len() as u64,

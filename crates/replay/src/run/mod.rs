@@ -1,9 +1,9 @@
 //! The replay of a session: what it is run with, the driver, and a row for each call.
 
 pub(crate) mod again;
-pub mod asked;
+pub(crate) mod asked;
 pub mod controls;
-pub mod drive;
+pub(crate) mod drive;
 pub(crate) mod idle;
 pub mod setup;
 pub mod state;

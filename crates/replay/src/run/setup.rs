@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// Where the requests of a preset come from.
 #[derive(Clone, Debug, Default)]
-pub enum Made {
+pub enum RequestSource {
     /// From a replay of its strategy.
     #[default]
     Replayed,
@@ -34,7 +34,7 @@ pub struct Preset {
     /// are kept under it, so two strategies that do not behave alike must not share one.
     pub fingerprint: String,
     /// Where its requests come from.
-    pub made: Made,
+    pub made: RequestSource,
     /// The model that stages may ask; `None` if there is none. Its answers are no
     /// part of `fingerprint`: results that a model had a part in belong into a store of their own.
     pub completions: Option<Arc<dyn Completions>>,
@@ -51,7 +51,7 @@ impl Preset {
         Self {
             strategy: Arc::new(strategy),
             fingerprint,
-            made: Made::default(),
+            made: RequestSource::default(),
             completions: None,
             net: true,
         }
@@ -74,14 +74,14 @@ impl Preset {
     pub fn as_recorded() -> Result<Self, Invalid> {
         let description = "What the recorder really sent, its own compactions included";
         let strategy = control(AS_RECORDED, description, Vec::new())?;
-        Ok(Self { made: Made::Recorded, ..Self::new(strategy, AS_RECORDED.to_owned()) })
+        Ok(Self { made: RequestSource::Recorded, ..Self::new(strategy, AS_RECORDED.to_owned()) })
     }
 
     /// Whether it never changes anything, so that others can be compared with it.
     pub fn is_baseline(&self) -> bool {
         let Strategy { pruners, overflow, filter, .. } = &*self.strategy;
         let idle = pruners.is_empty() && overflow.is_none() && filter.is_none();
-        idle && matches!(self.made, Made::Replayed)
+        idle && matches!(self.made, RequestSource::Replayed)
     }
 
     /// A control that sees the future, never a strategy.
@@ -90,9 +90,9 @@ impl Preset {
     ///
     /// What `evict` refuses.
     pub fn seeing(seer: Seer) -> Result<Self, Invalid> {
-        let named = seer.of(&Arc::default(), &Arc::default())?;
+        let named = seer.strategy(&Arc::default(), &Arc::default())?;
         let fingerprint = format!("{seer:?}");
-        Ok(Self { made: Made::Seeing(seer), ..Self::new(named, fingerprint) })
+        Ok(Self { made: RequestSource::Seeing(seer), ..Self::new(named, fingerprint) })
     }
 }
 
@@ -114,7 +114,7 @@ pub struct Setup {
 impl Setup {
     /// The limits in force for a session under a strategy: the command line's, else the user's
     /// file's, else the session's, else the model table's, else the preset's, else 200,000 / 32,000.
-    pub fn limits_for(&self, session: &Session, strategy: &Strategy) -> Limits {
+    pub(crate) fn limits_for(&self, session: &Session, strategy: &Strategy) -> Limits {
         let model = self.model_for(session, strategy);
         self.limits_of(model.as_deref(), self.recorded_limits(session), strategy)
     }
@@ -127,14 +127,13 @@ impl Setup {
 
     /// The largest request that a session's provider takes, the same under every strategy: by the command
     /// line's limits, else the session's, else those of its model, else 200,000 tokens.
-    pub fn ceiling_for(&self, session: &Session) -> Option<u64> {
+    pub(crate) fn ceiling_for(&self, session: &Session) -> Option<u64> {
         let table = self.table_limits(self.model.as_deref().or(session.model.as_deref()));
         let limits = self.limits.or(self.recorded_limits(session)).or(table).or(Limits::DEFAULT);
         limits.consistent(self.limits.output > 0).request_ceiling()
     }
 
-    /// What a recording says of its limits: what it states, else the larger window of its model where its requests
-    /// went beyond the usual one.
+    /// Limits of a recording: those that it states, else the larger window of its model if a request exceeded the usual one.
     fn recorded_limits(&self, session: &Session) -> Limits {
         let recorded = session.model.as_deref().filter(|_| self.model.is_none());
         let model = recorded.and_then(|model| self.models.find(model));
@@ -148,7 +147,7 @@ impl Setup {
     }
 
     /// The model in force.
-    pub fn model_for(&self, session: &Session, strategy: &Strategy) -> Option<String> {
+    pub(crate) fn model_for(&self, session: &Session, strategy: &Strategy) -> Option<String> {
         self.model.clone().or_else(|| strategy.model.clone()).or_else(|| session.model.clone())
     }
 
@@ -165,7 +164,7 @@ impl Setup {
     }
 
     /// Every regime with a price, in the order of the table.
-    pub fn named_terms(&self) -> Vec<NamedTerms> {
+    pub(crate) fn named_terms(&self) -> Vec<NamedTerms> {
         let named = self.regimes.regimes.iter().filter_map(|regime| {
             let terms = regime.terms(&self.models)?;
             Some(NamedTerms { name: regime.name.as_str().into(), terms })
@@ -183,7 +182,7 @@ impl Setup {
     }
 
     /// Whether the table has prices of a model.
-    pub fn is_priced(&self, model: Option<&str>) -> bool {
+    pub(crate) fn is_priced(&self, model: Option<&str>) -> bool {
         let known = model.and_then(|model| self.models.find(model));
         known.is_some_and(|model| self.regimes.own(&model, ServiceTerms::default()).is_some())
     }

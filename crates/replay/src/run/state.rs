@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 impl Replay {
     /// Whether the views hold summaries that only their provider can read. What they lack is then the most that was forgotten.
-    pub fn sealed(&self) -> bool {
+    pub(crate) fn sealed(&self) -> bool {
         let summarizer = self.conversation.strategy().summarizer.as_ref();
         self.metrics.counters.summaries > 0 && summarizer.is_some_and(|by| Sealed::is(by.id()))
     }

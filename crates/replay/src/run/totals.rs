@@ -128,7 +128,7 @@ pub struct SessionMetrics {
 }
 
 impl SessionMetrics {
-    pub(crate) fn of(
+    pub(crate) fn new(
         rows: &[CallRow],
         counters: Counters,
         strategy_violations: u64,

@@ -1,7 +1,7 @@
 //! The estimates that a table prints, each over sessions.
 
 use super::sample::{Estimate, Sample};
-use crate::judge::retention::Share;
+use super::share::Share;
 
 /// A session measured under two strategies; `base` is the one compared against.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,24 +15,24 @@ pub struct Pair {
 }
 
 /// `Σ value / Σ base`: the bill. Long sessions weigh most. It is not tested against anything.
-pub fn ratio_of_totals(sample: &Sample, pairs: &[Pair]) -> Estimate {
+pub(crate) fn ratio_of_totals(sample: &Sample, pairs: &[Pair]) -> Estimate {
     let rows = pairs.iter().map(|pair| (pair.cluster, [pair.value, pair.base]));
     sample.of_sums(rows, |sums| divide(sums[0], sums[1])).within(0.0, f64::INFINITY)
 }
 
 /// The same, tested. Null: 1, by the differences of both.
-pub fn tested_ratio_of_totals(sample: &Sample, pairs: &[Pair]) -> Estimate {
+pub(crate) fn tested_ratio_of_totals(sample: &Sample, pairs: &[Pair]) -> Estimate {
     let differences = pairs.iter().map(|pair| (pair.cluster, pair.value - pair.base));
     Estimate { p: sample.test(differences), ..ratio_of_totals(sample, pairs) }
 }
 
 /// Mean of `base - value`: what a session costs less. It is not tested against anything.
-pub fn mean_saving(sample: &Sample, pairs: &[Pair]) -> Estimate {
+pub(crate) fn mean_saving(sample: &Sample, pairs: &[Pair]) -> Estimate {
     untested_mean(sample, pairs.iter().map(|pair| (pair.cluster, pair.base - pair.value)))
 }
 
 /// Mean of a value, given with the cluster of its session, tested. Null: 0.
-pub fn tested_mean(sample: &Sample, values: &[(usize, f64)]) -> Estimate {
+pub(crate) fn tested_mean(sample: &Sample, values: &[(usize, f64)]) -> Estimate {
     let values = values.iter().copied();
     Estimate { p: sample.test(values.clone()), ..untested_mean(sample, values) }
 }
@@ -43,7 +43,10 @@ fn untested_mean(sample: &Sample, values: impl Iterator<Item = (usize, f64)>) ->
 }
 
 /// `Σ kept / Σ needed`: a proportion pooled over sessions, each given with its cluster. It is not tested against anything.
-pub fn proportion(sample: &Sample, shares: impl IntoIterator<Item = (usize, Share)>) -> Estimate {
+pub(crate) fn proportion(
+    sample: &Sample,
+    shares: impl IntoIterator<Item = (usize, Share)>,
+) -> Estimate {
     let shares = shares.into_iter();
     let rows = shares.map(|(cluster, share)| (cluster, [share.kept as f64, share.needed as f64]));
     sample.of_sums(rows, |sums| divide(sums[0], sums[1])).within(0.0, 1.0)
@@ -51,7 +54,7 @@ pub fn proportion(sample: &Sample, shares: impl IntoIterator<Item = (usize, Shar
 
 /// Difference of two pooled proportions of the same sessions, each session given with its cluster and both, tested. Null: 0, by what
 /// each session adds to the difference.
-pub fn proportion_difference(sample: &Sample, shares: &[(usize, [Share; 2])]) -> Estimate {
+pub(crate) fn proportion_difference(sample: &Sample, shares: &[(usize, [Share; 2])]) -> Estimate {
     let counts = |both: &[Share; 2]| {
         let [a, b] = both;
         [a.kept, a.needed, b.kept, b.needed].map(|count| count as f64)

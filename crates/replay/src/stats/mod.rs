@@ -9,12 +9,16 @@
 mod estimate;
 mod rng;
 mod sample;
+mod share;
 mod simple;
 
-pub use estimate::{
-    Pair, mean_saving, proportion, proportion_difference, ratio_of_totals, tested_mean,
+pub use estimate::Pair;
+pub(crate) use estimate::{
+    mean_saving, proportion, proportion_difference, ratio_of_totals, tested_mean,
     tested_ratio_of_totals,
 };
 pub use rng::SplitMix64;
-pub use sample::{Estimate, Sample, clusters};
-pub use simple::{clusters_needed, holm, kendall_tau_b, minimum_detectable};
+pub(crate) use sample::clusters;
+pub use sample::{Estimate, Sample};
+pub use share::Share;
+pub(crate) use simple::{clusters_needed, holm, kendall_tau_b, minimum_detectable};

@@ -30,7 +30,7 @@ pub struct Estimate {
 impl Estimate {
     /// The interval cut off where the statistic ends.
     #[must_use]
-    pub fn within(mut self, least: f64, most: f64) -> Self {
+    pub(crate) fn within(mut self, least: f64, most: f64) -> Self {
         self.lo = self.lo.map(|lo| lo.max(least));
         self.hi = self.hi.map(|hi| hi.min(most));
         self
@@ -54,15 +54,15 @@ const FLIPS: usize = 10_000;
 
 impl Sample {
     /// Confidence level of every interval.
-    pub const LEVEL: f64 = 0.95;
+    pub(crate) const LEVEL: f64 = 0.95;
 
     /// Clusters of which all count. The seed is part of every report.
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self { seed, ..Self::default() }
     }
 
     /// Clusters of which those count in which something acted; with `too_few` there are neither intervals nor tests.
-    pub fn of_acting(seed: u64, acting: Vec<bool>, too_few: bool) -> Self {
+    pub(crate) fn of_acting(seed: u64, acting: Vec<bool>, too_few: bool) -> Self {
         Self { seed, acting: Some(acting), too_few }
     }
 
@@ -76,7 +76,7 @@ impl Sample {
     /// `rows` holds one session each: the number of its cluster, and what it adds to the `K` sums.
     /// `statistic` turns the sums into the value, `None` where they leave it undefined. Ratios of
     /// totals, means and pooled proportions are all of this kind.
-    pub fn of_sums<const K: usize>(
+    pub(crate) fn of_sums<const K: usize>(
         &self,
         rows: impl IntoIterator<Item = (usize, [f64; K])>,
         statistic: fn(&[f64; K]) -> Option<f64>,
@@ -106,7 +106,7 @@ impl Sample {
     /// the signs of clusters that make the sum at least as far from zero (Fisher 1935; Canay, Romano and Shaikh, Econometrica
     /// 85(3), 2017, for clusters). All of them up to 12 clusters that differ, else those of 10,000 draws and the sample itself.
     /// `None` where there are too few clusters.
-    pub fn test(&self, differences: impl IntoIterator<Item = (usize, f64)>) -> Option<f64> {
+    pub(crate) fn test(&self, differences: impl IntoIterator<Item = (usize, f64)>) -> Option<f64> {
         let rows = differences.into_iter().map(|(cluster, difference)| (cluster, [difference]));
         let (clusters, _) = by_cluster(rows);
         let counted: Vec<f64> = clusters
@@ -184,7 +184,7 @@ fn by_cluster<const K: usize>(
 }
 
 /// The number of each session's cluster by its label, in the order of the labels, and how many clusters there are.
-pub fn clusters<L: Ord>(labels: &[L]) -> (Vec<usize>, usize) {
+pub(crate) fn clusters<L: Ord>(labels: &[L]) -> (Vec<usize>, usize) {
     let mut order: Vec<usize> = (0..labels.len()).collect();
     order.sort_by_key(|at| &labels[*at]);
     let (mut numbers, mut count) = (vec![0; labels.len()], 0);

@@ -3,7 +3,7 @@
 use statrs::distribution::{ContinuousCDF, Normal};
 
 /// Adjusts the p-values of one family (Holm 1979), in their order. Not a number counts as 1.
-pub fn holm(p: &[f64]) -> Vec<f64> {
+pub(crate) fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
     order.sort_by(|a, b| p[*a].total_cmp(&p[*b]));
     let mut adjusted = vec![1.0; p.len()];
@@ -20,7 +20,7 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
 
 /// Kendall's tau-b (1945) of two orders of the same things: how many pairs both put the same way round less
 /// those that they do not, with a correction for ties. `None` with fewer than two, or where all are alike.
-pub fn kendall_tau_b(values: &[(f64, f64)]) -> Option<f64> {
+pub(crate) fn kendall_tau_b(values: &[(f64, f64)]) -> Option<f64> {
     let (mut agree, mut firsts, mut seconds) = (0_i64, 0_u64, 0_u64);
     for (at, a) in values.iter().enumerate() {
         for b in &values[at + 1..] {
@@ -37,7 +37,7 @@ pub fn kendall_tau_b(values: &[(f64, f64)]) -> Option<f64> {
 
 /// The least true difference that a two-sided test at `1 - level` finds with probability `power`:
 /// `(z_{(1+level)/2} + z_power) · se`. A table whose differences are smaller can't rank.
-pub fn minimum_detectable(se: f64, level: f64, power: f64) -> f64 {
+pub(crate) fn minimum_detectable(se: f64, level: f64, power: f64) -> f64 {
     let normal = Normal::standard();
     (normal.inverse_cdf(f64::midpoint(1.0, level)) + normal.inverse_cdf(power)) * se
 }
@@ -47,7 +47,13 @@ pub fn minimum_detectable(se: f64, level: f64, power: f64) -> f64 {
 /// `clusters · ((z_{1-alpha} + z_power) · se / difference)² + z_{1-alpha}² / 2`. The last term stands for Student's t (Guenther,
 /// "Sample size formulas for normal theory t tests", The American Statistician 35(4), 1981). It is never fewer than with which flips
 /// of signs can give such a p-value at all.
-pub fn clusters_needed(se: f64, clusters: usize, difference: f64, alpha: f64, power: f64) -> usize {
+pub(crate) fn clusters_needed(
+    se: f64,
+    clusters: usize,
+    difference: f64,
+    alpha: f64,
+    power: f64,
+) -> usize {
     let normal = Normal::standard();
     let z = normal.inverse_cdf(1.0 - alpha);
     let spread = (z + normal.inverse_cdf(power)) * se / difference;

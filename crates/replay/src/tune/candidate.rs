@@ -48,7 +48,7 @@ pub struct Header<'a> {
 
 impl Candidate {
     /// The strategy with its own values.
-    pub fn own(strategy: &Compiled, extends: &str) -> Self {
+    pub(crate) fn own(strategy: &Compiled, extends: &str) -> Self {
         Self {
             of: strategy.strategy.name.clone(),
             extends: extends.to_owned(),
@@ -64,7 +64,7 @@ impl Candidate {
     }
 
     /// Whether it is the strategy with its own values.
-    pub fn is_own(&self) -> bool {
+    pub(crate) fn is_own(&self) -> bool {
         self.settings.is_empty()
     }
 

@@ -159,7 +159,7 @@ fn sections() -> impl Iterator<Item = &'static str> {
 }
 
 /// Every field that a strategy's stages have, by the shortest path that finds it.
-pub fn fields(registry: &Registry, strategy: &Compiled) -> Vec<String> {
+pub(crate) fn fields(registry: &Registry, strategy: &Compiled) -> Vec<String> {
     let mut paths = Vec::new();
     for kind in StageKind::ALL {
         let Some(node) = strategy.root.get(kind.section()) else {

@@ -20,9 +20,9 @@ mod space;
 pub mod sweeps;
 
 pub use candidate::{Candidate, Header, Rejected, candidates, plain};
-pub use field::{Field, fields};
+pub use field::Field;
 pub use range::Range;
-pub use run::{
-    AgainstOwn, Bench, LEAST_TRIGGERING, Measured, PartSummary, Trial, TuneError, Tuned,
-};
-pub use space::{MOST, Search};
+pub use run::AgainstOwn;
+pub use run::{Bench, Measured, PartSummary, Trial, TuneError, Tuned};
+pub(crate) use space::MOST;
+pub use space::Search;

@@ -2,11 +2,12 @@
 
 use super::{Candidate, Rejected};
 use crate::compare::{
-    Base, CompareError, Contrast, Difference, FailedReplay, Gate, Metric, Point, PresetLine,
-    Provenance, adjust, ranks,
+    Base, Contrast, Difference, Gate, Metric, Point, PresetLine, Provenance, adjust, ranks,
 };
+use crate::fault::FailedReplay;
 use crate::read::corpus::Corpus;
 use crate::read::split::Split;
+use crate::rows::CompareError;
 use crate::run::setup::{Preset, Setup};
 use crate::{Comparison, Reporting, Run, compare};
 use foldback_core::strategy::Kind;
@@ -15,7 +16,7 @@ use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// Below so many sessions in which anything fired, a part of the sessions says next to nothing.
-pub const LEAST_TRIGGERING: usize = 5;
+pub(crate) const LEAST_TRIGGERING: usize = 5;
 
 /// What a configuration cost and kept on one part of the sessions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -47,7 +48,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    fn of(line: &PresetLine) -> Self {
+    fn new(line: &PresetLine) -> Self {
         let metrics = line.metrics.clone();
         Self {
             cost_ratio: metrics.cost_ratio,
@@ -66,7 +67,7 @@ impl Measured {
     }
 
     /// Its place between cost and retention.
-    pub fn point(&self) -> Option<Point> {
+    pub(crate) fn point(&self) -> Option<Point> {
         Some(Point { cost: self.cost_ratio.value?, kept: self.frr_obs_far.value? })
     }
 }
@@ -132,7 +133,7 @@ pub struct PartSummary {
 }
 
 impl PartSummary {
-    fn of(comparison: &Comparison) -> Self {
+    fn new(comparison: &Comparison) -> Self {
         let corpus = &comparison.corpus;
         Self {
             sessions: corpus.imported,
@@ -224,7 +225,7 @@ impl Bench<'_> {
         let all: Vec<&Candidate> = candidates.iter().collect();
         let comparison = self.on(Split::Tune, &all)?.ok_or(TuneError::NothingToTuneOn)?;
         let lines = &comparison.presets[self.controls.len()..];
-        let measured: Vec<Measured> = lines.iter().map(Measured::of).collect();
+        let measured: Vec<Measured> = lines.iter().map(Measured::new).collect();
         let gates_passed = measured.iter().any(|measured| measured.gate.passed);
         let points: Vec<Option<Point>> = measured
             .iter()
@@ -256,7 +257,7 @@ impl Bench<'_> {
             .collect();
         let mut tuned = Tuned {
             reporting: self.reporting.clone(),
-            tune: PartSummary::of(&comparison),
+            tune: PartSummary::new(&comparison),
             report: None,
             trials,
             gates_passed,
@@ -304,14 +305,14 @@ impl Bench<'_> {
             );
             return Ok(None);
         };
-        tuned.report = Some(PartSummary::of(&comparison));
+        tuned.report = Some(PartSummary::new(&comparison));
         let lines = &comparison.presets[self.controls.len()..];
         let line_of = |at: usize| lines.get(shown.iter().position(|other| *other == at)?);
         for at in &shown {
             let Some(line) = line_of(*at) else { continue };
             let own = own_of(*at).filter(|own| own != at).and_then(line_of);
             let trial = &mut tuned.trials[*at];
-            trial.report = Some(Measured::of(line));
+            trial.report = Some(Measured::new(line));
             trial.against_own = own.and_then(|own| {
                 let mut contrasts = comparison.contrasts.iter();
                 let found = contrasts.find_map(|pair| pair.between(&line.preset, &own.preset))?;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 /// Most configurations that are replayed.
-pub const MOST: usize = 64;
+pub(crate) const MOST: usize = 64;
 
 /// How the space of all combinations is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

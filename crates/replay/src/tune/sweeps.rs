@@ -17,17 +17,24 @@ pub struct Sweep {
     pub vary: Vec<String>,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
     sweep: Vec<Sweep>,
 }
 
 /// The sweeps that come with the laboratory. Presets without one are tried as they are.
-pub fn embedded() -> Vec<Sweep> {
-    // The embedded table is checked by a test.
-    let table: Table = toml::from_str(include_str!("../../data/sweeps.toml")).unwrap_or_default();
-    table.sweep
+///
+/// # Errors
+///
+/// The table can't be read, which would be a defect of this crate.
+pub fn embedded() -> Result<Vec<Sweep>, String> {
+    read(include_str!("../../data/sweeps.toml"))
+}
+
+fn read(text: &str) -> Result<Vec<Sweep>, String> {
+    let table: Table = toml::from_str(text).map_err(|error| format!("sweeps.toml: {error}"))?;
+    Ok(table.sweep)
 }
 
 /// Splits `field=values`.
@@ -79,4 +86,17 @@ pub fn all(
         rejected.extend(others);
     }
     Ok((kept, rejected))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_with_a_typo_is_an_error() {
+        for text in ["[[swep]]", "[[sweep]]\npreset = \"a\"\nvaries = []", "[[sweep]"] {
+            let error = read(text).unwrap_err();
+            assert!(error.starts_with("sweeps.toml: "), "{error}");
+        }
+    }
 }

@@ -2,8 +2,8 @@
 
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
-use foldback_replay::compare::Score;
 use foldback_replay::study::Record;
+use foldback_replay::study::Score;
 use foldback_replay::walk::Walk;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

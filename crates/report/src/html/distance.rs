@@ -8,7 +8,8 @@ use crate::verdict;
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::compare::PresetLine;
-use foldback_replay::retention::{DISTANCES, Share};
+use foldback_replay::retention::DISTANCES;
+use foldback_replay::stats::Share;
 use std::fmt::Write as _;
 
 // The plot inside a drawing, in pixels.

@@ -8,8 +8,8 @@ use super::markup::{
 use crate::number::grouped;
 use crate::probe::{Probed, points};
 use foldback_replay::probe::figures::Line;
-use foldback_replay::retention::Share;
 use foldback_replay::stats::Estimate;
+use foldback_replay::stats::Share;
 use std::fmt::Write as _;
 
 /// The whole result as one file.

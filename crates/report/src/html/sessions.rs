@@ -13,7 +13,7 @@ use crate::columns::unit;
 use crate::number::{change, count, decimals, dollars, grouped, percent, short};
 use crate::verdict;
 use foldback_replay::Comparison;
-use foldback_replay::compare::{Known, Score};
+use foldback_replay::study::{Knowledge, Score};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -179,7 +179,7 @@ fn cells(comparison: &Comparison, score: &Score) -> Cells {
     let base = comparison.bill_of_base(score.session()).map(|bill| bill.usd);
     let own = comparison.bill(score).map(|bill| bill.usd);
     let ratio = own.zip(base).filter(|(_, base)| *base > 0.0);
-    let known = score.known == Known::Everything;
+    let known = score.known == Knowledge::Everything;
     [
         if faults(score) > 0 { BAD } else { "" }.to_owned(),
         or_dash(ratio.map(|(own, base)| own / base), change),

@@ -105,7 +105,7 @@ impl Probed {
         let mut heads = vec![Head::names("preset")];
         heads.extend(bands.iter().map(|(band, _)| Head::number(band.as_str(), 1)));
         let row = |line: &Line| {
-            let cell = |share: &foldback_replay::retention::Share| match share.needed {
+            let cell = |share: &foldback_replay::stats::Share| match share.needed {
                 0 => "–".to_owned(),
                 needed => format!("{} of {needed}", share.kept),
             };

@@ -16,7 +16,7 @@ mod parquet;
 pub use arrow::Batches;
 use foldback_core::strategy::Kind;
 use foldback_replay::retention::Retention;
-use foldback_replay::study::{Known, Record};
+use foldback_replay::study::{Knowledge, Record};
 use foldback_replay::totals::{BrokenRule, Fired};
 use foldback_replay::{Comparison, Store};
 use schemars::JsonSchema;
@@ -274,7 +274,7 @@ fn each(
             .collect::<Result<_>>()?;
         let start = Record::exam_start(&records);
         let scale = facts.session.scale;
-        let outcome = comparison.outcomes.as_ref().and_then(|outcomes| outcomes.of(number));
+        let outcome = comparison.outcomes.as_ref().and_then(|outcomes| outcomes.outcome_of(number));
         for (preset, record) in comparison.presets.iter().zip(&records) {
             let provided = Row {
                 session: &session.path,
@@ -300,7 +300,7 @@ fn each(
             }
             for (call, facts) in record.rows.iter().zip(&facts.calls) {
                 // What the recorder sent is known by its size alone.
-                let decided = matches!(record.known, Known::Everything | Known::Least);
+                let decided = matches!(record.known, Knowledge::Everything | Knowledge::Least);
                 let Retention { obs, obs_far, rescued, edits, pieces, pieces_far, .. } =
                     call.retention;
                 let (frr, far) = (call.retention.frr(), call.retention.far());

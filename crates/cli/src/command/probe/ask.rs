@@ -5,7 +5,7 @@ use crate::error::Error;
 use foldback::live::{recall::Recall, tools};
 use foldback::llm::Questioner;
 use foldback_core::provider::{Completion, CompletionRequest, ErrorKind, Model, ProviderError};
-use foldback_replay::compare::FailedReplay;
+use foldback_replay::fault::FailedReplay;
 use foldback_replay::probe::figures::Row;
 use foldback_replay::probe::score::{Form, Outcome, recalled, score};
 use foldback_replay::probe::{Moment, Question, View};

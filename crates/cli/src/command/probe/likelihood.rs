@@ -4,10 +4,10 @@ use super::ask::{Arm, Shows, Sitting, runtime, without};
 use crate::error::{Error, add_failed};
 use foldback::llm::likelihood::Likelihood;
 use foldback_formats::Session;
-use foldback_replay::compare::FailedReplay;
+use foldback_replay::fault::FailedReplay;
 use foldback_replay::probe::likelihood::{Row, calls};
 use foldback_replay::probe::{Moment, View};
-use foldback_replay::retention::Share;
+use foldback_replay::stats::Share;
 
 /// Characters of an action that are looked at: what a call writes into a file would outweigh everything else.
 const LONGEST: usize = 2_000;

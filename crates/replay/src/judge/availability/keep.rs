@@ -1,8 +1,8 @@
 //! What must be kept in any case: the user's instructions, the latest error, and which files were changed. Ground truth
 //! comes from the log alone, without a model.
 
-use crate::judge::retention::Share;
 use crate::read::index::Action;
+use crate::stats::Share;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -42,7 +42,7 @@ impl MustKeep {
 
 impl Files {
     /// Harmonic mean of precision and recall; `None` where no file was changed.
-    pub fn f1(&self) -> Option<f64> {
+    pub(crate) fn f1(&self) -> Option<f64> {
         (self.truth > 0).then(|| 2.0 * self.correct as f64 / (self.truth + self.found) as f64)
     }
 }

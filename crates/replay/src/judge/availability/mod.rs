@@ -22,11 +22,13 @@ mod keep;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use keep::{Files, MustKeep};
+pub use keep::Files;
+pub use keep::MustKeep;
 
 use crate::judge::request::{Probe, Request};
-use crate::judge::retention::{FAR, Retention, Share};
+use crate::judge::retention::{FAR, Retention};
 use crate::read::index::{Index, NeedleId, Presence, Tracker};
+use crate::stats::Share;
 use keep::Trail;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -60,7 +62,7 @@ impl Availability {
     /// A probe over one session.
     pub fn new(index: Arc<Index>) -> Self {
         Self {
-            instructions: Instructions::of(&index),
+            instructions: Instructions::new(&index),
             index,
             findings: Findings::default(),
             last_error: None,
@@ -142,7 +144,7 @@ struct Instructions {
 }
 
 impl Instructions {
-    fn of(index: &Index) -> Self {
+    fn new(index: &Index) -> Self {
         let mut out = Self {
             messages: BTreeMap::new(),
             by_needle: BTreeMap::new(),

@@ -98,7 +98,7 @@ struct Ran {
 
 fn run(messages: Vec<Message>, acts: &[(usize, Act<'_>)]) -> Ran {
     let session = session(messages);
-    let index = Arc::new(Index::of(&session));
+    let index = Arc::new(Index::new(&session));
     let mut probe = Availability::new(Arc::clone(&index));
     observe(&session, &index, acts, &mut probe);
     let Findings { references: presences, edits: kept, must_keep, .. } = probe.finish();
@@ -318,7 +318,7 @@ fn real_sessions_without_compaction_lose_nothing() {
     for path in paths.iter().take(4) {
         let bytes = std::fs::read(path).unwrap();
         let session = foldback_formats::read(&bytes, None).unwrap().remove(0);
-        let index = Arc::new(Index::of(&session));
+        let index = Arc::new(Index::new(&session));
         for (preset, limits) in
             [("none", Limits::new(10_000_000, 1_000)), ("window", Limits::new(24_000, 4_000))]
         {

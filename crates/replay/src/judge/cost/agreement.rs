@@ -10,7 +10,7 @@ const TOLERANCE: f64 = 0.03;
 
 /// A recorded call, in the provider's tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RecordedCall {
+pub(crate) struct RecordedCall {
     /// Size of the request.
     pub input: u64,
     /// What of it was read from the cache.
@@ -42,7 +42,7 @@ impl Agreement {
 
 /// Compares, call by call. A request smaller than the one before begins another stretch. Sessions
 /// whose recorder read nothing from a cache give no pairs: they had none, or did not write it down.
-pub fn agreement(calls: &[RecordedCall], rules: CacheRules) -> Agreement {
+pub(crate) fn agreement(calls: &[RecordedCall], rules: CacheRules) -> Agreement {
     if calls.iter().all(|call| call.read == 0) {
         return Agreement::default();
     }

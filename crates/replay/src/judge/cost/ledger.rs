@@ -5,7 +5,7 @@ use foldback_providers::prices::usd;
 
 /// A compaction.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LedgerFiring {
+pub(crate) struct LedgerFiring {
     /// Number of the request that came next.
     pub call: usize,
     /// `R`: by how many tokens the view shrank.
@@ -16,7 +16,7 @@ pub struct LedgerFiring {
 
 /// One line of the ledger.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LedgerRow {
+pub(crate) struct LedgerRow {
     /// `W`: tokens after the first edit that had been cached and had to be written again; tokens
     /// that were new anyway are not counted.
     pub rewritten: u64,
@@ -32,7 +32,7 @@ pub struct LedgerRow {
 
 impl LedgerRow {
     /// Whether the saving outweighed the cost.
-    pub fn paid_back(&self) -> bool {
+    pub(crate) fn paid_back(&self) -> bool {
         self.net_usd > 0.0
     }
 }
@@ -43,7 +43,7 @@ impl Priced<'_> {
     ///
     /// Warm: `saving(N) = p_r·R·N - (p_w - p_r)·W - S`. Cold: the first call would have written `R`, so it
     /// saves `p_w·R` and each later one `p_r·R`. The later calls are taken to be warm.
-    pub fn ledger(&self, firings: &[LedgerFiring]) -> Vec<LedgerRow> {
+    pub(crate) fn ledger(&self, firings: &[LedgerFiring]) -> Vec<LedgerRow> {
         let Self { log, terms, uses } = self;
         let requests = log.requests();
         let mut rows = Vec::new();

@@ -17,13 +17,16 @@ mod terms;
 #[cfg(test)]
 mod tests;
 
-pub use agreement::{Agreement, RecordedCall, agreement};
+pub use agreement::Agreement;
+pub(crate) use agreement::RecordedCall;
+pub(crate) use agreement::agreement;
 pub(crate) use call::{call_of, output_of, recorded_output, start_of};
 pub use foldback_providers::prices::{
     ServiceTerms, Block, CacheRules, CacheUse, HitShare, Rates, Regime, RegimeTable, RequestLog,
     SentRequest, Terms,
 };
 pub(crate) use held::held;
-pub use ledger::{LedgerFiring, LedgerRow};
-pub use session::{Priced, SessionCost, SummaryCall};
-pub use terms::{NamedTerms, OWN};
+pub(crate) use ledger::{LedgerFiring, LedgerRow};
+pub(crate) use session::{Priced, SummaryCall};
+pub(crate) use terms::NamedTerms;
+pub use terms::OWN;

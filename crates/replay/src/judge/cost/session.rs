@@ -4,7 +4,7 @@ use foldback_providers::prices::{CacheUse, HitShare, Rates, RequestLog, Terms, s
 
 /// A call of the summarizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SummaryCall {
+pub(crate) struct SummaryCall {
     /// Number of the request that came next.
     pub call: usize,
     /// Tokens of the request.
@@ -28,7 +28,7 @@ impl SummaryCall {
 
 /// The bill of a session.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct SessionCost {
+pub(crate) struct SessionCost {
     /// Dollars for input.
     pub input_usd: f64,
     /// Dollars for output, and for what the provider searched the web for it.
@@ -43,7 +43,7 @@ pub struct SessionCost {
 
 /// The requests of a session under one set of terms, sent through the cache once.
 #[derive(Debug)]
-pub struct Priced<'a> {
+pub(crate) struct Priced<'a> {
     pub(super) log: &'a RequestLog,
     pub(super) terms: &'a Terms,
     pub(super) uses: Vec<CacheUse>,
@@ -51,12 +51,13 @@ pub struct Priced<'a> {
 
 impl<'a> Priced<'a> {
     /// Sends the requests through the cache.
-    pub fn new(log: &'a RequestLog, terms: &'a Terms) -> Self {
+    #[cfg(test)]
+    pub(crate) fn new(log: &'a RequestLog, terms: &'a Terms) -> Self {
         Self::at(log, &log.starts(), &[], terms)
     }
 
     /// The same at other times and with what a recording tells of the cache, both in the order of the requests.
-    pub fn at(
+    pub(crate) fn at(
         log: &'a RequestLog,
         starts: &[Option<i64>],
         held: &[Option<HitShare>],
@@ -67,7 +68,7 @@ impl<'a> Priced<'a> {
 
     /// Prices the session: `p_r·read + p_w·write + p_u·uncached + p_o·output` per call, at the prices of a
     /// request of that size, searches of the web, and the summarizer's calls.
-    pub fn cost(&self, summaries: &[SummaryCall]) -> SessionCost {
+    pub(crate) fn cost(&self, summaries: &[SummaryCall]) -> SessionCost {
         let mut bill = SessionCost::default();
         for (request, cache) in self.log.requests().iter().zip(&self.uses) {
             let rates = self.terms.rates.at(request.input_tokens);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 /// Prices and caching rules with their name.
 #[derive(Clone, Debug, PartialEq)]
-pub struct NamedTerms {
+pub(crate) struct NamedTerms {
     /// Name of the regime; `own` for the session's own model.
     pub name: Arc<str>,
     /// What it says.

@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 
 /// One change of the view. Tokens are by the measuring estimator.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Firing {
+pub(crate) struct Firing {
     /// Number of the call that came next.
     pub call: usize,
     /// V: tokens of the view without the firing.
@@ -40,7 +40,7 @@ pub struct Firing {
 
 impl Firing {
     /// By how many tokens the view shrank.
-    pub fn reclaimed(&self) -> u64 {
+    pub(crate) fn reclaimed(&self) -> u64 {
         self.before.saturating_sub(self.after)
     }
 }

@@ -9,18 +9,18 @@ mod summaries;
 #[cfg(test)]
 mod tests;
 
-pub use firings::Firing;
+pub(crate) use firings::Firing;
 
 use crate::judge::request::{Probe, Request};
-use crate::judge::retention::Share;
 use crate::read::index::Index;
+use crate::stats::Share;
 pub(crate) use firings::Firings;
 use std::sync::Arc;
 use summaries::Reader;
 
 /// What a replay of a session gave.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SessionMeasures {
+pub(crate) struct SessionMeasures {
     /// Every change of the view.
     pub firings: Vec<Firing>,
     /// Distinct identifiers in each summary, and how many of them its source has.
@@ -29,19 +29,19 @@ pub struct SessionMeasures {
 
 /// The probe. Give it to [`crate::replay_with`], then take what it found.
 #[derive(Clone, Debug)]
-pub struct Measures {
+pub(crate) struct Measures {
     firings: Firings,
     reader: Reader,
 }
 
 impl Measures {
     /// A probe over one session.
-    pub fn new(index: Arc<Index>) -> Self {
+    pub(crate) fn new(index: Arc<Index>) -> Self {
         Self { firings: Firings::default(), reader: Reader::new(index) }
     }
 
     /// What was found.
-    pub fn finish(self) -> SessionMeasures {
+    pub(crate) fn finish(self) -> SessionMeasures {
         SessionMeasures { firings: self.firings.finish(), summaries: self.reader.finish() }
     }
 

@@ -15,9 +15,9 @@
 //! follows (`src/par …`) or that is the beginning of one of the source (filters cut long outputs before
 //! a summarizer is given them). With these, a summary that copies has a faithfulness of exactly 1.
 
-use crate::judge::retention::Share;
 use crate::read::identifiers::{Class, Identifier, identifiers};
 use crate::read::index::{Index, Tracker};
+use crate::stats::Share;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 

@@ -28,7 +28,7 @@ fn session(reads: &[(&str, &str)], last: &str) -> Session {
 }
 
 fn run(session: &Session, acts: &[(usize, Act<'_>)]) -> SessionMeasures {
-    let index = Arc::new(Index::of(session));
+    let index = Arc::new(Index::new(session));
     let mut probe = Measures::new(Arc::clone(&index));
     acted::observe(session, &index, acts, &mut probe);
     probe.finish()
@@ -128,7 +128,7 @@ fn measures_agree(mut paths: Vec<PathBuf>) {
             continue;
         };
         for session in &sessions {
-            let index = Arc::new(Index::of(session));
+            let index = Arc::new(Index::new(session));
             for (preset, window) in [
                 ("none", 10_000_000),
                 ("opencode", 48_000),

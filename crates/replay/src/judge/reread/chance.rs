@@ -16,7 +16,7 @@ pub struct Chance {
 }
 
 /// What recordings show after their own compactions, within 40 calls, over 18 sessions: the table of `tests/evidence/reread.py`.
-pub const CHANCE: Chance = Chance { value: 0.51, lo: 0.25, hi: 1.0 };
+pub(crate) const CHANCE: Chance = Chance { value: 0.51, lo: 0.25, hi: 1.0 };
 
 /// The draw of a miss, at least 0 and below 1: it is read again where the draw is below the chance.
 ///

@@ -19,7 +19,8 @@ mod chance;
 pub(crate) mod excerpt;
 mod sources;
 
-pub use chance::{CHANCE, Chance};
+pub(crate) use chance::CHANCE;
+pub(crate) use chance::Chance;
 pub(crate) use sources::Sources;
 
 use crate::read::index::{RepeatedRead, Texts, Tracker};

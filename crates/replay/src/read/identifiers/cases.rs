@@ -64,7 +64,8 @@ fn the_rule_agrees_with_the_labelled_cases() {
     for (file, cases) in by_file {
         let path = foldback_test_support::sessions().join(file);
         let sessions = foldback_formats::read(&std::fs::read(path).unwrap(), None).unwrap();
-        let said: Vec<_> = sessions.iter().map(|session| references(&Index::of(session))).collect();
+        let said: Vec<_> =
+            sessions.iter().map(|session| references(&Index::new(session))).collect();
         for [_, session, call, class, verdict, version_1, identifier] in cases {
             let session: usize = session.parse().unwrap();
             let call: usize = call.parse().unwrap();

@@ -13,7 +13,8 @@
 //!
 //! This decides what calls are asked for. What a text makes present is not touched by it.
 
-use super::{Class, Words};
+use super::class::Class;
+use super::word::Words;
 use std::sync::LazyLock;
 
 /// One in so many of all numbers with as many figures: from there on, finding one is no evidence.
@@ -42,7 +43,7 @@ const STANDARDS: [&str; 3] =
 /// | URL | not the name of a standard |
 /// | symbol | not from the library of a language |
 /// | error, hash | nothing |
-pub fn telling(class: Class, text: &str) -> bool {
+pub(crate) fn telling(class: Class, text: &str) -> bool {
     match class {
         Class::Number => {
             let points = text.bytes().filter(|byte| *byte == b'.').count();

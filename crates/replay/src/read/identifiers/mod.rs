@@ -36,55 +36,18 @@
 
 #[cfg(test)]
 mod cases;
+mod class;
 pub mod evidence;
 #[cfg(test)]
 mod tests;
 mod word;
 
-use rustc_hash::FxHashSet;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+pub use class::{Class, Identifier};
+
 use std::collections::VecDeque;
-use std::sync::LazyLock;
 
 /// Version of the rules. Moves with every change of what [`identifiers`] gives for any text.
 pub const VERSION: u32 = 2;
-
-/// A list of words, one a line.
-type Words = LazyLock<FxHashSet<&'static str>>;
-
-/// What kind of thing an identifier refers to.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Class {
-    /// A file or a folder.
-    Path,
-    /// A URL.
-    Url,
-    /// A name in code.
-    Symbol,
-    /// An error code or the name of an exception.
-    Error,
-    /// A hash or an id.
-    Hash,
-    /// A number.
-    Number,
-    /// A string in quotes.
-    Quoted,
-    /// A command-line flag.
-    Flag,
-}
-
-/// One identifier of a text, normalized.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Identifier<'a> {
-    /// What it refers to.
-    pub class: Class,
-    /// The identifier: a slice of the text that it was found in.
-    pub text: &'a str,
-}
 
 /// The identifiers of a text in order of appearance, repetitions included. One pass over the bytes.
 pub fn identifiers(text: &str) -> Identifiers<'_> {
@@ -100,7 +63,7 @@ pub fn same_path(reference: &str, other: &str) -> bool {
 }
 
 /// Whether a path ends with another on a component boundary.
-pub fn ends_with(path: &str, end: &str) -> bool {
+pub(crate) fn ends_with(path: &str, end: &str) -> bool {
     let rest = path.strip_suffix(end);
     rest.is_some_and(|rest| rest.is_empty() || rest.ends_with(['/', '\\']))
 }
@@ -112,11 +75,11 @@ pub fn components(path: &str) -> usize {
 
 /// Components of the longest suffix of a path that is told from the whole. No system has folders so deep; the
 /// suffixes of a path without end would be of a size with its square.
-pub const MAX_COMPONENTS: usize = 64;
+pub(crate) const MAX_COMPONENTS: usize = 64;
 
 /// The suffixes of a path on component boundaries, the path itself first, then those of at most
 /// [`MAX_COMPONENTS`].
-pub fn suffixes(path: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn suffixes(path: &str) -> impl Iterator<Item = &str> {
     let last = path.rmatch_indices(['/', '\\']).nth(MAX_COMPONENTS);
     let from = last.map_or(0, |(index, _)| index + 1);
     let inner = path

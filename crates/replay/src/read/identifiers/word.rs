@@ -1,8 +1,12 @@
 //! Classifies a single word.
 
-use super::{Class, Identifier, Words};
+use super::class::{Class, Identifier};
+use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 use std::sync::LazyLock;
+
+/// A list of words, one a line.
+pub(super) type Words = LazyLock<FxHashSet<&'static str>>;
 
 /// Which kinds of bytes a word has, a bit for each. Most rules are settled by it, without another pass over the word.
 pub(super) type Kinds = u16;

@@ -11,8 +11,10 @@ mod repeated;
 pub(crate) mod text;
 mod tracker;
 
+pub use tracker::Change;
+pub use tracker::Presence;
 pub(crate) use tracker::Texts;
-pub use tracker::{Change, Presence, Tracker};
+pub use tracker::Tracker;
 
 pub(crate) use acts::{Action, failure_line};
 use acts::{actions, is_failure};
@@ -20,6 +22,7 @@ pub(crate) use lines::{is_beside_match, lines_of};
 pub(crate) use needles::NeedleId;
 pub(crate) use repeated::{LineContents, RepeatedRead};
 
+use crate::number;
 use crate::read::identifiers::evidence::{Numbers, figures, telling};
 use crate::read::identifiers::{Class, Identifier, components, ends_with, identifiers, suffixes};
 use crate::read::verbatim::{PieceId, Verbatim};
@@ -52,7 +55,7 @@ pub(crate) struct Entry {
 
 /// An identifier that some call uses.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct AskedIdentifier {
     pub(crate) id: Id,
     /// Its class in the arguments of the first call that uses it.
     pub(crate) class: Class,
@@ -116,7 +119,7 @@ pub struct Index {
     /// By part of the log, the identifiers of a call's name and raw arguments.
     syntax: Vec<Arc<[Id]>>,
     /// The identifiers that calls use, in the order of their first use.
-    pub(crate) asked: Vec<Asked>,
+    pub(crate) asked: Vec<AskedIdentifier>,
     /// By identifier, its index in `asked`; `u32::MAX` for all that no call uses.
     reference: Vec<u32>,
     pub(crate) calls: Vec<CallNeeds>,
@@ -137,12 +140,12 @@ pub struct Index {
 
 impl Index {
     /// Reads a session.
-    pub fn of(session: &Session) -> Self {
+    pub fn new(session: &Session) -> Self {
         let mut index = Self { log: session.log().cloned().collect(), ..Self::default() };
         let log = std::mem::take(&mut index.log);
         // The two judges know nothing of each other.
         let (edits, asked, head) = std::thread::scope(|scope| {
-            let verbatim = scope.spawn(|| Verbatim::of(&log));
+            let verbatim = scope.spawn(|| Verbatim::read(&log));
             let edits = index.collect_needles(&log);
             let asked = index.read(&log, edits.last().map_or(0, |edit| edit.answer));
             index.read_syntax(&log);
@@ -298,7 +301,7 @@ impl Index {
         if let Some(known) = self.exact.get(id.text) {
             return *known;
         }
-        let number = Id::try_from(self.entries.len()).unwrap_or(Id::MAX);
+        let number: Id = number::next(self.entries.len());
         let text: Arc<str> = Arc::from(id.text);
         if id.class == Class::Path {
             for suffix in suffixes(id.text).skip(1) {
@@ -428,8 +431,8 @@ impl Index {
         }
         let reference = &mut self.reference[id as usize];
         if *reference == u32::MAX {
-            *reference = u32::try_from(self.asked.len()).unwrap_or(u32::MAX);
-            self.asked.push(Asked { id, class });
+            *reference = number::next(self.asked.len());
+            self.asked.push(AskedIdentifier { id, class });
         }
         *reference
     }
@@ -463,13 +466,13 @@ impl Index {
     fn place(&mut self, asked: &[BTreeSet<u32>], head: &BTreeSet<Id>) {
         /// Where a reference stood so far.
         #[derive(Clone, Default)]
-        struct Seen {
+        struct Sighting {
             /// Ordinal of the last message with it, and the number of answers up to there.
             last: Option<(usize, usize)>,
             source: Option<LogPart>,
             by_model: bool,
         }
-        let mut seen = vec![Seen::default(); self.asked.len()];
+        let mut seen = vec![Sighting::default(); self.asked.len()];
         let mut numbers = Numbers::default();
         let figures = |entry: &Entry| figures(entry.class, &entry.text);
         // By identifier, the figures of a number that was not said yet.

@@ -3,6 +3,7 @@
 
 use super::edits::OldText;
 use super::lines::{base_name, plain, readings};
+use crate::number;
 use aho_corasick::AhoCorasick;
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -39,7 +40,7 @@ impl<K: Clone + Eq + Hash> Numbered<K> {
         if let Some(known) = self.known.get(&key) {
             return *known;
         }
-        let id = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
+        let id = number::next(self.list.len());
         self.list.push(key.clone());
         self.known.insert(key, id);
         id
@@ -57,7 +58,7 @@ struct Finder {
 
 impl Finder {
     /// Texts must not be empty.
-    fn of(texts: Vec<Arc<str>>) -> Self {
+    fn new(texts: Vec<Arc<str>>) -> Self {
         let anchors: Vec<(usize, usize)> = texts.iter().map(|text| longest_line(text)).collect();
         let pieces = texts.iter().zip(&anchors);
         let pieces = pieces.map(|(text, (at, end))| &text.as_bytes()[*at..(*end).min(at + ANCHOR)]);
@@ -150,9 +151,9 @@ impl Needles {
     /// To be called when all texts are there.
     pub(super) fn build(&mut self) {
         self.find_old =
-            Finder::of(self.old.list.iter().map(|old| Arc::clone(&old.lines)).collect());
-        self.find_name = Finder::of(self.names.list.clone());
-        self.find_said = Finder::of(self.said.list.clone());
+            Finder::new(self.old.list.iter().map(|old| Arc::clone(&old.lines)).collect());
+        self.find_name = Finder::new(self.names.list.clone());
+        self.find_said = Finder::new(self.said.list.clone());
     }
 
     pub(super) fn len(&self) -> usize {
@@ -238,7 +239,7 @@ impl Needles {
     }
 
     fn first_said(&self) -> NeedleId {
-        NeedleId::try_from(self.old.list.len()).unwrap_or(NeedleId::MAX)
+        number::next(self.old.list.len())
     }
 }
 

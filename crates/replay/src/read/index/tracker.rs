@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// The texts that compactions wrote, each read once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Texts {
-    written: Vec<Written>,
+    written: Vec<WrittenText>,
     known: FxHashMap<Arc<str>, WrittenId>,
 }
 
@@ -35,7 +35,7 @@ type WrittenId = usize;
 
 /// What a text that a compaction wrote holds. Placeholders repeat, so each text is read once.
 #[derive(Clone, Debug)]
-struct Written {
+struct WrittenText {
     ids: Arc<[Id]>,
     needles: Box<[NeedleId]>,
     pieces: Box<[PieceId]>,
@@ -151,7 +151,7 @@ pub struct Tracker {
 
 impl Tracker {
     /// A tracker at the beginning of a replay.
-    pub fn new(index: Arc<Index>) -> Self {
+    pub(crate) fn new(index: Arc<Index>) -> Self {
         let ids = index.entries.len();
         Self {
             first: vec![0],
@@ -194,7 +194,7 @@ impl Tracker {
             None => Content::Copy(read.source),
             Some(held) => {
                 let (needles, pieces) = (held.needles.clone(), held.pieces.clone());
-                self.texts.written.push(Written { ids: Arc::default(), needles, pieces });
+                self.texts.written.push(WrittenText { ids: Arc::default(), needles, pieces });
                 Content::Entry(self.texts.written.len() - 1)
             }
         };
@@ -332,7 +332,7 @@ impl Tracker {
             (said.class, start..start + said.text.len())
         };
         self.said.insert(id, said.iter().map(place).collect());
-        self.texts.written.push(Written { ids, needles, pieces });
+        self.texts.written.push(WrittenText { ids, needles, pieces });
         self.texts.known.insert(Arc::from(text), id);
         id
     }

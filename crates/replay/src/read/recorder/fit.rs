@@ -63,8 +63,8 @@ pub(super) struct Candidate {
 pub struct RecorderPolicy {
     /// The policy; `None` when no candidate fits, or too few calls record usage.
     pub policy: Option<Policy>,
-    /// The recorded total and what each candidate predicts, where only a total was recorded. It says something only beside
-    /// other sessions of the same model.
+    /// The recorded total and what each candidate predicts, for recordings with a total alone. One session says nothing; several
+    /// of a model do.
     pub total: Option<Total>,
     /// The calls before which the input drops as if compacted, without a mark.
     pub unmarked: Vec<usize>,

@@ -21,7 +21,10 @@ mod real;
 mod tests;
 
 pub(crate) use drops::drops;
-pub use fit::{Policy, RecorderPolicy, Total};
-pub use policy::policy;
-pub use summaries::{More, RECORDED_KEEP_MORE, Recorded, RecordedSummaries};
-pub use totals::by_totals;
+pub use fit::Policy;
+pub use fit::RecorderPolicy;
+pub use fit::Total;
+pub(crate) use policy::policy;
+pub(crate) use summaries::RecordedSummaries;
+pub use summaries::{More, RECORDED_KEEP_MORE, Recorded};
+pub(crate) use totals::by_totals;

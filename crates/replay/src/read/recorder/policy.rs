@@ -33,7 +33,7 @@ const LEAST_CHANGED: usize = 10;
 const MASK: u64 = 10;
 
 /// Finds the policy of a session's recorder; `measure` counts the recorded messages.
-pub fn policy(session: &Session, measure: &dyn Estimator) -> RecorderPolicy {
+pub(crate) fn policy(session: &Session, measure: &dyn Estimator) -> RecorderPolicy {
     let calls = calls(session, measure);
     let candidates = candidates(&calls);
     RecorderPolicy {
@@ -104,7 +104,7 @@ pub(super) fn calls(session: &Session, measure: &dyn Estimator) -> Vec<Call> {
                 number: out.len(),
                 stretch,
                 usage: usage.map_or(0, |usage| usage.input_total()),
-                sizes: CANDIDATES.map(|candidate| size.of(candidate)),
+                sizes: CANDIDATES.map(|candidate| size.tokens(candidate)),
             });
         }
         size.take(message, measure);
@@ -158,7 +158,7 @@ impl Size {
         }
     }
 
-    fn of(&self, policy: Policy) -> u64 {
+    fn tokens(&self, policy: Policy) -> u64 {
         let full = self.frame + self.other + self.reasoning + self.observations;
         match policy {
             Policy::Full => full,

@@ -29,7 +29,7 @@ pub const RECORDED_KEEP_MORE: More =
 
 impl More {
     /// `0.5 points (0 to 2)`.
-    pub fn told([value, lo, hi]: [f64; 3], unit: &str) -> String {
+    pub(crate) fn told([value, lo, hi]: [f64; 3], unit: &str) -> String {
         let digits = usize::from(value.abs() < 10.0);
         format!("{value:.digits$}{unit} ({lo:.0} to {hi:.0})")
     }
@@ -37,7 +37,7 @@ impl More {
 
 /// The summaries of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RecordedSummaries {
+pub(crate) struct RecordedSummaries {
     /// By the last message that each stands for.
     texts: BTreeMap<String, String>,
     /// The first message of the user: each stands for it as well.
@@ -46,7 +46,7 @@ pub struct RecordedSummaries {
 
 impl RecordedSummaries {
     /// Those that can be read, of compactions whose messages are still there.
-    pub fn of(session: &Session) -> Self {
+    pub(crate) fn read(session: &Session) -> Self {
         let messages = &session.messages;
         let written = |at: &usize| messages[*at].is_entry_of(EntryKind::Summary);
         let of_summaries =
@@ -78,7 +78,7 @@ impl RecordedSummaries {
     }
 }
 
-/// Id of the first message that a compaction left as it was, where this one says so.
+/// Id of the first message that a compaction left unchanged, if the marker names it.
 fn tail(message: &Message) -> Option<&str> {
     message.parts.iter().find_map(|part| match &part.kind {
         PartKind::Marker(marker) => marker.tail_start.as_deref(),
@@ -171,7 +171,7 @@ mod tests {
             ("claude-code", "summary", false, 0),
         ];
         for (format, kind, kept, expected) in table {
-            let found = RecordedSummaries::of(&recording(format, kind, kept));
+            let found = RecordedSummaries::read(&recording(format, kind, kept));
             assert_eq!(found.texts.len(), expected, "{format} {kind} {kept}");
         }
     }
@@ -183,7 +183,7 @@ mod tests {
             let tail_start = Some(first.to_owned());
             let marker = PartKind::Marker(Marker { tail_start, ..Marker::default() });
             Arc::make_mut(&mut session.messages[2]).parts.push(Part::new(marker));
-            let found = RecordedSummaries::of(&session);
+            let found = RecordedSummaries::read(&session);
             assert_eq!(found.texts.keys().next().map(String::as_str), expected, "{first}");
         }
     }
@@ -192,7 +192,7 @@ mod tests {
     fn it_is_given_where_the_cut_is_the_same_and_nowhere_else() {
         let session = recording("claude-code", "summary", true);
         let mut services = Services::fixed();
-        services.extensions.insert(RecordedSummaries::of(&session));
+        services.extensions.insert(RecordedSummaries::read(&session));
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let by = |from: usize, until: usize, services: &Services| {
             let messages = session.log().skip(from).take(until - from).cloned().collect();

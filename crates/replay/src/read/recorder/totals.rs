@@ -50,7 +50,7 @@ pub(super) fn total(session: &Session, calls: &[Call]) -> Option<Total> {
 }
 
 /// The policy behind the totals of several sessions of a model; `None` with fewer than three, or when no candidate fits.
-pub fn by_totals(totals: &[&Total]) -> Option<Policy> {
+pub(crate) fn by_totals(totals: &[&Total]) -> Option<Policy> {
     if totals.len() < LEAST_SESSIONS {
         return None;
     }

@@ -3,6 +3,7 @@
 //! results one after the other, and knows of every stretch of arguments the longest end that one of them
 //! held. It takes time in proportion to the texts, regardless of their content.
 
+use crate::number;
 use rustc_hash::FxHashMap;
 
 /// Number of a word, or of what stands between two.
@@ -143,14 +144,14 @@ impl Automaton {
     }
 
     fn state(&mut self, node: Node) -> State {
-        let state = State::try_from(self.nodes.len()).unwrap_or(NONE);
+        let state: State = number::next(self.nodes.len());
         self.nodes.push(node);
         state
     }
 
     fn lead(&mut self, from: State, symbol: Symbol, to: State) {
         self.next.insert((from, symbol), to);
-        let edge = u32::try_from(self.edges.len()).unwrap_or(NONE);
+        let edge = number::next(self.edges.len());
         let before = std::mem::replace(&mut self.nodes[from as usize].edge, edge);
         self.edges.push((symbol, before));
     }

@@ -1,9 +1,11 @@
 //! Finds pieces in texts.
 
-use super::PieceId;
 use super::words::{Seed, Seeds, ends_word, seed, starts};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
+
+/// Number of a piece of a session.
+pub(crate) type PieceId = u32;
 
 /// A set of pieces.
 #[derive(Clone, Debug, Default)]
@@ -16,7 +18,7 @@ pub(super) struct Finder {
 
 impl Finder {
     /// Of distinct pieces. Their numbers are those of their places in ascending order.
-    pub(super) fn of(mut texts: Vec<Box<str>>) -> Self {
+    pub(super) fn new(mut texts: Vec<Box<str>>) -> Self {
         texts.sort_unstable();
         let mut out = Self { seeds: Seeds::for_about(texts.len()), ..Self::default() };
         // The pieces that the last one begins with.

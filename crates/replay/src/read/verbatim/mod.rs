@@ -30,8 +30,10 @@ mod finder;
 mod tests;
 mod words;
 
+use crate::number;
 use automaton::{Automaton, Match, Symbol};
 use finder::Finder;
+pub(crate) use finder::PieceId;
 use foldback_core::log::{Message, Part, Role};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
@@ -39,9 +41,6 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 use words::{LEAST, Seeds, is_word, seed, starts, stretches, words};
-
-/// Number of a piece of a session.
-pub(crate) type PieceId = u32;
 
 /// A piece that a call reuses.
 #[derive(Clone, Copy, Debug)]
@@ -64,13 +63,13 @@ pub(crate) struct Verbatim {
 
 impl Verbatim {
     /// Reads a log.
-    pub(crate) fn of(log: &[Arc<Message>]) -> Self {
-        let heard = Heard::of(log);
+    pub(crate) fn read(log: &[Arc<Message>]) -> Self {
+        let heard = Heard::new(log);
         let candidates = heard.candidates();
         let mut distinct: Vec<Box<str>> = candidates.concat();
         distinct.sort_unstable();
         distinct.dedup();
-        let finder = Finder::of(distinct);
+        let finder = Finder::new(distinct);
         heard.needed(&finder, &candidates)
     }
 
@@ -119,7 +118,7 @@ struct Heard<'m> {
 }
 
 impl<'m> Heard<'m> {
-    fn of(log: &'m [Arc<Message>]) -> Self {
+    fn new(log: &'m [Arc<Message>]) -> Self {
         let mut out = Self { calls: Vec::new(), places: Vec::new() };
         for message in log {
             let before = out.places.len();
@@ -184,7 +183,7 @@ impl<'m> Heard<'m> {
         for text in named.iter().flatten().filter(|text| known.insert(**text)) {
             let numbers: Vec<Symbol> = tokens(text)
                 .map(|token| {
-                    let new = Symbol::try_from(symbols.len()).unwrap_or(Symbol::MAX);
+                    let new: Symbol = number::next(symbols.len());
                     *symbols.entry(&text[token]).or_insert(new)
                 })
                 .collect();
@@ -221,12 +220,12 @@ impl<'m> Heard<'m> {
     fn needed(&self, finder: &Finder, candidates: &[Vec<Box<str>>]) -> Verbatim {
         /// What is known of a candidate.
         #[derive(Clone, Copy, Default)]
-        struct Seen {
+        struct Sighting {
             said: bool,
             /// Calls that were answered up to the last tool part with it, and the number of that part.
             heard: Option<(usize, usize)>,
         }
-        let mut seen = vec![Seen::default(); finder.len()];
+        let mut seen = vec![Sighting::default(); finder.len()];
         let mut holding: Vec<Box<[PieceId]>> = Vec::with_capacity(self.places.len());
         let mut needed: Vec<Vec<PieceNeed>> = Vec::with_capacity(self.calls.len());
         for (call, ((_, before), candidates)) in self.calls.iter().zip(candidates).enumerate() {
@@ -251,7 +250,7 @@ impl<'m> Heard<'m> {
             let candidates = candidates.iter().filter_map(|text| finder.number(text));
             let reused = candidates.filter_map(|piece| match seen[piece as usize] {
                 // Call t comes after t answers; what call t - 1 brought is at 1.
-                Seen { said: false, heard: Some((answers, source)) } => {
+                Sighting { said: false, heard: Some((answers, source)) } => {
                     Some(PieceNeed { piece, distance: call + 1 - answers, source })
                 }
                 _ => None,
@@ -265,7 +264,7 @@ impl<'m> Heard<'m> {
 /// The needed pieces under numbers of their own.
 fn numbered(all: &Finder, needed: &[Vec<PieceNeed>], holding: &[Box<[PieceId]>]) -> Verbatim {
     let pieces = needed.iter().flatten();
-    let finder = Finder::of(pieces.map(|need| all.text(need.piece).into()).collect());
+    let finder = Finder::new(pieces.map(|need| all.text(need.piece).into()).collect());
     let mut number: Vec<Option<PieceId>> = vec![None; all.len()];
     for PieceNeed { piece, .. } in needed.iter().flatten() {
         number[*piece as usize] = finder.number(all.text(*piece));

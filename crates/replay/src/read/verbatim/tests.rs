@@ -23,7 +23,7 @@ fn log(spoken: &[Spoken]) -> Vec<Arc<Message>> {
 
 /// By call, the pieces that it reuses with their distances and the parts that hold them.
 fn found(log: &[Arc<Message>]) -> Vec<(usize, String, usize, Vec<usize>)> {
-    let verbatim = Verbatim::of(log);
+    let verbatim = Verbatim::read(log);
     let calls = log.iter().filter(|message| message.is_answer()).count();
     let mut out = Vec::new();
     for call in 0..calls {

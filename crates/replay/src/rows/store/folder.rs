@@ -1,6 +1,6 @@
 //! The folder of a store: which of its files are packs, and which are deleted when there are too many.
 
-use super::pack;
+use super::{PART, pack};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -55,8 +55,11 @@ pub(super) fn lock(path: &Path) -> Option<File> {
 }
 
 /// Deletes packs until no more than `most` bytes are left: those first that were used least recently. Who reads
-/// one goes on reading it; one that is written is left.
+/// one goes on reading it; one that is written is left. A part stays whole unless all of it is to be deleted.
 pub(super) fn shrink(folder: &Path, most: u64) -> io::Result<()> {
+    if most > 0 && folder.join(PART).exists() {
+        return Ok(());
+    }
     let mut packs: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
     for (_, path) in self::packs(folder)? {
         let found = path.metadata()?;

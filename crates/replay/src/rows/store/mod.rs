@@ -3,13 +3,16 @@
 //!
 //! An entry is named by the hash of everything that its content depends on: bytes of the session file,
 //! configuration of the preset, limits, prices, estimator, and the build that made it. Entries are stored in a few
-//! packs with their length and hash. Nothing is ever updated in place. An entry that differs from what was
+//! packs with their length and hash. A file for each would take twice the disk, since entries have some 3 kB, and three times as
+//! long to read. Nothing is ever updated in place. An entry that differs from what was
 //! written counts as missing and is counted.
 //!
 //! Several processes, also of several builds, may use one folder. Each writes a pack of its own, which it
 //! holds locked, and reads what was there when it began. Packs that were not used for longest are deleted
 //! when all are larger than `Limits::all`. Where the folder can't be written any more, a temporary file takes the rest
 //! of the run's results.
+//!
+//! The folder of a [part](super::parts) is a store, too. Nothing is deleted there, since it is copied and read as a whole.
 
 mod folder;
 mod pack;
@@ -49,19 +52,24 @@ pub struct Store {
     folder: Option<PathBuf>,
     build: blake3::Hash,
     limits: Limits,
-    held: RwLock<Held>,
+    held: RwLock<Contents>,
     writer: Mutex<Writer>,
     damaged: AtomicUsize,
+    /// Results that are read where this store has none.
+    parts: Vec<Store>,
 }
+
+/// The file that lists what a part holds.
+pub(crate) const PART: &str = "part.json";
 
 /// What can be read.
 #[derive(Debug, Default)]
-struct Held {
+struct Contents {
     packs: Vec<Arc<Pack>>,
     places: Places,
 }
 
-impl Held {
+impl Contents {
     /// Remembers entries of a pack. One of two that begin alike is lost, and computed again, and so is one beyond 4 GiB.
     fn enter(&mut self, pack: usize, entries: impl IntoIterator<Item = (Name, Place)>) {
         let Ok(pack) = u32::try_from(pack) else { return };
@@ -106,12 +114,34 @@ impl Store {
         std::fs::create_dir_all(folder)?;
         // What can't be cleared away takes space and does no harm.
         let _ = folder::shrink(folder, limits.all);
-        let store = Self::new(Some(folder.to_owned()), build, limits);
+        let store = Self::new(Some(folder.to_owned()), blake3::hash(build.as_bytes()), limits);
+        store.take_all(folder)?;
+        Ok(store)
+    }
+
+    /// The results of a build in the folder of a part.
+    pub(crate) fn part(folder: &Path, build: blake3::Hash) -> io::Result<Self> {
+        let store = Self::new(Some(folder.to_owned()), build, LIMITS);
+        store.take_all(folder)?;
+        Ok(store)
+    }
+
+    fn take_all(&self, folder: &Path) -> io::Result<()> {
         for (_, path) in folder::packs(folder)? {
             // Deleted by another process just now, or not readable for us: its results are missing.
-            let _ = store.take(path);
+            let _ = self.take(path);
         }
-        Ok(store)
+        Ok(())
+    }
+
+    /// Reads the results of a part where this store has none.
+    pub(crate) fn read_also(&mut self, part: Self) {
+        self.parts.push(part);
+    }
+
+    /// Hash of the program whose results it has.
+    pub(crate) fn build(&self) -> blake3::Hash {
+        self.build
     }
 
     /// How many files of results a folder has, and their bytes.
@@ -129,6 +159,10 @@ impl Store {
     ///
     /// Where the folder can't be read or a file can't be deleted.
     pub fn clean(folder: &Path) -> io::Result<()> {
+        match std::fs::remove_file(folder.join(PART)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
         folder::shrink(folder, 0)
     }
 
@@ -137,17 +171,18 @@ impl Store {
     pub fn temporary() -> io::Result<Self> {
         // Whether there can be files is known here rather than in the middle of a run.
         tempfile::tempfile()?;
-        Ok(Self::new(None, "", LIMITS))
+        Ok(Self::new(None, blake3::hash(&[]), LIMITS))
     }
 
-    fn new(folder: Option<PathBuf>, build: &str, limits: Limits) -> Self {
+    fn new(folder: Option<PathBuf>, build: blake3::Hash, limits: Limits) -> Self {
         Self {
             folder,
-            build: blake3::hash(build.as_bytes()),
+            build,
             limits,
             held: RwLock::default(),
             writer: Mutex::default(),
             damaged: AtomicUsize::new(0),
+            parts: Vec::new(),
         }
     }
 
@@ -165,15 +200,10 @@ impl Store {
 
     /// The entry, if there is one that can be read.
     pub(crate) fn get<T: DeserializeOwned>(&self, key: Key) -> Option<T> {
-        self.read(key, |bytes| postcard::from_bytes(&bytes).ok())
+        self.own(key).or_else(|| self.parts.iter().find_map(|part| part.own(key)))
     }
 
-    /// Its bytes.
-    pub(crate) fn get_bytes(&self, key: Key) -> Option<Vec<u8>> {
-        self.read(key, Some)
-    }
-
-    fn read<T>(&self, key: Key, of: impl FnOnce(Vec<u8>) -> Option<T>) -> Option<T> {
+    fn own<T: DeserializeOwned>(&self, key: Key) -> Option<T> {
         let name = self.name(key);
         let (pack, place) = {
             let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
@@ -188,7 +218,7 @@ impl Store {
         let read = place.read(&mut file, &name);
         drop(file);
         let wrong = || io::Error::from(io::ErrorKind::InvalidData);
-        match read.and_then(|bytes| of(bytes).ok_or_else(wrong)) {
+        match read.and_then(|bytes| postcard::from_bytes(&bytes).map_err(|_| wrong())) {
             Ok(value) => Some(value),
             Err(error) => {
                 let damaged = usize::from(error.kind() == io::ErrorKind::InvalidData);
@@ -200,13 +230,9 @@ impl Store {
 
     /// Writes an entry. An error means that neither the folder nor a temporary file takes it.
     pub(crate) fn put<T: Serialize>(&self, key: Key, value: &T) -> io::Result<()> {
-        self.put_bytes(key, &postcard::to_stdvec(value).map_err(io::Error::other)?)
-    }
-
-    /// The same where the content is there already.
-    pub(crate) fn put_bytes(&self, key: Key, content: &[u8]) -> io::Result<()> {
+        let content = postcard::to_stdvec(value).map_err(io::Error::other)?;
         let name = self.name(key);
-        let entry = pack::entry(name, content);
+        let entry = pack::entry(name, &content);
         let mut writer = lock(&self.writer);
         let (pack, place) = match self.append(&mut writer, &entry) {
             Err(error) if self.folder.is_some() && writer.failed.is_none() => {

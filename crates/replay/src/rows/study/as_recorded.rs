@@ -13,7 +13,7 @@
 
 use super::bill::{Items, bills, count_summaries};
 use super::facts::{CallFacts, Facts, LEAST_SHARE, RecordedSummary};
-use super::record::{Known, Record};
+use super::record::{Knowledge, Record};
 use crate::judge::cost::{Block, NamedTerms, RequestLog, SummaryCall};
 use crate::judge::retention::Retention;
 use crate::number::share;
@@ -27,7 +27,7 @@ pub(super) fn record(facts: &Facts, plain: Record, terms: &[NamedTerms]) -> Reco
         return plain;
     }
     let Some(inputs) = inputs(facts) else {
-        return Record { known: Known::Nothing, limits: plain.limits, ..Record::default() };
+        return Record { known: Knowledge::Nothing, limits: plain.limits, ..Record::default() };
     };
     let mut rows: Vec<CallRow> = plain.rows.into_iter().zip(inputs).map(row).collect();
     let summaries = summaries(facts, &rows);
@@ -45,7 +45,7 @@ pub(super) fn record(facts: &Facts, plain: Record, terms: &[NamedTerms]) -> Reco
     count_summaries(&mut rows, &summaries);
     let marks = facts.session.boundaries.max(facts.session.recorder.unmarked.len());
     Record {
-        known: Known::Sizes,
+        known: Knowledge::Sizes,
         limits: plain.limits,
         metrics: SessionMetrics { compactions: marks as u64, ..SessionMetrics::of_rows(&rows) },
         bills,
@@ -154,9 +154,9 @@ mod tests {
     use super::*;
     use crate::judge::availability::MustKeep;
     use crate::judge::cost::{CacheRules, Rates, Terms};
-    use crate::judge::retention::Share;
     use crate::read::scale::Scale;
     use crate::rows::study::SessionFacts;
+    use crate::stats::Share;
     use foldback_stages::estimator::Observation;
 
     /// A call of a size without compaction, with the input and the cache reads that were recorded.
@@ -173,7 +173,7 @@ mod tests {
     /// A session whose provider counts half as much again as the measuring estimator.
     fn facts(boundaries: usize, headless: bool, calls: Vec<CallFacts>) -> Facts {
         let line = (0..6).map(|n| Observation::new(2_000 + 200 * n, 5_000 + 300 * n));
-        let scale = Scale::of(&line.collect::<Vec<_>>());
+        let scale = Scale::fit(&line.collect::<Vec<_>>());
         let session = SessionFacts { boundaries, headless, scale, ..SessionFacts::default() };
         Facts { session, calls, ..Facts::default() }
     }
@@ -221,29 +221,29 @@ mod tests {
         }
         let unknown = vec![call(5_000, Some((5_000, 0))), call(7_000, None)];
         let table = [
-            ("never compacted", facts(0, false, grown.clone()), Known::Everything, 21_000, 3),
+            ("never compacted", facts(0, false, grown.clone()), Knowledge::Everything, 21_000, 3),
             // 5,000; 5,000 + 3,000 / 1.5; 5,000 - 1,500 / 1.5
-            ("compacted", facts(1, false, grown.clone()), Known::Sizes, 16_000, 3),
+            ("compacted", facts(1, false, grown.clone()), Knowledge::Sizes, 16_000, 3),
             // As large as what was written down of them, whatever usage says.
-            ("written down", facts(1, false, written), Known::Sizes, 1_500 + 2_500 + 3_500, 3),
+            ("written down", facts(1, false, written), Knowledge::Sizes, 1_500 + 2_500 + 3_500, 3),
             // The third call is as large as the second.
             (
                 "one call was cut off",
                 facts(1, false, cut_off),
-                Known::Sizes,
+                Knowledge::Sizes,
                 4 * 16_000 + 3_000,
                 12,
             ),
-            ("too little usage", facts(1, false, unknown), Known::Nothing, 0, 0),
-            ("its beginning is lost", facts(0, true, grown), Known::Nothing, 0, 0),
+            ("too little usage", facts(1, false, unknown), Knowledge::Nothing, 0, 0),
+            ("its beginning is lost", facts(0, true, grown), Knowledge::Nothing, 0, 0),
         ];
         for (name, facts, known, input, calls) in table {
             let record = record(&facts, plain(&facts), &[terms()]);
             let sent: u64 = record.rows.iter().map(|row| row.input_tokens).sum();
             assert_eq!((record.known, sent, record.rows.len()), (known, input, calls), "{name}");
-            let asked = u64::from(known == Known::Everything);
+            let asked = u64::from(known == Knowledge::Everything);
             assert_eq!(record.must_keep.instructions.kept, asked, "{name}: what its views held");
-            let billed = usize::from(known == Known::Sizes);
+            let billed = usize::from(known == Knowledge::Sizes);
             assert_eq!(record.bills.iter().count(), billed, "{name}");
         }
     }

@@ -1,6 +1,5 @@
 //! The bill of one session under one strategy, by price regime.
 
-use super::Common;
 use crate::judge::cost::{
     HitShare, LedgerFiring, LedgerRow, NamedTerms, OWN, Priced, RequestLog, SummaryCall, Terms,
 };
@@ -30,7 +29,7 @@ pub enum Pauses {
 
 impl Pauses {
     /// Those under which a session is billed. Within a user turn, no pause is too long.
-    fn of(items: &Items<'_>) -> &'static [Self] {
+    fn under(items: &Items<'_>) -> &'static [Self] {
         match items.timed {
             true => &[Self::Recorded],
             false if items.turns.first() == items.turns.last() => &[Self::Any],
@@ -62,21 +61,21 @@ pub struct Compaction {
     /// The summarizer's calls.
     pub summaries_usd: f64,
     /// What everything costs if what is missed is read again; `None` where it is not known what is.
-    pub again: Option<Again>,
+    pub again: Option<RereadBill>,
     /// Whether the compactions paid for themselves.
     pub ledger: Ledger,
 }
 
 /// What everything costs if what is missed is read again (see [`crate::judge::reread`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Again {
+pub struct RereadBill {
     /// With the chance that recordings show.
     pub usd: f64,
     /// With all of it.
     pub all_usd: f64,
 }
 
-impl Again {
+impl RereadBill {
     /// The same with or without.
     pub(super) fn same(usd: f64) -> Self {
         Self { usd, all_usd: usd }
@@ -97,7 +96,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    fn of(rows: &[LedgerRow]) -> Self {
+    fn from_rows(rows: &[LedgerRow]) -> Self {
         let count = |is: fn(&LedgerRow) -> bool| rows.iter().filter(|row| is(row)).count() as u64;
         Self {
             firings: rows.len() as u64,
@@ -137,26 +136,27 @@ impl Bill {
 
     /// With what compactions add, where they add something.
     pub(super) fn compacted(self, compaction: Compaction) -> Self {
-        let nothing = Compaction { again: Some(Again::same(self.usd)), ..Compaction::default() };
+        let nothing =
+            Compaction { again: Some(RereadBill::same(self.usd)), ..Compaction::default() };
         let compaction = (compaction != nothing).then(|| Box::new(compaction));
         Self { compaction, ..self }
     }
 
     /// What everything costs if what is missed is read again; `None` where it is not known what is.
-    pub fn again(&self) -> Option<Again> {
-        let same = Some(Again::same(self.usd));
+    pub(crate) fn again(&self) -> Option<RereadBill> {
+        let same = Some(RereadBill::same(self.usd));
         self.compaction.as_ref().map_or(same, |compaction| compaction.again)
     }
 
-    /// The bill with what is missed read again with the chance that recordings show: the same as `usd` where nothing is missed, and
-    /// `None` where it is not known what is.
-    pub fn net_usd(&self) -> Option<f64> {
+    /// The bill if what is missed is read again with the chance that recordings show. It equals `usd` if nothing is missed, and is
+    /// `None` if the misses are unknown.
+    pub(crate) fn net_usd(&self) -> Option<f64> {
         Some(self.again()?.usd)
     }
 
     /// The same with another chance: in proportion between the bill, [`net_usd`](Self::net_usd) and all that is missed.
-    pub fn net_with(&self, chance: f64) -> Option<f64> {
-        let Again { usd: net, all_usd: all } = self.again()?;
+    pub(crate) fn net_with(&self, chance: f64) -> Option<f64> {
+        let RereadBill { usd: net, all_usd: all } = self.again()?;
         let known = CHANCE.value;
         let between = |from: f64, to: f64, part: f64| from + (to - from) * part;
         Some(match () {
@@ -167,7 +167,7 @@ impl Bill {
     }
 
     /// Whether its compactions paid for themselves.
-    pub fn ledger(&self) -> Ledger {
+    pub(crate) fn ledger(&self) -> Ledger {
         self.compaction.as_ref().map(|compaction| compaction.ledger).unwrap_or_default()
     }
 }
@@ -185,7 +185,7 @@ pub struct Billed {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bills {
     /// The same for most sessions of a comparison, which share it.
-    by: Arc<[Billed]>,
+    pub(super) by: Arc<[Billed]>,
     bills: Box<[Bill]>,
 }
 
@@ -208,7 +208,7 @@ impl Bills {
     }
 
     /// With what they are if what is missed is read again.
-    pub(super) fn with_again(mut self, again: impl Fn(usize, &Bill) -> Option<Again>) -> Self {
+    pub(super) fn with_again(mut self, again: impl Fn(usize, &Bill) -> Option<RereadBill>) -> Self {
         for (at, bill) in self.bills.iter_mut().enumerate() {
             let again = again(at, bill);
             if again != bill.again() {
@@ -221,11 +221,6 @@ impl Bills {
     /// What each comes to, in the order of [`iter`](Self::iter).
     pub(super) fn usd(&self) -> Vec<f64> {
         self.bills.iter().map(|bill| bill.usd).collect()
-    }
-
-    /// With what they were made by kept once for all sessions.
-    pub(super) fn share(self, common: &Common) -> Self {
-        Self { by: common.billed.one(&self.by), ..self }
     }
 
     /// Memory that they take beside their own value and what many sessions share.
@@ -310,7 +305,7 @@ pub(super) fn count_summaries<'s>(
 /// The bills under all terms: under recorded pauses where there are any, else under both scenarios where
 /// they differ.
 pub(super) fn bills<'t>(items: &Items<'_>, terms: impl Iterator<Item = &'t NamedTerms>) -> Bills {
-    let scenarios = Pauses::of(items);
+    let scenarios = Pauses::under(items);
     let starts: Vec<_> = scenarios.iter().map(|pauses| (*pauses, starts(items, *pauses))).collect();
     terms
         .flat_map(|named| {
@@ -372,7 +367,7 @@ fn bill(
     }
     bill.compacted(Compaction {
         summaries_usd: total(cost.summaries.iter().copied()),
-        again: Some(Again::same(cost.usd)),
-        ledger: Ledger::of(&priced.ledger(&firings)),
+        again: Some(RereadBill::same(cost.usd)),
+        ledger: Ledger::from_rows(&priced.ledger(&firings)),
     })
 }

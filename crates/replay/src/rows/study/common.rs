@@ -1,7 +1,7 @@
 //! What many sessions have in common, kept once: what they are billed by, reasons for doing nothing.
 
-use super::bill::Billed;
-use super::score::Setting;
+use super::bill::{Billed, Bills};
+use super::record::Inaction;
 use crate::read::recorder::RecorderPolicy;
 use dashmap::DashMap;
 use rustc_hash::FxBuildHasher;
@@ -14,9 +14,17 @@ pub(crate) struct Common {
     /// Of formats and models.
     pub(crate) names: Distinct<str>,
     pub(super) billed: Distinct<[Billed]>,
-    pub(super) settings: Distinct<Setting>,
+    pub(super) inactions: Distinct<Inaction>,
     /// That of sessions without usage.
     pub(super) no_recorder: Arc<RecorderPolicy>,
+}
+
+impl Common {
+    /// Bills with the list of what they were made by stored once.
+    pub(super) fn share(&self, mut bills: Bills) -> Bills {
+        bills.by = self.billed.one(&bills.by);
+        bills
+    }
 }
 
 /// A set of values in which equal values share one allocation.

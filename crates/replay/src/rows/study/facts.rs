@@ -1,6 +1,6 @@
 //! The facts of a session that no strategy can change.
 
-use super::Common;
+use super::common::Common;
 use crate::judge::cost::{
     Agreement, CacheRules, HitShare, RecordedCall, RequestLog, SentRequest, agreement,
     recorded_output,
@@ -128,7 +128,7 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    pub(crate) fn of(facts: SessionFacts, common: &Common) -> Self {
+    pub(crate) fn new(facts: SessionFacts, common: &Common) -> Self {
         Self {
             model: facts.model.map(|model| common.names.one(&model.into())),
             scale: facts.scale,
@@ -178,7 +178,7 @@ pub struct Facts {
 impl Facts {
     /// Reads a session. `rows` and `log` are of a replay of it, no matter under which
     /// strategy: what is taken from them is the same under all.
-    pub(super) fn of(
+    pub(super) fn new(
         session: &Session,
         setup: &Setup,
         rows: &[CallRow],
@@ -205,8 +205,8 @@ impl Facts {
             first_warning: warning
                 .map(|warning| format!("{}: {} ({})", warning.place, warning.detail, warning.code)),
             records_usage: observed.len() > 1,
-            scale: Scale::of(&observed),
-            thin: Thin::of(&observed),
+            scale: Scale::fit(&observed),
+            thin: Thin::detect(&observed),
             outputs_estimated: outputs_estimated(session, log),
             headless: crate::read::calibrate::is_headless(session),
             recorder: recorder.clone(),

@@ -93,12 +93,12 @@ mod tests {
 
     /// Folds above four fifths of what a reserve leaves of the window, and counts how often it is asked.
     #[derive(Debug, Default)]
-    struct Counted {
+    struct CountingPolicy {
         reserve: u64,
         asked: AtomicU64,
     }
 
-    impl OverflowPolicy for Counted {
+    impl OverflowPolicy for CountingPolicy {
         fn moments(&self) -> &'static [Moment] {
             &[Moment::CallStart]
         }
@@ -117,7 +117,7 @@ mod tests {
 
     /// The window at which a preset with this reserve would have acted on a count, and how often it was asked.
     fn window(reserve: u64, count: u64, context: u64) -> (Option<u64>, u64) {
-        let policy = Arc::new(Counted { reserve, ..Counted::default() });
+        let policy = Arc::new(CountingPolicy { reserve, ..CountingPolicy::default() });
         let mut strategy = clairvoyant(Arc::default(), EvictConfig::default()).unwrap();
         strategy.overflow = Some(Bound {
             name: "counted".to_owned(),

@@ -1,7 +1,10 @@
 //! One replay of a session under one strategy with everything that is measured on it.
 
-use super::record::Summaries;
-use super::{Again, Context, Facts, Known, Record, bill, inaction};
+use super::bill::{self, RereadBill};
+use super::context::Context;
+use super::facts::Facts;
+use super::inaction;
+use super::record::{Knowledge, Record, Summaries};
 use crate::judge::availability::Availability;
 use crate::judge::cost::{ServiceTerms, HitShare, NamedTerms, held};
 use crate::judge::measures::Measures;
@@ -12,7 +15,7 @@ use crate::read::recorder::{self, RecorderPolicy};
 use crate::run::again::replay_again;
 use crate::run::controls::Foresight;
 use crate::run::drive::{ReplayOptions, replay_and_read};
-use crate::run::setup::{Made, Preset, Setup};
+use crate::run::setup::{Preset, RequestSource, Setup};
 use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
 use std::sync::{Arc, OnceLock};
@@ -28,13 +31,13 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn of(session: &Session, setup: &Setup) -> Self {
+    pub(super) fn new(session: &Session, setup: &Setup) -> Self {
         let measure = &setup.measure;
         // Counts are kept with the messages. They are made while the index is, by a thread of their own: one that waits
         // here must not take work that waits for this.
         let index = std::thread::scope(|scope| {
             scope.spawn(|| session.log().for_each(|message| _ = measure.counts(message)));
-            Arc::new(Index::of(session))
+            Arc::new(Index::new(session))
         });
         Self {
             recorder: recorder::policy(session, &**measure),
@@ -58,12 +61,12 @@ pub(super) fn replay(
 ) -> Result<(Option<Facts>, Record), String> {
     let setup = context.setup;
     let seeing = match &preset.made {
-        Made::Seeing(seer) => {
-            let foresight = || Arc::new(Foresight::of(&shared.index));
-            let made = seer.of(&shared.index, shared.foresight.get_or_init(foresight));
+        RequestSource::Seeing(seer) => {
+            let foresight = || Arc::new(Foresight::new(&shared.index));
+            let made = seer.strategy(&shared.index, shared.foresight.get_or_init(foresight));
             Some(Arc::new(made.map_err(|invalid| invalid.message)?))
         }
-        Made::Replayed | Made::Recorded => None,
+        RequestSource::Replayed | RequestSource::Recorded => None,
     };
     let strategy = seeing.as_ref().unwrap_or(&preset.strategy);
     let options = ReplayOptions {
@@ -80,7 +83,7 @@ pub(super) fn replay(
     let summaries = bill::summary_calls(&replayed.summary_inputs, &measures.firings);
     let log = &replayed.requests;
     let facts = facts_unknown
-        .then(|| Facts::of(session, setup, &replayed.rows, log, &shared.held, &shared.recorder));
+        .then(|| Facts::new(session, setup, &replayed.rows, log, &shared.held, &shared.recorder));
     let turns: Vec<usize> = replayed.rows.iter().map(|row| row.turn).collect();
     let items = bill::Items {
         log,
@@ -115,13 +118,13 @@ pub(super) fn replay(
         let likely = (least < CHANCE.value).then(|| net.bills(&mut texts, CHANCE.value));
         bills = bills.with_again(|at, bill| {
             let usd = likely.as_ref().map_or(Some(bill.usd), |(usd, _)| usd.get(at).copied());
-            Some(Again { usd: usd?, all_usd: *all.get(at)? })
+            Some(RereadBill { usd: usd?, all_usd: *all.get(at)? })
         });
         reads = likely.map_or_else(Vec::new, |(_, reads)| reads);
     }
     let inaction = (replayed.metrics.compactions == 0)
         .then(|| inaction::inaction(&replayed, strategy, &options));
-    let known = if replayed.sealed() { Known::Least } else { Known::Everything };
+    let known = if replayed.sealed() { Knowledge::Least } else { Knowledge::Everything };
     let mut rows = replayed.rows;
     for (row, retention) in rows.iter_mut().zip(&findings.calls) {
         row.retention = *retention;
@@ -138,7 +141,7 @@ pub(super) fn replay(
         limits: options.limits,
         metrics: replayed.metrics,
         must_keep: findings.must_keep,
-        summaries: Summaries::of(&measures),
+        summaries: Summaries::from_measures(&measures),
         rows,
         bills,
         inaction,

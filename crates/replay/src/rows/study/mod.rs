@@ -8,8 +8,10 @@
 mod as_recorded;
 mod bill;
 mod common;
+mod context;
 mod facts;
 mod inaction;
+mod keys;
 mod measured;
 mod paid;
 mod record;
@@ -17,206 +19,34 @@ mod score;
 #[cfg(test)]
 mod tests;
 
-pub use bill::{Again, Bill, Billed, Bills, Compaction, Ledger, Pauses};
+pub use bill::Compaction;
+pub use bill::{Bill, Billed, Bills, Ledger, Pauses, RereadBill};
 pub(crate) use common::Common;
+pub(crate) use context::Context;
+pub use context::Run;
+pub use facts::Facts;
 pub(crate) use facts::Recording;
-pub use facts::{CallFacts, Facts, SessionFacts};
-pub use record::{Inaction, Known, Record, Summaries};
+pub use facts::{CallFacts, SessionFacts};
+pub(crate) use keys::Keys;
+pub(crate) use keys::Names;
+pub use record::{Inaction, Knowledge, Record, Summaries};
 #[cfg(test)]
 pub(crate) use score::COUNTS;
 pub(crate) use score::failed;
 pub use score::{Outcome, Score};
 
 use crate::fault::{Fault, REPORT, caught};
-use crate::judge::cost::{Agreement, ServiceTerms, NamedTerms};
+use crate::judge::cost::{Agreement, ServiceTerms};
 use crate::parallel::try_in_parallel;
 use crate::read::corpus::{Content, ContentHash, Failure, Source};
 use crate::read::split::Split;
-use crate::rows::store::{Key, Store, key};
-use crate::run::setup::{Made, Preset, Setup};
-use crate::run::walk::{Detail, Walk};
+use crate::rows::store::{Key, Store};
+use crate::run::setup::{Preset, RequestSource};
 use foldback_formats::Session;
 use measured::{Shared, replay};
 use paid::Paid;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
-
-/// How a comparison is run.
-#[derive(Clone, Copy)]
-pub struct Run<'a> {
-    /// Where results are kept.
-    pub store: &'a Store,
-    /// Called once per preset and session when done.
-    pub progress: &'a (dyn Fn() + Sync),
-    /// Whether a warning of an importer is an error.
-    pub strict: bool,
-}
-
-/// What a study needs besides its source.
-pub(crate) struct Context<'a> {
-    pub(crate) presets: &'a [Preset],
-    pub(crate) setup: &'a Setup,
-    /// The same for every session.
-    pub(crate) names: Arc<Names>,
-    pub(crate) store: &'a Store,
-    pub(crate) common: Common,
-    /// Every regime with a price.
-    pub(crate) regimes: Vec<NamedTerms>,
-    /// The part of the sessions that is studied; all where not given.
-    pub(crate) split: Option<Split>,
-    /// Called once per preset that is done with a session.
-    pub(crate) progress: &'a (dyn Fn() + Sync),
-}
-
-impl<'a> Context<'a> {
-    /// For the sources of one run.
-    pub(crate) fn new(
-        presets: &'a [Preset],
-        setup: &'a Setup,
-        split: Option<Split>,
-        run: Run<'a>,
-    ) -> Self {
-        Self {
-            presets,
-            setup,
-            names: Names::of(setup, presets),
-            store: run.store,
-            common: Common::default(),
-            regimes: setup.named_terms(),
-            split,
-            progress: run.progress,
-        }
-    }
-
-    /// Every regime with a price, and the model's own, by what a session's recorder asked of the cache.
-    fn terms(&self, model: Option<&str>, asked: ServiceTerms) -> Vec<NamedTerms> {
-        self.regimes.iter().cloned().chain(self.setup.own(model, asked)).collect()
-    }
-}
-
-/// What tells the results of a study from those of others: hashes, since the fingerprints have whole tables in them and
-/// each result is named by two.
-#[derive(Debug)]
-pub(crate) struct Names {
-    /// Of [`Setup::fingerprint`].
-    setup: Key,
-    /// Of [`Preset::fingerprint`] by preset.
-    presets: Vec<Key>,
-    /// Of all of them.
-    all: Key,
-}
-
-impl Names {
-    pub(crate) fn of(setup: &Setup, presets: &[Preset]) -> Arc<Self> {
-        let setup = setup.fingerprint();
-        let texts = [&setup].into_iter().chain(presets.iter().map(|preset| &preset.fingerprint));
-        let texts: Vec<&[u8]> = texts.map(|text| text.as_bytes()).collect();
-        let presets = texts[1..].iter().map(|text| key(&[text])).collect();
-        Arc::new(Self { setup: key(&texts[..1]), presets, all: key(&texts) })
-    }
-
-    /// A hash of the setup and of every preset.
-    pub(crate) fn hash(&self) -> Key {
-        self.all
-    }
-}
-
-/// Where the store keeps what is too large for memory.
-#[derive(Clone, Debug)]
-pub struct Keys {
-    content: ContentHash,
-    /// Number of the session in its file.
-    number: usize,
-    names: Arc<Names>,
-}
-
-impl Keys {
-    /// Those of the first session of a file, without results.
-    #[cfg(test)]
-    pub(crate) fn of(content: ContentHash) -> Self {
-        let none = key(&[]);
-        let names = Names { setup: none, presets: Vec::new(), all: none };
-        Self { content, number: 0, names: Arc::new(names) }
-    }
-
-    /// What the session was read from.
-    pub(crate) fn content(&self) -> ContentHash {
-        self.content
-    }
-
-    /// Number of the session among those of its file that have something in their log.
-    pub(crate) fn number(&self) -> usize {
-        self.number
-    }
-
-    /// The facts of the session; `None` when the store has lost them.
-    pub fn facts(&self, store: &Store) -> Option<Facts> {
-        store.get(self.of_facts())
-    }
-
-    /// The record of a preset by its index.
-    pub fn record(&self, store: &Store, preset: usize) -> Option<Record> {
-        store.get(self.of_record(preset)?)
-    }
-
-    /// Where the ids of the sessions of a file are.
-    pub(crate) fn of_file(content: ContentHash) -> Key {
-        key(&[b"file", content.as_bytes()])
-    }
-
-    pub(crate) fn of_facts(&self) -> Key {
-        self.named("facts", &[])
-    }
-
-    pub(crate) fn of_record(&self, preset: usize) -> Option<Key> {
-        Some(self.named("record", self.names.presets.get(preset)?.as_bytes()))
-    }
-
-    /// Keeps what was made for a preset, and gives it back.
-    fn keep_record(
-        &self,
-        context: &Context<'_>,
-        preset: usize,
-        record: Record,
-    ) -> Result<Record, Failure> {
-        if let Some(at) = self.of_record(preset) {
-            keep(context.store, at, &record)?;
-        }
-        Ok(record)
-    }
-
-    fn named(&self, kind: &str, preset: &[u8]) -> Key {
-        let number = (self.number as u64).to_le_bytes();
-        let setup = self.names.setup.as_bytes();
-        key(&[kind.as_bytes(), self.content.as_bytes(), &number, setup, preset])
-    }
-
-    /// The walk under presets by their indices; where the store has none, the one that is made is kept.
-    pub fn walk(
-        &self,
-        store: &Store,
-        presets: &[usize],
-        detail: Detail,
-        make: impl FnOnce() -> Option<Walk>,
-    ) -> Option<Walk> {
-        let detail = format!("{detail:?}");
-        let mut keys = vec![self.of_facts()];
-        for preset in presets {
-            keys.push(self.of_record(*preset)?);
-        }
-        let mut parts: Vec<&[u8]> = vec![b"walk", detail.as_bytes()];
-        parts.extend(keys.iter().map(|key| &key.as_bytes()[..]));
-        let at = key(&parts);
-        store.get(at).or_else(|| {
-            let walk = make()?;
-            if !walk.tracks.iter().any(|track| track.fault.is_some()) {
-                // What can't be kept is made again next time.
-                let _ = store.put(at, &walk);
-            }
-            Some(walk)
-        })
-    }
-}
 
 /// Regimes that recorded cache reads are held against: both lives of a prefix that recorders of Anthropic models ask for.
 pub(crate) const CHECKED: [&str; 2] = ["anthropic-5m", "anthropic-1h"];
@@ -235,9 +65,9 @@ pub(crate) struct Studied {
 
 /// What the store knows of a file.
 #[derive(Serialize, Deserialize)]
-struct Imported {
+pub(crate) struct Imported {
     /// Ids of its sessions.
-    ids: Vec<String>,
+    pub(crate) ids: Vec<String>,
 }
 
 /// Reads a source when something of it is asked for the first time.
@@ -296,7 +126,7 @@ fn study_content(
         }
     };
     let ids = &imported.ids;
-    let wanted = |id: &str| context.split.is_none_or(|part| Split::of(id) == part);
+    let wanted = |id: &str| context.split.is_none_or(|part| Split::from_id(id) == part);
     let wanted: Vec<usize> = (0..ids.len()).filter(|number| wanted(&ids[*number])).collect();
     let studied = try_in_parallel(&wanted, |number| {
         let (number, id) = (*number, &ids[*number]);
@@ -317,6 +147,19 @@ fn keep<T: Serialize>(store: &Store, at: Key, value: &T) -> Result<(), Failure> 
     store.put(at, value).map_err(|error| Failure::Store(error.to_string()))
 }
 
+/// Keeps what was made for a preset, and gives it back.
+fn keep_record(
+    context: &Context<'_>,
+    keys: &Keys,
+    preset: usize,
+    record: Record,
+) -> Result<Record, Failure> {
+    if let Some(at) = keys.of_record(preset) {
+        keep(context.store, at, &record)?;
+    }
+    Ok(record)
+}
+
 /// Studies one session. `path` is what reports call it; `again` says whether replays that failed are tried again.
 fn study_session<'s>(
     context: &Context<'_>,
@@ -326,7 +169,7 @@ fn study_session<'s>(
     again: bool,
     session: &(dyn Fn() -> Result<&'s Session, Failure> + Sync),
 ) -> Result<Studied, Failure> {
-    let keys = Keys { content: hash, number, names: Arc::clone(&context.names) };
+    let keys = Keys::new(hash, number, Arc::clone(&context.names));
     let known: OnceLock<Facts> = OnceLock::new();
     if let Some(facts) = keys.facts(context.store) {
         let _ = known.set(facts);
@@ -334,11 +177,11 @@ fn study_session<'s>(
     let shared: OnceLock<Shared> = OnceLock::new();
     // A preset that sees what comes takes longest. It is taken first, so that no thread waits for it at the end.
     let mut order: Vec<usize> = (0..context.presets.len()).collect();
-    order.sort_by_key(|at| !matches!(context.presets[*at].made, Made::Seeing(_)));
+    order.sort_by_key(|at| !matches!(context.presets[*at].made, RequestSource::Seeing(_)));
     let mut made = try_in_parallel(&order, |at| {
         let at = *at;
         let preset = &context.presets[at];
-        if matches!(preset.made, Made::Recorded) {
+        if matches!(preset.made, RequestSource::Recorded) {
             return Ok((at, Record::default()));
         }
         let stored = known.get().and_then(|_| keys.record(context.store, at));
@@ -349,7 +192,7 @@ fn study_session<'s>(
                 let session = session()?;
                 let unknown = known.get().is_none();
                 let replayed = caught(|| {
-                    let shared = shared.get_or_init(|| Shared::of(session, context.setup));
+                    let shared = shared.get_or_init(|| Shared::new(session, context.setup));
                     replay(context, session, shared, preset, unknown)
                 });
                 let record = match replayed.and_then(|made| made.map_err(Fault::from)) {
@@ -365,7 +208,7 @@ fn study_session<'s>(
                         Record::failed(limits, fault)
                     }
                 };
-                keys.keep_record(context, at, record)?
+                keep_record(context, &keys, at, record)?
             }
         };
         (context.progress)();
@@ -383,22 +226,22 @@ fn study_session<'s>(
     let made = |of: fn(&Preset) -> bool| context.presets.iter().position(of);
     let mut paid = Paid::default();
     if let Some(baseline) = made(Preset::is_baseline) {
-        let at = made(|preset| matches!(preset.made, Made::Recorded));
+        let at = made(|preset| matches!(preset.made, RequestSource::Recorded));
         let unknown = records[baseline].fault.is_some();
         let stored = at.and_then(|at| keys.record(context.store, at));
         let stored = stored
-            .or_else(|| unknown.then(|| Record { known: Known::Nothing, ..Record::default() }));
+            .or_else(|| unknown.then(|| Record { known: Knowledge::Nothing, ..Record::default() }));
         let record = stored.clone().unwrap_or_else(|| {
             let SessionFacts { model, hour, began, .. } = &facts.session;
             let asked = ServiceTerms { hour: *hour, at_ms: *began, ..ServiceTerms::default() };
             let terms = context.terms(model.as_deref(), asked);
             as_recorded::record(&facts, records[baseline].clone(), &terms)
         });
-        paid = Paid::of(&facts, &record);
+        paid = Paid::new(&facts, &record);
         if let Some(at) = at {
             records[at] = match stored {
                 Some(record) => record,
-                None => keys.keep_record(context, at, record)?,
+                None => keep_record(context, &keys, at, record)?,
             };
         }
     }
@@ -406,7 +249,7 @@ fn study_session<'s>(
     let mut scores: Vec<Score> = Vec::with_capacity(records.len());
     for mut record in records {
         record.bills = paid.bills(record.bills);
-        scores.push(Score::of(&facts, record, start, &scores, context));
+        scores.push(Score::from_record(&facts, record, start, &scores, &context.common));
     }
     let agreements = CHECKED.map(|name| {
         let regime = context.setup.regimes.find(name);

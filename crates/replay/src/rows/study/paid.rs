@@ -6,7 +6,7 @@
 
 use super::bill::{Bills, Pauses};
 use super::facts::Facts;
-use super::record::{Known, Record};
+use super::record::{Knowledge, Record};
 use std::sync::Arc;
 
 /// The factors of a session, by regime and pauses; none where it is not known what was paid, or what was sent for it.
@@ -17,8 +17,8 @@ pub(super) struct Paid {
 
 impl Paid {
     /// By the record of the recorder.
-    pub(super) fn of(facts: &Facts, recorded: &Record) -> Self {
-        if recorded.known == Known::Nothing {
+    pub(super) fn new(facts: &Facts, recorded: &Record) -> Self {
+        if recorded.known == Knowledge::Nothing {
             return Self::default();
         }
         let factor = |spent: f64, modelled: f64| {

@@ -4,8 +4,9 @@ use super::bill::Bills;
 use crate::fault::Fault;
 use crate::judge::availability::MustKeep;
 use crate::judge::measures::{Firing, SessionMeasures};
-use crate::judge::retention::{Retention, Share};
+use crate::judge::retention::Retention;
 use crate::run::totals::{CallRow, SessionMetrics};
+use crate::stats::Share;
 use foldback_core::Limits;
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +22,7 @@ pub struct Inaction {
 /// What of a session under a preset is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Known {
+pub enum Knowledge {
     /// Every request with what it held.
     #[default]
     Everything,
@@ -36,9 +37,9 @@ pub enum Known {
     Failed,
 }
 
-impl Known {
+impl Knowledge {
     /// Whether the session counts under the preset.
-    pub fn counts(self) -> bool {
+    pub(crate) fn counts(self) -> bool {
         !matches!(self, Self::Nothing | Self::Failed)
     }
 }
@@ -47,7 +48,7 @@ impl Known {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// What the rest is worth.
-    pub known: Known,
+    pub known: Knowledge,
     /// Limits that were in force.
     pub limits: Limits,
     /// Totals.
@@ -73,7 +74,7 @@ pub struct Summaries {
     pub faithful: Share,
     /// Summaries that a summarizer was asked for.
     pub asked: u64,
-    /// Those of them that are the recorder's own.
+    /// Summaries that are the recorder's own.
     pub recorded: u64,
     /// Folds that had to do with a stand-in for a summary, or without.
     pub stand_ins: u64,
@@ -82,7 +83,7 @@ pub struct Summaries {
 }
 
 impl Summaries {
-    pub(super) fn of(measures: &SessionMeasures) -> Self {
+    pub(super) fn from_measures(measures: &SessionMeasures) -> Self {
         let mut faithful = Share::default();
         measures.summaries.iter().for_each(|share| faithful.add(*share));
         let sum = |of: fn(&Firing) -> u64| measures.firings.iter().map(of).sum();
@@ -108,11 +109,11 @@ impl Summaries {
 impl Record {
     /// The record of a replay that failed.
     pub(super) fn failed(limits: Limits, fault: Fault) -> Self {
-        Self { known: Known::Failed, limits, fault: Some(fault), ..Self::default() }
+        Self { known: Knowledge::Failed, limits, fault: Some(fault), ..Self::default() }
     }
 
     /// Number of the first call before which the strategy changed something.
-    pub fn first_fired(&self) -> Option<usize> {
+    pub(crate) fn first_fired(&self) -> Option<usize> {
         self.rows.iter().find(|row| !row.fired.is_empty()).map(|row| row.call)
     }
 

@@ -1,41 +1,39 @@
 //! What is left of a record when all strategies have replayed its session: counts and sums of fixed
 //! size, so that a comparison of any number of sessions fits into memory.
 
-use super::Context;
 use super::bill::Bills;
+use super::common::Common;
 use super::facts::Facts;
-use super::record::{Inaction, Known, Record, Summaries};
+use super::record::{Inaction, Knowledge, Record, Summaries};
 use crate::fault::{FailedReplay, Fault};
 use crate::judge::availability::MustKeep;
-use crate::judge::retention::{Retention, Share};
+use crate::judge::retention::Retention;
+use crate::number;
 use crate::read::scale::Scale;
 use crate::run::setup::Preset;
 use crate::run::totals::{CallRow, SessionMetrics};
+use crate::stats::Share;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// One session under one strategy. A comparison keeps one of every session and preset.
+/// One session under one preset. A comparison keeps one of each in memory, so what presets or sessions have in common is shared.
 #[derive(Clone, Debug, Default)]
 pub struct Score {
     session: u32,
     preset: u32,
-    setting: Arc<Setting>,
+    /// Why the preset did nothing, where it did nothing.
+    pub inaction: Option<Arc<Inaction>>,
     outcome: Arc<Outcome>,
 }
 
-/// Under what a strategy was replayed, and why it did nothing there, where it did nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Setting {
-    window: u64,
-    inaction: Option<Inaction>,
-    fault: Option<Fault>,
-}
-
-/// What came of it. Strategies of which the same came share one: in a short session all do.
+/// What a preset made of a session, in counts and sums. A [`Score`] gives it; presets with equal outcomes share one: in a short
+/// session all do.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// What of the session is known under the preset.
-    pub known: Known,
+    pub known: Knowledge,
+    /// The context window that was in force.
+    pub window: u64,
     /// Totals.
     pub metrics: SessionMetrics,
     /// What calls needed, and how much of it was in the view: over the calls from the first on before which any strategy
@@ -52,6 +50,8 @@ pub struct Outcome {
     pub summaries: Summaries,
     /// Bills by regime.
     pub bills: Bills,
+    /// Why the session could not be replayed, where it could not.
+    pub fault: Option<Box<Fault>>,
 }
 
 impl Deref for Score {
@@ -75,18 +75,10 @@ impl Outcome {
 pub(crate) const COUNTS: usize = 2 * size_of::<usize>();
 
 impl Score {
-    /// What came of a session under a preset.
+    /// The outcome of a session under a preset, each by its index.
     pub fn new(session: usize, preset: usize, outcome: Outcome) -> Self {
-        let (session, preset, outcome) = (narrow(session), narrow(preset), Arc::new(outcome));
-        Self { session, preset, outcome, ..Self::default() }
-    }
-
-    /// The same of a preset that did nothing.
-    #[must_use]
-    pub fn because(mut self, inaction: Inaction) -> Self {
-        let window = self.window();
-        self.setting = Arc::new(Setting { window, inaction: Some(inaction), fault: None });
-        self
+        let (session, preset) = (number::next(session), number::next(preset));
+        Self { session, preset, inaction: None, outcome: Arc::new(outcome) }
     }
 
     /// Index into the sessions.
@@ -96,7 +88,7 @@ impl Score {
 
     /// Sets the index into the sessions.
     pub(crate) fn place(&mut self, session: usize) {
-        self.session = narrow(session);
+        self.session = number::next(session);
     }
 
     /// Index into the presets.
@@ -104,31 +96,15 @@ impl Score {
         self.preset as usize
     }
 
-    /// The context window that was in force.
-    pub fn window(&self) -> u64 {
-        self.setting.window
-    }
-
-    /// Why it did nothing, where it did nothing.
-    pub fn inaction(&self) -> Option<&Inaction> {
-        self.setting.inaction.as_ref()
-    }
-
-    /// Why it could not be replayed, where it could not.
-    pub fn fault(&self) -> Option<&Fault> {
-        self.setting.fault.as_ref()
-    }
-
     /// Reduces a record. `start` is where the exam begins, the same for all strategies. Presets with equal outcomes share one
     /// allocation: `others` are the presets before this one.
-    pub(super) fn of(
+    pub(super) fn from_record(
         facts: &Facts,
         record: Record,
         start: Option<usize>,
         others: &[Self],
-        context: &Context<'_>,
+        common: &Common,
     ) -> Self {
-        let common = &context.common;
         let over = |scale: Scale| {
             let rows = record.rows.iter();
             let over = |ceiling, row: &CallRow| scale.request(row.input_tokens) > ceiling;
@@ -136,26 +112,21 @@ impl Score {
         };
         let outcome = Outcome {
             known: record.known,
+            window: record.limits.context,
             metrics: record.metrics,
             retention: record.retention(start),
             since_acted: record.retention(record.first_fired()).obs_far,
             calibrated_over: facts.session.scale.map(over),
             must_keep: record.must_keep,
             summaries: record.summaries,
-            bills: record.bills.share(common),
+            bills: common.share(record.bills),
+            fault: record.fault.map(Box::new),
         };
         let same = others.iter().find(|other| *other.outcome == outcome);
         let outcome = same.map_or_else(|| Arc::new(outcome), |same| Arc::clone(&same.outcome));
-        let Record { limits, inaction, fault, .. } = record;
-        let setting = Setting { window: limits.context, inaction, fault };
-        let setting = common.settings.one(&Arc::new(setting));
-        Self { session: 0, preset: narrow(others.len()), setting, outcome }
+        let inaction = record.inaction.map(|inaction| common.inactions.one(&Arc::new(inaction)));
+        Self { session: 0, preset: number::next(others.len()), inaction, outcome }
     }
-}
-
-/// There is no memory for as many sessions or presets as don't fit.
-fn narrow(index: usize) -> u32 {
-    u32::try_from(index).unwrap_or(u32::MAX)
 }
 
 /// The replays that failed among scores.
@@ -166,7 +137,11 @@ pub(crate) fn failed<'a>(
 ) -> Vec<FailedReplay> {
     let of = |score: &Score| {
         let preset = presets.get(score.preset())?.strategy.label();
-        Some(FailedReplay { session: Arc::clone(session), preset, fault: score.fault()?.clone() })
+        Some(FailedReplay {
+            session: Arc::clone(session),
+            preset,
+            fault: Fault::clone(score.fault.as_ref()?),
+        })
     };
     scores.into_iter().filter_map(of).collect()
 }

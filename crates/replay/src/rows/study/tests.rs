@@ -1,4 +1,5 @@
 use super::*;
+use crate::Setup;
 use crate::acted::{preset, setup, strategy};
 use crate::compare::{Reporting, compare};
 use crate::judge::cost::OWN;
@@ -262,7 +263,7 @@ fn a_replay_that_panics_costs_its_row_alone() {
 }
 
 fn context<'a>(presets: &'a [Preset], setup: &'a Setup, store: &'a Store) -> Context<'a> {
-    let names = Names::of(setup, presets);
+    let names = Names::new(setup, presets);
     let common = Common::default();
     let regimes = setup.named_terms();
     Context { presets, setup, names, store, common, regimes, split: None, progress: &|| {} }
@@ -297,7 +298,7 @@ fn what_is_the_same_is_kept_once() {
     // Within one user turn, no pause makes a difference.
     assert_eq!(first.scores[0].bills.iter().count(), setup.named_terms().len() + 1);
     let reasons = |studied: &Studied, preset: usize| {
-        std::ptr::from_ref(studied.scores[preset].inaction().unwrap())
+        Arc::as_ptr(studied.scores[preset].inaction.as_ref().unwrap())
     };
     assert!(std::ptr::eq(reasons(&first, 0), reasons(&second, 0)), "the same reason twice");
 }
@@ -328,7 +329,7 @@ fn net_is_the_bill_and_each_read() {
     };
     let [plain, record] = [0, 1].map(|at| studied.keys.record(&store, at).unwrap());
     for (_, bill) in plain.bills.iter() {
-        assert_eq!(bill.again(), Some(Again::same(bill.usd)), "nothing is missed");
+        assert_eq!(bill.again(), Some(RereadBill::same(bill.usd)), "nothing is missed");
     }
     // Before the last call the file is read again: one more request, as large as the one that lacks it, and from then on what was read.
     let row = &record.rows[2];

@@ -21,7 +21,7 @@ impl Bench {
         let mut session = session(messages);
         id.clone_into(&mut session.id);
         let measure = Arc::clone(strategy("none").estimator());
-        let index = Arc::new(Index::of(&session));
+        let index = Arc::new(Index::new(&session));
         let sources = Arc::new(Sources::new(id, &index, &measure));
         Self { session, index, sources, options: options(limits, measure) }
     }

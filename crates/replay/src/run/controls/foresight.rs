@@ -1,10 +1,11 @@
 //! What will be needed. With the control `lines`, the one place of the laboratory that may see the future.
 
+use crate::number;
 use crate::read::index::{Index, LogPart};
 use std::collections::BTreeMap;
 
 /// A reference, or the old text of an edit, that some call needs.
-pub type FactId = u32;
+pub(crate) type FactId = u32;
 
 /// **Sees the future**, by having read the recording to its end. For controls alone, never for a strategy: no agent can
 /// know this, and a number made with it says what could be kept, not what a strategy keeps.
@@ -22,7 +23,7 @@ pub struct Foresight {
 
 impl Foresight {
     /// Reads what the calls of a session need, and where it stands.
-    pub fn of(index: &Index) -> Self {
+    pub fn new(index: &Index) -> Self {
         let references = index.asked.len();
         let mut out = Self {
             facts: references,
@@ -41,7 +42,7 @@ impl Foresight {
                 due.push(need.reference);
             }
             for edit in &call.edits {
-                let fact = FactId::try_from(out.facts).unwrap_or(FactId::MAX);
+                let fact = number::next(out.facts);
                 out.facts += 1;
                 let places = index.places(edit);
                 for place in places {
@@ -67,25 +68,25 @@ impl Foresight {
     }
 
     /// Number of facts; they are numbered from 0.
-    pub fn facts(&self) -> usize {
+    pub(crate) fn facts(&self) -> usize {
         self.facts
     }
 
     /// The facts that a part of the log holds, each once. The part is given by the ordinal of its
     /// message in the log and its index in it.
-    pub fn held(&self, ordinal: usize, part: usize) -> &[FactId] {
+    pub(crate) fn held(&self, ordinal: usize, part: usize) -> &[FactId] {
         let parts = self.held.get(ordinal);
         parts.and_then(|parts| parts.get(part)).map_or(&[], |f| f)
     }
 
     /// The facts that this message of the log brings for the last time before a call needs them.
-    pub fn relied_on(&self, ordinal: usize) -> &[FactId] {
+    pub(crate) fn relied_on(&self, ordinal: usize) -> &[FactId] {
         self.relied_on.get(ordinal).map_or(&[], |facts| facts)
     }
 
     /// The facts that a call needs: its references, then the old texts of its edits, each in the order
     /// of the [`Index`].
-    pub fn due(&self, call: usize) -> &[FactId] {
+    pub(crate) fn due(&self, call: usize) -> &[FactId] {
         self.due.get(call).map_or(&[], |facts| facts)
     }
 }

@@ -49,14 +49,14 @@ const SHORT: usize = 32;
 
 /// What a call takes from a result.
 #[derive(Clone, Copy, Debug)]
-enum Taken {
+enum Use {
     Reference(Id),
     OldText(EditNeed),
     Piece(PieceId),
 }
 
 /// By tool result, what calls take from it: the number of the call, and what, in order of calls.
-type ByResult = FxHashMap<LogPart, Vec<(usize, Taken)>>;
+type ByResult = FxHashMap<LogPart, Vec<(usize, Use)>>;
 
 #[derive(Debug)]
 struct Lines {
@@ -144,12 +144,11 @@ fn taken(index: &Index) -> ByResult {
     let mut out = ByResult::default();
     for (call, needs) in index.calls.iter().enumerate() {
         let references = needs.references.iter();
-        let references = references.map(|need| (need.source, Taken::Reference(need.id)));
+        let references = references.map(|need| (need.source, Use::Reference(need.id)));
         let edits = needs.edits.iter();
-        let edits = edits.map(|need| (need.source, Taken::OldText(*need)));
+        let edits = edits.map(|need| (need.source, Use::OldText(*need)));
         let pieces = index.verbatim.needs(call).iter();
-        let pieces =
-            pieces.map(|need| (Some(index.part_at(need.source)), Taken::Piece(need.piece)));
+        let pieces = pieces.map(|need| (Some(index.part_at(need.source)), Use::Piece(need.piece)));
         for (source, what) in references.chain(edits).chain(pieces) {
             if let Some(source) = source {
                 out.entry(source).or_default().push((call, what));
@@ -161,7 +160,7 @@ fn taken(index: &Index) -> ByResult {
 
 impl Lines {
     /// What is still taken from a result when call `call` is about to be made.
-    fn later(&self, at: LogPart, call: usize) -> &[(usize, Taken)] {
+    fn later(&self, at: LogPart, call: usize) -> &[(usize, Use)] {
         let taken = self.taken.get(&at).map_or(&[][..], |taken| taken);
         &taken[taken.partition_point(|(by, _)| *by < call)..]
     }
@@ -180,12 +179,12 @@ impl Lines {
         let mut listings = BTreeSet::new();
         for (_, what) in later {
             let text = match what {
-                Taken::Reference(id) => {
+                Use::Reference(id) => {
                     references.insert(*id);
                     continue;
                 }
-                Taken::OldText(edit) => self.index.old_text(edit),
-                Taken::Piece(piece) => self.index.verbatim.text(*piece),
+                Use::OldText(edit) => self.index.old_text(edit),
+                Use::Piece(piece) => self.index.verbatim.text(*piece),
             };
             match spanned(shown, text) {
                 Some(range) => kept.extend(range),
@@ -195,7 +194,7 @@ impl Lines {
                 }
             }
             // What is short may be of any file, unless its name stands by it.
-            if let Taken::OldText(edit) = what
+            if let Use::OldText(edit) = what
                 && text.len() < SHORT
             {
                 listings.extend(self.index.file_of(edit));

@@ -23,7 +23,7 @@ mod tests;
 
 pub use clairvoyant::clairvoyant;
 pub(crate) use clairvoyant::control;
-pub use foresight::{FactId, Foresight};
+pub use foresight::Foresight;
 pub use lines::clairvoyant_lines;
 
 use crate::read::index::Index;
@@ -47,7 +47,11 @@ impl Seer {
     /// # Errors
     ///
     /// What `evict` refuses.
-    pub fn of(&self, index: &Arc<Index>, foresight: &Arc<Foresight>) -> Result<Strategy, Invalid> {
+    pub fn strategy(
+        &self,
+        index: &Arc<Index>,
+        foresight: &Arc<Foresight>,
+    ) -> Result<Strategy, Invalid> {
         match self {
             Self::Evict(config) => clairvoyant(Arc::clone(foresight), config.clone()),
             Self::Lines(config) => clairvoyant_lines(Arc::clone(index), config.clone()),

@@ -1,9 +1,31 @@
 //! What fired.
 
-use super::TrackFiring;
 use crate::run::drive::Replay;
 use foldback_core::conversation::StageRole;
+use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
+use serde::{Deserialize, Serialize};
+
+/// A stage that changed the view.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrackFiring {
+    /// Number of the call that came next.
+    pub call: usize,
+    /// When.
+    pub moment: Moment,
+    /// Name of the stage.
+    pub stage: String,
+    /// A fold of policy and filter; otherwise a pruner.
+    pub fold: bool,
+    /// Why, as the policy and the stage put it; empty where neither says anything.
+    pub reason: String,
+    /// What did not go as it was meant to.
+    pub degraded: Option<String>,
+    /// View before, by the preset's own estimator, frame not included.
+    pub own_before: u64,
+    /// View after, by the preset's own estimator, frame not included.
+    pub own_after: u64,
+}
 
 /// Everything that changed the view, in order.
 pub(super) fn firings(replay: &Replay) -> Vec<TrackFiring> {

@@ -1,11 +1,54 @@
 //! The log as the reader shows it: excerpts, and which call each message belongs to.
 
-use super::{Call, Detail, Line};
 use crate::run::drive::frame_for;
 use foldback_core::log::{Message, PartKind, Role};
 use foldback_core::stage::Estimator;
 use foldback_formats::Session;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+
+/// How much of the texts a walk keeps, in characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Detail {
+    /// Of a message.
+    pub excerpt: usize,
+    /// Of what a compaction wrote.
+    pub written: usize,
+}
+
+impl Default for Detail {
+    fn default() -> Self {
+        Self { excerpt: 200, written: 4_000 }
+    }
+}
+
+/// One message of the log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Line {
+    /// Who speaks.
+    pub role: Role,
+    /// Tools that are called, or the tool that answers; empty if there is none.
+    pub name: String,
+    /// Size of the message as it was recorded.
+    pub tokens: u64,
+    /// The beginning of it on one line.
+    pub excerpt: String,
+    /// Whether the excerpt is not all of it.
+    pub cut: bool,
+    /// The call that this message answers, or whose tool run it is the result of.
+    pub call: Option<usize>,
+}
+
+/// One recorded call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Call {
+    /// Ordinal of its answer. The messages before it are those that the request could show.
+    pub answer: usize,
+    /// Number of the user turn, from 1.
+    pub turn: usize,
+    /// Size of the request without any compaction.
+    pub plain_tokens: u64,
+}
 
 /// Tools that a line names before it says how many more there are.
 const NAMED: usize = 3;

@@ -3,11 +3,55 @@
 //! The needs of a call come in the order of the rows that [`crate::judge::availability`] makes of them, references first, then
 //! edits and pieces, so that a row finds its need by its place.
 
-use super::log::one_line;
-use super::{Call, Need, NeedKind, NeedSource};
+use super::log::{Call, one_line};
 use crate::judge::retention::FAR;
+use crate::read::identifiers::Class;
 use crate::read::index::{Index, LogPart};
 use foldback_core::stage::Estimator;
+use serde::{Deserialize, Serialize};
+
+/// What a call needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NeedKind {
+    /// The text that an edit replaces.
+    Edit,
+    /// A piece of a result that a tool call repeats word for word.
+    Piece,
+    /// An identifier in the arguments of a tool call.
+    Reference(Class),
+}
+
+/// Something that a call names and that had been in the log before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Need {
+    /// Number of the call.
+    pub call: usize,
+    /// What it is.
+    pub kind: NeedKind,
+    /// The identifier, or the first line of the old text or of the piece.
+    pub text: String,
+    /// The file that is edited, as the call names it.
+    pub file: Option<String>,
+    /// Calls since it was last in the log; 1 for what the call before brought.
+    pub distance: usize,
+    /// Ordinal of the message that had it last.
+    pub seen: usize,
+    /// The latest tool result that had it: what would have to be read again.
+    pub source: Option<NeedSource>,
+    /// Whether *kept* counts it: a reference that only tools and users had said, and not in the last calls.
+    #[serde(default)]
+    pub headline: bool,
+}
+
+/// A tool result that something needed came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NeedSource {
+    /// Ordinal of the message.
+    pub message: usize,
+    /// Size of the result.
+    pub tokens: u64,
+}
 
 /// Characters of the first line of an old text.
 const LINE: usize = 100;

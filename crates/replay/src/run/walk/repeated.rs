@@ -1,7 +1,7 @@
 //! What one fold after the other frees, and what of what is needed outlives how many.
 
 use super::{Track, TrackFiring, Walk};
-use crate::judge::retention::Share;
+use crate::stats::Share;
 use std::collections::BTreeSet;
 
 /// Generations that are told apart: what one, two, three and more folds came over.

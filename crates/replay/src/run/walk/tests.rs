@@ -1,7 +1,10 @@
 use super::*;
 use crate::Preset;
 use crate::acted::{preset, session, setup};
+use crate::read::identifiers::Class;
+use foldback_core::Limits;
 use foldback_core::log::{Message, Part};
+use foldback_core::moment::Moment;
 
 const OLD: &str = "fn token() {\n    refresh();\n}";
 

@@ -1,7 +1,8 @@
 //! The probe that notes, request by request, how the messages of the log are shown.
 
-use super::log::one_line;
-use super::{Detail, Forgotten, MessageChange, State, Track, ViewStep, Written, firings};
+use super::firings;
+use super::log::{Detail, one_line};
+use super::track::{Forgotten, MessageChange, State, Track, ViewStep, WrittenMessage};
 use crate::judge::availability::Findings;
 use crate::judge::request::{Probe, Request};
 use crate::read::index::{Index, LogPart, Tracker};
@@ -44,7 +45,7 @@ pub(super) struct Tracer {
     standing: Vec<usize>,
     texts: HashMap<String, usize>,
     steps: Vec<ViewStep>,
-    written: Vec<Written>,
+    written: Vec<WrittenMessage>,
     shown: Vec<String>,
     stuck: Option<usize>,
 }
@@ -163,7 +164,13 @@ impl Tracer {
             let known = self.known.get(&key).copied();
             standing.push(known.unwrap_or_else(|| {
                 let (text, cut) = beginning(&key.1, self.detail.written);
-                self.written.push(Written { kind, call, tokens: meter.shown(*place), text, cut });
+                self.written.push(WrittenMessage {
+                    kind,
+                    call,
+                    tokens: meter.shown(*place),
+                    text,
+                    cut,
+                });
                 let index = self.written.len() - 1;
                 self.known.insert(key, index);
                 index

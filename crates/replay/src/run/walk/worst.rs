@@ -35,10 +35,11 @@ pub fn worst<'a>(walk: &'a Walk, track: &'a Track, top: usize) -> Vec<Missed<'a>
         if out.len() == top {
             break;
         }
-        if !listed.insert(Source::of(need)) {
+        if !listed.insert(Source::from_need(need)) {
             continue;
         }
-        let same = missed.iter().filter(|(other, _)| Source::of(other) == Source::of(need));
+        let same =
+            missed.iter().filter(|(other, _)| Source::from_need(other) == Source::from_need(need));
         out.push(Missed {
             need,
             left_view_at: *left_view_at,
@@ -51,7 +52,7 @@ pub fn worst<'a>(walk: &'a Walk, track: &'a Track, top: usize) -> Vec<Missed<'a>
 
 impl Track {
     /// The stage that fired last before a call.
-    pub fn taken_by(&self, call: usize) -> Option<&str> {
+    pub(crate) fn taken_by(&self, call: usize) -> Option<&str> {
         let fired = self.firings.iter().rev().find(|firing| firing.call == call);
         fired.map(|firing| firing.stage.as_str())
     }
@@ -65,7 +66,7 @@ enum Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    fn of(need: &'a Need) -> Self {
+    fn from_need(need: &'a Need) -> Self {
         match need.source {
             Some(source) => Self::Result(source.message),
             None => Self::Unknown(&need.text),

@@ -2,7 +2,7 @@ use super::*;
 use crate::explain::tests::walk;
 use crate::html::Walked;
 use foldback_core::log::EntryKind;
-use foldback_replay::walk::Written;
+use foldback_replay::walk::WrittenMessage;
 
 /// What stands between the tags of the script and data blocks of a page.
 fn blocks<'a>(page: &'a str, open: &str) -> Vec<&'a str> {
@@ -142,7 +142,7 @@ fn a_preset_leads_to_the_call_that_missed_most_of_what_it_forgot() {
 fn many_summaries_are_told_by_their_beginning() {
     let lengths = |count: usize| -> Vec<usize> {
         let mut walk = walk();
-        let written = Written {
+        let written = WrittenMessage {
             kind: EntryKind::Summary,
             call: 3,
             tokens: 9,

@@ -6,13 +6,17 @@ use foldback_core::moment::Moment;
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{
-    Base, Contrast, CorpusSummary, Difference, Dollars, Gate, Inaction, Metric, Metrics, Outcome,
-    PresetLine, Provenance, Score, SessionLine, Skipped,
+    Base, Contrast, CorpusSummary, Difference, Dollars, Gate, Metric, Metrics, PresetLine,
+    Provenance, SessionLine,
 };
+use foldback_replay::corpus::Skipped;
 use foldback_replay::cost::Agreement;
-use foldback_replay::retention::{Retention, Share};
+use foldback_replay::retention::Retention;
+use foldback_replay::stats::Share;
 use foldback_replay::study::{Bill, Billed, Ledger, Pauses, Record};
+use foldback_replay::study::{Inaction, Outcome, Score};
 use foldback_replay::totals::{CallRow, Fired, SessionMetrics};
+use std::sync::Arc;
 
 pub(crate) const HOSTILE: &str = "a/<script>alert('1')</script>\"&.jsonl";
 
@@ -213,7 +217,7 @@ pub(crate) fn tiny() -> Comparison {
     ];
     let why = "500 < 2000 & nothing old".to_owned();
     let idle = Inaction { why, window: Some(1_500) };
-    comparison.scores[1][1] = comparison.scores[1][1].clone().because(idle);
+    comparison.scores[1][1].inaction = Some(Arc::new(idle));
     comparison
 }
 

@@ -3,9 +3,10 @@
 use super::fixtures::tiny;
 use crate::html::{Details, comparison};
 use foldback_replay::Comparison;
-use foldback_replay::compare::{Inaction, Known, Outcome, Score};
-use foldback_replay::retention::Share;
+use foldback_replay::stats::Share;
 use foldback_replay::study::{Bill, Billed, Pauses};
+use foldback_replay::study::{Inaction, Knowledge, Outcome, Score};
+use std::sync::Arc;
 
 const SESSIONS: usize = 1_000;
 const PRESETS: usize = 24;
@@ -31,7 +32,7 @@ fn large() -> Comparison {
         large.presets.push(line);
     }
     let score = |session: usize, preset: usize| {
-        let mut outcome = Outcome { known: Known::Everything, ..Outcome::default() };
+        let mut outcome = Outcome { known: Knowledge::Everything, ..Outcome::default() };
         outcome.metrics.compactions = (preset % 2) as u64 * 3;
         outcome.metrics.input_tokens = (1_000_000 - 1_000 * preset - session) as u64;
         outcome.retention.edits = Share { kept: 0, needed: session as u64 % 40 };
@@ -40,11 +41,10 @@ fn large() -> Comparison {
         let by = Billed { regime: "cached".into(), pauses: Pauses::Warm };
         outcome.bills = [(by, Bill::of_requests(usd, 0.0))].into_iter().collect();
         let why = "52345 < 180000 of the window".to_owned();
-        let score = Score::new(session, preset, outcome);
-        match preset > 0 && preset.is_multiple_of(2) {
-            true => score.because(Inaction { why, window: Some(61_000) }),
-            false => score,
-        }
+        let mut score = Score::new(session, preset, outcome);
+        score.inaction = (preset > 0 && preset.is_multiple_of(2))
+            .then(|| Arc::new(Inaction { why, window: Some(61_000) }));
+        score
     };
     let all = |session| (0..PRESETS).map(|preset| score(session, preset)).collect();
     large.scores = (0..SESSIONS).map(all).collect();

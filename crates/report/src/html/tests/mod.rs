@@ -6,8 +6,9 @@ mod large;
 use super::reader::tests::allowed_script;
 use super::{Details, Most, Walked, comparison, to_walk};
 use fixtures::{drawn, tiny};
-use foldback_replay::compare::{Metric, Outcome, Score};
-use foldback_replay::retention::Share;
+use foldback_replay::compare::Metric;
+use foldback_replay::stats::Share;
+use foldback_replay::study::{Outcome, Score};
 
 /// A page without its own script, which is always the same.
 fn without_script(page: &str) -> String {

@@ -81,8 +81,8 @@ fn the_clairvoyant_lets_go_what_was_used() {
 fn foresight_sees_from_the_last_copy_to_the_call() {
     // Fact 0 stands in two results and is needed twice: the second time the call before it has it.
     let session = planted(&[(60, vec![]), (60, vec![]), (60, vec![0]), (60, vec![0, 1])]);
-    let index = Index::of(&session);
-    let foresight = Foresight::of(&index);
+    let index = Index::new(&session);
+    let foresight = Foresight::new(&index);
     assert_eq!(foresight.facts(), index.asked.len());
     let due: Vec<usize> = (0..4).map(|call| foresight.due(call).len()).collect();
     assert_eq!(due, [0, 0, 1, 2]);
@@ -147,7 +147,7 @@ fn the_lines_that_are_reused_stay_for_next_to_nothing() {
         messages.push(result(30 + n, "done"));
     }
     let session = session(messages);
-    let index = Arc::new(Index::of(&session));
+    let index = Arc::new(Index::new(&session));
     let lines = clairvoyant_lines(Arc::clone(&index), EvictConfig::default()).unwrap();
     let evict = || {
         let mut strategy = strategy("random");

@@ -64,7 +64,7 @@ struct Kept {
 fn measured(session: &Session, strategy: Strategy, limits: Limits) -> (Replay, Kept) {
     let measure = counting(4);
     let options = ReplayOptions { validate: true, ..options(limits, measure) };
-    let index = Arc::new(Index::of(session));
+    let index = Arc::new(Index::new(session));
     let mut probe = Availability::new(Arc::clone(&index));
     let replay = replay_with(session, &index, &Arc::new(strategy), &options, &mut [&mut probe]);
     let findings = probe.finish();
@@ -81,5 +81,5 @@ fn seer(session: &Session) -> Strategy {
 
 fn seer_down_to(session: &Session, target: f64) -> Strategy {
     let config = EvictConfig { target, ..EvictConfig::default() };
-    clairvoyant(Arc::new(Foresight::of(&Index::of(session))), config).unwrap()
+    clairvoyant(Arc::new(Foresight::new(&Index::new(session))), config).unwrap()
 }
