@@ -17,7 +17,8 @@ pub(crate) fn parse_timestamp(text: &str) -> Option<Timestamp> {
     if text.as_bytes().get(16) != Some(&b':') {
         return None;
     }
-    let naive = || Some(text.parse::<DateTime>().ok()?.to_zoned_datetime(TimeZone::UTC).ok()?.timestamp());
+    let naive =
+        || Some(text.parse::<DateTime>().ok()?.to_zoned_datetime(TimeZone::UTC).ok()?.timestamp());
     text.parse::<Timestamp>().ok().or_else(naive)
 }
 

@@ -5,7 +5,7 @@ use foldback_core::services::Clock;
 use foldback_core::strategy::Strategy;
 use foldback_live::SystemClock;
 use foldback_llm::Purse;
-use foldback_providers::prices::{ServiceTerms, ModelTable, RegimeTable, Terms};
+use foldback_providers::prices::{ModelTable, RegimeTable, ServiceTerms, Terms};
 use foldback_providers::wire::Dialect;
 use std::fmt;
 use std::path::PathBuf;

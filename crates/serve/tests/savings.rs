@@ -205,7 +205,8 @@ async fn a_log_that_was_served_costs_what_was_served() {
             let setup = setup(four());
             let store = Store::temporary().unwrap();
             let run = Run { store: &store, progress: &|| (), strict: false };
-            compare(&Corpus::from_sessions(sessions), &presets, &setup, Reporting::default(), run).unwrap()
+            compare(&Corpus::from_sessions(sessions), &presets, &setup, Reporting::default(), run)
+                .unwrap()
         });
         let comparison = comparison.join().unwrap();
         let base = comparison.base.as_ref().unwrap();

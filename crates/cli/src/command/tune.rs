@@ -8,7 +8,7 @@ use crate::strategies::Controls;
 use crate::{input, output, replace, results, strategies};
 use foldback::{Compiled, Options, Registry};
 use foldback_core::strategy::Kind;
-use foldback_replay::setup::Made;
+use foldback_replay::setup::RequestSource;
 use foldback_replay::tune::{
     Bench, Candidate, Field, Header, Range, Search, TuneError, Tuned, candidates, sweeps,
 };
@@ -157,7 +157,7 @@ pub(super) fn prepare(registry: &Registry, args: &SearchArgs) -> Result<Prepared
             .map(|contender| contender.preset)
             .collect();
     controls.retain(|preset| {
-        preset.strategy.kind == Kind::Control && !matches!(preset.made, Made::Seeing(_))
+        preset.strategy.kind == Kind::Control && !matches!(preset.made, RequestSource::Seeing(_))
     });
     Ok(Prepared {
         corpus,

@@ -124,12 +124,7 @@ fn what_was_there_stays() {
 #[test]
 fn a_file_that_is_not_what_it_should_be_is_left_alone() {
     let rows = [
-        (
-            "claude-code",
-            "settings.json",
-            "",
-            "settings.json: line 1: it is no object",
-        ),
+        ("claude-code", "settings.json", "", "settings.json: line 1: it is no object"),
         (
             "claude-code",
             "settings.json",

@@ -42,7 +42,7 @@ pub(crate) use provenance::short;
 pub use provenance::{Provenance, short_hash};
 pub use saving::{Base, SIMPLEST};
 use sessions::Studies;
-pub use sessions::{CorpusSummary, LEAST_REPOSITORIES, SessionLine, Unit};
+pub use sessions::{CorpusSummary, LEAST_REPOSITORIES, LEAST_SESSIONS, SessionLine, Unit};
 pub use table::{Primary, Reporting};
 pub use verdict::{Reason, Verdict};
 

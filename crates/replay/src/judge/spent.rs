@@ -4,7 +4,7 @@
 
 use foldback_core::log::Answer;
 use foldback_formats::Session;
-use foldback_providers::prices::{ServiceTerms, ModelTable, Rates, RegimeTable, used_usd};
+use foldback_providers::prices::{ModelTable, Rates, RegimeTable, ServiceTerms, used_usd};
 
 /// Models and the rules by which their providers cache.
 #[derive(Debug)]

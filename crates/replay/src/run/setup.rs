@@ -1,6 +1,6 @@
 //! The setup that all strategies of a run share: limits, model, prices, the estimator that reports.
 
-use crate::judge::cost::{ServiceTerms, NamedTerms, OWN, Regime, RegimeTable};
+use crate::judge::cost::{NamedTerms, OWN, Regime, RegimeTable, ServiceTerms};
 use crate::judge::spent;
 use crate::run::controls::{Seer, control};
 use crate::run::drive::ReplayOptions;

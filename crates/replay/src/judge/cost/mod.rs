@@ -22,8 +22,8 @@ pub(crate) use agreement::RecordedCall;
 pub(crate) use agreement::agreement;
 pub(crate) use call::{call_of, output_of, recorded_output, start_of};
 pub use foldback_providers::prices::{
-    ServiceTerms, Block, CacheRules, CacheUse, HitShare, Rates, Regime, RegimeTable, RequestLog,
-    SentRequest, Terms,
+    Block, CacheRules, CacheUse, HitShare, Rates, Regime, RegimeTable, RequestLog, SentRequest,
+    ServiceTerms, Terms,
 };
 pub(crate) use held::held;
 pub(crate) use ledger::{LedgerFiring, LedgerRow};

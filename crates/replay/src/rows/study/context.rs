@@ -2,7 +2,7 @@
 
 use super::common::Common;
 use super::keys::Names;
-use crate::judge::cost::{Asked, NamedTerms};
+use crate::judge::cost::{NamedTerms, ServiceTerms};
 use crate::read::split::Split;
 use crate::rows::store::Store;
 use crate::run::setup::{Preset, Setup};
@@ -56,7 +56,7 @@ impl<'a> Context<'a> {
     }
 
     /// Every regime with a price, and the model's own, by what a session's recorder asked of the cache.
-    pub(super) fn terms(&self, model: Option<&str>, asked: Asked) -> Vec<NamedTerms> {
+    pub(super) fn terms(&self, model: Option<&str>, asked: ServiceTerms) -> Vec<NamedTerms> {
         self.regimes.iter().cloned().chain(self.setup.own(model, asked)).collect()
     }
 }

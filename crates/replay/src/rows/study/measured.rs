@@ -6,7 +6,7 @@ use super::facts::Facts;
 use super::inaction;
 use super::record::{Knowledge, Record, Summaries};
 use crate::judge::availability::Availability;
-use crate::judge::cost::{ServiceTerms, HitShare, NamedTerms, held};
+use crate::judge::cost::{HitShare, NamedTerms, ServiceTerms, held};
 use crate::judge::measures::Measures;
 use crate::judge::request::{Probe, Request};
 use crate::judge::reread::{CHANCE, Sources};
@@ -93,7 +93,11 @@ pub(super) fn replay(
         firings: &measures.firings,
         summaries: &summaries,
     };
-    let asked = ServiceTerms { hour: session.hour_share(), at_ms: session.began(), ..ServiceTerms::default() };
+    let asked = ServiceTerms {
+        hour: session.hour_share(),
+        at_ms: session.began(),
+        ..ServiceTerms::default()
+    };
     let terms = context.terms(session.model.as_deref(), asked);
     let mut bills = bill::bills(&items, terms.iter());
     // What breaks rules was found in the first replay.
