@@ -52,7 +52,7 @@ fn folds(command: &str) -> Folds {
             ("ALL --preset faulty,window --window 200000 --budget cost=9 -o OUT", 1, true),
             ("FOUR --preset faulty --budget cost=9 -o OUT", 2, false),
         ]),
-        "score" => Rows(&[("SESSION --preset faulty,window -o OUT", 1, true)]),
+        "score" => Rows(&[("SESSION --preset faulty,window --store OUT", 1, true)]),
         "snapshot" => Rows(&[
             ("SESSION --preset faulty,window --write -o OUT", 1, true),
             ("SESSION --preset faulty --write -o OUT", 2, false),

@@ -281,8 +281,8 @@ fn outputs_replace_nothing_else() {
     let ran = line(&compare);
     assert!(ran.code == 2 && ran.stderr.contains("is not as foldback wrote it"), "{}", ran.stderr);
     // A copy of an output is somebody's.
-    fs::copy(at("part.jsonl"), at("kept.jsonl")).unwrap();
-    let ran = line(&filled("inspect {session} --json {o}", &at("kept.jsonl")));
+    fs::copy(at("tuned.toml"), at("copied.toml")).unwrap();
+    let ran = line(&filled("inspect {session} --json {o}", &at("copied.toml")));
     assert!(ran.code == 2 && ran.stderr.contains("foldback did not write it"), "{}", ran.stderr);
     let copy = at("copy.jsonl");
     line(&filled("convert {session} {o} --to pi", &copy)).done();

@@ -110,7 +110,10 @@ impl Decision {
 
     /// A decision to fold because the provider ended the request, whatever is counted.
     pub fn ended(moment: Moment) -> Self {
-        let reason = format!("the provider ended it: {}", moment.as_str());
+        let reason = match moment {
+            Moment::LengthStop => "the provider cut the answer",
+            _ => "the provider refused the request for its length",
+        };
         Self { fold: true, ..Self::off(reason) }
     }
 }

@@ -222,12 +222,12 @@ impl AnswerUsageConfig {
             Some(reserve) if self.input_reserve_at_most_output => reserve.min(answer),
             reserve => reserve.unwrap_or(self.reserve),
         };
-        let below = |whole: u64, reserve: u64| match share {
-            Some(share) => self.below(whole, share, 0),
-            None => self.below(whole, self.share, reserve),
+        let below = |name, whole: u64, reserve: u64| match share {
+            Some(share) => self.below(name, whole, share, 0),
+            None => self.below(name, whole, self.share, reserve),
         };
-        let by_input = (input > 0).then(|| below(input, reserve));
-        let by_window = (context > 0).then(|| below(context, self.reserve.max(answer)));
+        let by_input = (input > 0).then(|| below("input", input, reserve));
+        let by_window = (context > 0).then(|| below("context", context, self.reserve.max(answer)));
         match self.input_limit {
             InputLimit::Ignored => by_window,
             InputLimit::Instead => by_input.or(by_window),
@@ -235,7 +235,7 @@ impl AnswerUsageConfig {
         }
     }
 
-    fn below(&self, whole: u64, share: Share, reserve: u64) -> (i64, String) {
+    fn below(&self, name: &str, whole: u64, share: Share, reserve: u64) -> (i64, String) {
         let of_share = match self.round_up && share < Share::WHOLE {
             // A part is less than the whole.
             true => share.ceil_of(whole).min(whole.saturating_sub(1)),
@@ -246,9 +246,9 @@ impl AnswerUsageConfig {
             .reserve_leaves
             .is_none_or(|share| rest > signed(Fraction::of(share).floor_of(whole)));
         match is_kept && rest <= of_share {
-            true if reserve == 0 => (rest, whole.to_string()),
-            true => (rest, format!("{whole} - {reserve}")),
-            false => (of_share, format!("{} of {whole}", share.number())),
+            true if reserve == 0 => (rest, format!("{name} {whole}")),
+            true => (rest, format!("{name} {whole} - {reserve} kept free")),
+            false => (of_share, format!("{} of {name} {whole}", share.number())),
         }
     }
 }
@@ -296,7 +296,8 @@ impl AnswerUsage {
         let count = used.saturating_add(since);
         match when == EstimateUse::Larger && estimate >= count {
             true => Some((estimate, format!("estimated; usage {count}"))),
-            false => Some((count, format!("usage {used} + {since} since"))),
+            false if self.0.add_since => Some((count, format!("usage {used} + {since} since"))),
+            false => Some((count, format!("usage {used}"))),
         }
     }
 }
