@@ -2,7 +2,7 @@
 
 use foldback::wire::{Dialect, Request};
 use foldback::{Limits, compact};
-use foldback_core::view::Shown;
+use foldback_core::view::ShownMessage;
 use foldback_testkit::{Session, lines};
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ fn body(dialect: Dialect, results: usize) -> String {
         Dialect::Gemini => json!({"contents": []}),
     };
     let request = Request::parse(dialect, empty.to_string()).unwrap();
-    let shown: Vec<_> = session.messages().iter().map(Shown::plain).collect();
+    let shown: Vec<_> = session.messages().iter().map(ShownMessage::plain).collect();
     request.folded(&shown).unwrap().body
 }
 

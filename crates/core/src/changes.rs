@@ -10,7 +10,7 @@ pub(crate) enum Change {
     /// It is no longer shown.
     Hidden(Place),
     /// It is shown.
-    Shown(Place),
+    ShownMessage(Place),
     /// Something else stands from this place on.
     Moved,
 }
@@ -42,7 +42,7 @@ impl Changes {
 
     /// A place is now shown, or is no longer.
     pub(crate) fn turned(&mut self, place: Place, shown: bool, first: usize) {
-        let what = if shown { Change::Shown(place) } else { Change::Hidden(place) };
+        let what = if shown { Change::ShownMessage(place) } else { Change::Hidden(place) };
         self.0.push((what, first));
     }
 }

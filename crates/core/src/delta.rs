@@ -76,7 +76,7 @@ impl ViewDelta {
             match what {
                 Change::Edited(at) => delta.edited.push(*at),
                 Change::Hidden(place) => drop(stood.entry(*place).or_insert(true)),
-                Change::Shown(place) => drop(stood.entry(*place).or_insert(false)),
+                Change::ShownMessage(place) => drop(stood.entry(*place).or_insert(false)),
                 Change::Moved => delta.moved = true,
             }
         }

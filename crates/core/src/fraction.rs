@@ -18,7 +18,7 @@ impl Fraction {
     }
 
     /// A number from 0 to 1, to the nearest millionth.
-    pub fn of(number: f64) -> Self {
+    pub fn from_number(number: f64) -> Self {
         Self((number.clamp(0.0, 1.0) * 1e6).round() as u64)
     }
 

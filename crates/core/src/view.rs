@@ -37,7 +37,7 @@ pub struct PartEdit {
 
 /// One message as the model would be sent it.
 #[derive(Clone, Debug)]
-pub struct Shown<'a> {
+pub struct ShownMessage<'a> {
     /// The message underneath.
     pub message: &'a Arc<Message>,
     /// Its place in the history; `None` for a message that a layout inserted into the view alone.
@@ -46,7 +46,7 @@ pub struct Shown<'a> {
     pub edits: Vec<(usize, &'a PartEdit)>,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> ShownMessage<'a> {
     /// A message shown as it is.
     pub fn plain(message: &'a Arc<Message>) -> Self {
         Self { message, pos: None, edits: Vec::new() }
@@ -127,7 +127,7 @@ fn with_text(part: &Part, text: &str) -> Part {
 #[doc(hidden)]
 pub struct Stored<'a> {
     /// The message with its edits.
-    pub shown: Shown<'a>,
+    pub shown: ShownMessage<'a>,
     /// Whether the view shows it.
     pub visible: bool,
 }
@@ -209,19 +209,19 @@ impl View {
 
     /// The message at a place with its edits.
     #[doc(hidden)]
-    pub fn show<'a>(&'a self, history: &'a History, place: Place) -> Shown<'a> {
+    pub fn show<'a>(&'a self, history: &'a History, place: Place) -> ShownMessage<'a> {
         match place {
             Place::Item(pos) => self.show_item(history, pos),
-            Place::Insert(index) => Shown::plain(&self.inserts[index]),
+            Place::Insert(index) => ShownMessage::plain(&self.inserts[index]),
         }
     }
 
     /// The message at a position with its edits, whether it is shown or not.
     #[doc(hidden)]
-    pub fn show_item<'a>(&'a self, history: &'a History, pos: Pos) -> Shown<'a> {
+    pub fn show_item<'a>(&'a self, history: &'a History, pos: Pos) -> ShownMessage<'a> {
         let from = PartPos { item: pos, part: 0 };
         let to = PartPos { item: pos + 1, part: 0 };
-        Shown {
+        ShownMessage {
             message: history.message(pos),
             pos: Some(pos),
             edits: self.edits.range(from..to).map(|(at, edit)| (at.part, edit)).collect(),

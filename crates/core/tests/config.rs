@@ -170,7 +170,7 @@ const REGISTRATION: Registration = Registration {
 };
 
 fn registry() -> Registry {
-    Registry::of([&REGISTRATION]).expect("one registration")
+    Registry::from_registrations([&REGISTRATION]).expect("one registration")
 }
 
 fn check(text: &str) -> Result<Compiled, ConfigErrors> {
@@ -292,12 +292,12 @@ fn a_circle_of_files_is_refused() {
 #[test]
 fn the_registry_refuses_what_is_ambiguous_or_empty() {
     let other = Registration { package: "other", presets: &[], ..REGISTRATION };
-    let error = Registry::of([&REGISTRATION, &other]).unwrap_err();
+    let error = Registry::from_registrations([&REGISTRATION, &other]).unwrap_err();
     assert!(matches!(&error, RegistryError::Conflict { .. }), "{error}");
     assert!(error.to_string().contains("registered by both"), "{error}");
-    assert_eq!(Registry::of([]).unwrap_err(), RegistryError::Empty);
+    assert_eq!(Registry::from_registrations([]).unwrap_err(), RegistryError::Empty);
     assert!(
-        Registry::of([&REGISTRATION, &REGISTRATION]).is_ok(),
+        Registry::from_registrations([&REGISTRATION, &REGISTRATION]).is_ok(),
         "the same one twice is no conflict"
     );
 }

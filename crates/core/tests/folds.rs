@@ -8,7 +8,7 @@ use foldback_core::log::{EntryKind, Message, Part};
 use foldback_core::meter::MeterId;
 use foldback_core::plan::{Layout, Slot};
 use foldback_core::validity::{Dialect, Findings, Monitor, caused_by_strategy, validate};
-use foldback_core::view::{EditKind, Shown};
+use foldback_core::view::{EditKind, ShownMessage};
 use foldback_test_support::act::{edit, layout, plan};
 use foldback_testkit::talk;
 use proptest::prelude::*;
@@ -122,7 +122,7 @@ fn wrong(conversation: &Conversation) -> Findings {
     let mut findings = Findings::default();
     for dialect in Dialect::ALL {
         let log = conversation.history().iter().map(|(_, message)| message);
-        let inherited = validate(log.filter(|m| !m.is_entry()).map(Shown::plain), dialect);
+        let inherited = validate(log.filter(|m| !m.is_entry()).map(ShownMessage::plain), dialect);
         let own = validate(conversation.sent(), dialect);
         findings.caused.extend(caused_by_strategy(&own, &inherited));
         findings.inherited.extend(inherited);

@@ -87,7 +87,7 @@ pub fn registrations() -> Vec<&'static Registration> {
 /// Everything that is linked into this binary: the crates named here and those of third parties.
 pub fn registry() -> Result<Registry, RegistryError> {
     let linked = core::inventory::iter::<Registration>().collect::<Vec<_>>();
-    Registry::of(registrations().into_iter().chain(linked))
+    Registry::from_registrations(registrations().into_iter().chain(linked))
 }
 
 /// Compiles a preset by its name or one of its aliases. Reads no environment and no files.

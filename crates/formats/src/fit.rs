@@ -21,7 +21,7 @@ impl Format {
         let (text, breaks) = match self.provider.filter(|_| !own) {
             Some(provider) => {
                 let sent = fitted(view, provider, &mut losses);
-                let sent: Vec<_> = sent.iter().map(Shown::plain).collect();
+                let sent: Vec<_> = sent.iter().map(ShownMessage::plain).collect();
                 let view = View { sent, ..view.clone() };
                 (generate(&view, &mut losses), self.breaks(view.sent.iter().cloned()))
             }

@@ -4,7 +4,7 @@ use crate::sign::Sign;
 use crate::write::View;
 use crate::{ReadError, Session, WriteError};
 use foldback_core::validity::{Dialect, Violation, rule, validate};
-use foldback_core::view::Shown;
+use foldback_core::view::ShownMessage;
 
 /// Id of a format: a row of [`FORMATS`](crate::FORMATS).
 pub type FormatId = &'static str;
@@ -84,7 +84,7 @@ impl Format {
 
     /// The rules that its provider has and a request of these messages breaks; without a provider of its own, those
     /// that hold for most others. Who makes requests from a log leaves blank texts out.
-    pub fn breaks<'a>(&self, sent: impl IntoIterator<Item = Shown<'a>>) -> Vec<Violation> {
+    pub fn breaks<'a>(&self, sent: impl IntoIterator<Item = ShownMessage<'a>>) -> Vec<Violation> {
         let mut breaks = validate(sent, self.provider.unwrap_or(Dialect::OpenAiChat));
         breaks.retain(|broken| self.request || broken.rule != rule::EMPTY_TEXT);
         breaks

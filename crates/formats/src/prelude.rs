@@ -18,7 +18,7 @@ pub(crate) use foldback_core::log::{
     Service, ToolCall, ToolResult, Usage,
 };
 pub(crate) use foldback_core::validity::Dialect;
-pub(crate) use foldback_core::view::{EditKind, PartEdit, PartPos, Shown};
+pub(crate) use foldback_core::view::{EditKind, PartEdit, PartPos, ShownMessage};
 pub(crate) use foldback_core::{Frame, Limits, SegmentKind};
 pub(crate) use foldback_providers::wire::shared::ids::Ids;
 pub(crate) use foldback_providers::wire::shared::parts::{

@@ -18,7 +18,7 @@ impl Session {
 /// [`WriteError::Record`] if a record has changed since it was read.
 pub(crate) fn rewrite(
     view: &View<'_>,
-    sequence: &[Shown<'_>],
+    sequence: &[ShownMessage<'_>],
     dialect: &mut dyn Dialect,
 ) -> Result<String, WriteError> {
     let own = view.session.own();

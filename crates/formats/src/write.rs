@@ -3,7 +3,7 @@
 use crate::Session;
 use foldback_core::log::Message;
 use foldback_core::validity::Violation;
-use foldback_core::view::{PartEdit, PartPos, Shown, Stored};
+use foldback_core::view::{PartEdit, PartPos, ShownMessage, Stored};
 use foldback_core::{Frame, SegmentKind};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -17,8 +17,8 @@ pub struct View<'a> {
     pub frame: &'a Frame,
     /// The size of an unrecorded frame, in tokens.
     pub unrecorded: u64,
-    /// The messages for the model, in order. `Shown::pos` is an index into `stored`.
-    pub sent: Vec<Shown<'a>>,
+    /// The messages for the model, in order. `ShownMessage::pos` is an index into `stored`.
+    pub sent: Vec<ShownMessage<'a>>,
     /// The whole history in stored order with its edits: log and entries, hidden ones included. A
     /// message that was read from the session is the session's own `Arc`, with its record and pointers.
     pub stored: Vec<Stored<'a>>,
@@ -27,7 +27,7 @@ pub struct View<'a> {
 impl<'a> View<'a> {
     /// What is sent, with the edits in the text.
     pub(crate) fn messages(&self) -> Vec<Message> {
-        self.sent.iter().map(Shown::to_message).collect()
+        self.sent.iter().map(ShownMessage::to_message).collect()
     }
 
     /// Whether all stored messages are sent, in their order.
@@ -37,7 +37,7 @@ impl<'a> View<'a> {
     }
 
     /// Whether a message is the first that is sent.
-    pub(crate) fn begins_with(&self, shown: &Shown<'_>) -> bool {
+    pub(crate) fn begins_with(&self, shown: &ShownMessage<'_>) -> bool {
         self.sent.first().is_some_and(|first| std::ptr::eq(first.message, shown.message))
     }
 
@@ -69,18 +69,18 @@ impl<'a> View<'a> {
         for (at, edit) in edits {
             of_message.entry(at.item).or_default().push((at.part, edit));
         }
-        let sent: Vec<Shown<'a>> = (0..)
+        let sent: Vec<ShownMessage<'a>> = (0..)
             .zip(&session.messages)
             .map(|(item, message)| {
                 let edits = of_message.remove(&item).unwrap_or_default();
-                Shown { message, pos: Some(item), edits }
+                ShownMessage { message, pos: Some(item), edits }
             })
             .collect();
         Self::all_visible(session, sent)
     }
 
     /// A view that sends everything that it stores.
-    pub(crate) fn all_visible(session: &'a Session, sent: Vec<Shown<'a>>) -> Self {
+    pub(crate) fn all_visible(session: &'a Session, sent: Vec<ShownMessage<'a>>) -> Self {
         let stored = sent.iter().map(|shown| Stored { shown: shown.clone(), visible: true });
         Self { session, frame: &session.frame, unrecorded: 0, stored: stored.collect(), sent }
     }

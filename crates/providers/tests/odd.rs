@@ -3,7 +3,7 @@
 use crate::spelling::{body, turns};
 use crate::views::{CLEARED, Fold, all};
 use foldback_core::log::{Part, PartKind};
-use foldback_core::view::{EditKind, PartEdit, Shown};
+use foldback_core::view::{EditKind, PartEdit, ShownMessage};
 use foldback_providers::wire::{Dialect, Request, Stream, answer_of};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
@@ -66,7 +66,7 @@ fn what_is_read_of_a_spoilt_request_can_be_edited() {
             let mut body = whole.clone();
             spoil(&mut body, &mut at.clone(), &odd);
             let Ok(request) = Request::parse(dialect, body.to_string()) else { continue };
-            let sent: Vec<Shown<'_>> = request
+            let sent: Vec<ShownMessage<'_>> = request
                 .messages()
                 .iter()
                 .map(|message| {
@@ -77,7 +77,7 @@ fn what_is_read_of_a_spoilt_request_can_be_edited() {
                     };
                     let parts = message.parts.iter().enumerate();
                     let edits = parts.filter_map(|(part, of)| Some((part, edit(of)?))).collect();
-                    Shown { edits, ..Shown::plain(message) }
+                    ShownMessage { edits, ..ShownMessage::plain(message) }
                 })
                 .collect();
             edited += sent.iter().map(|shown| shown.edits.len()).sum::<usize>();

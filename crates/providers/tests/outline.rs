@@ -2,7 +2,7 @@
 
 use foldback_core::log::{Message, Role};
 use foldback_core::validity::Dialect;
-use foldback_core::view::Shown;
+use foldback_core::view::ShownMessage;
 use foldback_providers::wire::{Outline, Reading, Request};
 use std::sync::Arc;
 
@@ -72,7 +72,8 @@ fn followed(dialect: Dialect, body: &str, before: Option<&Outline>) -> (Request,
     for hidden in 0..request.messages().len() {
         let shown = |request: &Request| {
             let messages = request.messages().iter().enumerate();
-            let shown = messages.filter(|(at, _)| *at != hidden).map(|(_, one)| Shown::plain(one));
+            let shown =
+                messages.filter(|(at, _)| *at != hidden).map(|(_, one)| ShownMessage::plain(one));
             request.folded(&shown.collect::<Vec<_>>()).unwrap()
         };
         assert_eq!(shown(&request), shown(&parsed), "{body} without {hidden}");

@@ -4,7 +4,7 @@ use crate::spelling::{body, turns};
 use crate::views::{CLEARED, Fold, all};
 use foldback_core::log::{Message, Part, PartKind, Role};
 use foldback_core::validity::validate;
-use foldback_core::view::Shown;
+use foldback_core::view::ShownMessage;
 use foldback_providers::wire::{Dialect, Item, Request};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -144,8 +144,8 @@ fn the_same_messages_in_a_longer_request_are_equal() {
     let (short, long) = (short.unwrap(), long.unwrap());
     assert_eq!(short.messages(), &long.messages()[..2]);
     // A view of the first request's messages is one of the second's.
-    let mut sent: Vec<Shown<'_>> = all(short.messages());
-    sent.push(Shown::plain(&long.messages()[2]));
+    let mut sent: Vec<ShownMessage<'_>> = all(short.messages());
+    sent.push(ShownMessage::plain(&long.messages()[2]));
     assert_eq!(long.folded(&sent).unwrap().body, long.body());
 }
 
@@ -190,7 +190,7 @@ fn a_text_as_input_becomes_a_message_once_something_stands_beside_it() {
     assert_eq!(request.folded(&all(request.messages())).unwrap().body, body);
     let more = Arc::new(Message::user("more", "b"));
     let mut sent = all(request.messages());
-    sent.push(Shown::plain(&more));
+    sent.push(ShownMessage::plain(&more));
     assert_eq!(
         request.folded(&sent).unwrap().body,
         r#"{"model": "m", "input": [{"role":"user","content":"a \u00e9"},{"type":"message","role":"user","content":[{"type":"input_text","text":"b"}]}], "store": false}"#

@@ -1,7 +1,7 @@
 //! Views of a request's messages, as folds make them.
 
 use foldback_core::log::{EntryKind, Message, Origin, Part, PartKind, Role};
-use foldback_core::view::{EditKind, PartEdit, Shown};
+use foldback_core::view::{EditKind, PartEdit, ShownMessage};
 use std::sync::Arc;
 
 /// What a fold puts over the messages: those before `from` are hidden behind a summary, and of the results that stay
@@ -14,8 +14,8 @@ pub(crate) struct Fold {
 }
 
 /// All of them, as they are.
-pub(crate) fn all(messages: &[Arc<Message>]) -> Vec<Shown<'_>> {
-    messages.iter().map(Shown::plain).collect()
+pub(crate) fn all(messages: &[Arc<Message>]) -> Vec<ShownMessage<'_>> {
+    messages.iter().map(ShownMessage::plain).collect()
 }
 
 pub(crate) const CLEARED: &str = "[cleared: \"é\"]";
@@ -32,11 +32,11 @@ impl Fold {
     }
 
     /// What is sent.
-    pub(crate) fn sent<'a>(&'a self, messages: &'a [Arc<Message>]) -> Vec<Shown<'a>> {
-        let summary = (self.from > 0).then(|| Shown::plain(&self.summary));
+    pub(crate) fn sent<'a>(&'a self, messages: &'a [Arc<Message>]) -> Vec<ShownMessage<'a>> {
+        let summary = (self.from > 0).then(|| ShownMessage::plain(&self.summary));
         let mut results = 0;
         let kept = messages[self.from..].iter().map(|message| {
-            let mut shown = Shown::plain(message);
+            let mut shown = ShownMessage::plain(message);
             let is_result = |part: &Part| matches!(part.kind, PartKind::Result(_));
             if let Some(part) = message.parts.iter().position(is_result) {
                 results += 1;

@@ -5,7 +5,7 @@ pub use foldback_core::render::{plans, reports};
 use foldback_core::conversation::{Conversation, Fold};
 use foldback_core::plan::Plan;
 use foldback_core::position::Place;
-use foldback_core::view::Shown;
+use foldback_core::view::ShownMessage;
 use foldback_formats::Session;
 use foldback_replay::{Probe, Request, SummaryInput};
 use serde::Serialize;
@@ -135,7 +135,7 @@ impl Probe for Views {
     }
 }
 
-fn digest_of(shown: &Shown<'_>) -> [u8; 32] {
+fn digest_of(shown: &ShownMessage<'_>) -> [u8; 32] {
     let mut digest = Sha256::new();
     digest.update(shown.message.role.as_str());
     for part in 0..shown.message.parts.len() {

@@ -13,7 +13,7 @@ use axum::http::HeaderValue;
 use axum::response::Response;
 use foldback::Limits;
 use foldback::core::validity::{caused_by_strategy, validate};
-use foldback::core::view::Shown;
+use foldback::core::view::ShownMessage;
 use foldback::wire::{self, Dialect};
 use foldback_fake_provider::{Answer, Call, FakeProvider, Recorded, Reply, Script};
 use serde_json::{Value, json};
@@ -171,7 +171,7 @@ fn files() -> TempDir {
 fn broken(dialect: Dialect, sent: &str, client: &str) -> Vec<&'static str> {
     let violations = |body: &str| {
         let request = wire::Request::parse(dialect, body).unwrap();
-        validate(request.messages().iter().map(Shown::plain), dialect)
+        validate(request.messages().iter().map(ShownMessage::plain), dialect)
     };
     let (sent, client) = (violations(sent), violations(client));
     caused_by_strategy(&sent, &client).iter().map(|violation| violation.rule).collect()

@@ -6,7 +6,7 @@ use foldback_test_support::table;
 use serde_json::Value;
 
 fn registry() -> Registry {
-    Registry::of([&REGISTRATION]).expect("one registration has no conflict")
+    Registry::from_registrations([&REGISTRATION]).expect("one registration has no conflict")
 }
 
 #[test]

@@ -36,7 +36,7 @@ use std::sync::Arc;
 ///
 /// If two of their stages have one name.
 pub fn registry<'a>(registrations: impl IntoIterator<Item = &'a Registration>) -> Registry {
-    Registry::of(registrations).unwrap_or_else(|error| panic!("{error}"))
+    Registry::from_registrations(registrations).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A strategy file, compiled.

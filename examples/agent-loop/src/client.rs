@@ -5,7 +5,7 @@
 
 use foldback::Message;
 use foldback::core::provider::{ErrorKind, ProviderError};
-use foldback::core::view::Shown;
+use foldback::core::view::ShownMessage;
 use foldback::provider_errors::Classifier;
 use foldback::wire::{Request, WireError, openai};
 use reqwest::Response;
@@ -77,7 +77,7 @@ impl Client {
     ///
     /// Everything that can go wrong, with its kind: [`ErrorKind::ContextOverflow`] where the request was
     /// too large, [`ErrorKind::Transport`] where the stream broke off.
-    pub async fn ask(&self, id: &str, sent: &[Shown<'_>]) -> Result<Message, ProviderError> {
+    pub async fn ask(&self, id: &str, sent: &[ShownMessage<'_>]) -> Result<Message, ProviderError> {
         let unreadable =
             |error: WireError| self.hidden(error.provider_error(Classifier::builtin(), None));
         // All that this agent's tools return is text, which has its place.

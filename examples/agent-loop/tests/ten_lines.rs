@@ -3,7 +3,7 @@
 
 use agent_loop::client::{self, Client, Target};
 use foldback::core::log::ToolCall;
-use foldback::core::view::Shown;
+use foldback::core::view::ShownMessage;
 use foldback::live::AgentLoop;
 use foldback_fake_provider::{Call, FakeProvider, Reply};
 use std::cell::Cell;
@@ -34,7 +34,7 @@ async fn run(
     };
     let client = Client::new(client::http()?, target, String::new(), system_prompt, &[])?;
     let asked = Cell::new(0);
-    let send = async |sent: Vec<Shown<'_>>| {
+    let send = async |sent: Vec<ShownMessage<'_>>| {
         asked.set(asked.get() + 1);
         client.ask(&format!("a{}", asked.get()), &sent).await
     };

@@ -52,7 +52,7 @@ impl Everything {
 impl Filter for Everything {
     fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
         check_open_calls(context)?;
-        let spoken = Spoken::of(context);
+        let spoken = Spoken::in_view(context);
         let previous = spoken.last_summary(context, &self.0.prefix);
         let cut = self.cut(context, &spoken);
         let mut goes = spoken.messages[..cut].to_vec();

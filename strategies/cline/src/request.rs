@@ -15,10 +15,10 @@ use std::sync::Arc;
 /// Percent of the window that a request may take, for a model without a limit of its own for the input.
 const OF_WINDOW: u32 = 90;
 
-/// What a model takes of which nothing is known.
+/// The window that is assumed for an unknown model, in tokens.
 const UNKNOWN: u64 = 128_000;
 
-/// A share of what the model takes, as a fraction of one of its limits.
+/// The fraction and the limit of the model that make up a share of its window.
 fn of_limit(share: f64, limits: Limits) -> (Fraction, u64) {
     let Limits { context, input, .. } = limits;
     let (of_whole, whole) = match (input, context) {
@@ -27,7 +27,7 @@ fn of_limit(share: f64, limits: Limits) -> (Fraction, u64) {
         (input, 0) => (Fraction::WHOLE, input),
         (input, context) => (Fraction::WHOLE, input.min(context)),
     };
-    (Fraction::of(of_whole.number() * share), whole)
+    (Fraction::from_number(of_whole.number() * share), whole)
 }
 
 /// A share of what the model takes, rounded down.

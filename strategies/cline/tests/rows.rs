@@ -7,7 +7,7 @@ use foldback_core::log::{Message, Part, PartKind, Role};
 use foldback_core::moment::Moment;
 use foldback_core::registry::{Registry, StageConfig};
 use foldback_core::strategy::Strategy;
-use foldback_core::view::Shown;
+use foldback_core::view::ShownMessage;
 use foldback_test_support::table;
 use foldback_testkit::talk;
 use serde::de::DeserializeOwned;
@@ -84,7 +84,7 @@ fn triggers() {
 
 /// What is sent, in short: ids, with + where a text was cut, N for a note.
 fn sent(talk: &Conversation) -> String {
-    let short = |shown: &Shown<'_>| match shown.message.is_entry() {
+    let short = |shown: &ShownMessage<'_>| match shown.message.is_entry() {
         true => "N".to_owned(),
         false => format!("{}{}", shown.message.id, if shown.edits.is_empty() { "" } else { "+" }),
     };
@@ -137,7 +137,7 @@ fn cuts() {
         let mut talk = unguarded(Limits::new(window, 0));
         append(&mut talk, &messages);
         talk::at(&mut talk, Moment::CallStart);
-        let short = |shown: &Shown<'_>| {
+        let short = |shown: &ShownMessage<'_>| {
             let text = shown.to_message().shown_text();
             match text.split_once('\n') {
                 _ if shown.message.is_entry() => "N".to_owned(),

@@ -188,7 +188,7 @@ impl Ends {
 impl Filter for Ends {
     fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
         check_open_calls(context)?;
-        let spoken = Spoken::of(context);
+        let spoken = Spoken::in_view(context);
         let kept = self.kept(context, &spoken);
         let previous = spoken.last_summary(context, PREFIX);
         let reason = format!(

@@ -108,7 +108,7 @@ fn cut_parts(context: &StageContext<'_>, pos: Pos, shown: &Message, budget: usiz
 impl Filter for Users {
     fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
         check_open_calls(context)?;
-        let spoken = Spoken::of(context);
+        let spoken = Spoken::in_view(context);
         let kept = self.kept(context, &spoken);
         let previous = spoken.last_summary(context, &self.0.prefix);
         let said = |pos: &Pos| !context.history.message(*pos).is_entry();

@@ -6,7 +6,7 @@ use foldback_core::Limits;
 use foldback_core::conversation::Conversation;
 use foldback_core::log::{EntryKind, Message, Origin, Part, Usage};
 use foldback_core::moment::Moment;
-use foldback_core::view::Shown;
+use foldback_core::view::ShownMessage;
 use foldback_test_support::table;
 use foldback_testkit::stand_in::Scripted;
 use foldback_testkit::talk;
@@ -60,7 +60,7 @@ fn triggers() {
 
 /// What is sent, in short; the texts of what folds left of messages by their lengths.
 fn short(talk: &Conversation) -> String {
-    let short = |shown: &Shown<'_>| {
+    let short = |shown: &ShownMessage<'_>| {
         let text = shown.to_message().said();
         let kind = if text.is_empty() { "i".to_owned() } else { format!("p{}", text.len()) };
         match shown.message.origin {

@@ -64,7 +64,7 @@ impl Filter for Checkpoint {
         if let Some(why) = relieved(context) {
             return Err(why);
         }
-        let spoken = Spoken::of(context);
+        let spoken = Spoken::in_view(context);
         let retain = self.retained(context);
         let mut sum = 0;
         let reached = spoken.messages.iter().rposition(|pos| {

@@ -5,7 +5,7 @@ use foldback_core::conversation::Conversation;
 use foldback_core::log::{EntryKind, Message, Part, Usage};
 use foldback_core::moment::Moment;
 use foldback_core::strategy::Strategy;
-use foldback_core::view::Shown;
+use foldback_core::view::ShownMessage;
 use foldback_dsh::MARKER;
 use foldback_test_support::table;
 use foldback_testkit::stand_in::Scripted;
@@ -103,7 +103,7 @@ fn sized(at: usize, word: &str) -> Message {
 
 /// What is sent, in short.
 fn sent(talk: &Conversation) -> String {
-    let short = |shown: &Shown<'_>| match shown.message.is_entry_of(EntryKind::Summary) {
+    let short = |shown: &ShownMessage<'_>| match shown.message.is_entry_of(EntryKind::Summary) {
         true => "S".to_owned(),
         false if shown.to_message().parts.iter().any(|part| part.shown().contains(MARKER)) => {
             format!("{}+", shown.message.id)

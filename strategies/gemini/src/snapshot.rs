@@ -97,7 +97,7 @@ impl Snapshot {
         if only_cuts.is_none() && !Starts::may_fold(context) {
             return Err(no_start());
         }
-        let spoken = Spoken::of(context);
+        let spoken = Spoken::in_view(context);
         let is_answer = |pos: &Pos| context.history.kind(*pos).role == Role::Assistant;
         let history = spoken.messages.iter().rposition(is_answer).map_or(0, |last| last + 1);
         let mut contents = self.contents(context, &spoken.messages[..history]);

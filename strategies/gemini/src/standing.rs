@@ -20,7 +20,7 @@ pub(crate) struct Standing {
     kept: BTreeMap<usize, u64>,
     /// The tokens of these together.
     kept_tokens: u64,
-    /// Below this number there is none but those.
+    /// The results in `kept` are the only ones below this index.
     from: usize,
     /// Behind the last one that is in the history: what came after the last answer is part of the next request.
     end: usize,

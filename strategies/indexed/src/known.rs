@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 /// What is known about a word.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WordSeen {
-    /// Lines of results that have it.
+    /// Number of lines of results in which the word stands.
     pub(crate) results: u32,
     /// The answers up to the last of them.
     pub(crate) last_result: u32,

@@ -37,7 +37,7 @@ pub struct RecentConfig {
     pub whole_groups: bool,
     /// Whether nothing is folded that would not get smaller.
     pub only_smaller: bool,
-    /// Tokens of what goes that are summarized, counted from its end; 0: all of it.
+    /// The summarizer sees only the last this many tokens of the messages that go; 0 shows all of them.
     pub trim_tokens: u64,
     /// Largest acceptable summary in tokens.
     pub summary_tokens: NonZeroU64,

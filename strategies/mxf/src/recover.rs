@@ -44,7 +44,7 @@ pub struct Recover {
 impl Recover {
     /// What stays: the messages of the harness, and the newest ones.
     fn kept(&self, context: &StageContext<'_>) -> Result<Spoken, Why> {
-        let mut spoken = Spoken::of(context);
+        let mut spoken = Spoken::in_view(context);
         spoken.messages.retain(|pos| context.history.kind(*pos).origin == Origin::Log);
         let cut = spoken.whole(context, spoken.messages.len().saturating_sub(self.keep));
         if cut == 0 {

@@ -73,8 +73,8 @@ impl Completes {
     }
 }
 
-/// The messages that the model sees, as indices into `messages` (which are in stored order), in the
-/// order in which it sees them.
+/// The messages that the model sees, as indices into `messages`. The indices are in the order of the request,
+/// and `messages` in stored order.
 pub fn filter_compacted(messages: &[MessageMarks<'_>], completes: Completes) -> Vec<usize> {
     let mut parents: BTreeSet<&str> = BTreeSet::new();
     if completes == Completes::Any {

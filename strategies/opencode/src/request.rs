@@ -4,7 +4,7 @@
 
 use crate::render::{attached, truncated};
 use foldback_core::log::{Message, Part, PartKind, ResultStatus, ToolResult};
-use foldback_core::view::{EditKind, Shown};
+use foldback_core::view::{EditKind, ShownMessage};
 use foldback_stages::filter::first_units;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,8 +16,8 @@ pub enum Form {
     /// As they were sent: an output that is cut says how much is left out, and its files are gone (until 1.17).
     #[default]
     Messages,
-    /// As a record of who said what: the files of a result are named below its output, both are cut together, and the cut says
-    /// no more than that there was one (1.18).
+    /// As a record of who said what: the files of a result are named below its output, both are cut together, and the ending
+    /// does not say how much was cut (1.18).
     Text,
 }
 
@@ -37,7 +37,7 @@ pub struct Cuts {
 
 impl Cuts {
     /// The message as it goes into the request, from how the view shows it.
-    pub fn shown(&self, shown: &Shown<'_>) -> Message {
+    pub fn shown(&self, shown: &ShownMessage<'_>) -> Message {
         let mut message = shown.to_message();
         if self.form == Form::Text {
             let parts = shown.message.parts.iter().enumerate();

@@ -38,7 +38,7 @@ pub struct CondenseConfig {
     pub minimum_progress: Share,
     /// Whether all results of a call stay with it and calls that never got one are not waited for; the original looks for the first result.
     pub whole_groups: bool,
-    /// Characters of each event that the summarizer sees; 0: all of it.
+    /// Characters of each event that the summarizer sees; 0 shows whole events.
     pub preview: usize,
     /// Largest acceptable summary in tokens.
     pub summary_tokens: NonZeroU64,

@@ -49,7 +49,7 @@ fn thinks(message: &Message) -> bool {
 impl Events {
     /// The events of the view, under the counts of the stage.
     pub(crate) fn from_context(context: &StageContext<'_>) -> Self {
-        let spoken = Spoken::of(context);
+        let spoken = Spoken::in_view(context);
         let front = spoken.system.iter().map(|pos| context.tokens(Place::Item(*pos)));
         let tokens = context.frame_tokens() + front.sum::<u64>();
         let mut events = vec![Event { message: None, tokens, kind: Kind::Other }];

@@ -121,7 +121,7 @@ pub(crate) fn clipped(message: Arc<Message>, units: usize) -> Arc<Message> {
 
 impl Filter for Checkpoint {
     fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
-        let mut spoken = Spoken::of(context);
+        let mut spoken = Spoken::in_view(context);
         let last = context.history.iter().next_back();
         if last.is_some_and(|(_, message)| message.is_entry_of(EntryKind::Summary)) {
             return Err(Why::new("already-compacted", "nothing was said since the last summary"));

@@ -1,7 +1,7 @@
 //! The files that the calls of the summarized messages read and changed, which pi lists below every summary.
 //!
-//! The lists of the earlier summary are taken over, so that they grow from fold to fold. pi stores them beside the summary; here
-//! they are read from its text, where they stand as well.
+//! The lists of the earlier summary are taken over, so that they grow from fold to fold. pi stores them beside the summary. The
+//! text of the summary has them as well, and here they are read from that text.
 
 use foldback_core::log::{Message, ToolCall};
 use std::collections::BTreeSet;

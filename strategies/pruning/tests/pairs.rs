@@ -5,7 +5,7 @@ use foldback_core::conversation::Conversation;
 use foldback_core::log::{Message, Part, PartKind, Role, Usage};
 use foldback_core::moment::Moment;
 use foldback_core::strategy::Strategy;
-use foldback_core::view::Shown;
+use foldback_core::view::ShownMessage;
 use foldback_test_support::table;
 use foldback_testkit::talk;
 use serde::de::DeserializeOwned;
@@ -58,7 +58,7 @@ fn messages(row: &str) -> Vec<Message> {
 
 /// What is sent, in the words of the rows.
 fn sent(talk: &Conversation) -> String {
-    let word = |shown: &Shown<'_>| {
+    let word = |shown: &ShownMessage<'_>| {
         let message = shown.to_message();
         let said = message.said().encode_utf16().count();
         match (message.role, message.call_ids().count()) {

@@ -119,7 +119,7 @@ pub struct TokenBudget<N> {
 /// Most tokens that residuals may have: their share of the total, and no more than the conversation.
 pub fn residual_ceiling(total: u64, fixed: &Fixed, shares: &Shares) -> u64 {
     let conversation = total.saturating_sub(fixed.total() + shares.safety_margin);
-    Fraction::of(shares.residuals).floor_of(total).min(conversation)
+    Fraction::from_number(shares.residuals).floor_of(total).min(conversation)
 }
 
 /// Deals out a budget; `residuals` is what the residuals actually take.

@@ -183,7 +183,7 @@ fn total(config: &TieredConfig, context: &StageContext<'_>) -> u64 {
         return target;
     }
     context.limits.request_ceiling().map_or(FALLBACK_TOTAL, |ceiling| {
-        foldback_core::fraction::Fraction::of(config.budget_fraction).floor_of(ceiling)
+        foldback_core::fraction::Fraction::from_number(config.budget_fraction).floor_of(ceiling)
     })
 }
 

@@ -222,7 +222,7 @@ mod tests {
             let mut history = History::default();
             for message in messages {
                 history.append(message.into());
-                // After each one, so that every step of growth is tried.
+                // Read after each message, so that every step of growth is tried.
                 read(&history, |_| ());
             }
             let references =

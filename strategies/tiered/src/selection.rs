@@ -32,7 +32,7 @@ pub struct Selection {
 
 /// How many messages may be residuals: `ceil(percent * messages)`.
 pub fn cap(messages: usize, percent: f64) -> usize {
-    Fraction::of(percent).ceil_of(messages as u64) as usize
+    Fraction::from_number(percent).ceil_of(messages as u64) as usize
 }
 
 /// Keeps the highest-scoring units that fit both caps; of equals the more recent. A unit that does

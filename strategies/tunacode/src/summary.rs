@@ -80,7 +80,7 @@ fn says_nothing(message: &Message) -> bool {
 
 impl Filter for Safe {
     fn propose<'a>(&'a self, context: &'a StageContext<'_>) -> Result<Proposal<'a>, Why> {
-        let mut spoken = Spoken::of(context);
+        let mut spoken = Spoken::in_view(context);
         let message = |pos: &Pos| context.history.message(*pos);
         let first = spoken.messages.first().map(message);
         let previous = first.and_then(|first| summary_of(first, BEFORE, ""));

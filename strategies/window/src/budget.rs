@@ -82,7 +82,7 @@ impl TokenBudget {
 /// A share that is not above 0 and at most 1.
 pub fn share(field: &str, fraction: f64) -> Result<Fraction, Invalid> {
     if (1.0..=1e6).contains(&(fraction * 1e6).round()) {
-        return Ok(Fraction::of(fraction));
+        return Ok(Fraction::from_number(fraction));
     }
     let why = format!("is {fraction}, but a share of the window is above 0 and at most 1 (0.8)");
     Err(Invalid::new(field, why))

@@ -39,7 +39,7 @@ fn limits() {
 fn an_unknown_window_is_full() {
     let budget = TokenBudget::default();
     for (share, exceeds) in [(0.8, true), (0.999_999, true), (1.0, false), (1.5, false)] {
-        assert_eq!(budget.exceeds(Fraction::of(share)), exceeds, "{share}");
+        assert_eq!(budget.exceeds(Fraction::from_number(share)), exceeds, "{share}");
     }
 }
 

@@ -4,7 +4,7 @@ use crate::support::{registry, unsummarized};
 use foldback_core::conversation::Conversation;
 use foldback_core::strategy::{OnFailure, Strategy};
 use foldback_core::validity::{Dialect, Monitor, Violation, caused_by_strategy, validate};
-use foldback_core::view::Shown;
+use foldback_core::view::ShownMessage;
 use foldback_testkit::generate::{Happening, happens, session};
 use foldback_testkit::law::Law;
 use foldback_testkit::{DriveEvent, Session, Subject, drive, laws, talk};
@@ -38,7 +38,7 @@ fn sorted(violations: Vec<Violation>) -> Vec<String> {
 /// What a check of the whole request finds that the log does not break by itself, in every dialect.
 fn caused(talk: &Conversation) -> Vec<String> {
     let caused = |dialect| {
-        let log = talk.history().iter().map(|(_, message)| Shown::plain(message));
+        let log = talk.history().iter().map(|(_, message)| ShownMessage::plain(message));
         caused_by_strategy(&validate(talk.sent(), dialect), &validate(log, dialect))
     };
     sorted(Dialect::ALL.into_iter().flat_map(caused).collect())

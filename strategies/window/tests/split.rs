@@ -5,7 +5,7 @@ use foldback_core::conversation::Conversation;
 use foldback_core::log::{Message, Role};
 use foldback_core::moment::Moment;
 use foldback_core::validity::{Dialect, validate};
-use foldback_core::view::Shown;
+use foldback_core::view::ShownMessage;
 use foldback_window::boundary::{Unit, move_as_documented, move_off_groups, split_point};
 use std::sync::Arc;
 
@@ -133,6 +133,6 @@ fn the_log_of_the_sweep_is_sound() {
     let messages: Vec<_> = chain(6, 400, 400).into_iter().map(Arc::new).collect();
     assert_eq!(messages.len(), 14);
     for dialect in Dialect::ALL {
-        assert_eq!(validate(messages.iter().map(Shown::plain), dialect), []);
+        assert_eq!(validate(messages.iter().map(ShownMessage::plain), dialect), []);
     }
 }

@@ -7,7 +7,7 @@ use foldback_core::conversation::Conversation;
 use foldback_core::guard::Guards;
 use foldback_core::log::{Answer, Message, Part, PartKind, ResultStatus, Role, ToolCall};
 use foldback_core::moment::Moment;
-use foldback_core::view::Shown;
+use foldback_core::view::ShownMessage;
 use foldback_formats::Session;
 use foldback_stages::estimator::{Unit, is_js_whitespace, json_string};
 use foldback_stages::extractive::files::{Tool, Touch, command, tool, touches};
@@ -133,7 +133,7 @@ impl Case {
         if !folded && theirs["folds"] == true {
             return Some("messages are joined, and nothing else is done");
         }
-        let reasons = |shown: &Shown<'_>| {
+        let reasons = |shown: &ShownMessage<'_>| {
             shown.message.parts.iter().any(|part| matches!(part.kind, PartKind::Reasoning { .. }))
         };
         (folded && talk.sent().iter().any(reasons)).then_some("reasoning stays with its answer")
@@ -174,7 +174,7 @@ fn joined(talk: &Conversation) -> u64 {
 }
 
 /// What a message shows, as the script tells it.
-fn shown(shown: &Shown<'_>) -> Vec<String> {
+fn shown(shown: &ShownMessage<'_>) -> Vec<String> {
     let message = shown.to_message();
     let texts = message.parts.iter().filter_map(|part| match &part.kind {
         PartKind::Text { text, .. } => Some(text.clone()),

@@ -10,7 +10,7 @@ use foldback_core::guard::Guards;
 use foldback_core::log::{Answer, EntryKind, Message, Part, PartKind, Role, Usage};
 use foldback_core::meter::MeterId;
 use foldback_core::moment::Moment;
-use foldback_core::view::Shown;
+use foldback_core::view::ShownMessage;
 use foldback_formats::Session;
 use foldback_testkit::stand_in::Scripted;
 use foldback_testkit::talk;
@@ -217,7 +217,7 @@ fn asked(talk: &mut Conversation, summaries: &Scripted, used: Option<Usage>) -> 
         .iter()
         .map(|request| request.messages.len() + usize::from(request.previous.is_some()))
         .sum();
-    let id = |shown: &Shown<'_>| {
+    let id = |shown: &ShownMessage<'_>| {
         let id = &shown.message.id;
         match shown.message.is_entry_of(EntryKind::Summary) {
             true => "summary".to_owned(),

@@ -10,7 +10,7 @@ use foldback_core::log::{Message, PartKind, ResultStatus, Role, Usage};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
 use foldback_core::stage::Estimator as _;
-use foldback_core::view::Shown;
+use foldback_core::view::ShownMessage;
 use foldback_formats::Session;
 use foldback_testkit::stand_in::{Asking, Scripted};
 use foldback_testkit::talk;
@@ -94,7 +94,7 @@ fn adapted(session: &Session, repeat: usize) -> Vec<Arc<Message>> {
 }
 
 /// A message as a content of Gemini's protocol; nothing where none of its parts is sent.
-fn content(shown: &Shown<'_>) -> Option<Value> {
+fn content(shown: &ShownMessage<'_>) -> Option<Value> {
     let media = |media: &foldback_core::log::Media| {
         let data = media.url.split_once("base64,").map_or(media.url.as_str(), |(_, data)| data);
         match media.url.contains("://") {
@@ -153,7 +153,7 @@ fn whole(value: Value) -> Value {
 }
 
 /// Contents, those of one role in a row as one.
-fn history<'s>(shown: impl IntoIterator<Item = Shown<'s>>) -> Vec<Value> {
+fn history<'s>(shown: impl IntoIterator<Item = ShownMessage<'s>>) -> Vec<Value> {
     let mut all: Vec<Value> = Vec::new();
     for one in shown {
         let Some(mut next) = content(&one) else { continue };
@@ -181,7 +181,7 @@ fn digest_of(contents: &[Value]) -> Value {
 }
 
 /// The messages of the view up to the last answer: what came since is part of the next request.
-fn sent(talk: &Conversation) -> Vec<Shown<'_>> {
+fn sent(talk: &Conversation) -> Vec<ShownMessage<'_>> {
     let mut sent = talk.sent();
     let last = sent.iter().rposition(|shown| shown.message.role == Role::Assistant);
     sent.truncate(last.map_or(0, |last| last + 1));
@@ -207,7 +207,7 @@ impl Case {
         // Gemini CLI decides before a request is sent: what it will hold is not in the history yet.
         let happens = self.messages.iter().flat_map(|message| {
             let content =
-                content(&Shown::plain(message)).map(|content| json!({ "content": content }));
+                content(&ShownMessage::plain(message)).map(|content| json!({ "content": content }));
             content.into_iter().chain(message.is_answer().then(|| json!({})))
         });
         json!({
@@ -281,7 +281,7 @@ impl Case {
     fn asked(&self, talk: &mut Conversation, scripted: &Scripted) -> Value {
         let Settings { factor, frame, .. } = self.settings;
         let quarters = Count::new(CountUnit::Quarters);
-        let size = |shown: &Shown<'_>| quarters.counts(&shown.to_shared()).total();
+        let size = |shown: &ShownMessage<'_>| quarters.counts(&shown.to_shared()).total();
         let estimate = Count::tokens(sent(talk).iter().map(size).sum());
         let count = estimate * factor / 100 + frame;
         let before = scripted.asked().len();
@@ -299,7 +299,7 @@ impl Case {
         let asked = scripted.asked();
         if let [first, second, ..] = &asked[before..] {
             said["previous"] = first.previous.as_deref().map_or(Value::Null, digest);
-            let given = first.messages.iter().map(Shown::plain);
+            let given = first.messages.iter().map(ShownMessage::plain);
             said["given"] = digest_of(&history(given));
             said["second"] = digest(second.previous.as_deref().unwrap());
         }

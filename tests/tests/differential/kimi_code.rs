@@ -10,7 +10,7 @@ use foldback_core::guard::Guards;
 use foldback_core::log::{EntryKind, Message, Origin, PartKind, Role, Usage};
 use foldback_core::meter::MeterId;
 use foldback_core::moment::Moment;
-use foldback_core::view::Shown;
+use foldback_core::view::ShownMessage;
 use foldback_formats::Session;
 use foldback_testkit::talk;
 use serde_json::{Value, json};
@@ -169,7 +169,7 @@ fn asked(talk: &mut Conversation, used: Option<Usage>) -> Value {
     let sizes: Vec<u64> = places.map(|place| talk.meter(MeterId::OWN).shown(*place)).collect();
     let reports = talk::at_usage(talk, Moment::CallStart, used);
     let decision = reports.iter().find_map(|report| report.decision.clone()).unwrap();
-    let short = |shown: &Shown<'_>| {
+    let short = |shown: &ShownMessage<'_>| {
         let text = || shown.to_message().said();
         match shown.message.origin {
             Origin::Log => shown.message.id.clone(),

@@ -11,27 +11,32 @@ use std::sync::Arc;
 
 /// Before a call: the first message of the log that is kept, the number of messages, and the calls whose arguments were cut.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
-struct Shown {
+struct ShownMessage {
     first: Option<usize>,
     count: usize,
     cut: Vec<(usize, String)>,
 }
 
-fn shown(talk: &Conversation) -> Shown {
+fn shown(talk: &Conversation) -> ShownMessage {
     let sent = talk.sent();
     let edits = talk.view().edits().keys().filter(|at| talk.view().is_visible(at.item));
     let cut = edits.map(|at| {
         let call = talk.history().message(at.item).parts[at.part].as_call().unwrap();
         (at.item, call.call_id.clone())
     });
-    Shown { first: sent.iter().find_map(|shown| shown.pos), count: sent.len(), cut: cut.collect() }
+    ShownMessage {
+        first: sent.iter().find_map(|shown| shown.pos),
+        count: sent.len(),
+        cut: cut.collect(),
+    }
 }
 
 /// Folds, cut arguments, sessions in which the original gave up or wrote results into files, and sessions in which the
 /// two part after arguments were cut.
 fn compared(window: u64, cases: &[Case]) -> [usize; 4] {
     let package = Package { name: "langchain", script: "deepagents_summarization.py" };
-    let answers: Vec<Vec<Shown>> = package.answers(cases, &json!({"window": window, "prefix": 50}));
+    let answers: Vec<Vec<ShownMessage>> =
+        package.answers(cases, &json!({"window": window, "prefix": 50}));
     let toml = format!(
         "name = \"t\"\nextends = \"deepagents\"\n[guards]\npairs = false\nno-growth = false\nbreaker = 0\n\
          [filter]\nwhole_groups = false\nonly_smaller = false\nprefix = \"{}\"\n",

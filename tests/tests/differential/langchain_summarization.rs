@@ -13,22 +13,22 @@ use std::sync::Arc;
 /// Before a call: the first message of the log that is kept, the number of messages, and what was given to the model for a
 /// summary, by number (-1 for a summary) and length.
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
-struct Shown {
+struct ShownMessage {
     first: Option<usize>,
     count: usize,
     trimmed: Option<Vec<(i64, usize)>>,
 }
 
-fn shown(talk: &Conversation) -> Shown {
+fn shown(talk: &Conversation) -> ShownMessage {
     let sent = talk.sent();
     let first = sent.iter().find_map(|shown| shown.pos);
-    Shown { first, count: sent.len(), trimmed: None }
+    ShownMessage { first, count: sent.len(), trimmed: None }
 }
 
 /// How often both folded.
 fn folds(fields: &str, options: &Value, cases: &[Case]) -> usize {
     let package = Package { name: "langchain", script: "langchain_summarization.py" };
-    let answers: Vec<Vec<Shown>> = package.answers(cases, options);
+    let answers: Vec<Vec<ShownMessage>> = package.answers(cases, options);
     // The words around a summary count; the original has 46 characters in front of the empty line.
     let toml = format!(
         "name = \"t\"\nextends = \"langchain-summarization\"\n\

@@ -11,7 +11,7 @@ use foldback_core::guard::Guards;
 use foldback_core::log::{EntryKind, Message, PartKind, Usage};
 use foldback_core::moment::Moment;
 use foldback_core::stage::{SummaryRequest, UsageReading, UsageSource};
-use foldback_core::view::Shown;
+use foldback_core::view::ShownMessage;
 use foldback_formats::Session;
 use foldback_testkit::stand_in::Scripted;
 use foldback_testkit::talk;
@@ -177,7 +177,7 @@ fn asked(talk: &mut Conversation, summaries: &Scripted, used: Option<Usage>) -> 
     let reports = talk::block_on(talk.at(Moment::StepEnd, Signals { usage, instructions }));
     let decision = reports.iter().find_map(|report| report.decision.clone()).unwrap();
     let shown = talk.sent();
-    let said = |shown: &&Shown<'_>| !shown.message.is_entry_of(EntryKind::Summary);
+    let said = |shown: &&ShownMessage<'_>| !shown.message.is_entry_of(EntryKind::Summary);
     let view: Vec<(String, usize)> = shown.iter().filter(said).map(told_of).collect();
     let mut ours = json!({ "tokens": decision.count, "fires": decision.fold, "view": view });
     if !decision.fold {
@@ -210,7 +210,7 @@ fn asked(talk: &mut Conversation, summaries: &Scripted, used: Option<Usage>) -> 
 }
 
 /// A message of a view: its id, and how long its texts are.
-fn told_of(shown: &Shown<'_>) -> (String, usize) {
+fn told_of(shown: &ShownMessage<'_>) -> (String, usize) {
     let message = shown.to_message();
     let texts = message.parts.iter().filter_map(|part| match &part.kind {
         PartKind::Text { text, .. } => Some(text.len()),

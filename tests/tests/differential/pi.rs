@@ -12,7 +12,7 @@ use foldback_core::log::{EntryKind, Message, Part, PartKind, Usage};
 use foldback_core::meter::MeterId;
 use foldback_core::moment::Moment;
 use foldback_core::stage::{SummaryRequest, UsageReading, UsageSource};
-use foldback_core::view::Shown;
+use foldback_core::view::ShownMessage;
 use foldback_formats::Session;
 use foldback_testkit::stand_in::Scripted;
 use foldback_testkit::talk;
@@ -192,7 +192,7 @@ fn asked(talk: &mut Conversation, summaries: &Scripted) -> Value {
     let text = talk.sent()[0].to_message().said();
     let inner = text.split_once("<summary>\n").unwrap().1.strip_suffix("\n</summary>").unwrap();
     said["summary"] = inner.into();
-    let id = |shown: &Shown<'_>| match shown.message.is_entry_of(EntryKind::Summary) {
+    let id = |shown: &ShownMessage<'_>| match shown.message.is_entry_of(EntryKind::Summary) {
         true => "summary".to_owned(),
         false => shown.message.id.clone(),
     };

@@ -51,7 +51,7 @@ fn decided(
 
 /// What shows that sizes in tokens matter to a preset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shown {
+enum ShownMessage {
     /// The small sessions.
     Small,
     /// The large one.
@@ -61,62 +61,94 @@ enum Shown {
 }
 
 /// Presets that say sizes in tokens, and where: their decisions hang on the unit. All others are relative.
-const ABSOLUTE: &[(&str, &str, Shown)] = &[
-    ("anthropic-clear-tool-uses", "trigger", Shown::Nowhere),
-    ("anthropic-compact", "limit, tokens of the block", Shown::Nowhere),
-    ("brutus", "protect_tokens, minimum_tokens, output_token_max, summary_budget", Shown::Nowhere),
-    ("claude-code", "reserve, summary_tokens", Shown::Large),
+const ABSOLUTE: &[(&str, &str, ShownMessage)] = &[
+    ("anthropic-clear-tool-uses", "trigger", ShownMessage::Nowhere),
+    ("anthropic-compact", "limit, tokens of the block", ShownMessage::Nowhere),
+    (
+        "brutus",
+        "protect_tokens, minimum_tokens, output_token_max, summary_budget",
+        ShownMessage::Nowhere,
+    ),
+    ("claude-code", "reserve, summary_tokens", ShownMessage::Large),
     (
         "claude-code-2.1.17",
         "both reserves, protect_tokens, minimum_tokens, summary_tokens",
-        Shown::Large,
+        ShownMessage::Large,
     ),
-    ("claude-code-2.1.332", "reserve, summary_tokens", Shown::Large),
-    ("cline", "units of JSON, three a token", Shown::Small),
-    ("codex", "keep_tokens, summary_tokens, limit of a result", Shown::Nowhere),
-    ("codex-remote", "keep_tokens, summary_tokens, limit of a result", Shown::Nowhere),
-    ("deepagents", "summary_tokens", Shown::Nowhere),
-    ("dsh", "summary_tokens, tokens of a message and a part", Shown::Nowhere),
-    ("fast-jev", "reserve, a line for each call", Shown::Nowhere),
+    ("claude-code-2.1.332", "reserve, summary_tokens", ShownMessage::Large),
+    ("cline", "units of JSON, three a token", ShownMessage::Small),
+    ("codex", "keep_tokens, summary_tokens, limit of a result", ShownMessage::Nowhere),
+    ("codex-remote", "keep_tokens, summary_tokens, limit of a result", ShownMessage::Nowhere),
+    ("deepagents", "summary_tokens", ShownMessage::Nowhere),
+    ("dsh", "summary_tokens, tokens of a message and a part", ShownMessage::Nowhere),
+    ("fast-jev", "reserve, a line for each call", ShownMessage::Nowhere),
     (
         "hermes",
         "least, small_window, defer_tokens, summary_least, summary_most, tokens of a message",
-        Shown::Large,
+        ShownMessage::Large,
     ),
-    ("indexed", "user_tokens, window_at_most, bytes per token of a note", Shown::Small),
-    ("indexed-large", "user_tokens, window_at_most, bytes per token of a note", Shown::Small),
-    ("indexed-small", "user_tokens, window_at_most, bytes per token of a note", Shown::Small),
-    ("kimi-code", "reserve, keep_tokens, head_tokens, summary_tokens", Shown::Nowhere),
-    ("langchain-context-editing", "trigger, tokens of a message", Shown::Nowhere),
-    ("langchain-summarization", "trim_tokens, summary_tokens", Shown::Small),
-    ("mxf", "threshold", Shown::Nowhere),
-    ("openai-compact", "limit, tokens of the item", Shown::Nowhere),
+    ("indexed", "user_tokens, window_at_most, bytes per token of a note", ShownMessage::Small),
+    (
+        "indexed-large",
+        "user_tokens, window_at_most, bytes per token of a note",
+        ShownMessage::Small,
+    ),
+    (
+        "indexed-small",
+        "user_tokens, window_at_most, bytes per token of a note",
+        ShownMessage::Small,
+    ),
+    ("kimi-code", "reserve, keep_tokens, head_tokens, summary_tokens", ShownMessage::Nowhere),
+    ("langchain-context-editing", "trigger, tokens of a message", ShownMessage::Nowhere),
+    ("langchain-summarization", "trim_tokens, summary_tokens", ShownMessage::Small),
+    ("mxf", "threshold", ShownMessage::Nowhere),
+    ("openai-compact", "limit, tokens of the item", ShownMessage::Nowhere),
     (
         "oh-my-pi",
         "reserve, suffix_tokens, protect_tokens, minimum_tokens, keep_recent_tokens, summary_tokens",
-        Shown::Large,
+        ShownMessage::Large,
     ),
-    ("openhands", "summary_tokens, tokens of a message", Shown::Nowhere),
-    ("openhands-80", "summary_tokens, tokens of a message", Shown::Nowhere),
+    ("openhands", "summary_tokens, tokens of a message", ShownMessage::Nowhere),
+    ("openhands-80", "summary_tokens, tokens of a message", ShownMessage::Nowhere),
     (
         "opencode",
         "protect_tokens, minimum_tokens, output_token_max, summary_budget",
-        Shown::Nowhere,
+        ShownMessage::Nowhere,
     ),
-    ("opencode-1.17", "tail_minimum, tail_maximum, output_token_max, summary_budget", Shown::Large),
-    ("opencode-1.18", "tail_minimum, tail_maximum, output_token_max, summary_budget", Shown::Large),
-    ("opencode-2", "reserve, keep_tokens, output_token_max, summary_budget", Shown::Large),
-    ("gemini-cli", "result_tokens, protect_tokens, minimum_tokens, summary_tokens", Shown::Nowhere),
-    ("pi", "reserve, keep_recent_tokens", Shown::Large),
-    ("pi-0.87", "reserve, keep_recent_tokens, summary_tokens, turn_summary_tokens", Shown::Large),
-    ("tiered", "min_summary_tokens, min_result_tokens, shares.safety_margin", Shown::Nowhere),
-    ("tiered-doc-exact", "budget_tokens", Shown::Nowhere),
-    ("tunacode", "protect_tokens, minimum_tokens", Shown::Large),
-    ("tunacode-0.2", "reserve, keep_recent_tokens, summary_tokens", Shown::Nowhere),
-    ("tunacode-2026-02", "reserve, keep_recent_tokens, summary_tokens", Shown::Nowhere),
-    ("tunacode-local", "protect_tokens, minimum_tokens", Shown::Small),
-    ("window", "summary_tokens, max_output", Shown::Small),
-    ("window-faithful", "summary_tokens, max_output", Shown::Nowhere),
+    (
+        "opencode-1.17",
+        "tail_minimum, tail_maximum, output_token_max, summary_budget",
+        ShownMessage::Large,
+    ),
+    (
+        "opencode-1.18",
+        "tail_minimum, tail_maximum, output_token_max, summary_budget",
+        ShownMessage::Large,
+    ),
+    ("opencode-2", "reserve, keep_tokens, output_token_max, summary_budget", ShownMessage::Large),
+    (
+        "gemini-cli",
+        "result_tokens, protect_tokens, minimum_tokens, summary_tokens",
+        ShownMessage::Nowhere,
+    ),
+    ("pi", "reserve, keep_recent_tokens", ShownMessage::Large),
+    (
+        "pi-0.87",
+        "reserve, keep_recent_tokens, summary_tokens, turn_summary_tokens",
+        ShownMessage::Large,
+    ),
+    (
+        "tiered",
+        "min_summary_tokens, min_result_tokens, shares.safety_margin",
+        ShownMessage::Nowhere,
+    ),
+    ("tiered-doc-exact", "budget_tokens", ShownMessage::Nowhere),
+    ("tunacode", "protect_tokens, minimum_tokens", ShownMessage::Large),
+    ("tunacode-0.2", "reserve, keep_recent_tokens, summary_tokens", ShownMessage::Nowhere),
+    ("tunacode-2026-02", "reserve, keep_recent_tokens, summary_tokens", ShownMessage::Nowhere),
+    ("tunacode-local", "protect_tokens, minimum_tokens", ShownMessage::Small),
+    ("window", "summary_tokens, max_output", ShownMessage::Small),
+    ("window-faithful", "summary_tokens, max_output", ShownMessage::Nowhere),
 ];
 
 #[test]
@@ -158,12 +190,12 @@ fn twice_the_window_and_twice_the_tokens_decide_the_same() {
             Some((_, fields, shown)) => {
                 println!("{name}: absolute by {fields}; shown: {shown:?}");
                 let sessions = match shown {
-                    Shown::Small => &small[..],
-                    Shown::Large => &large[..],
-                    Shown::Nowhere => &[],
+                    ShownMessage::Small => &small[..],
+                    ShownMessage::Large => &large[..],
+                    ShownMessage::Nowhere => &[],
                 };
                 let (_, same) = twice(&strategy, sessions);
-                assert_eq!(same, *shown == Shown::Nowhere, "{name}");
+                assert_eq!(same, *shown == ShownMessage::Nowhere, "{name}");
                 absolute += 1;
             }
         }

@@ -108,7 +108,8 @@ impl Summarizer for Failing {
 /// The preset with its changes and the `llm` summarizer, compiled from TOML.
 pub(crate) fn strategy(given: &Given) -> Strategy {
     let linked = [&foldback_llm::REGISTRATION];
-    let registry = Registry::of(foldback::registrations().into_iter().chain(linked)).unwrap();
+    let registry =
+        Registry::from_registrations(foldback::registrations().into_iter().chain(linked)).unwrap();
     let toml = format!(
         "name = \"row\"\nextends = \"{}\"\n{}\n[summarizer]\nuse = \"llm\"\n{}\n",
         given.preset, given.changes, given.summarizer

@@ -133,7 +133,7 @@ fn pins_are_carried_whole_whatever_the_budget() {
     let text = carried(user(CarryUser::None, 10), &history, &[0], 2).unwrap();
     assert!(text.contains("## Pinned") && text.contains(&long) && !text.contains("other"));
     assert_eq!(carried(user(CarryUser::None, 10), &history, &[0], 0), None);
-    // Shown, but not as it was said.
+    // ShownMessage, but not as it was said.
     let mut view = View::default();
     for pos in 0..2 {
         view.append(pos);

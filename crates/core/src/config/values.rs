@@ -22,7 +22,7 @@ impl TryFrom<f64> for Share {
 
     fn try_from(number: f64) -> Result<Self, Self::Error> {
         match (1.0..=1e6).contains(&(number * 1e6).round()) {
-            true => Ok(Self(Fraction::of(number))),
+            true => Ok(Self(Fraction::from_number(number))),
             false => Err("must be a share above 0 and up to 1, e.g. 0.9"),
         }
     }

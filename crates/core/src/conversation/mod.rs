@@ -39,7 +39,7 @@ use crate::provider::Model;
 use crate::services::Services;
 use crate::stage::{Estimator, UsageReading};
 use crate::strategy::Strategy;
-use crate::view::{EditKind, PartEdit, PartPos, Pos, Shown, Stored, View};
+use crate::view::{EditKind, PartEdit, PartPos, Pos, ShownMessage, Stored, View};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -369,7 +369,7 @@ impl Conversation {
     }
 
     /// What the model would be sent, message by message.
-    pub fn sent(&self) -> Vec<Shown<'_>> {
+    pub fn sent(&self) -> Vec<ShownMessage<'_>> {
         self.view.places().iter().map(|place| self.view.show(&self.history, *place)).collect()
     }
 

@@ -263,7 +263,7 @@ impl Registry {
     ///
     /// Nothing is registered, or two stages or presets have one name.
     pub fn discover() -> Result<Self, RegistryError> {
-        Self::of(inventory::iter::<Registration>())
+        Self::from_registrations(inventory::iter::<Registration>())
     }
 
     /// What these registrations hold. The same registration may come twice.
@@ -271,7 +271,7 @@ impl Registry {
     /// # Errors
     ///
     /// No stage is registered, or two stages or presets have one name.
-    pub fn of<'a>(
+    pub fn from_registrations<'a>(
         registrations: impl IntoIterator<Item = &'a Registration>,
     ) -> Result<Self, RegistryError> {
         let mut registrations: Vec<&Registration> = registrations.into_iter().collect();

@@ -8,7 +8,7 @@ use super::{message, ranges};
 use crate::log::{Message, Part, PartKind, ToolResult};
 use crate::plain;
 use crate::stage::Estimator;
-use crate::view::{Pos, Shown};
+use crate::view::{Pos, ShownMessage};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ pub fn lists(
         };
         let renamed = Arc::new(Message { id, ..Message::clone(shown) });
         let original = origin.map(|pos| &before[pos].parts);
-        message(&mut out, index + 1, &Shown::plain(&renamed), &names, |part| {
+        message(&mut out, index + 1, &ShownMessage::plain(&renamed), &names, |part| {
             let was = original.map(|parts| parts.get(part).map(|part| &part.kind));
             let now = &renamed.parts[part].kind;
             match was {

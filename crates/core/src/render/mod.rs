@@ -17,7 +17,7 @@ use crate::conversation::Conversation;
 use crate::log::{Origin, PartKind};
 use crate::meter::MeterId;
 use crate::plain;
-use crate::view::{EditKind, Pos, Shown};
+use crate::view::{EditKind, Pos, ShownMessage};
 use names::Names;
 use std::fmt::Write as _;
 
@@ -82,7 +82,7 @@ fn sections(out: &mut String, conversation: &Conversation, names: &Names) {
 fn message(
     out: &mut String,
     number: usize,
-    shown: &Shown<'_>,
+    shown: &ShownMessage<'_>,
     names: &Names,
     mark: impl Fn(usize) -> &'static str,
 ) {

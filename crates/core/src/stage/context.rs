@@ -12,7 +12,7 @@ use crate::moment::{Moment, Trigger};
 use crate::outcome::Why;
 use crate::plan::Edit;
 use crate::services::Services;
-use crate::view::{EditKind, PartPos, Place, Pos, Shown, View};
+use crate::view::{EditKind, PartPos, Place, Pos, ShownMessage, View};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ impl<'a> StageContext<'a> {
     }
 
     /// The messages of the view, in order, with their edits.
-    pub fn shown(&self) -> impl DoubleEndedIterator<Item = Shown<'a>> + use<'a> {
+    pub fn shown(&self) -> impl DoubleEndedIterator<Item = ShownMessage<'a>> + use<'a> {
         let (history, view) = (self.history, self.view);
         view.places().iter().map(move |place| view.show(history, *place))
     }

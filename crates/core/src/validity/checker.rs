@@ -5,7 +5,7 @@ use super::names::{MessageNames, Name, Names};
 use super::pairing::Pairing;
 use super::{Dialect, Violation, rule};
 use crate::log::{Message, Part, PartKind, Role};
-use crate::view::Shown;
+use crate::view::ShownMessage;
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
@@ -52,7 +52,7 @@ impl Checker {
     }
 
     /// The next message of the request.
-    pub(super) fn push(&mut self, shown: &Shown<'_>, named: &MessageNames) {
+    pub(super) fn push(&mut self, shown: &ShownMessage<'_>, named: &MessageNames) {
         let message = shown.message;
         // Anthropic and Gemini take system text apart from the conversation.
         let hoisted = message.role == Role::System
@@ -88,7 +88,7 @@ impl Checker {
 
     /// Looks again at a message that was fed before and was edited since. An edit that decides whether
     /// the message is sent at all (a text that becomes empty, or no longer is) needs a new checker.
-    pub(super) fn recheck(&mut self, shown: &Shown<'_>, named: &MessageNames) {
+    pub(super) fn recheck(&mut self, shown: &ShownMessage<'_>, named: &MessageNames) {
         for rank in self.content.remove(&named.message).unwrap_or_default() {
             self.found.remove(rank);
         }
@@ -112,7 +112,7 @@ impl Checker {
     }
 
     /// Results and everything else of a message that is not the model's, in order.
-    fn push_user(&mut self, shown: &Shown<'_>, named: &MessageNames) {
+    fn push_user(&mut self, shown: &ShownMessage<'_>, named: &MessageNames) {
         for (index, part) in shown.message.parts.iter().enumerate() {
             match (&part.kind, named.calls[index]) {
                 (PartKind::Result(_), Some(call)) => {
@@ -125,7 +125,7 @@ impl Checker {
     }
 
     /// Whether a part puts anything into the request.
-    fn sends(&self, shown: &Shown<'_>, index: usize, part: &Part) -> bool {
+    fn sends(&self, shown: &ShownMessage<'_>, index: usize, part: &Part) -> bool {
         match &part.kind {
             PartKind::Text { ignored: true, .. } => false,
             // Only the signed or encrypted form can be sent back, and Chat has no place for it.
@@ -140,11 +140,11 @@ impl Checker {
         }
     }
 
-    fn is_sent(&self, shown: &Shown<'_>) -> bool {
+    fn is_sent(&self, shown: &ShownMessage<'_>) -> bool {
         shown.message.parts.iter().enumerate().any(|(index, part)| self.sends(shown, index, part))
     }
 
-    fn check_first(&mut self, shown: &Shown<'_>, name: Name) {
+    fn check_first(&mut self, shown: &ShownMessage<'_>, name: Name) {
         let message = shown.message;
         let refused = match self.dialect {
             Dialect::Anthropic => message.role == Role::Assistant,
@@ -158,7 +158,7 @@ impl Checker {
         }
     }
 
-    fn ends_in_space(&self, shown: &Shown<'_>) -> bool {
+    fn ends_in_space(&self, shown: &ShownMessage<'_>) -> bool {
         let message = shown.message;
         message.role == Role::Assistant
             && message.parts.last().is_some_and(|part| {
@@ -168,7 +168,7 @@ impl Checker {
     }
 
     /// The rules that a message can break on its own.
-    fn check_content(&mut self, shown: &Shown<'_>, named: &MessageNames) {
+    fn check_content(&mut self, shown: &ShownMessage<'_>, named: &MessageNames) {
         let message = shown.message;
         for (index, part) in message.parts.iter().enumerate() {
             match &part.kind {
@@ -206,7 +206,7 @@ impl Checker {
     }
 
     /// Whether reasoning is all that a message sends.
-    fn is_reasoning_alone(&self, shown: &Shown<'_>) -> bool {
+    fn is_reasoning_alone(&self, shown: &ShownMessage<'_>) -> bool {
         let message = shown.message;
         message.role == Role::Assistant
             && message

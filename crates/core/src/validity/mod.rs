@@ -29,7 +29,7 @@ mod tests;
 
 pub use monitor::{Findings, Monitor};
 
-use crate::view::Shown;
+use crate::view::ShownMessage;
 use checker::Checker;
 use names::Names;
 use schemars::JsonSchema;
@@ -144,7 +144,7 @@ impl fmt::Display for Violation {
 
 /// What is wrong with a request of these messages, in one dialect. Linear in the number of parts.
 pub fn validate<'a>(
-    messages: impl IntoIterator<Item = Shown<'a>>,
+    messages: impl IntoIterator<Item = ShownMessage<'a>>,
     dialect: Dialect,
 ) -> Vec<Violation> {
     let (mut checker, mut names) = (Checker::new(dialect), Names::default());

@@ -7,7 +7,7 @@ use super::{Dialect, Violation, caused_by_strategy, worse_rule};
 use crate::conversation::Conversation;
 use crate::delta::{Cursor, ViewDelta};
 use crate::log::PartKind;
-use crate::view::{PartPos, Pos, Shown};
+use crate::view::{PartPos, Pos, ShownMessage};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -138,7 +138,8 @@ impl Monitor {
         let mut fresh = Vec::new();
         for (pos, message) in conversation.history().range(delta.appended.clone()) {
             if !message.is_entry() {
-                let (shown, named) = (Shown::plain(message), self.names.number_message(message));
+                let (shown, named) =
+                    (ShownMessage::plain(message), self.names.number_message(message));
                 self.log.iter_mut().for_each(|checker| checker.push(&shown, &named));
                 fresh.push((pos, named));
             }

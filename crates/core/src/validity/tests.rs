@@ -60,7 +60,7 @@ fn request(words: &str) -> Vec<Arc<Message>> {
 }
 
 fn check(messages: &[Arc<Message>], dialect: Dialect) -> Vec<Violation> {
-    validate(messages.iter().map(Shown::plain), dialect)
+    validate(messages.iter().map(ShownMessage::plain), dialect)
 }
 
 /// `rule@message/call`, in order.
@@ -226,9 +226,9 @@ fn content() {
         let edit = edit.map(|text| PartEdit { kind: EditKind::Clear, text: text.into(), at: 0 });
         let request = [request("u")[0].clone(), calls, message(2, "t(x)")];
         for dialect in dialects {
-            let shown = |index: usize| Shown {
+            let shown = |index: usize| ShownMessage {
                 edits: edit.iter().filter(|_| index == 1).map(|e| (0, e)).collect(),
-                ..Shown::plain(&request[index])
+                ..ShownMessage::plain(&request[index])
             };
             let found = validate((0..3).map(shown), *dialect);
             assert_eq!(codes(&found), expected, "{case} in {dialect}");
@@ -236,7 +236,7 @@ fn content() {
             // Feeding the message first and telling of the edit later comes to the same.
             let (mut checker, mut names) = (Checker::new(*dialect), Names::default());
             for message in &request {
-                checker.push(&Shown::plain(message), &names.number_message(message));
+                checker.push(&ShownMessage::plain(message), &names.number_message(message));
             }
             checker.recheck(&shown(1), &names.number_message(&request[1]));
             assert_eq!(checker.violations(&names), found, "{case} in {dialect}, edited");
@@ -287,7 +287,7 @@ fn a_checker_can_be_asked_at_any_time() {
         let (mut checker, mut names) = (Checker::new(dialect), Names::default());
         for (index, message) in log.iter().enumerate() {
             let named = names.number_message(message);
-            checker.push(&Shown::plain(message), &named);
+            checker.push(&ShownMessage::plain(message), &named);
             let whole = check(&log[..=index], dialect);
             assert_eq!(checker.violations(&names), whole, "{dialect} after m{index}");
         }
@@ -302,9 +302,9 @@ fn an_edit_before_a_compaction_breaks_nothing() {
     for (index, broken) in [(1, 0), (3, 1)] {
         let (mut checker, mut names) = (Checker::new(Dialect::Anthropic), Names::default());
         for message in &log {
-            checker.push(&Shown::plain(message), &names.number_message(message));
+            checker.push(&ShownMessage::plain(message), &names.number_message(message));
         }
-        let shown = Shown { edits: vec![(0, &edit)], ..Shown::plain(&log[index]) };
+        let shown = ShownMessage { edits: vec![(0, &edit)], ..ShownMessage::plain(&log[index]) };
         checker.recheck(&shown, &names.number_message(&log[index]));
         assert_eq!(checker.violations(&names).len(), broken, "m{index}");
     }
@@ -324,7 +324,7 @@ fn changes_add_up() {
             for round in 0..2 {
                 for some in log.chunks(step) {
                     for message in some {
-                        checker.push(&Shown::plain(message), &names.number_message(message));
+                        checker.push(&ShownMessage::plain(message), &names.number_message(message));
                     }
                     for change in checker.take_changes() {
                         if change.came {

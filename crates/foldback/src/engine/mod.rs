@@ -16,12 +16,12 @@ use crate::{Conversation, Limits, Services, Strategy};
 use foldback_core::log::{Answer, Message as LogMessage};
 use foldback_core::render;
 use foldback_core::services::Clock as _;
-use foldback_core::view::Shown;
+use foldback_core::view::ShownMessage;
 use foldback_live::follow::{Followed, Received, Unsendable, base_of, frame_of, identity};
 use foldback_live::{Recall, SystemClock, tools};
 use foldback_providers::prices::ModelTable;
 use foldback_providers::wire::{Dialect, Item};
-use source::{Form, Known, Read, Source};
+use source::{Form, KnownBody, Source, SourceRead};
 use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -47,7 +47,7 @@ struct State {
     answers: BTreeMap<u32, Answer>,
     recall: Recall,
     /// What was read of the latest messages, and their keys.
-    known: Option<Known>,
+    known: Option<KnownBody>,
     keys: Vec<identity::Key>,
 }
 
@@ -65,7 +65,7 @@ impl Engine {
         max_output: Option<u64>,
         model: Option<String>,
     ) -> Result<Self, CompactError> {
-        let form = Form::of(protocol)
+        let form = Form::by_name(protocol)
             .ok_or_else(|| CompactError::Text(format!("no protocol is called {protocol}")))?;
         let given = Limits::new(window.unwrap_or(0), max_output.unwrap_or(0));
         Self::within(preset, form, given, model.as_deref())
@@ -110,7 +110,7 @@ impl Engine {
         &self,
         body: &str,
         given: &[(u32, String)],
-        make: impl FnOnce(&Source, Option<&[Shown<'_>]>) -> Result<T, CompactError>,
+        make: impl FnOnce(&Source, Option<&[ShownMessage<'_>]>) -> Result<T, CompactError>,
     ) -> Result<T, CompactError> {
         let mut known = BTreeMap::new();
         for (number, response) in given {
@@ -118,7 +118,7 @@ impl Engine {
         }
         let mut state = self.state();
         let State { followed, answers, recall, known: before, keys } = &mut *state;
-        let Read { source, known: seen, next } =
+        let SourceRead { source, known: seen, next } =
             Source::read(self.form, body, before.take(), SystemClock.now())?;
         *before = next;
         let messages = source.messages();

@@ -2,7 +2,7 @@
 
 use super::error::CompactError;
 use crate::{Frame, Message};
-use foldback_core::view::Shown;
+use foldback_core::view::ShownMessage;
 use foldback_providers::wire::{Dialect, Item, Outline, Request, Text};
 use serde_json::Value;
 #[cfg(feature = "pydantic-ai")]
@@ -21,7 +21,7 @@ pub(crate) enum Form {
 
 impl Form {
     /// By its name.
-    pub(crate) fn of(name: &str) -> Option<Self> {
+    pub(crate) fn by_name(name: &str) -> Option<Self> {
         #[cfg(feature = "pydantic-ai")]
         if name == Self::PydanticAi.name() {
             return Some(Self::PydanticAi);
@@ -77,24 +77,24 @@ pub(crate) enum Source {
 }
 
 /// What was read of a list of messages, for the next one that begins with the same.
-pub(crate) struct Known {
+pub(crate) struct KnownBody {
     text: Text,
     outline: Outline,
 }
 
-impl Known {
+impl KnownBody {
     /// The outline of a body, as far as the source knows it.
-    fn of(self, body: &str) -> Option<Outline> {
+    fn outline(self, body: &str) -> Option<Outline> {
         let end = self.outline.end();
         (body.get(..end)? == self.text.get(..end)?).then_some(self.outline)
     }
 }
 
 /// A source, how many of its first messages were known, and what the next one needs.
-pub(crate) struct Read {
+pub(crate) struct SourceRead {
     pub(crate) source: Source,
     pub(crate) known: usize,
-    pub(crate) next: Option<Known>,
+    pub(crate) next: Option<KnownBody>,
 }
 
 impl Source {
@@ -102,19 +102,19 @@ impl Source {
     pub(crate) fn read(
         form: Form,
         body: &str,
-        before: Option<Known>,
+        before: Option<KnownBody>,
         at: i64,
-    ) -> Result<Read, CompactError> {
+    ) -> Result<SourceRead, CompactError> {
         #[cfg(feature = "pydantic-ai")]
         if form == Form::PydanticAi {
-            return Ok(Read { source: Self::history(body)?, known: 0, next: None });
+            return Ok(SourceRead { source: Self::history(body)?, known: 0, next: None });
         }
         let dialect = form.rules();
         let text = Text::from(body);
-        let before = before.and_then(|before| before.of(body));
+        let before = before.and_then(|before| before.outline(body));
         let reading = Request::follow(dialect, text.clone(), before, at)?;
-        let next = reading.outline.map(|outline| Known { text, outline });
-        Ok(Read { source: Self::Request(reading.request), known: reading.known, next })
+        let next = reading.outline.map(|outline| KnownBody { text, outline });
+        Ok(SourceRead { source: Self::Request(reading.request), known: reading.known, next })
     }
 
     #[cfg(feature = "pydantic-ai")]
@@ -171,7 +171,7 @@ impl Source {
     }
 
     /// The body to send. Where nothing is folded nothing is `shown`, and it is the one that came.
-    pub(crate) fn body(&self, shown: Option<&[Shown<'_>]>) -> Result<String, CompactError> {
+    pub(crate) fn body(&self, shown: Option<&[ShownMessage<'_>]>) -> Result<String, CompactError> {
         match (self, shown) {
             (Self::Request(request), Some(shown)) => Ok(request.folded(shown)?.body),
             (Self::Request(request), None) => Ok(request.body().to_owned()),
@@ -181,14 +181,17 @@ impl Source {
     }
 
     /// The messages to send, one by one. Where nothing is folded nothing is `shown`, and they are those that came.
-    pub(crate) fn items(&self, shown: Option<&[Shown<'_>]>) -> Result<Vec<Item>, CompactError> {
+    pub(crate) fn items(
+        &self,
+        shown: Option<&[ShownMessage<'_>]>,
+    ) -> Result<Vec<Item>, CompactError> {
         match (self, shown) {
             (Self::Request(request), Some(shown)) => Ok(request.folded_list(shown)?.items),
             (Self::Request(request), None) => Ok(request.kept_list()),
             #[cfg(feature = "pydantic-ai")]
             (Self::History(session, _), shown) => {
-                let plain = || session.messages.iter().map(Shown::plain).collect();
-                let shown: Cow<'_, [Shown<'_>]> =
+                let plain = || session.messages.iter().map(ShownMessage::plain).collect();
+                let shown: Cow<'_, [ShownMessage<'_>]> =
                     shown.map_or_else(|| Cow::Owned(plain()), Cow::Borrowed);
                 let items = foldback_formats::pydantic_ai::items(session, &shown, &mut Vec::new());
                 items.map_err(CompactError::text)

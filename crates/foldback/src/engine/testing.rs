@@ -6,7 +6,7 @@ use super::{CompactError, preset};
 use crate::Message;
 use foldback_core::render;
 use foldback_core::validity::{rule, validate};
-use foldback_core::view::Shown;
+use foldback_core::view::ShownMessage;
 use foldback_providers::wire::Dialect;
 use serde_json::Value;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub fn violations(protocol: &str, body: &str) -> Result<Vec<String>, CompactErro
             .map_or(String::new(), |record| format!("message {record}: "))
     };
     let mut broken = empty_texts(form, body);
-    let rules = validate(messages.iter().map(Shown::plain), form.rules());
+    let rules = validate(messages.iter().map(ShownMessage::plain), form.rules());
     broken.extend(rules.iter().map(|violation| {
         format!("{}{}: {}", place(&violation.message), violation.rule, violation.detail)
     }));
@@ -66,7 +66,7 @@ fn empty_texts(form: Form, body: &str) -> Vec<String> {
 }
 
 fn form(protocol: &str) -> Result<Form, CompactError> {
-    Form::of(protocol)
+    Form::by_name(protocol)
         .ok_or_else(|| CompactError::Text(format!("no protocol is called {protocol}")))
 }
 

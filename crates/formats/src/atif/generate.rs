@@ -204,7 +204,7 @@ impl Steps {
     }
 
     /// A compaction after which only `shown` is sent of the earlier history.
-    pub(super) fn replace(&mut self, shown: &[Shown<'_>]) {
+    pub(super) fn replace(&mut self, shown: &[ShownMessage<'_>]) {
         let results = shown.iter().map(|shown| result_of(&shown.to_message(), None)).collect();
         let at = shown.iter().filter_map(|shown| shown.message.at).max();
         self.compaction(results, at);

@@ -176,7 +176,7 @@ impl<'a> Patch<'a> {
 
     fn insert(
         &self,
-        shown: &Shown<'_>,
+        shown: &ShownMessage<'_>,
         next: Option<&Line>,
         hook: &mut Option<String>,
         items: &mut Vec<Item>,

@@ -19,7 +19,7 @@ use crate::session::Session;
 use crate::write::View;
 use crate::{FORMATS, WriteError, read};
 use foldback_core::validity::Violation;
-use foldback_core::view::Shown;
+use foldback_core::view::ShownMessage;
 use std::fmt;
 
 /// Something of which a session had more than its new format keeps.
@@ -88,7 +88,7 @@ pub fn convert(sessions: &[Session], to: &Format) -> Result<Converted, WriteErro
             }
         }
         if to.provider.is_some() {
-            converted.breaks.extend(to.breaks(again.log().map(Shown::plain)));
+            converted.breaks.extend(to.breaks(again.log().map(ShownMessage::plain)));
         }
         converted.text.push_str(&text);
     }
@@ -105,7 +105,7 @@ fn write(session: &Session, to: &Format) -> Result<String, WriteError> {
     let fitted = to.provider.filter(|_| to.request && session.format == to.id);
     let fitted = fitted.filter(|_| !to.breaks(view.sent.iter().cloned()).is_empty());
     let fitted = fitted.map(|provider| fit::fitted(&view, provider, &mut Vec::new()));
-    let sent = fitted.as_ref().map(|sent| sent.iter().map(Shown::plain).collect());
+    let sent = fitted.as_ref().map(|sent| sent.iter().map(ShownMessage::plain).collect());
     let view = View { sent: sent.unwrap_or_else(|| view.sent.clone()), ..view };
     let written = to.write(&view).unwrap_or_else(|| {
         let known = writable().map(|format| format.id).collect::<Vec<_>>().join(", ");
@@ -116,7 +116,8 @@ fn write(session: &Session, to: &Format) -> Result<String, WriteError> {
 
 /// What happened, in full: without the recorder's compactions and what they had cleared.
 fn log(session: &Session) -> View<'_> {
-    let shown = |(index, message)| Shown { pos: Some(index), ..Shown::plain(message) };
+    let shown =
+        |(index, message)| ShownMessage { pos: Some(index), ..ShownMessage::plain(message) };
     View::all_visible(session, session.log().enumerate().map(shown).collect())
 }
 

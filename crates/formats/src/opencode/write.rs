@@ -13,7 +13,7 @@ use crate::session::CLEARED;
 pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String, WriteError> {
     let session = view.session;
     let as_store = why_not_store(view);
-    let sequence: Vec<Shown<'_>> = match &as_store {
+    let sequence: Vec<ShownMessage<'_>> = match &as_store {
         None => view.stored.iter().map(|item| item.shown.clone()).collect(),
         Some(why) => {
             losses.push(format!("written as it was sent, not as OpenCode's store: {why}"));

@@ -21,7 +21,7 @@ pub(super) fn patch(view: &View<'_>, losses: &mut Vec<String>) -> Result<String,
 /// A message of the view says that it is of this session and is not.
 pub fn items(
     session: &Session,
-    sent: &[Shown<'_>],
+    sent: &[ShownMessage<'_>],
     losses: &mut Vec<String>,
 ) -> Result<Vec<Item>, WriteError> {
     let system = system_record(session).into_iter().collect();

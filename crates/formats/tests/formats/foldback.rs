@@ -4,7 +4,7 @@ use crate::common::{
     session, sessions, warnings, write,
 };
 use foldback_core::Message;
-use foldback_core::view::{EditKind, Shown};
+use foldback_core::view::{EditKind, ShownMessage};
 use foldback_formats::{FORMATS, Session, View, read};
 use std::sync::Arc;
 
@@ -113,7 +113,7 @@ fn what_a_strategy_did_is_written_down() {
     let mut view = View::recorded(&session, &cut);
     hide(&mut view, |index, _| index == 0);
     let insert = [Arc::new(Message::user("note", "An inserted note."))];
-    view.sent.insert(0, Shown::plain(&insert[0]));
+    view.sent.insert(0, ShownMessage::plain(&insert[0]));
     let outcome = write(&view, ID);
     assert_eq!(outcome.losses.len(), 2);
     let last: Vec<&str> = outcome.text.lines().rev().take(2).collect();

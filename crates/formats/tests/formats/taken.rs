@@ -4,7 +4,7 @@ use crate::common::{case, fixtures, sessions};
 use foldback_core::PartKind;
 use foldback_core::log::{Media, Message, Part};
 use foldback_core::validity::{Dialect, rule, validate};
-use foldback_core::view::Shown;
+use foldback_core::view::ShownMessage;
 use foldback_formats::convert::{convert, writable};
 use foldback_formats::{Session, detect, format, read};
 use serde_json::Value;
@@ -102,12 +102,12 @@ fn what_is_written_is_taken_or_said_not_to_be() {
             let again = read(converted.text.as_bytes(), Some(to.id)).unwrap();
             let same = again.iter().find(|again| again.id == session.id).unwrap_or(&again[0]);
             let Some(provider) = to.provider else { continue };
-            let broken = validate(same.log().map(Shown::plain), provider);
+            let broken = validate(same.log().map(ShownMessage::plain), provider);
             assert_eq!(converted.breaks, broken, "{name}: printed");
             let rules: BTreeSet<&str> = broken.iter().map(|broken| broken.rule).collect();
             let odd: Vec<_> = rules.iter().filter(|rule| !STAY.contains(rule)).collect();
             assert!(odd.is_empty(), "{name}: {broken:#?}");
-            let before = validate(session.log().map(Shown::plain), provider);
+            let before = validate(session.log().map(ShownMessage::plain), provider);
             repaired += usize::from(before.len() > broken.len());
             written += 1;
             if to.id != "swe-agent" && to.id != "mini-swe-agent" {

@@ -1,7 +1,7 @@
 //! Fixtures that are requests: as requests, they are the same bytes again.
 
 use crate::common::fixtures;
-use foldback_core::view::Shown;
+use foldback_core::view::ShownMessage;
 use foldback_providers::wire::{Dialect, Request};
 
 #[test]
@@ -13,7 +13,7 @@ fn fixtures_that_are_requests_go_out_as_they_came() {
             // Others are bare lists, answers, lines, or damaged on purpose.
             let Ok(request) = Request::parse(dialect, text.as_str()) else { continue };
             requests += 1;
-            let all: Vec<_> = request.messages().iter().map(Shown::plain).collect();
+            let all: Vec<_> = request.messages().iter().map(ShownMessage::plain).collect();
             assert_eq!(request.folded(&all).unwrap().body, *text, "{dialect} {name}");
         }
         assert!(requests > 0, "{dialect}");

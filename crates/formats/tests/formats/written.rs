@@ -3,7 +3,7 @@
 use crate::common::{CLEARED, detected, edits, fixture, hide, is_tool, rewritten, sessions, write};
 use crate::expected::{all_shown, check};
 use foldback_core::log::{EntryKind, Finish, Marker, PartKind, Role};
-use foldback_core::view::{EditKind, PartEdit, PartPos, Shown, Stored};
+use foldback_core::view::{EditKind, PartEdit, PartPos, ShownMessage, Stored};
 use foldback_core::{Message, Part};
 use foldback_formats::{Session, View};
 use serde_json::Value;
@@ -92,7 +92,7 @@ impl Row {
             view.stored.retain(|item| !item.shown.message.is_entry());
         }
         for message in &self.entries {
-            view.stored.push(Stored { shown: Shown::plain(message), visible: true });
+            view.stored.push(Stored { shown: ShownMessage::plain(message), visible: true });
         }
         for (pos, item) in view.stored.iter_mut().enumerate() {
             item.shown.pos = Some(pos);
@@ -102,7 +102,7 @@ impl Row {
             view.sent.rotate_right(self.entries.len());
         }
         for (place, message) in &self.put {
-            view.sent.insert(view.sent.len().min(*place), Shown::plain(message));
+            view.sent.insert(view.sent.len().min(*place), ShownMessage::plain(message));
         }
         let outcome = write(&view, format);
         assert_eq!(write(&view, format).text, outcome.text, "{what}: the same again");
@@ -386,7 +386,7 @@ fn new_ids_of_opencode_are_in_order() {
             .map(|number| Arc::new(Message::user(format!("new-{number}"), "A note.")))
             .collect();
         for (place, message) in places.iter().zip(&new) {
-            view.sent.insert(*place, Shown::plain(message));
+            view.sent.insert(*place, ShownMessage::plain(message));
         }
         let written: Value = serde_json::from_str(&write(&view, "opencode").text).unwrap();
         let messages = written["messages"].as_array().unwrap();

@@ -11,7 +11,7 @@ use foldback_core::moment::Moment;
 use foldback_core::stage::{UsageReading, UsageSource};
 use foldback_core::step::{Mark, Step, steps_behind};
 use foldback_core::validity::{caused_by_strategy, validate};
-use foldback_core::view::{Pos, Shown};
+use foldback_core::view::{Pos, ShownMessage};
 use foldback_providers::wire::Dialect;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -444,11 +444,12 @@ impl Followed {
         &'a self,
         own: &'a [Arc<Message>],
         dialect: Dialect,
-    ) -> Result<Option<Vec<Shown<'a>>>, Unsendable> {
+    ) -> Result<Option<Vec<ShownMessage<'a>>>, Unsendable> {
         if !self.conversation.view().is_folded() {
             return Ok(None);
         }
-        let mut shown: Vec<Shown<'_>> = own[..self.base].iter().map(Shown::plain).collect();
+        let mut shown: Vec<ShownMessage<'_>> =
+            own[..self.base].iter().map(ShownMessage::plain).collect();
         for mut message in self.conversation.sent() {
             let at = message.pos.and_then(|pos| self.places.binary_search(&pos).ok());
             if let Some(own) = at.and_then(|index| own.get(self.base + index)) {
@@ -464,7 +465,7 @@ impl Followed {
         }
         let broken = validate(shown.iter().cloned(), dialect);
         if !broken.is_empty() {
-            let had = validate(own.iter().map(Shown::plain), dialect);
+            let had = validate(own.iter().map(ShownMessage::plain), dialect);
             if let Some(caused) = caused_by_strategy(&broken, &had).first() {
                 return Err(Unsendable::Rule(caused.rule));
             }

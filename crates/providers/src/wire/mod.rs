@@ -5,7 +5,7 @@
 //! cache sees no difference.
 //!
 //! ```
-//! use foldback_core::view::Shown;
+//! use foldback_core::view::ShownMessage;
 //! use foldback_providers::wire::anthropic;
 //!
 //! let body = r#"{"model": "claude-sonnet-5", "max_tokens": 500, "messages": [
@@ -15,7 +15,7 @@
 //! let request = anthropic::request(body)?;
 //!
 //! // In an agent this is `conversation.sent()`.
-//! let all: Vec<_> = request.messages().iter().map(Shown::plain).collect();
+//! let all: Vec<_> = request.messages().iter().map(ShownMessage::plain).collect();
 //! assert_eq!(request.folded(&all)?.body, body);
 //! let last = request.folded(&all[2..])?.body;
 //! assert!(last.ends_with(r#"[

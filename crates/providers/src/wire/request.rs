@@ -10,7 +10,7 @@ use crate::wire::{WireError, anthropic, gemini, openai, responses};
 use foldback_core::Frame;
 use foldback_core::log::Message;
 use foldback_core::validity::Dialect;
-use foldback_core::view::Shown;
+use foldback_core::view::ShownMessage;
 use foldback_core::work;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -236,7 +236,7 @@ impl Request {
     /// # Errors
     ///
     /// [`WireError::Stale`] if a message claims to come from this request and doesn't.
-    pub fn folded(&self, sent: &[Shown<'_>]) -> Result<FoldedRequest, WireError> {
+    pub fn folded(&self, sent: &[ShownMessage<'_>]) -> Result<FoldedRequest, WireError> {
         let mut losses = Vec::new();
         if self.source.records.is_empty() {
             let list = Value::from(self.made(sent, &mut losses));
@@ -255,7 +255,7 @@ impl Request {
     /// # Errors
     ///
     /// As with [`folded`](Self::folded).
-    pub fn folded_list(&self, sent: &[Shown<'_>]) -> Result<FoldedList, WireError> {
+    pub fn folded_list(&self, sent: &[ShownMessage<'_>]) -> Result<FoldedList, WireError> {
         let mut losses = Vec::new();
         let items = if self.source.records.is_empty() {
             self.made(sent, &mut losses).into_iter().map(Item::New).collect()
@@ -291,15 +291,15 @@ impl Request {
     }
 
     /// The messages of a view, all of them written anew.
-    fn made(&self, sent: &[Shown<'_>], losses: &mut Vec<String>) -> Vec<Value> {
-        let messages: Vec<Message> = sent.iter().map(Shown::to_message).collect();
+    fn made(&self, sent: &[ShownMessage<'_>], losses: &mut Vec<String>) -> Vec<Value> {
+        let messages: Vec<Message> = sent.iter().map(ShownMessage::to_message).collect();
         crate::wire::messages(self.dialect, &messages, losses)
     }
 
     fn items<'a>(
         &self,
         own: &Own<'a>,
-        sent: &[Shown<'_>],
+        sent: &[ShownMessage<'_>],
         losses: &mut Vec<String>,
     ) -> Result<(Cow<'a, Source>, Vec<Item>), Stale> {
         let items = match self.dialect {

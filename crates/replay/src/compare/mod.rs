@@ -36,7 +36,7 @@ pub use front::{Place, Point, Standing, ranks};
 pub use gate::Gate;
 pub use idle::Idle;
 pub use line::PresetLine;
-pub use outcomes::{Arm, Found, McNemar, Outcomes, read as read_outcomes};
+pub use outcomes::{Arm, FoundSessions, McNemar, Outcomes, read as read_outcomes};
 pub use outcomes::{ArmPair, OutcomeRow, SessionOutcome};
 pub(crate) use provenance::short;
 pub use provenance::{Provenance, short_hash};

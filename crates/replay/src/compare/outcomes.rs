@@ -40,7 +40,7 @@ pub struct Outcomes {
     /// Rows of the file.
     pub rows: usize,
     /// Sessions found by their path, by the recorder's id, and by the name of their file without its ending.
-    pub found: Found,
+    pub found: FoundSessions,
     /// Sessions of the file that are not compared.
     pub unknown: Vec<String>,
     /// Sessions that are compared and that the file has no outcome of.
@@ -57,7 +57,7 @@ pub struct Outcomes {
 
 /// How sessions were found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Found {
+pub struct FoundSessions {
     /// By path, as rows spell it.
     pub path: usize,
     /// By the recorder's id.
@@ -123,9 +123,9 @@ pub struct ArmPair {
 /// The tasks that one of two arms solved.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct McNemar {
-    /// Those that the arm alone solved.
+    /// Tasks that the arm alone solved.
     pub gained: u64,
-    /// Those that the other alone solved.
+    /// Tasks that the other arm alone solved.
     pub lost: u64,
     /// Two-sided exact p-value, adjusted for nothing.
     pub p: f64,

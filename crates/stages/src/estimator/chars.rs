@@ -1,7 +1,7 @@
 //! `chars`: characters divided by a number.
 //!
 //! The systems differ in what a character is, how they round, what a message costs besides its
-//! content, and what of it they look at. Each of them is one configuration:
+//! content, and which of its parts they count. Each system is one configuration:
 //!
 //! | system | configuration |
 //! |---|---|
@@ -217,7 +217,7 @@ impl CharsConfig {
                 "`message` and `spaced` go with none of `minimum`, `whitespace_discount` and `bracket_surcharge`, which adjust single texts",
             ));
         }
-        Ok(Chars::of(self))
+        Ok(Chars::new(self))
     }
 }
 
@@ -236,11 +236,11 @@ pub struct Chars {
 
 /// Characters of `unit` divided by four, the remainder by `rounding`, everything that is sent counted.
 pub fn chars(unit: Unit, rounding: Rounding) -> Chars {
-    Chars::of(CharsConfig { unit, rounding, ..CharsConfig::default() })
+    Chars::new(CharsConfig { unit, rounding, ..CharsConfig::default() })
 }
 
 impl Chars {
-    fn of(config: CharsConfig) -> Self {
+    fn new(config: CharsConfig) -> Self {
         let id = config.describe().into();
         Self { config, id }
     }

@@ -5,7 +5,7 @@
 pub(super) enum Topic {
     /// What the user asked for.
     Instructions,
-    /// What earlier summaries said that is none of the other topics.
+    /// What earlier summaries said about anything else.
     Earlier,
     /// What was decided or found out, and why.
     Decisions,

@@ -9,8 +9,8 @@ use foldback_core::view::Pos;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The messages of a view, in its order. What is in the view without being in the history (what was carried over) is not among
-/// them: each fold makes it again.
+/// The messages of a view, in its order. Texts that a fold carried over are in the view and not in the history; each fold
+/// makes them again, so they are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spoken {
     /// Messages of the harness. The systems keep them outside of their histories, so they stay, in front.
@@ -21,7 +21,7 @@ pub struct Spoken {
 
 impl Spoken {
     /// What is spoken in the view.
-    pub fn of(context: &StageContext<'_>) -> Self {
+    pub fn in_view(context: &StageContext<'_>) -> Self {
         let is_system = |pos: &Pos| context.history.kind(*pos).role == Role::System;
         let (system, messages) = context.items().partition(is_system);
         Self { system, messages }

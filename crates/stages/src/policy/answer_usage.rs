@@ -244,7 +244,7 @@ impl AnswerUsageConfig {
         let (of_share, rest) = (signed(of_share), signed(whole) - signed(reserve));
         let is_kept = self
             .reserve_leaves
-            .is_none_or(|share| rest > signed(Fraction::of(share).floor_of(whole)));
+            .is_none_or(|share| rest > signed(Fraction::from_number(share).floor_of(whole)));
         match is_kept && rest <= of_share {
             true if reserve == 0 => (rest, format!("{name} {whole}")),
             true => (rest, format!("{name} {whole} - {reserve} kept free")),

@@ -95,7 +95,7 @@ impl Pruner for KeepLast {
         let mut going: Vec<&MeteredResult> = Vec::new();
         let mut edits = Vec::new();
         for result in older {
-            let placeholder = self.placeholder.of(context, result.at);
+            let placeholder = self.placeholder.text(context, result.at);
             let gain = match &placeholder {
                 Cow::Borrowed(fixed) => gain(context, result, fixed, &mut last),
                 Cow::Owned(own) => gain(context, result, own, &mut LastText::default()),

@@ -31,7 +31,7 @@ impl Placeholder {
     }
 
     /// The placeholder of a result.
-    pub(super) fn of(&self, context: &StageContext<'_>, at: PartPos) -> Cow<'_, Arc<str>> {
+    pub(super) fn text(&self, context: &StageContext<'_>, at: PartPos) -> Cow<'_, Arc<str>> {
         if !self.text.contains(LINES) && self.images.is_empty() {
             return Cow::Borrowed(&self.text);
         }

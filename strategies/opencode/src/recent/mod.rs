@@ -164,7 +164,7 @@ impl Filter for Recent {
             if let Some(from) = from {
                 checkpoint = checkpoint.annotated(FROM, context.history.message(from).id.clone());
             }
-            let spoken = Spoken::of(context);
+            let spoken = Spoken::in_view(context);
             let all = spoken.messages.len();
             Ok(spoken.behind(context, checkpoint, all))
         }))

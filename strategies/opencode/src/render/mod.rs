@@ -14,7 +14,7 @@ use crate::stored::StoredMessage;
 use foldback_core::Role;
 use foldback_core::history::History;
 use foldback_core::log::{Media, Message, Part, PartKind};
-use foldback_core::view::{Shown, View};
+use foldback_core::view::{ShownMessage, View};
 use foldback_stages::filter::first_units;
 
 /// What the model is shown in place of a tool run that a user asked for.
@@ -102,7 +102,7 @@ pub fn to_model_messages(
 ) -> Vec<ModelMessage> {
     let mut out = Vec::new();
     for message in messages {
-        let shown: Vec<Shown<'_>> =
+        let shown: Vec<ShownMessage<'_>> =
             message.items.iter().map(|pos| view.show_item(history, *pos)).collect();
         match message.role {
             Role::System => system(&shown, &mut out),
@@ -113,7 +113,7 @@ pub fn to_model_messages(
     out
 }
 
-fn system(shown: &[Shown<'_>], out: &mut Vec<ModelMessage>) {
+fn system(shown: &[ShownMessage<'_>], out: &mut Vec<ModelMessage>) {
     for item in shown {
         let text = item.message.shown_text();
         if !text.is_empty() {
@@ -122,7 +122,7 @@ fn system(shown: &[Shown<'_>], out: &mut Vec<ModelMessage>) {
     }
 }
 
-fn user(shown: &[Shown<'_>], rendering: Rendering<'_>, out: &mut Vec<ModelMessage>) {
+fn user(shown: &[ShownMessage<'_>], rendering: Rendering<'_>, out: &mut Vec<ModelMessage>) {
     let mut content = Vec::new();
     for item in shown {
         for (index, part) in item.message.parts.iter().enumerate() {
@@ -163,7 +163,7 @@ struct Block {
     results: Vec<Content>,
 }
 
-fn assistant(shown: &[Shown<'_>], rendering: Rendering<'_>, out: &mut Vec<ModelMessage>) {
+fn assistant(shown: &[ShownMessage<'_>], rendering: Rendering<'_>, out: &mut Vec<ModelMessage>) {
     if is_dropped(shown) {
         return;
     }
@@ -256,7 +256,7 @@ fn other(part: &Part) -> Option<Content> {
 
 /// Whether an answer that ended with an error is left out: always, unless the user broke it off when
 /// there was more than reasoning.
-fn is_dropped(shown: &[Shown<'_>]) -> bool {
+fn is_dropped(shown: &[ShownMessage<'_>]) -> bool {
     let mut errors =
         shown.iter().filter_map(|item| item.message.answer.as_ref()?.error.as_deref()).peekable();
     if errors.peek().is_none() {

@@ -3,7 +3,7 @@
 use super::model::{Content, Output};
 use super::{Rendering, Version, file, truncated};
 use foldback_core::log::{ResultStatus, ToolResult};
-use foldback_core::view::{EditKind, PartEdit, Shown};
+use foldback_core::view::{EditKind, PartEdit, ShownMessage};
 use serde_json::Value;
 
 /// What a run that never ended shows.
@@ -13,7 +13,7 @@ const INTERRUPTED: &str = "[Tool execution was interrupted]";
 pub(super) struct Answers<'a>(Vec<(&'a ToolResult, Option<&'a PartEdit>)>);
 
 impl<'a> Answers<'a> {
-    pub(super) fn new(shown: &[Shown<'a>]) -> Self {
+    pub(super) fn new(shown: &[ShownMessage<'a>]) -> Self {
         let mut results = Vec::new();
         for item in shown {
             for (index, part) in item.message.parts.iter().enumerate() {

@@ -72,7 +72,7 @@ impl Lines {
     }
 
     fn edits(&self, context: &StageContext<'_>) -> Vec<Edit> {
-        let spoken = Spoken::of(context);
+        let spoken = Spoken::in_view(context);
         let shown = Messages(shown(context, &spoken.messages));
         let calls = shown.0.iter().flat_map(|message| &message.parts);
         let calls: BTreeMap<&str, _> =

@@ -109,7 +109,7 @@ fn with_dots(text: String, most: usize) -> String {
 
 impl Middle {
     fn select(&self, context: &StageContext<'_>) -> Result<Selection, Why> {
-        let spoken = Spoken::of(context);
+        let spoken = Spoken::in_view(context);
         let shown = Messages(shown(context, &spoken.messages));
         let count = shown.0.len();
         let first =

@@ -27,8 +27,8 @@ fn is_summary(message: &Message) -> bool {
 /// A share of the threshold that the preset has in this window: the newest messages within it stay.
 fn tail_tokens(context: &StageContext<'_>, share: f64) -> u64 {
     let threshold =
-        pressure::threshold(context.limits.context, Fraction::of(pressure::SMALL_SHARE));
-    Fraction::of(share).floor_of(threshold)
+        pressure::threshold(context.limits.context, Fraction::from_number(pressure::SMALL_SHARE));
+    Fraction::from_number(share).floor_of(threshold)
 }
 
 /// A text of more than `most` characters, cut to so many and what says so.

@@ -61,7 +61,7 @@ fn item_id(call: &str) -> String {
     };
     behind(call).unwrap_or_else(|| {
         let id = call.replace(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-', "");
-        // All that remains of it are letters of one byte.
+        // The id has only ASCII characters now, so it can be cut at any byte.
         behind(&id).unwrap_or_else(|| format!("fc_{}", &id[..id.len().min(48)]))
     })
 }

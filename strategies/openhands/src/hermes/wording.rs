@@ -87,7 +87,7 @@ pub fn line(tool: &str, arguments: &str, result: &str) -> String {
 struct Arguments(Map<String, Value>);
 
 impl Arguments {
-    /// An argument as text; what stands for it where there is none.
+    /// An argument as text, or `missing` if the call does not have it.
     fn or<'a>(&'a self, name: &str, missing: &'a str) -> Cow<'a, str> {
         self.0.get(name).map_or(Cow::Borrowed(missing), text)
     }

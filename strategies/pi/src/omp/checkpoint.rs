@@ -82,7 +82,7 @@ impl Filter for OmpCheckpoint {
         if let Some(why) = self.relieved(context) {
             return Err(why);
         }
-        let mut spoken = Spoken::of(context);
+        let mut spoken = Spoken::in_view(context);
         let last = context.history.iter().next_back();
         if last.is_some_and(|(_, message)| message.is_entry_of(EntryKind::Summary)) {
             return Err(Why::new("already-compacted", "nothing was said since the last summary"));

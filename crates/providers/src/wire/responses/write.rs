@@ -9,7 +9,7 @@ use crate::wire::shared::rewrite::{Own, Stale};
 use crate::wire::shared::source::{Shape, Source};
 use crate::wire::shared::value;
 use foldback_core::log::{Media, Message, Part, PartKind, Role};
-use foldback_core::view::Shown;
+use foldback_core::view::ShownMessage;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
@@ -27,7 +27,7 @@ pub(crate) type Arranged<'a> = (Cow<'a, Source>, Vec<Item>);
 /// [`Stale`] if an item changed after it was read.
 pub fn rewrite(
     own: &Own<'_>,
-    sent: &[Shown<'_>],
+    sent: &[ShownMessage<'_>],
     losses: &mut Vec<String>,
 ) -> Result<Option<String>, Stale> {
     let arranged = arranged(own, sent, losses, as_one_list)?;
@@ -42,7 +42,7 @@ pub fn rewrite(
 /// As with [`rewrite`].
 pub(crate) fn items_of<'a>(
     own: &Own<'a>,
-    sent: &[Shown<'_>],
+    sent: &[ShownMessage<'_>],
     losses: &mut Vec<String>,
 ) -> Result<Option<Arranged<'a>>, Stale> {
     // All its records are in one list.
@@ -51,7 +51,7 @@ pub(crate) fn items_of<'a>(
 
 fn arranged<'a>(
     own: &Own<'a>,
-    sent: &[Shown<'_>],
+    sent: &[ShownMessage<'_>],
     losses: &mut Vec<String>,
     one_list: impl Fn(&'a Source) -> Option<Cow<'a, Source>>,
 ) -> Result<Option<Arranged<'a>>, Stale> {

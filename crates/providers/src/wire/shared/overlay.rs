@@ -9,7 +9,7 @@ use super::raw::{Change, Item};
 use super::rewrite::{Own, Stale, patched};
 use super::source::Source;
 use foldback_core::log::{Message, Part};
-use foldback_core::view::{PartEdit, PartPos, Shown};
+use foldback_core::view::{PartEdit, PartPos, ShownMessage};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a format says about its records.
@@ -26,7 +26,7 @@ pub enum Step<'a> {
     /// A record of the source, with the changes of [`Overlay::changes`].
     Record(u32),
     /// A message that is not in the source.
-    New(&'a Shown<'a>),
+    New(&'a ShownMessage<'a>),
 }
 
 /// The changes, in the order of the file to be written.
@@ -44,7 +44,7 @@ impl<'a> Overlay<'a> {
     /// note beside the text.
     pub fn compare(
         own: &Own<'_>,
-        sent: &[Shown<'_>],
+        sent: &[ShownMessage<'_>],
         rules: &Rules,
         stands: &dyn Fn(PartPos, &PartEdit) -> bool,
     ) -> Self {
@@ -101,7 +101,7 @@ impl<'a> Overlay<'a> {
     fn edit(
         &mut self,
         item: usize,
-        shown: &Shown<'_>,
+        shown: &ShownMessage<'_>,
         rules: &Rules,
         stands: &dyn Fn(PartPos, &PartEdit) -> bool,
     ) {
@@ -132,10 +132,10 @@ impl<'a> Overlay<'a> {
     /// The file's own order with what is new in between. Where the view itself is in another order,
     /// its order, and each record takes along the ones behind it that no message was read from.
     #[must_use]
-    pub fn arranged(mut self, own: &Own<'_>, sent: &'a [Shown<'a>]) -> Self {
+    pub fn arranged(mut self, own: &Own<'_>, sent: &'a [ShownMessage<'a>]) -> Self {
         let records = (0u32..).take(own.source.records.len());
         let kept = |record: &u32| !self.dropped.contains(record);
-        let mut inserts: BTreeMap<Option<u32>, Vec<&'a Shown<'a>>> = BTreeMap::new();
+        let mut inserts: BTreeMap<Option<u32>, Vec<&'a ShownMessage<'a>>> = BTreeMap::new();
         let mut waiting = Vec::new();
         let mut sequence = Vec::new();
         for shown in sent {

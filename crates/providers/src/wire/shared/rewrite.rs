@@ -8,7 +8,7 @@ use super::parts::has_text;
 use super::raw::{Change, Item, json_string, patch, rebuild};
 use super::source::Source;
 use foldback_core::log::{Message, Part};
-use foldback_core::view::{PartEdit, PartPos, Shown};
+use foldback_core::view::{PartEdit, PartPos, ShownMessage};
 use foldback_core::work;
 use rustc_hash::FxHashMap;
 use serde_json::Value;
@@ -74,7 +74,7 @@ pub trait Dialect {
 /// [`Stale`] if a record changed after it was read.
 pub fn rewrite(
     own: &Own<'_>,
-    sequence: &[Shown<'_>],
+    sequence: &[ShownMessage<'_>],
     dialect: &mut dyn Dialect,
     note: Option<RecordChange>,
 ) -> Result<String, Stale> {
@@ -88,7 +88,7 @@ pub fn rewrite(
 /// As with [`rewrite`].
 pub fn items(
     own: &Own<'_>,
-    sequence: &[Shown<'_>],
+    sequence: &[ShownMessage<'_>],
     dialect: &mut dyn Dialect,
     mut note: Option<RecordChange>,
 ) -> Result<Vec<Item>, Stale> {
@@ -133,10 +133,10 @@ pub fn items(
 /// Consecutive messages of one record, or consecutive messages without a record (`record` is `None`).
 struct Run<'a, 'b> {
     record: Option<u32>,
-    messages: Vec<(usize, &'b Shown<'a>)>,
+    messages: Vec<(usize, &'b ShownMessage<'a>)>,
 }
 
-fn runs<'a, 'b>(own: &Own<'_>, sequence: &'b [Shown<'a>]) -> Vec<Run<'a, 'b>> {
+fn runs<'a, 'b>(own: &Own<'_>, sequence: &'b [ShownMessage<'a>]) -> Vec<Run<'a, 'b>> {
     let mut runs: Vec<Run<'a, 'b>> = Vec::new();
     for shown in sequence {
         let index = own.index_of(shown.message);
@@ -203,7 +203,7 @@ impl<'a> Own<'a> {
     }
 
     /// The indexes of the messages that `sequence` shows.
-    pub fn shown(&self, sequence: &[Shown<'_>]) -> BTreeSet<usize> {
+    pub fn shown(&self, sequence: &[ShownMessage<'_>]) -> BTreeSet<usize> {
         sequence.iter().filter_map(|shown| self.index_of(shown.message)).collect()
     }
 

@@ -361,7 +361,7 @@ impl Tracker {
                 None if message.is_entry() => Content::Entry(self.write(&part.shown())),
                 None => Content::Log((ordinal, index)),
             };
-            // Shown at first, so that what is folded before any request has it counts as gone.
+            // ShownMessage at first, so that what is folded before any request has it counts as gone.
             self.count(&content, State::Original, true);
             self.parts.push(Part { state: State::Original, content, left_at: None });
             if let Content::Log(at) = content {
