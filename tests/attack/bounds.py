@@ -295,7 +295,7 @@ def counters():
 
 NUMBERS = ["0", "-1", "-0.0", "1e30", "1e308", "1e999", "nan", "inf", "-inf", "0.5", "9223372036854775807", "18446744073709551615", "18446744073709551616", "1_000_000_000_000", "\"x\"", "\"200k\"", "[]", "{}", "true", "\"\""]
 OPTIONS = ["compare {s} --store=none --preset window --window={n}", "compare {s} --store=none --preset window --max-output={n}", "compare {s} --store=none --preset none,window --keep={n}", "compare {s} --store=none --preset window --reader={n}",
-           "compare {s} --store=none --preset window --jobs={n}", "compact {s} --preset window --window={n} --live --plan", "explain {s} --preset window --count={n}", "tune {s} --store=none --preset window --vary overflow.threshold={n}..0.9 --points 2",
+           "compare {s} --store=none --preset window --jobs={n}", "compact {s} --preset window --window={n} --when live --show plan", "explain {s} --preset window --count={n}", "tune {s} --store=none --preset window --vary overflow.threshold={n}..0.9 --points 2",
            "tune {s} --store=none --preset window --vary overflow.threshold=0.5..0.9 --points={n}",
            "recommend {s} --store=none --preset window --budget keep={n}", "recommend {s} --store=none --preset window --budget cost={n}", "inspect {s} --estimator chars/{n}", "inspect {s} --since={n}", "serve --preset window --summarizer m --budget-usd={n} --listen 127.0.0.1:x", "serve --preset window --listen 127.0.0.1:{n} --upstream x"]
 

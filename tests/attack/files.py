@@ -54,9 +54,9 @@ def state_of(folder, leave=("state", "cache")):
 
 
 WRITERS = """compact {session} --preset {strategy} --models {models} -o {o}
-compact {session} --preset none --summarizer {summarizer} --plan -o {o}
-compact {session} --preset none --render -o {o}
-compact {session} --preset none --plan --json -o {o}
+compact {session} --preset none --summarizer {summarizer} --show plan -o {o}
+compact {session} --preset none --show view -o {o}
+compact {session} --preset none --show plan-json -o {o}
 compact {session} --preset none --to pi -o {o}
 convert {session} {o} --to pi
 inspect {session} --json {o}
@@ -193,7 +193,7 @@ def handed():
         with tempfile.TemporaryDirectory() as at:
             folder = Path(at)
             (folder / "link3").symlink_to("/dev/fd/3")
-            for script in ("exec 3<>s.jsonl; {f} compact s.jsonl --preset none --render -o {o}", "exec 3>gone; rm gone; {f} inspect s.jsonl --json {o}"):
+            for script in ("exec 3<>s.jsonl; {f} compact s.jsonl --preset none --show view -o {o}", "exec 3>gone; rm gone; {f} inspect s.jsonl --json {o}"):
                 shutil.copy(SESSION, folder / "s.jsonl")
                 environment = {**os.environ, "HOME": at, "XDG_STATE_HOME": at + "/state"}
                 subprocess.run(["bash", "-c", script.replace("{f}", FOLDBACK).replace("{o}", way)], cwd=folder, env=environment, capture_output=True, check=False)

@@ -171,7 +171,7 @@ def stand_in(program: Foldback, session: Session, cut: Compaction, previous: str
         file, strategy = Path(folder, "cut.jsonl"), Path(folder, "all.toml")
         file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
         strategy.write_text(STRATEGY, encoding="utf-8")
-        args = ["--from", "foldback", "--preset", str(strategy), "--manual", "--plan", "--json"]
+        args = ["--from", "foldback", "--preset", str(strategy), "--when", "manual", "--show", "plan-json"]
         plans = json.loads(program.written("compact", str(file), *args, to="-o"))
     folds = [fold for fold in plans["folds"] if fold.get("entries")]
     if not folds:
@@ -314,7 +314,7 @@ def fixtures(program: Foldback, clone: str) -> None:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "fixture.jsonl")
             file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-            args = ["--preset", "pi", "--manual", "--plan", "--json"]
+            args = ["--preset", "pi", "--when", "manual", "--show", "plan-json"]
             fold = json.loads(program.written("compact", str(file), *args, to="-o"))["folds"][-1]
         same += fold["layout"]["slots"][-1]["keep"]["start"] == cut
         entries = [part["text"] for entry in fold["entries"] for part in entry["parts"]]

@@ -3,7 +3,7 @@
 
     cargo xtask golden OLD NEW [--quick] [--only WORD]
 
-It covers `presets`, `stages`, `inspect`, `explain`, `convert`, `compact --plan` under every preset, `compare --full`
+It covers `presets`, `stages`, `inspect`, `explain`, `convert`, `compact --show plan` under every preset, `compare --show full`
 with JSON, rows and page, and what `serve` sends upstream. The inputs are the sessions and fixtures of this repository,
 and with them, unless `--quick` is given, the recorded sessions in `../shared/sessions`.
 Versions, hashes of the build and of configurations, durations and paths of temporary folders are masked. What only one build has (a preset, a
@@ -104,11 +104,11 @@ def cases(presets, stages, quick, roots):
     for file in session_files(SESSIONS if quick else roots):
         yield "explain", file, ["explain", file, "--preset", ",".join(presets), "--window", "60000"], []
         for preset in presets:
-            yield "plan", f"{file} {preset}", ["compact", file, "--preset", preset, "--plan", "--manual"], []
-            yield "plan", f"{file} {preset} --live", ["compact", file, "--preset", preset, "--plan", "--live", "--window", "60000"], []
+            yield "plan", f"{file} {preset}", ["compact", file, "--preset", preset, "--show", "plan", "--when", "manual"], []
+            yield "plan", f"{file} {preset} --when live", ["compact", file, "--preset", preset, "--show", "plan", "--when", "live", "--window", "60000"], []
     for root in (SESSIONS[:1] if quick else roots):
         for window in ([], ["--window", "60000"]):
-            args = ["compare", root, "--preset", ",".join(presets), "--full", "--jobs", "1", "--store", "OUT/store", *window]
+            args = ["compare", root, "--preset", ",".join(presets), "--show", "full", "--jobs", "1", "--store", "OUT/store", *window]
             files = ["c.json", "rows.jsonl", "page.html"]
             yield "compare", f"{root} {' '.join(window)}", [*args, "--json", "OUT/c.json", "--rows", "OUT/rows.jsonl", "--html", "OUT/page.html"], files
 

@@ -105,13 +105,13 @@ export function plugin(name, change = {}) {
   return to;
 }
 
-/** What `foldback compact --live` makes of the messages of a request: of those of a log that goes on with an answer. */
+/** What `foldback compact --when live` makes of the messages of a request: of those of a log that goes on with an answer. */
 export function compacted(foldback, { messages, tools, model }, preset, { window, maxOutput }) {
   const made = folder();
   const [log, view] = [join(made, 'log.json'), join(made, 'view.json')];
   write(log, { model, messages: [...messages, { role: 'assistant', content: 'Done.' }], tools });
   const limits = ['--window', `${window}`, '--max-output', `${maxOutput}`];
-  const args = ['compact', log, '--from', 'openai-chat', '--live', '--preset', preset, ...limits, '-o', view];
+  const args = ['compact', log, '--from', 'openai-chat', '--when', 'live', '--preset', preset, ...limits, '-o', view];
   const { status, stderr } = spawnSync(foldback, args, { encoding: 'utf8' });
   assert.equal(status, 0, stderr);
   const written = JSON.parse(readFileSync(view, 'utf8'));

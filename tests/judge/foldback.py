@@ -47,7 +47,7 @@ class Foldback:
     def plans(self, file: Path, session: Session, preset: str, several: bool) -> dict[str, Any]:
         """What a preset does in a session, moment by moment."""
         which = ["--session", session.id] if several else []
-        args = ["--live", "--plan", "--json", "--preset", preset, *which, *self.limits]
+        args = ["--when", "live", "--show", "plan-json", "--preset", preset, *which, *self.limits]
         plans = json.loads(self.written("compact", str(file), *args, to="-o"))
         if plans["schema_version"] != 1:
             raise RuntimeError(f"plans of version {plans['schema_version']}")

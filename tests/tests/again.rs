@@ -32,7 +32,7 @@ const OF_A_FILE: usize = 2;
 enum How {
     /// As it is stored, between two turns.
     Stored,
-    /// Driven from its first message (`--live`).
+    /// Driven from its first message (`--when live`).
     Live,
 }
 

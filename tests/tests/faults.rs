@@ -39,9 +39,9 @@ fn folds(command: &str) -> Folds {
         ]),
         "compact" => Rows(&[
             ("SESSION --preset faulty -o OUT", 2, false),
-            ("SESSION --preset faulty --live -o OUT", 2, false),
-            ("SESSION --preset faulty --live --plan --json -o OUT", 2, false),
-            ("SESSION --preset faulty --render -o OUT", 2, false),
+            ("SESSION --preset faulty --when live -o OUT", 2, false),
+            ("SESSION --preset faulty --when live --show plan-json -o OUT", 2, false),
+            ("SESSION --preset faulty --show view -o OUT", 2, false),
         ]),
         "explain" => Rows(&[("SESSION --preset faulty,window", 1, false)]),
         "probe" => Rows(&[

@@ -121,7 +121,7 @@ export interface Comparison {
   rows: Row[];
   /** What `--json` writes. */
   json: Record<string, unknown>;
-  /** The tables of `--full`. */
+  /** The tables of `--show full`. */
   text: string;
 }
 

@@ -241,7 +241,7 @@ pub fn diff(before: String, after: String, named: String) -> String {
     lines.unified_diff().header(&named, "now").to_string()
 }
 
-/// What a comparison gives: its rows as JSON lines, what `--json` writes, and the tables of `--full`.
+/// What a comparison gives: its rows as JSON lines, what `--json` writes, and the tables of `--show full`.
 #[napi(object)]
 pub struct Comparison {
     pub rows: String,

@@ -78,7 +78,7 @@ impl Comparison {
         &self.json
     }
 
-    /// The tables of `foldback compare --full`.
+    /// The tables of `foldback compare --show full`.
     fn __str__(&self) -> &str {
         &self.text
     }

@@ -1,6 +1,6 @@
 //! The errors of the command.
 
-use crate::folder;
+use crate::endings::ENDINGS;
 use crate::notes::is_verbose;
 use foldback::{ConfigErrors, RegistryError};
 use foldback_core::provider::ProviderError;
@@ -165,7 +165,7 @@ impl From<CompareError> for Error {
 /// Why nothing could be imported, one line per file.
 pub(crate) fn reasons(skipped: &[Skipped]) -> String {
     if skipped.is_empty() {
-        let endings = folder::ENDINGS.join(", .");
+        let endings = ENDINGS.join(", .");
         return format!(
             "  no file ends in .{endings}; name session files or folders, or use --discover"
         );

@@ -3,21 +3,13 @@
 //! A folder may hold anything: links in a loop, pipes, devices, unreadable folders. None of
 //! these hangs or ends a run. What looks like a session and can't be read is listed with the reason.
 
+use crate::endings::is_session;
 use crate::places::Place;
 use foldback_replay::Source;
-use std::borrow::Cow;
 use std::collections::HashSet;
-use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use walkdir::{DirEntry, WalkDir};
-
-/// Extensions of files in a folder that may hold a session. A file that is named is read whatever it is
-/// called.
-pub(crate) const ENDINGS: [&str; 5] = ["json", "jsonl", "ndjson", "traj", "eval"];
-
-/// Extensions that follow these if the file is packed.
-const PACKED: [&str; 3] = ["gz", "zst", "zstd"];
 
 /// The sources in a folder, by name. Links are followed.
 pub(crate) fn sources(folder: &Path) -> Vec<Source> {
@@ -105,24 +97,6 @@ fn unreadable(folder: &Path, error: &walkdir::Error) -> Option<Source> {
     let reason = error.io_error()?;
     let lost = reason.kind() != io::ErrorKind::NotFound || is_session(path);
     lost.then(|| Source::Unreadable { path: path.to_owned(), reason: reason.to_string() })
-}
-
-/// Whether a file of this name may hold a session.
-pub(crate) fn is_session(path: &Path) -> bool {
-    let path = unpacked(path);
-    ending(&path).is_some_and(|ending| ENDINGS.contains(&ending))
-}
-
-/// The path without the extension of a packed file.
-pub(crate) fn unpacked(path: &Path) -> Cow<'_, Path> {
-    match ending(path) {
-        Some(packed) if PACKED.contains(&packed) => Cow::Owned(path.with_extension("")),
-        _ => Cow::Borrowed(path),
-    }
-}
-
-fn ending(path: &Path) -> Option<&str> {
-    path.extension().and_then(OsStr::to_str)
 }
 
 #[cfg(test)]

@@ -253,7 +253,7 @@ fn nothing_discovered() -> Error {
     agents.extend(cfg!(feature = "sqlite").then_some("Crush"));
     let mut seen = BTreeSet::new();
     agents.retain(|agent| there.iter().all(|(other, _)| other != agent) && seen.insert(*agent));
-    match home() {
+    match places::home_here() {
         None => looked.push("  the home directory is unknown; set HOME".to_owned()),
         Some(home) if !agents.is_empty() => {
             looked.push(format!("  nothing in {} of {}", home.display(), agents.join(", ")));
@@ -262,15 +262,4 @@ fn nothing_discovered() -> Error {
     }
     let places = looked.join("\n");
     Error::Usage(format!("no session found:\n{places}\nname session files or folders instead"))
-}
-
-/// The user's home.
-pub(crate) fn home() -> Option<PathBuf> {
-    places::home(&absolute)
-}
-
-/// The folder that a variable names. An empty or relative one would depend on where the command runs.
-pub(crate) fn absolute(variable: &str) -> Option<PathBuf> {
-    let value = std::env::var_os(variable).map(PathBuf::from);
-    value.filter(|path| path.is_absolute())
 }

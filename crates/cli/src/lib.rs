@@ -14,6 +14,7 @@ mod asking;
 mod command;
 mod design;
 mod details;
+mod endings;
 mod error;
 mod folder;
 mod groups;

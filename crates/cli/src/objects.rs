@@ -6,8 +6,8 @@
 //!
 //! Credentials, region and endpoint come from the environment (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`, …).
 
+use crate::endings;
 use crate::error::Error;
-use crate::folder;
 use foldback_formats::limit;
 use foldback_replay::Source;
 use foldback_replay::corpus::{Failure, Fetch};
@@ -160,7 +160,7 @@ impl Bucket {
     fn list(&self, url: &str, folder: &str) -> Result<Vec<ObjectMeta>, Error> {
         let prefix = Key::parse(folder).map_err(|error| wrong(url, &error.to_string()))?;
         let listed = self.store.list(Some(&prefix)).try_filter(|object| {
-            let is_session = folder::is_session(Path::new(object.location.as_ref()));
+            let is_session = endings::is_session(Path::new(object.location.as_ref()));
             std::future::ready(is_session)
         });
         self.runtime.block_on(listed.try_collect()).map_err(|error| {

@@ -1,6 +1,6 @@
 //! Writing outputs: to standard output, or to a file, whole or not at all.
 
-use crate::args::OutputArgs;
+use crate::args::{OutputArgs, PRINTED};
 use crate::error::Error;
 use crate::notes;
 pub(crate) use crate::notes::{detail, is_verbose, note};
@@ -174,9 +174,6 @@ pub(crate) fn report(path: Option<&Path>, text: &str) -> Result<(), Error> {
 pub(crate) fn write(path: Option<&Path>, text: &str) -> Result<(), Error> {
     write_with(path, |out| out.write_all(text.as_bytes()))
 }
-
-/// The name of standard output as an output is told of it.
-pub(crate) const PRINTED: &str = "-";
 
 /// Names of standard output. Opened as a file, it would lose its present content.
 const STDOUT: [&str; 4] = [PRINTED, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];

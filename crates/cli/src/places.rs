@@ -1,6 +1,6 @@
 //! Where agents keep their sessions in a user's home, on Linux, macOS and Windows.
 
-use crate::folder::unpacked;
+use crate::endings::unpacked;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -126,14 +126,25 @@ fn is_named(name: &str, pattern: &str) -> bool {
     }
 }
 
+/// The user's home.
+pub(crate) fn home_here() -> Option<PathBuf> {
+    home(&absolute)
+}
+
+/// The folder that a variable names. An empty or relative one would depend on where the command runs.
+pub(crate) fn absolute(variable: &str) -> Option<PathBuf> {
+    let value = std::env::var_os(variable).map(PathBuf::from);
+    value.filter(|path| path.is_absolute())
+}
+
 /// The places on this machine, whether they exist or not.
 pub(crate) fn here() -> Vec<Place> {
-    all(System::HERE, &crate::input::absolute)
+    all(System::HERE, &absolute)
 }
 
 /// The files in which agents on this machine keep all their sessions, whether they exist or not.
 pub(crate) fn stores_here() -> Vec<(&'static str, PathBuf)> {
-    stores(System::HERE, &crate::input::absolute)
+    stores(System::HERE, &absolute)
 }
 
 /// The stores under these variables. Crush has one for each folder that it was used in, and a list of those.

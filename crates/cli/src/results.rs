@@ -2,7 +2,7 @@
 
 use crate::args::StoreArgs;
 use crate::error::Error;
-use crate::{input, output};
+use crate::{notes, places};
 use foldback_replay::Store;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -39,7 +39,7 @@ pub(crate) fn open(args: &StoreArgs, keep_none: bool) -> Result<Store, Error> {
 /// replaying those takes no longer than without a model.
 pub(crate) fn store(args: &StoreArgs, keep_none: bool) -> Result<Store, Error> {
     if keep_none && named(args).is_some() {
-        output::note("note: these results are not kept in --store");
+        notes::note("note: these results are not kept in --store");
     }
     open(args, keep_none)
 }
@@ -48,8 +48,8 @@ pub(crate) fn store(args: &StoreArgs, keep_none: bool) -> Result<Store, Error> {
 pub(crate) fn tell(store: &Store) {
     match store.damaged() {
         0 => {}
-        1 => output::note("note: 1 stored result was damaged and is computed again"),
-        more => output::note(format_args!(
+        1 => notes::note("note: 1 stored result was damaged and is computed again"),
+        more => notes::note(format_args!(
             "note: {more} stored results were damaged and are computed again"
         )),
     }
@@ -59,7 +59,7 @@ pub(crate) fn tell(store: &Store) {
 }
 
 fn not_kept(why: &str) {
-    output::note(format_args!(
+    notes::note(format_args!(
         "note: results are not stored for the next run ({why}); choose another folder with --store DIR"
     ));
 }
@@ -74,17 +74,17 @@ pub(crate) fn folder(store: Option<&Path>) -> Result<PathBuf, Error> {
 }
 
 fn usual_place() -> Option<PathBuf> {
-    let cache = input::absolute("XDG_CACHE_HOME")
-        .or_else(|| input::absolute("LOCALAPPDATA"))
-        .or_else(|| Some(input::home()?.join(".cache")))?;
+    let cache = places::absolute("XDG_CACHE_HOME")
+        .or_else(|| places::absolute("LOCALAPPDATA"))
+        .or_else(|| Some(places::home_here()?.join(".cache")))?;
     Some(cache.join("foldback"))
 }
 
 /// The folder in which foldback remembers what it wrote.
 pub(crate) fn state() -> Option<PathBuf> {
-    let state = input::absolute("XDG_STATE_HOME")
-        .or_else(|| input::absolute("LOCALAPPDATA"))
-        .or_else(|| Some(input::home()?.join(".local/state")))?;
+    let state = places::absolute("XDG_STATE_HOME")
+        .or_else(|| places::absolute("LOCALAPPDATA"))
+        .or_else(|| Some(places::home_here()?.join(".local/state")))?;
     Some(state.join("foldback"))
 }
 

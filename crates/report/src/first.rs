@@ -219,7 +219,7 @@ impl<'a> Page<'a> {
         }
         if self.rows.len() > fits {
             let more = grouped((self.rows.len() - fits) as u64);
-            out.push_str(&format!("… {more} more with --full\n"));
+            out.push_str(&format!("… {more} more with --show full\n"));
         }
     }
 
@@ -265,7 +265,7 @@ impl<'a> Page<'a> {
         };
         let more = self.commands.others.map(|others| format!("; other presets: {others}"));
         let more = more.unwrap_or_default();
-        self.say(&mut out, &format!("{cautions} figures: --full, --html r.html{more}"));
+        self.say(&mut out, &format!("{cautions} figures: --show full, --html r.html{more}"));
         let Commands { title, next, employ, .. } = self.commands;
         self.next(&mut out, title, next, "next: the same with --html report.html");
         self.next(&mut out, "try:", employ, "try: foldback serve --help");

@@ -29,9 +29,7 @@ pub struct Address {
 pub struct Settings {
     /// The address to listen on.
     pub listen: SocketAddr,
-    /// Whether the proxy may listen on an address that other machines reach. Then it needs a token.
-    pub allow_remote: bool,
-    /// The token that clients must send as `x-foldback-token`.
+    /// The token that clients must send as `x-foldback-token`. An address that other machines reach needs one.
     pub token: Option<String>,
     /// The one provider of all requests; without it, the provider follows from the protocol.
     pub upstream: Option<Address>,
@@ -52,15 +50,9 @@ pub struct Settings {
 /// Settings that can't be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SettingsError {
-    /// Other machines would reach the proxy.
-    #[error(
-        "{0} is reached from other machines, which could use the proxy; listen on 127.0.0.1, or say --allow-remote and \
-         set FOLDBACK_TOKEN"
-    )]
-    Remote(SocketAddr),
     /// Anybody could use the proxy.
     #[error(
-        "--allow-remote needs a token in FOLDBACK_TOKEN: without one, every machine that reaches {0} could use the proxy"
+        "other machines reach {0} and could use the proxy; listen on 127.0.0.1, or set a token for clients in FOLDBACK_TOKEN"
     )]
     NoToken(SocketAddr),
     /// No header can carry the token.
@@ -83,7 +75,6 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8787)),
-            allow_remote: false,
             token: None,
             upstream: None,
             max_body: 64 << 20,
@@ -148,10 +139,9 @@ impl Settings {
         if self.token.as_ref().is_some_and(|token| !sendable(token)) {
             return Err(SettingsError::Token);
         }
-        match (self.is_local(), self.allow_remote, &self.token) {
-            (true, ..) | (false, true, Some(_)) => Ok(()),
-            (false, false, _) => Err(SettingsError::Remote(self.listen)),
-            (false, true, None) => Err(SettingsError::NoToken(self.listen)),
+        match self.is_local() || self.token.is_some() {
+            true => Ok(()),
+            false => Err(SettingsError::NoToken(self.listen)),
         }
     }
 
@@ -173,24 +163,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_machines_need_leave_and_a_token() {
+    fn other_machines_need_a_token() {
         let remote: SocketAddr = "0.0.0.0:1".parse().unwrap();
         let local: SocketAddr = "[::1]:1".parse().unwrap();
         let rows = [
-            (local, false, None, None),
-            (local, true, None, None),
-            (local, false, Some("t"), None),
-            (local, false, Some("t t"), Some(SettingsError::Token)),
-            (local, false, Some(""), Some(SettingsError::Token)),
-            (remote, false, None, Some(SettingsError::Remote(remote))),
-            (remote, false, Some("t"), Some(SettingsError::Remote(remote))),
-            (remote, true, None, Some(SettingsError::NoToken(remote))),
-            (remote, true, Some("t"), None),
+            (local, None, None),
+            (local, Some("t"), None),
+            (local, Some("t t"), Some(SettingsError::Token)),
+            (local, Some(""), Some(SettingsError::Token)),
+            (remote, None, Some(SettingsError::NoToken(remote))),
+            (remote, Some("t"), None),
         ];
-        for (listen, allow_remote, token, wrong) in rows {
+        for (listen, token, wrong) in rows {
             let token = token.map(str::to_owned);
-            let settings = Settings { listen, allow_remote, token, ..Settings::default() };
-            assert_eq!(settings.check().err(), wrong, "{listen}, {allow_remote}");
+            let settings = Settings { listen, token, ..Settings::default() };
+            assert_eq!(settings.check().err(), wrong, "{listen}");
         }
     }
 

@@ -24,7 +24,7 @@ async fn provider(log: &[Arc<Message>]) -> FakeProvider {
     FakeProvider::start(Script::answer(answer)).await.unwrap()
 }
 
-/// What a replay sends at every call: what `foldback compact --live` is left with.
+/// What a replay sends at every call: what `foldback compact --when live` is left with.
 #[derive(Default)]
 struct Sent(Vec<Vec<Message>>);
 

@@ -6,9 +6,9 @@ use clap::{Arg, ArgMatches, Command};
 use std::path::PathBuf;
 
 /// Options that only affect where results are stored, how they are computed and how they are shown.
-const SHOWN: [&str; 15] = [
-    "store", "json", "html", "rows", "manifest", "table", "full", "reader", "redact", "quiet",
-    "verbose", "strict", "cassette", "record", "jobs",
+const SHOWN: [&str; 14] = [
+    "store", "json", "html", "rows", "manifest", "show", "reader", "redact", "quiet", "verbose",
+    "strict", "cassette", "record", "jobs",
 ];
 
 /// Arguments that name what is written.

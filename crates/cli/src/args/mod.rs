@@ -22,7 +22,6 @@ pub(crate) use serve::Serve;
 pub(crate) use setup::Setup;
 pub(crate) use summaries::SummaryArgs;
 
-use crate::output;
 use clap::{Args as ClapArgs, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use foldback_replay::Reporting;
 use inputs::a_count;
@@ -47,6 +46,9 @@ pub(crate) struct Args {
     #[arg(skip)]
     pub(crate) given: Vec<PathBuf>,
 }
+
+/// The value of an option that stands for standard output.
+pub(crate) const PRINTED: &str = "-";
 
 /// Options on what the command prints.
 #[derive(Clone, Copy, Debug, ClapArgs)]
@@ -201,7 +203,8 @@ impl Command {
     pub(crate) fn outputs(&self) -> Vec<&Path> {
         let (paths, out): (Vec<&Option<PathBuf>>, Option<&Path>) = match self {
             Self::Compare(args) => {
-                let table = args.table.map(|_| Path::new(output::PRINTED));
+                let shown = args.show.filter(|show| *show != ComparisonText::Full);
+                let table = shown.map(|_| Path::new(PRINTED));
                 (args.files().to_vec(), table)
             }
             Self::Inspect(args) => (vec![&args.json], None),
@@ -219,7 +222,7 @@ impl Command {
     /// Whether the output is a session, as one is that foldback wrote before.
     pub(crate) fn writes_sessions(&self) -> bool {
         match self {
-            Self::Compact(args) => !args.plan && !args.render,
+            Self::Compact(args) => args.show.is_none(),
             Self::Convert(_) => true,
             _ => false,
         }
@@ -244,9 +247,9 @@ pub(crate) struct Compare {
     /// number. Arms, such as strategies that an agent ran under, are compared task by task. Both may be left out.
     #[arg(long, value_name = "FILE")]
     pub(crate) outcomes: Option<PathBuf>,
-    /// Print everything: every column and preset, pairs, controls, cautions in words, assumptions.
-    #[arg(long)]
-    pub(crate) full: bool,
+    /// What is printed in place of the first screen.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) show: Option<ComparisonText>,
     /// A preset that measurably keeps less than this share of what later calls needed is not recommended (0 to 1).
     #[arg(long, value_name = "SHARE", default_value_t = Reporting::KEEP, value_parser = a_share)]
     pub(crate) keep: f64,
@@ -268,9 +271,6 @@ pub(crate) struct Compare {
     /// Write what a run depends on, so that it can be repeated: command, version, seed, and the hash of every input (JSON).
     #[arg(long, value_name = "FILE", conflicts_with = "redact")]
     pub(crate) manifest: Option<PathBuf>,
-    /// Print the table of the first screen in a form that a paper takes, in place of the screen.
-    #[arg(long, value_name = "FORM", conflicts_with = "full")]
-    pub(crate) table: Option<TableForm>,
     /// Replace paths, tasks, tools and identifiers by pseudonyms, and leave texts out, in every output.
     #[arg(long)]
     pub(crate) redact: bool,
@@ -307,14 +307,16 @@ fn page_sessions(text: &str) -> Result<PageSessions, String> {
     }
 }
 
-/// How a table for a paper is written.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub(crate) enum TableForm {
-    /// For the package booktabs.
+/// What a comparison prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ComparisonText {
+    /// Every column and preset, pairs, controls, cautions in words, assumptions.
+    Full,
+    /// The table of the first screen for a paper, with the package booktabs.
     Latex,
-    /// Numbers alone.
+    /// The table of the first screen, numbers alone.
     Csv,
-    /// Markdown.
+    /// The table of the first screen in Markdown.
     Md,
 }
 
@@ -358,27 +360,38 @@ pub(crate) struct Compact {
     #[command(flatten)]
     pub(crate) out: OutArgs,
     /// Write the session over its own file: what is taken out is gone from it.
-    #[arg(long, conflicts_with_all = ["out", "to", "plan", "render"])]
+    #[arg(long, conflicts_with_all = ["out", "to", "show"])]
     pub(crate) in_place: bool,
-    /// Print the edits and their reasons instead of the session.
-    #[arg(long)]
-    pub(crate) plan: bool,
-    /// Print the plan as JSON.
-    #[arg(long, requires = "plan")]
-    pub(crate) json: bool,
-    /// Print a numbered rendering of the view instead of the session.
-    #[arg(long, conflicts_with = "plan")]
-    pub(crate) render: bool,
-    /// Compact as if a person had requested it, regardless of thresholds.
-    #[arg(long, conflicts_with = "live")]
-    pub(crate) manual: bool,
-    /// Drive the session from its first message, moment by moment, as an agent would have.
-    #[arg(long)]
-    pub(crate) live: bool,
+    /// What is printed instead of the session.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) show: Option<CompactText>,
+    /// When the preset acts; by default at the end of the session, where it is over a threshold.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) when: Option<CompactTime>,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
     #[command(flatten)]
     pub(crate) summaries: SummaryArgs,
+}
+
+/// What a compaction prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum CompactText {
+    /// The edits and their reasons.
+    Plan,
+    /// The edits and their reasons as JSON.
+    PlanJson,
+    /// A numbered rendering of the view.
+    View,
+}
+
+/// When a preset acts on a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum CompactTime {
+    /// Now, as if a person had requested it, regardless of thresholds.
+    Manual,
+    /// From the first message on, moment by moment, as it would have in an agent.
+    Live,
 }
 
 #[derive(Debug, ClapArgs)]

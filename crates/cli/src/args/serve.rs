@@ -11,7 +11,8 @@ pub(crate) struct Serve {
     /// Preset by name, or a TOML file.
     #[arg(long, value_name = "PRESET")]
     pub(crate) preset: String,
-    /// Where to listen.
+    /// Where to listen. If other machines reach the address, FOLDBACK_TOKEN must be set in the environment, and clients send
+    /// its value as the header x-foldback-token.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8787", value_parser = address)]
     pub(crate) listen: SocketAddr,
     /// The provider of all requests; by default api.anthropic.com for Anthropic's protocol and
@@ -20,14 +21,10 @@ pub(crate) struct Serve {
     pub(crate) upstream: Option<String>,
     /// Change nothing, and report what the preset would have done.
     #[arg(long)]
-    pub(crate) shadow: bool,
+    pub(crate) dry_run: bool,
     /// Folder in which conversations are kept, so that they survive a restart; with what clients sent.
     #[arg(long, value_name = "DIR", value_parser = a_folder)]
     pub(crate) journal: Option<PathBuf>,
-    /// Listen on an address that other machines reach. Clients must then send the value of the environment variable
-    /// FOLDBACK_TOKEN as the header x-foldback-token.
-    #[arg(long)]
-    pub(crate) allow_remote: bool,
     /// Who writes the summaries of a preset that uses some: `extractive`, a TOML file with a [summarizer] section, or a model.
     ///
     /// The model is one of the client's own provider and is asked with the client's key. Nobody waits for it: the fold goes out

@@ -1,6 +1,6 @@
 //! `foldback compact`
 
-use crate::args::Compact;
+use crate::args::{Compact, CompactText, CompactTime};
 use crate::asking::Answers;
 use crate::command::convert;
 use crate::error::Error;
@@ -55,8 +55,10 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
     let choice = choice.map(Choice::read).transpose()?;
     let contender = strategies::contender(&registry, &args.preset, choice.as_ref())?;
     let strategy = Arc::clone(&contender.preset.strategy);
+    let live = args.when == Some(CompactTime::Live);
+    let manual = args.when == Some(CompactTime::Manual);
     let setup = strategies::setup(&registry, &args.model)?;
-    if !args.manual {
+    if !manual {
         strategies::check_window(&strategy, setup.limits)?;
     }
     let (session, own) = input::session(&args.session, args.in_place)?;
@@ -83,15 +85,15 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
     let path = args.session.file.file.display().to_string();
     let mut views = plan::Views::default();
     let folded = FailedReplay::caught(&path, &strategy.label(), || {
-        if args.live && args.plan && args.json {
+        if live && args.show == Some(CompactText::PlanJson) {
             let index = Arc::new(Index::new(&session));
             let replay = replay_with(&session, &index, &strategy, &options, &mut [&mut views]);
             views.asked(&replay.summary_inputs);
             replay.into_state()
-        } else if args.live {
+        } else if live {
             replay(&session, &strategy, &options).into_state()
         } else {
-            let ask = if args.manual { Ask::Manual } else { Ask::NextTurn };
+            let ask = if manual { Ask::Manual } else { Ask::NextTurn };
             stored(&session, &strategy, &options, ask)
         }
     });
@@ -99,7 +101,7 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
     let (conversation, reports) = folded?;
     // Live, most moments of a session have nothing to say; what was tried and failed has.
     let has_news = |report: &Report| {
-        !args.live || report.outcome.changed() || matches!(report.outcome, Outcome::Failed(_))
+        !live || report.outcome.changed() || matches!(report.outcome, Outcome::Failed(_))
     };
     let reports: Vec<Report> = reports.into_iter().filter(has_news).collect();
     let happened = || match reports.is_empty() {
@@ -122,18 +124,18 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
     {
         return Ok(Output::Message(counted));
     }
-    if args.plan {
-        if args.json {
-            let plans = plan::Plans::new(&session, &conversation, &views);
-            let text = format!("{}\n", serde_json::to_string_pretty(&plans)?);
-            return Ok(Output::Data { text, notes: Vec::new() });
-        }
+    if args.show == Some(CompactText::PlanJson) {
+        let plans = plan::Plans::new(&session, &conversation, &views);
+        let text = format!("{}\n", serde_json::to_string_pretty(&plans)?);
+        return Ok(Output::Data { text, notes: Vec::new() });
+    }
+    if args.show == Some(CompactText::Plan) {
         let text = match reports.is_empty() {
             true => nothing(args, &conversation),
             false => plan::reports(&reports, &conversation) + &plan::plans(&conversation),
         };
         let changed = reports.iter().any(|report| report.outcome.changed());
-        let stored = !args.live && !args.manual && answers.is_none();
+        let stored = !live && !manual && answers.is_none();
         let missed = match stored && !changed {
             true => FailedReplay::caught(&path, &strategy.label(), || {
                 on_the_way(&session, &strategy, &options)
@@ -142,12 +144,12 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
         };
         return Ok(Output::Report(text + &missed));
     }
-    if args.render {
+    if args.show == Some(CompactText::View) {
         let title = format!("{} · {}", strategy.label(), session.id);
         return Ok(Output::Report(render::view(&title, &conversation)));
     }
     let recorded = session.recorded_edits();
-    let view = if args.live && conversation.folds().is_empty() && format.id == own {
+    let view = if live && conversation.folds().is_empty() && format.id == own {
         // It was driven without its recorder's compactions. They stay where nothing takes their place.
         View::recorded(&session, &recorded)
     } else {
@@ -177,7 +179,7 @@ fn on_the_way(session: &Session, strategy: &Arc<Strategy>, options: &ReplayOptio
     match reports.iter().filter(|report| report.outcome.changed()).count() {
         0 => String::new(),
         times => format!(
-            "while the session grew it would have changed the view {}; --live shows that\n",
+            "while the session grew it would have changed the view {}; --when live shows that\n",
             count(times as u64, "time")
         ),
     }
@@ -196,11 +198,11 @@ fn nothing(args: &Compact, conversation: &Conversation) -> String {
     let between = |moment: &Moment| Ask::NextTurn.moments().contains(moment);
     let policy = strategy.overflow.as_ref().filter(|policy| !policy.when.iter().any(between));
     let waits = match policy {
-        Some(policy) if !args.live && !args.manual => {
+        Some(policy) if args.when.is_none() => {
             let when: Vec<&str> = policy.when.iter().map(|moment| moment.as_str()).collect();
             format!(
-                "; it acts at {}, which a stored session is past: --live drives the session from its first \
-                 message, --manual compacts it now",
+                "; it acts at {}, which a stored session is past: --when live drives the session from its first \
+                 message, --when manual compacts it now",
                 when.join(" and ")
             )
         }

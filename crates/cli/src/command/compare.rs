@@ -1,6 +1,6 @@
 //! `foldback compare`
 
-use crate::args::{Compare, PageSessions, TableForm};
+use crate::args::{Compare, ComparisonText, PageSessions};
 use crate::design::{self, Planned};
 use crate::details::Compared;
 use crate::error::{Error, add_failed};
@@ -111,12 +111,13 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     }
     // A document on standard output stands alone, so that it can be piped.
     let mut named = args.files().into_iter().flatten();
-    if let Some(form) = args.table {
-        let form = match form {
-            TableForm::Latex => paper::Form::Latex,
-            TableForm::Csv => paper::Form::Csv,
-            TableForm::Md => paper::Form::Markdown,
-        };
+    let form = match args.show {
+        Some(ComparisonText::Latex) => Some(paper::Form::Latex),
+        Some(ComparisonText::Csv) => Some(paper::Form::Csv),
+        Some(ComparisonText::Md) => Some(paper::Form::Markdown),
+        Some(ComparisonText::Full) | None => None,
+    };
+    if let Some(form) = form {
         output::write(None, &paper::table(&comparison, form))?;
     } else if !named.any(|path| output::is_stdout(path)) {
         let by_default = experiment.strategies.is_empty();
@@ -149,9 +150,9 @@ fn files_of(args: &Compare) -> Result<Vec<json::NamedFile>, Error> {
 
 /// The first screen shows no control. All else that is written has every one, and so do parts that were scored.
 fn controls(args: &Compare) -> Controls {
-    let written = args.files().iter().any(|path| path.is_some()) || args.table.is_some();
+    let written = args.files().iter().any(|path| path.is_some()) || args.show.is_some();
     let parts = args.corpus.paths.iter().any(|path| parts::is_part(path));
-    match written || args.full || parts {
+    match written || parts {
         true => Controls::All,
         false => Controls::Blind,
     }
@@ -175,7 +176,7 @@ fn idle(comparison: &Comparison, at: usize) -> String {
 
 /// The first screen, or everything. `named` says whether presets were named; `others` are the presets not compared.
 fn text(comparison: &Comparison, args: &Compare, named: bool, others: Option<&str>) -> String {
-    if args.full {
+    if args.show == Some(ComparisonText::Full) {
         let more = others.map(|others| format!("other presets: {others}\n")).unwrap_or_default();
         return table::comparison(comparison, output::width()) + &more;
     }

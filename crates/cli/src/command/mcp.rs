@@ -216,12 +216,12 @@ impl Sessions {
             let mut options = options(&preset, given.session, given.window);
             options.extend(match given.when.unwrap_or_default() {
                 When::NextTurn => None,
-                When::Manual => Some("--manual".to_owned()),
-                When::Live => Some("--live".to_owned()),
+                When::Manual => Some("--when=manual".to_owned()),
+                When::Live => Some("--when=live".to_owned()),
             });
             options.extend(match given.show.unwrap_or_default() {
-                Show::Plan => Some("--plan".to_owned()),
-                Show::View => Some("--render".to_owned()),
+                Show::Plan => Some("--show=plan".to_owned()),
+                Show::View => Some("--show=view".to_owned()),
                 Show::Session => None,
             });
             run_command("compact", &options, &[path])

@@ -31,10 +31,10 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
             "--summarizer recorded takes summaries of a recording, and a proxy has none; use extractive".to_owned(),
         ));
     }
-    let budget = match (model, args.budget_usd, args.shadow) {
+    let budget = match (model, args.budget_usd, args.dry_run) {
         (Some(_), _, true) => {
             return Err(Error::Usage(
-                "--shadow asks no model; leave it out, or use --summarizer extractive".to_owned(),
+                "--dry-run asks no model; leave it out, or use --summarizer extractive".to_owned(),
             ));
         }
         (None, Some(_), _) => {
@@ -59,12 +59,11 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
         None => Folding::new(Arc::clone(&strategy), limits).map_err(|error| usage(&error))?,
     };
     folding.terms = terms;
-    folding.shadow = args.shadow;
+    folding.shadow = args.dry_run;
     folding.journal.clone_from(&args.journal);
     let mut settings = Settings::default();
     most.apply(&mut folding, &mut settings);
     settings.listen = args.listen;
-    settings.allow_remote = args.allow_remote;
     settings.token = std::env::var("FOLDBACK_TOKEN").ok();
     settings.say = Arc::new(|line| output::note(line));
     if let Some(url) = &args.upstream {
@@ -93,7 +92,7 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
             }
             _ => String::new(),
         };
-        let does = if args.shadow { "shows what it would do" } else { "folds" };
+        let does = if args.dry_run { "shows what it would do" } else { "folds" };
         // A signal may come as soon as the line below is printed.
         let mut signals = Signals::new();
         output::note(format_args!(

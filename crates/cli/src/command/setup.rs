@@ -3,14 +3,14 @@
 use crate::args::Setup;
 use crate::error::Error;
 use crate::setup::{Change, HOSTS, Host, Needs, SetupRecord, change, names, own};
-use crate::{input, output};
+use crate::{output, places};
 use similar::TextDiff;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &Setup) -> Result<(), Error> {
-    let variable = |name: &str| input::absolute(name);
+    let variable = |name: &str| places::absolute(name);
     let programs: Vec<PathBuf> = std::env::var_os("PATH")
         .map(|path| std::env::split_paths(&path).collect())
         .unwrap_or_default();

@@ -201,7 +201,8 @@ fn what_can_be_used_is_used_and_the_rest_counted() {
         folder.path().to_str().unwrap(),
         "--preset",
         "tunacode-local",
-        "--full",
+        "--show",
+        "full",
     ])
     .done();
     for text in [
@@ -222,7 +223,8 @@ fn what_is_too_large_is_not_read() {
     write(folder.path(), "large.json", session() + &" ".repeat(20_000));
     let limit = [("FOLDBACK_MAX_BYTES", "20000")];
     let path = folder.path().to_str().unwrap();
-    let ran = run(&["compare", path, "--preset", "tunacode-local", "--full"], "", &limit).done();
+    let ran =
+        run(&["compare", path, "--preset", "tunacode-local", "--show", "full"], "", &limit).done();
     let told = "large.json: holds more than 20000 bytes; FOLDBACK_MAX_BYTES raises the limit";
     assert!(ran.stdout.contains("1 files skipped"), "{}", ran.stdout);
     assert!(ran.stdout.contains(told), "{}", ran.stdout);
@@ -280,8 +282,8 @@ fn nothing_that_is_quoted_drives_the_terminal() {
     let with = ["--preset", &strategy];
     let runs: [(&[&str], &[&str], i32); 8] = [
         (&["inspect", &path], &[], 0),
-        (&["compact", &path, "--render"], &with, 0),
-        (&["compact", &path, "--plan"], &with, 0),
+        (&["compact", &path, "--show", "view"], &with, 0),
+        (&["compact", &path, "--show", "plan"], &with, 0),
         (&["compact", &path, "-o", out], &with, 0),
         (&["explain", &path], &with, 0),
         (&["convert", &path, "--to", "openai-chat", out], &[], 0),

@@ -15,7 +15,7 @@ fn where_nothing_is_done_every_byte_stays() {
     for name in SESSIONS {
         let path = root().join("examples/sessions").join(name);
         let before = std::fs::read_to_string(&path).unwrap();
-        for live in [&["--live"][..], &[]] {
+        for live in [&["--when", "live"][..], &[]] {
             let args = [&["compact", path.to_str().unwrap(), "--preset", "none"], live].concat();
             let ran = foldback(&args).done();
             assert!(ran.stdout == before, "{name} {live:?}: {}", ran.stderr);
@@ -31,10 +31,12 @@ fn where_nothing_is_done_every_byte_stays() {
 #[test]
 fn a_plan_of_nothing_is_a_sentence() {
     let session = "examples/sessions/refunds-pydantic-ai.json";
-    for args in
-        [&["none", "--live"][..], &["opencode-1.17", "--live", "--window", "900000"], &["none"]]
-    {
-        let args = [&["compact", session, "--plan", "--preset"], args].concat();
+    for args in [
+        &["none", "--when", "live"][..],
+        &["opencode-1.17", "--when", "live", "--window", "900000"],
+        &["none"],
+    ] {
+        let args = [&["compact", session, "--show", "plan", "--preset"], args].concat();
         let ran = foldback(&args).done();
         assert!(
             ran.stdout.starts_with("nothing was done: no stage of "),
@@ -49,7 +51,9 @@ fn a_plan_of_nothing_is_a_sentence() {
 #[test]
 fn what_is_not_as_it_was_is_told() {
     let session = "examples/sessions/price-lists-codex.jsonl";
-    let ran = foldback(&["compact", session, "--preset", "window", "--live", "--window", "24000"]);
+    let ran = foldback(&[
+        "compact", session, "--preset", "window", "--when", "live", "--window", "24000",
+    ]);
     let told = "note: differs from the codex file: ";
     assert!(ran.done().stderr.contains(told), "no {told}");
 }
@@ -65,27 +69,28 @@ fn where_a_preset_acts_after_an_answer_the_way_out_is_named() {
     for preset in ["pi", "codex", "codex-remote"] {
         let ran = foldback(&["compact", &session, "--preset", preset]).done();
         assert!(ran.stderr.starts_with("nothing was done: "), "{preset}: {}", ran.stderr);
-        for way in ["step-end", "--live", "--manual"] {
+        for way in ["step-end", "--when live", "--when manual"] {
             assert!(ran.stderr.contains(way), "{preset}: no {way}: {}", ran.stderr);
             if way.starts_with("--") {
-                let args = ["compact", &session, "--preset", preset, way, "--plan"];
-                let ran = foldback(&args).done();
+                let ran = line(&format!("compact {session} --preset {preset} {way} --show plan"));
+                let ran = ran.done();
                 assert!(!ran.stdout.starts_with("nothing"), "{preset} {way}: {}", ran.stdout);
             }
         }
     }
     let ran = foldback(&["compact", &session, "--preset", "none"]).done();
-    assert!(!ran.stderr.contains("--live"), "a preset without a policy: {}", ran.stderr);
+    assert!(!ran.stderr.contains("--when live"), "a preset without a policy: {}", ran.stderr);
 }
 
-/// The output of `--live` is what a second run makes of it.
+/// The output of `--when live` is what a second run makes of it.
 #[test]
 fn a_second_live_run_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("once.json");
     let out = out.to_str().unwrap();
     let session = case("F20-window-twice/window-twice-chat-0.json");
-    let limits = ["--live", "--preset", "window", "--window", "24000", "--max-output", "2000"];
+    let limits =
+        ["--when", "live", "--preset", "window", "--window", "24000", "--max-output", "2000"];
     let once = foldback(&[&["compact", &session][..], &limits].concat()).done();
     std::fs::write(out, &once.stdout).unwrap();
     let twice = foldback(&[&["compact", out][..], &limits].concat()).done();
@@ -134,7 +139,7 @@ fn what_a_provider_refuses_is_said() {
 fn a_clock_that_runs_backwards_makes_no_cache_cold() {
     let plan = |name: &str| {
         let file = format!("../shared/cases/B58-clock/{name}.jsonl");
-        line(&format!("compact {file} --preset indexed --live --window 100000 --plan"))
+        line(&format!("compact {file} --preset indexed --when live --window 100000 --show plan"))
             .done()
             .stdout
     };

@@ -15,7 +15,8 @@ fn a_strategy_without_stages_is_not_called_idle() {
             "tests/four-sessions",
             "--preset",
             preset,
-            "--full",
+            "--show",
+            "full",
             "--store=none",
         ])
         .done();
@@ -45,7 +46,7 @@ fn a_cache_of_one_hour_that_is_billed_as_a_shorter_one_is_told() {
         );
         std::fs::write(&path, text.replace(r#""input_tokens""#, &written)).unwrap();
         let compare =
-            format!("compare {path} --preset window --full --store=none --prices {prices}");
+            format!("compare {path} --preset window --show full --store=none --prices {prices}");
         let report = line(&compare).done().stdout;
         let says = report.contains("1 of 1 sessions asked for a cache that lives for an hour");
         assert_eq!(says, told, "{asked}, {prices}: {report}");

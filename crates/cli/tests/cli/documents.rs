@@ -101,8 +101,12 @@ fn the_readme_shows_what_its_first_command_prints_and_a_loop_that_runs() {
     let code: String =
         code.lines().map(|line| format!("{}\n", line.get(4..).unwrap_or(""))).collect();
     shows("README.md", |page| {
-        let page =
-            with(page, "The first one prints:\n\n```text\n", "```\n\n`--full` prints", &screen);
+        let page = with(
+            page,
+            "The first one prints:\n\n```text\n",
+            "```\n\n`--show full` prints",
+            &screen,
+        );
         with(&page, "## In an agent\n\n```rust\n", "```\n", &code)
     });
 }

@@ -103,7 +103,7 @@ fn the_first_screens_of_recorded_sessions() {
 
 #[test]
 fn the_whole_report_leaves_columns_out_and_breaks_none() {
-    let args = ["compare", "tests/four-sessions", "--full"];
+    let args = ["compare", "tests/four-sessions", "--show", "full"];
     let wide = run(&args, "", &[]).done().stdout;
     assert!(!wide.contains("no room for"), "{wide}");
     for columns in [60, 80, 100, 160] {
@@ -136,7 +136,7 @@ fn many_presets_with_long_names_are_one_screen() {
         let text = ran.done().stdout;
         fits_one_screen(&text);
         assert!(widest(&text) <= usize::from(columns), "{text}");
-        assert!(text.contains(" more with --full"), "{text}");
+        assert!(text.contains(" more with --show full"), "{text}");
         // Names differ at their ends.
         assert!(text.contains("…"), "{text}");
     }
@@ -160,7 +160,7 @@ fn presets_that_are_named_are_told_apart_in_words() {
     assert!(bill.contains(", p ") && kept.contains(", p "), "{told}");
     let told = screen("window,tunacode,brutus");
     assert_eq!(told.matches(": its bill is ").count(), 3, "{told}");
-    // Four make six pairs, which are in `--full`; a group names no preset.
+    // Four make six pairs, which are in `--show full`; a group names no preset.
     for presets in ["window,tunacode,brutus,tiered", "seeds"] {
         assert!(!screen(presets).contains(": its bill is"), "{presets}");
     }
@@ -259,7 +259,7 @@ fn answers_and_marks_have_colors_where_colors_are_asked_for() {
     };
     let colored = with("CLICOLOR_FORCE", &[]);
     assert!(colored.contains("\n\u{1b}[33mToo few to tell\u{1b}[39m: "), "{colored}");
-    let full = with("CLICOLOR_FORCE", &["--full"]);
+    let full = with("CLICOLOR_FORCE", &["--show", "full"]);
     assert!(full.contains("\u{1b}[31m✗\u{1b}[39m"), "{full}");
     let screen = ["compare", "examples/sessions"];
     let screen = run(&screen, "", &[("COLUMNS", "80"), ("CLICOLOR_FORCE", "1")]).done().stdout;
@@ -409,12 +409,12 @@ fn a_verdict_names_one_preset() {
 fn the_first_screen_of_recorded_sessions() {
     let recorded = sessions().join("../training");
     let args = ["compare", recorded.to_str().unwrap()];
-    let full = run(&[&args[..], &["--full"]].concat(), "", &[]).done().stdout;
+    let full = run(&[&args[..], &["--show", "full"]].concat(), "", &[]).done().stdout;
     for columns in [60, 80, 100] {
         let text = at(columns, &args).done().stdout;
         fits_one_screen(&text);
         assert!(widest(&text) <= usize::from(columns), "{text}");
-        let text = at(columns, &[&args[..], &["--full"]].concat()).done().stdout;
+        let text = at(columns, &[&args[..], &["--show", "full"]].concat()).done().stdout;
         nothing_is_broken(&text, &full, columns);
     }
 }

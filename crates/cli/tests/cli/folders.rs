@@ -13,7 +13,7 @@ fn session(id: &str) -> Recording {
 
 /// What `compare` says of a folder.
 fn compared(folder: &Path) -> String {
-    foldback(&["compare", folder.to_str().unwrap(), "--preset", "tunacode-local", "--full"])
+    foldback(&["compare", folder.to_str().unwrap(), "--preset", "tunacode-local", "--show", "full"])
         .done()
         .stdout
 }

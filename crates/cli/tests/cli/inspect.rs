@@ -84,7 +84,7 @@ fn copied_history_counts_once() {
         let listed = listed.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(listed.contains(&format!("{copied} calls copied")), "{listed}");
         let compared =
-            line(&format!("compare {folder} --store=none --preset none --full")).done().stdout;
+            line(&format!("compare {folder} --store=none --preset none --show full")).done().stdout;
         let compared = compared.split_whitespace().collect::<Vec<_>>().join(" ");
         let caution = "1 of 2 sessions hold the history of others";
         assert!(compared.contains(caution), "{compared}");
@@ -244,7 +244,7 @@ fn a_folder_that_is_one_session_is_taken_as_its_file_is() {
     let own = "tests/cases/G-openhands-sdk-folder/conversations/x";
     for command in [
         "explain PATH --preset window",
-        "compact PATH --preset window --plan",
+        "compact PATH --preset window --show plan",
         "convert PATH - --to foldback",
     ] {
         let [folder, file] = [own.to_owned(), format!("{own}/base_state.json")].map(|path| {
@@ -255,7 +255,7 @@ fn a_folder_that_is_one_session_is_taken_as_its_file_is() {
         assert_eq!(folder, file, "{command}");
     }
     for command in
-        ["compact PATH --preset window --in-place --live", "explain PATH --preset window"]
+        ["compact PATH --preset window --in-place --when live", "explain PATH --preset window"]
     {
         let path = if command.contains("in-place") { own } else { "tests/cases" };
         assert_eq!(line(&command.replace("PATH", path)).code, 2, "{command}");

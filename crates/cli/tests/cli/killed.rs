@@ -56,7 +56,9 @@ fn check(command: &str) {
 
 #[test]
 fn a_session_is_written_whole_or_not_at_all() {
-    check("compact examples/sessions/price-lists-codex.jsonl --preset window --manual -o {out}");
+    check(
+        "compact examples/sessions/price-lists-codex.jsonl --preset window --when manual -o {out}",
+    );
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn a_pipe_is_written_into() {
     // Open for both, so that neither side waits for the other; what is written fits into the pipe.
     let mut reader = fs::File::options().read(true).write(true).open(&pipe).unwrap();
     let out = pipe.to_str().unwrap();
-    foldback(&["compact", SESSION, "--preset", "window", "--render", "-o", out]).done();
+    foldback(&["compact", SESSION, "--preset", "window", "--show", "view", "-o", out]).done();
     assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo(), "the pipe was replaced");
     let mut first = [0; 6];
     reader.read_exact(&mut first).unwrap();
@@ -165,8 +165,8 @@ fn modes_are_those_of_the_umask_and_of_the_file_replaced() {
 /// Every command that writes a file, each with every file that it can read. Braces name files: `{o}` is the output.
 const WRITERS: &[&str] = &[
     "compact {session} --preset {strategy} --models {models} -o {o}",
-    "compact {session} --preset none --summarizer {summarizer} --plan -o {o}",
-    "compact {session} --preset none --render -o {o}",
+    "compact {session} --preset none --summarizer {summarizer} --show plan -o {o}",
+    "compact {session} --preset none --show view -o {o}",
     "convert {session} {o} --to pi",
     "inspect {session} --json {o}",
     "inspect {folder} --json {o}",
@@ -350,7 +350,8 @@ fn pages_of_sessions_leave_what_is_not_theirs() {
 fn a_session_is_written_over_where_that_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let file = write(folder.path(), "session.jsonl", session());
-    let compact = format!("compact {file} --preset window --window 60000 --max-output 8000 --live");
+    let compact =
+        format!("compact {file} --preset window --window 60000 --max-output 8000 --when live");
     let expected = line(&compact).done().stdout;
     line(&format!("{compact} --in-place")).done();
     assert!(fs::read_to_string(&file).unwrap() == expected && expected.as_bytes() != session());

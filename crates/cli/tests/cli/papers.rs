@@ -56,15 +56,15 @@ fn a_table_stands_alone_on_standard_output() {
         ("csv", "preset,usd_per_session,percent_vs_base,"),
         ("md", "| preset "),
     ] {
-        let told = line(&format!("{compare} --table {form}")).done().stdout;
+        let told = line(&format!("{compare} --show {form}")).done().stdout;
         assert!(told.starts_with(first), "{told}");
         assert!(told.contains("window") && !told.contains("next:"), "{told}");
     }
     for (options, why) in [
-        ("--table csv --json -", "two outputs go to standard output"),
-        ("--table csv --manifest -", "two outputs go to standard output"),
-        ("--table csv --full", "cannot be used with"),
-        ("--table word", "[possible values: latex, csv, md]"),
+        ("--show csv --json -", "two outputs go to standard output"),
+        ("--show csv --manifest -", "two outputs go to standard output"),
+        ("--show csv --show full", "cannot be used multiple times"),
+        ("--show word", "[possible values: full, latex, csv, md]"),
         ("--manifest m.json --redact", "cannot be used with"),
     ] {
         let ran = line(&format!("{compare} {options}"));

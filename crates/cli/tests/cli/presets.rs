@@ -60,9 +60,9 @@ fn a_comparison_says_what_else_there_is() {
     let more = "other presets: --preset all\n";
     for (args, told) in [
         (&[][..], true),
-        (&["--full"], true),
+        (&["--show", "full"], true),
         (&["--preset", "seeds"], false),
-        (&["--preset", "all", "--full"], false),
+        (&["--preset", "all", "--show", "full"], false),
     ] {
         let args = [&["compare", "tests/four-sessions"][..], args].concat();
         assert_eq!(foldback(&args).done().stdout.contains(more), told, "{args:?}");

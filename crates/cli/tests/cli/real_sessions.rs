@@ -45,7 +45,8 @@ fn sets_the_same_marks_again(name: &str, export: &[u8], count: usize) {
         let time = &mut bare["messages"][m]["parts"][p]["state"]["time"];
         time.as_object_mut().expect("a table").remove("compacted");
     }
-    let ran = run(&["compact", "-", "--preset", "opencode", "--live"], &bare.to_string(), &[]);
+    let ran =
+        run(&["compact", "-", "--preset", "opencode", "--when", "live"], &bare.to_string(), &[]);
     assert_eq!(ran.code, 0, "{name}: {}", ran.stderr);
     let written: Value = serde_json::from_str(&ran.stdout).expect("JSON");
     assert_eq!(marks(&written), marks(&recorded), "{name}");
@@ -151,8 +152,9 @@ fn no_compaction_forgets_nothing_and_costs_what_it_costs() {
 fn a_replay_folds_where_the_proxy_did() {
     let log = sessions().join("../cases/J-usage-after-fold/log.json");
     let limits = ["--window", "100000", "--max-output", "8000"];
-    let args = ["compact", log.to_str().expect("a path"), "--preset", "claude-code", "--live"];
-    let plan = [&args[..], &["--plan", "--json", "-o", "-"], &limits].concat();
+    let args =
+        ["compact", log.to_str().expect("a path"), "--preset", "claude-code", "--when", "live"];
+    let plan = [&args[..], &["--show", "plan-json", "-o", "-"], &limits].concat();
     let plan: Value = serde_json::from_str(&foldback(&plan).done().stdout).expect("JSON");
     let folds = plan["folds"].as_array().expect("folds").iter();
     let folds: Vec<u64> = folds

@@ -110,8 +110,7 @@ fn what_it_cannot_serve_is_said_before_it_listens() {
     let _deadline = deadline();
     let rows = [
         ("--preset nonesuch", "nonesuch"),
-        ("--preset window --listen 0.0.0.0:0", "--allow-remote"),
-        ("--preset window --listen 0.0.0.0:0 --allow-remote", "needs a token in FOLDBACK_TOKEN"),
+        ("--preset window --listen 0.0.0.0:0", "set a token for clients in FOLDBACK_TOKEN"),
         ("--preset window --listen 127.0.0.1:0 --upstream ftp://x", "is not http or https"),
         ("--preset window --upstream x", "https://api.anthropic.com"),
         ("--preset window --window 100", "can't work with --window 100"),
@@ -121,7 +120,7 @@ fn what_it_cannot_serve_is_said_before_it_listens() {
         ("--preset opencode-1.17 --summarizer llm", "choose --summarizer MODEL"),
         ("--preset window --summarizer nonesuch", "--budget-usd none"),
         ("--preset indexed --summarizer claude-haiku-4-5", "uses no summaries"),
-        ("--preset window --summarizer claude-haiku-4-5 --shadow", "--shadow asks no model"),
+        ("--preset window --summarizer claude-haiku-4-5 --dry-run", "--dry-run asks no model"),
         ("--preset window --summarizer claude-haiku-4-5 --budget-usd much", "US dollars"),
     ];
     for (args, expected) in rows {

@@ -168,7 +168,8 @@ fn a_strategy_file_of_ones_own_is_compacted_and_replayed() {
     let strategy = folder.write("mine.toml", &strategy);
     let cassette = folder.path("cassette");
     let compact = |more: &[&str]| {
-        let mut args = vec!["compact", SESSION, "--preset", &*strategy, "--live", "--render"];
+        let mut args =
+            vec!["compact", SESSION, "--preset", &*strategy, "--when", "live", "--show", "view"];
         args.extend(["--window", "32000", "--max-output", "4000", "--cassette", &*cassette]);
         args.extend(more);
         foldback(&args)
@@ -284,7 +285,7 @@ fn good_text_in_another_form_is_taken_and_failures_are_told() {
         |_| Reply::text(String::new()),
     ];
     let compact = |file: &str, more: &[&str]| {
-        let mut args = vec!["compact", SESSION, "--preset", "opencode-1.17", "--live"];
+        let mut args = vec!["compact", SESSION, "--preset", "opencode-1.17", "--when", "live"];
         args.extend(["--window", "32000", "--max-output", "4000", "--summarizer", file]);
         args.extend(more);
         foldback(&args).done()
@@ -292,7 +293,7 @@ fn good_text_in_another_form_is_taken_and_failures_are_told() {
     let folder = Folder::new();
     let server = Background::start(answers[0]).unwrap();
     let file = folder.summarizer(&server.url());
-    let ran = compact(&file, &["--plan"]);
+    let ran = compact(&file, &["--show", "plan"]);
     for part in ["degraded", "even after a reminder, the model's summary lacks", "## Goal"] {
         assert!(ran.stdout.contains(part), "no {part}: {}", ran.stdout);
     }
@@ -308,7 +309,8 @@ fn good_text_in_another_form_is_taken_and_failures_are_told() {
         "4000",
         "--summarizer",
         &file,
-        "--full",
+        "--show",
+        "full",
     ]);
     let told = ran.done().stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains("compactions the model ignored the headings even after"), "{told}");
@@ -319,7 +321,7 @@ fn good_text_in_another_form_is_taken_and_failures_are_told() {
     let file = folder.summarizer(&server.url());
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("attempts", "on_failure = \"keep\"\nattempts")).unwrap();
-    for (more, stdout) in [(&["--plan"][..], true), (&[], false)] {
+    for (more, stdout) in [(&["--show", "plan"][..], true), (&[], false)] {
         let ran = compact(&file, more);
         let told = if stdout { &ran.stdout } else { &ran.stderr };
         let failed = told.lines().filter(|line| line.contains(": failed (")).count();

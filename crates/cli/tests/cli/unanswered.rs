@@ -14,7 +14,7 @@ fn summarizer(folder: &Folder, url: &str, fields: &str) -> String {
 }
 
 fn compact(preset: &str, file: &str, more: &[&str]) -> Ran {
-    let mut args = vec!["compact", SESSION, "--preset", preset, "--manual"];
+    let mut args = vec!["compact", SESSION, "--preset", preset, "--when", "manual"];
     args.extend(["--window", "32000", "--max-output", "4000", "--summarizer", file]);
     args.extend(more);
     foldback(&args)
@@ -37,7 +37,7 @@ fn whatever_keeps_a_model_from_a_summary_the_extractive_one_stands_in() {
             let folder = Folder::new();
             let server = Background::start(answer).unwrap();
             let file = summarizer(&folder, &server.url(), fields);
-            let ran = compact(preset, &file, &["--plan"]);
+            let ran = compact(preset, &file, &["--show", "plan"]);
             let asked = server.end().len();
             let case = format!("{preset}, {name}: {} {}", ran.stdout, ran.stderr);
             assert_eq!((ran.code, asked), (0, requests), "{case}");
@@ -62,7 +62,7 @@ fn a_file_says_what_happens_without_a_summary() {
         let server = Background::start(|_| Reply::empty().hang()).unwrap();
         let fields = format!("timeout_seconds = 1\nattempts = 1\non_failure = \"{on_failure}\"");
         let file = summarizer(&folder, &server.url(), &fields);
-        let ran = compact("window", &file, &["--plan"]);
+        let ran = compact("window", &file, &["--show", "plan"]);
         assert_eq!((ran.code, server.end().len()), (0, 1), "{on_failure}: {}", ran.stderr);
         assert!(ran.stdout.contains(part), "{on_failure}: {}", ran.stdout);
     }
@@ -109,8 +109,8 @@ fn a_dry_run_that_counts_nothing_says_why() {
     let small = folder.write("small.toml", &small);
     let table: [(&str, &str, &str, &str); 5] = [
         ("compact", "900000", &large, "no request, call-start window.utilisation: unchanged"),
-        ("compact --live", "900000", &large, "no request, nothing was folded"),
-        ("compact --manual", "32000", &small, "stood in for llm(small-model"),
+        ("compact --when live", "900000", &large, "no request, nothing was folded"),
+        ("compact --when manual", "32000", &small, "stood in for llm(small-model"),
         ("compare", "900000", &large, "no request, nothing was folded: no view was too large"),
         ("explain", "900000", &large, "no request, nothing was folded"),
     ];

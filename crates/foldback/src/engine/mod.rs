@@ -186,7 +186,7 @@ impl Engine {
         self.with(|followed| followed.conversation_mut().undo().is_some()).unwrap_or(false)
     }
 
-    /// Every fold in force and why, as `foldback compact --plan` prints them.
+    /// Every fold in force and why, as `foldback compact --show plan` prints them.
     pub fn explain(&self) -> String {
         self.with(|followed| render::plans(followed.conversation())).unwrap_or_default()
     }

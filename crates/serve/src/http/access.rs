@@ -57,7 +57,7 @@ impl Refused {
         match self {
             Self::Token => "this proxy needs a token: send it as the header x-foldback-token",
             Self::Host => {
-                "this proxy answers at 127.0.0.1 and localhost only; to use another name, start it with --allow-remote and FOLDBACK_TOKEN"
+                "this proxy answers at 127.0.0.1 and localhost only; to use another name, set FOLDBACK_TOKEN where it starts"
             }
             Self::Page => {
                 "a page in a browser can't use this proxy: the request has a foreign Origin, or is from another site \
@@ -71,8 +71,7 @@ impl Access {
     pub(crate) fn new(settings: &Settings) -> Self {
         let token = settings.token.as_ref().map(|token| blake3::hash(token.as_bytes()));
         // Without a token the name is all that keeps out a page whose name was made to resolve to this machine.
-        let by_any_name = settings.allow_remote && token.is_some();
-        Self { local: settings.is_local() && !by_any_name, token }
+        Self { local: settings.is_local() && token.is_none(), token }
     }
 
     /// Whether a request is from no page, or from the proxy's own. Everything needs this.
@@ -186,18 +185,14 @@ mod tests {
         headers.insert(TOKEN, "abc".parse().unwrap());
         let remote = std::net::SocketAddr::from(([0, 0, 0, 0], 8787));
         let local = Settings::default().listen;
-        for (listen, allow_remote, token, refused) in [
-            (local, false, None, true),
-            (local, false, Some("abc"), true),
-            (local, true, None, true),
-            (local, true, Some("abc"), false),
-            (remote, true, Some("abc"), false),
-        ] {
+        for (listen, token, refused) in
+            [(local, None, true), (local, Some("abc"), false), (remote, Some("abc"), false)]
+        {
             let token = token.map(str::to_owned);
-            let settings = Settings { listen, allow_remote, token, ..Settings::default() };
+            let settings = Settings { listen, token, ..Settings::default() };
             let given = Access::new(&settings).check(&headers);
-            assert_eq!(given == Err(Refused::Host), refused, "{listen}, {allow_remote}");
-            assert_eq!(given.is_ok(), !refused, "{listen}, {allow_remote}");
+            assert_eq!(given == Err(Refused::Host), refused, "{listen}");
+            assert_eq!(given.is_ok(), !refused, "{listen}");
         }
     }
 

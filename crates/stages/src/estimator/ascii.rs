@@ -3,8 +3,14 @@
 //! Nearly all of a session is ASCII, in which a piece is a run of bytes of one or two classes. The regular expressions of
 //! the vocabularies, which know all of Unicode, take several times as long to find its end.
 
-use super::tokenizer::noted;
 use super::vocabulary::Vocabulary;
+
+/// Counts bytes that were looked at, for the tests of this crate. Elsewhere steps are counted by messages.
+pub(super) fn count_bytes(bytes: usize) {
+    if cfg!(test) {
+        foldback_core::work::count(bytes as u64);
+    }
+}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
@@ -49,7 +55,7 @@ const DIGITS: usize = 3;
 /// Where bytes of some classes end that begin here.
 fn run(text: &[u8], from: usize, of: impl Fn(Class) -> bool) -> usize {
     let length = text[from..].iter().take_while(|byte| of(CLASSES[usize::from(**byte)])).count();
-    noted(length);
+    count_bytes(length);
     from + length
 }
 

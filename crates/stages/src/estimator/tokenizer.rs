@@ -3,7 +3,7 @@
 //! `bpe-openai` counts with automata that take 47 MB in a program and half a minute to build. The tokens alone take 1.4 MB
 //! (`data`). They are unpacked when something is first counted; the tests compare tokens and counts with that crate.
 
-use super::ascii::first_piece;
+use super::ascii::{count_bytes, first_piece};
 use super::vocabulary::Vocabulary;
 use flate2::read::ZlibDecoder;
 use regex_automata::meta::Regex;
@@ -30,13 +30,6 @@ static CL100K: LazyLock<Tokenizer> = LazyLock::new(|| {
     );
     Tokenizer::new(Vocabulary::Cl100k, include_bytes!("../../data/cl100k.tokens"), pieces)
 });
-
-/// Notes bytes that were looked at, for the tests of this crate. Elsewhere steps are counted by messages.
-pub(super) fn noted(bytes: usize) {
-    if cfg!(test) {
-        foldback_core::work::count(bytes as u64);
-    }
-}
 
 pub(super) struct Tokenizer {
     vocabulary: Vocabulary,
@@ -78,7 +71,7 @@ impl Tokenizer {
     /// The length of the first piece, in any script.
     fn first_piece(&self, text: &str) -> Option<usize> {
         let found = self.pieces.find(Input::new(text).anchored(Anchored::Yes))?;
-        noted(found.end());
+        count_bytes(found.end());
         let piece = &text[..found.end()];
         match found.pattern() {
             SPACE_BEFORE_TEXT => Some(piece.char_indices().next_back()?.0),
@@ -111,7 +104,7 @@ impl Tokenizer {
     /// Where the tokens of some bytes end: neighbours are merged, the lowest token first and of equal ones the leftmost,
     /// until none can be.
     fn encode(&self, bytes: &[u8]) -> Vec<usize> {
-        noted(bytes.len());
+        count_bytes(bytes.len());
         let mut parts = Parts::new(bytes.len());
         let merged = |start: usize, end: usize| {
             let token = self.tokens.get(&bytes[start..end])?;
