@@ -469,10 +469,10 @@ fn hermes(n: usize) -> String {
 fn hermes_summaries(n: usize) -> String {
     let row = |id: usize| {
         let content =
-            if id < 4 * n { format!("x{id}") } else { format!("[CONTEXT COMPACTION] {id}") };
+            if id < 8 * n { format!("x{id}") } else { format!("[CONTEXT COMPACTION] {id}") };
         json!({"id": id, "role": "user", "content": content, "timestamp": 1_700_000_000 + id})
     };
-    let rows: Vec<Value> = (0..8 * n).map(row).collect();
+    let rows: Vec<Value> = (0..16 * n).map(row).collect();
     json!({"id": "s1", "source": "cli", "model": "m", "started_at": 1_700_000_000, "end_reason": null, "messages": rows}).to_string()
 }
 
