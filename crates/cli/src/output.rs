@@ -413,6 +413,21 @@ mod tests {
         assert_eq!([1, 8_000].map(at_most_processors), [1, processors]);
     }
 
+    /// Settings that a host wrote while they were looked at are the host's.
+    #[test]
+    fn what_another_program_wrote_meanwhile_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("settings.json");
+        for (before, now) in [(Some(&b"{}"[..]), "{\"key\": 1}"), (None, "{}"), (Some(b"{}"), "")] {
+            std::fs::write(&file, now).unwrap();
+            let refused = write_over(&file, before, "mine").unwrap_err().to_string();
+            assert!(refused.contains("was changed by another program meanwhile"), "{refused}");
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), now);
+        }
+        write_over(&file, Some(b""), "mine").unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
+    }
+
     /// The replacement of a private file is at no moment more readable than it.
     #[test]
     fn a_private_file_stays_private_while_it_is_replaced() {
