@@ -9,7 +9,6 @@ use foldback_core::validity::Violation;
 use foldback_report::{Width, plain};
 use std::collections::BTreeMap;
 use std::io::{BufWriter, IsTerminal as _, Seek as _, Write};
-use std::num::NonZero;
 #[cfg(unix)]
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -24,13 +23,16 @@ pub(crate) fn print(text: &str) -> Result<(), Error> {
 /// Applies the user's output options.
 pub(crate) fn set_up(args: OutputArgs) {
     if let Some(threads) = args.jobs {
-        // More of them than processors take memory and turns, and do nothing.
-        let processors = std::thread::available_parallelism().map_or(threads, NonZero::get);
-        let threads = threads.min(processors);
+        let threads = at_most_processors(threads);
         // It fails only where the threads are there already, and nothing has run yet.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     }
     notes::set(args.quiet, args.verbose);
+}
+
+/// The threads for so many jobs: more of them than processors take memory and turns, and do nothing.
+fn at_most_processors(jobs: usize) -> usize {
+    std::thread::available_parallelism().map_or(jobs, |processors| jobs.min(processors.get()))
 }
 
 /// The provider rules that an output in the format `id` breaks, a line each.
@@ -401,6 +403,27 @@ const NARROWEST: u16 = 40;
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_more_threads_are_made_than_there_are_processors() {
+        let processors = std::thread::available_parallelism().unwrap().get();
+        assert_eq!([1, 8_000].map(at_most_processors), [1, processors]);
+    }
+
+    /// Settings that a host wrote while they were looked at are the host's.
+    #[test]
+    fn what_another_program_wrote_meanwhile_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("settings.json");
+        for (before, now) in [(Some(&b"{}"[..]), "{\"key\": 1}"), (None, "{}"), (Some(b"{}"), "")] {
+            std::fs::write(&file, now).unwrap();
+            let refused = write_over(&file, before, "mine").unwrap_err().to_string();
+            assert!(refused.contains("was changed by another program meanwhile"), "{refused}");
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), now);
+        }
+        write_over(&file, Some(b""), "mine").unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
+    }
 
     /// The replacement of a private file is at no moment more readable than it.
     #[test]

@@ -465,6 +465,17 @@ fn hermes(n: usize) -> String {
     json!({"id": "s1", "source": "cli", "model": "m", "started_at": 1_700_000_000, "end_reason": null, "messages": rows}).to_string()
 }
 
+/// Hermes: as many summaries, one behind the other, as words before them.
+fn hermes_summaries(n: usize) -> String {
+    let row = |id: usize| {
+        let content =
+            if id < 8 * n { format!("x{id}") } else { format!("[CONTEXT COMPACTION] {id}") };
+        json!({"id": id, "role": "user", "content": content, "timestamp": 1_700_000_000 + id})
+    };
+    let rows: Vec<Value> = (0..16 * n).map(row).collect();
+    json!({"id": "s1", "source": "cli", "model": "m", "started_at": 1_700_000_000, "end_reason": null, "messages": rows}).to_string()
+}
+
 /// Hermes' sessions that each go on with the one before, without a summary.
 fn hermes_sessions(n: usize) -> String {
     let session = |number: usize| {
@@ -551,8 +562,9 @@ fn inspect(n: usize) -> String {
 #[test]
 fn shapes_that_readers_search_back_in_are_linear() {
     type Made = fn(usize) -> String;
-    let rows: [(&str, &str, Made); 7] = [
+    let rows: [(&str, &str, Made); 8] = [
         ("hermes", "words before summaries", hermes),
+        ("hermes", "summaries behind summaries", hermes_summaries),
         ("hermes", "sessions that go on with others", hermes_sessions),
         ("goose", "hidden pairs", goose),
         ("codex", "compactions and turns that were taken back", codex),
@@ -610,19 +622,25 @@ fn a_rollout_costs_what_the_rollouts_hold_that_it_continues() {
 fn a_rollout_continues_ordinary_files_alone() {
     let folder = std::env::temp_dir().join(format!("foldback-pipe-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let pipe = folder.join("rollout-x-pipe.jsonl");
+    let before = "{\"type\":\"session_meta\",\"payload\":{\"id\":\"before\"}}\n0\n";
+    let (plain, pipe) = (folder.join("rollout-x-plain.jsonl"), folder.join("rollout-x-pipe.jsonl"));
+    std::fs::write(&plain, before).unwrap();
+    std::os::unix::fs::symlink(&plain, folder.join("rollout-x-link.jsonl")).unwrap();
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
     assert!(made.unwrap().success());
-    std::os::unix::fs::symlink("/dev/zero", folder.join("rollout-x-link.jsonl")).unwrap();
-    for id in ["pipe", "link"] {
-        let header = json!({"type": "session_meta", "payload": {"id": "s", "history_base": {"thread_id": id, "end_byte_offset": 9}}});
-        let (path, text) =
-            (folder.join(format!("rollout-x-of-{id}.jsonl")), format!("{header}\n1\n"));
+    for (id, continues) in [("plain", true), ("link", false), ("pipe", false)] {
+        let base = json!({"thread_id": id, "end_byte_offset": before.len()});
+        let header = json!({"type": "session_meta", "payload": {"id": "s", "history_base": base}});
+        // Its own name ends in another way: otherwise it would be the one that is found.
+        let path = folder.join(format!("rollout-x-{id}-after.jsonl"));
+        let text = format!("{header}\n1\n");
         std::fs::write(&path, &text).unwrap();
         let (send, done) = std::sync::mpsc::channel();
         std::thread::spawn(move || send.send(read_file(&path).unwrap()));
-        let read = done.recv_timeout(std::time::Duration::from_secs(60));
-        assert_eq!(String::from_utf8(read.expect("it ends")).unwrap(), text, "{id}");
+        let read = done.recv_timeout(std::time::Duration::from_secs(60)).expect("it ends");
+        let read = String::from_utf8(read).unwrap();
+        assert_eq!(read.ends_with("\n0\n1\n"), continues, "{id}: {read}");
+        assert_eq!(read == text, !continues, "{id}: {read}");
     }
     std::fs::remove_dir_all(folder).unwrap();
 }

@@ -163,6 +163,30 @@ fn a_constant_response_id_changes_no_count() {
     assert!(expected.iter().all(|id| changed.contains(*id)), "{changed:?}");
 }
 
+/// A fork and a spawned child name the session that their history comes from, in whichever member their format has for it.
+#[test]
+fn a_session_names_the_one_that_it_comes_from() {
+    let opencode = r#"{"info":{"id":"b","forkSessionID":"a","time":{"created":1}},"messages":[{"info":{"id":"m","role":"user","time":{"created":1}},"parts":[{"id":"p","type":"text","text":"go"}]}]}"#;
+    let hermes = r#"{"id":"b","source":"cli","parent_session_id":"a","started_at":1,"messages":[{"id":1,"role":"user","content":"go"}]}"#;
+    let dsh = "{\"type\":\"session\",\"id\":\"b\",\"createdAt\":1,\"parentSession\":\"a\"}\n{\"type\":\"user/message\",\"seq\":1,\"time\":1,\"data\":{\"content\":[{\"type\":\"text\",\"text\":\"go\"}]}}\n";
+    let codex = |member: &str| {
+        format!(
+            "{{\"type\":\"session_meta\",\"payload\":{{\"id\":\"b\",{member}}}}}\n{{\"type\":\"response_item\",\"payload\":{{\"type\":\"message\",\"role\":\"user\",\"content\":[{{\"type\":\"input_text\",\"text\":\"go\"}}]}}}}\n"
+        )
+    };
+    let rows = [
+        ("opencode", opencode.to_owned()),
+        ("hermes", hermes.to_owned()),
+        ("dsh", dsh.to_owned()),
+        ("codex", codex(r#""forked_from_id":"a""#)),
+        ("codex", codex(r#""source":{"subagent":{"thread_spawn":{"parent_thread_id":"a"}}}"#)),
+    ];
+    for (id, text) in rows {
+        let read = sessions(&text, id);
+        assert_eq!(read[0].parent.as_deref(), Some("a"), "{id}: {text}");
+    }
+}
+
 /// A request may say only what is new, where the provider keeps what was said before: no new conversation.
 #[test]
 fn a_thread_that_the_provider_keeps_goes_on() {
@@ -276,6 +300,12 @@ fn what_was_paid_for_is_read() {
     let mixed = answers(&read("E-mixed-cache-writes/session.jsonl"));
     let hours = mixed.iter().map(|answer| answer.usage.unwrap().cache_write_1h);
     assert_eq!(hours.collect::<Vec<_>>(), [0, 99_000]);
+    // One usage in three spellings: what the cache read costs a tenth, and what was written to it 1.25 times the input.
+    for name in ["details-form", "semconv-inclusive", "anthropic-exclusive"] {
+        let traced = sessions(&common::case(&format!("B35-otel-cache/{name}.jsonl")), "otel");
+        let first = answers(&traced[0])[0].usage.map(|used| Usage { total: None, ..used });
+        assert_eq!(first, Some(usage(5, 128_955, 1_253, 20)), "{name}");
+    }
     let left = read("B53-cost-of-branches/claude.jsonl");
     let gone = (own("claude-opus-4-8"), Some(usage(0, 50_000, 0, 40_000)));
     assert_eq!(unlogged(&left), [gone]);

@@ -262,6 +262,12 @@ mod store {
         let mut damaged = log.clone();
         damaged[usize::try_from(ends[20].0).unwrap() + 100] ^= 1;
         assert_eq!(directory(&damaged), (Some("/19".to_owned()), false));
+        // Both together are more than may be taken into memory: the store is read without it.
+        std::fs::write(&beside, &log).unwrap();
+        let large = std::fs::File::options().write(true).open(&beside).unwrap();
+        large.set_len(foldback_formats::limit::largest().unwrap()).unwrap();
+        let found = read(&foldback_formats::read_file(&copy).unwrap(), None).unwrap().remove(0);
+        assert!(warnings(&found).contains(&"write-ahead"), "{:?}", found.warnings);
         let names = std::fs::read_dir(&folder).unwrap().count();
         assert_eq!(names, 3, "nothing is made there");
         std::fs::remove_dir_all(folder).unwrap();

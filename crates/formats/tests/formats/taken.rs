@@ -136,12 +136,16 @@ fn signatures_go_back_to_whoever_made_them() {
         ("gemini-3-pro", "c2ln", "gemini", Some("c2ln")),
         ("gemini-3-pro", "c2ln", "roo-code", None),
         ("unheard-of", "sig", "anthropic", None),
+        // What is hidden is Anthropic's, whatever the model is called.
+        ("unheard-of", "hidden", "anthropic", Some("hidden")),
+        ("unheard-of", "hidden", "openai-responses", None),
         ("gpt-5.5", "gAAA", "pydantic-ai", Some("gAAA")),
     ];
     for (model, opaque, to, expected) in table {
         let thought =
             PartKind::Reasoning { text: "Hm.".to_owned(), opaque: Some(opaque.to_owned()) };
-        let mut answer = Message::assistant("b", vec![Part::new(thought), Part::text("So.")]);
+        let thought = Part { redacted: opaque == "hidden", ..Part::new(thought) };
+        let mut answer = Message::assistant("b", vec![thought, Part::text("So.")]);
         answer.answer.as_mut().unwrap().model = Some(model.to_owned());
         let messages = [Message::user("a", "Why?"), answer].map(Arc::new);
         let session = Session::of_messages("s", messages.into());

@@ -56,6 +56,14 @@ pub(super) fn drawn() -> impl Strategy<Value = Drawn> {
     (first, prop::collection::vec(block, 0..6), windows)
 }
 
+/// A view that is filled at once in the largest window, and a fold that a person asks for: too few are drawn.
+pub(super) fn largest() -> Drawn {
+    let block = |what, percent| Block { what, percent };
+    let rest = [block(Happening::User, 1), block(Happening::Asks(Moment::Manual), 0)];
+    let window = WINDOWS.map(|(window, _)| window).into_iter().max().unwrap_or_default();
+    (block(Happening::Calls(*CALLS.end(), false), 110), rest.into(), window)
+}
+
 /// The session that was drawn.
 pub(super) fn session((first, rest, window): &Drawn) -> Session {
     let mut session = Session::new("crowded")

@@ -24,6 +24,7 @@ use crate::generate::{Happening, happens, session as generated};
 use crate::session::Session;
 use crate::subject::Subject;
 use foldback_core::Limits;
+use proptest::strategy::Just;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use std::cell::Cell;
 use std::fmt;
@@ -148,9 +149,10 @@ fn drawn(law: Law, subject: &Subject, check: Check) -> Result<(), Box<Breach>> {
 
 /// The same of sessions that fill a view at once, in windows of their own.
 fn crowded(law: Law, subject: &Subject) -> Result<(), Box<Breach>> {
-    let found = runner().run(&crowded::drawn(), |drawn| {
-        crowded::panics(subject, &drawn).map_err(TestCaseError::fail)
-    });
+    let mut runner = runner();
+    let tried = |drawn| crowded::panics(subject, &drawn).map_err(TestCaseError::fail);
+    let found = runner.run_one(Just(crowded::largest()), tried);
+    let found = found.and_then(|_| runner.run(&crowded::drawn(), tried));
     match found {
         Ok(()) => Ok(()),
         Err(TestError::Abort(why)) => Err(breach(law, subject, why.to_string(), None)),
