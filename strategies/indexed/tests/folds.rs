@@ -1,5 +1,6 @@
 //! What a fold leaves out, what its note keeps, and when it happens.
 
+use crate::text::rows;
 use foldback_core::conversation::Conversation;
 use foldback_core::log::{Message, Part, Role};
 use foldback_core::moment::Moment;
@@ -108,15 +109,8 @@ fn from_half_of_the_window_messages_are_read_as_they_come() {
 
 #[test]
 fn a_pause_and_a_large_window_make_it_fold_earlier() {
-    // id, window, tokens of results, seconds since the last answer, folds
-    for (id, window, tokens, pause, folds) in [
-        ("IX-T1", 20_000, 13_000, 10, false),
-        ("IX-T2", 20_000, 13_000, 301, true),
-        ("IX-T3", 20_000, 11_000, 301, false),
-        ("IX-T4", 20_000, 19_000, 10, true),
-        ("IX-T5", 1_000_000, 178_000, 10, false),
-        ("IX-T6", 1_000_000, 182_000, 10, true),
-    ] {
+    type Row = (String, u64, usize, i64, bool);
+    for (id, window, tokens, pause, folds) in rows::<Row>("triggers") {
         let strategy = Subject::preset("indexed").strategy(&Session::default());
         let clock = Arc::new(FixedClock::at(0));
         let services = Services::with_clock(Arc::clone(&clock) as _);
@@ -196,96 +190,11 @@ fn reason(talk: &mut Conversation, moment: Moment) -> String {
 
 #[test]
 fn how_much_goes() {
-    use Moment::{CallStart, Manual, ProviderOverflow};
-    let due = "u:7000 c:2300 c:50 c:150";
-    // id, limit of the input, system prompt, moment, messages, and of the reason: what is asked for, what goes, and the note
-    for (id, input, frame, moment, words, expected) in [
-        ("IX-D1", 0, 0, Manual, "u:10 c:1000 c:400 c:90", "1500, 2500: 2 of 7, 1000, 2000"),
-        (
-            "IX-D2 one more",
-            0,
-            0,
-            Manual,
-            "u:10 c:1000 c:401 c:90",
-            "1501, 2500: 4 of 7, 1401, 2000",
-        ),
-        (
-            "IX-D3 a limit of the input",
-            10_000,
-            0,
-            Manual,
-            "u:10 c:1000 c:400 c:90",
-            "1500, 2500: 2 of 7, 1000, 2000",
-        ),
-        (
-            "IX-D4 a system prompt",
-            0,
-            1_000,
-            Manual,
-            "u:10 c:1000 c:350 c:90",
-            "2450, 3250: 2 of 7, 1000, 1800",
-        ),
-        (
-            "IX-D5 it has to free 4 %",
-            0,
-            0,
-            CallStart,
-            "u:10 c:2400 c:100 c:90",
-            "2600, 2500: 2 of 7, 2400, 2000",
-        ),
-        (
-            "IX-D6 not quite",
-            0,
-            0,
-            CallStart,
-            "u:10 c:2399 c:100 c:90",
-            "a fold would free 399 tokens, less than 400",
-        ),
-        (
-            "IX-D7 a person asks",
-            0,
-            0,
-            Manual,
-            "u:10 c:2399 c:100 c:90",
-            "2599, 2500: 2 of 7, 2399, 2000",
-        ),
-        (
-            "IX-D8 refused",
-            0,
-            0,
-            ProviderOverflow,
-            "u:10 c:2399 c:100 c:90",
-            "2599, 2500: 2 of 7, 2399, 2000",
-        ),
-        (
-            "IX-D9 95 % are not above 95 %",
-            0,
-            0,
-            CallStart,
-            due,
-            "a fold would free 350 tokens, less than 400",
-        ),
-        ("IX-D10 one more is", 0, 1, CallStart, due, "9501, 2500: 4 of 7, 2350, 1999"),
-        (
-            "IX-D11 the oldest of what the user said goes first",
-            0,
-            0,
-            Manual,
-            "u:10 u:400 u:300 c:2000 c:90",
-            "2800, 2500: 3 of 7, 2400, 2000",
-        ),
-        (
-            "IX-D12 the first message of the user stays",
-            0,
-            0,
-            Manual,
-            "s:5 u:2000 c:1000 c:400 c:90",
-            "3495, 2500: 4 of 8, 1400, 2000",
-        ),
-    ] {
+    type Row = (String, u64, u64, Moment, String, String);
+    for (id, input, frame, moment, words, expected) in rows::<Row>("amounts") {
         let context = if input > 0 { 20_000 } else { 10_000 };
         let mut talk = filtered(0.25, Limits::new(context, 0).with_input(input), frame);
-        append(&mut talk, messages(words, 0));
+        append(&mut talk, messages(&words, 0));
         let reason = reason(&mut talk, moment);
         let short = [
             (" tokens, to ", ", "),
@@ -294,7 +203,7 @@ fn how_much_goes() {
             (" tokens, behind a note of up to ", ", "),
         ];
         let short = short.iter().fold(reason, |text, (long, short)| text.replacen(long, short, 1));
-        assert!(short.ends_with(expected), "{id}: {short}");
+        assert!(short.ends_with(&expected), "{id}: {short}");
     }
 }
 

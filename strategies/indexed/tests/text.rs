@@ -1,9 +1,15 @@
 //! Lines, telling words, and what calls are about, as tables.
 
 use foldback_core::log::{Message, Part, Role};
-use foldback_indexed::message::{Kind, said};
+use foldback_indexed::message::said;
 use foldback_indexed::text::{Lines, key, telling, unnumbered};
+use foldback_test_support::table;
 use proptest::prelude::*;
+use serde::de::DeserializeOwned;
+
+pub(crate) fn rows<T: DeserializeOwned>(group: &str) -> Vec<T> {
+    table::rows(include_str!("../rows/rows.toml"), group)
+}
 
 fn lines(text: &str) -> Vec<&str> {
     let read = Lines::from_text(text);
@@ -13,18 +19,8 @@ fn lines(text: &str) -> Vec<&str> {
 
 #[test]
 fn lines_as_a_table() {
-    // name, text, lines
-    let cases: [(&str, &str, &[&str]); 7] = [
-        ("nothing", "", &[]),
-        ("blank ones are left out", "a1\n\n  \nb2\n", &["a1", "b2"]),
-        ("numbers of a listing", "    12→  x = 1\n    13→\n    14→y", &["  x = 1", "y"]),
-        ("of `cat -n`", "     7\tfn a() {\n     8\t}\n", &["fn a() {", "}"]),
-        ("a number that is text", "12 apples", &["12 apples"]),
-        ("blanks at the end", "a  \r\nb\t\n", &["a", "b"]),
-        ("not ASCII", "7|größer ✓", &["größer ✓"]),
-    ];
-    for (name, text, expected) in cases {
-        assert_eq!(lines(text), expected, "{name}");
+    for (name, text, expected) in rows::<(String, String, Vec<String>)>("lines") {
+        assert_eq!(lines(&text), expected, "{name}");
     }
 }
 
@@ -56,24 +52,9 @@ fn equal_lines_have_equal_keys() {
 
 #[test]
 fn telling_words_as_a_table() {
-    // text, number of telling words
-    let cases = [
-        ("the quick brown fox", 0),
-        ("open_store", 1),
-        ("openStore and OPEN", 1),
-        ("v1.2", 1),
-        ("a.b", 0),
-        ("2024", 0),
-        ("x12", 0),
-        ("src/store/open.rs", 2),
-        ("src/store/open", 1),
-        ("see https://example.org/a-bc", 2),
-        ("(foo_bar),", 1),
-        ("-----", 0),
-    ];
-    for (text, expected) in cases {
+    for (text, expected) in rows::<(String, usize)>("telling") {
         let mut words = 0;
-        telling(text, |_| words += 1);
+        telling(&text, |_| words += 1);
         assert_eq!(words, expected, "{text}");
     }
 }
@@ -86,56 +67,12 @@ fn a_number_alone_is_no_gutter() {
 
 #[test]
 fn calls_as_a_table() {
-    let patch = "*** Begin Patch\n*** Update File: src/a.rs\n@@\n keep_me();\n-old_line();\n+new_line();\n*** End Patch";
-    let patch = format!("{{\"input\":{}}}", serde_json::to_string(patch).unwrap());
-    // tool, arguments, kind, label, text that it writes
-    let cases = [
-        ("Read", r#"{"file_path":"src/a.rs"}"#, Kind::Read, "Read src/a.rs", ""),
-        ("Grep", r#"{"pattern":"open_store"}"#, Kind::Search, "Grep open_store", ""),
-        ("Bash", r#"{"command":"cargo test\necho"}"#, Kind::Run, "Bash cargo test", ""),
-        ("Bash", r#"{"command":"cd x && cat a.rs"}"#, Kind::Read, "Bash cd x && cat a.rs", ""),
-        (
-            "shell",
-            r#"{"command":["bash","-lc","rg -n foo"]}"#,
-            Kind::Run,
-            "shell bash -lc rg -n foo",
-            "",
-        ),
-        (
-            "Edit",
-            r#"{"file_path":"a.rs","old_string":"one();\ntwo();\nfour();","new_string":"one();\nthree();"}"#,
-            Kind::Edit,
-            "Edit a.rs",
-            "one();\nthree();\n",
-        ),
-        (
-            "MultiEdit",
-            r#"{"file_path":"a.rs","edits":[{"old_string":"one();","new_string":"two();"}]}"#,
-            Kind::Edit,
-            "MultiEdit a.rs",
-            "two();\n",
-        ),
-        (
-            "Write",
-            r#"{"file_path":"a.rs","content":"all();"}"#,
-            Kind::Edit,
-            "Write a.rs",
-            "all();\n",
-        ),
-        (
-            "apply_patch",
-            &patch,
-            Kind::Edit,
-            "apply_patch *** Update File: src/a.rs",
-            "new_line();\n",
-        ),
-        ("guess", "no JSON", Kind::Other, "guess no JSON", ""),
-    ];
-    for (tool, arguments, kind, label, written) in cases {
+    type Row = (String, String, String, String, String);
+    for (tool, arguments, kind, label, written) in rows::<Row>("calls") {
         let message =
-            Message::new("a", Role::Assistant, vec![Part::call("call-1", tool, arguments)]);
+            Message::new("a", Role::Assistant, vec![Part::call("call-1", &*tool, &*arguments)]);
         let call = said(&message).calls[0].as_ref().unwrap();
-        let got = (call.kind, call.label.as_str());
+        let got = (format!("{:?}", call.kind), call.label.clone());
         assert_eq!(got, (kind, label), "{tool} {arguments}");
         assert_eq!(call.written, written, "{tool} {arguments}");
     }
