@@ -177,8 +177,8 @@ fn parts(out: &mut SessionBuilder, _: u32, raw: &Value) -> Vec<Part> {
     parts
 }
 
-/// Places of what a compaction wrote once more around its summary: the first messages in front of it, and behind it the
-/// last ones. What was not stored before follows those.
+/// Which rows a compaction repeated: copies of the first messages before its summary, and of the last ones behind it. New
+/// messages follow those copies.
 fn copies(rows: &[Row<'_>]) -> Vec<bool> {
     let mut known = HashMap::new();
     let mut number = |row: &Row<'_>| {

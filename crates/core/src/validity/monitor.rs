@@ -67,10 +67,9 @@ fn checkers() -> Vec<Checker> {
 }
 
 impl Monitor {
-    /// Checks what the conversation would send now; it must be the same conversation every time. Gives what is
-    /// wrong of what changed since the check before, so that a check costs what was changed, however much is wrong.
-    /// Nothing new is left out. What was wrong before is given once more where a new layout shows it again, and
-    /// where an open call can no longer be answered.
+    /// Checks what the conversation would send now; it must be the same conversation every time. Returns the
+    /// violations in what changed since the last check, at a cost in proportion to the change. An old violation is
+    /// returned once more if a new layout shows it again, or if an open call can no longer be answered.
     pub fn check(&mut self, conversation: &Conversation) -> Findings {
         let delta = conversation.delta(&mut self.cursor);
         let fresh = self.feed_log(conversation, &delta);
@@ -129,7 +128,7 @@ impl Monitor {
         findings
     }
 
-    /// Gives the ids of what it fed, by position: the view has most of it, too.
+    /// Returns the ids of the messages that it fed, by position, so that the view need not look them up.
     fn feed_log(
         &mut self,
         conversation: &Conversation,

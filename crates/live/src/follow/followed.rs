@@ -363,7 +363,7 @@ impl Followed {
             return self.conversation.at(moment, signals).await;
         }
         {
-            // Nothing but a model is ever waited for.
+            // `at` is pending only while it waits for a model.
             let at = pin!(self.conversation.at(moment, signals));
             if let Poll::Ready(reports) = at.poll(&mut Context::from_waker(Waker::noop())) {
                 return reports;

@@ -32,7 +32,7 @@ pub fn questions(moment: &Moment, most: usize) -> Vec<Question> {
         .map(|mut bands| bands.values_mut().rev().map(in_turn).collect())
         .collect();
     let (mut asked, mut round) = (Vec::new(), 0);
-    // What was asked for once is asked for in no other way.
+    // Each answer is asked for once.
     let mut expected = BTreeSet::new();
     while asked.len() < most && kinds.iter().flatten().any(|band| !band.is_empty()) {
         for (number, bands) in kinds.iter_mut().enumerate() {
@@ -97,7 +97,7 @@ impl<'m> Log<'m> {
         if candidate.around.as_ref().is_some_and(|around| self.has_another(around, &candidate)) {
             return None;
         }
-        // What the question says need not be known, and an answer is one line.
+        // Questions that contain their answer, and answers of several lines, are skipped.
         let expected = candidate.expected.as_str();
         let one_line = expected.trim() == expected && !expected.contains(['\n', '\r']);
         if !one_line || plain(expected).is_empty() || candidate.text.contains(expected) {

@@ -2,9 +2,9 @@
 //!
 //! Every request has two forms: the client's own, and the one that the view shows. One of them is sent. What the
 //! provider reports of it (read from the cache, written to it, neither) is what it cost. The other was not sent, so
-//! what it would have cost is an estimate. Its size grows by what the provider counts of new messages; what only one
-//! of the two has is estimated, and scaled by what the provider counted of the other. The provider is assumed to have
-//! cached the same share of the repeated beginning. Where the provider reports nothing, both are counted by the cache
+//! what it would have cost is an estimate. Its size is the provider's count of the new messages that both have, plus
+//! an estimate of the rest, scaled by the ratio of the provider's count to our estimate. The provider is assumed to have
+//! cached the same share of its prefix. Where the provider reports nothing, both are counted by the cache
 //! model of a comparison, in tokens of the strategy's estimator.
 //!
 //! Answers cost the same on both sides, and so do compactions of the provider's own. What is added up never goes
@@ -250,10 +250,10 @@ impl ProviderCounts {
     fn kept(&self, read: u64, granularity: u64) -> f64 {
         let missed = self.sent_shared - read as f64;
         match missed {
-            // The rest of a step, which is no longer where the beginning is.
+            // The remainder is below the granularity of the cache.
             _ if missed >= 0.0 && missed <= granularity as f64 => self.other_shared - missed,
             _ if missed > 0.0 => self.other_shared * read as f64 / self.sent_shared,
-            // Other conversations keep more warm than this one sent.
+            // More was read than this conversation ever sent: another one shares the prefix.
             _ => {
                 let new = (self.sent - self.sent_shared).max(1.0);
                 self.other_shared + (self.other - self.other_shared) * -missed / new

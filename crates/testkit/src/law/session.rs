@@ -46,8 +46,8 @@ pub(super) fn valid(subject: &Subject, session: &Session) -> Result<(), String> 
     Ok(())
 }
 
-/// A guard is there for what nobody thought of: a stage that counts on it folds nothing where it steps in. While a
-/// result is still to come, and where one came after the next answer, it steps in for everybody.
+/// Fails if the guard `pairs` rejects a fold: a stage must not rely on it. While a result is still to come, and where one came
+/// after the next answer, every stage may be rejected.
 fn guarded(talk: &Conversation, report: &Report) -> Result<(), String> {
     let history = talk.history();
     let open = || !history.open_calls().is_empty();

@@ -120,7 +120,7 @@ impl Sitting<'_> {
                 None => request,
             }
         };
-        // All but the record is small, and so counted anew for each.
+        // Everything but the record is small, so it is counted for each question.
         let around = request("");
         row.tokens += self.setup.measure.text(&around.system) + self.size(&around, 0);
         if row.tokens > self.questioner.room() {

@@ -106,8 +106,8 @@ pub(crate) struct Instruction {
 pub struct Index {
     pub(crate) log: Vec<Arc<Message>>,
     pub(crate) entries: Vec<Entry>,
-    /// Identifiers from here on stand only in the names of tools and in the JSON syntax of arguments.
-    /// A summary may take them from there, but no view is asked for them.
+    /// Identifiers from here on occur only in names of tools and in keys of arguments. They count for the faithfulness of
+    /// summaries and not for retention.
     syntax_from: usize,
     exact: FxHashMap<Arc<str>, Id>,
     /// By the hash of a proper suffix, the paths that may end with it: the text of a suffix is in that of the path.
@@ -531,7 +531,7 @@ impl Index {
             && (class != Class::Flag || !by_model)
     }
 
-    /// Files the old texts of edits that had been in the log before their call.
+    /// Records where the old text of each edit was before the call.
     fn place_edits(&mut self, edits: &[Edit]) {
         for Edit { call, answer, needle } in edits {
             let held = &self.held[*needle as usize];

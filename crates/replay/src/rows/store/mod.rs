@@ -70,7 +70,8 @@ struct Contents {
 }
 
 impl Contents {
-    /// Remembers entries of a pack. One of two that begin alike is lost, and computed again, and so is one beyond 4 GiB.
+    /// Remembers entries of a pack. Entries whose keys share 8 bytes, and
+    /// entries beyond 4 GiB, are computed again.
     fn enter(&mut self, pack: usize, entries: impl IntoIterator<Item = (Name, Place)>) {
         let Ok(pack) = u32::try_from(pack) else { return };
         for (name, Place { at }) in entries {
