@@ -1,0 +1,120 @@
+//! The compactions of a recording as folds of its log.
+//!
+//! | kind | what the view is after it |
+//! |---|---|
+//! | `clear` | the results that were marked as cleared by then show a placeholder |
+//! | `sealed`, `replace` | the messages of the user, the summary if it can be read, and what comes after |
+//! | any other | the summary if it can be read, the tail that was left as it was, and what comes after |
+//!
+//! Where the recording no longer holds what was compacted, there is nothing to fold.
+
+use crate::read::recorder::replaced;
+use crate::run::forced::{ForcedFold, RecordedView};
+use foldback_core::log::Role;
+use foldback_core::view::PartPos;
+use foldback_formats::Session;
+use foldback_formats::session::{Boundary, SEALED};
+use std::collections::BTreeSet;
+
+/// A compaction of the recorder and its place.
+#[derive(Clone, Debug)]
+pub(super) struct Cut<'s> {
+    pub(super) boundary: &'s Boundary,
+    /// Messages of the log before it.
+    pub(super) after: usize,
+    /// Number of the call that came next.
+    pub(super) call: usize,
+    /// Index into the messages of the session of the summary that the recorder wrote, where it can be read.
+    pub(super) summary: Option<usize>,
+    /// Parts of the log that the recorder's view does not show from here on.
+    pub(super) hidden: BTreeSet<(usize, usize)>,
+    view: Option<RecordedView>,
+}
+
+impl Cut<'_> {
+    /// Whether it is known what the recorder's view was.
+    pub(super) fn is_known(&self) -> bool {
+        self.view.is_some()
+    }
+
+    /// Whether only the provider can read what stands for the messages.
+    pub(super) fn is_sealed(&self) -> bool {
+        self.boundary.kind == SEALED
+    }
+
+    /// The fold that it was; `None` where that is not known.
+    pub(super) fn recorded(&self) -> Option<ForcedFold> {
+        let recorded = Some(self.view.clone()?);
+        Some(ForcedFold { after: self.after, recorded })
+    }
+
+    /// A fold at its place by whatever strategy is replayed.
+    pub(super) fn forced(&self) -> ForcedFold {
+        ForcedFold { after: self.after, recorded: None }
+    }
+}
+
+/// The compactions of a session, in their order.
+pub(super) fn cuts(session: &Session) -> Vec<Cut<'_>> {
+    let messages = &session.messages;
+    // By message, the messages of the log and the calls before it.
+    let mut places = vec![(0, 0)];
+    for message in messages {
+        let (log, calls) = places[places.len() - 1];
+        let is_log = !message.is_entry();
+        let is_call = is_log && message.is_answer();
+        places.push((log + usize::from(is_log), calls + usize::from(is_call)));
+    }
+    let mut boundaries: Vec<&Boundary> = session.boundaries.iter().collect();
+    boundaries.sort_by_key(|boundary| boundary.before);
+    let mut hidden: BTreeSet<(usize, usize)> = BTreeSet::new();
+    let mut out = Vec::new();
+    for (number, boundary) in boundaries.into_iter().enumerate() {
+        let before = boundary.before.min(messages.len());
+        let (after, call) = places[before];
+        let mut cut =
+            Cut { boundary, after, call, summary: None, hidden: BTreeSet::new(), view: None };
+        if boundary.kind == "clear" {
+            let view = cleared(session, before, &places, &hidden);
+            hidden.extend(view.cleared.iter().map(|(at, _)| (at.item, at.part)));
+            cut.view = Some(view);
+        } else if boundary.original_kept {
+            let (tail, summary) = replaced(messages, boundary).unzip();
+            cut.summary = summary;
+            let tail = places[tail.unwrap_or(before)].0;
+            let users_stay = [SEALED, "replace"].contains(&&*boundary.kind);
+            let mut kept = Vec::new();
+            for (ordinal, message) in session.log().take(tail).enumerate() {
+                if users_stay && message.role == Role::User {
+                    kept.push(ordinal);
+                } else {
+                    hidden.extend((0..message.parts.len()).map(|part| (ordinal, part)));
+                }
+            }
+            let text =
+                |at: usize| (format!("recorded-summary-{number}"), messages[at].shown_text());
+            let summary = summary.map(text);
+            cut.view = Some(RecordedView { kept, summary, tail: Some(tail), cleared: Vec::new() });
+        }
+        cut.hidden.clone_from(&hidden);
+        out.push(cut);
+    }
+    out
+}
+
+/// What had been cleared by then and not before.
+fn cleared(
+    session: &Session,
+    before: usize,
+    places: &[(usize, usize)],
+    hidden: &BTreeSet<(usize, usize)>,
+) -> RecordedView {
+    let now = session.messages[before..].iter().find_map(|message| message.at);
+    let edits = session.recorded_edits().into_iter().filter_map(|(at, edit)| {
+        let is_log = session.messages.get(at.item).is_some_and(|message| !message.is_entry());
+        let is_due = at.item < before && now.is_none_or(|now| edit.at <= now);
+        let at = PartPos { item: places.get(at.item)?.0, part: at.part };
+        (is_log && is_due && !hidden.contains(&(at.item, at.part))).then_some((at, edit))
+    });
+    RecordedView { cleared: edits.collect(), ..RecordedView::default() }
+}

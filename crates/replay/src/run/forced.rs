@@ -1,0 +1,64 @@
+//! Folds that are made at given places of a log, whatever a policy says: those that a recorder made itself, and what a strategy makes of
+//! the same places if a person asks for it there.
+
+use foldback_core::conversation::{Conversation, Report, StageRole};
+use foldback_core::layout::{Insert, Layout, Slot, push_kept};
+use foldback_core::log::{EntryKind, Role};
+use foldback_core::moment::{Moment, Trigger};
+use foldback_core::outcome::Outcome;
+use foldback_core::plan::Edit;
+use foldback_core::view::{EditKind, PartEdit, PartPos};
+
+/// The stage that reports name for what a recorder did.
+const RECORDER: &str = "recorder";
+
+/// A fold at a place of the log.
+#[derive(Clone, Debug)]
+pub(crate) struct ForcedFold {
+    /// Messages of the log before it.
+    pub(crate) after: usize,
+    /// What the recorder's view became; `None` for what the strategy makes of it.
+    pub(crate) recorded: Option<RecordedView>,
+}
+
+/// What a recorder's compaction left in its view. Places are ordinals of the log.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RecordedView {
+    /// Messages before the tail that stay, ascending.
+    pub(crate) kept: Vec<usize>,
+    /// What stands in place of the others: id and text.
+    pub(crate) summary: Option<(String, String)>,
+    /// The first message that stays with all that come after it; `None` where no message goes.
+    pub(crate) tail: Option<usize>,
+    /// Parts that were cleared.
+    pub(crate) cleared: Vec<(PartPos, PartEdit)>,
+}
+
+impl RecordedView {
+    /// Lays it over a conversation that holds nothing but the log.
+    pub(crate) fn apply(&self, conversation: &mut Conversation) -> Option<Report> {
+        let fold = StageRole::Fold;
+        let mut report = conversation.idle(Moment::Manual, RECORDER, fold, Outcome::Changed);
+        let mut plan = conversation.draft(RECORDER, Moment::Manual, Trigger::Manual);
+        plan.edits = self.cleared.iter().map(|(at, edit)| cleared(*at, edit)).collect();
+        plan.layout = self.tail.map(|tail_from| {
+            let mut slots = Vec::new();
+            for pos in &self.kept {
+                push_kept(&mut slots, *pos);
+            }
+            slots.extend(self.summary.iter().map(|(id, text)| {
+                let origin = EntryKind::Summary;
+                Slot::Insert(Insert::new(id, Role::User, text.clone(), origin))
+            }));
+            Layout { slots, tail_from }
+        });
+        report.fold = conversation.commit(plan).ok();
+        report.tokens_after = conversation.tokens();
+        report.fold.map(|_| report)
+    }
+}
+
+fn cleared(at: PartPos, edit: &PartEdit) -> Edit {
+    let (text, reason) = (edit.text.clone(), "the recorder cleared it".into());
+    Edit { at, kind: EditKind::Clear, text, reason, before: 0, after: 0 }
+}
