@@ -1,127 +1,59 @@
 //! What recorders' own compactions did: tables and a closing sentence, a document, and a row for each compaction and strategy.
 
+use crate::inspect::{common_folder, not_used};
 use crate::json::document;
 use crate::number::{count, decimals, dollars, grouped, percent, short};
 use crate::plain;
-use crate::terminal::{ALWAYS, Head, Width, table, wrap};
-use foldback_replay::audit::{Audit, AuditedFold, Compaction, Missing, NEAR, Texts};
+use crate::rows::Format;
+use crate::rows::csv::no_formula;
+use crate::terminal::{ALWAYS, Head, Width, shortened, table, wrap};
+use foldback_replay::audit::{Audit, AuditedFold, Binding, Compaction, Missing, NEAR};
 use foldback_replay::corpus::Skipped;
 use foldback_replay::setup::AS_RECORDED;
+use foldback_replay::walk::Walk;
 use jiff::Timestamp;
 use serde::Serialize;
+use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
+use std::io::Write;
 
-/// Texts of a kind that are listed.
-const LISTED: usize = 3;
-
-/// Characters of a text that is quoted.
-const QUOTED: usize = 60;
+/// Texts of a kind that are listed, and columns that each takes.
+const LISTED: (usize, usize) = (3, 60);
 
 /// Sessions without a compaction that are listed.
-const NEAREST: usize = 5;
+const NEAREST: usize = 3;
 
-/// The share of a session's calls that has to come after a compaction for it to be of use.
-const LATE: f64 = 0.1;
+/// The share of a window below which a compaction says nothing of when its agent compacts.
+const LOW: f64 = 0.3;
 
 /// The sessions of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Audited {
-    /// Files that were looked at.
-    pub files: usize,
-    /// Files that were not used.
-    pub skipped: Vec<Skipped>,
-    /// The figures of the closing sentence.
-    pub total: Total,
-    /// In the order of their paths.
-    pub sessions: Vec<Audit>,
-    /// The estimator that counted the tokens.
-    pub estimator: String,
     /// Version of the program.
     pub version: &'static str,
+    /// The estimator that counted the tokens.
+    pub estimator: String,
+    /// Files that were not used.
+    pub skipped: Vec<Skipped>,
+    /// The closing sentence.
+    pub sentence: String,
+    /// In the order of their paths.
+    pub sessions: Vec<Audit>,
 }
 
-/// What all compactions did together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Total {
-    /// Compactions.
-    pub compactions: usize,
-    /// Sessions with one or more.
-    pub sessions: usize,
-    /// What they cost.
-    pub usd: f64,
-    /// The part of it that is estimated, since the requests for summaries are not recorded.
-    pub estimated_usd: f64,
-    /// Results that were read again.
-    pub read_again: usize,
-    /// What that cost.
-    pub read_again_usd: f64,
-    /// Compactions with less than a tenth of their session's calls behind them.
-    pub late: usize,
-    /// Compactions before which the cache had expired.
-    pub cold: usize,
-    /// Compactions of which the recording does not say what went.
-    pub unknown: usize,
-}
-
-/// One compaction as one strategy, or the recorder, made it.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct AuditRow<'a> {
-    session: &'a str,
-    format: &'a str,
-    project: Option<&'a str>,
-    model: Option<&'a str>,
-    subagent: bool,
-    calls: usize,
-    compaction: usize,
-    call: usize,
-    followed: usize,
-    at_ms: Option<i64>,
-    trigger: &'a str,
-    kind: &'a str,
-    tokens_before: Option<u64>,
-    tokens_after: Option<u64>,
-    pause_ms: Option<i64>,
-    original_kept: bool,
-    by: &'a str,
-    folded: bool,
-    sealed: bool,
-    next_tokens: u64,
-    summary_usd: Option<f64>,
-    summary_estimated: Option<bool>,
-    rewritten_tokens: Option<u64>,
-    rewritten_usd: Option<f64>,
-    cold: Option<bool>,
-    near_names: usize,
-    near_old_texts: usize,
-    near_pieces: usize,
-    near_results: usize,
-    names: usize,
-    old_texts: usize,
-    pieces: usize,
-    results: usize,
-    result_tokens: u64,
-    rules: Option<usize>,
-    rules_missing: Option<usize>,
-    tasks: Option<usize>,
-    tasks_missing: Option<usize>,
-    read_again: Option<usize>,
-    read_again_tokens: Option<u64>,
-    read_again_usd: Option<f64>,
-}
+/// A compaction: the number of its session among those that have one, the session, and its number there.
+type Place<'a> = (usize, &'a Audit, usize, &'a Compaction);
 
 impl Audited {
-    /// The sessions of these files.
-    pub fn new(
-        files: usize,
-        skipped: Vec<Skipped>,
-        sessions: Vec<Audit>,
-        estimator: String,
-    ) -> Self {
+    /// The sessions of a run.
+    pub fn new(sessions: Vec<Audit>, skipped: Vec<Skipped>, estimator: String) -> Self {
         let version = env!("CARGO_PKG_VERSION");
-        Self { files, skipped, total: Total::new(&sessions), sessions, estimator, version }
+        let mut out = Self { version, estimator, skipped, sentence: String::new(), sessions };
+        out.sentence = out.summed_up();
+        out
     }
 
-    /// The document.
+    /// The document of `--json`.
     ///
     /// # Errors
     ///
@@ -130,71 +62,307 @@ impl Audited {
         document(self)
     }
 
-    /// A row for each compaction and strategy.
-    pub fn rows(&self) -> Vec<AuditRow<'_>> {
-        let folds = self.numbered().flat_map(|(_, session, number, compaction)| {
-            compaction.folds.iter().map(move |fold| row(session, number, compaction, fold))
-        });
-        folds.collect()
-    }
-
-    /// Every compaction: its number among all, its session, its number there, and itself.
-    fn numbered(&self) -> impl Iterator<Item = (usize, &Audit, usize, &Compaction)> {
-        let all = self.sessions.iter().flat_map(|session| {
-            let numbered = session.compactions.iter().enumerate();
-            numbered.map(move |(number, compaction)| (session, number + 1, compaction))
-        });
-        all.enumerate()
-            .map(|(at, (session, number, compaction))| (at + 1, session, number, compaction))
+    /// Writes a row for each compaction and whoever folds there, as JSON lines or CSV. Lists are their lengths.
+    ///
+    /// # Errors
+    ///
+    /// They can't be written.
+    pub fn write_rows(&self, format: Format, out: &mut dyn Write) -> std::io::Result<()> {
+        let mut rows = Vec::new();
+        for (_, session, number, compaction) in self.places() {
+            for fold in &compaction.folds {
+                let mut row = Map::new();
+                flatten(&mut row, "", &json!({ "session": session.path, "compaction": number }));
+                for part in [json!(session), json!(compaction), json!(fold)] {
+                    flatten(&mut row, "", &part);
+                }
+                row.retain(|name, _| {
+                    !["path", "compactions", "failed", "folds"].contains(&&**name)
+                });
+                rows.push(row);
+            }
+        }
+        if format != Format::Csv {
+            return rows.iter().try_for_each(|row| {
+                serde_json::to_writer(&mut *out, row)?;
+                out.write_all(b"\n")
+            });
+        }
+        let mut table = csv::Writer::from_writer(out);
+        table.write_record(rows.first().into_iter().flat_map(Map::keys))?;
+        for row in &rows {
+            table.write_record(row.values().map(|value| match value {
+                Value::Null => String::new(),
+                Value::String(text) => no_formula(text.into()).into_owned(),
+                other => other.to_string(),
+            }))?;
+        }
+        table.flush()
     }
 
     /// The tables and the closing sentence; with everything of each compaction if it is `full`.
     pub fn text(&self, full: bool, width: Width) -> String {
         let mut out = String::new();
-        if self.total.compactions > 0 {
+        if self.places().next().is_some() {
             self.recorded(&mut out, width);
             self.beside(&mut out, width);
         }
-        if full {
-            for (number, session, _, compaction) in self.numbered() {
-                details(&mut out, number, session, compaction, width);
-            }
+        for place in self.places().filter(|_| full) {
+            details(&mut out, place, width);
         }
         self.without(&mut out, width);
-        for text in crate::inspect::not_used(&self.skipped, full) {
+        for text in not_used(&self.skipped, full) {
             wrap(&mut out, "", "  ", &text, width);
         }
-        wrap(&mut out, "", "", &self.sentence(), width);
+        wrap(&mut out, "", "", &self.sentence, width);
         out
     }
-}
 
-impl Total {
-    fn new(sessions: &[Audit]) -> Self {
-        let mut out = Self::default();
-        for session in sessions {
-            out.sessions += usize::from(!session.compactions.is_empty());
-            for compaction in &session.compactions {
-                out.compactions += 1;
-                out.read_again += compaction.read_again.results;
-                out.read_again_usd += compaction.read_again.usd;
-                out.late += usize::from(is_late(session, compaction));
-                let Some(own) = own(compaction) else { continue };
-                out.unknown += usize::from(!own.folded);
-                if let Some(cost) = own.cost {
-                    out.usd += cost.usd();
-                    out.estimated_usd += if cost.estimated { cost.summary_usd } else { 0.0 };
-                    out.cold += usize::from(cost.cold);
-                }
+    /// The sessions with compactions, call by call.
+    pub fn walks(&self) -> impl Iterator<Item = &Walk> {
+        self.sessions.iter().filter_map(|session| session.walk.as_ref())
+    }
+
+    fn compacted(&self) -> impl Iterator<Item = &Audit> {
+        self.sessions.iter().filter(|session| !session.compactions.is_empty())
+    }
+
+    fn places(&self) -> impl Iterator<Item = Place<'_>> {
+        self.compacted().enumerate().flat_map(|(at, session)| {
+            let numbered = session.compactions.iter().enumerate();
+            numbered.map(move |(number, compaction)| (at + 1, session, number + 1, compaction))
+        })
+    }
+
+    /// What the recorders did, and the sessions behind the numbers.
+    fn recorded(&self, out: &mut String, width: Width) {
+        let heads = [
+            Head::words("#", ALWAYS),
+            Head::number("call", ALWAYS),
+            Head::words("by", 6),
+            Head::number("tokens", ALWAYS),
+            Head::number("pause", 3),
+            Head::number("$", ALWAYS),
+            Head::number("names", ALWAYS),
+            Head::number("texts", ALWAYS),
+            Head::number("again", 8),
+            Head::number("rules", 7),
+            Head::number("tasks", 5),
+            Head::words("when", 1),
+        ];
+        let line = |(at, session, number, compaction): Place<'_>| {
+            let size = |tokens: Option<u64>| tokens.map_or_else(dash, short);
+            let (before, after) = (size(compaction.tokens_before), size(compaction.tokens_after));
+            let own = own(compaction);
+            let cost = |own: &AuditedFold| {
+                format!("{}{:.2}", if own.cost.cold { "cold " } else { "" }, own.cost.usd())
+            };
+            let time = compaction.at_ms.and_then(|at| Timestamp::from_millisecond(at).ok());
+            vec![
+                format!("{at}.{number}"),
+                format!("{}/{}", compaction.call, session.calls),
+                if compaction.copied { "copy" } else { trigger(&compaction.trigger) }.to_owned(),
+                format!("{before}→{after}"),
+                compaction.pause_ms.map_or_else(dash, span),
+                own.map_or_else(dash, cost),
+                own.map_or_else(dash, |own| both(own, |missing| missing.names.len())),
+                own.map_or_else(dash, |own| both(own, |missing| missing.texts.len())),
+                compaction.read_again.results.to_string(),
+                own.map_or_else(dash, |own| gone(&own.rules)),
+                own.map_or_else(dash, |own| gone(&own.tasks)),
+                time.map_or_else(dash, |time| time.strftime("%Y-%m-%d %H:%M").to_string()),
+            ]
+        };
+        out.push_str("What your agents' own compactions did\n");
+        table(out, width, &heads, self.places().map(line).collect());
+        let mut legend = format!(
+            "#: session and compaction · call: the one that came next, of all · by: the agent itself (auto), its user (hand), or after a \
+             refusal · tokens: of the requests before and after · pause: since the message before, with the time that the compaction took \
+             where its end is recorded · $: the summary, and what the next call wrote to the cache again; cold: the cache had expired · \
+             names, texts: what calls needed and no longer had in view, within {NEAR} calls / up to the next compaction; texts are old \
+             texts of edits and pieces of results · again: results that were read again · rules, tasks: binding sentences of the user's \
+             and open tasks that the next request no longer said word for word, of all"
+        );
+        let any = |is: &dyn Fn(&Compaction, &AuditedFold) -> bool| {
+            self.places().any(|(.., it)| own(it).is_some_and(|own| is(it, own)))
+        };
+        let rest: [(&str, &dyn Fn(&Compaction, &AuditedFold) -> bool); 3] = [
+            (" · ?: the recording does not hold what went", &|_, own| !own.folded),
+            (
+                " · ≤: only the provider can read the summary, which may hold some of it",
+                &|_, own| own.sealed,
+            ),
+            (" · copy: it counts in the session that this one goes on from", &|it, _| it.copied),
+        ];
+        legend.extend(rest.iter().filter(|(_, is)| any(is)).map(|(text, _)| *text));
+        wrap(out, "", "  ", &legend, width);
+        out.push('\n');
+        let folder = common_folder(self.compacted().map(|one| one.path.as_str()));
+        for (at, session) in self.compacted().enumerate() {
+            let text = format!(
+                "{}{}, {}{}",
+                &session.path[folder.len()..],
+                if session.subagent { " (subagent or fork)" } else { "" },
+                count(session.calls as u64, "call"),
+                session.usd.map_or_else(String::new, |usd| format!(", {}", dollars(usd, 2))),
+            );
+            wrap(out, &format!("{:>3}  ", at + 1), "     ", &plain::line(&text), width);
+        }
+        if !folder.is_empty() {
+            wrap(out, "", "  ", &format!("all are in {folder}"), width);
+        }
+        out.push('\n');
+    }
+
+    /// What strategies would have made of the same places.
+    fn beside(&self, out: &mut String, width: Width) {
+        let mut heads = vec![Head::words("#", ALWAYS)];
+        heads.extend(["recorder", "indexed", "replica"].map(|name| Head::number(name, ALWAYS)));
+        heads.push(Head::words("which", ALWAYS));
+        let line = |(at, session, number, compaction): Place<'_>| {
+            let folds = [0, 1, 2].map(|at| compaction.folds.get(at));
+            let cell = |fold: Option<&AuditedFold>| {
+                let fold = fold.filter(|fold| fold.folded && compaction.call < session.calls);
+                fold.map_or_else(dash, |fold| {
+                    let (usd, missed) = (fold.cost.usd(), missed(fold));
+                    format!("{usd:.2}  {missed:>3}  {:>4}", short(fold.next_tokens))
+                })
+            };
+            let which = folds[2].and_then(|fold| fold.by.split('+').next()).unwrap_or_default();
+            let cells = folds.map(cell).into_iter().chain([which.to_owned()]);
+            [format!("{at}.{number}")].into_iter().chain(cells).collect()
+        };
+        out.push_str("The same places, folded by others\n");
+        table(out, width, &heads, self.places().map(line).collect());
+        let legend = "Each: dollars, names and texts that calls missed up to the next compaction, tokens of the next request. The replica is \
+                      the preset that reproduces the agent; presets write their summaries without a model here. –: it folded nothing there, \
+                      or nothing came after it.";
+        wrap(out, "", "  ", legend, width);
+        out.push('\n');
+    }
+
+    /// How far the other sessions were from a compaction.
+    fn without(&self, out: &mut String, width: Width) {
+        // By agent, the shares of the window at which it compacted by itself.
+        let mut usual: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        for (_, session, _, it) in self.places() {
+            let before = it.tokens_before.filter(|_| it.trigger == "auto" && it.kind != "clear");
+            let share = before.map(|before| before as f64 / session.window.max(1) as f64);
+            usual.entry(session.format).or_default().extend(share.filter(|share| *share > LOW));
+        }
+        usual.values_mut().for_each(|shares| shares.sort_by(f64::total_cmp));
+        let limit = |session: &Audit| {
+            let shares = usual.get(session.format);
+            let share = shares.and_then(|shares| shares.get(shares.len() / 2)).copied();
+            ((share.unwrap_or(1.0) * session.window as f64) as u64, share.is_some())
+        };
+        let share = |it: &Audit| it.largest as f64 / limit(it).0.max(1) as f64;
+        let none = self.sessions.iter().filter(|it| it.compactions.is_empty() && it.calls > 0);
+        let mut none: Vec<&Audit> = none.collect();
+        none.sort_by(|a, b| share(b).total_cmp(&share(a)));
+        if none.is_empty() {
+            return;
+        }
+        let text = format!(
+            "{} without a compaction. The nearest to one, by their largest requests:",
+            count(none.len() as u64, "session")
+        );
+        wrap(out, "", "  ", &text, width);
+        for session in none.into_iter().take(NEAREST) {
+            let (tokens, is_usual) = limit(session);
+            let text = match session.largest {
+                0 => format!("{}: their size is not recorded", session.path),
+                largest => format!(
+                    "{}: {} tokens, {} of the {} {}",
+                    session.path,
+                    grouped(largest),
+                    percent(share(session)),
+                    grouped(tokens),
+                    match is_usual {
+                        true => format!("at which {} compacted above", session.format),
+                        false => "of its window".to_owned(),
+                    }
+                ),
+            };
+            wrap(out, "  ", "    ", &plain::line(&text), width);
+        }
+        out.push('\n');
+    }
+
+    /// What all of it comes to.
+    fn summed_up(&self) -> String {
+        let counted: Vec<Place<'_>> = self.places().filter(|(.., it)| !it.copied).collect();
+        if counted.is_empty() {
+            return "No compaction is recorded in these sessions.".to_owned();
+        }
+        let folds = || counted.iter().filter_map(|(.., compaction)| own(compaction));
+        let money = |usd: f64| dollars(usd, decimals(usd));
+        let usd: f64 = folds().map(|own| own.cost.usd()).sum();
+        let estimated = folds().filter(|own| own.cost.estimated);
+        let estimated: f64 = estimated.map(|own| own.cost.summary_usd).sum();
+        let again = || counted.iter().map(|(.., compaction)| &compaction.read_again);
+        let results: usize = again().map(|again| again.results).sum();
+        let again_usd: f64 = again().map(|again| again.usd).sum();
+        let compactions = count(counted.len() as u64, "compaction");
+        let mut out = format!("Your {compactions} cost {}", money(usd));
+        if estimated > 0.0 {
+            out += &format!(
+                " ({} of it for summaries whose requests are not recorded, priced as if they read nothing from the cache)",
+                money(estimated)
+            );
+        }
+        out += &match results {
+            0 => ", and nothing was read again after them.".to_owned(),
+            _ => {
+                let results = count(results as u64, "result");
+                format!(", and after them your agents read {results} again ({}).", money(again_usd))
             }
+        };
+        let late =
+            |(_, session, _, it): &&Place<'_>| (session.calls - it.call) * 10 < session.calls;
+        let late = counted.iter().filter(late).count();
+        let cold = folds().filter(|own| own.cost.cold).count();
+        let unknown = folds().filter(|own| !own.folded).count();
+        for (number, text) in [
+            (late, "of them came less than 10 % before the session ended"),
+            (cold, "came after the cache had expired"),
+            (unknown, "took away what the recording does not hold"),
+        ] {
+            out += &if number > 0 { format!(" {number} {text}.") } else { String::new() };
+        }
+        let pairs = counted.iter().filter_map(|(.., compaction)| match &*compaction.folds {
+            [own, indexed, ..] if own.folded && indexed.folded => Some([own, indexed]),
+            _ => None,
+        });
+        let pairs: Vec<[&AuditedFold; 2]> = pairs.collect();
+        let places = pairs.len();
+        if places > 0 {
+            let [own, indexed] = [0, 1].map(|at| {
+                let folds = || pairs.iter().map(|pair| pair[at]);
+                let next: u64 = folds().map(|fold| fold.next_tokens).sum();
+                let usd: f64 = folds().map(|fold| fold.cost.usd()).sum();
+                (money(usd), folds().map(missed).sum::<usize>(), short(next / places as u64))
+            });
+            out += &format!(
+                " At the {places} places where it folds, too, indexed would have cost {} instead of {} and left {} names and texts out of \
+                 view that calls needed, instead of {}; the next request would have had {} tokens instead of {}.",
+                indexed.0, own.0, indexed.1, own.1, indexed.2, own.2
+            );
         }
         out
     }
 }
 
-fn is_late(session: &Audit, compaction: &Compaction) -> bool {
-    let left = session.calls.saturating_sub(compaction.call);
-    (left as f64) < LATE * session.calls as f64
+/// Adds the members of an object to a row: those of objects in it under both names, lists as their lengths.
+fn flatten(row: &mut Map<String, Value>, prefix: &str, value: &Value) {
+    for (name, value) in value.as_object().into_iter().flatten() {
+        let name = format!("{prefix}{name}");
+        match value {
+            Value::Object(_) => flatten(row, &format!("{name}_"), value),
+            Value::Array(list) => _ = row.insert(name, list.len().into()),
+            _ => _ = row.insert(name, value.clone()),
+        }
+    }
 }
 
 /// What the recorder made of it.
@@ -202,69 +370,16 @@ fn own(compaction: &Compaction) -> Option<&AuditedFold> {
     compaction.folds.iter().find(|fold| fold.by == AS_RECORDED)
 }
 
-fn row<'a>(
-    session: &'a Audit,
-    number: usize,
-    compaction: &'a Compaction,
-    fold: &'a AuditedFold,
-) -> AuditRow<'a> {
-    let again = (fold.by == AS_RECORDED).then_some(&compaction.read_again);
-    let binding = fold.binding.as_ref();
-    let Missing { names, old_texts, pieces, results, tokens } = &fold.missing;
-    AuditRow {
-        session: &session.path,
-        format: session.format,
-        project: session.project.as_deref(),
-        model: session.model.as_deref(),
-        subagent: is_subagent(session, compaction),
-        calls: session.calls,
-        compaction: number,
-        call: compaction.call,
-        followed: compaction.followed,
-        at_ms: compaction.at,
-        trigger: &compaction.trigger,
-        kind: &compaction.kind,
-        tokens_before: compaction.tokens_before,
-        tokens_after: compaction.tokens_after,
-        pause_ms: compaction.pause,
-        original_kept: compaction.original_kept,
-        by: &fold.by,
-        folded: fold.folded,
-        sealed: fold.sealed,
-        next_tokens: fold.tokens,
-        summary_usd: fold.cost.map(|cost| cost.summary_usd),
-        summary_estimated: fold.cost.map(|cost| cost.estimated),
-        rewritten_tokens: fold.cost.map(|cost| cost.rewritten),
-        rewritten_usd: fold.cost.map(|cost| cost.rewritten_usd),
-        cold: fold.cost.map(|cost| cost.cold),
-        near_names: fold.near.names.len(),
-        near_old_texts: fold.near.old_texts,
-        near_pieces: fold.near.pieces,
-        near_results: fold.near.results,
-        names: names.len(),
-        old_texts: *old_texts,
-        pieces: *pieces,
-        results: *results,
-        result_tokens: *tokens,
-        rules: binding.map(|binding| binding.rules.all),
-        rules_missing: binding.map(|binding| binding.rules.missing.len()),
-        tasks: binding.map(|binding| binding.tasks.all),
-        tasks_missing: binding.map(|binding| binding.tasks.missing.len()),
-        read_again: again.map(|again| again.results),
-        read_again_tokens: again.map(|again| again.tokens),
-        read_again_usd: again.map(|again| again.usd),
-    }
-}
-
-fn is_subagent(session: &Audit, compaction: &Compaction) -> bool {
-    session.subagent || compaction.agent.is_some()
+/// All that calls missed up to the next compaction.
+fn missed(fold: &AuditedFold) -> usize {
+    fold.missing.names.len() + fold.missing.texts.len()
 }
 
 fn dash() -> String {
     "–".to_owned()
 }
 
-/// A time span as its largest unit.
+/// A time span in its largest unit.
 fn span(ms: i64) -> String {
     match ms / 1_000 {
         seconds @ 0..100 => format!("{seconds}s"),
@@ -276,9 +391,8 @@ fn span(ms: i64) -> String {
 
 fn trigger(word: &str) -> &str {
     match word {
-        "auto" => "auto",
-        "manual" => "by hand",
-        "overflow" => "refused",
+        "manual" => "hand",
+        "overflow" => "refusal",
         "unknown" => "–",
         other => other,
     }
@@ -287,292 +401,56 @@ fn trigger(word: &str) -> &str {
 /// `12/41`: within the first calls, and up to the next compaction.
 fn both(fold: &AuditedFold, of: impl Fn(&Missing) -> usize) -> String {
     match fold.folded {
-        true => format!("{}/{}", grouped(of(&fold.near) as u64), grouped(of(&fold.missing) as u64)),
+        true => {
+            let most = if fold.sealed { "≤" } else { "" };
+            format!("{most}{}/{}", of(&fold.near), of(&fold.missing))
+        }
         false => "?".to_owned(),
     }
 }
 
-fn texts(missing: &Missing) -> usize {
-    missing.old_texts + missing.pieces
-}
-
-fn gone(texts: &Texts) -> String {
+fn gone(texts: &Binding) -> String {
     match texts.all {
         0 => dash(),
-        all => format!("{} of {all}", texts.missing.len()),
+        all => format!("{}/{all}", texts.missing.len()),
     }
-}
-
-fn cents(usd: f64) -> String {
-    format!("{usd:.2}")
-}
-
-impl Audited {
-    fn recorded(&self, out: &mut String, width: Width) {
-        let heads = [
-            Head::number("#", ALWAYS),
-            Head::names("session"),
-            Head::number("call", 8),
-            Head::words("when", 1),
-            Head::words("trigger", 6),
-            Head::number("tokens", 9),
-            Head::number("pause", 3),
-            Head::words("cache", 4),
-            Head::number("$", ALWAYS),
-            Head::number("names", ALWAYS),
-            Head::number("texts", ALWAYS),
-            Head::number("again", 7),
-            Head::number("rules", 5),
-            Head::number("tasks", 2),
-        ];
-        let folder =
-            crate::inspect::common_folder(self.sessions.iter().map(|one| one.path.as_str()));
-        let line = |(at, session, _, compaction): (usize, &Audit, usize, &Compaction)| {
-            let Compaction { call, at: when, tokens_before, tokens_after, pause, .. } = compaction;
-            let size = |tokens: &Option<u64>| tokens.map_or_else(dash, short);
-            let own = own(compaction);
-            let cost = own.and_then(|own| own.cost);
-            let binding = own.and_then(|own| own.binding.as_ref());
-            let subagent = if is_subagent(session, compaction) { " (sub)" } else { "" };
-            vec![
-                at.to_string(),
-                format!("{}{subagent}", &session.path[folder.len()..]),
-                format!("{call}/{}", session.calls),
-                when.map_or_else(dash, time),
-                trigger(&compaction.trigger).to_owned(),
-                format!("{}→{}", size(tokens_before), size(tokens_after)),
-                pause.map_or_else(dash, span),
-                cost.map_or_else(dash, |cost| if cost.cold { "cold" } else { "warm" }.to_owned()),
-                cost.map_or_else(dash, |cost| cents(cost.usd())),
-                own.map_or_else(dash, |own| both(own, |missing| missing.names.len())),
-                own.map_or_else(dash, |own| both(own, texts)),
-                compaction.read_again.results.to_string(),
-                binding.map_or_else(dash, |binding| gone(&binding.rules)),
-                binding.map_or_else(dash, |binding| gone(&binding.tasks)),
-            ]
-        };
-        table(out, width, &heads, self.numbered().map(line).collect());
-        let legend = format!(
-            "call: the one that came next, of all · $: for the summary and for what the next call wrote to the cache again · names, texts: \
-             what calls needed and no longer had, within {NEAR} calls and up to the next compaction; texts are old texts of edits and pieces \
-             of results · again: results that were read again · rules, tasks: sentences of yours that bind, and open tasks, that the next \
-             request no longer says word for word · ?: the recording does not hold what went"
-        );
-        wrap(out, "", "  ", &legend, width);
-        if self.numbered().any(|(.., compaction)| own(compaction).is_some_and(|own| own.sealed)) {
-            let text = "Where only the provider can read the summary, names and texts are the most that is missing.";
-            wrap(out, "", "  ", text, width);
-        }
-        if !folder.is_empty() {
-            wrap(out, "", "  ", &format!("all are in {folder}"), width);
-        }
-        out.push('\n');
-    }
-
-    /// What strategies would have made of the same places.
-    fn beside(&self, out: &mut String, width: Width) {
-        let mut heads = vec![Head::number("#", ALWAYS), Head::words("replica", 1)];
-        for (figure, keep) in [("$", 3), ("names", 5), ("texts", 6), ("next", 2)] {
-            for who in ["own", "indexed", "replica"] {
-                let name = if who == "own" { format!("{figure} {who}") } else { who.to_owned() };
-                heads.push(Head::number(name, keep));
-            }
-        }
-        let line = |(at, _, _, compaction): (usize, &Audit, usize, &Compaction)| {
-            let folds = [0, 1, 2].map(|at| compaction.folds.get(at));
-            let mut cells =
-                vec![at.to_string(), folds[2].map_or_else(dash, |fold| fold.by.clone())];
-            let figure = |of: &dyn Fn(&AuditedFold) -> String| {
-                folds.map(|fold| fold.filter(|fold| fold.folded).map_or_else(dash, of))
-            };
-            cells.extend(figure(&|fold| fold.cost.map_or_else(dash, |cost| cents(cost.usd()))));
-            cells.extend(figure(&|fold| grouped(fold.missing.names.len() as u64)));
-            cells.extend(figure(&|fold| grouped(texts(&fold.missing) as u64)));
-            cells.extend(figure(&|fold| short(fold.tokens)));
-            cells
-        };
-        out.push_str("The same places, folded by the recorder (own), by indexed, and by the preset that\nreproduces the agent\n");
-        table(out, width, &heads, self.numbered().map(line).collect());
-        let legend = "Up to the next compaction; next: tokens of the next request. The presets' summaries are made without a model here.";
-        wrap(out, "", "  ", legend, width);
-        out.push('\n');
-    }
-
-    /// How far the other sessions were from a compaction.
-    fn without(&self, out: &mut String, width: Width) {
-        let mut usual: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
-        for (_, session, _, compaction) in self.numbered() {
-            if compaction.trigger == "auto" && compaction.kind != "clear" {
-                usual.entry(session.format).or_default().extend(compaction.tokens_before);
-            }
-        }
-        usual.values_mut().for_each(|sizes| sizes.sort_unstable());
-        let limit = |session: &Audit| {
-            let known = usual.get(session.format).filter(|sizes| !sizes.is_empty());
-            known.map_or(session.window, |sizes| sizes[sizes.len() / 2])
-        };
-        let none = self.sessions.iter().filter(|it| it.compactions.is_empty() && it.calls > 0);
-        let (known, unknown): (Vec<&Audit>, Vec<&Audit>) = none.partition(|it| it.largest > 0);
-        if known.is_empty() && unknown.is_empty() {
-            return;
-        }
-        let all = (known.len() + unknown.len()) as u64;
-        let share = |session: &&Audit| session.largest as f64 / limit(session).max(1) as f64;
-        let mut nearest = known;
-        nearest.sort_by(|a, b| share(b).total_cmp(&share(a)));
-        let text = format!(
-            "{} without a compaction{}",
-            count(all, "session"),
-            if nearest.is_empty() {
-                "; none records how large its requests were."
-            } else {
-                "; the nearest to one:"
-            }
-        );
-        wrap(out, "", "  ", &text, width);
-        for session in nearest.iter().take(NEAREST) {
-            let from = match usual.contains_key(session.format) {
-                true => format!("at which {} compacted in the sessions above", session.format),
-                false => "of its window".to_owned(),
-            };
-            let text = format!(
-                "{}: its largest request had {} of the {} tokens {from} ({})",
-                session.path,
-                grouped(session.largest),
-                grouped(limit(session)),
-                percent(share(session)),
-            );
-            wrap(out, "  ", "    ", &plain::line(&text), width);
-        }
-        out.push('\n');
-    }
-
-    /// What all of it comes to.
-    fn sentence(&self) -> String {
-        let Total {
-            compactions,
-            usd,
-            estimated_usd,
-            read_again,
-            read_again_usd,
-            late,
-            cold,
-            unknown,
-            ..
-        } = self.total;
-        if compactions == 0 {
-            return "No compaction is recorded in these sessions.".to_owned();
-        }
-        let money = |usd: f64| dollars(usd, decimals(usd));
-        let mut out =
-            format!("Your {} cost {}", count(compactions as u64, "compaction"), money(usd));
-        if estimated_usd > 0.0 {
-            out += &format!(
-                " ({} of it estimated: most agents do not record the request for a summary)",
-                money(estimated_usd)
-            );
-        }
-        out += &match read_again {
-            0 => ", and nothing was read again after them.".to_owned(),
-            _ => format!(
-                ", and after them your agents read {} again ({}).",
-                count(read_again as u64, "result"),
-                money(read_again_usd)
-            ),
-        };
-        if late > 0 {
-            out += &format!(" {late} of them came less than 10 % before the session ended.");
-        }
-        if cold > 0 {
-            out += &format!(" {cold} came after the cache had expired.");
-        }
-        if unknown > 0 {
-            out += &format!(" Of {unknown} the recording does not hold what went.");
-        }
-        let folds = self.numbered().filter_map(|(.., compaction)| match &*compaction.folds {
-            [own, indexed, ..] if own.folded && indexed.folded => Some([own, indexed]),
-            _ => None,
-        });
-        let mut sums = [(0, 0.0); 2];
-        let mut places = 0;
-        for pair in folds {
-            places += 1;
-            for (sum, fold) in sums.iter_mut().zip(pair) {
-                sum.0 += fold.missing.names.len() + texts(&fold.missing);
-                sum.1 += fold.cost.map_or(0.0, |cost| cost.usd());
-            }
-        }
-        if places > 0 {
-            let [(own, own_usd), (indexed, indexed_usd)] = sums;
-            out += &format!(
-                " At the {places} places where both act, indexed would have cost {} instead of {} and left {} of what calls needed out of \
-                 view instead of {}.",
-                money(indexed_usd),
-                money(own_usd),
-                grouped(indexed as u64),
-                grouped(own as u64),
-            );
-        }
-        out
-    }
-}
-
-fn time(ms: i64) -> String {
-    let at = Timestamp::from_millisecond(ms).ok();
-    at.map_or_else(dash, |at| at.strftime("%Y-%m-%d %H:%M").to_string())
 }
 
 /// Everything of one compaction.
-fn details(
-    out: &mut String,
-    number: usize,
-    session: &Audit,
-    compaction: &Compaction,
-    width: Width,
-) {
-    let mut say = |text: &str| wrap(out, "    ", "      ", &plain::line(text), width);
-    say(&format!("#{number} {}", session.path));
-    if let Some(own) = own(compaction) {
-        if let Some(cost) = own.cost {
-            say(&format!(
-                "summary {}{}, {} tokens written to the cache again {}",
-                dollars(cost.summary_usd, 2),
-                if cost.estimated { " (estimated)" } else { "" },
-                grouped(cost.rewritten),
-                dollars(cost.rewritten_usd, 2),
-            ));
+fn details(out: &mut String, (at, session, number, compaction): Place<'_>, width: Width) {
+    let Some(own) = own(compaction) else { return };
+    let head = format!("{at}.{number} before call {} of {}", compaction.call, session.path);
+    wrap(out, "", "  ", &plain::line(&head), width);
+    let estimated = if own.cost.estimated { " (estimated)" } else { "" };
+    let (again, rewritten) = (&compaction.read_again, grouped(own.cost.rewritten));
+    let (summary, written) = (dollars(own.cost.summary_usd, 2), dollars(own.cost.rewritten_usd, 2));
+    let cost =
+        format!("{summary}{estimated}; {rewritten} tokens written to the cache again {written}");
+    let results = count(again.results as u64, "result");
+    let read = format!("{results}, {} tokens, {}: ", grouped(again.tokens), dollars(again.usd, 2));
+    for (what, texts, start) in [
+        ("summary", None, cost),
+        ("names needed", Some(&own.missing.names), String::new()),
+        ("texts needed", Some(&own.missing.texts), String::new()),
+        ("read again", Some(&again.files), read),
+        ("rules not in view", Some(&own.rules.missing), String::new()),
+        ("tasks not in view", Some(&own.tasks.missing), String::new()),
+    ] {
+        if texts.is_none_or(|texts| !texts.is_empty()) {
+            let text =
+                format!("{what}: {start}{}", texts.map_or_else(String::new, |it| listed(it)));
+            wrap(out, "  ", "    ", &plain::line(&text), width);
         }
-        if !own.missing.names.is_empty() {
-            say(&format!("names: {}", listed(&own.missing.names)));
-        }
-        if let Some(binding) = &own.binding {
-            for (what, texts) in [("rules", &binding.rules), ("open tasks", &binding.tasks)] {
-                if !texts.missing.is_empty() {
-                    say(&format!("{what} no longer in view: {}", listed(&texts.missing)));
-                }
-            }
-        }
-    }
-    let again = &compaction.read_again;
-    if again.results > 0 {
-        say(&format!(
-            "read again: {}, {} tokens, {}: {}",
-            count(again.results as u64, "result"),
-            grouped(again.tokens),
-            dollars(again.usd, 2),
-            listed(&again.files)
-        ));
     }
     out.push('\n');
 }
 
 /// The first of some texts, and how many more there are.
 fn listed(texts: &[String]) -> String {
-    let quoted = texts.iter().take(LISTED).map(|text| {
-        let short: String = text.chars().take(QUOTED).collect();
-        if short.len() < text.len() { format!("{short}…") } else { short }
-    });
-    let more = texts.len().saturating_sub(LISTED);
-    let list = quoted.collect::<Vec<_>>().join(", ");
-    if more > 0 { format!("{list} and {more} more") } else { list }
+    let (most, columns) = LISTED;
+    let list: Vec<String> = texts.iter().take(most).map(|text| shortened(text, columns)).collect();
+    match texts.len().saturating_sub(most) {
+        0 => list.join(", "),
+        more => format!("{} and {more} more", list.join(", ")),
+    }
 }

@@ -13,7 +13,6 @@ use foldback_replay::parallel::in_parallel;
 use foldback_replay::walk::Detail;
 use foldback_replay::{Preset, Setup, Source};
 use foldback_report::audit::Audited;
-use foldback_report::probe;
 use std::collections::BTreeMap;
 
 /// What is set beside the agent's own compactions and those of its replica.
@@ -63,9 +62,9 @@ pub(crate) fn run(mut args: args::Audit) -> Result<(), Error> {
     }
     let failed = sessions.iter().flat_map(|session| session.failed.clone()).collect();
     let measure = setup.measure.id().to_string();
-    let audited = Audited::new(corpus.sources.len(), skipped, sessions, measure);
+    let audited = Audited::new(sessions, skipped, measure);
     if let Some((path, format)) = rows {
-        output::write_with(Some(path), |out| probe::write(&audited.rows(), format, out))?;
+        output::write_with(Some(path), |out| audited.write_rows(format, out))?;
     }
     if let Some(path) = &args.json {
         output::write(Some(path), &audited.json()?)?;

@@ -1,8 +1,8 @@
 //! What an agent read again after a compaction.
 //!
 //! A call reads where all that it touches is read. Of its result those lines count as read again that a result had shown before the
-//! compaction, that its view no longer showed, and that no result has shown since; the result is read again where they are at least half
-//! of it. Lines of fewer than 16 characters stand in every file and tell nothing. Agents read things again without a compaction, too.
+//! compaction, that the recorder's view no longer showed, and that no result has shown since; the result is read again where they are at
+//! least half of it. Lines of fewer than 16 characters stand in every file and tell nothing. Agents read again without a compaction, too.
 
 use super::cuts::Cut;
 use crate::read::index::{Index, plain_line};
@@ -11,9 +11,8 @@ use foldback_core::stage::Estimator;
 use foldback_stages::extractive::files::{self, Touch};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
-use std::collections::BTreeMap;
 
-/// Characters of a line that tells something.
+/// Bytes of a line that tells something.
 const TELLING: usize = 16;
 
 /// What was read again up to the next compaction.
@@ -21,106 +20,80 @@ const TELLING: usize = 16;
 pub struct ReadAgain {
     /// Results that had been read before.
     pub results: usize,
-    /// Those of the first calls.
-    pub near: usize,
     /// What of all results had been read before, in tokens by the measuring estimator.
     pub tokens: u64,
-    /// What it cost: its tokens as they were written to the cache, and of each request that asked for nothing else, its input as read and its
-    /// answer.
+    /// What it cost: the tokens as they were written to the cache, and of each request that had something read again its input as read from
+    /// the cache and its answer, by its part of what it asked for.
     pub usd: f64,
     /// The files, each once.
     pub files: Vec<String>,
-    /// By call, how many of its results, of how many calls of tools.
+    /// Of each result, the call and its part of what that call asked for.
     #[serde(skip)]
-    pub(super) by_call: BTreeMap<usize, (usize, usize)>,
+    pub(super) calls: Vec<(usize, f64)>,
 }
 
-/// The lines of the results of a log that tell something.
-pub(super) struct Results<'i> {
-    index: &'i Index,
-    list: Vec<ReadResult<'i>>,
-}
-
+/// A result with its lines that tell something.
 struct ReadResult<'i> {
     at: (usize, usize),
-    /// Number of the call that asked for it.
+    /// Number of the call that asked for it, and what all it asked for.
     call: usize,
+    asked: usize,
     /// The files that were read, if nothing else was done.
     files: Vec<String>,
-    calls: usize,
     lines: Vec<&'i str>,
 }
 
+/// The results of a log.
+pub(super) struct Results<'i>(&'i Index, Vec<ReadResult<'i>>);
+
 impl<'i> Results<'i> {
     pub(super) fn new(index: &'i Index) -> Self {
-        let mut asked: FxHashMap<&str, (&ToolCall, usize, usize)> = FxHashMap::default();
-        let (mut list, mut call) = (Vec::new(), 0);
+        let mut calls: FxHashMap<&str, (&ToolCall, usize, usize)> = FxHashMap::default();
+        let (mut list, mut number) = (Vec::new(), 0);
         for (ordinal, message) in index.log.iter().enumerate() {
-            let calls = message.call_ids().count();
             for (at, part) in message.parts.iter().enumerate() {
-                if let Some(of) = part.as_call() {
-                    asked.insert(&of.call_id, (of, call, calls));
+                if let Some(call) = part.as_call() {
+                    calls.insert(&call.call_id, (call, number, message.call_ids().count()));
                 } else if let Some(result) = part.as_result()
-                    && let Some((of, call, calls)) = asked.get(&*result.call_id)
+                    && let Some((of, call, asked)) = calls.get(&*result.call_id).copied()
                 {
-                    let lines =
-                        result.text.lines().map(plain_line).filter(|line| line.len() >= TELLING);
-                    let (at, files) = ((ordinal, at), read_files(of));
-                    list.push(ReadResult {
-                        at,
-                        call: *call,
-                        files,
-                        calls: *calls,
-                        lines: lines.collect(),
-                    });
+                    let lines = result.text.lines().map(plain_line);
+                    let lines = lines.filter(|line| line.len() >= TELLING).collect();
+                    let at = (ordinal, at);
+                    list.push(ReadResult { at, call, asked, files: read_files(of), lines });
                 }
             }
-            call += usize::from(message.is_answer());
+            number += usize::from(message.is_answer());
         }
-        Self { index, list }
+        Self(index, list)
     }
 
-    /// What the calls from a compaction up to `until` read again.
-    pub(super) fn again(
-        &self,
-        cut: &Cut<'_>,
-        until: usize,
-        near: usize,
-        measure: &dyn Estimator,
-    ) -> ReadAgain {
+    /// What the calls from a compaction up to the next read again.
+    pub(super) fn again(&self, cut: &Cut<'_>, measure: &dyn Estimator) -> ReadAgain {
         let (before, after): (Vec<_>, Vec<_>) =
-            self.list.iter().partition(|result| result.at.0 < cut.after);
-        let mut gone: FxHashSet<&str> = FxHashSet::default();
-        for result in before.iter().filter(|result| cut.hidden.contains(&result.at)) {
-            gone.extend(&result.lines);
-        }
-        for result in before.iter().filter(|result| !cut.hidden.contains(&result.at)) {
-            result.lines.iter().for_each(|line| _ = gone.remove(line));
-        }
+            self.1.iter().partition(|result| result.at.0 < cut.after);
+        let (hidden, shown): (Vec<_>, Vec<_>) =
+            before.into_iter().partition(|result| cut.hidden.contains(&result.at));
+        let mut gone: FxHashSet<&str> = hidden.iter().flat_map(|it| &it.lines).copied().collect();
+        shown.iter().flat_map(|it| &it.lines).for_each(|line| _ = gone.remove(line));
         let mut out = ReadAgain::default();
-        for result in after.into_iter().filter(|result| result.call < until) {
-            let size = |lines: &mut dyn Iterator<Item = &&str>| {
-                lines.map(|line| line.len()).sum::<usize>()
-            };
-            let all = size(&mut result.lines.iter());
-            let again = size(&mut result.lines.iter().filter(|line| gone.contains(*line)));
+        for result in after.into_iter().filter(|result| result.call < cut.until) {
+            let size = |line: &&str| line.len() as u64;
+            let all: u64 = result.lines.iter().map(size).sum();
+            let again: u64 =
+                result.lines.iter().filter(|line| gone.contains(*line)).map(size).sum();
             if !result.files.is_empty() && again > 0 {
-                let part = &self.index.log[result.at.0].parts[result.at.1];
-                let tokens = measure.text(&part.shown());
-                out.tokens += crate::number::share(tokens, again as u64, all as u64);
+                let tokens = measure.text(&self.0.log[result.at.0].parts[result.at.1].shown());
+                out.tokens += crate::number::share(tokens, again, all);
                 if again * 2 >= all {
                     out.results += 1;
-                    out.near += usize::from(result.call < cut.call + near);
-                    out.by_call.entry(result.call).or_insert((0, result.calls)).0 += 1;
-                    for file in &result.files {
-                        if !out.files.contains(file) {
-                            out.files.push(file.clone());
-                        }
-                    }
+                    out.calls.push((result.call, 1.0 / result.asked.max(1) as f64));
+                    out.files.extend(result.files.iter().cloned());
                 }
             }
             result.lines.iter().for_each(|line| _ = gone.remove(line));
         }
+        out.files = crate::in_order(out.files.into_iter());
         out
     }
 }

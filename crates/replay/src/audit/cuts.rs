@@ -24,28 +24,25 @@ pub(super) struct Cut<'s> {
     pub(super) after: usize,
     /// Number of the call that came next.
     pub(super) call: usize,
-    /// Index into the messages of the session of the summary that the recorder wrote, where it can be read.
+    /// Number of the call before which the next one came, or of all calls.
+    pub(super) until: usize,
+    /// Index into the messages of the session of the summary, where it can be read.
     pub(super) summary: Option<usize>,
     /// Parts of the log that the recorder's view does not show from here on.
     pub(super) hidden: BTreeSet<(usize, usize)>,
-    view: Option<RecordedView>,
+    /// What the view became; `None` where that is not known.
+    pub(super) view: Option<RecordedView>,
 }
 
 impl Cut<'_> {
-    /// Whether it is known what the recorder's view was.
-    pub(super) fn is_known(&self) -> bool {
-        self.view.is_some()
-    }
-
     /// Whether only the provider can read what stands for the messages.
     pub(super) fn is_sealed(&self) -> bool {
         self.boundary.kind == SEALED
     }
 
-    /// The fold that it was; `None` where that is not known.
+    /// The fold that the recorder made.
     pub(super) fn recorded(&self) -> Option<ForcedFold> {
-        let recorded = Some(self.view.clone()?);
-        Some(ForcedFold { after: self.after, recorded })
+        Some(ForcedFold { after: self.after, recorded: Some(self.view.clone()?) })
     }
 
     /// A fold at its place by whatever strategy is replayed.
@@ -62,25 +59,24 @@ pub(super) fn cuts(session: &Session) -> Vec<Cut<'_>> {
     for message in messages {
         let (log, calls) = places[places.len() - 1];
         let is_log = !message.is_entry();
-        let is_call = is_log && message.is_answer();
-        places.push((log + usize::from(is_log), calls + usize::from(is_call)));
+        places
+            .push((log + usize::from(is_log), calls + usize::from(is_log && message.is_answer())));
     }
     let mut boundaries: Vec<&Boundary> = session.boundaries.iter().collect();
     boundaries.sort_by_key(|boundary| boundary.before);
     let mut hidden: BTreeSet<(usize, usize)> = BTreeSet::new();
-    let mut out = Vec::new();
+    let mut out: Vec<Cut<'_>> = Vec::new();
     for (number, boundary) in boundaries.into_iter().enumerate() {
         let before = boundary.before.min(messages.len());
         let (after, call) = places[before];
-        let mut cut =
-            Cut { boundary, after, call, summary: None, hidden: BTreeSet::new(), view: None };
+        let (mut view, mut summary) = (None, None);
         if boundary.kind == "clear" {
-            let view = cleared(session, before, &places, &hidden);
-            hidden.extend(view.cleared.iter().map(|(at, _)| (at.item, at.part)));
-            cut.view = Some(view);
+            let cleared = cleared(session, before, &places, &hidden);
+            hidden.extend(cleared.cleared.iter().map(|(at, _)| (at.item, at.part)));
+            view = Some(cleared);
         } else if boundary.original_kept {
-            let (tail, summary) = replaced(messages, boundary).unzip();
-            cut.summary = summary;
+            let tail;
+            (tail, summary) = replaced(messages, boundary).unzip();
             let tail = places[tail.unwrap_or(before)].0;
             let users_stay = [SEALED, "replace"].contains(&&*boundary.kind);
             let mut kept = Vec::new();
@@ -93,11 +89,14 @@ pub(super) fn cuts(session: &Session) -> Vec<Cut<'_>> {
             }
             let text =
                 |at: usize| (format!("recorded-summary-{number}"), messages[at].shown_text());
-            let summary = summary.map(text);
-            cut.view = Some(RecordedView { kept, summary, tail: Some(tail), cleared: Vec::new() });
+            let (summary, tail) = (summary.map(text), Some(tail));
+            view = Some(RecordedView { kept, summary, tail, cleared: Vec::new() });
         }
-        cut.hidden.clone_from(&hidden);
-        out.push(cut);
+        if let Some(last) = out.last_mut() {
+            last.until = call;
+        }
+        let (hidden, until) = (hidden.clone(), session.calls());
+        out.push(Cut { boundary, after, call, until, summary, hidden, view });
     }
     out
 }
@@ -111,8 +110,8 @@ fn cleared(
 ) -> RecordedView {
     let now = session.messages[before..].iter().find_map(|message| message.at);
     let edits = session.recorded_edits().into_iter().filter_map(|(at, edit)| {
-        let is_log = session.messages.get(at.item).is_some_and(|message| !message.is_entry());
         let is_due = at.item < before && now.is_none_or(|now| edit.at <= now);
+        let is_log = session.messages.get(at.item).is_some_and(|message| !message.is_entry());
         let at = PartPos { item: places.get(at.item)?.0, part: at.part };
         (is_log && is_due && !hidden.contains(&(at.item, at.part))).then_some((at, edit))
     });

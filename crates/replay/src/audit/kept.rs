@@ -1,4 +1,4 @@
-//! What of the user's rules and of the open tasks the first view after a compaction still says, word for word.
+//! What of the user's rules and of the open tasks the first request after a compaction still says, word for word.
 //!
 //! A rule is a sentence of the user's that binds whoever goes on; a task is an open item of the latest list that the model wrote.
 
@@ -9,53 +9,45 @@ use foldback_core::log::{Message, open_items};
 use foldback_stages::extractive::files::{Tool, tool};
 use foldback_stages::extractive::rules;
 use serde::Serialize;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Words of a rule, at least: what is shorter says nothing by itself.
 const LEAST_WORDS: usize = 4;
 
-/// Texts that a view is to say, and those that it does not.
+/// Texts that a request is to say, and those that it does not.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Texts {
+pub struct Binding {
     /// All of them.
     pub all: usize,
     /// Those that are in view no longer.
     pub missing: Vec<String>,
 }
 
-/// What is to stay in view whatever else goes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Binding {
-    /// The user's rules.
-    pub rules: Texts,
-    /// Open tasks.
-    pub tasks: Texts,
-}
-
 /// Looks at the first request after each compaction.
 #[derive(Debug)]
 pub(super) struct Kept {
     /// By compaction: number of the call that comes next, rules and tasks.
-    wanted: Vec<(usize, Vec<String>, Vec<String>)>,
-    /// By compaction; `None` where no request came after it.
-    pub(super) found: Vec<Option<Binding>>,
+    wanted: Vec<(usize, [Vec<String>; 2])>,
+    /// By compaction, rules and tasks; nothing where no request came after it.
+    pub(super) found: Vec<[Binding; 2]>,
 }
 
 impl Kept {
     pub(super) fn new(index: &Index, cuts: &[Cut<'_>]) -> Self {
-        let wanted = cuts.iter().map(|cut| {
-            let tasks = tasks(&index.log[..cut.after.min(index.log.len())]);
-            (cut.call, rules_before(index, cut.after), tasks)
-        });
-        Self { wanted: wanted.collect(), found: vec![None; cuts.len()] }
+        let wanted = |cut: &Cut<'_>| {
+            (cut.call, [rules_before(index, cut.after), tasks(&index.log[..cut.after])])
+        };
+        Self {
+            wanted: cuts.iter().map(wanted).collect(),
+            found: vec![Default::default(); cuts.len()],
+        }
     }
 }
 
 impl Probe for Kept {
     fn call(&mut self, request: &Request<'_>) {
         let mut said: Option<String> = None;
-        for ((call, rules, tasks), found) in self.wanted.iter().zip(&mut self.found) {
+        for ((call, wanted), found) in self.wanted.iter().zip(&mut self.found) {
             if *call != request.call {
                 continue;
             }
@@ -66,37 +58,35 @@ impl Probe for Kept {
                     places.map(|place| view.show(history, *place).to_message().shown_text());
                 texts.collect::<Vec<_>>().join("\n")
             });
-            let texts = |all: &[String]| Texts {
-                all: all.len(),
-                missing: all.iter().filter(|text| !said.contains(text.as_str())).cloned().collect(),
-            };
-            *found = Some(Binding { rules: texts(rules), tasks: texts(tasks) });
+            *found = wanted.each_ref().map(|texts| Binding {
+                all: texts.len(),
+                missing: texts
+                    .iter()
+                    .filter(|text| !said.contains(text.as_str()))
+                    .cloned()
+                    .collect(),
+            });
         }
     }
 }
 
 fn rules_before(index: &Index, after: usize) -> Vec<String> {
-    let mut known = BTreeSet::new();
-    let mut out = Vec::new();
+    let mut out: Vec<String> = Vec::new();
     for instruction in index.instructions.iter().filter(|it| it.at.0 < after) {
         let text = index.log[instruction.at.0].parts[instruction.at.1].shown();
-        for rule in rules(&text).filter(|rule| rule.split(' ').count() >= LEAST_WORDS) {
-            if known.insert(rule.to_owned()) {
-                out.push(rule.to_owned());
-            }
-        }
+        let rules = rules(&text).filter(|rule| rule.split(' ').count() >= LEAST_WORDS);
+        out.extend(rules.map(str::to_owned));
     }
-    out
+    crate::in_order(out.into_iter())
 }
 
 /// The open items of the latest list.
 fn tasks(log: &[Arc<Message>]) -> Vec<String> {
     let parts = log.iter().rev().flat_map(|message| message.parts.iter().rev());
-    let mut calls = parts.filter_map(|part| part.as_call());
-    calls
-        .find_map(|call| match tool(&call.tool) {
+    let mut lists =
+        parts.filter_map(|part| part.as_call()).filter_map(|call| match tool(&call.tool) {
             Tool::Todo => open_items(&call.arguments_value()),
             _ => None,
-        })
-        .unwrap_or_default()
+        });
+    lists.next().unwrap_or_default()
 }

@@ -1,22 +1,23 @@
 //! What the compactions that recorders made themselves did: when each came, what it cost, what it took from the calls that came next; and
 //! beside it, what strategies would have made of the same places.
 //!
-//! A session is replayed once with the views that its recorder had after its compactions ([`cuts`]), and once under each strategy, which
-//! folds at those places and nowhere else. All calls are the recorded ones, so what they need is the same for all.
+//! A session is replayed once with the views that its recorder had after its compactions, and once under each strategy, which folds at
+//! those places and nowhere else. All calls are the recorded ones, so what they need is the same for all.
 //!
-//! - *Missing*: what a call needs that had been in the log and is not in its view ([`crate::judge::availability`]): names, old texts of
-//!   edits, pieces of results that are repeated word for word. Counted are the calls from a compaction up to the next, and the first
-//!   [`NEAR`] of them by themselves.
+//! - *Missing*: what a call needs that had been in the log and is not in its view ([`crate::availability`]): names, old texts of edits, pieces
+//!   of results that are repeated word for word. Counted are the calls from a compaction up to the next, and the first [`NEAR`] of them.
 //! - *Read again*: see [`ReadAgain`]. *Cost*: see [`FoldCost`]. *Rules and tasks*: see [`Binding`].
 
 mod again;
 mod cost;
 mod cuts;
 mod kept;
+#[cfg(test)]
+mod tests;
 
 pub use again::ReadAgain;
 pub use cost::FoldCost;
-pub use kept::{Binding, Texts};
+pub use kept::Binding;
 
 use crate::fault::{FailedReplay, caught};
 use crate::judge::availability::Availability;
@@ -27,16 +28,15 @@ use crate::judge::spent;
 use crate::parallel::in_parallel;
 use crate::read::index::Index;
 use crate::run::drive::{ReplayOptions, replay_forced};
-use crate::run::forced::ForcedFold;
 use crate::run::setup::{Preset, Setup};
 use crate::run::walk::{Detail, NeedKind, Tracer, Track, Walk};
 use again::Results;
 use cost::Bill;
 use cuts::{Cut, cuts};
-use foldback_core::Message;
 use foldback_formats::Session;
 use kept::Kept;
 use serde::Serialize;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -48,15 +48,13 @@ pub const NEAR: usize = 20;
 pub struct Audit {
     /// Path of the file, `#id` after it where the file holds several sessions.
     pub path: String,
-    /// The recorder's id.
-    pub id: String,
     /// Id of the format.
     pub format: &'static str,
     /// Task or repository.
     pub project: Option<String>,
     /// The model of most calls.
     pub model: Option<String>,
-    /// Whether another session spawned or handed it on.
+    /// Whether it is of a subagent, or was forked from another session.
     pub subagent: bool,
     /// Model calls.
     pub calls: usize,
@@ -80,12 +78,12 @@ pub struct Audit {
 pub struct Compaction {
     /// Number of the call that came next, from 0; the number of calls where none did.
     pub call: usize,
-    /// Calls up to the next compaction, or the end.
-    pub followed: usize,
-    /// The agent that it happened to, where a session has several.
-    pub agent: Option<String>,
+    /// Number of the call before which the next compaction came, or of all calls.
+    pub until: usize,
+    /// Whether it is a copy: another session holds it with all calls before it, and it counts there.
+    pub copied: bool,
     /// When, in milliseconds since the Unix epoch, where recorded.
-    pub at: Option<i64>,
+    pub at_ms: Option<i64>,
     /// `auto`, `manual`, or the recorder's own word.
     pub trigger: String,
     /// What kind: `summary`, `clear`, `replace`, `drop` or `sealed`.
@@ -94,10 +92,8 @@ pub struct Compaction {
     pub tokens_before: Option<u64>,
     /// Size of the request after.
     pub tokens_after: Option<u64>,
-    /// Time since what was recorded last, in milliseconds.
-    pub pause: Option<i64>,
-    /// Whether the recording still holds what was compacted. If not, nothing is known of what went.
-    pub original_kept: bool,
+    /// Time since what was recorded last. With recorders that mark a compaction when it is done, the time that it took is part of it.
+    pub pause_ms: Option<i64>,
     /// What the agent read again.
     pub read_again: ReadAgain,
     /// What the recorder made of it, then what each strategy would have.
@@ -109,20 +105,22 @@ pub struct Compaction {
 pub struct AuditedFold {
     /// `as-recorded`, or the preset with the summarizer that stood in.
     pub by: String,
-    /// Whether anything was folded.
+    /// Whether anything was folded. Of a recorder's, whether the recording still holds what was.
     pub folded: bool,
     /// Whether a summary that only the provider can read may hold what is missing.
     pub sealed: bool,
-    /// What it cost; `None` where nothing was folded.
-    pub cost: Option<FoldCost>,
+    /// What it cost.
+    pub cost: FoldCost,
     /// Size of the next request, by the measuring estimator.
-    pub tokens: u64,
+    pub next_tokens: u64,
     /// What the first calls missed.
     pub near: Missing,
     /// What all calls up to the next compaction missed.
     pub missing: Missing,
-    /// What the next request says of rules and tasks; `None` where none came.
-    pub binding: Option<Binding>,
+    /// The user's rules that the next request says.
+    pub rules: Binding,
+    /// The open tasks.
+    pub tasks: Binding,
 }
 
 /// What calls needed and did not have in view.
@@ -130,23 +128,8 @@ pub struct AuditedFold {
 pub struct Missing {
     /// Names, each once, those that most calls used first.
     pub names: Vec<String>,
-    /// Old texts of edits.
-    pub old_texts: usize,
-    /// Pieces of results that calls repeat.
-    pub pieces: usize,
-    /// Results that held the latter two.
-    pub results: usize,
-    /// Their size in tokens.
-    pub tokens: u64,
-}
-
-/// One replay with folds at the recorder's places.
-struct Folded {
-    track: Track,
-    costs: Vec<Option<FoldCost>>,
-    bindings: Vec<Option<Binding>>,
-    /// What was read again after the recorder's own.
-    again: Vec<ReadAgain>,
+    /// Old texts of edits, and pieces of results that calls repeat: the first line of each.
+    pub texts: Vec<String>,
 }
 
 impl Setup {
@@ -154,7 +137,7 @@ impl Setup {
     ///
     /// # Errors
     ///
-    /// None in a release; see [`Preset::as_recorded`].
+    /// No model has a price, which no table that ships allows.
     pub fn audit(
         &self,
         path: &str,
@@ -163,51 +146,10 @@ impl Setup {
         detail: Detail,
     ) -> Result<Audit, String> {
         let recorder = Preset::as_recorded().map_err(|invalid| invalid.message)?;
-        let mut audit = self.plain(path, session, presets.last().copied().unwrap_or(&recorder));
-        let cuts = cuts(session);
-        if cuts.is_empty() || audit.calls == 0 {
-            return Ok(audit);
-        }
-        let index = Arc::new(Index::new(session));
-        let asked = ServiceTerms {
-            hour: session.hour_share(),
-            at_ms: session.began(),
-            ..ServiceTerms::default()
-        };
-        let terms = self.own(session.model.as_deref(), asked).ok_or("no prices of any model")?;
-        let held = if self.model.is_some() { Vec::new() } else { held(session) };
-        let log = session.log().cloned().enumerate();
-        let answers: Vec<_> = log.filter(|(_, message)| message.is_answer()).collect();
-        let bill = Bill { setup: self, session, terms: &terms, held: &held, answers: &answers };
-        let all: Vec<&Preset> = [&recorder].into_iter().chain(presets.iter().copied()).collect();
-        let folded = in_parallel(&all, |preset| {
-            let own = std::ptr::eq(*preset, &recorder);
-            caught(|| folded(&bill, &index, preset, &cuts, own, detail))
-        });
-        let mut walk = Walk::new(path, session, &index, &self.measure, detail);
-        audit.compactions = (0..cuts.len()).map(|at| compaction(session, &cuts, at)).collect();
-        for (preset, folded) in all.iter().zip(folded) {
-            match folded {
-                Ok(folded) => {
-                    add(&mut audit.compactions, &walk, &cuts, &folded);
-                    walk.tracks.push(folded.track);
-                }
-                Err(fault) => {
-                    let preset = preset.strategy.label();
-                    audit.failed.push(FailedReplay { session: path.into(), preset, fault });
-                }
-            }
-        }
-        audit.walk = Some(walk);
-        Ok(audit)
-    }
-
-    /// A session without its compactions.
-    fn plain(&self, path: &str, session: &Session, replica: &Preset) -> Audit {
+        let replica = presets.last().copied().unwrap_or(&recorder);
         let own = spent::own(session, &self.models, &self.regimes, self.model.as_deref());
-        Audit {
+        let mut audit = Audit {
             path: path.to_owned(),
-            id: session.id.clone(),
             format: session.format,
             project: session.cluster.clone(),
             model: session.model.clone(),
@@ -219,21 +161,57 @@ impl Setup {
             compactions: Vec::new(),
             failed: Vec::new(),
             walk: None,
+        };
+        let cuts = cuts(session);
+        if cuts.is_empty() {
+            return Ok(audit);
         }
+        let index = Arc::new(Index::new(session));
+        let (hour, at_ms) = (session.hour_share(), session.began());
+        let asked = ServiceTerms { hour, at_ms, ..ServiceTerms::default() };
+        let terms = self.own(session.model.as_deref(), asked).ok_or("no model has a price")?;
+        let held = if self.model.is_some() { Vec::new() } else { held(session) };
+        let log = session.log().cloned().enumerate();
+        let answers: Vec<_> = log.filter(|(_, message)| message.is_answer()).collect();
+        let bill = Bill { setup: self, session, terms: &terms, held: &held, answers: &answers };
+        let mut walk = Walk::new(path, session, &index, &self.measure, detail);
+        audit.compactions = cuts.iter().map(|cut| compaction(&bill, cut)).collect();
+        let all: Vec<&Preset> = [&recorder].into_iter().chain(presets.iter().copied()).collect();
+        let folded = in_parallel(&all, |preset| {
+            let own = std::ptr::eq(*preset, &recorder);
+            caught(|| folded(&bill, &index, &walk, preset, &cuts, own, detail))
+        });
+        for (preset, folded) in all.iter().zip(folded) {
+            let (session, preset) = (path.into(), preset.strategy.label());
+            match folded {
+                Ok((track, folds)) => {
+                    walk.tracks.push(track);
+                    for (compaction, (fold, again)) in audit.compactions.iter_mut().zip(folds) {
+                        compaction.folds.push(fold);
+                        compaction.read_again =
+                            again.unwrap_or(std::mem::take(&mut compaction.read_again));
+                    }
+                }
+                Err(fault) => audit.failed.push(FailedReplay { session, preset, fault }),
+            }
+        }
+        audit.walk = Some(walk);
+        Ok(audit)
     }
 }
 
-/// Replays a session with folds at the recorder's places: its own, or those of a preset.
+/// Replays a session with folds at the recorder's places: its own, or those of a preset. Of its own, also what was read again.
 fn folded(
     bill: &Bill<'_>,
     index: &Arc<Index>,
+    walk: &Walk,
     preset: &Preset,
     cuts: &[Cut<'_>],
     own: bool,
     detail: Detail,
-) -> Folded {
+) -> (Track, Vec<(AuditedFold, Option<ReadAgain>)>) {
     let Bill { setup, session, .. } = *bill;
-    let forced: Vec<ForcedFold> = match own {
+    let forced: Vec<_> = match own {
         true => cuts.iter().filter_map(Cut::recorded).collect(),
         false => cuts.iter().map(Cut::forced).collect(),
     };
@@ -246,106 +224,69 @@ fn folded(
         [&mut availability, &mut tracer, &mut measures, &mut kept];
     let replay = replay_forced(session, index, &preset.strategy, &options, &forced, &mut probes);
     let track = tracer.finish(&replay, &availability.finish());
-    let mut costs = bill.replayed(cuts, &replay, &measures.finish().firings);
-    let mut again = Vec::new();
-    if own {
-        let results = Results::new(index);
-        for (at, cut) in cuts.iter().enumerate() {
-            costs[at] = Some(bill.recorded(cut, &replay, costs[at]));
-            let until = cut.call + followed(cuts, at, bill.answers.len());
-            let mut read = results.again(cut, until, NEAR, &*setup.measure);
-            read.usd = bill.written_usd(&replay, cut.call, read.tokens)
-                + crate::number::total(
-                    read.by_call.iter().map(|(call, part)| bill.request_usd(&replay, *call, *part)),
-                );
-            again.push(read);
-        }
-    }
-    Folded { track, costs, bindings: kept.found, again }
-}
-
-/// Calls from a compaction up to the next.
-fn followed(cuts: &[Cut<'_>], at: usize, calls: usize) -> usize {
-    cuts.get(at + 1).map_or(calls, |next| next.call) - cuts[at].call
+    let costs = bill.replayed(cuts, &replay, &measures.finish().firings);
+    let results = own.then(|| Results::new(index));
+    let folds = cuts.iter().zip(costs).zip(kept.found).map(|((cut, cost), [rules, tasks])| {
+        let modelled = cost.unwrap_or_default();
+        let fold = AuditedFold {
+            by: track.preset.clone(),
+            folded: if own { cut.view.is_some() } else { cost.is_some() },
+            sealed: if own { cut.is_sealed() } else { track.sealed },
+            cost: if own { bill.recorded(cut, &replay, modelled) } else { modelled },
+            next_tokens: track.tokens.get(cut.call).copied().unwrap_or(0),
+            near: missing(walk, &track, cut.call, cut.until.min(cut.call + NEAR)),
+            missing: missing(walk, &track, cut.call, cut.until),
+            rules,
+            tasks,
+        };
+        let again = results.as_ref().map(|results| {
+            let mut again = results.again(cut, &*setup.measure);
+            again.usd = bill.again_usd(&replay, cut, again.tokens, &again.calls);
+            again
+        });
+        (fold, again)
+    });
+    let folds = folds.collect();
+    (track, folds)
 }
 
 /// What the recording says of a compaction.
-fn compaction(session: &Session, cuts: &[Cut<'_>], at: usize) -> Compaction {
-    let cut = &cuts[at];
+fn compaction(bill: &Bill<'_>, cut: &Cut<'_>) -> Compaction {
+    let Bill { session, .. } = *bill;
     let boundary = cut.boundary;
     let (before, behind) = session.messages.split_at(boundary.before.min(session.messages.len()));
-    let time = behind.iter().find_map(|message| message.at);
-    let ended = |message: &Arc<Message>| {
-        message.answer.as_ref().and_then(|answer| answer.ended).max(message.at)
-    };
-    let last = before.iter().rev().find_map(ended);
-    let size = |mut messages: std::slice::Iter<'_, Arc<Message>>, first: bool| {
-        let sized = |message: &Arc<Message>| {
-            let usage = message.answer.as_ref()?.usage.filter(|usage| usage.has_input())?;
-            (!message.is_entry()).then(|| usage.input_total())
-        };
-        if first { messages.find_map(sized) } else { messages.rev().find_map(sized) }
-    };
+    let at = behind.iter().find_map(|message| message.at);
+    let mut ended = before
+        .iter()
+        .rev()
+        .map(|message| message.answer.as_ref().and_then(|answer| answer.ended).max(message.at));
+    let last = ended.find_map(|time| time);
+    let size = |call: usize| bill.usage(call).map(|usage| usage.input_total());
     Compaction {
         call: cut.call,
-        followed: followed(cuts, at, session.calls()),
-        agent: before.last().and_then(|message| message.agent.clone()),
-        at: time,
+        until: cut.until,
+        copied: session.copied > 0 && cut.call == 0,
+        at_ms: at,
         trigger: boundary.trigger.clone(),
         kind: boundary.kind.clone(),
-        tokens_before: boundary.tokens_before.or_else(|| size(before.iter(), false)),
-        tokens_after: boundary.tokens_after.or_else(|| size(behind.iter(), true)),
-        pause: time.zip(last).map(|(time, last)| (time - last).max(0)),
-        original_kept: boundary.original_kept,
-        read_again: ReadAgain::default(),
-        folds: Vec::new(),
-    }
-}
-
-/// Adds what one replay made of each compaction.
-fn add(compactions: &mut [Compaction], walk: &Walk, cuts: &[Cut<'_>], folded: &Folded) {
-    let track = &folded.track;
-    let own = !folded.again.is_empty();
-    for (at, (compaction, cut)) in compactions.iter_mut().zip(cuts).enumerate() {
-        let window = |calls: usize| {
-            missing(walk, track, cut.call, cut.call + calls.min(compaction.followed))
-        };
-        let fold = AuditedFold {
-            by: track.preset.clone(),
-            folded: if own { cut.is_known() } else { folded.costs[at].is_some() },
-            sealed: if own { cut.is_sealed() } else { track.sealed },
-            cost: folded.costs[at],
-            tokens: track.tokens.get(cut.call).copied().unwrap_or(0),
-            near: window(NEAR),
-            missing: window(usize::MAX),
-            binding: folded.bindings[at].clone(),
-        };
-        compaction.folds.push(fold);
-        if let Some(again) = folded.again.get(at) {
-            compaction.read_again = again.clone();
-        }
+        tokens_before: boundary.tokens_before.or_else(|| size(cut.call.checked_sub(1)?)),
+        tokens_after: boundary.tokens_after.or_else(|| size(cut.call)),
+        pause_ms: at.zip(last).map(|(at, last)| (at - last).max(0)),
+        ..Compaction::default()
     }
 }
 
 /// What the calls from one number up to another needed and did not have.
 fn missing(walk: &Walk, track: &Track, from: usize, until: usize) -> Missing {
-    let mut out = Missing::default();
-    let mut names: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut results: BTreeMap<usize, u64> = BTreeMap::new();
+    let (mut names, mut texts): (BTreeMap<&str, usize>, _) = (BTreeMap::new(), Vec::new());
     let lost = track.forgotten.iter().filter_map(|lost| walk.needs.get(lost.need));
     for need in lost.filter(|need| (from..until).contains(&need.call)) {
         match need.kind {
             NeedKind::Reference(_) => *names.entry(&need.text).or_default() += 1,
-            NeedKind::Edit => out.old_texts += 1,
-            NeedKind::Piece => out.pieces += 1,
-        }
-        if let (false, Some(source)) = (matches!(need.kind, NeedKind::Reference(_)), need.source) {
-            results.insert(source.message, source.tokens);
+            NeedKind::Edit | NeedKind::Piece => texts.push(need.text.clone()),
         }
     }
-    (out.results, out.tokens) = (results.len(), results.values().sum());
-    let mut named: Vec<(&str, usize)> = names.into_iter().collect();
-    named.sort_by_key(|(name, times)| (std::cmp::Reverse(*times), *name));
-    out.names = named.into_iter().map(|(name, _)| name.to_owned()).collect();
-    out
+    let mut names: Vec<(&str, usize)> = names.into_iter().collect();
+    names.sort_by_key(|(name, times)| (Reverse(*times), *name));
+    Missing { names: names.into_iter().map(|(name, _)| name.to_owned()).collect(), texts }
 }

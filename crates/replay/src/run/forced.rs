@@ -1,5 +1,5 @@
-//! Folds that are made at given places of a log, whatever a policy says: those that a recorder made itself, and what a strategy makes of
-//! the same places if a person asks for it there.
+//! Folds that are made at given places of a log, whatever a policy says: those of the recorder itself, and what a strategy makes of the
+//! same places if a person asks for it there.
 
 use foldback_core::conversation::{Conversation, Report, StageRole};
 use foldback_core::layout::{Insert, Layout, Slot, push_kept};
@@ -37,28 +37,28 @@ pub(crate) struct RecordedView {
 impl RecordedView {
     /// Lays it over a conversation that holds nothing but the log.
     pub(crate) fn apply(&self, conversation: &mut Conversation) -> Option<Report> {
-        let fold = StageRole::Fold;
-        let mut report = conversation.idle(Moment::Manual, RECORDER, fold, Outcome::Changed);
-        let mut plan = conversation.draft(RECORDER, Moment::Manual, Trigger::Manual);
-        plan.edits = self.cleared.iter().map(|(at, edit)| cleared(*at, edit)).collect();
+        let (manual, fold) = (Moment::Manual, StageRole::Fold);
+        let mut report = conversation.idle(manual, RECORDER, fold, Outcome::Changed);
+        let mut plan = conversation.draft(RECORDER, manual, Trigger::Manual);
+        let cleared = self.cleared.iter().map(|(at, edit)| Edit {
+            at: *at,
+            kind: EditKind::Clear,
+            text: edit.text.clone(),
+            reason: "the recorder cleared it".into(),
+            before: 0,
+            after: 0,
+        });
+        plan.edits = cleared.collect();
         plan.layout = self.tail.map(|tail_from| {
             let mut slots = Vec::new();
-            for pos in &self.kept {
-                push_kept(&mut slots, *pos);
-            }
+            self.kept.iter().for_each(|pos| push_kept(&mut slots, *pos));
             slots.extend(self.summary.iter().map(|(id, text)| {
-                let origin = EntryKind::Summary;
-                Slot::Insert(Insert::new(id, Role::User, text.clone(), origin))
+                Slot::Insert(Insert::new(id, Role::User, text.clone(), EntryKind::Summary))
             }));
             Layout { slots, tail_from }
         });
-        report.fold = conversation.commit(plan).ok();
+        report.fold = Some(conversation.commit(plan).ok()?);
         report.tokens_after = conversation.tokens();
-        report.fold.map(|_| report)
+        Some(report)
     }
-}
-
-fn cleared(at: PartPos, edit: &PartEdit) -> Edit {
-    let (text, reason) = (edit.text.clone(), "the recorder cleared it".into());
-    Edit { at, kind: EditKind::Clear, text, reason, before: 0, after: 0 }
 }
