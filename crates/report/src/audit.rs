@@ -102,11 +102,7 @@ impl Audited {
 
     /// The tables and the closing sentence; with everything of each compaction if it is `full`.
     pub fn text(&self, full: bool, width: Width) -> String {
-        let mut out = String::new();
-        if self.places().next().is_some() {
-            self.recorded(&mut out, width);
-            self.beside(&mut out, width);
-        }
+        let mut out = self.tables(width);
         for place in self.places().filter(|_| full) {
             details(&mut out, place, width);
         }
@@ -115,6 +111,16 @@ impl Audited {
             wrap(&mut out, "", "  ", &text, width);
         }
         wrap(&mut out, "", "", &self.sentence, width);
+        out
+    }
+
+    /// What recorders did and others would have done, where there is a compaction.
+    pub(crate) fn tables(&self, width: Width) -> String {
+        let mut out = String::new();
+        if self.places().next().is_some() {
+            self.recorded(&mut out, width);
+            self.beside(&mut out, width);
+        }
         out
     }
 
@@ -289,7 +295,7 @@ impl Audited {
         out.push('\n');
     }
 
-    /// What all of it comes to.
+    /// The closing sentence.
     fn summed_up(&self) -> String {
         let counted: Vec<Place<'_>> = self.places().filter(|(.., it)| !it.copied).collect();
         if counted.is_empty() {
@@ -344,8 +350,8 @@ impl Audited {
                 (money(usd), folds().map(missed).sum::<usize>(), short(next / places as u64))
             });
             out += &format!(
-                " At the {places} places where it folds, too, indexed would have cost {} instead of {} and left {} names and texts out of \
-                 view that calls needed, instead of {}; the next request would have had {} tokens instead of {}.",
+                " At the {places} places where it folds, too, indexed would have cost {} instead of {}, and calls would have missed {} names and \
+                 texts instead of {}; the next request would have had {} tokens instead of {}.",
                 indexed.0, own.0, indexed.1, own.1, indexed.2, own.2
             );
         }
@@ -365,7 +371,7 @@ fn flatten(row: &mut Map<String, Value>, prefix: &str, value: &Value) {
     }
 }
 
-/// What the recorder made of it.
+/// The fold of the recorder.
 fn own(compaction: &Compaction) -> Option<&AuditedFold> {
     compaction.folds.iter().find(|fold| fold.by == AS_RECORDED)
 }

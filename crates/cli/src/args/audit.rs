@@ -23,4 +23,7 @@ pub(crate) struct Audit {
     /// Write one row per compaction and strategy: CSV if the file ends in .csv, else JSON lines.
     #[arg(long, value_name = "FILE")]
     pub(crate) rows: Option<PathBuf>,
+    /// Write the results as one HTML file that needs no network: the tables, and every session with a compaction call by call.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
 }

@@ -209,7 +209,7 @@ impl Command {
                 let table = args.table.map(|_| Path::new(output::PRINTED));
                 (args.files().to_vec(), table)
             }
-            Self::Audit(args) => (vec![&args.json, &args.rows], None),
+            Self::Audit(args) => (vec![&args.json, &args.rows, &args.html], None),
             Self::Inspect(args) => (vec![&args.json], None),
             Self::Probe(args) => (vec![&args.json, &args.html, &args.rows], args.requests()),
             Self::Tune(args) => (vec![&args.json, &args.out], None),

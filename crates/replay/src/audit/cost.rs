@@ -28,7 +28,7 @@ pub struct FoldCost {
     pub estimated: bool,
     /// Tokens that the next request had to write to the cache again.
     pub rewritten: u64,
-    /// What that cost more than reading them.
+    /// Dollars by which writing them was dearer than reading them.
     pub rewritten_usd: f64,
     /// Whether the cache had expired before the next request.
     pub cold: bool,

@@ -9,7 +9,7 @@
 //! Where the recording no longer holds what was compacted, there is nothing to fold.
 
 use crate::read::recorder::replaced;
-use crate::run::forced::{ForcedFold, RecordedView};
+use crate::run::forced::RecordedView;
 use foldback_core::log::Role;
 use foldback_core::view::PartPos;
 use foldback_formats::Session;
@@ -38,16 +38,6 @@ impl Cut<'_> {
     /// Whether only the provider can read what stands for the messages.
     pub(super) fn is_sealed(&self) -> bool {
         self.boundary.kind == SEALED
-    }
-
-    /// The fold that the recorder made.
-    pub(super) fn recorded(&self) -> Option<ForcedFold> {
-        Some(ForcedFold { after: self.after, recorded: Some(self.view.clone()?) })
-    }
-
-    /// A fold at its place by whatever strategy is replayed.
-    pub(super) fn forced(&self) -> ForcedFold {
-        ForcedFold { after: self.after, recorded: None }
     }
 }
 

@@ -9,15 +9,15 @@
 //! - *Read again*: see [`ReadAgain`]. *Cost*: see [`FoldCost`]. *Rules and tasks*: see [`Binding`].
 
 mod again;
+mod binding;
 mod cost;
 mod cuts;
-mod kept;
 #[cfg(test)]
 mod tests;
 
 pub use again::ReadAgain;
+pub use binding::Binding;
 pub use cost::FoldCost;
-pub use kept::Binding;
 
 use crate::fault::{FailedReplay, caught};
 use crate::judge::availability::Availability;
@@ -28,13 +28,14 @@ use crate::judge::spent;
 use crate::parallel::in_parallel;
 use crate::read::index::Index;
 use crate::run::drive::{ReplayOptions, replay_forced};
+use crate::run::forced::ForcedFold;
 use crate::run::setup::{Preset, Setup};
 use crate::run::walk::{Detail, NeedKind, Tracer, Track, Walk};
 use again::Results;
+use binding::BindingProbe;
 use cost::Bill;
 use cuts::{Cut, cuts};
 use foldback_formats::Session;
-use kept::Kept;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -211,22 +212,23 @@ fn folded(
     detail: Detail,
 ) -> (Track, Vec<(AuditedFold, Option<ReadAgain>)>) {
     let Bill { setup, session, .. } = *bill;
-    let forced: Vec<_> = match own {
-        true => cuts.iter().filter_map(Cut::recorded).collect(),
-        false => cuts.iter().map(Cut::forced).collect(),
+    let recorded = |cut: &Cut<'_>| Some((cut.after, Some(cut.view.clone()?)));
+    let forced: Vec<ForcedFold> = match own {
+        true => cuts.iter().filter_map(recorded).collect(),
+        false => cuts.iter().map(|cut| (cut.after, None)).collect(),
     };
     let options = ReplayOptions { validate: false, ..setup.options(session, &preset.strategy) };
     let mut availability = Availability::new(Arc::clone(index));
     let mut tracer = Tracer::new(Arc::clone(index), detail);
     let mut measures = Measures::new(Arc::clone(index));
-    let mut kept = Kept::new(index, cuts);
+    let mut binding = BindingProbe::new(index, cuts);
     let mut probes: [&mut dyn Probe; 4] =
-        [&mut availability, &mut tracer, &mut measures, &mut kept];
+        [&mut availability, &mut tracer, &mut measures, &mut binding];
     let replay = replay_forced(session, index, &preset.strategy, &options, &forced, &mut probes);
     let track = tracer.finish(&replay, &availability.finish());
     let costs = bill.replayed(cuts, &replay, &measures.finish().firings);
     let results = own.then(|| Results::new(index));
-    let folds = cuts.iter().zip(costs).zip(kept.found).map(|((cut, cost), [rules, tasks])| {
+    let folds = cuts.iter().zip(costs).zip(binding.found).map(|((cut, cost), [rules, tasks])| {
         let modelled = cost.unwrap_or_default();
         let fold = AuditedFold {
             by: track.preset.clone(),
@@ -269,8 +271,8 @@ fn compaction(bill: &Bill<'_>, cut: &Cut<'_>) -> Compaction {
         at_ms: at,
         trigger: boundary.trigger.clone(),
         kind: boundary.kind.clone(),
-        tokens_before: boundary.tokens_before.or_else(|| size(cut.call.checked_sub(1)?)),
-        tokens_after: boundary.tokens_after.or_else(|| size(cut.call)),
+        tokens_before: boundary.tokens_before.or_else(|| (0..cut.call).rev().find_map(size)),
+        tokens_after: boundary.tokens_after.or_else(|| (cut.call..cut.until).find_map(size)),
         pause_ms: at.zip(last).map(|(at, last)| (at - last).max(0)),
         ..Compaction::default()
     }

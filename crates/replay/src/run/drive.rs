@@ -318,9 +318,11 @@ impl<'s> Driver<'s> {
     /// Makes the folds whose place is reached.
     async fn force(&mut self) {
         let forced = self.forced;
-        while let Some(fold) = forced.get(self.made).filter(|it| it.after <= self.recorded_len()) {
+        while let Some((_, recorded)) =
+            forced.get(self.made).filter(|(after, _)| *after <= self.recorded_len())
+        {
             self.made += 1;
-            match &fold.recorded {
+            match recorded {
                 Some(view) => {
                     let report = view.apply(&mut self.conversation);
                     self.note(report.into_iter().collect());

@@ -12,14 +12,8 @@ use foldback_core::view::{EditKind, PartEdit, PartPos};
 /// The stage that reports name for what a recorder did.
 const RECORDER: &str = "recorder";
 
-/// A fold at a place of the log.
-#[derive(Clone, Debug)]
-pub(crate) struct ForcedFold {
-    /// Messages of the log before it.
-    pub(crate) after: usize,
-    /// What the recorder's view became; `None` for what the strategy makes of it.
-    pub(crate) recorded: Option<RecordedView>,
-}
+/// A fold behind so many messages of the log: what the recorder's view became, or `None` for what the strategy makes of it.
+pub(crate) type ForcedFold = (usize, Option<RecordedView>);
 
 /// What a recorder's compaction left in its view. Places are ordinals of the log.
 #[derive(Clone, Debug, Default)]

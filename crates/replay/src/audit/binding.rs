@@ -25,14 +25,14 @@ pub struct Binding {
 
 /// Looks at the first request after each compaction.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct BindingProbe {
     /// By compaction: number of the call that comes next, rules and tasks.
     wanted: Vec<(usize, [Vec<String>; 2])>,
     /// By compaction, rules and tasks; nothing where no request came after it.
     pub(super) found: Vec<[Binding; 2]>,
 }
 
-impl Kept {
+impl BindingProbe {
     pub(super) fn new(index: &Index, cuts: &[Cut<'_>]) -> Self {
         let wanted = |cut: &Cut<'_>| {
             (cut.call, [rules_before(index, cut.after), tasks(&index.log[..cut.after])])
@@ -44,7 +44,7 @@ impl Kept {
     }
 }
 
-impl Probe for Kept {
+impl Probe for BindingProbe {
     fn call(&mut self, request: &Request<'_>) {
         let mut said: Option<String> = None;
         for ((call, wanted), found) in self.wanted.iter().zip(&mut self.found) {
