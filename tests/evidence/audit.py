@@ -2,8 +2,9 @@
 
     python3 tests/evidence/audit.py FOLDBACK_BINARY FILE_OR_FOLDER…
 
-Every compaction that a recording marks has its row. What the calls behind it needed and its view lacked is what `tests/judge` says of the
-same cut: names, each once, and old texts and pieces; within 20 calls, and up to the next compaction.
+Every compaction that a recording marks has its row. What the calls behind it needed and its view
+lacked is what `tests/judge` says of the same cut: names, each once, and old texts and pieces;
+within 20 calls, and up to the next compaction.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "judge"))
 
@@ -37,8 +37,8 @@ def standing(reader: Reader, cut: Cut, summary: str, call: int) -> Standing:
     return out
 
 
-def missing(session: Session, file: Path) -> Iterator[dict[str, list[Any]]]:
-    """For each compaction whose messages are still there, what was missing: near, and up to the next."""
+def missing(session: Session, file: Path) -> Iterator[dict[str, tuple[set[str], int]]]:
+    """For each compaction whose messages are still there, what was missing behind it."""
     reader = Reader(session, "", "")
     found = sorted(cuts(reader, file), key=lambda cut: cut.call)
     references, texts = References(reader.log), needed(reader)
@@ -56,8 +56,8 @@ def missing(session: Session, file: Path) -> Iterator[dict[str, list[Any]]]:
             names.append({r.identifier for r in needs if not references.kept(r, view, written)})
             lost.append(sum(not need.kept(view) for need in texts[call]))
         yield {
-            "near": [sorted(set().union(*names[:NEAR])), sum(lost[:NEAR])],
-            "missing": [sorted(set().union(*names)), sum(lost)],
+            "near": (set().union(*names[:NEAR]), sum(lost[:NEAR])),
+            "missing": (set().union(*names), sum(lost)),
         }
 
 
@@ -71,15 +71,18 @@ def main() -> int:
         audit = json.loads(program.written("audit", str(file), "--json", to=""))
         for session, told in zip(sessions, audit["sessions"], strict=True):
             if len(session.boundaries) != len(told["compactions"]):
-                wrong.append(f"{file}: {len(told['compactions'])} of {len(session.boundaries)} rows")
+                wrong.append(
+                    f"{file}: {len(told['compactions'])} of {len(session.boundaries)} rows"
+                )
             known = [row["folds"][0] for row in told["compactions"] if row["folds"][0]["folded"]]
             for fold, ours in zip(known, missing(session, file), strict=True):
                 for part, (names, texts) in ours.items():
                     compared += 1
-                    theirs = [sorted(fold[part]["names"]), len(fold[part]["texts"])]
-                    if theirs != [names, texts]:
-                        more = sorted(set(theirs[0]) ^ set(names))
-                        wrong.append(f"{file} {part}: {theirs[1]} texts, not {texts}; names {more}")
+                    other = set(fold[part]["names"]) ^ names
+                    told_texts = len(fold[part]["texts"])
+                    if other or told_texts != texts:
+                        what = f"{told_texts} texts, not {texts}; names {sorted(other)}"
+                        wrong.append(f"{file} {part}: {what}")
     print("\n".join([*wrong, f"{compared} compared, {len(wrong)} differ"]))
     return int(bool(wrong) or not compared)
 

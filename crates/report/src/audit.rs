@@ -44,6 +44,9 @@ pub struct Audited {
 /// A compaction: the number of its session among those that have one, the session, and its number there.
 type Place<'a> = (usize, &'a Audit, usize, &'a Compaction);
 
+/// When a sign is explained.
+type Condition = dyn Fn(&Compaction, &AuditedFold) -> bool;
+
 impl Audited {
     /// The sessions of a run.
     pub fn new(sessions: Vec<Audit>, skipped: Vec<Skipped>, estimator: String) -> Self {
@@ -189,15 +192,11 @@ impl Audited {
              texts of edits and pieces of results · again: results that were read again · rules, tasks: binding sentences of the user's \
              and open tasks that the next request no longer said word for word, of all"
         );
-        let any = |is: &dyn Fn(&Compaction, &AuditedFold) -> bool| {
-            self.places().any(|(.., it)| own(it).is_some_and(|own| is(it, own)))
-        };
-        let rest: [(&str, &dyn Fn(&Compaction, &AuditedFold) -> bool); 3] = [
+        let any =
+            |is: &Condition| self.places().any(|(.., it)| own(it).is_some_and(|own| is(it, own)));
+        let rest: [(&str, &Condition); 3] = [
             (" · ?: the recording does not hold what went", &|_, own| !own.folded),
-            (
-                " · ≤: only the provider can read the summary, which may hold some of it",
-                &|_, own| own.sealed,
-            ),
+            (" · ≤: a sealed summary may hold some of it", &|_, own| own.sealed),
             (" · copy: it counts in the session that this one goes on from", &|it, _| it.copied),
         ];
         legend.extend(rest.iter().filter(|(_, is)| any(is)).map(|(text, _)| *text));
