@@ -24,6 +24,9 @@ const DEFAULT: [&str; 12] = [
     "indexed-large",
 ];
 
+/// The group of what agents do now.
+const TODAY: &str = "today";
+
 /// The name of all strategies together.
 const ALL: &str = "all";
 
@@ -51,6 +54,16 @@ impl Listed {
     /// The names of the controls.
     pub(crate) fn controls(&self) -> impl Iterator<Item = &'static str> {
         self.0.iter().filter(|(_, header)| header.kind == Kind::Control).map(|(name, _)| *name)
+    }
+
+    /// The preset that reproduces what an agent does today, by the format of its sessions.
+    pub(crate) fn replica(&self, format: &str) -> Option<&'static str> {
+        let of_agent = self.0.iter().filter(|(_, header)| {
+            header.kind == Kind::Strategy && header.group == TODAY && header.family == format
+        });
+        // Where there are several, the one that is compared by default, else the one with the agent's own name.
+        let rank = |name: &str| (!DEFAULT.contains(&name), name != format);
+        of_agent.map(|(name, _)| *name).min_by_key(|name| rank(name))
     }
 
     /// The strategies of a group; without a name, those that are compared by default.

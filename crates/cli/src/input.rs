@@ -3,11 +3,14 @@
 use crate::args::{CorpusArgs, SessionArgs};
 use crate::error::Error;
 use crate::places::Place;
+use crate::progress::Progress;
 use crate::{folder, objects, output, places, replace, selection};
 use foldback_formats::Session;
 use foldback_formats::session::Warning;
 use foldback_formats::{limit, session_file};
 use foldback_replay::copies;
+use foldback_replay::corpus::Skipped;
+use foldback_replay::parallel::in_parallel;
 use foldback_replay::parts::is_part;
 use foldback_replay::{Corpus, Source};
 use std::collections::BTreeSet;
@@ -182,6 +185,48 @@ pub(crate) fn corpus(args: &CorpusArgs) -> Result<Corpus, Error> {
         )));
     }
     Ok(Corpus { sources: copies::told_apart(sources) })
+}
+
+/// What `make` makes of every session of a corpus, which it gets with its path, and the files that were not used.
+pub(crate) fn each_session<T: Send>(
+    corpus: &Corpus,
+    what: &str,
+    is_strict: bool,
+    make: impl Fn(String, &Session) -> Result<T, Error> + Sync,
+) -> Result<(Vec<T>, Vec<Skipped>), Error> {
+    let progress = Progress::new(corpus.sources.len(), "files", what.to_owned());
+    let made = in_parallel(&corpus.sources, |source| -> Result<Result<Vec<T>, Skipped>, Error> {
+        let path = source.name();
+        let found = match source.sessions() {
+            Ok(found) => found,
+            Err(failure) => {
+                progress.step();
+                let reason = failure.skips(|| path.clone())?;
+                return Ok(Err(Skipped { path, reason }));
+            }
+        };
+        let many = found.len() > 1;
+        let made = found.iter().map(|session| {
+            strict(&path, &session.warnings, is_strict)?;
+            make(source.path_of(&session.id, many), session)
+        });
+        let made = made.collect::<Result<_, Error>>();
+        progress.step();
+        Ok(Ok(made?))
+    });
+    drop(progress);
+    let (mut all, mut skipped) = (Vec::new(), Vec::new());
+    for made in made {
+        match made? {
+            Ok(more) => all.extend(more),
+            Err(why) => skipped.push(why),
+        }
+    }
+    if all.is_empty() {
+        let reasons = crate::error::reasons(&skipped);
+        return Err(Error::Usage(format!("no session to look at:\n{reasons}")));
+    }
+    Ok((all, skipped))
 }
 
 /// The parts that `foldback score` made, if the paths name parts; empty where they name sessions.

@@ -10,6 +10,7 @@
 
 #[cfg(test)]
 mod acted;
+pub mod audit;
 pub mod compare;
 pub mod fault;
 mod judge;

@@ -140,7 +140,7 @@ pub fn list(sessions: &[Inspected], skipped: &[Skipped], all: bool, width: Width
     ];
     let number = |number: usize| grouped(number as u64);
     let dash = || "–".to_owned();
-    let folder = common_folder(sessions);
+    let folder = common_folder(sessions.iter().map(|one| one.path.as_str()));
     let row = |one: &Inspected| {
         vec![
             one.path[folder.len()..].to_owned(),
@@ -225,8 +225,7 @@ pub fn not_used(skipped: &[Skipped], all: bool) -> Vec<String> {
 }
 
 /// The folder that all paths begin with, with what divides it from them; empty if there is none.
-fn common_folder(sessions: &[Inspected]) -> &str {
-    let mut paths = sessions.iter().map(|one| one.path.as_str());
+pub(crate) fn common_folder<'a>(mut paths: impl Iterator<Item = &'a str>) -> &'a str {
     let first = paths.next().unwrap_or_default();
     let common = paths.fold(first.len(), |common, path| {
         let alike = first.bytes().zip(path.bytes()).take_while(|(a, b)| a == b);

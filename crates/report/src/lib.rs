@@ -2,6 +2,7 @@
 //!
 //! Everything here takes results and returns text; nothing is computed and nothing is printed.
 
+pub mod audit;
 mod columns;
 pub mod explain;
 mod facts;

@@ -1,5 +1,6 @@
 //! The arguments of the command.
 
+mod audit;
 mod command_line;
 mod inputs;
 mod mcp;
@@ -9,6 +10,7 @@ mod serve;
 mod setup;
 mod summaries;
 
+pub(crate) use audit::Audit;
 pub(crate) use command_line::quoted;
 pub(crate) use inputs::{CorpusArgs, EstimatorArgs, ModelArgs, OutArgs, SessionArgs, StoreArgs};
 pub(crate) use mcp::Mcp;
@@ -152,6 +154,9 @@ impl Args {
 pub(crate) enum Command {
     /// Compare strategies on recorded sessions: what each would have cost, and what it would have forgotten.
     Compare(Compare),
+    /// Say what the compactions that agents made themselves cost, what they dropped and agents then needed, and what other
+    /// strategies would have kept at the same places.
+    Audit(Audit),
     /// Compact one session and write it in its own format.
     Compact(Compact),
     /// Write a session in another format, and report what is lost.
@@ -207,6 +212,7 @@ impl Command {
                 let table = shown.map(|_| Path::new(PRINTED));
                 (args.files().to_vec(), table)
             }
+            Self::Audit(args) => (vec![&args.json, &args.rows, &args.html], None),
             Self::Inspect(args) => (vec![&args.json], None),
             Self::Probe(args) => (vec![&args.json, &args.html, &args.rows], args.requests()),
             Self::Tune(args) => (vec![&args.json, &args.out], None),

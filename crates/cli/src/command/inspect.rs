@@ -2,12 +2,10 @@
 
 use crate::args::Inspect;
 use crate::error::Error;
-use crate::progress::Progress;
 use crate::{input, output, strategies};
 use foldback_core::stage::Estimator;
 use foldback_formats::Session;
 use foldback_replay::corpus::Skipped;
-use foldback_replay::parallel::in_parallel;
 use foldback_replay::spent::Prices;
 use foldback_replay::{Source, history};
 use foldback_report::Width;
@@ -89,39 +87,8 @@ fn folders(args: &Inspect, estimator: &dyn Estimator) -> Result<Inspection, Erro
     });
     let prices = Prices::embedded();
     let files = corpus.sources.len();
-    let progress = Progress::new(files, "files", "what is in them".to_owned());
-    let look = |source: &Source| -> Result<Result<Vec<Inspected>, Skipped>, Error> {
-        let path = source.name();
-        let found = source.sessions();
-        progress.step();
-        let found = match found {
-            Ok(found) => found,
-            Err(failure) => {
-                let reason = failure.skips(|| path.clone())?;
-                return Ok(Err(Skipped { path, reason }));
-            }
-        };
-        let many = found.len() > 1;
-        let inspected = |session: &Session| {
-            input::strict(&path, &session.warnings, args.corpus.strict)?;
-            Ok(Inspected::new(source.path_of(&session.id, many), session, estimator, &prices))
-        };
-        Ok(Ok(found.iter().map(inspected).collect::<Result<_, Error>>()?))
-    };
-    let looked = in_parallel(&corpus.sources, look);
-    drop(progress);
-    let (mut sessions, mut skipped) = (Vec::new(), Vec::new());
-    for found in looked {
-        match found? {
-            Ok(more) => sessions.extend(more),
-            Err(why) => skipped.push(why),
-        }
-    }
-    if sessions.is_empty() {
-        return Err(Error::Usage(format!(
-            "no session to look at:\n{}",
-            crate::error::reasons(&skipped)
-        )));
-    }
+    let inspected = |path, session: &Session| Ok(Inspected::new(path, session, estimator, &prices));
+    let (sessions, skipped) =
+        input::each_session(&corpus, "what is in them", args.corpus.strict, inspected)?;
     Ok(Inspection { files, sessions, skipped, one_by_one: false })
 }

@@ -1,5 +1,6 @@
 //! One module per command.
 
+mod audit;
 mod cache;
 mod check;
 mod compact;
@@ -28,6 +29,8 @@ mod tune;
 use crate::args::Command;
 use crate::error::Error;
 use crate::output;
+use foldback_report::rows::Format;
+use std::path::PathBuf;
 
 /// Runs a command. Outputs that can't be written, or that would take the place of something else, are refused before
 /// anything is computed.
@@ -35,6 +38,7 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
     output::check(&command.outputs(), command.writes_sessions())?;
     match command {
         Command::Compare(args) => compare::run(&args),
+        Command::Audit(args) => audit::run(args),
         Command::Compact(args) => compact::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Explain(args) => explain::run(&args),
@@ -64,5 +68,18 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
         Command::Check(args) => check::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
+    }
+}
+
+/// The file for rows that are no rows of a comparison, and how they are written.
+fn flat_rows(path: Option<&PathBuf>) -> Result<Option<(&PathBuf, Format)>, Error> {
+    let Some(path) = path else { return Ok(None) };
+    match Format::from_path(path).map_err(Error::Rows)? {
+        #[cfg(feature = "parquet")]
+        Format::Parquet => {
+            let why = "these rows are JSON lines or CSV; name a file in .jsonl or .csv";
+            Err(Error::Usage(why.to_owned()))
+        }
+        format => Ok(Some((path, format))),
     }
 }

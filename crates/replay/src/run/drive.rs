@@ -8,6 +8,7 @@ use crate::read::index::{Change, Index, RepeatedRead, Texts, Tracker};
 use crate::read::recorder::{Recorded, RecordedSummaries};
 use crate::read::scale::Scale;
 use crate::run::asked::{AskedInputs, WORDING};
+use crate::run::forced::ForcedFold;
 use crate::run::totals::{BrokenRule, CallRow, Fired, SessionMetrics};
 use foldback_core::conversation::{Conversation, Report, Signals, StageRole};
 use foldback_core::counters::Counters;
@@ -159,6 +160,21 @@ pub(crate) fn replay_and_read(
     (driver.finish(), texts)
 }
 
+/// Replays a session that is folded at given places and nowhere else.
+pub(crate) fn replay_forced(
+    session: &Session,
+    index: &Arc<Index>,
+    strategy: &Arc<Strategy>,
+    options: &ReplayOptions,
+    forced: &[ForcedFold],
+    probes: &mut [&mut dyn Probe],
+) -> Replay {
+    let mut driver = Driver::new(session, strategy, options, Some(Tracker::new(Arc::clone(index))));
+    driver.fold_at(forced);
+    block_on(options, driver.run(session, probes));
+    driver.finish()
+}
+
 /// Drives one replay.
 pub(crate) struct Driver<'s> {
     options: &'s ReplayOptions,
@@ -181,6 +197,9 @@ pub(crate) struct Driver<'s> {
     tracker: Option<Tracker>,
     /// Reads again what the view lacks.
     pub(crate) reader: Option<Reader>,
+    /// Folds that are made whatever the policy says, in the order of their places, and how many of them were.
+    forced: &'s [ForcedFold],
+    made: usize,
     /// Messages in the conversation that are no part of the recording.
     added: usize,
     rows: Vec<CallRow>,
@@ -233,6 +252,8 @@ impl<'s> Driver<'s> {
             requests: RequestLog::default(),
             tracker,
             reader: None,
+            forced: &[],
+            made: 0,
             added: 0,
             rows: Vec::new(),
             reports: Vec::new(),
@@ -251,6 +272,7 @@ impl<'s> Driver<'s> {
 
     pub(crate) async fn run(&mut self, session: &Session, probes: &mut [&mut dyn Probe]) {
         for step in steps(session.log()) {
+            self.force().await;
             match step {
                 Step::Append(message) => self.append(message),
                 Step::At(moment) => {
@@ -275,6 +297,7 @@ impl<'s> Driver<'s> {
                 }
             }
         }
+        self.force().await;
         self.check();
         let (detections, pruned) = self.counted_since();
         if let Some(last) = self.rows.last_mut() {
@@ -284,6 +307,29 @@ impl<'s> Driver<'s> {
         }
         let delta = self.conversation.delta(&mut self.sent);
         self.show(probes, &delta, self.rows.len(), None);
+    }
+
+    /// Folds at these places alone.
+    pub(crate) fn fold_at(&mut self, forced: &'s [ForcedFold]) {
+        self.conversation.set_automatic(false);
+        self.forced = forced;
+    }
+
+    /// Makes the folds whose place is reached.
+    async fn force(&mut self) {
+        let forced = self.forced;
+        while let Some((_, recorded)) =
+            forced.get(self.made).filter(|(after, _)| *after <= self.recorded_len())
+        {
+            self.made += 1;
+            match recorded {
+                Some(view) => {
+                    let report = view.apply(&mut self.conversation);
+                    self.note(report.into_iter().collect());
+                }
+                None => self.at(Moment::Manual, Signals::default()).await,
+            }
+        }
     }
 
     /// Shows probes the latest request, or the end of the session.
@@ -346,6 +392,11 @@ impl<'s> Driver<'s> {
             false => SummaryInput { call, input_tokens: tokens, shared_tokens: 0 },
         });
         self.summary_inputs.extend(asked);
+        self.note(reports);
+    }
+
+    fn note(&mut self, reports: Vec<Report>) {
+        let call = self.rows.len();
         for report in &reports {
             if report.fold.is_some() {
                 self.fired.push(Fired {

@@ -4,6 +4,7 @@ pub(crate) mod again;
 pub(crate) mod asked;
 pub mod controls;
 pub(crate) mod drive;
+pub(crate) mod forced;
 pub(crate) mod idle;
 pub mod setup;
 pub mod state;

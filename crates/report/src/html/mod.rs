@@ -5,6 +5,7 @@
 //! First what a decision needs: the verdict, the bill against what is kept, one table. All else is folded away, a module
 //! per section. Paths, reasons, names and assumptions are data: they pass through `markup::text` on their way in.
 
+mod audited;
 mod chart;
 mod contrasts;
 mod details;
@@ -25,6 +26,7 @@ mod trade;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub use audited::audited;
 pub use details::{Details, Drawn, Most, Walked, to_draw, to_walk};
 pub use markup::encoded;
 pub use probed::probed;

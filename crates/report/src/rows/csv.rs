@@ -41,7 +41,7 @@ impl<'w> Table<'w> {
 }
 
 /// A text that no spreadsheet evaluates, such as a command or an address to fetch.
-fn no_formula(text: Cow<'_, str>) -> Cow<'_, str> {
+pub(crate) fn no_formula(text: Cow<'_, str>) -> Cow<'_, str> {
     match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         true => format!("'{text}").into(),
         false => text,

@@ -30,6 +30,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
+/// The sentences of a text that bind whoever goes on with the work.
+pub fn rules(text: &str) -> impl Iterator<Item = &str> {
+    sentence::sentences(text).filter(|sentence| compose::is_constraint(sentence))
+}
+
 /// Configuration of [`Extractive`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]

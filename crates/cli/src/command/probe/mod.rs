@@ -32,17 +32,7 @@ const FULL: &str = "full";
 const NOTHING: &str = "nothing";
 
 pub(crate) fn run(args: &Probe) -> Result<(), Error> {
-    let rows = match &args.rows {
-        Some(path) => match Format::from_path(path).map_err(Error::Rows)? {
-            #[cfg(feature = "parquet")]
-            Format::Parquet => {
-                let why = "these rows are JSON lines or CSV; name a file in .jsonl or .csv";
-                return Err(Error::Usage(why.to_owned()));
-            }
-            format => Some((path, format)),
-        },
-        None => None,
-    };
+    let rows = super::flat_rows(args.rows.as_ref())?;
     let asks_nothing = args.form == Forms::Likelihood;
     check(args)?;
     let own = match &args.questions {

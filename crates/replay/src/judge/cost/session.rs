@@ -46,7 +46,7 @@ pub(crate) struct SessionCost {
 pub(crate) struct Priced<'a> {
     pub(super) log: &'a RequestLog,
     pub(super) terms: &'a Terms,
-    pub(super) uses: Vec<CacheUse>,
+    pub(crate) uses: Vec<CacheUse>,
 }
 
 impl<'a> Priced<'a> {

@@ -6,6 +6,11 @@
 
 use std::ops::Range;
 
+/// A line without what tools put in front of it, and without the blanks at its ends.
+pub(crate) fn plain_line(line: &str) -> &str {
+    gutter(line).unwrap_or(line).trim()
+}
+
 /// Lines without the blanks at their ends; those that are not empty, each behind the one before and a line feed.
 pub(crate) fn plain(text: &str) -> String {
     join(text, text.lines())

@@ -18,7 +18,7 @@ pub use tracker::Tracker;
 
 pub(crate) use acts::{Action, failure_line};
 use acts::{actions, is_failure};
-pub(crate) use lines::{is_beside_match, lines_of};
+pub(crate) use lines::{is_beside_match, lines_of, plain_line};
 pub(crate) use needles::NeedleId;
 pub(crate) use repeated::{LineContents, RepeatedRead};
 

@@ -5,6 +5,7 @@ use foldback_core::log::{EntryKind, Message, PartKind, Role};
 use foldback_core::services::Services;
 use foldback_core::stage::{Summarizer, Summary, SummaryError, SummaryRequest};
 use foldback_formats::Session;
+use foldback_formats::session::Boundary;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -48,18 +49,10 @@ impl RecordedSummaries {
     /// Those that can be read, of compactions whose messages are still there.
     pub(crate) fn read(session: &Session) -> Self {
         let messages = &session.messages;
-        let written = |at: &usize| messages[*at].is_entry_of(EntryKind::Summary);
         let of_summaries =
             session.boundaries.iter().filter(|one| one.kind == "summary" && one.original_kept);
         let found = of_summaries.filter_map(|boundary| {
-            let before = boundary.before.min(messages.len());
-            let near = before.saturating_sub(NEAR)..(before + NEAR + 1).min(messages.len());
-            let summary = near.clone().filter(written).min_by_key(|at| at.abs_diff(before))?;
-            // Some recorders leave messages in front of it as they were, and say which is the first of them.
-            let cut = match near.clone().find_map(|at| tail(&messages[at])) {
-                Some(first) => messages[..before].iter().position(|one| one.id == first)?,
-                None => before,
-            };
+            let (cut, summary) = replaced(messages, boundary)?;
             let last = messages[..cut].iter().rfind(|message| !message.is_entry())?;
             Some((last.id.clone(), messages[summary].shown_text()))
         });
@@ -76,6 +69,20 @@ impl RecordedSummaries {
         let whole = request.previous.is_some() || request.messages.iter().any(begins);
         self.texts.get(&request.messages.last()?.id).filter(|_| whole)
     }
+}
+
+/// The first message that a compaction left as it was, and its summary, where that can be read.
+pub(crate) fn replaced(messages: &[Arc<Message>], boundary: &Boundary) -> Option<(usize, usize)> {
+    let written = |at: &usize| messages[*at].is_entry_of(EntryKind::Summary);
+    let before = boundary.before.min(messages.len());
+    let near = before.saturating_sub(NEAR)..(before + NEAR + 1).min(messages.len());
+    let summary = near.clone().filter(written).min_by_key(|at| at.abs_diff(before))?;
+    // Some recorders leave messages in front of it as they were, and say which is the first of them.
+    let cut = match near.clone().find_map(|at| tail(&messages[at])) {
+        Some(first) => messages[..before].iter().position(|one| one.id == first)?,
+        None => before,
+    };
+    Some((cut, summary))
 }
 
 /// Id of the first message that a compaction left unchanged, if the marker names it.

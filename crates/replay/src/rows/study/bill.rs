@@ -271,7 +271,7 @@ impl Items<'_> {
 
 /// The summarizer's calls: they are billed for what they are asked. What was
 /// written stands with the first of the calls before a request.
-pub(super) fn summary_calls(inputs: &[SummaryInput], firings: &[Firing]) -> Vec<SummaryCall> {
+pub(crate) fn summary_calls(inputs: &[SummaryInput], firings: &[Firing]) -> Vec<SummaryCall> {
     let mut written: BTreeMap<usize, u64> = firings
         .iter()
         .filter(|firing| firing.summaries > 0)

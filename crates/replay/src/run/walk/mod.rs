@@ -41,7 +41,7 @@ use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use tracer::Tracer;
+pub(crate) use tracer::Tracer;
 
 /// A session and what presets made of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -30,7 +30,7 @@ struct Look {
 /// Notes what changes from request to request. Give it to [`crate::replay_with`] beside an
 /// [`crate::judge::availability::Availability`], then what both found to [`Tracer::finish`].
 #[derive(Debug)]
-pub(super) struct Tracer {
+pub(crate) struct Tracer {
     index: Arc<Index>,
     detail: Detail,
     /// By position, the ordinal in the log of each of its messages.
@@ -52,7 +52,7 @@ pub(super) struct Tracer {
 
 impl Tracer {
     /// A probe over one replay of the session that the index is of.
-    pub(super) fn new(index: Arc<Index>, detail: Detail) -> Self {
+    pub(crate) fn new(index: Arc<Index>, detail: Detail) -> Self {
         Self {
             index,
             detail,
@@ -71,7 +71,7 @@ impl Tracer {
     }
 
     /// What the preset made of the session. Replay and findings are those that this probe looked on at.
-    pub(super) fn finish(self, replay: &Replay, findings: &Findings) -> Track {
+    pub(crate) fn finish(self, replay: &Replay, findings: &Findings) -> Track {
         let strategy = replay.conversation.strategy();
         let firings = firings::firings(replay);
         let idle = match firings.is_empty() {

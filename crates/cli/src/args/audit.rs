@@ -1,0 +1,29 @@
+//! Arguments of `foldback audit`.
+
+use super::inputs::{CorpusArgs, ModelArgs};
+use clap::Args as ClapArgs;
+use std::path::PathBuf;
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Without a path, it takes the sessions that agents keep in this user's home.\n\n\
+                  Try:\n  foldback audit\n  foldback audit ~/.claude/projects --since 2026-11-01"
+)]
+pub(crate) struct Audit {
+    #[command(flatten)]
+    pub(crate) corpus: CorpusArgs,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// Print everything of each compaction: its cost in parts, and what went by name.
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// Write all results as JSON (`-` is standard output).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write one row per compaction and strategy: CSV if the file ends in .csv, else JSON lines.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rows: Option<PathBuf>,
+    /// Write the results as one HTML file that needs no network: the tables, and every session with a compaction call by call.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+}
