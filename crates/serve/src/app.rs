@@ -31,7 +31,7 @@ use axum::http::header::{
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
-use foldback_providers::errors::Classifier;
+use foldback_providers::errors::{Classifier, Sizes};
 use foldback_providers::wire::Dialect;
 use hyper_util::client::legacy::Error;
 use std::collections::BTreeSet;
@@ -61,14 +61,16 @@ impl std::fmt::Debug for App {
 /// Longest unread body that is kept, so that it can be sent twice.
 const REPEATABLE: usize = 1 << 20;
 
-/// Whether a provider refused a request for its size.
-fn is_overflow(dialect: Dialect, status: StatusCode, words: &[u8]) -> bool {
+/// What a refusal says of sizes, where a provider refused a request for its size.
+fn overflow(dialect: Dialect, status: StatusCode, words: &[u8]) -> Option<Sizes> {
     let provider = match dialect {
         Dialect::Anthropic => "anthropic",
         _ => "openai",
     };
     let words = std::str::from_utf8(words).unwrap_or_default();
-    Classifier::builtin().kind_of(Some(provider), Some(status.as_u16()), words).is_overflow()
+    let (classifier, status) = (Classifier::builtin(), Some(status.as_u16()));
+    let is_overflow = classifier.kind_of(Some(provider), status, words).is_overflow();
+    is_overflow.then(|| classifier.sizes(Some(provider), status, words))
 }
 
 impl App {
@@ -230,9 +232,12 @@ impl App {
             Ok(answer) => refusal(dialect, answer).await,
             sent => return self.end(&ask, Some(dialect), sent, rewrite.outcome, rewrite.turn),
         };
-        match words {
+        match words.map(|words| overflow(dialect, first.status(), &words)) {
             None if first.status().is_success() => self.summarize(rewrite.wish, &ask, turn),
-            Some(words) if is_overflow(dialect, first.status(), &words) => {
+            Some(Some(sizes)) => {
+                if let Some(tokens) = sizes.limit {
+                    turn.learn_window(tokens);
+                }
                 let retry = turn.retry().await;
                 self.summarize(rewrite.wish.or(retry.wish), &ask, turn);
                 if let Some((body, turn)) = retry.sent

@@ -3,6 +3,7 @@
 use crate::support::talk::{body, calls, path, send, task};
 use crate::support::{Proxy, WINDOW, folding, http, outcome};
 use foldback::Limits;
+use foldback::core::log::Message;
 use foldback::core::services::Clock;
 use foldback::wire::Dialect;
 use foldback_fake_provider::{FakeProvider, Reply, Script, errors};
@@ -34,6 +35,30 @@ async fn a_request_that_is_too_large_is_folded_and_sent_once_more() {
         assert_eq!(requests.len(), 2, "{dialect}");
         assert_eq!(requests[0].text, client, "{dialect}");
         assert!(requests[1].bytes < client.len() / 2, "{dialect}: {}", requests[1].bytes);
+    }
+}
+
+/// The window that a refusal names counts for every conversation of the model: only its first request is refused.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_window_that_a_refusal_names_is_learned_once_a_model() {
+    let mut other = task(60);
+    other[0] = Message::user("u", "Fix the build of the printer.").into();
+    for (dialect, refusal) in DIALECTS {
+        // The refusal names a window in digits that stand in its body once.
+        let limit = if dialect == Dialect::Anthropic { "200000" } else { "4097" };
+        let named = refusal.body.replace(limit, "12000");
+        let replies = [Reply::status(400, named), Reply::text("Good."), Reply::text("Good, too.")];
+        let provider = FakeProvider::start(replies).await.unwrap();
+        let proxy = Proxy::folding(&provider, folding("tiered", WIDE)).await;
+        let url = format!("{}{}", proxy.url, path(dialect));
+        let mut outcomes = Vec::new();
+        for log in [&task(60), &other] {
+            let (before, _) = calls(log).pop().unwrap();
+            let response = http().post(&url).body(body(dialect, before)).send().await.unwrap();
+            outcomes.push(outcome(&response).split(';').next().unwrap().to_owned());
+        }
+        assert_eq!(outcomes, ["recovered", "folded"], "{dialect}");
+        assert_eq!(provider.requests().len(), 3, "{dialect}");
     }
 }
 

@@ -14,9 +14,9 @@ pub(crate) struct Audit {
     pub(crate) corpus: CorpusArgs,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
-    /// Print everything of each compaction: its cost in parts, and what went by name.
-    #[arg(long)]
-    pub(crate) full: bool,
+    /// What is printed in place of the tables.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) show: Option<AuditText>,
     /// Write all results as JSON (`-` is standard output).
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
@@ -26,4 +26,11 @@ pub(crate) struct Audit {
     /// Write the results as one HTML file that needs no network: the tables, and every session with a compaction call by call.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
+}
+
+/// What an audit prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum AuditText {
+    /// The tables, and everything of each compaction: its cost in parts, and what went by name.
+    Full,
 }

@@ -56,7 +56,7 @@ pub(crate) fn run(mut args: args::Audit) -> Result<(), Error> {
     }
     let mut named = [&args.json, &args.rows, &args.html].into_iter().flatten();
     if !named.any(|path| output::is_stdout(path)) {
-        output::print(&audited.text(args.full, output::width()))?;
+        output::print(&audited.text(args.show.is_some(), output::width()))?;
     }
     Error::of_replays(failed)
 }

@@ -12,8 +12,17 @@ fn a_compaction_is_told_in_every_output() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (json, csv, lines, html) = (path("a.json"), path("a.csv"), path("a.jsonl"), path("a.html"));
-    let args =
-        ["audit", FIXTURE, "tests/four-sessions", "--full", "--json", &json, "--html", &html];
+    let args = [
+        "audit",
+        FIXTURE,
+        "tests/four-sessions",
+        "--show",
+        "full",
+        "--json",
+        &json,
+        "--html",
+        &html,
+    ];
     let screen =
         run(&[&args[..], &["--rows", &csv]].concat(), "", &[("COLUMNS", "80")]).done().stdout;
     assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");

@@ -5,6 +5,7 @@ mod prefix;
 pub(crate) mod threads;
 pub(crate) mod turn;
 pub(crate) mod watch;
+mod windows;
 
 /// Number of a conversation, from 1.
 pub(crate) type Id = u64;

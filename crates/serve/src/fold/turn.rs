@@ -119,7 +119,7 @@ fn begin(
     if request.messages().is_empty() {
         return Err("no-messages");
     }
-    let limits = (folding.limits)(request.model()).ok_or("window-unknown")?;
+    let limits = conversations.limits(request.model()).ok_or("window-unknown")?;
     if folding.strategy.refuses(limits).is_some() {
         return Err("window-too-small");
     }
@@ -240,6 +240,11 @@ impl Turn {
         let members: Option<BTreeMap<&str, &RawValue>> =
             serde_json::from_str(self.request.body()).ok();
         members.is_some_and(|members| members.get("stream").is_some_and(|it| it.get() == "true"))
+    }
+
+    /// Takes note of the window of the model, in tokens, which the provider named in a refusal.
+    pub(crate) fn learn_window(&self, tokens: u64) {
+        self.conversations.learn_window(self.request.model(), tokens);
     }
 
     /// The provider refused the request for its size, so it is folded once more.

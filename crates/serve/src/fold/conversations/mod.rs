@@ -17,6 +17,7 @@ mod table;
 use super::Id;
 use super::prefix::{self, Prefix, PrefixMatch};
 use super::threads::Threads;
+use super::windows::{Windows, narrowed};
 use crate::bill::course::Course;
 use crate::bill::requests::{Dispatch, Pair};
 use crate::bill::{Bill, Sums, rounds_usd};
@@ -60,6 +61,7 @@ pub(crate) struct Conversations {
     unwritten: AtomicU64,
     /// Whether it was said that a client leaves its conversation, or items of it, with its provider.
     said_elsewhere: [AtomicBool; 2],
+    windows: Windows,
     say: Say,
     pub(crate) threads: Threads,
 }
@@ -88,6 +90,7 @@ impl Conversations {
             sums: DashMap::new(),
             unwritten: AtomicU64::default(),
             said_elsewhere: Default::default(),
+            windows: Windows::default(),
             say,
             threads,
         };
@@ -361,6 +364,27 @@ impl Conversations {
             )
         };
         (self.say)(&line);
+    }
+
+    /// The limits of a model: those of its provider where a refusal named its window, if it is smaller.
+    pub(crate) fn limits(&self, model: Option<&str>) -> Option<Limits> {
+        Some(self.windows.within(model, (self.folding.limits)(model)?))
+    }
+
+    /// Folds requests of a model for the window that its provider named from now on, and says so once. A window in which the
+    /// strategy can't work is left alone.
+    pub(crate) fn learn_window(&self, model: Option<&str>, tokens: u64) {
+        let Some((model, limits)) = model.zip((self.folding.limits)(model)) else { return };
+        let narrowed = narrowed(limits, tokens);
+        if narrowed == limits || self.folding.strategy.refuses(narrowed).is_some() {
+            return;
+        }
+        if self.windows.learn(model, tokens) {
+            (self.say)(&format!(
+                "the provider of {model} takes {tokens} tokens, as it says; requests are folded for that window from now on \
+                 (--window {tokens} says so from the start)"
+            ));
+        }
     }
 
     /// What answers cost, by protocol.
