@@ -13,8 +13,6 @@ use foldback_replay::{Probe, Request, replay_with};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-const DIALECTS: [Dialect; 3] = [Dialect::Anthropic, Dialect::OpenAiChat, Dialect::OpenAiResponses];
-
 /// A provider that gives the answers of a log, and does not say what they cost.
 async fn provider(log: &[Arc<Message>]) -> FakeProvider {
     let answers: Vec<_> = calls(log).into_iter().map(|(_, answer)| reply(answer)).collect();
@@ -107,7 +105,7 @@ async fn every_call_of_a_long_task_is_sent_as_its_replay_shows_it() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn so_it_is_in_every_protocol() {
     let log = task(60);
-    for dialect in DIALECTS {
+    for dialect in Dialect::ALL {
         assert!(same_as_the_replay(&log, dialect, "window").await > 10, "{dialect}");
         assert_eq!(same_as_the_replay(&log, dialect, "none").await, 0, "{dialect}");
     }
@@ -117,7 +115,7 @@ async fn so_it_is_in_every_protocol() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_bytes_of_the_shared_prefix_stay_between_folds() {
     let log = task(160);
-    for dialect in DIALECTS {
+    for dialect in Dialect::ALL {
         let provider = provider(&log).await;
         let proxy = Proxy::folding(&provider, folding("opencode", WINDOW)).await;
         let mut folds = String::new();
