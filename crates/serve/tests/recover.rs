@@ -24,7 +24,14 @@ const WIDE: Limits = Limits { context: 400_000, input: 0, output: 2_000 };
 async fn a_request_that_is_too_large_is_folded_and_sent_once_more() {
     let log = task(60);
     let (before, _) = calls(&log).pop().unwrap();
-    for (dialect, refusal) in DIALECTS {
+    // A stream that is not asked for as events is refused in a list.
+    let body_of_list = concat!(
+        "[",
+        r#"{"error":{"code":400,"message":"The input token count (3475108) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}"#,
+        "]"
+    );
+    let list = errors::Refusal { body: body_of_list, ..errors::GEMINI_INPUT };
+    for (dialect, refusal) in DIALECTS.into_iter().chain([(Dialect::Gemini, list)]) {
         let provider = FakeProvider::start([refusal.into(), Reply::text("Good.")]).await.unwrap();
         let proxy = Proxy::folding(&provider, folding("tiered", WIDE)).await;
         let client = body(dialect, before);

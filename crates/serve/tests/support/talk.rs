@@ -123,7 +123,12 @@ pub(crate) fn spelt(dialect: Dialect, messages: &[Value]) -> String {
 
 /// Sends a body through a proxy; what the proxy did, and the status.
 pub(crate) async fn send(proxy: &Proxy, dialect: Dialect, body: String) -> (String, u16) {
-    let url = format!("{}{}", proxy.url, path(dialect));
+    send_to(proxy, path(dialect), body).await
+}
+
+/// Sends a body to a path.
+pub(crate) async fn send_to(proxy: &Proxy, path: &str, body: String) -> (String, u16) {
+    let url = format!("{}{path}", proxy.url);
     let response = http().post(url).body(body).send().await.unwrap();
     let answered = (outcome(&response), response.status().as_u16());
     response.bytes().await.unwrap();
