@@ -312,7 +312,7 @@ async fn without_a_summary_the_client_is_answered_as_without_the_proxy() {
                 folding.strategy = strategy(&asks("codex", 1));
             }
             let proxy = Proxy::both(settings, folding).await;
-            for (before, _) in &calls(&log)[..50] {
+            for (before, _) in &calls(&log)[..30] {
                 let client = body(dialect, before);
                 let (done, status, sent) = ask(&proxy, &provider, dialect, &client).await;
                 assert_eq!((status, &sent), (200, &client), "{dialect}, {name}");

@@ -77,7 +77,7 @@ impl Provider {
     }
 }
 
-/// The name of the provider that a protocol is of, for the classifier of errors.
+/// The provider that a protocol comes from, by its name in the classifier of errors.
 pub(crate) fn origin(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Anthropic => "anthropic",
@@ -86,7 +86,7 @@ pub(crate) fn origin(dialect: Dialect) -> &'static str {
     }
 }
 
-/// The methods of Gemini's models that have an answer of the model's.
+/// The methods of Gemini's API by which a model answers a conversation.
 const GENERATE: [&str; 2] = ["generateContent", "streamGenerateContent"];
 
 /// The other methods of Gemini's models.
@@ -107,7 +107,7 @@ impl<'a> ModelPath<'a> {
     pub(crate) fn parse(path: &'a str) -> Option<Self> {
         let (before, last) = path.split_at(path.rfind('/')? + 1);
         let (model, method) = last.rsplit_once(':')?;
-        // The method of a whole API has the slash of the root before it.
+        // `/v1internal:…` names a method of the API and no model.
         let has_model = before != "/" && !model.is_empty();
         has_model.then_some(Self { before, model, method })
     }
@@ -179,7 +179,7 @@ const OPENAIS: [&str; 24] = [
     "videos",
 ];
 
-/// What follows `/v1/` in paths that both have. Headers and keys tell whose they are. Models are Gemini's, too.
+/// What follows `/v1/` in paths that both have; Gemini has models, too. Headers and keys tell whose they are.
 const BOTH: [&str; 3] = ["files", "models", "skills"];
 
 /// How all paths begin that only Gemini has.
