@@ -139,7 +139,7 @@ impl Model for ClientModel {
         let body = body(self.dialect, self.streams, request).to_string();
         let ask = self.ask.clone();
         let ask = match self.dialect {
-            Dialect::Gemini => ask.to_model(&request.endpoint.model).ok_or_else(|| {
+            Dialect::Gemini => ask.for_model(&request.endpoint.model).ok_or_else(|| {
                 error(ErrorKind::InvalidRequest, "no path can have the name of the model")
             })?,
             _ => ask,

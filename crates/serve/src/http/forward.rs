@@ -148,7 +148,7 @@ impl Ask {
     }
 
     /// Asks another model, where the path names it. `None` if no path can have that name.
-    pub(crate) fn to_model(mut self, model: &str) -> Option<Self> {
+    pub(crate) fn for_model(mut self, model: &str) -> Option<Self> {
         let uri = self.target.uri;
         let ModelPath { before, method, .. } = ModelPath::parse(uri.path())?;
         let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
