@@ -13,7 +13,7 @@ use crate::http::forward::{
     unreachable, why_unreachable,
 };
 use crate::http::headers::MOST as MOST_HEADERS;
-use crate::http::provider::{Stray, dialect, provider};
+use crate::http::provider::{ModelPath, Stray, dialect, origin, provider};
 use crate::http::refusal::refusal;
 use crate::http::upstream::{Answer, Upstream};
 use crate::numbers::Numbers;
@@ -63,10 +63,7 @@ const REPEATABLE: usize = 1 << 20;
 
 /// What a refusal says of sizes, where a provider refused a request for its size.
 fn overflow(dialect: Dialect, status: StatusCode, words: &[u8]) -> Option<Sizes> {
-    let provider = match dialect {
-        Dialect::Anthropic => "anthropic",
-        _ => "openai",
-    };
+    let provider = origin(dialect);
     let words = std::str::from_utf8(words).unwrap_or_default();
     let (classifier, status) = (Classifier::builtin(), Some(status.as_u16()));
     let is_overflow = classifier.kind_of(Some(provider), status, words).is_overflow();
@@ -219,7 +216,9 @@ impl App {
             let sent = ask.clone().whole(upstream, body.into()).await;
             return self.end(&ask, Some(dialect), sent, Outcome::Passed("packed"), None);
         }
-        let rewrite = rewrite(&self.conversations, dialect, body).await;
+        let named = ModelPath::parse(head.uri.path()).filter(|_| dialect == Dialect::Gemini);
+        let model = named.map(|named| named.model.to_owned());
+        let rewrite = rewrite(&self.conversations, dialect, model, body).await;
         // The answer is read as it goes through.
         let ask = if rewrite.turn.is_some() { ask.unpacked() } else { ask };
         let sent = ask.clone().whole(upstream, rewrite.body).await;

@@ -101,7 +101,8 @@ pub fn terms_of(models: ModelTable, regimes: RegimeTable) -> TermsOf {
         let of_protocol = match dialect {
             Dialect::Anthropic if hour => "anthropic-1h",
             Dialect::Anthropic => "anthropic-5m",
-            _ => "openai",
+            Dialect::Gemini => "gemini",
+            Dialect::OpenAiChat | Dialect::OpenAiResponses => "openai",
         };
         let terms =
             regimes.own(&model, asked).or_else(|| regimes.find(of_protocol)?.priced(&model, asked));

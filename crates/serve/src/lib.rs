@@ -1,7 +1,8 @@
 //! A proxy between an agent and its provider, for agents in any language.
 //!
-//! It speaks Anthropic Messages, OpenAI Chat Completions and OpenAI Responses. What it does not understand goes
-//! through byte for byte, in both directions and without a buffer; so does everything when the proxy itself fails.
+//! It speaks Anthropic Messages, OpenAI Chat Completions, OpenAI Responses and Gemini's `generateContent`. What it does
+//! not understand goes through byte for byte, in both directions and without a buffer; so does everything when the proxy
+//! itself fails.
 //!
 //! | module | what it is for |
 //! |---|---|

@@ -7,6 +7,7 @@
 
 use crate::fold::conversations::state::Wish;
 use crate::http::forward::Ask;
+use crate::http::provider::origin;
 use crate::http::upstream::{Answer, Upstream};
 use crate::numbers::Numbers;
 use crate::settings::Say;
@@ -136,7 +137,14 @@ struct ClientModel {
 impl Model for ClientModel {
     async fn complete(&self, request: &CompletionRequest) -> Result<Completion, ProviderError> {
         let body = body(self.dialect, self.streams, request).to_string();
-        let sent = self.ask.clone().whole(&self.upstream, Bytes::from(body)).await;
+        let ask = self.ask.clone();
+        let ask = match self.dialect {
+            Dialect::Gemini => ask.for_model(&request.endpoint.model).ok_or_else(|| {
+                error(ErrorKind::InvalidRequest, "no path can have the name of the model")
+            })?,
+            _ => ask,
+        };
+        let sent = ask.whole(&self.upstream, Bytes::from(body)).await;
         // What the provider says may quote a conversation or a key, so none of it is kept.
         let answer =
             sent.map_err(|_| error(ErrorKind::Transport, "the provider can't be reached"))?;
@@ -146,10 +154,7 @@ impl Model for ClientModel {
         match read {
             Ok(message) => completion(&message),
             Err(words) => {
-                let provider = match self.dialect {
-                    Dialect::Anthropic => "anthropic",
-                    _ => "openai",
-                };
+                let provider = origin(self.dialect);
                 let known = Classifier::builtin().classify(Some(provider), Some(status), &words);
                 let kind = match known.kind {
                     // Neither an answer nor a known error.
@@ -175,6 +180,22 @@ fn error(kind: ErrorKind, message: &str) -> ProviderError {
 /// A request by the client's protocol.
 fn body(dialect: Dialect, streams: bool, request: &CompletionRequest) -> Value {
     let CompletionRequest { endpoint, system, turns, temperature, max_output, .. } = request;
+    if dialect == Dialect::Gemini {
+        // The path says which model answers, and whether it streams.
+        let contents = turns.iter().map(|turn| {
+            let role = if turn.role == Role::Assistant { "model" } else { "user" };
+            json!({"role": role, "parts": [{"text": turn.text}]})
+        });
+        let mut settings = json!({"maxOutputTokens": max_output});
+        if let Some(temperature) = temperature {
+            settings["temperature"] = json!(temperature);
+        }
+        return json!({
+            "contents": contents.collect::<Value>(),
+            "systemInstruction": {"parts": [{"text": system}]},
+            "generationConfig": settings,
+        });
+    }
     let turns = turns.iter().map(|turn| {
         let role = if turn.role == Role::Assistant { "assistant" } else { "user" };
         json!({"role": role, "content": turn.text})

@@ -9,8 +9,6 @@ use foldback_fake_provider::{FakeProvider, Reply, Script};
 use serde_json::Value;
 use std::sync::Arc;
 
-const DIALECTS: [Dialect; 3] = [Dialect::Anthropic, Dialect::OpenAiChat, Dialect::OpenAiResponses];
-
 /// The window that the provider has.
 const WINDOW: u64 = 24_000;
 
@@ -55,7 +53,7 @@ async fn provider() -> FakeProvider {
 /// A fold after a refusal is kept, over restarts, too: the next request is folded before it is sent.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_chat_whose_blanks_go_stays_one_and_keeps_its_folds() {
-    for dialect in DIALECTS {
+    for dialect in Dialect::ALL {
         let provider = provider().await;
         let folder = tempfile::tempdir().unwrap();
         let mut journaled = folding("tiered", WIDE);
@@ -94,7 +92,7 @@ async fn a_chat_whose_blanks_go_stays_one_and_keeps_its_folds() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ends_that_change_from_request_to_request_are_those_of_the_newest() {
     let ends = ["", "\n", "\n\n\n", " \t\r\n", "", "\u{3000}", "\n\n"];
-    for dialect in DIALECTS {
+    for dialect in Dialect::ALL {
         let provider = provider().await;
         let proxy = Proxy::folding(&provider, folding("window", WIDE)).await;
         for (question, end) in ends.iter().enumerate() {

@@ -13,8 +13,6 @@ use foldback_replay::{Probe, Request, replay_with};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-const DIALECTS: [Dialect; 3] = [Dialect::Anthropic, Dialect::OpenAiChat, Dialect::OpenAiResponses];
-
 /// A provider that gives the answers of a log, and does not say what they cost.
 async fn provider(log: &[Arc<Message>]) -> FakeProvider {
     let answers: Vec<_> = calls(log).into_iter().map(|(_, answer)| reply(answer)).collect();
@@ -107,7 +105,7 @@ async fn every_call_of_a_long_task_is_sent_as_its_replay_shows_it() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn so_it_is_in_every_protocol() {
     let log = task(60);
-    for dialect in DIALECTS {
+    for dialect in Dialect::ALL {
         assert!(same_as_the_replay(&log, dialect, "window").await > 10, "{dialect}");
         assert_eq!(same_as_the_replay(&log, dialect, "none").await, 0, "{dialect}");
     }
@@ -117,7 +115,7 @@ async fn so_it_is_in_every_protocol() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_bytes_of_the_shared_prefix_stay_between_folds() {
     let log = task(160);
-    for dialect in DIALECTS {
+    for dialect in Dialect::ALL {
         let provider = provider(&log).await;
         let proxy = Proxy::folding(&provider, folding("opencode", WINDOW)).await;
         let mut folds = String::new();
@@ -245,6 +243,88 @@ async fn what_is_opaque_stays_as_it_is() {
             }
         }
         assert!(folded > 2, "{preset}: {folded} of 80");
+    }
+}
+
+/// Gemini's answers with what only the model can read, and calls with ids and without, two of one tool among them.
+fn signed_contents(calls: usize) -> Vec<Value> {
+    let mut contents =
+        vec![json!({"role": "user", "parts": [{"text": "Fix the build of the parser."}]})];
+    for call in 0..calls {
+        let read = |file: &str| {
+            let args = json!({"path": format!("src/part_{call}{file}.rs")});
+            match call % 3 {
+                0 => json!({"id": format!("fc-{call}{file}"), "name": "read", "args": args}),
+                _ => json!({"name": "read", "args": args}),
+            }
+        };
+        let lines = (0..20 + call % 40).map(|line| format!("let v_{call}_{line} = {line};\n"));
+        let lines = lines.collect::<String>();
+        let response = |call: &Value| {
+            let mut response = call.clone();
+            response.as_object_mut().unwrap().remove("args");
+            response["response"] = json!({"output": lines});
+            json!({"functionResponse": response})
+        };
+        // The signature of parallel calls stands on the first.
+        let (one, other) = (read("a"), read("b"));
+        contents.push(json!({"role": "model", "parts": [
+            {"text": "Hm.".repeat(40), "thought": true},
+            {"functionCall": one, "thoughtSignature": format!("sig-{call}")},
+            {"functionCall": other},
+        ]}));
+        contents.push(json!({"role": "user", "parts": [response(&one), response(&other)]}));
+        if call % 25 == 24 {
+            let said = json!({"text": format!("{call} is done."), "thoughtSignature": "sig-end"});
+            contents.push(json!({"role": "model", "parts": [said]}));
+            let more = json!({"text": format!("Now fix part {call}, too.")});
+            contents.push(json!({"role": "user", "parts": [more]}));
+        }
+    }
+    contents
+}
+
+/// The members of this name of a content's parts.
+fn members<'a>(content: &'a Value, name: &'a str) -> impl Iterator<Item = &'a Value> {
+    content["parts"].as_array().unwrap().iter().filter_map(move |part| part.get(name))
+}
+
+/// Every signature stays on its part, and every response behind its call.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn signatures_and_calls_of_gemini_hold_after_folds() {
+    let all = signed_contents(80);
+    let script = Script::answer(|_| foldback_fake_provider::Reply::text("Good.").without_usage());
+    let provider = FakeProvider::start(script).await.unwrap();
+    for (preset, limits) in
+        [("window", WINDOW), ("tiered", Limits::new(20_000, 2_000)), ("opencode", WINDOW)]
+    {
+        let proxy = Proxy::folding(&provider, folding(preset, limits)).await;
+        let (mut folded, mut signed) = (0, 0);
+        let ends = (1..=all.len()).filter(|end| all[end - 1]["role"] == "user");
+        for end in ends {
+            let client = spelt(Dialect::Gemini, &all[..end]);
+            let (outcome, status) = send(&proxy, Dialect::Gemini, client).await;
+            assert_eq!(status, 200);
+            folded += usize::from(outcome.starts_with("folded"));
+            let got = provider.requests().pop().unwrap();
+            let contents = got.messages();
+            for content in contents.iter().filter(|content| content["role"] == "model") {
+                let signatures = members(content, "thoughtSignature").count();
+                if signatures > 0 || members(content, "functionCall").next().is_some() {
+                    assert!(all[..end].contains(content), "{preset}, {end}: {content}");
+                }
+                signed += signatures;
+            }
+            for (at, content) in contents.iter().enumerate() {
+                let named = |call: &Value| (call["id"].clone(), call["name"].clone());
+                let responses: Vec<_> = members(content, "functionResponse").map(named).collect();
+                let before = at.checked_sub(1).map(|before| &contents[before]);
+                let calls = before.into_iter().flat_map(|it| members(it, "functionCall"));
+                assert_eq!(calls.map(named).collect::<Vec<_>>(), responses, "{preset}, {end}");
+            }
+        }
+        assert!(folded > 5 && signed > 500, "{preset}: {folded} folded, {signed} signatures");
+        assert!(proxy.metrics().await.contains("foldback_proxy_conversations 1\n"), "{preset}");
     }
 }
 

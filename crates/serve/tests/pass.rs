@@ -57,6 +57,48 @@ async fn what_is_not_understood_goes_through_byte_for_byte() {
     assert!(!proxy.metrics().await.contains(KEY));
 }
 
+/// Gemini's answers in one piece, as events, and as the list that a stream is without `alt=sse`: each is read for what it
+/// cost by the model of the path, and goes through as it is, also where it can't be read.
+#[tokio::test]
+async fn an_answer_of_gemini_is_read_however_it_comes() {
+    const SAYS: &str = r#"{"candidates": [{"content": {"role": "model", "parts": [{"text": "Good"}]}}], "usageMetadata": {"promptTokenCount": 4000}}"#;
+    const ENDS: &str = r#"{"candidates": [{"content": {"role": "model", "parts": [{"text": "."}]}, "finishReason": "STOP"}], "usageMetadata": {"promptTokenCount": 4000, "cachedContentTokenCount": 3000, "candidatesTokenCount": 100, "thoughtsTokenCount": 50, "totalTokenCount": 4150}}"#;
+    const ERROR: &str = r#"{"error": {"code": 503, "status": "UNAVAILABLE"}}"#;
+    // 1,000 tokens of input at $1.25 a million, 3,000 from the cache at $0.125, 150 of output at $10.
+    let usd = Some("0.003125");
+    let json = "application/json";
+    let rows = [
+        ("generateContent", json, ENDS.to_owned(), usd),
+        (
+            "streamGenerateContent?alt=sse",
+            "text/event-stream",
+            format!("data: {SAYS}\r\n\r\ndata: {ENDS}\r\n\r\n"),
+            usd,
+        ),
+        ("streamGenerateContent", json, format!("[{SAYS}\n,\r\n{ENDS}\n]"), usd),
+        ("streamGenerateContent", json, format!("[{SAYS}\n,\r\n{ENDS}"), None),
+        ("streamGenerateContent", json, format!("[{SAYS}\n,\r\n{ERROR}\n]"), None),
+        ("streamGenerateContent", json, "[1]".to_owned(), None),
+        ("streamGenerateContent", json, "[]".to_owned(), None),
+    ];
+    for (method, kind, text, usd) in rows {
+        let provider = FakeProvider::start([Reply::raw(200, kind, text.clone())]).await.unwrap();
+        let proxy = Proxy::start(&provider).await;
+        let url = format!("{}/v1beta/models/gemini-2.5-pro:{method}", proxy.url);
+        let body = r#"{"contents": [{"role": "user", "parts": [{"text": "Fix it."}]}]}"#;
+        let response = http().post(url).body(body).send().await.unwrap();
+        assert!(outcome(&response).starts_with("unchanged; "), "{text}: {}", outcome(&response));
+        assert_eq!(response.text().await.unwrap(), text);
+        let metrics = proxy.metrics().await;
+        let reported = "foldback_proxy_priced_total{protocol=\"gemini\",by=\"reported\"} 1\n";
+        assert_eq!(metrics.contains(reported), usd.is_some(), "{text}: {metrics}");
+        if let Some(usd) = usd {
+            let sent = format!("foldback_proxy_sent_usd_total{{protocol=\"gemini\"}} {usd}");
+            assert!(metrics.contains(&sent), "{text}: {metrics}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_body_over_the_limit_goes_through_unread() {
     let provider = anywhere(Reply::text("Good.")).await;

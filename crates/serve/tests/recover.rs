@@ -1,6 +1,6 @@
 //! What goes wrong at the provider: a request that is too large, answers that can't be read, connections that break.
 
-use crate::support::talk::{body, calls, path, send, task};
+use crate::support::talk::{body, calls, path, send, streamed, task};
 use crate::support::{Proxy, WINDOW, folding, http, outcome};
 use foldback::Limits;
 use foldback::core::log::Message;
@@ -10,10 +10,11 @@ use foldback_fake_provider::{FakeProvider, Reply, Script, errors};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-const DIALECTS: [(Dialect, errors::Refusal); 3] = [
+const DIALECTS: [(Dialect, errors::Refusal); 4] = [
     (Dialect::Anthropic, errors::ANTHROPIC_PROMPT),
     (Dialect::OpenAiChat, errors::OPENAI_MESSAGES),
     (Dialect::OpenAiResponses, errors::OPENAI_MESSAGES),
+    (Dialect::Gemini, errors::GEMINI_INPUT),
 ];
 
 /// The proxy believes in a window that the provider does not have.
@@ -23,7 +24,14 @@ const WIDE: Limits = Limits { context: 400_000, input: 0, output: 2_000 };
 async fn a_request_that_is_too_large_is_folded_and_sent_once_more() {
     let log = task(60);
     let (before, _) = calls(&log).pop().unwrap();
-    for (dialect, refusal) in DIALECTS {
+    // A stream that is not asked for as events is refused in a list.
+    let body_of_list = concat!(
+        "[",
+        r#"{"error":{"code":400,"message":"The input token count (3475108) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}"#,
+        "]"
+    );
+    let list = errors::Refusal { body: body_of_list, ..errors::GEMINI_INPUT };
+    for (dialect, refusal) in DIALECTS.into_iter().chain([(Dialect::Gemini, list)]) {
         let provider = FakeProvider::start([refusal.into(), Reply::text("Good.")]).await.unwrap();
         let proxy = Proxy::folding(&provider, folding("tiered", WIDE)).await;
         let client = body(dialect, before);
@@ -45,7 +53,11 @@ async fn a_window_that_a_refusal_names_is_learned_once_a_model() {
     other[0] = Message::user("u", "Fix the build of the printer.").into();
     for (dialect, refusal) in DIALECTS {
         // The refusal names a window in digits that stand in its body once.
-        let limit = if dialect == Dialect::Anthropic { "200000" } else { "4097" };
+        let limit = match dialect {
+            Dialect::Anthropic => "200000",
+            Dialect::Gemini => "1048576",
+            _ => "4097",
+        };
         let named = refusal.body.replace(limit, "12000");
         let replies = [Reply::status(400, named), Reply::text("Good."), Reply::text("Good, too.")];
         let provider = FakeProvider::start(replies).await.unwrap();
@@ -84,7 +96,7 @@ async fn a_second_refusal_and_any_other_error_reach_the_client_as_they_are() {
 
 /// Streams with status 200 that begin or go on with an error: the protocol, the events, and whether the request is made
 /// once more.
-const STREAMS: [(Dialect, &str, bool); 11] = [
+const STREAMS: [(Dialect, &str, bool); 14] = [
     (Dialect::OpenAiResponses, RESPONSES_ERROR, true),
     (Dialect::OpenAiResponses, RESPONSES_FAILED, true),
     (
@@ -113,6 +125,13 @@ const STREAMS: [(Dialect, &str, bool); 11] = [
         "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\nevent: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is too long: 9 tokens > 8 maximum\"}}\n\n",
         false,
     ),
+    (Dialect::Gemini, GEMINI_ERROR, true),
+    (
+        Dialect::Gemini,
+        "data: {\"error\":{\"code\":503,\"message\":\"The model is overloaded.\",\"status\":\"UNAVAILABLE\"}}\n\n",
+        false,
+    ),
+    (Dialect::Gemini, "data: {\"candidates\":[{\"cont\n\n", false),
     (Dialect::OpenAiChat, CHAT_ERROR, true),
     (Dialect::OpenAiChat, ": connected\n\n", false),
     (Dialect::OpenAiChat, "no event at all", false),
@@ -121,6 +140,7 @@ const STREAMS: [(Dialect, &str, bool); 11] = [
 const RESPONSES_ERROR: &str = "event: response.created\ndata: {\"type\":\"response.created\",\"sequence_number\":0,\"response\":{\"id\":\"r\",\"error\":null}}\n\nevent: response.in_progress\ndata: {\"type\":\"response.in_progress\",\"sequence_number\":1,\"response\":{\"id\":\"r\",\"error\":null}}\n\nevent: error\ndata: {\"type\":\"error\",\"sequence_number\":2,\"error\":{\"type\":\"invalid_request_error\",\"code\":\"context_length_exceeded\",\"message\":\"Your input exceeds the context window of this model. Please adjust your input and try again.\",\"param\":\"input\"}}\n\n";
 const RESPONSES_FAILED: &str = "event: response.created\ndata: {\"type\":\"response.created\",\"response\":{\"id\":\"r\"}}\n\nevent: response.failed\ndata: {\"type\":\"response.failed\",\"response\":{\"id\":\"r\",\"status\":\"failed\",\"error\":{\"code\":\"context_length_exceeded\",\"message\":\"Your input exceeds the context window of this model. Please adjust your input and try again.\"}}}\n\n";
 const ANTHROPIC_ERROR: &str = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"role\":\"assistant\",\"content\":[]}}\n\nevent: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is too long: 200251 tokens > 200000 maximum\"}}\n\n";
+const GEMINI_ERROR: &str = "data: {\"error\":{\"code\":400,\"message\":\"The input token count (3475108) exceeds the maximum number of tokens allowed (1048576).\",\"status\":\"INVALID_ARGUMENT\"}}\n\n";
 const CHAT_ERROR: &str = "data: {\"error\":{\"message\":\"This model's maximum context length is 4097 tokens. However, your messages resulted in 4294 tokens. Please reduce the length of the messages.\",\"type\":\"invalid_request_error\",\"param\":\"messages\",\"code\":\"context_length_exceeded\"}}\n\n";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -129,13 +149,13 @@ async fn a_stream_that_begins_with_a_refusal_for_size_is_asked_for_once_more() {
     let (before, _) = calls(&log).pop().unwrap();
     for (dialect, events, again) in STREAMS {
         let refused = || Reply::raw(200, "text/event-stream", events);
-        let text = body(dialect, before).replacen("{ ", "{ \"stream\" : true, ", 1);
+        let (path, text) = streamed(dialect, &body(dialect, before));
         // The second answer is good in one run, and the same refusal in the other.
         for second in [Reply::text("Good."), refused()] {
             let good = second != refused();
             let provider = FakeProvider::start([refused(), second]).await.unwrap();
             let proxy = Proxy::folding(&provider, folding("tiered", WIDE)).await;
-            let url = format!("{}{}", proxy.url, path(dialect));
+            let url = format!("{}{path}", proxy.url);
             let response = http().post(url).body(text.clone()).send().await.unwrap();
             let done = outcome(&response);
             let answer = response.text().await.unwrap();
@@ -174,10 +194,10 @@ async fn answers_that_break_off_or_are_garbage_harm_nothing() {
         let proxy = Proxy::folding(&broken, folding("window", WINDOW)).await;
         let direct = Proxy::folding(&whole, folding("window", WINDOW)).await;
         for (index, (before, _)) in calls(&log).into_iter().enumerate() {
-            let stream = index % 2 == 0;
-            let text =
-                body(dialect, before).replacen("{ ", &format!("{{ \"stream\" : {stream}, "), 1);
-            let url = format!("{}{}", proxy.url, path(dialect));
+            let own = body(dialect, before);
+            let (path, text) =
+                if index % 2 == 0 { streamed(dialect, &own) } else { (path(dialect), own) };
+            let url = format!("{}{path}", proxy.url);
             let response = http().post(url).body(text.clone()).send().await.unwrap();
             let _ = response.bytes().await;
             send(&direct, dialect, text).await;
@@ -201,6 +221,8 @@ async fn what_the_proxy_does_not_follow_goes_through_with_the_reason() {
             "not-understood",
         ),
         (Dialect::OpenAiChat, r#"{"messages": [1]}"#, "not-understood"),
+        (Dialect::Gemini, r#"{"request": {"contents": []}}"#, "not-understood"),
+        (Dialect::Gemini, r#"{"contents": []}"#, "no-messages"),
         (
             Dialect::OpenAiResponses,
             r#"{"input": "And?", "previous_response_id": "r"}"#,

@@ -71,13 +71,14 @@ async fn what_belongs_to_nobody_is_refused_with_a_sentence() {
     let proxy = Proxy::alone().await;
     let gemini = "/v1beta/models/gemini-3-pro:generateContent";
     let rows = [
-        ("POST", gemini, "x-goog-api-key", "AIzaX", 404, "foldback_path"),
+        ("POST", gemini, "authorization", "Bearer sk-x", 403, "foldback_key"),
+        ("POST", "/v1internal:generateContent", "authorization", "ya29.x", 404, "foldback_path"),
         ("POST", "/v1/unheard_of", "authorization", "Bearer sk-ant-x", 404, "foldback_path"),
         ("POST", "/chat/completions", "authorization", "Bearer sk-x", 404, "foldback_path"),
         ("POST", "/v1/threads/t/messages", "authorization", "Bearer sk-ant-x", 403, "foldback_key"),
         ("POST", "/v1/messages", "authorization", "Bearer sk-proj-x", 403, "foldback_key"),
         ("POST", "/v1/chat/completions", "x-api-key", "sk-ant-x", 403, "foldback_key"),
-        ("GET", "/v1/models", "x-goog-api-key", "AIzaX", 403, "foldback_key"),
+        ("GET", "/v1/files", "x-goog-api-key", "AIzaX", 403, "foldback_key"),
     ];
     for (method, path, name, value, status, kind) in rows {
         let method = reqwest::Method::from_bytes(method.as_bytes()).unwrap();
@@ -95,7 +96,7 @@ async fn what_belongs_to_nobody_is_refused_with_a_sentence() {
 async fn with_one_provider_every_path_and_key_is_its_own() {
     let provider = provider().await;
     let proxy = Proxy::start(&provider).await;
-    for path in ["/v1beta/models/m:generateContent?key=AIzaX", "/v1/threads/t/messages", "/x"] {
+    for path in ["/v1beta/models/m:countTokens?key=AIzaX", "/v1/threads/t/messages", "/x"] {
         let request = http().post(format!("{}{path}", proxy.url)).header("x-goog-api-key", "AIzaX");
         let response = request.body("{\"a\": 1}").send().await.unwrap();
         assert_eq!(response.headers()["x-foldback"], "passed; why=path", "{path}");

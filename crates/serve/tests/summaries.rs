@@ -1,7 +1,7 @@
 //! Summaries by a model of the client's provider: nobody waits for them, and whatever becomes of them, a client is
 //! answered as without the proxy.
 
-use crate::support::talk::{body, calls, list, path, reply, task};
+use crate::support::talk::{MODEL, body, calls, list, path, reply, streamed, task};
 use crate::support::{Proxy, WINDOW, http, outcome, settings, strategy, within};
 use foldback::Limits;
 use foldback::core::conversation::Conversation;
@@ -19,7 +19,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-const DIALECTS: [Dialect; 3] = [Dialect::Anthropic, Dialect::OpenAiChat, Dialect::OpenAiResponses];
 const CHAT: Dialect = Dialect::OpenAiChat;
 
 /// The model that writes summaries, and what it writes.
@@ -53,7 +52,7 @@ fn folding(strategy_text: &str, limits: Limits, usd: Option<f64>) -> Folding {
 }
 
 fn is_summary(request: &Recorded) -> bool {
-    request.body["model"] == WRITER
+    request.body["model"] == WRITER || request.path.contains(&format!("/{WRITER}:"))
 }
 
 /// A provider that answers clients as large as their requests are, and requests for summaries by this.
@@ -73,7 +72,17 @@ async fn ask(
     dialect: Dialect,
     text: &str,
 ) -> (String, u16, String) {
-    let asked = ask_only(proxy, provider, dialect, text).await;
+    ask_at(proxy, provider, path(dialect), text).await
+}
+
+/// The same at a path.
+async fn ask_at(
+    proxy: &Proxy,
+    provider: &FakeProvider,
+    path: &str,
+    text: &str,
+) -> (String, u16, String) {
+    let asked = ask_only(proxy, provider, path, text).await;
     while under_way(&proxy.metrics().await) > 0 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
@@ -83,11 +92,11 @@ async fn ask(
 async fn ask_only(
     proxy: &Proxy,
     provider: &FakeProvider,
-    dialect: Dialect,
+    path: &str,
     text: &str,
 ) -> (String, u16, String) {
     let before = provider.requests().len();
-    let url = format!("{}{}", proxy.url, path(dialect));
+    let url = format!("{}{path}", proxy.url);
     let sent = http()
         .post(url)
         .header("authorization", KEY)
@@ -171,7 +180,7 @@ async fn waiting(log: &[Arc<Message>], dialect: Dialect, text: &str) -> Vec<Valu
 async fn a_fold_goes_out_with_the_request_after_its_summary() {
     let log = task(60);
     let text = asks("window", 60);
-    for dialect in DIALECTS {
+    for dialect in Dialect::ALL {
         let answers: Vec<_> = calls(&log).into_iter().map(|(_, answer)| reply(answer)).collect();
         let number = Mutex::new(0..);
         let answer = move |request: &Recorded| match is_summary(request) {
@@ -202,7 +211,7 @@ async fn a_fold_goes_out_with_the_request_after_its_summary() {
         let asked = summaries(&provider);
         assert_eq!(asked.len() as u64, late, "{dialect}");
         for request in &asked {
-            assert_eq!(request.path, path(dialect));
+            assert_eq!(request.path, path(dialect).replace(MODEL, WRITER));
             assert_eq!(request.header("authorization"), Some(KEY));
             assert_eq!(request.header("idempotency-key"), None);
             assert_eq!(request.body.get("tools"), None);
@@ -213,17 +222,17 @@ async fn a_fold_goes_out_with_the_request_after_its_summary() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_summary_is_streamed_where_the_client_streams() {
     let log = task(60);
-    for dialect in DIALECTS {
+    for dialect in Dialect::ALL {
         let provider = provider(|| Reply::text(SUMMARY)).await;
         let proxy = Proxy::folding(&provider, codex()).await;
         let mut folded = 0;
         for (before, _) in calls(&log) {
-            let text = body(dialect, before).replacen("{ ", "{ \"stream\" : true, ", 1);
-            let (done, ..) = ask(&proxy, &provider, dialect, &text).await;
+            let (path, text) = streamed(dialect, &body(dialect, before));
+            let (done, ..) = ask_at(&proxy, &provider, path, &text).await;
             folded += u64::from(done.starts_with("folded"));
         }
         assert!(folded > 9, "{dialect}: {folded}");
-        assert!(summaries(&provider).iter().all(|request| request.body["stream"] == true));
+        assert!(summaries(&provider).iter().all(|request| request.stream));
         assert_eq!(
             ended(&proxy.metrics().await).keys().collect::<Vec<_>>(),
             ["written"],
@@ -287,7 +296,7 @@ async fn without_a_summary_the_client_is_answered_as_without_the_proxy() {
         ("breaks off", || Reply::text(SUMMARY).cut(20), "transport"),
         ("slow", || Reply::text(SUMMARY).hang(), "timeout"),
     ];
-    for dialect in DIALECTS {
+    for dialect in Dialect::ALL {
         for (name, summary, expected) in rows {
             if name == "slow" && dialect != CHAT {
                 // Each takes a second.
@@ -303,7 +312,7 @@ async fn without_a_summary_the_client_is_answered_as_without_the_proxy() {
                 folding.strategy = strategy(&asks("codex", 1));
             }
             let proxy = Proxy::both(settings, folding).await;
-            for (before, _) in &calls(&log)[..50] {
+            for (before, _) in &calls(&log)[..30] {
                 let client = body(dialect, before);
                 let (done, status, sent) = ask(&proxy, &provider, dialect, &client).await;
                 assert_eq!((status, &sent), (200, &client), "{dialect}, {name}");
@@ -344,7 +353,7 @@ async fn a_budget_that_is_used_up_asks_nobody() {
 async fn until_asked(proxy: &Proxy, provider: &FakeProvider, log: &[Arc<Message>]) -> usize {
     for (call, (before, _)) in calls(log).into_iter().enumerate() {
         let client = body(CHAT, before);
-        let (_, _, sent) = ask_only(proxy, provider, CHAT, &client).await;
+        let (_, _, sent) = ask_only(proxy, provider, path(CHAT), &client).await;
         assert_eq!(sent, client);
         if under_way(&proxy.metrics().await) > 0 {
             while summaries(provider).is_empty() {
@@ -366,7 +375,7 @@ async fn requests_go_on_while_a_summary_is_being_written() {
         let call = until_asked(&proxy, &provider, &log).await;
         for (before, _) in &all[call + 1..call + 6] {
             let client = body(CHAT, before);
-            let (done, status, sent) = ask_only(&proxy, &provider, CHAT, &client).await;
+            let (done, status, sent) = ask_only(&proxy, &provider, path(CHAT), &client).await;
             assert_eq!((status, sent), (200, client), "{done}");
         }
         assert_eq!(summaries(&provider).len(), 1);
@@ -375,7 +384,8 @@ async fn requests_go_on_while_a_summary_is_being_written() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         let (before, _) = all[call + 6];
-        let (done, status, sent) = ask_only(&proxy, &provider, CHAT, &body(CHAT, before)).await;
+        let (done, status, sent) =
+            ask_only(&proxy, &provider, path(CHAT), &body(CHAT, before)).await;
         assert!(done.starts_with("folded") && status == 200, "{done}");
         assert!(sent.contains(SUMMARY));
         // What came while it was being written is behind it.

@@ -27,8 +27,6 @@ pub(crate) enum Needs {
     Block(&'static [&'static str], &'static str),
     /// No file: variables of its environment.
     Variables(&'static [&'static str]),
-    /// There is nothing to set, and this is why.
-    Nothing(&'static str),
 }
 
 /// The value of a member.
@@ -135,10 +133,8 @@ model_providers.foldback = { name = "OpenAI through foldback", base_url = "{url}
         title: "Gemini CLI",
         folder: (".gemini", None),
         program: Some("gemini"),
-        needs: Needs::Nothing(
-            "the proxy folds nothing of Gemini's protocol; it passes it on unread if it is started with\n  \
-             foldback serve --preset indexed --upstream https://generativelanguage.googleapis.com",
-        ),
+        // Its login with Google asks another server.
+        needs: Needs::Variables(&["GOOGLE_GEMINI_BASE_URL={url}"]),
     },
 ];
 
@@ -157,7 +153,7 @@ impl Host {
     pub(crate) fn files(&self) -> &'static [&'static str] {
         match self.needs {
             Needs::Members(names, _) | Needs::Block(names, _) => names,
-            Needs::Variables(_) | Needs::Nothing(_) => &[],
+            Needs::Variables(_) => &[],
         }
     }
 
@@ -173,7 +169,7 @@ impl Host {
 
     /// Whether it needs the proxy.
     pub(crate) fn needs_proxy(&self) -> bool {
-        self.program.is_some() && !matches!(self.needs, Needs::Nothing(_))
+        self.program.is_some()
     }
 
     /// Whether the agent is installed: the folder of its settings exists, or its program is in one of these folders.

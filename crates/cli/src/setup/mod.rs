@@ -78,7 +78,7 @@ pub(crate) fn change(
             with(&members, path, remove, earlier)
         }
         Needs::Block(_, lines) => with(&block::Block { lines, url }, path, remove, earlier),
-        Needs::Variables(_) | Needs::Nothing(_) => Ok(Change::None),
+        Needs::Variables(_) => Ok(Change::None),
     }
 }
 

@@ -201,9 +201,17 @@ impl Request {
         self.dialect
     }
 
-    /// The model; `None` in Gemini's protocol, which names it in the path and not in the body.
+    /// The model. Gemini's protocol names it in the path and not in the body: there it is the one of
+    /// [`with_model`](Self::with_model), or `None`.
     pub fn model(&self) -> Option<&str> {
         self.model.as_deref()
+    }
+
+    /// The request to a model that its body does not name. The body stays as it is.
+    #[must_use]
+    pub fn with_model(mut self, model: impl Into<String>) -> Self {
+        self.model = Some(model.into());
+        self
     }
 
     /// The system prompt and the tool definitions, as they are sent.

@@ -65,10 +65,11 @@ pub(crate) struct Turn {
     pub(crate) sent: Dispatch,
 }
 
-/// Reads a request and folds its conversation.
+/// Reads a request and folds its conversation. `model` is the one that its path names.
 pub(crate) async fn rewrite(
     conversations: &Arc<Conversations>,
     dialect: Dialect,
+    model: Option<String>,
     body: Vec<u8>,
 ) -> Rewrite {
     let passed =
@@ -80,7 +81,7 @@ pub(crate) async fn rewrite(
     // The same bytes in memory.
     let body = Bytes::from_owner(text.clone());
     let (shared, bytes) = (Arc::clone(conversations), body.clone());
-    let work = move || match begin(&shared, dialect, &text) {
+    let work = move || match begin(&shared, dialect, model, &text) {
         Ok((turn, limits)) => turn.fold(limits, bytes),
         Err(why) => passed(why, bytes),
     };
@@ -92,6 +93,7 @@ pub(crate) async fn rewrite(
 fn begin(
     conversations: &Arc<Conversations>,
     dialect: Dialect,
+    model: Option<String>,
     body: &Text,
 ) -> Result<(Turn, Limits), &'static str> {
     let folding = &conversations.folding;
@@ -115,7 +117,10 @@ fn begin(
                 _ => "not-understood",
             },
         )?;
-    let ParsedRequest { request, keys, prefix } = read;
+    let ParsedRequest { mut request, keys, prefix } = read;
+    if let Some(model) = model {
+        request = request.with_model(model);
+    }
     if request.messages().is_empty() {
         return Err("no-messages");
     }
@@ -234,7 +239,7 @@ impl Turn {
         self.conversations.keep_items(self.id, items);
     }
 
-    /// Whether the client has the answer streamed.
+    /// Whether the client has the answer streamed, where the body says so: Gemini's protocol has it in the path.
     pub(crate) fn streams(&self) -> bool {
         // Only its members are looked at.
         let members: Option<BTreeMap<&str, &RawValue>> =

@@ -1,12 +1,14 @@
 //! Sends a request to its provider and the answer back, as they come.
 
 use super::headers::{self, OUTCOME};
+use super::provider::ModelPath;
 use super::upstream::{Answer, Target, Upstream};
 use crate::outcome::Outcome;
 use axum::body::{Body, Bytes, HttpBody as _};
 use axum::http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
+use axum::http::uri::PathAndQuery;
+use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
 use axum::response::Response;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use hyper_util::client::legacy::Error;
@@ -143,6 +145,18 @@ impl Ask {
         ask.headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
         ask.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         ask
+    }
+
+    /// Asks another model, where the path names it. `None` if no path can have that name.
+    pub(crate) fn for_model(mut self, model: &str) -> Option<Self> {
+        let uri = self.target.uri;
+        let ModelPath { before, method, .. } = ModelPath::parse(uri.path())?;
+        let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+        let path = PathAndQuery::try_from(format!("{before}{model}:{method}{query}")).ok()?;
+        let mut parts = uri.into_parts();
+        parts.path_and_query = Some(path);
+        self.target.uri = Uri::from_parts(parts).ok()?;
+        Some(self)
     }
 
     /// The provider's address.

@@ -1,8 +1,8 @@
 //! The provider of a request, so that no key goes to another provider than its own.
 //!
 //! The end of the path gives the protocol of a conversation. If one upstream gets everything, nothing else counts.
-//! Otherwise the path must be one of Anthropic's or OpenAI's, and every key of the request must be that provider's: a
-//! key that reached a stranger is lost.
+//! Otherwise the path must be one of Anthropic's, OpenAI's or Google's, and every key of the request must be that
+//! provider's: a key that reached a stranger is lost.
 
 use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, Method};
@@ -13,12 +13,13 @@ use foldback_providers::wire::Dialect;
 pub(crate) enum Provider {
     Anthropic,
     OpenAi,
+    Gemini,
 }
 
 /// Why a request is sent to no provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stray {
-    /// The path belongs to neither provider.
+    /// The path belongs to no provider.
     Path,
     /// A key belongs to another owner.
     Key,
@@ -45,9 +46,10 @@ impl Stray {
     pub(crate) fn message(self) -> &'static str {
         match self {
             Self::Path => {
-                "without --upstream this proxy sends on what belongs to Anthropic's or OpenAI's API, such as /v1/messages, \
-                 /v1/chat/completions and /v1/responses, and this path belongs to neither; nothing was sent. The base URL of \
-                 an OpenAI client ends with /v1; for another provider, start the proxy with --upstream URL"
+                "without --upstream this proxy sends on what belongs to Anthropic's, OpenAI's or Gemini's API, such as \
+                 /v1/messages, /v1/chat/completions, /v1/responses and /v1beta/models, and this path belongs to none of \
+                 them; nothing was sent. The base URL of an OpenAI client ends with /v1; for another provider, start the \
+                 proxy with --upstream URL"
             }
             Self::Key => {
                 "the key in this request is not one of the provider that its path belongs to, so nothing was sent; send it \
@@ -62,7 +64,57 @@ impl Provider {
         match self {
             Self::Anthropic => "api.anthropic.com",
             Self::OpenAi => "api.openai.com",
+            Self::Gemini => "generativelanguage.googleapis.com",
         }
+    }
+
+    fn owner(self) -> Owner {
+        match self {
+            Self::Anthropic => Owner::Anthropic,
+            Self::OpenAi => Owner::OpenAi,
+            Self::Gemini => Owner::Google,
+        }
+    }
+}
+
+/// The provider that a protocol comes from, by its name in the classifier of errors.
+pub(crate) fn origin(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Anthropic => "anthropic",
+        Dialect::Gemini => "gemini",
+        Dialect::OpenAiChat | Dialect::OpenAiResponses => "openai",
+    }
+}
+
+/// The methods of Gemini's API by which a model answers a conversation.
+const GENERATE: [&str; 2] = ["generateContent", "streamGenerateContent"];
+
+/// The other methods of Gemini's models.
+const OTHER_METHODS: [&str; 4] =
+    ["countTokens", "embedContent", "batchEmbedContents", "batchGenerateContent"];
+
+/// A path `…/{model}:{method}`, as Gemini's protocol names both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ModelPath<'a> {
+    /// What stands before the model, with the slash at its end.
+    pub(crate) before: &'a str,
+    pub(crate) model: &'a str,
+    pub(crate) method: &'a str,
+}
+
+impl<'a> ModelPath<'a> {
+    /// Reads a path. `None` if it names no model and method.
+    pub(crate) fn parse(path: &'a str) -> Option<Self> {
+        let (before, last) = path.split_at(path.rfind('/')? + 1);
+        let (model, method) = last.rsplit_once(':')?;
+        // `/v1internal:…` names a method of the API and no model.
+        let has_model = before != "/" && !model.is_empty();
+        has_model.then_some(Self { before, model, method })
+    }
+
+    /// Whether the model answers a conversation.
+    fn generates(&self) -> bool {
+        GENERATE.contains(&self.method)
     }
 }
 
@@ -84,6 +136,10 @@ pub(crate) fn dialect(method: &Method, path: &str, anywhere: bool) -> Option<Dia
         ("/chat/completions", Dialect::OpenAiChat),
         ("/responses", Dialect::OpenAiResponses),
     ];
+    if let Some(named) = ModelPath::parse(path).filter(ModelPath::generates) {
+        let exact = ["/v1beta/models/", "/v1/models/"].contains(&named.before);
+        return (anywhere || exact).then_some(Dialect::Gemini);
+    }
     match anywhere {
         false => exact.into_iter().find(|(whole, _)| *whole == path),
         true if path == "/messages" => Some(("", Dialect::Anthropic)),
@@ -123,39 +179,48 @@ const OPENAIS: [&str; 24] = [
     "videos",
 ];
 
-/// What follows `/v1/` in paths that both have. Headers and keys tell whose they are.
+/// What follows `/v1/` in paths that both have; Gemini has models, too. Headers and keys tell whose they are.
 const BOTH: [&str; 3] = ["files", "models", "skills"];
+
+/// How all paths begin that only Gemini has.
+const GEMINIS: &str = "/v1beta/";
 
 /// The provider of a request.
 ///
 /// # Errors
 ///
-/// The path belongs to neither provider, or a key to another one.
+/// The path belongs to no provider, or a key to another one.
 pub(crate) fn provider(path: &str, query: &str, headers: &HeaderMap) -> Result<Provider, Stray> {
     let owners = || owners(query, headers);
-    let family = family(path).ok_or(Stray::Path)?;
+    let is_geminis = path.starts_with(GEMINIS);
+    let before = if is_geminis { GEMINIS } else { "/v1/" };
+    let family = family(path, before).ok_or(Stray::Path)?;
     let anthropics = || {
         headers.contains_key("anthropic-version")
             || headers.contains_key("x-api-key")
             || owners().any(|owner| owner == Owner::Anthropic)
     };
+    let is_method = || {
+        let method = ModelPath::parse(path).map(|named| named.method);
+        method.is_some_and(|method| GENERATE.iter().chain(&OTHER_METHODS).any(|it| *it == method))
+    };
     let provider = match family {
+        _ if is_geminis => Provider::Gemini,
+        "models" if is_method() => Provider::Gemini,
         family if ANTHROPICS.contains(&family) => Provider::Anthropic,
         family if OPENAIS.contains(&family) => Provider::OpenAi,
         family if BOTH.contains(&family) && anthropics() => Provider::Anthropic,
+        "models" if owners().any(|owner| owner == Owner::Google) => Provider::Gemini,
         family if BOTH.contains(&family) => Provider::OpenAi,
         _ => return Err(Stray::Path),
     };
-    let own = match provider {
-        Provider::Anthropic => Owner::Anthropic,
-        Provider::OpenAi => Owner::OpenAi,
-    };
+    let own = provider.owner();
     if owners().all(|owner| owner == own) { Ok(provider) } else { Err(Stray::Key) }
 }
 
-/// What follows `/v1/`. `None` if a server may read the path differently.
-fn family(path: &str) -> Option<&str> {
-    let rest = path.strip_prefix("/v1/")?;
+/// What follows the version in a path. `None` if a server may read the path differently.
+fn family<'a>(path: &'a str, before: &str) -> Option<&'a str> {
+    let rest = path.strip_prefix(before)?;
     let plain = |part: &str| {
         let lower = part.to_ascii_lowercase();
         let hidden = ["%2e", "%2f", "%5c", "\\"].iter().any(|sign| lower.contains(sign));
@@ -172,6 +237,7 @@ fn family(path: &str) -> Option<&str> {
 enum Owner {
     Anthropic,
     OpenAi,
+    Google,
     Other,
 }
 
@@ -182,10 +248,9 @@ const BEGINNINGS: [(&str, Owner); 28] = [
     ("sk-or-", Owner::Other),
     ("sk-", Owner::OpenAi),
     ("sess-", Owner::OpenAi),
-    // Google.
-    ("AIza", Owner::Other),
-    ("AQ.", Owner::Other),
-    ("ya29.", Owner::Other),
+    ("AIza", Owner::Google),
+    ("AQ.", Owner::Google),
+    ("ya29.", Owner::Google),
     // Groq, xAI, Perplexity, Cerebras, Fireworks, Together, NVIDIA, Replicate, Hugging Face, DigitalOcean.
     ("gsk_", Owner::Other),
     ("xai-", Owner::Other),
@@ -212,8 +277,12 @@ const BEGINNINGS: [(&str, Owner); 28] = [
     ("vck_", Owner::Other),
 ];
 
-/// Headers by which clients of other providers send keys, whatever those look like.
-const OTHERS: [&str; 3] = ["x-goog-api-key", "api-key", "ocp-apim-subscription-key"];
+/// Headers by which clients of one owner send keys, whatever those look like.
+const HEADERS: [(&str, Owner); 3] = [
+    ("x-goog-api-key", Owner::Google),
+    ("api-key", Owner::Other),
+    ("ocp-apim-subscription-key", Owner::Other),
+];
 
 /// Owners of the keys in a request, as far as they say so.
 fn owners<'a>(query: &'a str, headers: &'a HeaderMap) -> impl Iterator<Item = Owner> + 'a {
@@ -221,19 +290,23 @@ fn owners<'a>(query: &'a str, headers: &'a HeaderMap) -> impl Iterator<Item = Ow
         let begins = |(beginning, _): &&(&str, Owner)| key.starts_with(beginning.as_bytes());
         BEGINNINGS.iter().find(begins).map(|(_, owner)| *owner)
     };
-    let named = OTHERS.iter().filter(|name| headers.contains_key(**name)).map(|_| Owner::Other);
-    let sent = headers.get_all(AUTHORIZATION).iter().chain(headers.get_all("x-api-key"));
+    let named = HEADERS.iter().filter(|(name, _)| headers.contains_key(*name));
+    let named = named.map(|(_, owner)| *owner);
+    let sent = [AUTHORIZATION.as_str(), "x-api-key", "x-goog-api-key"];
+    let sent = sent.into_iter().flat_map(|name| headers.get_all(name));
     let words = sent.flat_map(|value| value.as_bytes().split(|byte| b" \t,".contains(byte)));
-    let values = query.split('&').filter_map(|pair| pair.split_once('=')).map(|(_, value)| value);
-    named
-        .chain(words.filter_map(issuer))
-        .chain(values.filter_map(move |value| issuer(value.as_bytes())))
+    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    // Only Google's clients send a key there.
+    let asked = pairs.filter_map(move |(name, value)| {
+        issuer(value.as_bytes()).or_else(|| (name == "key").then_some(Owner::Google))
+    });
+    named.chain(words.filter_map(issuer)).chain(asked)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Provider::{Anthropic, OpenAi};
+    use Provider::{Anthropic, Gemini, OpenAi};
 
     fn headers(lines: &str) -> HeaderMap {
         let mut headers = HeaderMap::new();
@@ -247,7 +320,7 @@ mod tests {
 
     #[test]
     fn a_protocol_is_told_by_its_whole_path() {
-        use Dialect::{Anthropic, OpenAiChat, OpenAiResponses};
+        use Dialect::{Anthropic, Gemini, OpenAiChat, OpenAiResponses};
         for (path, exactly, anywhere) in [
             ("/v1/messages", Some(Anthropic), Some(Anthropic)),
             ("/v1/chat/completions", Some(OpenAiChat), Some(OpenAiChat)),
@@ -266,7 +339,18 @@ mod tests {
             ("/v1/messages/count_tokens", None, None),
             ("/v1/responses/resp_1", None, None),
             ("/v1/responses/resp_1/cancel", None, None),
-            ("/v1beta/models/m:generateContent", None, None),
+            ("/v1beta/models/m:generateContent", Some(Gemini), Some(Gemini)),
+            ("/v1beta/models/m:streamGenerateContent", Some(Gemini), Some(Gemini)),
+            ("/v1/models/m:generateContent", Some(Gemini), Some(Gemini)),
+            ("/v1beta/tunedModels/m:generateContent", None, Some(Gemini)),
+            ("/v1/projects/p/publishers/google/models/m:generateContent", None, Some(Gemini)),
+            ("/v1beta/models/m:countTokens", None, None),
+            ("/v1beta/models/m:embedContent", None, None),
+            ("/v1beta/models/m", None, None),
+            ("/v1beta/models/:generateContent", None, None),
+            ("/v1beta/models/m:generateContent/", None, None),
+            ("/v1internal:generateContent", None, None),
+            (":generateContent", None, None),
         ] {
             assert_eq!(dialect(&Method::POST, path, false), exactly, "{path}");
             assert_eq!(dialect(&Method::POST, path, true), anywhere, "{path}");
@@ -307,12 +391,34 @@ mod tests {
             ("/v1/models", "authorization: Bearer sk-ant-oat01-x", Ok(Anthropic)),
             ("/v1/files", "x-api-key: sk-x", Err(Stray::Key)),
             ("/v1/files", "authorization: Bearer sk-proj-x", Ok(OpenAi)),
-            // What neither has.
+            // Gemini's, by the path or by the key.
+            ("/v1beta/models/m:generateContent", "x-goog-api-key: x", Ok(Gemini)),
+            ("/v1beta/models/m:streamGenerateContent?alt=sse&key=x", "", Ok(Gemini)),
+            ("/v1beta/models/m:generateContent?key=AIzaX", "", Ok(Gemini)),
+            ("/v1beta/models/m:countTokens", "x-goog-api-key: AQ.x", Ok(Gemini)),
+            ("/v1beta/models/m:embedContent", "authorization: Bearer ya29.x", Ok(Gemini)),
+            ("/v1beta/models/m:generateContent", "", Ok(Gemini)),
+            ("/v1beta/models", "x-goog-api-key: x", Ok(Gemini)),
+            ("/v1beta/openai/chat/completions", "authorization: Bearer AIzaX", Ok(Gemini)),
+            ("/v1/models/m:generateContent", "x-goog-api-key: x", Ok(Gemini)),
+            ("/v1/models/m:countTokens", "", Ok(Gemini)),
+            ("/v1/models", "x-goog-api-key: x", Ok(Gemini)),
+            ("/v1/models/m?key=x", "", Ok(Gemini)),
+            ("/v1/models/ft:gpt-4o:us::x", "authorization: Bearer sk-x", Ok(OpenAi)),
+            ("/v1beta/models/m:generateContent", "authorization: Bearer sk-x", Err(Stray::Key)),
+            ("/v1beta/models/m:generateContent", "x-goog-api-key: sk-ant-x", Err(Stray::Key)),
+            ("/v1beta/models/m:generateContent?key=sk-x", "", Err(Stray::Key)),
+            ("/v1/models/m:generateContent", "x-api-key: sk-ant-x", Err(Stray::Key)),
+            ("/v1/models", "x-api-key: x\nx-goog-api-key: x", Err(Stray::Key)),
+            ("/v1/files", "x-goog-api-key: x", Err(Stray::Key)),
+            ("/v1/responses?key=x", "", Err(Stray::Key)),
+            ("/v1beta/../v1/messages", "x-goog-api-key: x", Err(Stray::Path)),
+            ("/v1beta/models/m%2Fx:generateContent", "", Err(Stray::Path)),
+            ("/v1beta", "", Err(Stray::Path)),
+            // What none has.
             ("/v1/unheard_of", "authorization: Bearer sk-ant-x", Err(Stray::Path)),
             ("/chat/completions", "", Err(Stray::Path)),
-            ("/v1/models/gemini-3-pro:generateContent", "x-goog-api-key: x", Err(Stray::Key)),
-            ("/v1beta/models/gemini-3-pro:generateContent", "x-goog-api-key: x", Err(Stray::Path)),
-            ("/v1beta/models/m:generateContent?key=AIzaX", "", Err(Stray::Path)),
+            ("/v1alpha/models/m:generateContent", "x-goog-api-key: x", Err(Stray::Path)),
             ("/", "", Err(Stray::Path)),
             ("", "", Err(Stray::Path)),
             // What a server may read otherwise.

@@ -170,6 +170,10 @@ mod tests {
             "https://api.anthropic.com/v1/models?a"
         );
         assert_eq!(target(Some(Provider::OpenAi)).unwrap(), "https://api.openai.com/v1/models?a");
+        assert_eq!(
+            target(Some(Provider::Gemini)).unwrap(),
+            "https://generativelanguage.googleapis.com/v1/models?a"
+        );
         assert_eq!(target(None), None);
     }
 }

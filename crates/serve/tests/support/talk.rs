@@ -73,13 +73,26 @@ pub(crate) fn path(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Anthropic => "/v1/messages",
         Dialect::OpenAiChat => "/v1/chat/completions",
-        _ => "/v1/responses",
+        Dialect::OpenAiResponses => "/v1/responses",
+        Dialect::Gemini => "/v1beta/models/m-1:generateContent",
+    }
+}
+
+/// The path and the body of a request, made to ask for a stream.
+pub(crate) fn streamed(dialect: Dialect, body: &str) -> (&'static str, String) {
+    match dialect {
+        Dialect::Gemini => ("/v1beta/models/m-1:streamGenerateContent?alt=sse", body.to_owned()),
+        _ => (path(dialect), body.replacen("{ ", "{ \"stream\" : true, ", 1)),
     }
 }
 
 /// The member of a request with its messages.
 pub(crate) fn list(dialect: Dialect) -> &'static str {
-    if dialect == Dialect::OpenAiResponses { "input" } else { "messages" }
+    match dialect {
+        Dialect::OpenAiResponses => "input",
+        Dialect::Gemini => "contents",
+        _ => "messages",
+    }
 }
 
 /// The body of a request with these messages.
@@ -97,15 +110,25 @@ pub(crate) fn spelt(dialect: Dialect, messages: &[Value]) -> String {
     let messages: Vec<String> = messages.iter().map(|message| format!("\n  {message}")).collect();
     let list = list(dialect);
     let tools = r#"[ {"name" : "read"} ]"#;
+    // Gemini's paths name the model.
+    let named = match dialect {
+        Dialect::Gemini => String::new(),
+        _ => format!("\"model\" : \"{MODEL}\", \"max_tokens\" : 500,\n "),
+    };
     format!(
-        "{{ \"model\" : \"{MODEL}\", \"max_tokens\" : 500,\n \"tools\" : {tools}, \"{list}\" : [{} ] , \"temperature\" : 1.0 }}\n",
+        "{{ {named}\"tools\" : {tools}, \"{list}\" : [{} ] , \"temperature\" : 1.0 }}\n",
         messages.join(" ,")
     )
 }
 
 /// Sends a body through a proxy; what the proxy did, and the status.
 pub(crate) async fn send(proxy: &Proxy, dialect: Dialect, body: String) -> (String, u16) {
-    let url = format!("{}{}", proxy.url, path(dialect));
+    send_to(proxy, path(dialect), body).await
+}
+
+/// Sends a body to a path.
+pub(crate) async fn send_to(proxy: &Proxy, path: &str, body: String) -> (String, u16) {
+    let url = format!("{}{path}", proxy.url);
     let response = http().post(url).body(body).send().await.unwrap();
     let answered = (outcome(&response), response.status().as_u16());
     response.bytes().await.unwrap();

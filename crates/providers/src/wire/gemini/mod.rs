@@ -18,6 +18,7 @@ pub use read::media;
 pub use write::{Writer, records};
 
 use crate::wire::shared::messages::Messages;
+use crate::wire::shared::pieces::Pieces as _;
 use crate::wire::shared::usage;
 use crate::wire::shared::usage::Counts;
 use crate::wire::shared::value;
@@ -56,6 +57,10 @@ pub fn read(root: &Value, list: &str) -> Messages {
 }
 
 pub(crate) fn answer_in(body: &Value, id: &str) -> Result<Message, WireError> {
+    if let Value::Array(pieces) = body {
+        // A stream that was not asked for as events is a list of its pieces.
+        return answer_in(&assembled(pieces)?, id);
+    }
     if let Some(reason) = value::text_at(body, "/promptFeedback/blockReason") {
         return Err(WireError::Blocked { reason: reason.to_owned() });
     }
@@ -73,6 +78,12 @@ pub(crate) fn answer_in(body: &Value, id: &str) -> Result<Message, WireError> {
         ..Answer::default()
     });
     Ok(message)
+}
+
+fn assembled(pieces: &[Value]) -> Result<Value, WireError> {
+    let mut chunks = Box::<stream::Chunks>::default();
+    pieces.iter().try_for_each(|piece| chunks.push(piece.clone()))?;
+    chunks.body().ok_or(WireError::Unfinished)
 }
 
 /// Most calls have no id. The ids made for them must differ between answers.
