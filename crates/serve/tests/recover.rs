@@ -46,7 +46,8 @@ async fn a_request_that_is_too_large_is_folded_and_sent_once_more() {
     }
 }
 
-/// The window that a refusal names counts for every conversation of the model: only its first request is refused.
+/// The window that a refusal names counts for every conversation of the model, also after a restart: only its first request
+/// is refused.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_window_that_a_refusal_names_is_learned_once_a_model() {
     let mut other = task(60);
@@ -61,10 +62,13 @@ async fn a_window_that_a_refusal_names_is_learned_once_a_model() {
         let named = refusal.body.replace(limit, "12000");
         let replies = [Reply::status(400, named), Reply::text("Good."), Reply::text("Good, too.")];
         let provider = FakeProvider::start(replies).await.unwrap();
-        let proxy = Proxy::folding(&provider, folding("tiered", WIDE)).await;
-        let url = format!("{}{}", proxy.url, path(dialect));
+        let journal = tempfile::tempdir().unwrap();
+        let mut journaled = folding("tiered", WIDE);
+        journaled.journal = Some(journal.path().to_owned());
         let mut outcomes = Vec::new();
         for log in [&task(60), &other] {
+            let proxy = Proxy::folding(&provider, journaled.clone()).await;
+            let url = format!("{}{}", proxy.url, path(dialect));
             let (before, _) = calls(log).pop().unwrap();
             let response = http().post(&url).body(body(dialect, before)).send().await.unwrap();
             outcomes.push(outcome(&response).split(';').next().unwrap().to_owned());

@@ -76,13 +76,14 @@ fn call_of(got: &Recorded) -> (String, usize) {
     (agent.to_owned(), call.parse().unwrap())
 }
 
-/// A provider that refuses what is too large for it, and counts twice the tokens that the proxy does.
+/// A provider that refuses what is too large for it, and counts twice the tokens that the proxy does. It names the window
+/// that the proxy assumes: from a smaller one the agents would learn of each other.
 fn provider(sent: &Arc<Mutex<Sent>>, largest: usize) -> Background {
     let sent = Arc::clone(sent);
     let reply = move |got: &Recorded| {
         let of = call_of(got);
         let reply = match got.bytes > largest {
-            true => errors::OPENAI_MESSAGES.into(),
+            true => Reply::status(400, errors::OPENAI_MESSAGES.body.replace("4097", "400000")),
             false => Reply::answer(answer(&of.0, of.1)).usage(got.tokens * 2, 60),
         };
         sent.lock().unwrap().entry(of).or_default().push(got.text.clone());

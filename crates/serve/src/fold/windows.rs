@@ -8,15 +8,21 @@ use std::sync::{Mutex, PoisonError};
 const MODELS: usize = 256;
 
 /// Tokens of the largest request that a provider takes, by model.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Windows(Mutex<BTreeMap<String, u64>>);
 
 impl Windows {
-    /// Notes the window that a refusal names. Returns whether it was not known before.
-    pub(crate) fn learn(&self, model: &str, tokens: u64) -> bool {
+    /// The windows that were known before a restart.
+    pub(crate) fn new(windows: BTreeMap<String, u64>) -> Self {
+        Self(Mutex::new(windows))
+    }
+
+    /// Notes the window that a refusal names. Returns all windows if it was not known before.
+    pub(crate) fn learn(&self, model: &str, tokens: u64) -> Option<BTreeMap<String, u64>> {
         let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let has_room = windows.len() < MODELS || windows.contains_key(model);
-        has_room && windows.insert(model.to_owned(), tokens) != Some(tokens)
+        let is_new = has_room && windows.insert(model.to_owned(), tokens) != Some(tokens);
+        is_new.then(|| windows.clone())
     }
 
     /// The limits of a model, within the window that its provider named.
@@ -42,9 +48,9 @@ mod tests {
 
     #[test]
     fn a_window_that_a_provider_named_limits_its_model_alone() {
-        let windows = Windows::default();
-        assert!(windows.learn("small", 64_000));
-        assert!(!windows.learn("small", 64_000));
+        let windows = Windows::new(BTreeMap::new());
+        assert!(windows.learn("small", 64_000).is_some());
+        assert!(windows.learn("small", 64_000).is_none());
         // model, limits as configured, limits that apply: context and input
         for (model, (context, input), expected) in [
             (Some("small"), (200_000, 0), (64_000, 0)),
@@ -57,13 +63,13 @@ mod tests {
             let found = windows.within(model, Limits::new(context, 8_000).with_input(input));
             assert_eq!((found.context, found.input, found.output), (expected.0, expected.1, 8_000));
         }
-        assert!(windows.learn("small", 128_000));
+        assert!(windows.learn("small", 128_000).is_some());
     }
 
     #[test]
     fn clients_can_t_name_models_without_end() {
-        let windows = Windows::default();
-        let learned = (0..2 * MODELS).filter(|n| windows.learn(&n.to_string(), 1_000)).count();
-        assert_eq!(learned, MODELS);
+        let windows = Windows::new(BTreeMap::new());
+        let learned = (0..2 * MODELS).filter_map(|n| windows.learn(&n.to_string(), 1_000));
+        assert_eq!(learned.count(), MODELS);
     }
 }

@@ -8,6 +8,7 @@ use crate::fold::Id;
 use foldback_live::follow::identity::Key;
 use foldback_live::journal::JournalError;
 use foldback_providers::wire::Dialect;
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -21,6 +22,9 @@ const ANSWERS: &str = ".answers.jsonl";
 
 /// The file in the folder that names the strategy which wrote it.
 const STRATEGY: &str = "strategy";
+
+/// The file in the folder with the windows that providers named, by model.
+const WINDOWS: &str = "windows.json";
 
 /// The file of a conversation's answers, beside its journal.
 pub(crate) fn answers(journal: &Path) -> PathBuf {
@@ -124,14 +128,33 @@ pub(crate) fn written_by(folder: &Path, strategy: &str) -> Option<String> {
     if before.as_deref() == Some(strategy) {
         return None;
     }
-    if is_writable(&path) {
-        // Where it can't be written, the journals can't either, which is counted.
-        let line = format!("{strategy}\n");
-        let _ = private(OpenOptions::new().write(true).create(true).truncate(true))
-            .open(&path)
-            .and_then(|mut file| io::Write::write_all(&mut file, line.as_bytes()));
-    }
+    write(&path, format!("{strategy}\n").as_bytes());
     before
+}
+
+/// The windows that providers named, by model.
+pub(crate) fn windows(folder: &Path) -> BTreeMap<String, u64> {
+    let stored = read(&folder.join(WINDOWS));
+    stored.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+}
+
+/// Stores the windows that providers named.
+pub(crate) fn keep_windows(folder: &Path, windows: &BTreeMap<String, u64>) {
+    if let Ok(bytes) = serde_json::to_vec(windows) {
+        let (path, new) = (folder.join(WINDOWS), folder.join(format!("{WINDOWS}.new")));
+        write(&new, &bytes);
+        // The old file is whole until the new one is.
+        let _ = fs::rename(new, path);
+    }
+}
+
+/// Writes a small file for its owner alone. Where it can't be written, the journals can't either, which is counted.
+fn write(path: &Path, bytes: &[u8]) {
+    if is_writable(path) {
+        let _ = private(OpenOptions::new().write(true).create(true).truncate(true))
+            .open(path)
+            .and_then(|mut file| io::Write::write_all(&mut file, bytes));
+    }
 }
 
 /// Deletes a journal and what is beside it.

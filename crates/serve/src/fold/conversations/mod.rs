@@ -81,6 +81,7 @@ impl Conversations {
     /// No conversations, or those of the folder of journals.
     pub(crate) fn new(folding: Folding, say: Say, threads: Threads) -> Result<Self, JournalsError> {
         let most = NonZeroUsize::new(folding.max_conversations).unwrap_or(NonZeroUsize::MIN);
+        let known = folding.journal.as_deref().map(journals::windows).unwrap_or_default();
         let new = Self {
             table: Mutex::new(Table::new(folding.max_journals)),
             journal_read: Condvar::new(),
@@ -90,7 +91,7 @@ impl Conversations {
             sums: DashMap::new(),
             unwritten: AtomicU64::default(),
             said_elsewhere: Default::default(),
-            windows: Windows::default(),
+            windows: Windows::new(known),
             say,
             threads,
         };
@@ -379,7 +380,10 @@ impl Conversations {
         if narrowed == limits || self.folding.strategy.refuses(narrowed).is_some() {
             return;
         }
-        if self.windows.learn(model, tokens) {
+        if let Some(windows) = self.windows.learn(model, tokens) {
+            if let Some(folder) = &self.folding.journal {
+                journals::keep_windows(folder, &windows);
+            }
             (self.say)(&format!(
                 "the provider of {model} takes {tokens} tokens, as it says; requests are folded for that window from now on \
                  (--window {tokens} says so from the start)"
