@@ -13,6 +13,7 @@ pub mod paper;
 pub mod plan;
 pub mod probe;
 pub mod recommend;
+pub mod settings;
 pub mod rows;
 pub mod schema;
 pub mod table;

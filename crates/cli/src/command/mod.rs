@@ -1,5 +1,6 @@
 //! One module per command.
 
+mod agent_settings;
 mod cache;
 mod check;
 mod compact;

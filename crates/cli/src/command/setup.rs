@@ -159,7 +159,8 @@ fn told(host: &Host, change: &Change, own: &[String], args: &Setup) -> String {
     }
 }
 
-fn make(change: &Change) -> Result<(), Error> {
+/// Makes a change.
+pub(super) fn make(change: &Change) -> Result<(), Error> {
     let Change::Text { path, before, after, .. } = change else { return Ok(()) };
     let fail = |error| Error::File { path: path.clone(), error };
     // A link is kept, also one to a file that is not there.

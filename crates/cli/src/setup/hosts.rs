@@ -164,11 +164,7 @@ impl Host {
     /// The folder of its settings under these variables, whether it exists or not.
     pub(crate) fn folder(&self, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
         let (usual, moved) = self.folder;
-        // Where settings are by XDG's rules, they are at the usual place on macOS, too.
-        let xdg = usual.strip_prefix(".config/");
-        let xdg = xdg.and_then(|rest| Some(variable("XDG_CONFIG_HOME")?.join(rest)));
-        let usual = || Some(crate::places::home(variable)?.join(usual));
-        moved.and_then(variable).or(xdg).or_else(usual)
+        folder(usual, moved, variable)
     }
 
     /// Whether it needs the proxy.
@@ -187,4 +183,17 @@ impl Host {
         self.folder(variable).is_some_and(|folder| folder.is_dir())
             || programs.iter().any(|folder| names.iter().any(|name| folder.join(name).is_file()))
     }
+}
+
+/// A folder below the home, or where a variable moves it.
+pub(super) fn folder(
+    usual: &str,
+    moved: Option<&str>,
+    variable: &dyn Fn(&str) -> Option<PathBuf>,
+) -> Option<PathBuf> {
+    // Where settings are by XDG's rules, they are at the usual place on macOS, too.
+    let xdg = usual.strip_prefix(".config/");
+    let xdg = xdg.and_then(|rest| Some(variable("XDG_CONFIG_HOME")?.join(rest)));
+    let usual = || Some(crate::places::home(variable)?.join(usual));
+    moved.and_then(variable).or(xdg).or_else(usual)
 }

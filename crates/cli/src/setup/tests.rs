@@ -323,7 +323,7 @@ proptest! {
     #[test]
     fn any_file_is_byte_for_byte_what_it_was(text in json(), name in prop::sample::select(vec!["claude-code", "opencode"])) {
         let Needs::Members(_, members) = &host(name).needs else { unreachable!() };
-        let members = Members(members.iter().map(|(place, value)| (*place, value.value(URL))).collect());
+        let members = Members(members.iter().map(|(place, value)| (place.to_vec(), value.value(URL))).collect());
         if let Ok(Some(set)) = members.set(&text) {
             prop_assert_eq!(members.set(&set), Ok(None));
             prop_assert_eq!(members.unset(&set), Ok(Some(text)));
