@@ -1,9 +1,9 @@
 //! What `foldback recommend --for` prints: the change to an agent's settings, what it saves and forgets, or why they stay.
 
 use crate::number::{count, dollars};
-use crate::terminal::{Width, wrap};
+use crate::terminal::{Width, measured, wrap};
 use crate::tune::value;
-use foldback_replay::compare::{Difference, Metric};
+use foldback_replay::compare::Difference;
 use foldback_replay::cost::OWN;
 use foldback_replay::tune::agents::{Agent, Setting, SettingsAdvice, today};
 use foldback_replay::tune::{Measured, PartSummary, Trial, Tuned};
@@ -49,6 +49,9 @@ pub fn settings(of: Settings<'_>, width: Width) -> String {
         }
         SettingsAdvice::NothingCheaper if acted(tuned) == 0 => {
             "no session came near a limit, so no value changed anything.".to_owned()
+        }
+        SettingsAdvice::NothingCheaper if !tuned.gates_passed => {
+            "under every value it sends what a provider refuses.".to_owned()
         }
         SettingsAdvice::NothingCheaper => {
             "no value that keeps enough is cheaper on the sessions that it is chosen on.".to_owned()
@@ -120,6 +123,9 @@ fn what(of: Settings<'_>, setting: &Setting) -> String {
     };
     let mut changed = of.changed.iter();
     let tried = match changed.find(|(changed, _)| *changed == setting) {
+        Some((_, value)) if matches!(of.advice, SettingsAdvice::Change(_)) => {
+            format!("{value} is advised")
+        }
         Some((_, value)) => format!("the cheapest was {value}"),
         None => {
             let tries: Vec<String> = setting.tries.iter().map(Value::to_string).collect();
@@ -140,14 +146,14 @@ fn compared(trial: &Trial, report: &Measured, own: &Measured, part: &PartSummary
             let range = net.lo.zip(net.hi).map_or_else(String::new, |(lo, hi)| {
                 format!(" [{}, {}]", usd(bill * (1.0 - hi)), usd(bill * (1.0 - lo)))
             });
-            format!(": it saves {}{range} of {} a session", usd(bill * (1.0 - ratio)), usd(bill))
+            format!(": of {} a session it saves {}{range}", usd(bill), usd(bill * (1.0 - ratio)))
         });
-        lines.push(format!("net bill: {} of the present one{saved}", range(net)));
-        let kept = |metric: &Metric| value(metric);
+        let share = measured(net.value, net.lo.zip(net.hi));
+        lines.push(format!("net bill: {share} of the present one{saved}"));
         lines.push(format!(
-            "kept of what only tool results and user messages had said: {} instead of {} ({} points)",
-            kept(&report.frr_obs_far),
-            kept(&own.frr_obs_far),
+            "kept of what only tool results and user messages had said: {} instead of {} ({})",
+            value(&report.frr_obs_far),
+            value(&own.frr_obs_far),
             points(&against.frr_obs_far)
         ));
     }
@@ -167,14 +173,11 @@ fn usd(amount: f64) -> String {
     dollars(amount, 4)
 }
 
-/// A ratio in percent with its interval.
-fn range(net: &Difference) -> String {
-    let percent = |share: Option<f64>| share.map_or("–".to_owned(), |share| format!("{:.1}", share * 100.0));
-    format!("{} % [{}, {}]", percent(net.value), percent(net.lo), percent(net.hi))
-}
-
 /// A difference of shares in points with its interval.
 fn points(kept: &Difference) -> String {
-    let points = |share: Option<f64>| share.map_or("–".to_owned(), |share| format!("{:+.1}", share * 100.0));
-    format!("{} [{}, {}]", points(kept.value), points(kept.lo), points(kept.hi))
+    let points = |share: f64| format!("{:+.1}", share * 100.0);
+    let range = kept.lo.zip(kept.hi);
+    let range =
+        range.map_or_else(String::new, |(lo, hi)| format!(" [{}, {}]", points(lo), points(hi)));
+    format!("{}{range} points", kept.value.map_or("–".to_owned(), points))
 }

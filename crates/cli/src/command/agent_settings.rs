@@ -39,10 +39,9 @@ pub(super) fn run(args: &Recommend, name: &str) -> Result<(), Error> {
     let registry = foldback::registry()?;
     let prepared = prepare(&registry, &args.search)?;
     let Prepared { setup, .. } = &prepared;
-    let (candidates, rejected) = with_options(|options| {
-        agent.candidates(&registry, &present, setup.limits, options)
-    })
-    .map_err(|why| Error::Usage(format!("{}: {why}", file.path.display())))?;
+    let (candidates, rejected) =
+        with_options(|options| agent.candidates(&registry, &present, setup.limits, options))
+            .map_err(|why| Error::Usage(format!("{}: {why}", file.path.display())))?;
     let progress = prepared.progress(&candidates);
     let done = || progress.step();
     let bench = prepared.bench(&done);

@@ -50,7 +50,9 @@ impl<'a> AgentFile<'a> {
                 false if value.is_string() || value.is_null() => {}
                 false => {
                     let (title, key) = (&self.agent.title, &setting.key);
-                    return Err(refused(format!("it sets {key} to {value}, which {title} does not take")));
+                    return Err(refused(format!(
+                        "it sets {key} to {value}, which {title} does not take"
+                    )));
                 }
             }
         }

@@ -24,7 +24,8 @@ impl Lines<'_> {
 
 /// The value at a place.
 pub(super) fn value(table: &toml::Table, place: &str) -> Option<Value> {
-    let (above, last) = place.rsplit_once('.').map_or((None, place), |(above, last)| (Some(above), last));
+    let (above, last) =
+        place.rsplit_once('.').map_or((None, place), |(above, last)| (Some(above), last));
     let table = above.map_or(Some(table), |above| {
         above.split('.').try_fold(table, |table, name| table.get(name)?.as_table())
     });

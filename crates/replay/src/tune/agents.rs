@@ -173,13 +173,11 @@ pub fn cheapest(tuned: &Tuned, candidates: &[Candidate], keep: f64) -> Option<us
     let least = today.tune.frr_obs_far.value.map_or(0.0, |kept| kept * keep);
     let net = |at: &usize| tuned.trials[*at].tune.net_ratio.value;
     let changes = |at: &usize| candidates.get(*at).map_or(0, |candidate| candidate.changes.len());
-    let enough = |at: &usize| {
-        tuned.trials[*at].tune.frr_obs_far.value.is_none_or(|kept| kept >= least)
-    };
+    let enough =
+        |at: &usize| tuned.trials[*at].tune.frr_obs_far.value.is_none_or(|kept| kept >= least);
     let billed = tuned.passing().filter(enough).filter_map(|at| Some((at, net(&at)?)));
-    let (at, bill) = billed.min_by(|(one, a), (other, b)| {
-        a.total_cmp(b).then(changes(one).cmp(&changes(other)))
-    })?;
+    let (at, bill) = billed
+        .min_by(|(one, a), (other, b)| a.total_cmp(b).then(changes(one).cmp(&changes(other))))?;
     today.tune.net_ratio.value.is_none_or(|present| bill < present).then_some(at)
 }
 
@@ -193,8 +191,7 @@ pub fn advice(tuned: &Tuned, cheapest: Option<usize>, keep: f64) -> SettingsAdvi
         return SettingsAdvice::Unchecked(at);
     };
     let net = trial.against_own.as_ref().map(|against| &against.net);
-    let is_cheaper =
-        net.is_some_and(|net| !net.tie && net.hi.is_some_and(|most| most < 1.0));
+    let is_cheaper = net.is_some_and(|net| !net.tie && net.hi.is_some_and(|most| most < 1.0));
     let kept = report.frr_obs_far.value.zip(own.frr_obs_far.value);
     match (is_cheaper, kept.is_none_or(|(kept, own)| kept >= own * keep) && report.gate.passed) {
         (false, _) => SettingsAdvice::Noise(at),
