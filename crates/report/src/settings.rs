@@ -1,6 +1,6 @@
 //! What `foldback recommend --for` prints: the change to an agent's settings, what it saves and forgets, or why they stay.
 
-use crate::number::{count, dollars};
+use crate::number::{count, decimals, dollars};
 use crate::terminal::{Width, measured, wrap};
 use crate::tune::value;
 use foldback_replay::compare::Difference;
@@ -143,6 +143,7 @@ fn compared(trial: &Trial, report: &Measured, own: &Measured, part: &PartSummary
         let bill = part.base.as_ref().and_then(|base| base.net_usd).zip(own.net_ratio.value);
         let saved = bill.zip(net.value).map_or_else(String::new, |((base, share), ratio)| {
             let bill = base * share;
+            let usd = |amount: f64| dollars(amount, decimals(bill));
             let range = net.lo.zip(net.hi).map_or_else(String::new, |(lo, hi)| {
                 format!(" [{}, {}]", usd(bill * (1.0 - hi)), usd(bill * (1.0 - lo)))
             });
@@ -169,13 +170,12 @@ fn compared(trial: &Trial, report: &Measured, own: &Measured, part: &PartSummary
     lines
 }
 
-fn usd(amount: f64) -> String {
-    dollars(amount, 4)
-}
-
 /// A difference of shares in points with its interval.
 fn points(kept: &Difference) -> String {
-    let points = |share: f64| format!("{:+.1}", share * 100.0);
+    let points = |share: f64| match format!("{:+.1}", share * 100.0).as_str() {
+        "-0.0" | "+0.0" => "0.0".to_owned(),
+        points => points.replace('-', "−"),
+    };
     let range = kept.lo.zip(kept.hi);
     let range =
         range.map_or_else(String::new, |(lo, hi)| format!(" [{}, {}]", points(lo), points(hi)));
