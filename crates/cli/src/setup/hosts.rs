@@ -131,6 +131,22 @@ model_providers.foldback = { name = "OpenAI through foldback", base_url = "{url}
         needs: Needs::Variables(&["ANTHROPIC_API_BASE={url}", "OPENAI_API_BASE={url}/v1"]),
     },
     Host {
+        name: "qwen-code",
+        title: "Qwen Code",
+        folder: (".qwen", Some("QWEN_HOME")),
+        program: Some("qwen"),
+        needs: Needs::Variables(&["OPENAI_BASE_URL={url}/v1", "ANTHROPIC_BASE_URL={url}"]),
+    },
+    Host {
+        name: "kimi-code",
+        title: "Kimi Code",
+        folder: (".kimi-code", Some("KIMI_CODE_HOME")),
+        program: Some("kimi"),
+        needs: Needs::Nothing(
+            "an address belongs to one of your providers: write the proxy's, with /v1, as its base_url into config.toml",
+        ),
+    },
+    Host {
         name: "gemini-cli",
         title: "Gemini CLI",
         folder: (".gemini", None),

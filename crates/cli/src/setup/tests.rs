@@ -309,14 +309,16 @@ fn settings_of_agents_are_written_and_taken_out_byte_for_byte() {
                     done(&new, false, &mut record);
                     assert_eq!(file.present().unwrap(), values.iter().cloned().collect());
                 }
-                if setup_first == Some(false) {
-                    setup(false, &mut record);
-                    setup(true, &mut record);
+                // Whichever came first goes first, so that it is no longer where it was written.
+                match setup_first {
+                    Some(true) => setup(true, &mut record),
+                    Some(false) => setup(false, &mut record),
+                    None => {}
                 }
                 let out = file.removal(&record).unwrap().unwrap();
                 done(&out, true, &mut record);
                 assert_eq!(file.removal(&record).unwrap(), None);
-                if setup_first == Some(true) {
+                if setup_first == Some(false) {
                     setup(true, &mut record);
                 }
                 let left = std::fs::read_to_string(&file.path).ok();
