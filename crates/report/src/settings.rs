@@ -72,6 +72,12 @@ pub fn settings(of: Settings<'_>, width: Width) -> String {
     for setting in &agent.settings {
         item(&mut out, &what(of, setting));
     }
+    if let Some(first) = tuned.rejected.first() {
+        let others = count(tuned.rejected.len() as u64, "configuration");
+        let text =
+            format!("not tried: {others}, the first {} because it {}", first.name, first.why);
+        item(&mut out, &text);
+    }
     let at = match advice {
         SettingsAdvice::Change(at)
         | SettingsAdvice::Noise(at)

@@ -103,6 +103,10 @@ fn settings_stay_where_nothing_is_better() {
         (format!("{sessions} {CHEAPER}"), "no value that keeps enough is cheaper"),
         (format!("{sessions} --store=none --for codex"), "no session came near a limit"),
         (format!("{four} --for pi --window 60000"), "is not cheaper beyond noise"),
+        (
+            format!("{four} --for pi --window 60000"),
+            "not tried: 3 configurations, the first pi-today[reserve=100000",
+        ),
         (format!("{four} --for cline"), "Cline has no setting for this"),
     ];
     for (args, says) in rows {
