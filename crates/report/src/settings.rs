@@ -1,10 +1,10 @@
 //! What `foldback recommend --for` prints: the change to an agent's settings, what it saves and forgets, or why they stay.
 
 use crate::number::{count, decimals, dollars};
+use crate::recommend::whose;
 use crate::terminal::{Width, measured, wrap};
 use crate::tune::value;
 use foldback_replay::compare::Difference;
-use foldback_replay::cost::OWN;
 use foldback_replay::tune::agents::{Agent, Setting, SettingsAdvice, today};
 use foldback_replay::tune::{Measured, PartSummary, Trial, Tuned};
 use serde_json::Value;
@@ -90,10 +90,7 @@ pub fn settings(of: Settings<'_>, width: Width) -> String {
     {
         let heading = format!(
             "On {on}, against the present settings (95 % intervals over sessions, prices of {}):",
-            match tuned.reporting.regime.as_str() {
-                OWN => "each session's own model",
-                regime => regime,
-            }
+            whose(&tuned.reporting.regime)
         );
         out.push('\n');
         wrap(&mut out, "", "", &heading, width);
@@ -129,9 +126,6 @@ fn what(of: Settings<'_>, setting: &Setting) -> String {
     };
     let mut changed = of.changed.iter();
     let tried = match changed.find(|(changed, _)| *changed == setting) {
-        Some((_, value)) if matches!(of.advice, SettingsAdvice::Change(_)) => {
-            format!("{value} is advised")
-        }
         Some((_, value)) => format!("the cheapest was {value}"),
         None => {
             let tries: Vec<String> = setting.tries.iter().map(Value::to_string).collect();

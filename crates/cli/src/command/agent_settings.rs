@@ -4,7 +4,7 @@ use super::setup::make;
 use super::tune::{Prepared, prepare, with_options};
 use crate::args::Recommend;
 use crate::error::Error;
-use crate::setup::{AgentFile, Change, SetupRecord};
+use crate::setup::{AgentFile, SetupRecord};
 use crate::{output, places, results};
 use foldback_replay::tune::advice::Budget;
 use foldback_replay::tune::agents::{self, Agent, SettingsAdvice};
@@ -25,7 +25,8 @@ pub(super) fn run(args: &Recommend, name: &str) -> Result<(), Error> {
     let no_home = || Error::Usage("neither HOME nor USERPROFILE is set".to_owned());
     let file = AgentFile::find(agent, &variable).ok_or_else(no_home)?;
     if args.remove {
-        return removed(&file);
+        let what = if write(&file, &[])? { "taken" } else { "nothing to take" };
+        return output::print(&format!("{what} out of {}\n", file.path.display()));
     }
     let keep = match Budget::parse(&args.budget) {
         Ok(Budget::Keep(share)) => share,
@@ -72,47 +73,23 @@ pub(super) fn run(args: &Recommend, name: &str) -> Result<(), Error> {
     );
     output::print(&text)?;
     results::tell(&prepared.store);
-    let is_advised = matches!(advice, SettingsAdvice::Change(_));
-    if is_advised && args.write {
-        written(&file, &values)?;
-    } else if is_advised {
-        output::print("\nnothing is written yet: add --write\n")?;
+    if matches!(advice, SettingsAdvice::Change(_)) {
+        let said = match args.write {
+            true => write(&file, &values).map(|_| "written, and taken out with --remove")?,
+            false => "nothing is written yet: add --write",
+        };
+        output::print(&format!("\n{said}\n"))?;
     }
     Error::of_replays(tuned.failed())
 }
 
-/// Writes values into the file.
-fn written(file: &AgentFile<'_>, values: &[(String, Value)]) -> Result<(), Error> {
+/// Takes out what was written, and writes it with these values, if any; whether there was something to take out.
+fn write(file: &AgentFile<'_>, values: &[(String, Value)]) -> Result<bool, Error> {
     let mut record = SetupRecord::open(true)?;
     let (out, new) = file.changes(values, &record)?;
-    for (change, removed) in out.iter().map(|out| (out, true)).chain([(&new, false)]) {
-        make_noted(change, removed, &mut record)?;
+    let changes = out.iter().map(|out| (out, true)).chain(new.iter().map(|new| (new, false)));
+    for (change, removed) in changes {
+        make(change, removed, &mut record)?;
     }
-    output::print("\nwritten, and taken out with --remove\n")
-}
-
-/// Takes out what was written.
-fn removed(file: &AgentFile<'_>) -> Result<(), Error> {
-    let mut record = SetupRecord::open(true)?;
-    match file.removal(&record)? {
-        Some(change) => {
-            make_noted(&change, true, &mut record)?;
-            output::print(&format!("taken out of {}\n", file.path.display()))
-        }
-        None => output::print(&format!("nothing to take out of {}\n", file.path.display())),
-    }
-}
-
-/// Makes a change; what is written is remembered before it is there.
-fn make_noted(change: &Change, removed: bool, record: &mut SetupRecord) -> Result<(), Error> {
-    if !removed {
-        record.note(change, false);
-        record.keep()?;
-    }
-    let made = make(change);
-    if removed == made.is_ok() {
-        record.note(change, true);
-        record.keep()?;
-    }
-    made
+    Ok(out.is_some())
 }

@@ -57,17 +57,7 @@ pub(crate) fn run(args: &Setup) -> Result<(), Error> {
     let count = paths.collect::<BTreeSet<_>>().len();
     if args.write || args.remove {
         for change in &changes {
-            // Remembered before it is there: what is not there is not taken out either.
-            if args.write {
-                written.note(change, false);
-                written.keep()?;
-            }
-            let made = make(change);
-            if args.remove && made.is_ok() || args.write && made.is_err() {
-                written.note(change, true);
-                written.keep()?;
-            }
-            made?;
+            make(change, args.remove, &mut written)?;
         }
     }
     let needs_proxy = others.iter().any(|host| host.needs_proxy());
@@ -159,8 +149,21 @@ fn told(host: &Host, change: &Change, own: &[String], args: &Setup) -> String {
     }
 }
 
-/// Makes a change.
-pub(super) fn make(change: &Change) -> Result<(), Error> {
+/// Makes a change, and remembers it before it is there: what is not there is not taken out either.
+pub(super) fn make(change: &Change, remove: bool, written: &mut SetupRecord) -> Result<(), Error> {
+    if !remove {
+        written.note(change, false);
+        written.keep()?;
+    }
+    let made = write(change);
+    if remove == made.is_ok() {
+        written.note(change, true);
+        written.keep()?;
+    }
+    made
+}
+
+fn write(change: &Change) -> Result<(), Error> {
     let Change::Text { path, before, after, .. } = change else { return Ok(()) };
     let fail = |error| Error::File { path: path.clone(), error };
     // A link is kept, also one to a file that is not there.

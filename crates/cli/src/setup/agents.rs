@@ -67,34 +67,21 @@ impl<'a> AgentFile<'a> {
         }
     }
 
-    /// The change that takes out what was written before; `None` where there is nothing.
-    pub(crate) fn removal(&self, written: &SetupRecord) -> Result<Option<Change>, Error> {
-        let before = self.before(written);
-        let change = match before.is_empty() {
-            true => Change::None,
-            false => self.change(&before, true, &[])?,
-        };
-        Ok((change != Change::None).then_some(change))
-    }
-
-    /// The change that takes out what was written before, if anything, and the one that writes it with these values.
+    /// The change that takes out what was written before, and the one that writes it with these values; `None` where there is
+    /// nothing to take out, or no value.
     pub(crate) fn changes(
         &self,
         values: &[(String, Value)],
         written: &SetupRecord,
-    ) -> Result<(Option<Change>, Change), Error> {
-        let mut all: BTreeMap<String, Value> = self.before(written).into_iter().collect();
-        all.extend(values.iter().cloned());
-        let out = self.removal(written)?;
-        let all: Vec<(String, Value)> = all.into_iter().collect();
-        let new = self.change(&all, false, out.as_slice())?;
-        Ok((out, new))
-    }
-
-    /// What was written before.
-    fn before(&self, written: &SetupRecord) -> Vec<(String, Value)> {
+    ) -> Result<(Option<Change>, Option<Change>), Error> {
         let keys: Vec<&str> = self.agent.settings.iter().map(|setting| &*setting.key).collect();
-        written.members(&self.path, &keys)
+        let before = written.members(&self.path, &keys);
+        let all: BTreeMap<String, Value> = before.iter().chain(values).cloned().collect();
+        let out = (!before.is_empty()).then(|| self.change(&before, true, &[])).transpose()?;
+        let out = out.filter(|change| *change != Change::None);
+        let all: Vec<(String, Value)> = all.into_iter().collect();
+        let new = (!values.is_empty()).then(|| self.change(&all, false, out.as_slice()));
+        Ok((out, new.transpose()?))
     }
 
     fn change(

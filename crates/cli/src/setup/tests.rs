@@ -306,7 +306,7 @@ fn settings_of_agents_are_written_and_taken_out_byte_for_byte() {
                     let (out, new) = file.changes(values, &record).unwrap();
                     assert_eq!(out.is_some(), values == &last);
                     out.iter().for_each(|out| done(out, true, &mut record));
-                    done(&new, false, &mut record);
+                    done(&new.unwrap(), false, &mut record);
                     assert_eq!(file.present().unwrap(), values.iter().cloned().collect());
                 }
                 // Whichever came first goes first, so that it is no longer where it was written.
@@ -315,9 +315,9 @@ fn settings_of_agents_are_written_and_taken_out_byte_for_byte() {
                     Some(false) => setup(false, &mut record),
                     None => {}
                 }
-                let out = file.removal(&record).unwrap().unwrap();
-                done(&out, true, &mut record);
-                assert_eq!(file.removal(&record).unwrap(), None);
+                let (out, _) = file.changes(&[], &record).unwrap();
+                done(&out.unwrap(), true, &mut record);
+                assert_eq!(file.changes(&[], &record).unwrap(), (None, None));
                 if setup_first == Some(false) {
                     setup(true, &mut record);
                 }

@@ -184,10 +184,8 @@ pub fn cheapest(tuned: &Tuned, candidates: &[Candidate], keep: f64) -> Option<us
 /// The advice, once the trial was reported on the sessions held out.
 pub fn advice(tuned: &Tuned, cheapest: Option<usize>, keep: f64) -> SettingsAdvice {
     let Some(at) = cheapest else { return SettingsAdvice::NothingCheaper };
-    let (Some(trial), Some(today)) = (tuned.trials.get(at), today(tuned)) else {
-        return SettingsAdvice::NothingCheaper;
-    };
-    let (Some(report), Some(own)) = (&trial.report, &today.report) else {
+    let (trial, own) = (&tuned.trials[at], today(tuned).and_then(|own| own.report.as_ref()));
+    let (Some(report), Some(own)) = (&trial.report, own) else {
         return SettingsAdvice::Unchecked(at);
     };
     let net = trial.against_own.as_ref().map(|against| &against.net);
