@@ -281,3 +281,27 @@ pub(crate) fn estimator(registry: &Registry, name: &str) -> Result<Arc<dyn Estim
         _ => Err(known()),
     }
 }
+
+#[cfg(all(test, feature = "serve"))]
+mod tests {
+    use super::*;
+    use foldback_core::strategy::OnFailure;
+
+    /// Behind the proxy nothing is folded where the client's model writes no summary: no other text takes its place.
+    #[test]
+    fn nothing_stands_in_for_the_summary_of_a_client() {
+        let registry = foldback::registry().unwrap();
+        let chosen = Choice::of_client("claude-haiku-4-5").unwrap();
+        assert!(!chosen.config().unwrap().extractive);
+        let mut asked = 0;
+        for preset in registry.presets() {
+            let contender = contender(&registry, preset.item.name, Some(&chosen)).unwrap();
+            if !contender.asked.is_empty() {
+                let on_failure = contender.preset.strategy.on_failure;
+                assert_eq!(on_failure, OnFailure::Keep, "{}", preset.item.name);
+                asked += 1;
+            }
+        }
+        assert!(asked > 10, "{asked}");
+    }
+}

@@ -16,6 +16,7 @@ pub mod probe;
 pub mod recommend;
 pub mod rows;
 pub mod schema;
+pub mod settings;
 pub mod table;
 pub mod terminal;
 pub mod tune;

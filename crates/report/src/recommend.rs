@@ -249,11 +249,12 @@ fn reported(
 fn bill(report: &Measured, part: &PartSummary, regime: &str) -> String {
     let share = interval(&report.cost_ratio);
     let saved = saved(report, part).map_or_else(String::new, |saved| format!(": it {saved}"));
-    let prices = match regime {
-        OWN => "each session's own model".to_owned(),
-        regime => regime.to_owned(),
-    };
-    format!("bill: {share} of {}, prices of {prices}{saved}", paid(part))
+    format!("bill: {share} of {}, prices of {}{saved}", paid(part), whose(regime))
+}
+
+/// Whose prices a regime has.
+pub(crate) fn whose(regime: &str) -> &str {
+    if regime == OWN { "each session's own model" } else { regime }
 }
 
 /// The metric of a budget.

@@ -38,6 +38,18 @@ pub(crate) struct Recommend {
     /// the budget does not hold on the sessions held out for the check.
     #[arg(long, value_name = "BUDGET", default_value = "keep=0.95")]
     pub(crate) budget: String,
+    /// Find the best values of this agent's own settings, against those that its settings file has now.
+    ///
+    /// Of what it tries, the cheapest that keeps the share of --budget of what the present settings keep. It is advised if it is
+    /// cheaper beyond noise on the sessions held out for the check.
+    #[arg(long = "for", value_name = "AGENT", conflicts_with_all = ["preset", "out"])]
+    pub(crate) for_agent: Option<String>,
+    /// With --for: write the values into the agent's settings file.
+    #[arg(long, requires = "for_agent")]
+    pub(crate) write: bool,
+    /// With --for: take out what --write wrote; the file is byte for byte what it was.
+    #[arg(long, requires = "for_agent", conflicts_with = "write")]
+    pub(crate) remove: bool,
     #[command(flatten)]
     pub(crate) out: OutArgs,
 }

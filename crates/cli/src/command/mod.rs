@@ -1,5 +1,6 @@
 //! One module per command.
 
+mod agent_settings;
 mod audit;
 mod cache;
 mod check;

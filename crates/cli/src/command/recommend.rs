@@ -14,6 +14,9 @@ use foldback_report::recommend::{self, Advice};
 const WALKED: usize = 4;
 
 pub(crate) fn run(args: &Recommend) -> Result<(), Error> {
+    if let Some(agent) = &args.for_agent {
+        return super::agent_settings::run(args, agent);
+    }
     let budget =
         Budget::parse(&args.budget).map_err(|why| Error::Usage(format!("--budget {why}")))?;
     if args.search.model.model.is_none() && args.search.model.window.is_none() {

@@ -57,17 +57,7 @@ pub(crate) fn run(args: &Setup) -> Result<(), Error> {
     let count = paths.collect::<BTreeSet<_>>().len();
     if args.write || args.remove {
         for change in &changes {
-            // Remembered before it is there: what is not there is not taken out either.
-            if args.write {
-                written.note(change, false);
-                written.keep()?;
-            }
-            let made = make(change);
-            if args.remove && made.is_ok() || args.write && made.is_err() {
-                written.note(change, true);
-                written.keep()?;
-            }
-            made?;
+            make(change, args.remove, &mut written)?;
         }
     }
     let needs_proxy = others.iter().any(|host| host.needs_proxy());
@@ -144,6 +134,7 @@ fn told(host: &Host, change: &Change, own: &[String], args: &Setup) -> String {
         return lines.unified_diff().context_radius(2).header(&name, "then").to_string();
     }
     match &host.needs {
+        Needs::ByHand(words) => format!("  {words}\n"),
         Needs::Variables(variables) if !args.remove => variables
             .iter()
             .map(|line| format!("  export {}\n", line.replace("{url}", &args.url)))
@@ -158,7 +149,21 @@ fn told(host: &Host, change: &Change, own: &[String], args: &Setup) -> String {
     }
 }
 
-fn make(change: &Change) -> Result<(), Error> {
+/// Makes a change, and remembers it before it is there: what is not there is not taken out either.
+pub(super) fn make(change: &Change, remove: bool, written: &mut SetupRecord) -> Result<(), Error> {
+    if !remove {
+        written.note(change, false);
+        written.keep()?;
+    }
+    let made = write(change);
+    if remove == made.is_ok() {
+        written.note(change, true);
+        written.keep()?;
+    }
+    made
+}
+
+fn write(change: &Change) -> Result<(), Error> {
     let Change::Text { path, before, after, .. } = change else { return Ok(()) };
     let fail = |error| Error::File { path: path.clone(), error };
     // A link is kept, also one to a file that is not there.

@@ -3,8 +3,8 @@
 use super::{Refusal, Settings};
 use serde_json::Value;
 
-const BEGIN: &str = "# foldback setup: begin\n";
-const END: &str = "# foldback setup: end\n";
+pub(super) const BEGIN: &str = "# foldback setup: begin\n";
+pub(super) const END: &str = "# foldback setup: end\n";
 
 /// The lines, with `{url}` for the proxy's address.
 pub(super) struct Block<'a> {
@@ -62,7 +62,7 @@ impl Settings for Block<'_> {
     }
 }
 
-fn parsed(text: &str) -> Result<toml::Table, Refusal> {
+pub(super) fn parsed(text: &str) -> Result<toml::Table, Refusal> {
     text.parse().map_err(|why: toml::de::Error| {
         let line =
             why.span().map_or(1, |span| text[..span.start.min(text.len())].lines().count().max(1));

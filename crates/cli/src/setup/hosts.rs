@@ -27,6 +27,8 @@ pub(crate) enum Needs {
     Block(&'static [&'static str], &'static str),
     /// No file: variables of its environment.
     Variables(&'static [&'static str]),
+    /// A change that only its user can make, in words.
+    ByHand(&'static str),
 }
 
 /// The value of a member.
@@ -129,6 +131,22 @@ model_providers.foldback = { name = "OpenAI through foldback", base_url = "{url}
         needs: Needs::Variables(&["ANTHROPIC_API_BASE={url}", "OPENAI_API_BASE={url}/v1"]),
     },
     Host {
+        name: "qwen-code",
+        title: "Qwen Code",
+        folder: (".qwen", Some("QWEN_HOME")),
+        program: Some("qwen"),
+        needs: Needs::Variables(&["OPENAI_BASE_URL={url}/v1", "ANTHROPIC_BASE_URL={url}"]),
+    },
+    Host {
+        name: "kimi-code",
+        title: "Kimi Code",
+        folder: (".kimi-code", Some("KIMI_CODE_HOME")),
+        program: Some("kimi"),
+        needs: Needs::ByHand(
+            "an address belongs to one of your providers: write the proxy's, with /v1, as its base_url into config.toml",
+        ),
+    },
+    Host {
         name: "gemini-cli",
         title: "Gemini CLI",
         folder: (".gemini", None),
@@ -153,18 +171,14 @@ impl Host {
     pub(crate) fn files(&self) -> &'static [&'static str] {
         match self.needs {
             Needs::Members(names, _) | Needs::Block(names, _) => names,
-            Needs::Variables(_) => &[],
+            Needs::Variables(_) | Needs::ByHand(_) => &[],
         }
     }
 
     /// The folder of its settings under these variables, whether it exists or not.
     pub(crate) fn folder(&self, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
         let (usual, moved) = self.folder;
-        // Where settings are by XDG's rules, they are at the usual place on macOS, too.
-        let xdg = usual.strip_prefix(".config/");
-        let xdg = xdg.and_then(|rest| Some(variable("XDG_CONFIG_HOME")?.join(rest)));
-        let usual = || Some(crate::places::home(variable)?.join(usual));
-        moved.and_then(variable).or(xdg).or_else(usual)
+        folder(usual, moved, variable)
     }
 
     /// Whether it needs the proxy.
@@ -183,4 +197,17 @@ impl Host {
         self.folder(variable).is_some_and(|folder| folder.is_dir())
             || programs.iter().any(|folder| names.iter().any(|name| folder.join(name).is_file()))
     }
+}
+
+/// A folder below the home, or where a variable moves it.
+pub(super) fn folder(
+    usual: &str,
+    moved: Option<&str>,
+    variable: &dyn Fn(&str) -> Option<PathBuf>,
+) -> Option<PathBuf> {
+    // Where settings are by XDG's rules, they are at the usual place on macOS, too.
+    let xdg = usual.strip_prefix(".config/");
+    let xdg = xdg.and_then(|rest| Some(variable("XDG_CONFIG_HOME")?.join(rest)));
+    let usual = || Some(crate::places::home(variable)?.join(usual));
+    moved.and_then(variable).or(xdg).or_else(usual)
 }

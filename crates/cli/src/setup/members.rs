@@ -9,11 +9,11 @@ use serde_json::Value;
 use std::ops::Range;
 
 /// Members: the place of each, and its value.
-pub(super) struct Members(pub(super) Vec<(&'static [&'static str], Value)>);
+pub(super) struct Members<'p>(pub(super) Vec<(Vec<&'p str>, Value)>);
 
-impl Members {
+impl Members<'_> {
     /// The members as one object.
-    fn tree(&self) -> Value {
+    pub(super) fn tree(&self) -> Value {
         let mut tree = Value::Object(serde_json::Map::new());
         for (place, value) in &self.0 {
             let at = place.iter().fold(&mut tree, |object, name| &mut object[*name]);
@@ -55,7 +55,7 @@ fn line(value: &Value) -> String {
     }
 }
 
-impl Settings for Members {
+impl Settings for Members<'_> {
     const NEW: &'static str = "{}\n\n";
 
     fn set(&self, text: &str) -> Result<Option<String>, Refusal> {
@@ -155,6 +155,12 @@ impl Object {
         let comments = blanks.into_iter().filter(|blank| !blank.trim().is_empty());
         Some((range, comments.collect()))
     }
+}
+
+/// The value at a place in a text.
+pub(super) fn value(text: &str, place: &[&str]) -> Result<Option<Value>, Refusal> {
+    let (_, found) = walk(text, place)?;
+    Ok(found.and_then(|found| serde_json::from_str(found).ok()))
 }
 
 /// JSON with comments and commas at the end, as editors read their settings, and nothing else beside the standard.

@@ -4,11 +4,14 @@
 //! What is written stands at a place and in a spelling that follow from the file, so that it is found again, and whatever else was
 //! changed since stays. Lines have marks; which members are foldback's is remembered.
 
+mod agents;
 mod block;
 mod hosts;
+mod lines;
 mod members;
 mod written;
 
+pub(crate) use agents::AgentFile;
 pub(crate) use hosts::{HOSTS, Host, Needs, names};
 pub(crate) use written::SetupRecord;
 
@@ -52,10 +55,13 @@ trait Settings {
 
 /// The settings file of a host in a folder: the first of its names that exists, if only as a link, or else the last.
 fn file(host: &Host, folder: &Path) -> Option<PathBuf> {
-    let names = host.files();
-    let mut paths = names.iter().map(|name| folder.join(name));
-    let existing = paths.find(|path| path.symlink_metadata().is_ok());
-    existing.or_else(|| names.last().map(|name| folder.join(name)))
+    existing(host.files().iter().map(|name| folder.join(name)))
+}
+
+/// The first of some files that exists, if only as a link, or else the last.
+fn existing(files: impl Iterator<Item = PathBuf> + Clone) -> Option<PathBuf> {
+    let found = files.clone().find(|path| path.symlink_metadata().is_ok());
+    found.or_else(|| files.last())
 }
 
 /// The change to the file of a host in a folder, after the `before` changes.
@@ -70,7 +76,7 @@ pub(crate) fn change(
     let Some(path) = file(host, folder) else { return Ok(Change::None) };
     match &host.needs {
         Needs::Members(_, members) => {
-            let members = members.iter().map(|(place, value)| (*place, value.value(url)));
+            let members = members.iter().map(|(place, value)| (place.to_vec(), value.value(url)));
             let mut members = Members(members.collect());
             if remove {
                 members.0.retain(|(place, value)| written.has(&path, &place.join("."), value));
@@ -78,7 +84,7 @@ pub(crate) fn change(
             with(&members, path, remove, earlier)
         }
         Needs::Block(_, lines) => with(&block::Block { lines, url }, path, remove, earlier),
-        Needs::Variables(_) => Ok(Change::None),
+        Needs::Variables(_) | Needs::ByHand(_) => Ok(Change::None),
     }
 }
 
@@ -87,7 +93,7 @@ pub(crate) fn own(host: &Host, folder: &Path, url: &str, written: &SetupRecord) 
     let (Needs::Members(_, members), Some(path)) = (&host.needs, file(host, folder)) else {
         return Vec::new();
     };
-    let members = members.iter().map(|(place, value)| (*place, value.value(url)));
+    let members = members.iter().map(|(place, value)| (place.to_vec(), value.value(url)));
     let members: Vec<_> =
         members.filter(|(place, value)| !written.has(&path, &place.join("."), value)).collect();
     match read(&path) {

@@ -263,6 +263,71 @@ fn hosts_of_one_file_are_set_up_and_taken_out_in_any_order() {
     }
 }
 
+/// Values that `recommend` writes, before and after those of `setup`, and taken out in either order.
+#[test]
+fn settings_of_agents_are_written_and_taken_out_byte_for_byte() {
+    let agents = foldback_replay::tune::agents::embedded().unwrap();
+    let with_file = agents.iter().filter(|agent| !agent.settings.is_empty());
+    for agent in with_file {
+        let values = |at: fn(&[serde_json::Value]) -> Option<&serde_json::Value>| {
+            let values = agent
+                .settings
+                .iter()
+                .map(|setting| (setting.key.clone(), at(&setting.tries).unwrap().clone()));
+            values.collect::<Vec<_>>()
+        };
+        let (first, last) = (values(<[_]>::first), values(<[_]>::last));
+        let json =
+            [None, Some("{}"), Some("{\n  \"other\": {\"a\": 1}, // x\n  \"compaction\": {}\n}\n")];
+        let toml = [None, Some("a = 1\n\n[b]\nc = 2"), Some("")];
+        let is_toml = agent.files[0].ends_with("toml");
+        for before in if is_toml { toml } else { json } {
+            for setup_first in [None, Some(true), Some(false)] {
+                let home = tempfile::tempdir().unwrap();
+                let variable = |name: &str| (name == "HOME").then(|| home.path().to_owned());
+                let file = AgentFile::find(agent, &variable).unwrap();
+                let folder = file.path.parent().unwrap();
+                std::fs::create_dir_all(folder).unwrap();
+                if let Some(before) = before {
+                    std::fs::write(&file.path, before).unwrap();
+                }
+                let mut record = SetupRecord::default();
+                let host = Host::from_name(&agent.name).filter(|host| !host.files().is_empty());
+                let setup = |remove, record: &mut SetupRecord| {
+                    if let (Some(host), Some(_)) = (host, setup_first) {
+                        let change = change(host, folder, URL, remove, &[], record).unwrap();
+                        done(&change, remove, record);
+                    }
+                };
+                if setup_first == Some(true) {
+                    setup(false, &mut record);
+                }
+                for values in [&first, &last] {
+                    let (out, new) = file.changes(values, &record).unwrap();
+                    assert_eq!(out.is_some(), values == &last);
+                    out.iter().for_each(|out| done(out, true, &mut record));
+                    done(&new.unwrap(), false, &mut record);
+                    assert_eq!(file.present().unwrap(), values.iter().cloned().collect());
+                }
+                // Whichever came first goes first, so that it is no longer where it was written.
+                match setup_first {
+                    Some(true) => setup(true, &mut record),
+                    Some(false) => setup(false, &mut record),
+                    None => {}
+                }
+                let (out, _) = file.changes(&[], &record).unwrap();
+                done(&out.unwrap(), true, &mut record);
+                assert_eq!(file.changes(&[], &record).unwrap(), (None, None));
+                if setup_first == Some(false) {
+                    setup(true, &mut record);
+                }
+                let left = std::fs::read_to_string(&file.path).ok();
+                assert_eq!(left.as_deref(), before, "{}: {setup_first:?}", agent.name);
+            }
+        }
+    }
+}
+
 #[test]
 fn hosts_are_found_by_their_folder_or_their_program() {
     let root = tempfile::tempdir().unwrap();
@@ -323,7 +388,7 @@ proptest! {
     #[test]
     fn any_file_is_byte_for_byte_what_it_was(text in json(), name in prop::sample::select(vec!["claude-code", "opencode"])) {
         let Needs::Members(_, members) = &host(name).needs else { unreachable!() };
-        let members = Members(members.iter().map(|(place, value)| (*place, value.value(URL))).collect());
+        let members = Members(members.iter().map(|(place, value)| (place.to_vec(), value.value(URL))).collect());
         if let Ok(Some(set)) = members.set(&text) {
             prop_assert_eq!(members.set(&set), Ok(None));
             prop_assert_eq!(members.unset(&set), Ok(Some(text)));

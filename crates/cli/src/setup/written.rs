@@ -62,6 +62,13 @@ impl SetupRecord {
         members.and_then(|members| members.get(place)) == Some(value)
     }
 
+    /// The members that setup wrote into a file, of those with such a name.
+    pub(super) fn members(&self, file: &Path, names: &[&str]) -> Vec<(String, Value)> {
+        let members = self.files.get(&name(file)).into_iter().flatten();
+        let named = members.filter(|(place, _)| names.contains(&place.as_str()));
+        named.map(|(place, value)| (place.clone(), value.clone())).collect()
+    }
+
     /// A change was made.
     pub(crate) fn note(&mut self, change: &Change, removed: bool) {
         let Change::Text { path, members, .. } = change else { return };

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test")]
 
+mod agent_settings;
 mod audit;
 mod bad_input;
 mod bill;

@@ -174,7 +174,8 @@ fn changes(strategy: &Compiled, settings: &[(Field, Value)]) -> Vec<(Field, Valu
     settings.iter().filter(changed).cloned().collect()
 }
 
-fn compile(
+/// The strategy that a file with these settings makes.
+pub(super) fn compile(
     registry: &Registry,
     extends: &str,
     name: &str,

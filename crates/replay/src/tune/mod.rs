@@ -9,9 +9,10 @@
 //! - A [`Candidate`] is compiled from the file that a user would write, so what was measured is what the
 //!   file does.
 //! - [`Bench`] replays them and ranks them by [`ranks`](crate::compare::ranks); [`advice`] picks one for a budget, from the
-//!   [`sweeps`] of all presets.
+//!   [`sweeps`] of all presets. [`agents`] does so for the settings of an agent that people run.
 
 pub mod advice;
+pub mod agents;
 mod candidate;
 mod field;
 mod range;

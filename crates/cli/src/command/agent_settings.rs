@@ -1,0 +1,95 @@
+//! `foldback recommend --for`: the values of an agent's own settings.
+
+use super::setup::make;
+use super::tune::{Prepared, prepare, with_options};
+use crate::args::Recommend;
+use crate::error::Error;
+use crate::setup::{AgentFile, SetupRecord};
+use crate::{output, places, results};
+use foldback_replay::tune::advice::Budget;
+use foldback_replay::tune::agents::{self, Agent, SettingsAdvice};
+use foldback_report::settings;
+use serde_json::Value;
+
+pub(super) fn run(args: &Recommend, name: &str) -> Result<(), Error> {
+    let all = agents::embedded().map_err(Error::Usage)?;
+    let agent = all.iter().find(|agent| agent.name == name).ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|agent| &*agent.name).collect();
+        Error::Usage(format!("--for {name}: no such agent; known are {}", names.join(", ")))
+    })?;
+    if agent.settings.is_empty() {
+        let Agent { title, version, note, .. } = agent;
+        return output::print(&format!("{title} ({version})\n{note}\n"));
+    }
+    let variable = |name: &str| places::absolute(name);
+    let no_home = || Error::Usage("neither HOME nor USERPROFILE is set".to_owned());
+    let file = AgentFile::find(agent, &variable).ok_or_else(no_home)?;
+    if args.remove {
+        let what = if write(&file, &[])? { "taken" } else { "nothing to take" };
+        return output::print(&format!("{what} out of {}\n", file.path.display()));
+    }
+    let keep = match Budget::parse(&args.budget) {
+        Ok(Budget::Keep(share)) => share,
+        Ok(Budget::Cost(_)) => {
+            let why = "--budget: with --for it is the share of what the present settings keep; write `keep=0.95`";
+            return Err(Error::Usage(why.to_owned()));
+        }
+        Err(why) => return Err(Error::Usage(format!("--budget {why}"))),
+    };
+    let present = file.present()?;
+    let registry = foldback::registry()?;
+    let prepared = prepare(&registry, &args.search)?;
+    let Prepared { setup, .. } = &prepared;
+    let (candidates, rejected) =
+        with_options(|options| agent.candidates(&registry, &present, setup.limits, options))
+            .map_err(|why| Error::Usage(format!("{}: {why}", file.path.display())))?;
+    let progress = prepared.progress(&candidates);
+    let done = || progress.step();
+    let bench = prepared.bench(&done);
+    let mut tuned = bench.tune(&candidates)?;
+    tuned.rejected = rejected;
+    let cheapest = agents::cheapest(&tuned, &candidates, keep);
+    if let Some(at) = cheapest {
+        bench.report(&mut tuned, &candidates, &[at])?;
+    }
+    drop(progress);
+    let advice = agents::advice(&tuned, cheapest, keep);
+    let best = cheapest.and_then(|at| candidates.get(at));
+    let changed = best.map_or_else(Vec::new, |candidate| agent.changed(candidate));
+    let mut values: Vec<(String, Value)> =
+        changed.iter().map(|(setting, value)| (setting.key.clone(), value.clone())).collect();
+    values.sort_by(|one, other| one.0.cmp(&other.0));
+    let text = settings::settings(
+        settings::Settings {
+            agent,
+            present: &present,
+            tuned: &tuned,
+            advice,
+            changed: &changed,
+            snippet: &file.snippet(&values),
+            path: &file.path.display().to_string(),
+        },
+        output::width(),
+    );
+    output::print(&text)?;
+    results::tell(&prepared.store);
+    if matches!(advice, SettingsAdvice::Change(_)) {
+        let said = match args.write {
+            true => write(&file, &values).map(|_| "written, and taken out with --remove")?,
+            false => "nothing is written yet: add --write",
+        };
+        output::print(&format!("\n{said}\n"))?;
+    }
+    Error::of_replays(tuned.failed())
+}
+
+/// Takes out what was written, and writes it with these values, if any; whether there was something to take out.
+fn write(file: &AgentFile<'_>, values: &[(String, Value)]) -> Result<bool, Error> {
+    let mut record = SetupRecord::open(true)?;
+    let (out, new) = file.changes(values, &record)?;
+    let changes = out.iter().map(|out| (out, true)).chain(new.iter().map(|new| (new, false)));
+    for (change, removed) in changes {
+        make(change, removed, &mut record)?;
+    }
+    Ok(out.is_some())
+}

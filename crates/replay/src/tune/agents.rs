@@ -1,0 +1,199 @@
+//! The settings of agents that people run: which field of a preset each changes, the configurations that they make, and which
+//! of those is worth a change of the user's file. What can be set is a data file, never code.
+
+use super::candidate::compile;
+use super::{Candidate, Field, Range, Rejected, Search, Trial, Tuned, candidates};
+use foldback_core::Limits;
+use foldback_core::config::{Options, compile_preset};
+use foldback_core::registry::Registry;
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// An agent, and what it lets its user set.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Agent {
+    /// Its name on the command line.
+    pub name: String,
+    /// Its name in texts.
+    pub title: String,
+    /// Package and version in which the settings were read.
+    pub version: String,
+    /// The preset that stands for it; empty where it has no setting.
+    #[serde(default)]
+    pub preset: String,
+    /// The folder of its settings below the home.
+    #[serde(default)]
+    pub folder: String,
+    /// The variable that moves that folder.
+    pub moved: Option<String>,
+    /// The names that its settings file may have.
+    #[serde(default)]
+    pub files: Vec<String>,
+    /// What can't be set, and what goes before the file.
+    pub note: String,
+    /// What can be set.
+    #[serde(default, rename = "setting")]
+    pub settings: Vec<Setting>,
+}
+
+/// A setting of an agent.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Setting {
+    /// Its place in the file, names with dots between them.
+    pub key: String,
+    /// The field of the preset that it changes.
+    pub field: String,
+    /// What the setting is above the field's value.
+    #[serde(default)]
+    pub plus: i64,
+    /// The least number that the agent takes.
+    pub least: Option<f64>,
+    /// The largest.
+    pub most: Option<f64>,
+    /// What holds where the file says nothing; `None`: what the preset says.
+    pub default: Option<Value>,
+    /// The values that are tried.
+    #[serde(rename = "try")]
+    pub tries: Vec<Value>,
+}
+
+impl Setting {
+    /// The field's value under a value of the setting.
+    pub fn to_field(&self, value: &Value) -> Value {
+        value.as_i64().map_or_else(|| value.clone(), |number| (number - self.plus).into())
+    }
+
+    /// The setting's value for a value of the field.
+    pub fn to_setting(&self, value: &Value) -> Value {
+        value.as_i64().map_or_else(|| value.clone(), |number| (number + self.plus).into())
+    }
+
+    /// Whether the agent takes a value.
+    pub fn takes(&self, value: &Value) -> bool {
+        match value.as_f64() {
+            Some(number) => {
+                self.least.is_some_and(|least| least <= number)
+                    && self.most.is_some_and(|most| number <= most)
+            }
+            None => value.is_boolean() && self.least.is_none(),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    agent: Vec<Agent>,
+}
+
+/// The agents that are known.
+///
+/// # Errors
+///
+/// The table can't be read, which would be a defect of this crate.
+pub fn embedded() -> Result<Vec<Agent>, String> {
+    let table: Table = toml::from_str(include_str!("../../data/agents.toml"))
+        .map_err(|error| format!("agents.toml: {error}"))?;
+    Ok(table.agent)
+}
+
+impl Agent {
+    /// What the agent does under the values that its file has, by key, then under every combination of values that are tried.
+    ///
+    /// # Errors
+    ///
+    /// The preset can't be compiled with the values of the file.
+    pub fn candidates(
+        &self,
+        registry: &Registry,
+        present: &BTreeMap<String, Value>,
+        limits: Limits,
+        options: Options<'_>,
+    ) -> Result<(Vec<Candidate>, Vec<Rejected>), String> {
+        let own = compile_preset(registry, &self.preset, options).map_err(|why| why.to_string())?;
+        let (mut fields, mut ranges, mut today) = (Vec::new(), Vec::new(), Vec::new());
+        for setting in &self.settings {
+            let field = Field::find(registry, &own, &setting.field)?;
+            let now = present.get(&setting.key).or(setting.default.as_ref());
+            let now = now.map(|value| setting.to_field(value));
+            let mut values: Vec<Value> =
+                setting.tries.iter().map(|value| setting.to_field(value)).collect();
+            if let Some(now) = now {
+                if !values.contains(&now) {
+                    values.push(now.clone());
+                }
+                today.push((field.clone(), now));
+            }
+            fields.push(field);
+            ranges.push(Range::List(values));
+        }
+        let name = format!("{}-today", self.preset);
+        let today = compile(registry, &self.preset, &name, &today, limits, options)?;
+        let combinations = Search::Grid(super::MOST).combinations(&ranges);
+        Ok(candidates(registry, &today, &self.preset, &fields, &combinations, limits, options))
+    }
+
+    /// The values of the file under a configuration of [`candidates`](Self::candidates) that differ from those of today.
+    pub fn changed(&self, candidate: &Candidate) -> Vec<(&Setting, Value)> {
+        let values = self.settings.iter().zip(&candidate.settings);
+        let changed = values.filter(|(_, (field, value))| {
+            candidate.changes.iter().any(|(other, new)| other == field && new == value)
+        });
+        changed.map(|(setting, (_, value))| (setting, setting.to_setting(value))).collect()
+    }
+}
+
+/// What is advised for the settings of an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SettingsAdvice {
+    /// To set the values of this trial.
+    Change(usize),
+    /// To leave the settings: nothing that keeps enough was cheaper on the sessions that are for choosing.
+    NothingCheaper,
+    /// To leave the settings: on the sessions held out this trial is not cheaper beyond noise.
+    Noise(usize),
+    /// To leave the settings: on the sessions held out this trial keeps too little, or fails a gate.
+    Forgets(usize),
+    /// To leave the settings: no session was held out to check this trial on.
+    Unchecked(usize),
+}
+
+/// The trial of the present settings.
+pub fn today(tuned: &Tuned) -> Option<&Trial> {
+    tuned.trials.iter().find(|trial| trial.settings.is_empty())
+}
+
+/// The trial with the least net bill of those that keep at least this share of what the present settings keep, on the sessions
+/// that are for choosing; of what is alike, the one that changes least. `None` if that is no less than the present bill.
+pub fn cheapest(tuned: &Tuned, candidates: &[Candidate], keep: f64) -> Option<usize> {
+    let today = today(tuned)?;
+    let least = today.tune.frr_obs_far.value.map_or(0.0, |kept| kept * keep);
+    let net = |at: &usize| tuned.trials[*at].tune.net_ratio.value;
+    let changes = |at: &usize| candidates.get(*at).map_or(0, |candidate| candidate.changes.len());
+    let enough =
+        |at: &usize| tuned.trials[*at].tune.frr_obs_far.value.is_none_or(|kept| kept >= least);
+    let billed = tuned.passing().filter(enough).filter_map(|at| Some((at, net(&at)?)));
+    let (at, bill) = billed
+        .min_by(|(one, a), (other, b)| a.total_cmp(b).then(changes(one).cmp(&changes(other))))?;
+    today.tune.net_ratio.value.is_none_or(|present| bill < present).then_some(at)
+}
+
+/// The advice, once the trial was reported on the sessions held out.
+pub fn advice(tuned: &Tuned, cheapest: Option<usize>, keep: f64) -> SettingsAdvice {
+    let Some(at) = cheapest else { return SettingsAdvice::NothingCheaper };
+    let (trial, own) = (&tuned.trials[at], today(tuned).and_then(|own| own.report.as_ref()));
+    let (Some(report), Some(own)) = (&trial.report, own) else {
+        return SettingsAdvice::Unchecked(at);
+    };
+    let net = trial.against_own.as_ref().map(|against| &against.net);
+    let is_cheaper = net.is_some_and(|net| !net.tie && net.hi.is_some_and(|most| most < 1.0));
+    let kept = report.frr_obs_far.value.zip(own.frr_obs_far.value);
+    match (is_cheaper, kept.is_none_or(|(kept, own)| kept >= own * keep) && report.gate.passed) {
+        (false, _) => SettingsAdvice::Noise(at),
+        (true, false) => SettingsAdvice::Forgets(at),
+        (true, true) => SettingsAdvice::Change(at),
+    }
+}
