@@ -89,14 +89,13 @@ pub struct Compared {
     pub store: Store,
 }
 
-/// Arguments of a command that another program gives. Nothing is printed, and results are not stored: they belong to a build
-/// of the command.
+/// Arguments of a command that another program gives, behind fixed ones. Nothing is printed.
 fn embedded(
-    command: &str,
+    fixed: &[&str],
     arguments: impl IntoIterator<Item = OsString>,
 ) -> Result<args::Args, String> {
-    let fixed = ["foldback", "--quiet", command, "--store=none"].map(OsString::from);
-    let args = args::Args::from_words(fixed.into_iter().chain(arguments));
+    let fixed = ["foldback", "--quiet"].iter().chain(fixed).map(OsString::from);
+    let args = args::Args::from_words(fixed.chain(arguments));
     let args = args.map_err(|error| error.to_string())?;
     output::set_up(args.output);
     Ok(args)
@@ -108,7 +107,10 @@ fn embedded(
 ///
 /// The message that the command would print.
 pub fn compare(arguments: impl IntoIterator<Item = OsString>) -> Result<Compared, String> {
-    let args::Command::Compare(compare) = embedded("compare", arguments)?.command else {
+    // Stored results belong to a build of the command.
+    let args::Command::Compare(compare) =
+        embedded(&["compare", "--store=none"], arguments)?.command
+    else {
         return Err("these are no arguments of compare".to_owned());
     };
     let computed =
@@ -123,7 +125,7 @@ pub fn compare(arguments: impl IntoIterator<Item = OsString>) -> Result<Compared
 ///
 /// The message that the command would print.
 pub fn score(arguments: impl IntoIterator<Item = OsString>) -> Result<(), String> {
-    let args = embedded("score", arguments)?;
+    let args = embedded(&["score"], arguments)?;
     replace::begin(&args.given);
     error::guarded(|| command::run(args.command)).map_err(|error| error.to_string())
 }
