@@ -18,7 +18,7 @@ const DRAWN: usize = 12;
 const WALKED_CALLS: usize = 1_200;
 
 /// Excerpts of a page that holds several sessions.
-const SEVERAL: Detail = Detail { excerpt: 400, written: 2_500 };
+pub(crate) const SEVERAL: Detail = Detail { excerpt: 400, written: 2_500 };
 
 /// Excerpts of a page that holds one.
 const ONE: Detail = Detail { excerpt: 2_000, written: 8_000 };

@@ -86,10 +86,7 @@ impl Audited {
             }
         }
         if format != Format::Csv {
-            return rows.iter().try_for_each(|row| {
-                serde_json::to_writer(&mut *out, row)?;
-                out.write_all(b"\n")
-            });
+            return crate::probe::write(&rows, format, out);
         }
         let mut table = csv::Writer::from_writer(out);
         table.write_record(rows.first().into_iter().flat_map(Map::keys))?;

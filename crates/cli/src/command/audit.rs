@@ -2,23 +2,19 @@
 
 use super::flat_rows;
 use crate::args;
+use crate::details::SEVERAL;
 use crate::error::Error;
 use crate::groups::Listed;
 use crate::strategies::{self, contender};
 use crate::{input, output};
 use foldback_formats::{FORMATS, Session};
 use foldback_replay::Preset;
-use foldback_replay::walk::Detail;
 use foldback_report::audit::Audited;
 use foldback_report::html;
 use std::collections::BTreeMap;
 
 /// What is set beside the agent's own compactions and those of its replica.
 const OURS: &str = "indexed";
-
-/// Excerpts of a page; of a session that no page shows, none.
-const PAGE: Detail = Detail { excerpt: 400, written: 2_500 };
-const NONE: Detail = Detail { excerpt: 0, written: 0 };
 
 pub(crate) fn run(mut args: args::Audit) -> Result<(), Error> {
     args.corpus.discover |= args.corpus.paths.is_empty();
@@ -35,11 +31,11 @@ pub(crate) fn run(mut args: args::Audit) -> Result<(), Error> {
         }
     }
     let corpus = input::corpus(&args.corpus)?;
-    let detail = if args.html.is_some() { PAGE } else { NONE };
+    let shown = args.html.as_ref().map(|_| SEVERAL);
     let audit = |path: String, session: &Session| {
         let presets: Vec<&Preset> =
             [&ours].into_iter().chain(replicas.get(session.format)).collect();
-        setup.audit(&path, session, &presets, detail).map_err(Error::Usage)
+        setup.audit(&path, session, &presets, shown).map_err(Error::Usage)
     };
     let (sessions, skipped) =
         input::each_session(&corpus, "their compactions", args.corpus.strict, audit)?;

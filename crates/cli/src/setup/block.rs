@@ -6,6 +6,9 @@ use serde_json::Value;
 pub(super) const BEGIN: &str = "# foldback setup: begin\n";
 pub(super) const END: &str = "# foldback setup: end\n";
 
+/// Why lines between marks are left.
+pub(super) const CHANGED: &str = "what foldback wrote was changed; take it out by hand";
+
 /// The lines, with `{url}` for the proxy's address.
 pub(super) struct Block<'a> {
     pub(super) lines: &'static str,
@@ -35,7 +38,7 @@ impl Settings for Block<'_> {
             return Ok((set != text).then_some(set));
         }
         if text.contains(BEGIN) {
-            return Err("what foldback wrote was changed; take it out by hand".to_owned());
+            return Err(CHANGED.to_owned());
         }
         if let Some(value) = table.get("model_provider") {
             return Err(format!(
@@ -50,9 +53,7 @@ impl Settings for Block<'_> {
     fn unset(&self, text: &str) -> Result<Option<String>, Refusal> {
         match self.rest(text, &parsed(text)?) {
             Some(rest) => Ok(Some(rest.to_owned())),
-            None if text.contains(BEGIN) => {
-                Err("what foldback wrote was changed; take it out by hand".to_owned())
-            }
+            None if text.contains(BEGIN) => Err(CHANGED.to_owned()),
             None => Ok(None),
         }
     }

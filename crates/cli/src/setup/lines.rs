@@ -57,9 +57,7 @@ impl Settings for Lines<'_> {
         let lines = self.text();
         match text.find(&lines) {
             Some(at) => Ok(Some(format!("{}{}", &text[..at], &text[at + lines.len()..]))),
-            None if text.contains(BEGIN) => {
-                Err("what foldback wrote was changed; take it out by hand".to_owned())
-            }
+            None if text.contains(BEGIN) => Err(block::CHANGED.to_owned()),
             None => Ok(None),
         }
     }

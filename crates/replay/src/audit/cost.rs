@@ -41,7 +41,7 @@ impl FoldCost {
     }
 }
 
-/// Prices the compactions of a session.
+/// What the prices of a session's compactions depend on besides a replay.
 pub(super) struct Bill<'a> {
     pub(super) setup: &'a Setup,
     pub(super) session: &'a Session,
@@ -52,62 +52,20 @@ pub(super) struct Bill<'a> {
     pub(super) answers: &'a [(usize, Arc<Message>)],
 }
 
+/// Prices the compactions of one replay of a session.
+pub(super) struct ReplayBill<'a> {
+    bill: &'a Bill<'a>,
+    replay: &'a Replay,
+    /// The requests as the model of the cache prices them.
+    priced: Priced<'a>,
+}
+
 impl Bill<'_> {
-    /// What each compaction cost in a replay; `None` where nothing was folded.
-    pub(super) fn replayed(
-        &self,
-        cuts: &[Cut<'_>],
-        replay: &Replay,
-        firings: &[Firing],
-    ) -> Vec<Option<FoldCost>> {
-        let priced = self.priced(replay);
-        let asked = summary_calls(&replay.summary_inputs, firings);
-        let prices = priced.cost(&asked).summaries;
-        let mut out = vec![None; cuts.len()];
-        for firing in firings {
-            let (call, reclaimed) = (firing.call, firing.reclaimed());
-            // Of several at one place, the last is what the next request sends.
-            let Some(at) = cuts.iter().rposition(|cut| cut.call == call) else { continue };
-            let own = asked.iter().zip(&prices).filter(|(asked, _)| asked.call == call);
-            let summary_usd = total(own.map(|(_, usd)| *usd));
-            let row = priced.ledger(&[LedgerFiring { call, reclaimed, summary_usd }]).pop();
-            let (rewritten, cold) = row.map_or((0, false), |row| (row.rewritten, row.cold));
-            let estimated = summary_usd > 0.0;
-            let rewritten_usd = self.rewritten_usd(replay, call, rewritten);
-            out[at] = Some(FoldCost { summary_usd, estimated, rewritten, rewritten_usd, cold });
-        }
-        out
-    }
-
-    /// What a compaction of the recorder's own cost; `modelled` is what the replay of its views says.
-    pub(super) fn recorded(&self, cut: &Cut<'_>, replay: &Replay, modelled: FoldCost) -> FoldCost {
-        let (summary_usd, estimated) = self.own_summary(cut, replay);
-        let cold = self.priced(replay).uses.get(cut.call).is_some_and(|cache| cache.expired);
-        let rewritten = match self.usage(cut.call) {
-            _ if cold => 0,
-            Some(usage) => {
-                let unread = usage.input_total().saturating_sub(usage.cache_read);
-                unread.saturating_sub(self.new_tokens(cut))
-            }
-            None => modelled.rewritten,
-        };
-        let rewritten_usd = self.rewritten_usd(replay, cut.call, rewritten);
-        FoldCost { summary_usd, estimated, rewritten, rewritten_usd, cold }
-    }
-
-    /// What it cost to read so many tokens again in the course of these parts of requests.
-    pub(super) fn again_usd(
-        &self,
-        replay: &Replay,
-        cut: &Cut<'_>,
-        tokens: u64,
-        calls: &[(usize, f64)],
-    ) -> f64 {
-        let part = |(call, part): &(usize, f64)| {
-            let (input, rates) = self.sent(replay, *call);
-            (usd(rates.read, input) + usd(rates.output, self.output(*call))) * part
-        };
-        usd(self.sent(replay, cut.call).1.written(), tokens) + total(calls.iter().map(part))
+    /// The same for one replay.
+    pub(super) fn replay<'a>(&'a self, replay: &'a Replay) -> ReplayBill<'a> {
+        let log = &replay.requests;
+        let priced = Priced::at(log, &log.starts(), self.held, &self.terms.terms);
+        ReplayBill { bill: self, replay, priced }
     }
 
     /// Usage of a call, where it says how large the request was.
@@ -116,48 +74,8 @@ impl Bill<'_> {
         answer.answer.as_ref()?.usage.filter(Usage::has_input)
     }
 
-    fn priced<'p>(&'p self, replay: &'p Replay) -> Priced<'p> {
-        let log = &replay.requests;
-        Priced::at(log, &log.starts(), self.held, &self.terms.terms)
-    }
-
-    /// Size of the request of a call, and its prices.
-    fn sent(&self, replay: &Replay, call: usize) -> (u64, Rates) {
-        let replayed = || replay.rows.get(call).map_or(0, |row| row.input_tokens);
-        let input = self.usage(call).map_or_else(replayed, |usage| usage.input_total());
-        (input, self.terms.terms.rates.at(input))
-    }
-
-    fn rewritten_usd(&self, replay: &Replay, call: usize, tokens: u64) -> f64 {
-        let (_, rates) = self.sent(replay, call);
-        usd(rates.written() - rates.read, tokens)
-    }
-
     fn output(&self, call: usize) -> u64 {
         self.answers.get(call).map_or(0, |(_, answer)| output_of(&*self.setup.measure, answer))
-    }
-
-    /// Dollars for the recorder's own summary, and whether they are estimated.
-    fn own_summary(&self, cut: &Cut<'_>, replay: &Replay) -> (f64, bool) {
-        let Self { setup, session, .. } = self;
-        let summary = cut.summary.and_then(|at| session.messages.get(at));
-        let answer = summary.and_then(|summary| summary.answer.as_ref());
-        let used = answer.filter(|answer| answer.usage.is_some_and(|usage| usage.has_input()));
-        let model = setup.model.as_deref().or(session.model.as_deref());
-        if let Some(usd) = used.and_then(|it| setup.regimes.spent_usd(&setup.models, it, model)) {
-            return (usd, false);
-        }
-        let Some(before) = cut.call.checked_sub(1) else { return (0.0, false) };
-        let (input, _) = self.sent(replay, before);
-        let (input_tokens, shared_tokens, output_tokens) = match summary {
-            Some(summary) => {
-                (input + self.output(before), 0, setup.measure.counts(summary).total())
-            }
-            None if cut.is_sealed() => (input, input, 0),
-            None => return (0.0, false),
-        };
-        let asked = SummaryCall { call: cut.call, input_tokens, shared_tokens, output_tokens };
-        (total(self.priced(replay).cost(&[asked]).summaries.into_iter()), true)
     }
 
     /// Tokens that came since the request before a compaction and that its view shows: they would have been written anyway.
@@ -167,5 +85,87 @@ impl Bill<'_> {
         let log = self.session.log().enumerate().take(ordinal(cut.call)).skip(from);
         let shown = log.filter(|(ordinal, _)| !cut.hidden.contains(&(*ordinal, 0)));
         shown.map(|(_, message)| self.setup.measure.counts(message).total()).sum()
+    }
+}
+
+impl ReplayBill<'_> {
+    /// What each compaction cost; `None` where nothing was folded.
+    pub(super) fn folds(&self, cuts: &[Cut<'_>], firings: &[Firing]) -> Vec<Option<FoldCost>> {
+        let asked = summary_calls(&self.replay.summary_inputs, firings);
+        let prices = self.priced.cost(&asked).summaries;
+        let mut out = vec![None; cuts.len()];
+        for firing in firings {
+            let (call, reclaimed) = (firing.call, firing.reclaimed());
+            // Of several at one place, the last is what the next request sends.
+            let Some(at) = cuts.iter().rposition(|cut| cut.call == call) else { continue };
+            let own = asked.iter().zip(&prices).filter(|(asked, _)| asked.call == call);
+            let summary_usd = total(own.map(|(_, usd)| *usd));
+            let row = self.priced.ledger(&[LedgerFiring { call, reclaimed, summary_usd }]).pop();
+            let (rewritten, cold) = row.map_or((0, false), |row| (row.rewritten, row.cold));
+            let estimated = summary_usd > 0.0;
+            let rewritten_usd = self.rewritten_usd(call, rewritten);
+            out[at] = Some(FoldCost { summary_usd, estimated, rewritten, rewritten_usd, cold });
+        }
+        out
+    }
+
+    /// What a compaction of the recorder's own cost; `modelled` is what the replay of its views says.
+    pub(super) fn recorded(&self, cut: &Cut<'_>, modelled: FoldCost) -> FoldCost {
+        let (summary_usd, estimated) = self.own_summary(cut);
+        let cold = self.priced.uses.get(cut.call).is_some_and(|cache| cache.expired);
+        let rewritten = match self.bill.usage(cut.call) {
+            _ if cold => 0,
+            Some(usage) => {
+                let unread = usage.input_total().saturating_sub(usage.cache_read);
+                unread.saturating_sub(self.bill.new_tokens(cut))
+            }
+            None => modelled.rewritten,
+        };
+        let rewritten_usd = self.rewritten_usd(cut.call, rewritten);
+        FoldCost { summary_usd, estimated, rewritten, rewritten_usd, cold }
+    }
+
+    /// What it cost to read so many tokens again in the course of these parts of requests.
+    pub(super) fn again_usd(&self, cut: &Cut<'_>, tokens: u64, calls: &[(usize, f64)]) -> f64 {
+        let part = |(call, part): &(usize, f64)| {
+            let (input, rates) = self.sent(*call);
+            (usd(rates.read, input) + usd(rates.output, self.bill.output(*call))) * part
+        };
+        usd(self.sent(cut.call).1.written(), tokens) + total(calls.iter().map(part))
+    }
+
+    /// Size of the request of a call, and its prices.
+    fn sent(&self, call: usize) -> (u64, Rates) {
+        let replayed = || self.replay.rows.get(call).map_or(0, |row| row.input_tokens);
+        let input = self.bill.usage(call).map_or_else(replayed, |usage| usage.input_total());
+        (input, self.bill.terms.terms.rates.at(input))
+    }
+
+    fn rewritten_usd(&self, call: usize, tokens: u64) -> f64 {
+        let (_, rates) = self.sent(call);
+        usd(rates.written() - rates.read, tokens)
+    }
+
+    /// Dollars for the recorder's own summary, and whether they are estimated.
+    fn own_summary(&self, cut: &Cut<'_>) -> (f64, bool) {
+        let Bill { setup, session, .. } = self.bill;
+        let summary = cut.summary.and_then(|at| session.messages.get(at));
+        let answer = summary.and_then(|summary| summary.answer.as_ref());
+        let used = answer.filter(|answer| answer.usage.is_some_and(|usage| usage.has_input()));
+        let model = setup.model.as_deref().or(session.model.as_deref());
+        if let Some(usd) = used.and_then(|it| setup.regimes.spent_usd(&setup.models, it, model)) {
+            return (usd, false);
+        }
+        let Some(before) = cut.call.checked_sub(1) else { return (0.0, false) };
+        let (input, _) = self.sent(before);
+        let (input_tokens, shared_tokens, output_tokens) = match summary {
+            Some(summary) => {
+                (input + self.bill.output(before), 0, setup.measure.counts(summary).total())
+            }
+            None if cut.is_sealed() => (input, input, 0),
+            None => return (0.0, false),
+        };
+        let asked = SummaryCall { call: cut.call, input_tokens, shared_tokens, output_tokens };
+        (total(self.priced.cost(&[asked]).summaries.into_iter()), true)
     }
 }

@@ -69,7 +69,8 @@ pub struct Audit {
     pub compactions: Vec<Compaction>,
     /// Replays that failed.
     pub failed: Vec<FailedReplay>,
-    /// The session under the recorder and the strategies, with their folds at the recorder's places; `None` without any.
+    /// The session under the recorder and the strategies, with their folds at the recorder's places; `None` without any, and
+    /// where it is not to be shown.
     #[serde(skip)]
     pub walk: Option<Walk>,
 }
@@ -134,7 +135,8 @@ pub struct Missing {
 }
 
 impl Setup {
-    /// The compactions of a session, and what presets would have made of their places.
+    /// The compactions of a session, and what presets would have made of their places. `shown` are the excerpts of the session
+    /// call by call; without, that is not kept.
     ///
     /// # Errors
     ///
@@ -144,8 +146,9 @@ impl Setup {
         path: &str,
         session: &Session,
         presets: &[&Preset],
-        detail: Detail,
+        shown: Option<Detail>,
     ) -> Result<Audit, String> {
+        let detail = shown.unwrap_or(Detail { excerpt: 0, written: 0 });
         let recorder = Preset::as_recorded().map_err(|invalid| invalid.message)?;
         let replica = presets.last().copied().unwrap_or(&recorder);
         let own = spent::own(session, &self.models, &self.regimes, self.model.as_deref());
@@ -183,20 +186,23 @@ impl Setup {
             caught(|| folded(&bill, &index, &walk, preset, &cuts, own, detail))
         });
         for (preset, folded) in all.iter().zip(folded) {
-            let (session, preset) = (path.into(), preset.strategy.label());
             match folded {
                 Ok((track, folds)) => {
                     walk.tracks.push(track);
                     for (compaction, (fold, again)) in audit.compactions.iter_mut().zip(folds) {
                         compaction.folds.push(fold);
-                        compaction.read_again =
-                            again.unwrap_or(std::mem::take(&mut compaction.read_again));
+                        if let Some(again) = again {
+                            compaction.read_again = again;
+                        }
                     }
                 }
-                Err(fault) => audit.failed.push(FailedReplay { session, preset, fault }),
+                Err(fault) => {
+                    let (session, preset) = (path.into(), preset.strategy.label());
+                    audit.failed.push(FailedReplay { session, preset, fault });
+                }
             }
         }
-        audit.walk = Some(walk);
+        audit.walk = shown.is_some().then_some(walk);
         Ok(audit)
     }
 }
@@ -226,7 +232,8 @@ fn folded(
         [&mut availability, &mut tracer, &mut measures, &mut binding];
     let replay = replay_forced(session, index, &preset.strategy, &options, &forced, &mut probes);
     let track = tracer.finish(&replay, &availability.finish());
-    let costs = bill.replayed(cuts, &replay, &measures.finish().firings);
+    let bill = bill.replay(&replay);
+    let costs = bill.folds(cuts, &measures.finish().firings);
     let results = own.then(|| Results::new(index));
     let folds = cuts.iter().zip(costs).zip(binding.found).map(|((cut, cost), [rules, tasks])| {
         let modelled = cost.unwrap_or_default();
@@ -234,7 +241,7 @@ fn folded(
             by: track.preset.clone(),
             folded: if own { cut.view.is_some() } else { cost.is_some() },
             sealed: if own { cut.is_sealed() } else { track.sealed },
-            cost: if own { bill.recorded(cut, &replay, modelled) } else { modelled },
+            cost: if own { bill.recorded(cut, modelled) } else { modelled },
             next_tokens: track.tokens.get(cut.call).copied().unwrap_or(0),
             near: missing(walk, &track, cut.call, cut.until.min(cut.call + NEAR)),
             missing: missing(walk, &track, cut.call, cut.until),
@@ -243,7 +250,7 @@ fn folded(
         };
         let again = results.as_ref().map(|results| {
             let mut again = results.again(cut, &*setup.measure);
-            again.usd = bill.again_usd(&replay, cut, again.tokens, &again.calls);
+            again.usd = bill.again_usd(cut, again.tokens, &again.calls);
             again
         });
         (fold, again)

@@ -60,7 +60,7 @@ fn session(kind: &str, summary: Option<&str>, kept: bool) -> Session {
 
 fn audited(session: &Session, presets: &[&Preset]) -> Audit {
     let detail = Detail { excerpt: 0, written: 0 };
-    setup(Limits::new(200_000, 8_000)).audit("p", session, presets, detail).unwrap()
+    setup(Limits::new(200_000, 8_000)).audit("p", session, presets, Some(detail)).unwrap()
 }
 
 /// What each kind of compaction takes from the calls behind it, and what they read again.

@@ -1,7 +1,7 @@
 //! `chars`: characters divided by a number.
 //!
 //! The systems differ in what a character is, how they round, what a message costs besides its
-//! content, and which of its parts they count. Each system is one configuration:
+//! content, and which parts of a message they count. A row of this table is a system and its configuration:
 //!
 //! | system | configuration |
 //! |---|---|
