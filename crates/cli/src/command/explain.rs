@@ -20,13 +20,11 @@ pub(crate) fn run(args: &Explain) -> Result<(), Error> {
     Error::of_replays(failed)
 }
 
-/// What is printed.
-pub(crate) fn text(args: &Explain, width: Width) -> Result<String, Error> {
-    Ok(explained(args, width)?.0)
-}
-
 /// What is printed, and the replays that failed.
-fn explained(args: &Explain, width: Width) -> Result<(String, Vec<FailedReplay>), Error> {
+pub(crate) fn explained(
+    args: &Explain,
+    width: Width,
+) -> Result<(String, Vec<FailedReplay>), Error> {
     let file = &args.session.file.file;
     if input::is_folder(file) && session_file(file).is_none() {
         return Err(Error::Usage(format!("{} is a folder; name a session file", file.display())));

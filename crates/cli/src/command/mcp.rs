@@ -341,7 +341,7 @@ fn parsed(name: &str, options: &[String], paths: &[PathBuf]) -> Result<Command, 
 fn run_command(name: &str, options: &[String], paths: &[PathBuf]) -> Result<String, Error> {
     let width = output::width();
     match parsed(name, options, paths)? {
-        Command::Explain(args) => explain::text(&args, width),
+        Command::Explain(args) => explain::explained(&args, width).map(|(text, _)| text),
         Command::Compact(args) => Ok(match compact::compact(&args)? {
             compact::Output::Message(text)
             | compact::Output::Report(text)
