@@ -275,14 +275,14 @@ impl Audited {
             let text = match session.largest {
                 0 => format!("{}: their size is not recorded", session.path),
                 largest => format!(
-                    "{}: {} tokens, {} of the {} {}",
+                    "{}: {} tokens, {} of {}",
                     session.path,
                     grouped(largest),
                     percent(share(session)),
-                    grouped(tokens),
-                    match is_usual {
-                        true => format!("at which {} compacted above", session.format),
-                        false => "of its window".to_owned(),
+                    match (grouped(tokens), is_usual) {
+                        (usual, true) =>
+                            format!("the {usual} at which {} compacted above", session.format),
+                        (window, false) => format!("its window of {window}"),
                     }
                 ),
             };
@@ -346,8 +346,8 @@ impl Audited {
                 (money(usd), folds().map(missed).sum::<usize>(), short(next / places as u64))
             });
             out += &format!(
-                " At the {places} places where it folds, too, indexed would have cost {} instead of {}, and calls would have missed {} names and \
-                 texts instead of {}; the next request would have had {} tokens instead of {}.",
+                " At the {places} places where it folds, too, indexed would have cost {} instead of {}, and calls would have missed {} instead of \
+                 {} names and texts; the next request would have had {} tokens instead of {}.",
                 indexed.0, own.0, indexed.1, own.1, indexed.2, own.2
             );
         }
