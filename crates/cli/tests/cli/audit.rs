@@ -65,7 +65,7 @@ fn a_compaction_is_told_in_every_output() {
 #[test]
 fn what_never_compacted_is_told_how_far_it_was() {
     let screen = line("audit tests/four-sessions/journal-opencode.json").done().stdout;
-    assert!(screen.contains("150,686 tokens, 75.3% of the 200,000 of its window"), "{screen}");
+    assert!(screen.contains("150,686 tokens, 75.3% of its window of 200,000"), "{screen}");
     assert!(screen.ends_with("No compaction is recorded in these sessions.\n"), "{screen}");
 }
 
