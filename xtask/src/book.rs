@@ -9,8 +9,8 @@ use std::process::Command;
 
 const SUMMARY: &str = "docs/SUMMARY.md";
 
-/// Builds the book; gives its first page.
-pub(crate) fn build() -> Result<PathBuf, String> {
+/// Puts the chapters together, which checks their links; gives the folder of the book.
+pub(crate) fn stage() -> Result<PathBuf, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
     let book = root.join(target).join("book");
@@ -21,6 +21,12 @@ pub(crate) fn build() -> Result<PathBuf, String> {
         return Err(staged.problems.join("\n"));
     }
     copy(&staged.root.join("docs/book.toml"), &book.join("book.toml"))?;
+    Ok(book)
+}
+
+/// Builds the book; gives its first page.
+pub(crate) fn build() -> Result<PathBuf, String> {
+    let book = stage()?;
     let ran = Command::new("mdbook").arg("build").arg(&book).output();
     let ran = ran.map_err(|error| format!("mdbook: {error} (cargo install mdbook)"))?;
     let said = String::from_utf8_lossy(&ran.stderr);

@@ -6,7 +6,7 @@
 //! `cargo xtask fuzz [--profile fuzz] --minutes N [--target T] [--seed S]`, or `--runs N`, fuzzes on stable Rust;
 //! `tests/src/fuzz` has the targets. Behind `--profile` stands one of cargo's; `fuzz` is optimized and keeps its checks.
 //!
-//! `cargo xtask book` puts the documents together to a book in `target/book/html`.
+//! `cargo xtask book` puts the documents together to a book in `target/book/html`; `cargo xtask links` only checks their links.
 //!
 //! `cargo xtask rust-clients` compiles and runs the examples of `crates/providers/README.md` with the types of other crates.
 //!
@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         ["new-strategy", name] => new_strategy::make(name),
         ["fuzz", rest @ ..] => fuzz(rest),
         ["book"] => book::build().map(|page| println!("{}", page.display())),
+        ["links"] => book::stage().map(drop),
         ["rust-clients"] => clients::check(),
         ["package"] => package::check(),
         ["ready", tag, address] => ready::check(tag, address),
@@ -60,7 +61,7 @@ fn main() -> ExitCode {
         ["golden", rest @ ..] => python("tests/golden/golden.py", rest, "the two builds differ"),
         ["prices", rest @ ..] => python("tests/drift/prices.py", rest, "the model table was not made"),
         _ => Err(
-            "usage: cargo xtask new-strategy NAME, cargo xtask fuzz --minutes N, cargo xtask book, cargo xtask rust-clients, \
+            "usage: cargo xtask new-strategy NAME, cargo xtask fuzz --minutes N, cargo xtask book, cargo xtask links, cargo xtask rust-clients, \
                   cargo xtask package, cargo xtask ready TAG ADDRESS, cargo xtask mutations [PRESET], cargo xtask test-external [WORD] [--newest], \
                   cargo xtask drift [PACKAGE], cargo xtask golden OLD NEW, or cargo xtask prices [--version V]"
                 .to_owned(),
