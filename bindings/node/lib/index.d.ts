@@ -84,6 +84,10 @@ export class Conversation<Message extends object = any> {
   overflow(): boolean;
   /** Takes the last fold back. Whether there was one. */
   undo(): boolean;
+  /** Keeps a text word for word in what is sent, whatever is folded: one that some message says. Whether one does. */
+  pin(text: string): boolean;
+  /** Lets folds have a text again, or all that begin so. Whether one was pinned. */
+  unpin(text: string): boolean;
   /** Every fold in force: what it did to which message, and why. */
   explain(): string;
   /** Tokens of the latest view. */

@@ -170,6 +170,16 @@ export class Conversation {
     return this.#engine.undo();
   }
 
+  pin(text) {
+    given.text('text', text);
+    return this.#engine.pin(text);
+  }
+
+  unpin(text) {
+    given.text('text', text);
+    return this.#engine.unpin(text);
+  }
+
   explain() {
     return this.#engine.explain();
   }

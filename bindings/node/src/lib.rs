@@ -152,6 +152,16 @@ impl Engine {
     }
 
     #[napi]
+    pub fn pin(&self, text: String) -> bool {
+        self.engine.pin(&text)
+    }
+
+    #[napi]
+    pub fn unpin(&self, text: String) -> bool {
+        self.engine.unpin(&text)
+    }
+
+    #[napi]
     pub fn explain(&self) -> String {
         self.engine.explain()
     }

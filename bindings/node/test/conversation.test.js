@@ -46,6 +46,19 @@ for (const [shape, make] of Object.entries(SHAPES)) {
     assert.equal(conversation.sizes.folds, folds - 1);
   });
 
+  test(`${shape}: pinned texts stay`, () => {
+    const conversation = new Conversation({ ...LIMITS, preset: 'window' });
+    const messages = make(150);
+    conversation.append({ role: 'user', content: '<pin>Never touch main.</pin> And: ship it.' }, messages[0]);
+    conversation.view();
+    assert.ok(conversation.pin('ship it.') && !conversation.pin('nobody said this'));
+    conversation.append(...messages.slice(1));
+    const sent = JSON.stringify(conversation.view());
+    assert.ok(conversation.sizes.folds > 0);
+    for (const text of ['Never touch main.', 'ship it.']) assert.equal(sent.split(text).length, 2);
+    assert.ok(conversation.unpin('ship') && !conversation.unpin('ship'));
+  });
+
   for (const system of [undefined, 'You read.']) {
     test(`${shape}: reported usage decides, with ${system ?? 'no system prompt'}`, () => {
       const conversation = new Conversation({ system, ...LIMITS });

@@ -51,6 +51,14 @@ impl Engine {
         py.detach(|| self.0.undo())
     }
 
+    fn pin(&self, py: Python<'_>, text: &str) -> bool {
+        py.detach(|| self.0.pin(text))
+    }
+
+    fn unpin(&self, py: Python<'_>, text: &str) -> bool {
+        py.detach(|| self.0.unpin(text))
+    }
+
     fn explain(&self, py: Python<'_>) -> String {
         py.detach(|| self.0.explain())
     }

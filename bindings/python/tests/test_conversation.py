@@ -28,6 +28,20 @@ def test_it_is_what_compact_gives_for_all_messages(make):
     assert conversation.undo() and conversation.sizes.folds == sizes.folds - 1
 
 
+@shapes
+def test_pinned_texts_stay(make):
+    conversation = foldback.Conversation("window", **LIMITS)
+    messages = make(150)
+    conversation.append({"role": "user", "content": "<pin>Never touch main.</pin> And: ship it."}, *messages[:1])
+    conversation.view()
+    assert conversation.pin("ship it.") and not conversation.pin("nobody said this")
+    conversation.append(*messages[1:])
+    sent = json.dumps(conversation.view())
+    assert conversation.sizes.folds > 0
+    assert sent.count("Never touch main.") == 1 and sent.count("ship it.") == 1
+    assert conversation.unpin("ship") and not conversation.unpin("ship")
+
+
 class Answer:
     """As objects of SDKs are: they say themselves what JSON they are."""
 

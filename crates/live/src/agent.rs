@@ -133,6 +133,17 @@ impl AgentLoop {
         &mut self.conversation
     }
 
+    /// Keeps a text word for word in every request, whatever is folded: one that some message says. Whether one does. The user
+    /// [pins by marks](foldback_core::carry::Pins).
+    pub fn pin(&mut self, text: &str) -> bool {
+        self.conversation.pin_text(text)
+    }
+
+    /// Lets folds have a text again, or all that begin so. Whether one was pinned.
+    pub fn unpin(&mut self, text: &str) -> bool {
+        self.conversation.unpin_text(text)
+    }
+
     /// What every stage did that ran since the agent's last call.
     pub fn reports(&self) -> &[Report] {
         &self.reports

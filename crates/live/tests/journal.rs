@@ -218,10 +218,14 @@ fn pins_come_back() {
     assert!(conversation.pin(1) && conversation.pin(3));
     journal.record(&conversation).unwrap();
     assert!(conversation.unpin(3) && conversation.pin(0));
+    assert!(conversation.pin_text("Question 4") && conversation.pin_text("Question 5"));
+    assert!(conversation.unpin_text("Question 4") && !conversation.pin_text("nobody said it"));
     journal.record(&conversation).unwrap();
     drop(journal);
     let mut again = reopened("window", &place);
     assert_eq!(again.pinned(), conversation.pinned());
+    assert_eq!(again.pins(), conversation.pins());
+    assert_eq!(again.pins().iter().map(|pin| &*pin.text).collect::<Vec<_>>(), ["Question 5"]);
     assert_eq!(again.pinned().iter().copied().collect::<Vec<_>>(), [0, 1]);
     at(&mut again, Moment::Manual);
     assert!(sent(&again).contains("Question 0"), "{}", sent(&again));

@@ -3,6 +3,7 @@
 use crate::support::talk::{body, calls, send, task};
 use crate::support::{Proxy, WINDOW, folding, settings};
 use foldback::Strategy;
+use foldback::core::log::{Part, Role};
 use foldback::core::stage::Estimator;
 use foldback::wire::Dialect;
 use foldback_fake_provider::{FakeProvider, Recorded, Reply, Script};
@@ -44,6 +45,34 @@ fn killed(folder: &Path, share: usize) -> tempfile::TempDir {
         fs::write(copy.path().join(file.file_name().unwrap()), &bytes[..kept]).unwrap();
     }
     copy
+}
+
+/// Over folds and restarts, in every protocol.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_user_pins_is_in_every_request() {
+    const PINNED: &str = "Never touch the migrations.";
+    let mut log = task(60);
+    let first = log.iter().position(|message| message.role == Role::User).unwrap();
+    let mut parts = log[first].parts.clone();
+    parts.push(Part::text(format!("<pin>{PINNED}</pin>")));
+    log[first] = Arc::new(log[first].with_parts(parts));
+    for dialect in Dialect::ALL {
+        let provider = provider().await;
+        let folder = tempfile::tempdir().unwrap();
+        let mut proxy = Proxy::folding(&provider, journaled(folder.path())).await;
+        let mut folded = 0;
+        for (call, (before, _)) in calls(&log).into_iter().enumerate() {
+            if call % 20 == 19 {
+                proxy.stop().await;
+                proxy = Proxy::folding(&provider, journaled(folder.path())).await;
+            }
+            let (outcome, _) = send(&proxy, dialect, body(dialect, before)).await;
+            folded += usize::from(outcome.starts_with("folded"));
+            let sent = provider.requests().pop().unwrap().text.clone();
+            assert_eq!(sent.matches(PINNED).count(), 1, "{dialect}, call {call}: {outcome}");
+        }
+        assert!(folded > 10, "{dialect}: {folded}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -168,6 +168,16 @@ class Conversation:
         """Takes the last fold back. Whether there was one."""
         return self._engine.undo()
 
+    def pin(self, text: str) -> bool:
+        """Keeps a text word for word in what is sent, whatever is folded: one that some message says. Whether one does."""
+        _arguments.text("text", text)
+        return self._engine.pin(text)
+
+    def unpin(self, text: str) -> bool:
+        """Lets folds have a text again, or all that begin so. Whether one was pinned."""
+        _arguments.text("text", text)
+        return self._engine.unpin(text)
+
     def explain(self) -> str:
         """Every fold in force: what it did to which message, and why."""
         return self._engine.explain()

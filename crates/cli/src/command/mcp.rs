@@ -1,7 +1,7 @@
 //! `foldback mcp`: a server of the Model Context Protocol on standard input and output, with which an agent looks into its own and
 //! other recorded sessions.
 //!
-//! Each tool is a command with some of its options, or `recall`. Only files below the given paths are read, nothing is written, and no
+//! Each tool is a command with some of its options, `recall`, or `pin`, whose call in the log is what pins. Only files below the given paths are read, nothing is written, and no
 //! model is asked. What can't be done is an answer with the reason, for the model to read.
 
 mod lines;
@@ -34,7 +34,8 @@ const TRAILER: usize = 200;
 
 const INSTRUCTIONS: &str = "Recorded sessions of agents, this one's among them. `inspect` without a path lists them. \
     `recall` searches one session, or gives out a passage whole, also what a compaction removed. `explain` says what a \
-    compaction preset would have forgotten there and when; `compact` shows what it would do now.";
+    compaction preset would have forgotten there and when; `compact` shows what it would do now. `pin` keeps a rule of the user's \
+    word for word in view where foldback compacts this conversation.";
 
 pub(crate) fn run(args: &Mcp) -> Result<(), Error> {
     let sessions = Sessions { roots: roots(args)?.into() };
@@ -171,6 +172,13 @@ struct RecallArguments {
     preset: Option<String>,
 }
 
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct PinArguments {
+    /// The text, word for word.
+    text: String,
+}
+
 #[tool_router]
 impl Sessions {
     #[tool(description = "Lists recorded sessions with their sizes, or shows what one holds.")]
@@ -249,6 +257,35 @@ impl Sessions {
                 offset: given.offset,
             };
             Ok(tools::answer(&mut recall, &conversation, &asked))
+        })
+        .await
+    }
+
+    #[tool(
+        description = "Keeps a text word for word in view in this conversation, whatever is compacted: what the user forbids or asks for once \
+                       and for all. It works where foldback compacts the conversation."
+    )]
+    async fn pin(
+        &self,
+        Parameters(PinArguments { text }): Parameters<PinArguments>,
+    ) -> CallToolResult {
+        answer(None, move || match text.trim() {
+            "" => Err(Error::Usage("there is no text to pin".to_owned())),
+            _ => Ok("Pinned, where foldback compacts this conversation.".to_owned()),
+        })
+        .await
+    }
+
+    #[tool(
+        description = "Lets a compaction have a pinned text again, or all pinned texts that begin so."
+    )]
+    async fn unpin(
+        &self,
+        Parameters(PinArguments { text }): Parameters<PinArguments>,
+    ) -> CallToolResult {
+        answer(None, move || match text.trim() {
+            "" => Err(Error::Usage("there is no text to unpin".to_owned())),
+            _ => Ok("Unpinned.".to_owned()),
         })
         .await
     }

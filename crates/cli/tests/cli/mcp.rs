@@ -100,6 +100,10 @@ fn each_tool_says_what_it_should() {
             ": result of Bash, bytes 0 to 4408 of 4408]",
         ),
         ("recall", json!({ "path": SESSION, "reference": "r", "query": "q" }), true, "not both"),
+        ("pin", json!({ "text": "Never touch main." }), true, "Pinned"),
+        ("pin", json!({ "text": " " }), false, "no text to pin"),
+        ("unpin", json!({ "text": "Never" }), true, "Unpinned."),
+        ("unpin", json!({ "text": "" }), false, "no text to unpin"),
         (
             "explain",
             json!({ "path": SESSION, "preset": "tunacode", "window": 100_000 }),

@@ -1,14 +1,19 @@
-//! What a fold may not lose: pinned messages, the user's own words, the open plan.
+//! What a fold may not lose: pinned messages and texts, the user's own words, the open plan.
 //!
 //! Regardless of any summary, these are in the view word for word, in one message that the driver
 //! puts in front of what a filter keeps. It is built from the log at every fold, so nothing wears
 //! off by being summarized again, and it holds only what the view would otherwise hide.
 //!
-//! Pinned messages are always carried, whole. The rest is the `[carry]` section of a strategy file; it
+//! What is [pinned](Pins) is always carried, whole. The rest is the `[carry]` section of a strategy file; it
 //! is off in presets that reproduce a system without it.
 
+mod pins;
+
+pub use pins::{Pin, PinPattern, Pins};
+
 use crate::history::History;
-use crate::log::{EntryKind, Role, ToolCall, open_items};
+use crate::log::{EntryKind, Message, Role, ToolCall, open_items};
+use crate::outcome::Why;
 use crate::plan::{Insert, Layout, Slot};
 use crate::stage::Estimator;
 use crate::view::{Pos, View};
@@ -17,8 +22,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What is carried over in addition to pinned messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// What is carried over in addition to what is pinned, and what pins by itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Carry {
     /// Which of the user's messages.
@@ -27,6 +32,9 @@ pub struct Carry {
     pub plan: bool,
     /// Most tokens for both, by the strategy's estimator. The first and the newest messages come first.
     pub budget: u64,
+    /// Sentences of the user's that are pinned because one of these regular expressions occurs in them. `rules` stands for one
+    /// that finds sentences with "never", "always", "do not" and the like.
+    pub pins: Vec<PinPattern>,
 }
 
 /// Which of the user's messages are carried over.
@@ -46,7 +54,65 @@ pub enum CarryUser {
 
 impl Default for Carry {
     fn default() -> Self {
-        Self { user: CarryUser::None, plan: false, budget: 2_000 }
+        Self { user: CarryUser::None, plan: false, budget: 2_000, pins: Vec::new() }
+    }
+}
+
+/// Refuses to fold where what is pinned takes more than a quarter of a window of `context` tokens; 0 is a window of any size.
+///
+/// # Errors
+///
+/// With both numbers.
+pub(crate) fn check_pinned(
+    history: &History,
+    pinned: &BTreeSet<Pos>,
+    pins: &Pins,
+    context: u64,
+    estimator: &Arc<dyn Estimator>,
+) -> Result<(), Why> {
+    let whole = pinned.iter().filter_map(|pos| history.get(*pos));
+    let whole: u64 = whole.map(|message| estimator.text(&message.shown_text())).sum();
+    let tokens = whole + pins.iter().map(|pin| estimator.text(&pin.text)).sum::<u64>();
+    if context == 0 || tokens <= context / PINNED_SHARE {
+        return Ok(());
+    }
+    let detail = format!(
+        "what is pinned has {tokens} tokens, more than a quarter of the window of {context}: unpin some of it"
+    );
+    Err(Why::new("pins", detail))
+}
+
+/// A fold that is being arranged: what is pinned, and what the view will be without what is carried.
+#[derive(Clone, Copy)]
+pub(crate) struct Folding<'a> {
+    pub(crate) history: &'a History,
+    /// For its edits.
+    pub(crate) view: &'a View,
+    pub(crate) layout: &'a Layout,
+    /// Messages that the fold writes into the history.
+    pub(crate) entries: &'a [Message],
+    /// Messages that are pinned as a whole.
+    pub(crate) pinned: &'a BTreeSet<Pos>,
+    pub(crate) pins: &'a Pins,
+}
+
+impl Folding<'_> {
+    /// Whether a text stands anywhere else: in what the fold writes, or in what a user or an earlier fold said.
+    fn says(&self, text: &str, hidden: &dyn Fn(Pos) -> bool) -> bool {
+        let inserts = self.layout.slots.iter().filter_map(|slot| match slot {
+            Slot::Insert(insert) if insert.origin() != EntryKind::Carried => Some(insert.message()),
+            _ => None,
+        });
+        let shown = |(pos, message): &(Pos, &Arc<Message>)| {
+            (message.role == Role::User || message.is_entry())
+                && !hidden(*pos)
+                && !self.view.has_edit(*pos)
+        };
+        let said = self.history.iter().filter(shown).map(|(_, message)| message);
+        inserts.chain(said).map(|message| &**message).chain(self.entries).any(|message| {
+            let mut parts = message.parts.iter();
+            parts.any(|part| part.shown().contains(text))
+        })
     }
 }
 
@@ -56,27 +122,28 @@ impl Carry {
         Self { user: CarryUser::All, plan: true, ..Self::default() }
     }
 
-    /// The text that must be in the view in addition to what `layout` shows, or `None` if nothing is
-    /// lost.
+    /// The text that must be in the view in addition to what a fold shows, or `None` if nothing is lost.
     pub(crate) fn text(
         &self,
-        history: &History,
-        view: &View,
-        layout: &Layout,
-        pinned: &BTreeSet<Pos>,
+        folding: &Folding<'_>,
         estimator: &Arc<dyn Estimator>,
     ) -> Option<String> {
-        if pinned.is_empty() && self.user == CarryUser::None && !self.plan {
+        let Folding { history, view, layout, pinned, pins, .. } = *folding;
+        if pinned.is_empty() && pins.is_empty() && self.user == CarryUser::None && !self.plan {
             return None;
         }
         let visible = layout.visible(history);
         let hidden = |pos: Pos| !visible.get(pos).copied().unwrap_or(true);
-        let pins: Vec<String> = pinned
+        let whole = pinned
             .iter()
             .filter(|pos| hidden(**pos) || view.has_edit(**pos))
             .filter_map(|pos| history.get(*pos))
-            .map(|message| quoted(message.role.as_str(), &message.shown_text()))
-            .collect();
+            .map(|message| quoted(message.role.as_str(), &message.shown_text()));
+        let lost = pins.iter().filter(|pin| {
+            let is_shown = !hidden(pin.pos) && pin.is_shown(history, view);
+            !is_shown && !folding.says(&pin.text, &hidden)
+        });
+        let pins: Vec<String> = whole.chain(lost.map(Pin::marked)).collect();
         let items = self.plan.then(|| open_plan(history, &hidden)).flatten();
         let plan = items.and_then(|items| fitting(&items, self.budget, estimator));
         let spent = plan.as_deref().map_or(0, |plan| estimator.text(plan));
@@ -156,6 +223,8 @@ impl Carry {
 }
 
 const HEADING: &str = "[Carried over word for word]";
+/// What is pinned may take one part in so many of the window.
+const PINNED_SHARE: u64 = 4;
 /// Texts of fewer tokens say nothing once they are cut.
 const LEAST: u64 = 16;
 

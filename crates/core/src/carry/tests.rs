@@ -21,12 +21,24 @@ fn said(texts: &[&str]) -> History {
 fn carried(carry: Carry, history: &History, pinned: &[Pos], tail_from: Pos) -> Option<String> {
     let layout = Layout { slots: Vec::new(), tail_from };
     let pinned = pinned.iter().copied().collect();
-    let view = View::default();
-    carry.text(history, &view, &layout, &pinned, &letters())
+    folded(carry, history, &View::default(), &layout, &pinned)
+}
+
+fn folded(
+    carry: Carry,
+    history: &History,
+    view: &View,
+    layout: &Layout,
+    pinned: &BTreeSet<Pos>,
+) -> Option<String> {
+    let mut pins = Pins::default();
+    history.iter().for_each(|(pos, message)| pins.read(pos, message, &carry.pins));
+    let folding = Folding { history, view, layout, entries: &[], pinned, pins: &pins };
+    carry.text(&folding, &letters())
 }
 
 fn user(user: CarryUser, budget: u64) -> Carry {
-    Carry { user, budget, plan: false }
+    Carry { user, budget, ..Carry::default() }
 }
 
 #[test]
@@ -142,6 +154,96 @@ fn pins_are_carried_whole_whatever_the_budget() {
         crate::view::PartEdit { kind: crate::view::EditKind::Clear, text: "[gone]".into(), at: 0 };
     view.set_edit(crate::view::PartPos { item: 1, part: 0 }, Some(edit));
     let (carry, layout) = (user(CarryUser::None, 10), Layout::default());
-    let text = carry.text(&history, &view, &layout, &BTreeSet::from([1]), &letters());
+    let text = folded(carry, &history, &view, &layout, &BTreeSet::from([1]));
     assert!(text.unwrap().contains("other"));
+}
+
+#[test]
+fn what_pins_a_text_and_what_unpins_it() {
+    let rules = vec![PinPattern::try_from("rules".to_owned()).unwrap()];
+    let deadline = vec![PinPattern::try_from("(?i)by friday".to_owned()).unwrap()];
+    /// What the user said, the patterns, and what is carried of it.
+    type Row<'a> = (&'a [&'a str], &'a [PinPattern], &'a [&'a str]);
+    let table: [Row<'_>; 12] = [
+        (&["Mend it. <pin>Never touch main.</pin> Go."], &[], &["<pin>Never touch main.</pin>"]),
+        (&["<pin>\n  one\n  two\n</pin>"], &[], &["<pin>one\n  two</pin>"]),
+        (&["<pin>a</pin><pin>b</pin>"], &[], &["<pin>a</pin>", "<pin>b</pin>"]),
+        (&["<pin>a</pin>", "<pin>b</pin>", "<pin>a</pin>"], &[], &["<pin>b</pin>", "<pin>a</pin>"]),
+        (&["<pin>abc</pin>", "<unpin>abc</unpin>"], &[], &[]),
+        (&["<pin>abc</pin>", "<unpin>ab</unpin>", "<pin>x</pin>"], &[], &["<pin>x</pin>"]),
+        (&["<pin>abc</pin>", "<unpin> </unpin>", "<unpin>b</unpin>"], &[], &["<pin>abc</pin>"]),
+        (&["<unpin>a</unpin> <pin>a</pin>"], &[], &["<pin>a</pin>"]),
+        (&["`<pin>` marks it", "<pin> </pin>", "< pin>a</pin>", "<pin >a</pin>"], &[], &[]),
+        (&["Never push. Run it."], &[], &[]),
+        (
+            &["Never push. Run it. Don’t ask."],
+            &rules,
+            &["<pin>Never push.</pin>", "<pin>Don’t ask.</pin>"],
+        ),
+        (
+            &["Ship it by Friday! <b>Now</b>.", "Never push."],
+            &deadline,
+            &["<pin>Ship it by Friday!</pin>"],
+        ),
+    ];
+    for (row, (said_texts, patterns, expected)) in table.into_iter().enumerate() {
+        let carry = Carry { pins: patterns.to_vec(), ..user(CarryUser::None, 10) };
+        let text = carried(carry, &said(said_texts), &[], said_texts.len());
+        let pins = text.as_deref().and_then(|text| text.split("## Pinned\n\n").nth(1));
+        let expected = expected.join("\n");
+        assert_eq!(pins.unwrap_or_default(), expected, "row {row}");
+    }
+}
+
+#[test]
+fn a_pin_is_carried_only_where_nothing_shown_says_it() {
+    let history = said(&["<pin>keep me</pin>", "I said: keep me.", "other"]);
+    let carry = || user(CarryUser::None, 10);
+    // The first message is hidden; the second, which is shown, says it.
+    assert_eq!(carried(carry(), &history, &[], 1), None);
+    assert!(carried(carry(), &history, &[], 2).unwrap().contains("<pin>keep me</pin>"));
+    // A summary that says it is enough, too; what an earlier fold carried goes.
+    for (origin, is_enough) in [(EntryKind::Summary, true), (EntryKind::Carried, false)] {
+        let insert = Insert::new("s", Role::User, "He said: keep me".to_owned(), origin);
+        let layout = Layout { slots: vec![Slot::Insert(insert)], tail_from: 2 };
+        let text = folded(carry(), &history, &View::default(), &layout, &BTreeSet::new());
+        assert_eq!(text.is_none(), is_enough, "{origin:?}");
+    }
+}
+
+#[test]
+fn tools_pin_what_a_model_asks_for() {
+    let table = [
+        ("mcp__foldback__pin", r#"{"text":"a rule"}"#, true),
+        ("foldback_pin", r#"{"text":"a rule"}"#, true),
+        ("foldback.pin", r#"{"text":" a rule "}"#, true),
+        ("pin", r#"{"text":"a rule"}"#, false),
+        ("other_pin", r#"{"text":"a rule"}"#, false),
+        ("foldback_search", r#"{"text":"a rule"}"#, false),
+        ("foldback_pin", r#"{"text":7}"#, false),
+        ("foldback_pin", "no JSON", false),
+    ];
+    for (tool, arguments, pins_it) in table {
+        let mut pins = Pins::default();
+        let call = |tool: &str| Message::assistant("a", vec![Part::call("c", tool, arguments)]);
+        pins.read(0, &call(tool), &[]);
+        assert_eq!(pins.iter().any(|pin| &*pin.text == "a rule"), pins_it, "{tool} {arguments}");
+        pins.read(1, &call(&tool.replace("pin", "unpin")), &[]);
+        assert!(pins.is_empty(), "{tool}");
+    }
+}
+
+#[test]
+fn pins_may_take_a_quarter_of_the_window() {
+    let history = said(&["x"]);
+    let mut pins = Pins::default();
+    assert!(pins.add(0, &"x".repeat(100)) && !pins.add(0, "a</pin>b"));
+    let check = |context| check_pinned(&history, &BTreeSet::new(), &pins, context, &letters());
+    for (context, is_refused) in [(0, false), (400, false), (399, true), (100, true)] {
+        assert_eq!(check(context).is_err(), is_refused, "{context}");
+    }
+    assert_eq!(
+        check(100).unwrap_err().to_string(),
+        "what is pinned has 100 tokens, more than a quarter of the window of 100: unpin some of it"
+    );
 }

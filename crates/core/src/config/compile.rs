@@ -108,7 +108,7 @@ pub fn compile(
         preset_limits,
         model: header.model.clone(),
         guards: header.guards,
-        carry: header.carry,
+        carry: header.carry.clone(),
         deviations: header.deviation.clone(),
     };
     Ok(Compiled { strategy, header, root, env })

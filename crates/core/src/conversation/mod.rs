@@ -25,6 +25,7 @@ pub use contain::panic_text;
 pub use replay::ReplayError;
 pub use report::{Report, Signals, StageRole};
 
+use crate::carry::Pins;
 use crate::counters::Counters;
 use crate::event::Event;
 use crate::fold_stats::{FoldStats, RepeatedCalls};
@@ -72,7 +73,9 @@ pub struct Conversation {
     contained: bool,
     /// Usage of the last answer, until the next one or a fold that changes what is sent as a whole.
     usage: Option<UsageReading>,
+    /// Messages that are pinned as a whole.
     pinned: BTreeSet<Pos>,
+    pins: Pins,
     fold_stats: Vec<FoldStats>,
     /// Which of the fold_stats are of folds in force, oldest first.
     stats_in_force: Vec<usize>,
@@ -111,6 +114,7 @@ impl Conversation {
             contained: false,
             usage: None,
             pinned: BTreeSet::new(),
+            pins: Pins::default(),
             fold_stats: Vec::new(),
             stats_in_force: Vec::new(),
             repeated_calls: RepeatedCalls::default(),
@@ -154,6 +158,7 @@ impl Conversation {
         } else if message.role == Role::User {
             self.close_breaker();
         }
+        self.pins.read(pos, &message, &self.strategy.carry.pins);
         self.view.append(pos);
         self.reunite(pos);
         self.revision += 1;
@@ -224,7 +229,34 @@ impl Conversation {
         unpinned
     }
 
-    /// The messages that are pinned.
+    /// Keeps a text in the view, word for word, that a message says: the newest that does. It is carried over where a fold would
+    /// hide the message. `false` where none says it. Users [pin by marks](crate::carry::Pins) in their messages.
+    pub fn pin_text(&mut self, text: &str) -> bool {
+        let text = text.trim();
+        let mut messages = self.history.iter().rev();
+        let says = |message: &Message| message.parts.iter().any(|part| part.shown().contains(text));
+        let Some((pos, _)) = messages.find(|(_, message)| !message.is_entry() && says(message))
+        else {
+            return false;
+        };
+        let pinned = self.pins.add(pos, text);
+        self.revision += u64::from(pinned);
+        pinned
+    }
+
+    /// Lets folds have a text again, whoever pinned it, or all texts that begin so.
+    pub fn unpin_text(&mut self, text: &str) -> bool {
+        let unpinned = self.pins.remove(text);
+        self.revision += u64::from(unpinned);
+        unpinned
+    }
+
+    /// The texts that are pinned.
+    pub fn pins(&self) -> &Pins {
+        &self.pins
+    }
+
+    /// The messages that are pinned as a whole.
     pub fn pinned(&self) -> &BTreeSet<Pos> {
         &self.pinned
     }

@@ -19,6 +19,7 @@ use crate::meter::{LastText, MeterId};
 use crate::moment::{Moment, Trigger};
 use crate::outcome::{Outcome, SUMMARY_FORM, Why};
 use crate::plan::{Edit, Plan};
+use crate::position::PartPos;
 use crate::position::{Place, Pos};
 use crate::provider::ErrorKind;
 use crate::services::{BeforeCompaction, Verdict};
@@ -205,12 +206,14 @@ impl Conversation {
         Report { tokens_before, fold, ..report }
     }
 
-    /// A proposal without what it would do to pinned messages.
+    /// A proposal without what it would do to what is pinned.
     fn unpinned(&self, proposal: Pruning) -> Pruning {
         match proposal {
-            Pruning::Edits { edits, mut prunable, reason } if !self.pinned.is_empty() => {
+            Pruning::Edits { edits, mut prunable, reason }
+                if !self.pinned.is_empty() || !self.pins.is_empty() =>
+            {
                 let (kept, edits): (Vec<Edit>, Vec<Edit>) =
-                    edits.into_iter().partition(|edit| self.pinned.contains(&edit.at.item));
+                    edits.into_iter().partition(|edit| self.takes_pin(edit));
                 for edit in &kept {
                     prunable = prunable.saturating_sub(edit.before);
                 }
@@ -224,6 +227,18 @@ impl Conversation {
             }
             proposal => proposal,
         }
+    }
+
+    /// Whether an edit would take something that is pinned out of the view.
+    fn takes_pin(&self, edit: &Edit) -> bool {
+        let PartPos { item, part } = edit.at;
+        let says = |text: &str| {
+            let part = self.history.get(item).and_then(|message| message.parts.get(part));
+            part.is_some_and(|part| part.shown().contains(text))
+        };
+        let mut pins = self.pins.iter().filter(|pin| pin.pos == item);
+        self.pinned.contains(&item)
+            || pins.any(|pin| says(&pin.text) && !edit.text.contains(&*pin.text))
     }
 
     /// What the policy says at a moment, and whether a pruner of the same moment has just changed the view.
@@ -437,6 +452,9 @@ impl Conversation {
         asked: FoldRequest<'_>,
     ) -> Result<Plan, (Outcome, bool)> {
         let FoldRequest { moment, trigger, decision, cleared, instructions } = asked;
+        let (context, estimator) = (self.limits.context, self.strategy.estimator());
+        carry::check_pinned(&self.history, &self.pinned, &self.pins, context, estimator)
+            .map_err(|why| (Outcome::Unchanged(why), false))?;
         let context = StageContext {
             trigger,
             decision,
@@ -483,14 +501,16 @@ impl Conversation {
             self.drop_continue(&mut arrangement);
         }
         let Arrangement { entries, mut layout, mut edits, reasons, tables } = arrangement;
-        edits.retain(|edit| !self.pinned.contains(&edit.at.item));
-        let carried = self.strategy.carry.text(
-            &self.history,
-            &self.view,
-            &layout,
-            &self.pinned,
-            self.strategy.estimator(),
-        );
+        edits.retain(|edit| !self.takes_pin(edit));
+        let folding = carry::Folding {
+            history: &self.history,
+            view: &self.view,
+            layout: &layout,
+            entries: &entries,
+            pinned: &self.pinned,
+            pins: &self.pins,
+        };
+        let carried = self.strategy.carry.text(&folding, estimator);
         let id = || self.services.ids.next("carried");
         let carried = carried.map(|text| Insert::new(id(), Role::User, text, EntryKind::Carried));
         carry::place(&mut layout, carried);

@@ -2,6 +2,7 @@
 //! again, with their numbers and times. Observers are not notified, since nothing new happens.
 
 use super::{Conversation, FoldId};
+use crate::carry::Pins;
 use crate::log::Message;
 use crate::plan::{Plan, Slot};
 use crate::view::Pos;
@@ -61,6 +62,13 @@ impl Conversation {
         self.next_fold = id;
         self.silently(|conversation| conversation.apply_and_record(plan, at));
         Ok(())
+    }
+
+    /// Pins these texts again, and no others.
+    #[doc(hidden)]
+    pub fn replay_pins(&mut self, pins: Pins) {
+        self.pins = pins;
+        self.revision += 1;
     }
 
     /// Takes a fold back again.

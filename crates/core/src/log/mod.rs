@@ -14,6 +14,7 @@ mod count;
 mod derived;
 mod message;
 mod part;
+mod sentence;
 mod todo;
 
 pub(crate) use answer::is_zero;
@@ -24,4 +25,5 @@ pub use message::{EntryKind, Message, Origin, Role};
 #[doc(hidden)]
 pub use part::COMPACTIONS;
 pub use part::{Marker, Media, Part, PartKind, ResultStatus, ToolCall, ToolResult};
+pub use sentence::sentences;
 pub use todo::open_items;

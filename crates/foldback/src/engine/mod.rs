@@ -186,6 +186,16 @@ impl Engine {
         self.with(|followed| followed.conversation_mut().undo().is_some()).unwrap_or(false)
     }
 
+    /// Keeps a text word for word in what is sent, whatever is folded: one that some message says. Whether one does.
+    pub fn pin(&self, text: &str) -> bool {
+        self.with(|followed| followed.conversation_mut().pin_text(text)).unwrap_or(false)
+    }
+
+    /// Lets folds have a text again, or all that begin so. Whether one was pinned.
+    pub fn unpin(&self, text: &str) -> bool {
+        self.with(|followed| followed.conversation_mut().unpin_text(text)).unwrap_or(false)
+    }
+
     /// Every fold in force and why, as `foldback compact --show plan` prints them.
     pub fn explain(&self) -> String {
         self.with(|followed| render::plans(followed.conversation())).unwrap_or_default()

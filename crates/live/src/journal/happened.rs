@@ -1,5 +1,6 @@
 //! What can happen to a conversation, as it is recorded and replayed.
 
+use foldback_core::carry::Pins;
 use foldback_core::conversation::{Conversation, FoldId, ReplayError};
 use foldback_core::delta::Cursor;
 use foldback_core::log::Message;
@@ -30,6 +31,8 @@ pub(super) enum Happened {
     Pin(Pos),
     /// A message was unpinned.
     Unpin(Pos),
+    /// These texts are pinned from here on.
+    Pins(Pins),
 }
 
 /// The part of a conversation that is recorded.
@@ -39,6 +42,7 @@ pub(super) struct RecordedState {
     /// Folds in force.
     folds: Vec<FoldId>,
     pinned: BTreeSet<Pos>,
+    pins: Pins,
 }
 
 impl RecordedState {
@@ -82,6 +86,10 @@ impl RecordedState {
         if self.pinned != *pinned {
             self.pinned.clone_from(pinned);
         }
+        if self.pins != *conversation.pins() {
+            self.pins = conversation.pins().clone();
+            happened.push(Happened::Pins(self.pins.clone()));
+        }
         happened
     }
 }
@@ -116,6 +124,7 @@ pub(super) fn replay(conversation: &mut Conversation, what: Happened) -> Result<
         Happened::Unpin(pos) => {
             conversation.unpin(pos);
         }
+        Happened::Pins(pins) => conversation.replay_pins(pins),
     }
     Ok(())
 }

@@ -23,6 +23,7 @@ pub mod shell;
 mod style;
 
 use async_trait::async_trait;
+use foldback_core::log::sentences;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::services::Services;
 use foldback_core::stage::{Summarizer, Summary, SummaryError, SummaryRequest};
@@ -32,7 +33,7 @@ use std::sync::Arc;
 
 /// The sentences of a text that bind whoever goes on with the work.
 pub fn rules(text: &str) -> impl Iterator<Item = &str> {
-    sentence::sentences(text).filter(|sentence| compose::is_constraint(sentence))
+    sentences(text).filter(|sentence| compose::is_constraint(sentence))
 }
 
 /// Configuration of [`Extractive`].

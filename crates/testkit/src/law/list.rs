@@ -20,6 +20,8 @@ pub enum Law {
     /// A change makes the view smaller; a refused or failed one changes nothing. A compaction that a person asks for may
     /// leave the view as large as it was.
     SmallerOrRefused,
+    /// What users pin is in every request, word for word, and carried over only where nothing else says it.
+    Pins,
     /// Undoing the folds of a moment gives the view from before it, and undoing all folds gives the log.
     UndoRestores,
     /// The same session gives the same requests, whatever the strategy has seen in between.
@@ -38,12 +40,13 @@ pub enum Law {
 
 impl Law {
     /// Every law.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Acts,
         Self::ValidInEveryDialect,
         Self::LogUntouched,
         Self::IdempotentWhereNothingChanged,
         Self::SmallerOrRefused,
+        Self::Pins,
         Self::UndoRestores,
         Self::Deterministic,
         Self::CostPerCallFlat,

@@ -6,7 +6,7 @@ use crate::subject::Subject;
 use crate::talk;
 use foldback_core::conversation::{Conversation, Report, StageRole};
 use foldback_core::history::History;
-use foldback_core::log::{Message, PartKind, Role};
+use foldback_core::log::{EntryKind, Message, Part, PartKind, Role};
 use foldback_core::moment::Moment;
 use foldback_core::outcome::Outcome;
 use foldback_core::stage::Estimator;
@@ -188,6 +188,56 @@ pub fn report_holds(report: &Report) -> Result<(), String> {
         )),
         _ => Ok(()),
     }
+}
+
+pub(super) fn pins(subject: &Subject, session: &Session) -> Result<(), String> {
+    let mut number = 0;
+    let pinned = |message: &Arc<Message>| {
+        if message.role != Role::User || message.is_entry() {
+            return Arc::clone(message);
+        }
+        number += 1;
+        let mut parts = message.parts.clone();
+        parts.push(Part::text(format!("<pin>Never touch folder number {number}.</pin>")));
+        if number % 4 == 0 {
+            let text = format!("<unpin>Never touch folder number {}.</unpin>", number - 1);
+            parts.push(Part::text(text));
+        }
+        Arc::new(message.with_parts(parts))
+    };
+    let messages: Vec<_> = session.messages().iter().map(pinned).collect();
+    let session = session.with_future(0, messages);
+    let strategy = subject.strategy(&session);
+    let talk = drive(&session, &strategy, &mut |talk, seen| match seen {
+        DriveEvent::Call | DriveEvent::End => pins_shown(talk),
+        _ => Ok(()),
+    })?;
+    pins_shown(&talk)
+}
+
+/// Fails if a text that is pinned is not in the view, or is carried over beside a message that says it. The summary of a system
+/// that copies what users said may say it again.
+fn pins_shown(talk: &Conversation) -> Result<(), String> {
+    let (mut carried, mut others) = (String::new(), String::new());
+    for shown in talk.sent() {
+        let message = shown.to_message();
+        // Some systems carry messages over themselves, and these are in the history.
+        let is_carried = shown.pos.is_none() && message.is_entry_of(EntryKind::Carried);
+        let text = if is_carried { &mut carried } else { &mut others };
+        text.push_str(&message.shown_text());
+        text.push('\n');
+    }
+    for pin in talk.pins().iter() {
+        let says = |text: &str| text.matches(&*pin.text).count();
+        match (says(&carried), says(&others)) {
+            (1, 0) | (0, 1..) => {}
+            (0, 0) => return Err(format!("\"{}\" is pinned, and no message says it", pin.text)),
+            _ => {
+                return Err(format!("\"{}\" is pinned, and carried beside what says it", pin.text));
+            }
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn undo_restores(subject: &Subject, session: &Session) -> Result<(), String> {
