@@ -36,6 +36,8 @@ PREDICTIONS = "predictions.tsv"
 # Dollars per million tokens: those of minmax-bench for claude-opus-4-8, and of distil's meter.
 OPUS = {"read": 0.5, "written": 6.25, "output": 25.0, "input": 5.0}
 SONNET = {"read": 0.3, "written": 3.75, "output": 15.0, "input": 3.0}
+# The chance that what is missed is read again, and its ends, as the replay has them.
+RHO = (0.51, 0.25, 1.0)
 # The run over 64 sessions.
 RUN = "runs/run-5c61ab52-8eea-4fee-97a4-5c64ee5344af/models/claude-opus-4-8"
 # Those of its sessions that are among the recordings of this project.
@@ -326,7 +328,8 @@ def replayed() -> tuple[float, float, float]:
     """At the middle of ρ and at its ends."""
     row = by(table(OUTSIDE / "swe-agent.tsv"), "preset")["distil-provider-cm"]
     value = 1_000 * int(row["rereads"]) / int(row["removed"])
-    return value, value * 0.25 / 0.51, value * 1.0 / 0.51
+    middle, lo, hi = RHO
+    return value, value * lo / middle, value * hi / middle
 
 
 def caches() -> list[str]:

@@ -285,6 +285,11 @@ class Outside(unittest.TestCase):
             predicted = float(said["distil", f"solved, by the line of {name}"]["predicted"])
             self.assertAlmostEqual(predicted, 100 * (at_none + slope * value), delta=0.5, msg=name)
 
+    def test_the_chance_is_that_of_the_replay(self) -> None:
+        chance = (ROOT / "crates/replay/src/judge/reread/chance.rs").read_text(encoding="utf-8")
+        value, lo, hi = outside.RHO
+        self.assertIn(f"value: {value}, lo: {lo}, hi: {hi}", chance)
+
     def test_the_first_page_has_them(self) -> None:
         told = outside.table(outside.OUTSIDE / "answered.tsv")
         text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
