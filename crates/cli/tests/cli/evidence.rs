@@ -45,7 +45,8 @@ fn figures_of_outside_measurements_are_defined_as_when_the_extracts_were_made() 
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let [rows, json, made] = ["rows.csv", "comparison.json", "made.tsv"].map(path);
-    let presets = "examples/outside/distil-provider-cm.toml,indexed,codex,claude-code,opencode-1.18";
+    let presets =
+        "examples/outside/distil-provider-cm.toml,indexed,codex,claude-code,opencode-1.18";
     let args = ["compare", "examples/sessions", "--preset", presets, "--window", "200000"];
     foldback(&[&args[..], &["--rows", &rows, "--json", &json]].concat()).done();
     let script = |args: &[&str]| {
