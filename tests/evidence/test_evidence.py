@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import outcomes
+import outside
 import reread
 import summaries
 from reread import edits
@@ -216,6 +217,86 @@ class Pages(unittest.TestCase):
         values = dict(line.removeprefix("AUC, ").split(": ") for line in areas)
         for column in ("calls", "summary-13-0 frr_obs_far"):
             self.assertIn(values[column], text)
+
+
+class Outside(unittest.TestCase):
+    """The measurements of others."""
+
+    def test_tables_are_what_the_extracts_give(self) -> None:
+        page = (ROOT / "docs/evidence.md").read_text(encoding="utf-8")
+        chapters = page.split("\n## Measurements of others\n")[1]
+        told = {line for line in chapters.splitlines() if line.startswith("| ")}
+        made: set[str] = set()
+        for name, table in outside.TABLES.items():
+            lines = table()
+            rows_made = [line for line in lines if line.startswith("| ")]
+            self.assertEqual(rows("tests/evidence/README.md", f"All {name}"), rows_made[1:], name)
+            self.assertTrue(told & set(rows_made[1:]), name)
+            made |= set(rows_made)
+        self.assertLessEqual(told, made)
+
+    def test_the_text_has_the_figures(self) -> None:
+        text = " ".join((ROOT / "docs/evidence.md").read_text(encoding="utf-8").split())
+        held = [line for line in outside.predictions() if line.endswith("| yes |")]
+        failed = [line for line in outside.predictions() if line.endswith("| **no** |")]
+        self.assertIn(f"Of 17 predictions with an interval [{len(held)} held]", text)
+        self.assertEqual(len(held) + len(failed), 17)
+        value, lo, hi, p = outside.pair("provider-cm")
+        points = f"{value:.1f} points ({lo:.1f} to {hi:.1f})".replace("-", "−")
+        self.assertIn(points, text)
+        self.assertAlmostEqual(p, 0.1153, places=4)
+        gaps = outside.missing()
+        self.assertAlmostEqual(sum(gaps.values()), 100)
+        self.assertIn(f"{gaps['frame']:.0f} % of the difference is the frame", text)
+        self.assertIn(f"{gaps['caches']:.0f} % is what caches lost", text)
+        got = outside.came()
+        self.assertIn(f"{got['minmax-bench', 'none, two sessions']:.2f} times theirs", text)
+        self.assertIn(f"Solved were {got['distil', 'solved, by the line of kept']:.1f} %", text)
+        theirs = outside.table(outside.OUTSIDE / "minmax.tsv")
+        some = [row for row in theirs if (row["arm"], row["own"]) == ("condense", "1")]
+        self.assertLess(max(int(row["largest"]) for row in some), 44_000)
+
+    def test_predictions_are_those_of_the_replay(self) -> None:
+        said = {
+            (row["source"], row["figure"]): row
+            for row in outside.table(outside.OUTSIDE / outside.PREDICTIONS)
+        }
+        replays = outside.by(outside.table(outside.OUTSIDE / "swe-agent.tsv"), "preset")
+        row, base = replays["distil-provider-cm"], replays["none"]
+        size = (int(row["read"]) + int(row["written"])) / int(row["whole"])
+        figures = {
+            "steps": 100 * int(row["rereads"]) / int(row["calls"]),
+            "input tokens": 100 * (size - 1),
+            "cost": outside.percent(float(row["net"]), float(base["net"])),
+        }
+        for name, value in figures.items():
+            predicted = float(said["distil", name]["predicted"])
+            self.assertAlmostEqual(predicted, value, delta=0.06, msg=name)
+        arms, (_, reporting) = outcomes.figures(), outcomes.halves()
+        success = outcomes.successes(reporting, reporting, outcomes.all_tasks(reporting))
+        lines = [
+            ("kept", "frr_obs_far", float(row["kept"])),
+            ("all references", "frr", float(row["references"])),
+            ("size", "size", size),
+        ]
+        for name, figure, value in lines:
+            x = [arms[figure][unit.arm] for unit in reporting]
+            at_none, slope = outcomes.fitted(x, success)
+            predicted = float(said["distil", f"solved, by the line of {name}"]["predicted"])
+            self.assertAlmostEqual(predicted, 100 * (at_none + slope * value), delta=0.5, msg=name)
+
+    def test_the_chance_is_that_of_the_replay(self) -> None:
+        chance = (ROOT / "crates/replay/src/judge/reread/chance.rs").read_text(encoding="utf-8")
+        value, lo, hi = outside.RHO
+        self.assertIn(f"value: {value}, lo: {lo}, hi: {hi}", chance)
+
+    def test_the_first_page_has_them(self) -> None:
+        told = outside.table(outside.OUTSIDE / "answered.tsv")
+        text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+        for arm in ("summarized", "all"):
+            row = next(it for it in told if it["arm"] == arm)
+            given, there = (float(row[it]) for it in ("answered, %", "in context, %"))
+            self.assertIn(f"{given:.0f} of {there:.0f} %", text)
 
 
 if __name__ == "__main__":
