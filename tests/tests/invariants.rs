@@ -1,13 +1,16 @@
 //! The engine's invariants as the laboratory sees them, over random sessions and every preset. The laws of
 //! `foldback-testkit` hold them against each preset by itself, in the tests of its own crate.
 
+use foldback_core::Limits;
+use foldback_core::config::Share;
 use foldback_core::conversation::Conversation;
+use foldback_core::moment::Moment;
 use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
 use foldback_replay::{Replay, replay};
 use foldback_testkit::generate::{self, Happening, happens};
 use foldback_testkit::law::{self, Law, report_holds, unaltered};
-use foldback_tests::{guarded, options, presets};
+use foldback_tests::{Script, file, guarded, options, presets};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -56,6 +59,54 @@ fn check(
 fn no_preset_panics() {
     for strategy in presets() {
         law::assert(Law::NeverPanics, strategy);
+    }
+}
+
+/// Three turns of ten calls each, an hour apart.
+fn paused() -> Session {
+    let mut script = Script::default();
+    for turn in 0..3 {
+        script.user(&format!("turn {turn}: mend src/m{turn}.rs and run its tests"));
+        for step in 0..10 {
+            let name = format!("src/m{turn}_{step}.rs");
+            let arguments = format!("{{\"path\":\"{name}\"}}");
+            script.call("reading on", &[("read", &arguments, &file(&name, 3_000))]);
+        }
+        script.call("Done.", &[]);
+    }
+    let mut session = script.session();
+    let mut hour = 0;
+    for (second, message) in session.messages.iter_mut().enumerate() {
+        hour += i64::from(message.begins_turn());
+        Arc::make_mut(message).at = Some(3_600_000 * hour + 1_000 * second as i64);
+    }
+    session
+}
+
+/// A preset does nothing while idle unless its file says so. Then it keeps every invariant.
+#[test]
+fn the_idle_moment_is_for_those_that_list_it() {
+    let session = paused();
+    let reports = |done: &Replay| done.reports.iter().map(|it| format!("{it:?}")).collect();
+    for preset in presets() {
+        let name = &preset.name;
+        let context =
+            if preset.refuses(Limits::new(40_000, 5_000)).is_none() { 40_000 } else { 80_000 };
+        let mut other = (*preset).clone();
+        other.idle.from = Share::try_from(0.01).unwrap();
+        let as_it_is: Vec<String> = reports(&check(&preset, &session, context).unwrap());
+        let values_alone: Vec<String> =
+            reports(&check(&Arc::new(other.clone()), &session, context).unwrap());
+        assert_eq!(as_it_is, values_alone, "{name}");
+        other.overflow.iter_mut().for_each(|policy| policy.when.push(Moment::Idle));
+        other.pruners.iter_mut().for_each(|pruner| pruner.when.push(Moment::Idle));
+        let listed = check(&Arc::new(other.clone()), &session, context).unwrap();
+        let idle = listed.reports.iter().filter(|(_, report)| report.moment == Moment::Idle);
+        let stages = other.pruners.len() + usize::from(other.overflow.is_some());
+        assert!(idle.clone().count() >= 3 * stages, "{name}");
+        if other.filter.is_some() && other.overflow.is_some() {
+            assert!(idle.clone().any(|(_, report)| report.fold.is_some()), "{name}");
+        }
     }
 }
 

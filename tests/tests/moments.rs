@@ -75,6 +75,7 @@ impl IdSource for Ids {
 /// An agent that lives through a session.
 struct Life {
     agent: AgentLoop,
+    clock: Arc<FixedClock>,
     next: Next,
     reports: Vec<Report>,
     answers: usize,
@@ -82,12 +83,13 @@ struct Life {
 
 impl Life {
     fn new(strategy: &Arc<Strategy>, limits: Limits) -> Self {
-        let mut services = Services::with_clock(Arc::new(FixedClock::default()));
+        let clock = Arc::new(FixedClock::default());
+        let mut services = Services::with_clock(Arc::clone(&clock) as _);
         services.ids = Arc::new(Ids::default());
         let conversation =
             Conversation::new(Arc::clone(strategy), limits, Frame::default(), services);
         let agent = AgentLoop::new(conversation);
-        Self { agent, next: Next::Finished, reports: Vec::new(), answers: 0 }
+        Self { agent, clock, next: Next::Finished, reports: Vec::new(), answers: 0 }
     }
 
     fn note(&mut self) {
@@ -136,6 +138,13 @@ impl Life {
         message.answer.get_or_insert_default().usage = Some(usage);
         self.next = self.agent.answered(message).await;
         self.note();
+        // A host may ask at any time; the moment comes once.
+        for wait in [239_999, 240_000, 240_001] {
+            self.clock.set(wait);
+            self.agent.idle().await;
+            self.note();
+        }
+        self.clock.set(0);
     }
 
     async fn results(&mut self, messages: Vec<Message>) {
@@ -225,13 +234,13 @@ fn check(messages: &[Message], preset: &Strategy) -> BTreeMap<Moment, usize> {
     moments
 }
 
-/// A session without what its recorder wrote itself. All times are one: what the clock shows at a moment depends on the
-/// agent.
+/// A session without what its recorder wrote itself. All times but that of the idle moment are one: what the clock shows at a moment
+/// depends on the agent.
 fn material<'a>(messages: impl IntoIterator<Item = &'a Arc<Message>>) -> Vec<Message> {
     let log = messages.into_iter().filter(|message| !message.is_entry());
     log.map(|message| {
         let mut message = Message::clone(message);
-        message.at = None;
+        message.at = Some(0);
         message
     })
     .collect()
@@ -270,6 +279,7 @@ fn an_agent_that_lives_through_a_shipped_session_has_the_moments_of_its_replay()
         Moment::ToolResult,
         Moment::StepEnd,
         Moment::TurnEnd,
+        Moment::Idle,
     ];
     all_came(&check_all(&sessions), &moments);
 }

@@ -35,6 +35,8 @@ pub mod frame;
 pub mod guard;
 pub mod history;
 #[doc(hidden)]
+pub mod idle;
+#[doc(hidden)]
 pub mod layout;
 pub mod limits;
 pub mod log;

@@ -45,6 +45,8 @@ pub enum Moment {
     BeforeSummary,
     /// The agent's loop ended.
     TurnEnd,
+    /// The model has finished, and its user has said nothing for so long that the provider's prompt cache will soon expire.
+    Idle,
     /// A person asked for it.
     Manual,
 }
@@ -60,6 +62,7 @@ impl Moment {
         Self::ProviderOverflow,
         Self::BeforeSummary,
         Self::TurnEnd,
+        Self::Idle,
         Self::Manual,
     ];
 

@@ -2,7 +2,9 @@
 
 use crate::carry::Carry;
 use crate::guard::Guards;
+use crate::idle::Idle;
 use crate::limits::Limits;
+use crate::log::Message;
 use crate::meter::MeterId;
 use crate::moment::Moment;
 use crate::provider::Asks;
@@ -112,6 +114,8 @@ pub struct Strategy {
     pub guards: Guards,
     /// What folds may not lose.
     pub carry: Carry,
+    /// When the idle moment comes, and what folds at it.
+    pub idle: Idle,
     /// How it differs from what it reproduces.
     pub deviations: Vec<Deviation>,
 }
@@ -146,6 +150,7 @@ impl Strategy {
             model: None,
             guards: Guards::default(),
             carry: Carry::default(),
+            idle: Idle::default(),
             deviations: Vec::new(),
         }
     }
@@ -159,6 +164,15 @@ impl Strategy {
     /// The strategy's own estimator.
     pub fn estimator(&self) -> &Arc<dyn Estimator> {
         &self.estimators[0]
+    }
+
+    /// When the idle moment comes after this message, the last one, in milliseconds; `None` if no stage waits for it, or the model
+    /// had not finished.
+    pub fn idle_at(&self, last: &Message) -> Option<i64> {
+        let pruners = self.pruners.iter().map(|pruner| &pruner.when);
+        let mut when = pruners.chain(self.overflow.as_ref().map(|policy| &policy.when));
+        let waits = when.any(|when| when.contains(&Moment::Idle));
+        self.idle.due(last).filter(|_| waits)
     }
 
     /// Whether it has summaries written.

@@ -12,6 +12,7 @@
 //! | was refused: [`refused`](AgentLoop::refused) | provider-overflow, if it was too large | [`Next`] |
 //! | was stopped by its user: [`interrupted`](AgentLoop::interrupted) | those of results that say that there are none | |
 //! | receives the command: [`compact`](AgentLoop::compact) | manual | |
+//! | waits for its user until [`idle_at`](AgentLoop::idle_at): [`idle`](AgentLoop::idle) | idle | |
 //!
 //! Which moments come, and in which order, is said by [`Order`] alone; a replay of the log asks it, too.
 //!
@@ -87,6 +88,8 @@ pub struct AgentLoop {
     waiting: Vec<Message>,
     /// The request was sent again because of this moment, and how that ended is not known yet.
     again: Option<Moment>,
+    /// The idle moment has come since the model finished.
+    idled: bool,
     reports: Vec<Report>,
 }
 
@@ -119,6 +122,7 @@ impl AgentLoop {
             sent: false,
             waiting: Vec::new(),
             again: None,
+            idled: false,
             reports: Vec::new(),
         }
     }
@@ -196,7 +200,7 @@ impl AgentLoop {
     /// The model answered; `message.answer` says why it stopped and what it cost.
     pub async fn answered(&mut self, mut message: Message) -> Next {
         self.reports.clear();
-        self.sent = false;
+        (self.sent, self.idled) = (false, false);
         self.give_up().await;
         let answer = message.answer.get_or_insert_default().clone();
         self.usage = answer.usage.filter(Usage::has_input);
@@ -281,6 +285,23 @@ impl AgentLoop {
         let skipped = Outcome::Skipped(why);
         let report = self.conversation.idle(Moment::Manual, name, StageRole::Fold, skipped);
         self.reports.push(report);
+        &self.reports
+    }
+
+    /// When [`idle`](Self::idle) is to be called if the user says nothing before, in milliseconds; `None` if no stage waits for it.
+    pub fn idle_at(&self) -> Option<i64> {
+        self.conversation.idle_at().filter(|_| !self.sent && !self.idled)
+    }
+
+    /// The user has said nothing until [`idle_at`](Self::idle_at): the strategy may fold while the provider still has the conversation
+    /// in its cache. Before that time it does nothing, so it may be called at any time.
+    pub async fn idle(&mut self) -> &[Report] {
+        self.reports.clear();
+        let now = self.conversation.services().clock.now();
+        if self.idle_at().is_some_and(|at| at <= now) {
+            self.idled = true;
+            self.at(Moment::Idle).await;
+        }
         &self.reports
     }
 

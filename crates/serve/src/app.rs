@@ -3,6 +3,7 @@
 use crate::error::ServeError;
 use crate::fold::conversations::Conversations;
 use crate::fold::conversations::state::Wish;
+use crate::fold::idle::IdleWaits;
 use crate::fold::threads::Threads;
 use crate::fold::turn::{Turn, rewrite};
 use crate::fold::watch::{Watch, Watched};
@@ -44,7 +45,8 @@ pub(crate) struct App {
     access: Access,
     upstream: Arc<Upstream>,
     /// Where a model of the clients' providers writes summaries.
-    summaries: Option<Summaries>,
+    summaries: Option<Arc<Summaries>>,
+    idle: Arc<IdleWaits>,
     pub(crate) numbers: Arc<Numbers>,
     conversations: Arc<Conversations>,
     /// Addresses of providers that could not be reached, until they answer again.
@@ -75,12 +77,13 @@ impl App {
         let say = Arc::clone(&settings.say);
         let (upstream, numbers) = (Arc::new(Upstream::new(&settings)?), Arc::<Numbers>::default());
         let summaries = folding.summaries.as_ref().map(|purse| {
-            Summaries::new(purse.clone(), Arc::clone(&upstream), Arc::clone(&numbers))
+            Arc::new(Summaries::new(purse.clone(), Arc::clone(&upstream), Arc::clone(&numbers)))
         });
         Ok(Self {
             conversations: Arc::new(Conversations::new(folding, say, Threads::new()?)?),
             access: Access::new(&settings),
             upstream,
+            idle: Arc::new(IdleWaits::new(summaries.clone())),
             summaries,
             numbers,
             unreached: Mutex::default(),
@@ -124,7 +127,7 @@ impl App {
         }
         if path == "/metrics" && request.method() == Method::GET {
             let kind = HeaderValue::from_static("text/plain; version=0.0.4");
-            let text = prometheus(&self.numbers, &self.conversations, self.summaries.as_ref());
+            let text = prometheus(&self.numbers, &self.conversations, self.summaries.as_deref());
             return ([(CONTENT_TYPE, kind)], text).into_response();
         }
         if path == "/" && [Method::GET, Method::HEAD].contains(request.method()) {
@@ -259,9 +262,10 @@ impl App {
         }
     }
 
-    /// Aborts the summaries that are being written.
+    /// Ends what waits for idle moments, and aborts the summaries that are being written.
     pub(crate) fn end_summaries(&self) {
-        self.summaries.iter().for_each(Summaries::end);
+        self.idle.end();
+        self.summaries.iter().for_each(|summaries| summaries.end());
     }
 
     /// The answer to a request that is sent once more. `None` if it fails again in any way: then the client is told
@@ -311,10 +315,10 @@ impl App {
             Ok(answer) => {
                 self.unreached.lock().unwrap_or_else(PoisonError::into_inner).remove(&address);
                 self.numbers.request(dialect, outcome);
-                let watch = turn
-                    .zip(dialect)
-                    .filter(|_| answer.status().is_success())
-                    .and_then(|(turn, dialect)| Watch::new(turn, dialect, answer.headers()));
+                let idle = || (Arc::clone(&self.idle), ask.clone(), Arc::clone(&self.settings.say));
+                let watch = turn.zip(dialect).filter(|_| answer.status().is_success()).and_then(
+                    |(turn, dialect)| Watch::new(turn, dialect, answer.headers(), idle()),
+                );
                 answered(answer, outcome, |pieces| Body::from_stream(Watched::new(pieces, watch)))
             }
             Err(error) => {

@@ -9,6 +9,7 @@ mod blanks;
 mod cache;
 mod connections;
 mod fold;
+mod idle;
 mod journal;
 mod marks;
 mod page;

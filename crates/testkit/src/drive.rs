@@ -35,7 +35,8 @@ pub(crate) fn limits(strategy: &Strategy, session: &Session) -> Limits {
     strategy.limits(Limits::default(), session.limits(), Limits::default())
 }
 
-/// Runs a session under a strategy. The clock shows the time of the latest message. The usage that a step reports is
+/// Runs a session under a strategy. The clock shows the time of the latest message, and every pause between two turns is long enough
+/// for the idle moment. The usage that a step reports is
 /// what the strategy's own estimator counts, as if it were the provider's.
 ///
 /// ```
@@ -82,7 +83,14 @@ pub fn drive(
                 appended += 1;
                 besides(&mut talk, session.behind(appended), watch)?;
             }
-            Step::At(moment) => ask(&mut talk, moment, Signals::default(), watch)?,
+            Step::At(moment) => {
+                ask(&mut talk, moment, Signals::default(), watch)?;
+                let due = talk.idle_at().filter(|_| moment == Moment::TurnEnd);
+                if let Some(due) = due {
+                    clock.set(due);
+                    ask(&mut talk, Moment::Idle, Signals::default(), watch)?;
+                }
+            }
             Step::Call { .. } => {
                 request = talk.tokens();
                 watch(&talk, DriveEvent::Call)?;

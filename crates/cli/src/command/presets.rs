@@ -142,7 +142,7 @@ fn show(compiled: &Compiled) -> String {
     if !off.is_empty() {
         let _ = writeln!(out, "runs without the guards {}", off.join(", "));
     }
-    for key in ["window", "guards", "carry"] {
+    for key in ["window", "guards", "carry", "idle"] {
         if let Some(node) = compiled.root.get(key) {
             section(&mut out, &format!("[{key}]"), node);
         }

@@ -109,6 +109,7 @@ pub fn compile(
         model: header.model.clone(),
         guards: header.guards,
         carry: header.carry.clone(),
+        idle: header.idle,
         deviations: header.deviation.clone(),
     };
     Ok(Compiled { strategy, header, root, env })

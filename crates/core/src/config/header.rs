@@ -2,6 +2,7 @@
 
 use crate::carry::Carry;
 use crate::guard::Guards;
+use crate::idle::Idle;
 use crate::limits::Limits;
 use crate::strategy::{Deviation, Kind};
 use schemars::JsonSchema;
@@ -55,6 +56,8 @@ pub struct Header {
     pub guards: Guards,
     /// What folds may not lose, in addition to pinned messages.
     pub carry: Carry,
+    /// When the moment `idle` comes, and what folds at it.
+    pub idle: Idle,
     /// Environment variables of the original that the command honors.
     pub env: Vec<EnvFlag>,
     /// How the strategy differs from what it reproduces.

@@ -28,6 +28,12 @@ impl TryFrom<f64> for Share {
     }
 }
 
+impl From<Fraction> for Share {
+    fn from(fraction: Fraction) -> Self {
+        Self(fraction)
+    }
+}
+
 impl From<Share> for f64 {
     fn from(share: Share) -> Self {
         share.number()

@@ -299,9 +299,18 @@ impl Conversation {
     /// Whether the model had ended its turn when the log was last appended to. It is not prompted to continue
     /// then.
     pub fn has_finished(&self) -> bool {
-        let log = self.history.iter().rev();
-        let mut log = log.filter(|(_, message)| !message.is_entry());
-        log.next().is_some_and(|(_, message)| message.is_final_answer())
+        self.last_logged().is_some_and(|message| message.is_final_answer())
+    }
+
+    /// When [`Moment::Idle`](crate::moment::Moment::Idle) comes if nothing is appended before, in milliseconds; `None` if no stage
+    /// waits for it, or the model has not finished.
+    pub fn idle_at(&self) -> Option<i64> {
+        self.strategy.idle_at(self.last_logged()?)
+    }
+
+    fn last_logged(&self) -> Option<&Arc<Message>> {
+        let mut log = self.history.iter().rev().map(|(_, message)| message);
+        log.find(|message| !message.is_entry())
     }
 
     /// Takes over a mark that the recorder had made on a part, as if a fold before the first had made it.

@@ -113,6 +113,7 @@ impl Conversation {
         }
         let pruned = reports.iter().any(|report| report.outcome.changed());
         let decision = match self.say(&policy.name, || self.decide(policy, moment, pruned)) {
+            Ok(decision) if moment == Moment::Idle => strategy.idle.decide(decision),
             Ok(decision) => decision,
             Err(why) => {
                 self.counters.failures += 1;

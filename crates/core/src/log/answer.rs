@@ -40,6 +40,12 @@ impl Usage {
         self.input_total() > 0
     }
 
+    /// Seconds that the provider was asked to keep most of what was written to its cache; `None` if nothing was.
+    pub fn cached_for(&self) -> Option<u64> {
+        let for_an_hour = self.cache_write_1h.saturating_mul(2) > self.cache_write;
+        (self.cache_write > 0).then_some(if for_an_hour { 3_600 } else { 300 })
+    }
+
     /// Everything that was generated.
     #[doc(hidden)]
     pub fn output_total(&self) -> u64 {

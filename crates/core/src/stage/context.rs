@@ -6,7 +6,7 @@ use crate::fold_stats::FoldStats;
 use crate::frame::Frame;
 use crate::history::History;
 use crate::limits::Limits;
-use crate::log::{Message, Origin, Role, Usage};
+use crate::log::{Message, Origin, Role};
 use crate::meter::{LastText, Meter};
 use crate::moment::{Moment, Trigger};
 use crate::outcome::Why;
@@ -153,11 +153,8 @@ impl<'a> StageContext<'a> {
     fn cached_for(&self) -> Option<u64> {
         let told = self.usage.map(|reading| reading.usage);
         // What a replay estimates after a fold tells nothing of the cache.
-        let recorded = || self.last_answer()?.1.answer.as_ref()?.usage;
-        let writes = |usage: &Usage| usage.cache_write > 0;
-        let wrote = told.filter(writes).or_else(|| recorded().filter(writes))?;
-        let for_an_hour = wrote.cache_write_1h.saturating_mul(2) > wrote.cache_write;
-        Some(if for_an_hour { 3_600 } else { 300 })
+        let recorded = || self.last_answer()?.1.answer.as_ref()?.usage?.cached_for();
+        told.and_then(|usage| usage.cached_for()).or_else(recorded)
     }
 
     /// A request for a summary: without an earlier one, with the instructions that were given, in tokens of the stage's estimator.

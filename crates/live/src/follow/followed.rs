@@ -34,6 +34,8 @@ pub struct Followed {
     key: Key,
     /// Steps that were taken.
     done: usize,
+    /// The last message is an answer that no request has repeated yet, and the agent waits for its user.
+    pub(super) waits: bool,
     /// The moment before the call that the last message waits for has been.
     called: bool,
     /// A place before which all steps were taken.
@@ -74,6 +76,8 @@ pub(super) struct Fork {
     pub(super) refused: bool,
     /// What its journal held.
     pub(super) point: Option<Point>,
+    /// It has folded: no model is to be asked.
+    pub(super) folded: bool,
 }
 
 /// Why a request can't be sent as its view shows it.
@@ -122,6 +126,7 @@ impl Followed {
             places: Vec::new(),
             key,
             done: 0,
+            waits: false,
             called: false,
             mark: Mark::default(),
             received: 0,
@@ -270,6 +275,7 @@ impl Followed {
         if *self.conversation.frame() != frame {
             self.conversation.set_frame(frame);
         }
+        self.waits = false;
         let now = self.conversation.services().clock.now();
         for (index, message) in messages.iter().enumerate().skip(self.seen()) {
             let mut message = Arc::clone(message);
@@ -292,8 +298,33 @@ impl Followed {
     /// results are to come: whoever has the messages folded then calls later.
     pub(super) async fn drive(&mut self) {
         let log = self.log[self.mark.messages..].to_vec();
-        let before = self.mark.steps;
         let (steps, mark, awaits) = taken(self.mark, &log);
+        self.take_steps(&steps).await;
+        if !self.called && !awaits {
+            self.at(Moment::CallStart, Signals::default()).await;
+            self.called = true;
+        }
+        self.mark = mark;
+    }
+
+    /// Appends an answer that no request has repeated yet: the agent waits for its user.
+    pub(super) fn await_user(&mut self, answer: Message) {
+        self.key = identity::next(&self.key, &answer);
+        self.log.push(Arc::new(answer));
+        self.waits = true;
+    }
+
+    /// Takes the steps that were not taken up to the end of the turn, and the idle moment.
+    pub(super) async fn wait(&mut self) {
+        let log = self.log[self.mark.messages..].to_vec();
+        let (steps, mark) = steps_behind(self.mark, &log);
+        self.take_steps(&steps).await;
+        self.at(Moment::Idle, Signals::default()).await;
+        self.mark = mark;
+    }
+
+    async fn take_steps(&mut self, steps: &[Step<'_>]) {
+        let before = self.mark.steps;
         // New messages may show that a step ends later than it seemed. No message is skipped even so.
         let there = self.places.len() - self.mark.messages;
         let is_append = |step: &Step<'_>| matches!(step, Step::Append(_));
@@ -323,11 +354,6 @@ impl Followed {
             }
         }
         self.done = before + steps.len();
-        if !self.called && !awaits {
-            self.at(Moment::CallStart, Signals::default()).await;
-            self.called = true;
-        }
-        self.mark = mark;
     }
 
     fn note_request(&mut self) {
@@ -352,7 +378,7 @@ impl Followed {
     }
 
     /// Whether there is a fork.
-    fn has_fork(&self) -> bool {
+    pub(super) fn has_fork(&self) -> bool {
         matches!(self.fork, Some(ForkState::Made(_) | ForkState::Taken))
     }
 
@@ -376,7 +402,7 @@ impl Followed {
         Vec::new()
     }
 
-    fn forked(&self, refused: bool) -> Fork {
+    pub(super) fn forked(&self, refused: bool) -> Fork {
         let followed = Self {
             conversation: self.conversation.clone(),
             base: self.base,
@@ -384,6 +410,7 @@ impl Followed {
             places: self.places.clone(),
             key: self.key,
             done: self.done,
+            waits: self.waits,
             called: self.called,
             mark: self.mark,
             received: self.received,
@@ -396,7 +423,8 @@ impl Followed {
             journal: None,
             fork: None,
         };
-        Fork { followed, refused, point: self.journal.as_ref().map(|journal| journal.point()) }
+        let point = self.journal.as_ref().map(|journal| journal.point());
+        Fork { followed, refused, point, folded: false }
     }
 
     /// The provider refused the latest request for its size: lets the strategy fold once more. Whether it did.

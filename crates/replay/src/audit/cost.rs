@@ -165,7 +165,8 @@ impl ReplayBill<'_> {
             None if cut.is_sealed() => (input, input, 0),
             None => return (0.0, false),
         };
-        let asked = SummaryCall { call: cut.call, input_tokens, shared_tokens, output_tokens };
+        let call = cut.call;
+        let asked = SummaryCall { call, input_tokens, shared_tokens, output_tokens, idle_ms: None };
         (total(self.priced.cost(&[asked]).summaries.into_iter()), true)
     }
 }

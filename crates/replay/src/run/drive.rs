@@ -17,7 +17,7 @@ use foldback_core::log::{Message, Usage};
 use foldback_core::meter::MeterId;
 use foldback_core::moment::Moment;
 use foldback_core::provider::Model;
-use foldback_core::services::{FixedClock, Observer, Services};
+use foldback_core::services::{Clock as _, FixedClock, Observer, Services};
 use foldback_core::stage::{Estimator, UsageReading, UsageSource};
 use foldback_core::step::{Step, steps};
 use foldback_core::strategy::Strategy;
@@ -55,6 +55,8 @@ pub struct SummaryInput {
     pub input_tokens: u64,
     /// Tokens that the request before had, too.
     pub shared_tokens: u64,
+    /// Milliseconds after the request before, if it was sent at the idle moment.
+    pub idle_ms: Option<i64>,
 }
 
 /// What a replay gave.
@@ -271,15 +273,19 @@ impl<'s> Driver<'s> {
     }
 
     pub(crate) async fn run(&mut self, session: &Session, probes: &mut [&mut dyn Probe]) {
-        for step in steps(session.log()) {
+        let all = steps(session.log());
+        for (number, step) in all.iter().enumerate() {
             self.force().await;
-            match step {
+            match *step {
                 Step::Append(message) => self.append(message),
                 Step::At(moment) => {
                     if moment == Moment::TurnStart {
                         self.turn += 1;
                     }
                     self.at(moment, Signals::default()).await;
+                    if moment == Moment::TurnEnd {
+                        self.wait(&all[number + 1..]).await;
+                    }
                 }
                 Step::Call { call, answer } => {
                     let mut refused = self.settle(answer).await;
@@ -307,6 +313,21 @@ impl<'s> Driver<'s> {
         }
         let delta = self.conversation.delta(&mut self.sent);
         self.show(probes, &delta, self.rows.len(), None);
+    }
+
+    /// The agent waits for its user: the idle moment, if it comes before the next message. Nobody knows that a session is over, so it
+    /// comes behind the last answer, too.
+    async fn wait(&mut self, next: &[Step<'_>]) {
+        let message = next.iter().find_map(|step| match step {
+            Step::Append(message) => Some(message),
+            _ => None,
+        });
+        let until = message.map(|message| message.at);
+        let due = self.conversation.idle_at();
+        if let Some(due) = due.filter(|due| until.is_none_or(|at| at.is_some_and(|at| at > *due))) {
+            self.clock.advance(due);
+            self.at(Moment::Idle, Signals::default()).await;
+        }
     }
 
     /// Folds at these places alone.
@@ -382,14 +403,19 @@ impl<'s> Driver<'s> {
         let (before, call) = (self.measured(), self.rows.len());
         let reports = self.conversation.at(moment, signals).await;
         let shares_prefix = self.conversation.strategy().shares_prefix;
-        let asked = self.asked.take().into_iter().map(|tokens| match shares_prefix {
-            // The request before, with what came since and the wording.
-            true => SummaryInput {
-                call,
-                input_tokens: before + WORDING,
-                shared_tokens: self.rows.last().map_or(0, |row| row.input_tokens).min(before),
-            },
-            false => SummaryInput { call, input_tokens: tokens, shared_tokens: 0 },
+        let sent = self.requests.requests().last().and_then(|request| request.start_ms);
+        let idle_ms = sent.filter(|_| moment == Moment::Idle);
+        let idle_ms = idle_ms.map(|sent| self.clock.now().saturating_sub(sent));
+        let asked = self.asked.take().into_iter().map(|tokens| {
+            let (input_tokens, shared_tokens) = match shares_prefix {
+                // The request before, with what came since and the wording.
+                true => {
+                    let sent = self.rows.last().map_or(0, |row| row.input_tokens);
+                    (before + WORDING, sent.min(before))
+                }
+                false => (tokens, 0),
+            };
+            SummaryInput { call, input_tokens, shared_tokens, idle_ms }
         });
         self.summary_inputs.extend(asked);
         self.note(reports);
@@ -584,8 +610,10 @@ mod tests {
     use crate::acted::{call, options, session, strategy};
     use crate::replay;
     use foldback_core::Limits;
+    use foldback_core::config::Share;
     use foldback_core::log::{Answer, Role};
     use foldback_stages::estimator::{Rounding, Unit, chars};
+    use std::num::NonZeroU64;
 
     /// A prompt and so many calls with results of `chars` characters, a minute apart.
     fn calls(number: usize, chars: usize) -> Vec<Message> {
@@ -630,6 +658,54 @@ mod tests {
         }
         let folds = [ordered, skewed, paused].map(|messages| folds("indexed", messages, limits));
         assert_eq!(folds, [0, 0, 1]);
+    }
+
+    /// The idle moment comes behind each answer that ends a turn, if the pause is long enough; nobody knows that a session is over.
+    #[test]
+    fn idle_moments_are_those_of_the_recorded_pauses() {
+        // Seconds until the user speaks again; the lifetime of the cache, if set; calls before which an idle moment came.
+        let rows: [(i64, Option<u64>, &[usize]); 5] = [
+            (240, None, &[6]),
+            (241, None, &[3, 6]),
+            (100_000, None, &[3, 6]),
+            (241, Some(3_600), &[6]),
+            (2_881, Some(3_600), &[3, 6]),
+        ];
+        for (pause, lifetime, expected) in rows {
+            let mut messages = Vec::new();
+            for turn in 0..2 {
+                let mut more = calls(2, 10_000);
+                more.push(Message::assistant("done", vec![]).with_answer(Answer::default()));
+                for message in &mut more {
+                    message.id = format!("{turn}-{}", message.id);
+                    message.at =
+                        message.at.or(Some(240_000)).map(|at| at + turn * (240 + pause) * 1_000);
+                }
+                messages.extend(more);
+            }
+            let mut idle = strategy("codex");
+            idle.idle.from = Share::try_from(0.01).unwrap();
+            idle.idle.lifetime = lifetime.and_then(NonZeroU64::new);
+            let replayed = |listed: bool| {
+                let mut strategy = idle.clone();
+                let policy = strategy.overflow.as_mut().unwrap();
+                policy.when.extend(listed.then_some(Moment::Idle));
+                let options = options(Limits::new(100_000, 1_000), Arc::clone(idle.estimator()));
+                replay(&session(messages.clone()), &Arc::new(strategy), &options)
+            };
+            let at_idle = |done: &Replay| -> Vec<usize> {
+                let idle = done.reports.iter().filter(|(_, report)| report.moment == Moment::Idle);
+                idle.map(|(call, _)| *call).collect()
+            };
+            let listed = replayed(true);
+            assert_eq!(at_idle(&listed), expected, "{pause} s");
+            assert!(at_idle(&replayed(false)).is_empty(), "{pause} s");
+            let asked: Vec<_> =
+                listed.summary_inputs.iter().map(|asked| (asked.call, asked.idle_ms)).collect();
+            let wait = lifetime.unwrap_or(300) as i64 * 800;
+            let expected: Vec<_> = expected.iter().map(|call| (*call, Some(wait))).collect();
+            assert_eq!(asked, expected, "{pause} s");
+        }
     }
 
     /// Gateways count the output alone, or nothing: the size of a request is then estimated.

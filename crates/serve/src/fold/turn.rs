@@ -47,9 +47,9 @@ pub(crate) struct Retry {
 /// A request of a conversation that is followed, until its answer is there.
 #[derive(Clone, Debug)]
 pub(crate) struct Turn {
-    conversations: Arc<Conversations>,
+    pub(super) conversations: Arc<Conversations>,
     pub(crate) id: Id,
-    shared: SharedState,
+    pub(super) shared: SharedState,
     /// With the items that it refers to.
     pub(crate) request: Request,
     /// Where it refers to items.
@@ -172,7 +172,7 @@ impl Turn {
             guard.good = true;
             return Rewrite { outcome: Outcome::Passed("overtaken"), body, turn: None, wish: None };
         }
-        if state.catch_up().is_err() {
+        if state.catch_up(&self.keys).is_err() {
             conversations.unwritten();
         }
         let State { followed, requests, .. } = &mut *state;

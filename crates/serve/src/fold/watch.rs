@@ -3,7 +3,10 @@
 //! The client gets the provider's bytes as they come. An answer that can't be read is no error: the conversation goes on
 //! without its usage.
 
+use super::idle::IdleWaits;
 use super::turn::Turn;
+use crate::http::forward::Ask;
+use crate::settings::Say;
 use axum::body::Bytes;
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
@@ -12,6 +15,7 @@ use foldback_providers::wire::{Dialect, Stream as Assembled, answer_of};
 use futures_util::stream::Stream;
 use serde_json::Value;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 /// Longest answer in one piece that is read, in bytes.
@@ -23,9 +27,13 @@ enum Assembly {
     Whole(Vec<u8>),
 }
 
+/// Who waits for the idle moment behind an answer, and the request that is answered.
+pub(crate) type Idle = (Arc<IdleWaits>, Ask, Say);
+
 /// Reads the answer to one request.
 pub(crate) struct Watch {
     turn: Turn,
+    idle: Idle,
     dialect: Dialect,
     assembly: Assembly,
     /// Bytes still to come, if the provider says how many.
@@ -34,7 +42,12 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// Begins to read an answer; `None` if it is packed.
-    pub(crate) fn new(turn: Turn, dialect: Dialect, headers: &HeaderMap) -> Option<Self> {
+    pub(crate) fn new(
+        turn: Turn,
+        dialect: Dialect,
+        headers: &HeaderMap,
+        idle: Idle,
+    ) -> Option<Self> {
         if headers.get(CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
             return None;
         }
@@ -45,7 +58,7 @@ impl Watch {
         };
         let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
         let length = length.and_then(|length| length.parse().ok());
-        Some(Self { turn, dialect, assembly, length })
+        Some(Self { turn, idle, dialect, assembly, length })
     }
 
     /// Takes the next bytes; `None` once nothing more is to be read. An answer ends with its last event, or with
@@ -83,6 +96,8 @@ impl Watch {
             let items = referable(&body).filter(|_| self.turn.is_stored);
             let items = items.map(|(id, item)| (id.to_owned(), item)).collect();
             self.turn.answered(&message, items);
+            let (waits, ask, say) = self.idle;
+            waits.begin(&self.turn, message, &ask, &say);
         }
     }
 }

@@ -13,6 +13,9 @@ pub(crate) struct SummaryCall {
     pub shared_tokens: u64,
     /// Tokens of the summary.
     pub output_tokens: u64,
+    /// Milliseconds after the request before, if it was sent while the agent waited for its user; else it is sent with the request that
+    /// came next.
+    pub idle_ms: Option<i64>,
 }
 
 impl SummaryCall {
@@ -80,7 +83,10 @@ impl<'a> Priced<'a> {
             bill.usd += input_usd + output_usd;
         }
         for summary in summaries {
-            let held = self.uses.get(summary.call).is_none_or(|cache| !cache.expired);
+            let held = match summary.idle_ms {
+                Some(idle_ms) => self.terms.rules.holds(0, idle_ms),
+                None => self.uses.get(summary.call).is_none_or(|cache| !cache.expired),
+            };
             let price = summary.usd(&self.terms.rates, held);
             bill.usd += price;
             bill.summaries.push(price);

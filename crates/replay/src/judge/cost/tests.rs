@@ -30,7 +30,9 @@ fn log(requests: &[Sent<'_>]) -> RequestLog {
 fn a_session_is_billed_with_its_summaries() {
     let log = log(&[(0, &[1, 2]), (1, &[1, 2, 3]), (2, &[1, 8])]);
     let terms = Terms { rules: WARM, rates: RATES };
-    let summary = SummaryCall { call: 2, input_tokens: 3000, shared_tokens: 0, output_tokens: 200 };
+    let (input_tokens, output_tokens) = (3000, 200);
+    let summary =
+        SummaryCall { call: 2, input_tokens, shared_tokens: 0, output_tokens, idle_ms: None };
     let bill = Priced::new(&log, &terms).cost(&[summary]);
     // Written 2 + 1 + 1, read 2 + 1 thousand; three answers of a hundred.
     let calls = 4000.0 * 1.25e-6 + 3000.0 * 0.1e-6 + 300.0 * 5e-6;
@@ -38,6 +40,30 @@ fn a_session_is_billed_with_its_summaries() {
     assert!((bill.summaries[0] - expected).abs() < 1e-12, "{bill:?}");
     assert!((bill.usd - calls - expected).abs() < 1e-12, "{bill:?}");
     assert_eq!(bill.read_tokens, 3000);
+}
+
+/// A summary reads what it shares with the request before from a cache that still has it when the summary is asked for.
+#[test]
+fn a_summary_is_read_while_the_cache_is_warm() {
+    // Seconds until the next request, and until the summary was asked for while the agent waited; whether it is read.
+    let rows = [
+        (300, None, true),
+        (301, None, false),
+        (999, Some(240), true),
+        (999, Some(300), true),
+        (999, Some(301), false),
+        (1, Some(301), false),
+    ];
+    for (next, idle, is_read) in rows {
+        let log = log(&[(0, &[1, 2]), (next, &[1, 8])]);
+        let terms = Terms { rules: WARM, rates: RATES };
+        let idle_ms = idle.map(|seconds: i64| seconds * 1_000);
+        let (input_tokens, shared_tokens, output_tokens) = (3000, 2000, 0);
+        let asked = SummaryCall { call: 1, input_tokens, shared_tokens, output_tokens, idle_ms };
+        let usd = Priced::new(&log, &terms).cost(&[asked]).summaries[0];
+        let expected = if is_read { 1000.0 + 200.0 } else { 3000.0 } * 1e-6;
+        assert!((usd - expected).abs() < 1e-12, "{next} s, {idle:?}: {usd}");
+    }
 }
 
 #[test]

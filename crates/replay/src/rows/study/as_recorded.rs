@@ -129,7 +129,8 @@ fn summaries(facts: &Facts, rows: &[CallRow]) -> Vec<SummaryCall> {
                 (None, None) => (row.input_tokens, 0),
             };
         let shared_tokens = if summary.tokens.is_none() { row.input_tokens } else { 0 };
-        Some(SummaryCall { call: summary.call, input_tokens, shared_tokens, output_tokens })
+        let (call, idle_ms) = (summary.call, None);
+        Some(SummaryCall { call, input_tokens, shared_tokens, output_tokens, idle_ms })
     };
     facts.summaries.iter().filter_map(asked).collect()
 }

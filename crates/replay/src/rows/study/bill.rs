@@ -282,6 +282,7 @@ pub(crate) fn summary_calls(inputs: &[SummaryInput], firings: &[Firing]) -> Vec<
         input_tokens: asked.input_tokens,
         shared_tokens: asked.shared_tokens,
         output_tokens: written.remove(&asked.call).unwrap_or(0),
+        idle_ms: asked.idle_ms,
     };
     inputs.iter().map(call).collect()
 }

@@ -2,6 +2,8 @@
 
 use crate::bill::requests::Requests;
 use crate::fold::Id;
+use foldback_core::log::Message;
+use foldback_live::follow::identity::Key;
 use foldback_live::follow::{Ahead, Followed};
 use foldback_live::journal::JournalError;
 use std::sync::Arc;
@@ -18,24 +20,28 @@ pub(crate) struct State {
     pub(crate) requests: Requests,
     /// Receives the fork that folds.
     pub(crate) ahead: Option<oneshot::Receiver<Ahead>>,
+    /// Ends the wait for the idle moment once it is dropped.
+    pub(crate) wait: Option<oneshot::Sender<()>>,
 }
 
 impl State {
     pub(super) fn new(followed: Followed) -> SharedState {
         let requests = Requests::default();
-        Arc::new(tokio::sync::Mutex::new(Self { followed, requests, ahead: None }))
+        Arc::new(tokio::sync::Mutex::new(Self { followed, requests, ahead: None, wait: None }))
     }
 
-    /// Adopts the fork that has folded since the last request, if there is one.
+    /// Adopts the fork that has folded since the last request, if there is one and a request with these keys repeats it.
     ///
     /// # Errors
     ///
     /// The journal can't be written. Then there is no fold.
-    pub(crate) fn catch_up(&mut self) -> Result<(), JournalError> {
+    pub(crate) fn catch_up(&mut self, keys: &[Key]) -> Result<(), JournalError> {
+        self.wait = None;
         let Some(mut awaited) = self.ahead.take() else { return Ok(()) };
         match awaited.try_recv() {
             Err(TryRecvError::Empty) => self.ahead = Some(awaited),
             Err(TryRecvError::Closed) => self.followed.ahead_is_lost(),
+            Ok(ahead) if !ahead.is_repeated(keys) => self.followed.ahead_is_lost(),
             Ok(ahead) => {
                 self.followed.adopt(ahead)?;
                 self.requests.begin_again();
@@ -47,9 +53,22 @@ impl State {
     /// The fold for which a model is to be asked, if there is a new one.
     pub(crate) fn wish(&mut self, id: Id) -> Option<Wish> {
         let ahead = self.followed.take_ahead()?;
+        Some(self.awaits(id, ahead))
+    }
+
+    /// The fold that a fork is to make at the idle moment behind this answer, or has made.
+    pub(crate) async fn idle(&mut self, id: Id, answer: Message) -> Option<Wish> {
+        if self.ahead.is_some() {
+            return None;
+        }
+        let ahead = self.followed.idle(answer).await?;
+        Some(self.awaits(id, ahead))
+    }
+
+    fn awaits(&mut self, id: Id, ahead: Ahead) -> Wish {
         let (done, awaited) = oneshot::channel();
         self.ahead = Some(awaited);
-        Some(Wish { id, ahead, done })
+        Wish { id, ahead, done }
     }
 }
 
