@@ -163,7 +163,7 @@ fn interval(metric: &Metric) -> String {
     }
 }
 
-/// The presets that failed a gate, and the smallest difference that the comparison could detect.
+/// The presets that failed a gate, and how many sessions would show a difference.
 fn ranking(out: &mut String, comparison: &Comparison, width: Width) {
     let failed: Vec<String> = facts::unranked(comparison)
         .into_iter()
@@ -175,22 +175,6 @@ fn ranking(out: &mut String, comparison: &Comparison, width: Width) {
     if let Some(needed) = verdict::needed(comparison) {
         say(out, "", &needed, width);
     }
-    let reporting = &comparison.reporting;
-    let apart = comparison.told_apart(reporting.primary);
-    let Some((least, most)) = apart.detectable else {
-        return;
-    };
-    let text = format!(
-        "{} of {} pairs are ties (sign-flip test over {}, seed {}, Holm over all pairs); with 80 % power \
-         this data shows differences of {:.0} to {:.0} percent, depending on the pair",
-        apart.ties,
-        apart.pairs,
-        facts::units(&comparison.corpus),
-        reporting.seed,
-        least * 100.0,
-        most * 100.0
-    );
-    say(out, "", &text, width);
 }
 
 /// The sessions that came nearest to a compaction, by preset.

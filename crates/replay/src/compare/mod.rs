@@ -26,7 +26,6 @@ mod windows;
 
 pub use answer::{Answer, Remark};
 pub use comparison::Comparison;
-pub use comparison::ToldApart;
 pub use contrast::Contrast;
 pub(crate) use contrast::adjust;
 pub use difference::{Difference, SampleSize};

@@ -79,7 +79,6 @@ fn preset(name: &str, kind: Kind, input_ratio: f64, cache_hit_rate: f64) -> Pres
         costs: vec![dollars("cached", dearer), dollars("plain", input_ratio)],
         retention: retention((10.0 * input_ratio) as u64),
         sessions: 2,
-        calls: 4,
         estimator: "chars".to_owned(),
         ..PresetLine::default()
     }
@@ -193,7 +192,6 @@ pub(crate) fn tiny() -> Comparison {
             hi: Some(0.99),
             p: Some(0.01),
             p_holm: Some(0.02),
-            detectable: Some(0.04),
             n: 2,
             ..Difference::default()
         },
