@@ -34,7 +34,7 @@ pub(super) fn section(
     comparison: &Comparison,
     places: &BTreeMap<String, String>,
 ) {
-    let answer = comparison.answer(true);
+    let answer = comparison.answer();
     out.push_str("<section id=\"presets\">\n<h2>Presets</h2>\n");
     decide(out, comparison, "Presets", &answer.shown, places);
     let same = answer.same.iter().map(|(name, of)| format!("{name} = {of}"));
