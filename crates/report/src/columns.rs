@@ -163,12 +163,11 @@ fn columns(names: &[&str], narrow: &[&str], others: &[Column]) -> Vec<Column> {
 
 /// Cost, retention and losses of a preset.
 pub(crate) fn headline() -> Vec<Column> {
-    const NAMES: [&str; 17] = [
+    const NAMES: [&str; 16] = [
         "cost",
         "net",
         "all read",
         "churn",
-        "paid back",
         "dominated by",
         "kept",
         "kept since",
@@ -182,28 +181,20 @@ pub(crate) fn headline() -> Vec<Column> {
         "files",
         "faithful",
     ];
-    let others = [
-        Column {
-            name: "paid back",
-            meaning: "share of the compactions that saved more than they cost, up to the next one or the end",
-            of: Source::Line(paid_back),
-            narrow: false,
-        },
-        Column {
-            name: "dominated by",
-            meaning: "a strategy, or doing nothing if everything fits, that costs no more, keeps no less (kept), and is \
+    let others = [Column {
+        name: "dominated by",
+        meaning: "a strategy, or doing nothing if everything fits, that costs no more, keeps no less (kept), and is \
                       better in one of them; by the values alone",
-            of: Source::Line(|line| {
-                let value = match line.standing {
-                    Standing::Front => Value::Name("on the front"),
-                    Standing::Dominated(by) => Value::Name(by),
-                    Standing::Apart => Value::Share(None),
-                };
-                (value, None)
-            }),
-            narrow: false,
-        },
-    ];
+        of: Source::Line(|line| {
+            let value = match line.standing {
+                Standing::Front => Value::Name("on the front"),
+                Standing::Dominated(by) => Value::Name(by),
+                Standing::Apart => Value::Share(None),
+            };
+            (value, None)
+        }),
+        narrow: false,
+    }];
     columns(
         &NAMES,
         &["cost", "net", "all read", "kept", "verbatim", "edits", "near", "missed"],
@@ -240,16 +231,4 @@ pub(crate) fn activity() -> Vec<Column> {
 fn place(line: Line<'_>) -> (Value<'_>, Option<String>) {
     let why = line.gate.why().map(|why| format!("not ranked: {why}"));
     (Value::Place(line.place()), why)
-}
-
-fn paid_back(line: Line<'_>) -> (Value<'_>, Option<String>) {
-    let ledger = &line.ledger;
-    if ledger.firings == 0 {
-        return (Value::Share(None), None);
-    }
-    let note = format!(
-        "{} of {}; {} had an expired cache before them, {} never could",
-        ledger.paid_back, ledger.firings, ledger.cold, ledger.never
-    );
-    (Value::Share(Some(ledger.paid_back as f64 / ledger.firings as f64)), Some(note))
 }

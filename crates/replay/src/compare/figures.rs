@@ -10,7 +10,7 @@ use crate::judge::availability::MustKeep;
 use crate::judge::reread::CHANCE;
 use crate::judge::retention::Retention;
 use crate::number::{ratio, total};
-use crate::rows::study::{Knowledge, Ledger, Score, Summaries};
+use crate::rows::study::{Knowledge, Score, Summaries};
 use crate::stats::Share;
 use crate::stats::{self, Estimate, Pair, Sample};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -260,17 +260,15 @@ pub(super) struct Sums {
     pub(super) retention: Retention,
     pub(super) must_keep: MustKeep,
     pub(super) summaries: Summaries,
-    pub(super) ledger: Ledger,
 }
 
 impl Sums {
-    pub(super) fn new(table: &Table<'_>, own: &[&Score]) -> Self {
+    pub(super) fn new(own: &[&Score]) -> Self {
         let mut out = Self::default();
         for score in own {
             out.retention.add(&score.retention);
             out.must_keep.add(&score.must_keep);
             out.summaries.add(&score.summaries);
-            table.bill(score).into_iter().for_each(|bill| out.ledger.add(&bill.ledger()));
         }
         out
     }

@@ -7,7 +7,7 @@ use super::gate::Gate;
 use super::saving::Paid;
 use super::table::Table;
 use crate::judge::retention::{self, Retention};
-use crate::rows::study::{Ledger, Score};
+use crate::rows::study::Score;
 use crate::run::totals::SessionMetrics;
 use crate::stats::Share;
 use foldback_core::counters::Counters;
@@ -78,8 +78,6 @@ pub struct PresetLine {
     pub dollars: Dollars,
     /// Its bill under every regime.
     pub costs: Vec<Dollars>,
-    /// Whether its compactions paid for themselves, under the regime that is reported.
-    pub ledger: Ledger,
     /// References of calls by the calls since they were last seen, how many were needed and how many kept: up to 1, 2, 3,
     /// 5, 10, 20 and 50, each from above the one before, then `beyond`.
     #[serde(rename = "by_distance", serialize_with = "retention::steps")]
@@ -102,7 +100,7 @@ pub(super) fn line(
     let triggered = own.iter().filter(|score| score.metrics.compactions > 0).count();
     let input_tokens = sum(|metrics| metrics.input_tokens);
     let compactions = sum(|metrics| metrics.compactions);
-    let sums = Sums::new(table, &own);
+    let sums = Sums::new(&own);
     let costs = costs(table, preset, paid);
     let reported = costs.iter().find(|dollars| {
         dollars.regime == table.reporting.regime && dollars.pauses == RECORDED_OR_WARM
@@ -136,7 +134,6 @@ pub(super) fn line(
         good_by_one: None,
         loses_near: false,
         dollars,
-        ledger: sums.ledger,
         retention: sums.retention,
         costs,
     };

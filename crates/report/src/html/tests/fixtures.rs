@@ -13,7 +13,7 @@ use foldback_replay::corpus::Skipped;
 use foldback_replay::cost::Agreement;
 use foldback_replay::retention::Retention;
 use foldback_replay::stats::Share;
-use foldback_replay::study::{Bill, Billed, Ledger, Pauses, Record};
+use foldback_replay::study::{Bill, Billed, Pauses, Record};
 use foldback_replay::study::{Inaction, Outcome, Score};
 use foldback_replay::totals::{CallRow, Fired, SessionMetrics};
 use std::sync::Arc;
@@ -155,7 +155,6 @@ pub(crate) fn tiny() -> Comparison {
     // It fits by measured tokens and not by those of the provider.
     clearing.gate.over = 7;
     clearing.gate.requests = 10_000;
-    clearing.ledger = Ledger { firings: 2, paid_back: 1, ..Ledger::default() };
     clearing.compactions = 1;
     clearing.prune_operations = 1;
     clearing.guards_off = vec!["pairs"];
