@@ -31,7 +31,7 @@ pub(crate) use contrast::adjust;
 pub use difference::{Difference, SampleSize};
 pub use dollars::Dollars;
 pub use figures::{FIGURES, Figure, FigureForm, Judge, Metric, Metrics};
-pub use front::{Place, Point, Standing, ranks};
+pub use front::{Point, Standing, ranks};
 pub use gate::Gate;
 pub use idle::Idle;
 pub use line::PresetLine;
