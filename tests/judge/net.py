@@ -36,6 +36,8 @@ PRESETS = ("keep-last-1", "window", "openhands")
 # Lines of a result that is read whole, and lines around what is needed of a longer one.
 WHOLE = 400
 AROUND = 200
+# How often a result is read before one call, if it is compacted in between.
+TWICE = 2
 # Each read takes a run of the program.
 MOST = 120
 
@@ -201,15 +203,21 @@ class Again:
             if number is None:
                 continue
             missed = self.missed(number, call.view)
-            done = {
-                read.source
-                for read, before in zip(self.reads, self.before, strict=True)
-                if before == number
-            }
+            done = self.done(number, call.view)
             due = [at(need) for need in missed if need.draw < self.chance and at(need) not in done]
             if due:
                 return call, [need for need in missed if at(need) == min(due)]
         return None
+
+    def done(self, number: int, view: list[Shown]) -> set[At]:
+        """The sources that are not read before a call again: read twice, or read and in view."""
+        whole = {id(shown.message) for shown in view if not shown.edits}
+        times: dict[At, int] = {}
+        for read, before in zip(self.reads, self.before, strict=True):
+            if before == number:
+                in_view = id(read.result) in whole
+                times[read.source] = times.get(read.source, 0) + (TWICE if in_view else 1)
+        return {source for source, read in times.items() if read >= TWICE}
 
     def read(self, call: Call, missed: list[Need]) -> None:
         """Puts a read of what is missed before the answer of a call."""

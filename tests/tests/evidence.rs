@@ -304,19 +304,6 @@ fn the_arms_of_the_study_act_when_its_processors_do() {
     assert_eq!(arms.filter(|arm| known(arm)).count(), names.len() + 2);
 }
 
-/// What the first screen says of the stand-in is what the table has.
-#[test]
-fn the_stand_in_keeps_less_by_what_the_table_says() {
-    let page = read("docs/evidence.md");
-    let mut rows = page.lines().skip_while(|line| !line.starts_with("## Real summaries"));
-    let row = rows.find(|line| line.starts_with("| all |")).unwrap();
-    let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
-    let more = foldback_replay::recorder::RECORDED_KEEP_MORE;
-    let cell = |[value, lo, hi]: [f64; 3]| format!("{value:+.1} ({lo:+.1} to {hi:+.1})");
-    let expected = [more.compactions.to_string(), cell(more.kept), cell(more.gone)];
-    assert_eq!([cells[1], cells[cells.len() - 2], cells[cells.len() - 1]], expected);
-}
-
 /// Rank correlations, pairs, areas and summaries are what the extracts give.
 #[foldback_needs::judge]
 #[test]

@@ -53,7 +53,7 @@ fn explain(comparison: &Comparison, args: &Compare) -> Option<(String, Vec<Strin
     if args.redact || !by_name || args.design.experiment.is_some() {
         return None;
     }
-    let (session, preset) = comparison.telling(&comparison.answer(true))?;
+    let (session, preset) = comparison.telling(&comparison.answer())?;
     let (file, id) = match session.path.rsplit_once('#') {
         Some((file, id)) if !Path::new(&*session.path).exists() => (file, Some(id.to_owned())),
         _ => (&*session.path, None),

@@ -83,8 +83,6 @@ pub struct Strategy {
     pub reproduces: String,
     /// For whom it is not the right choice, one phrase each.
     pub not_for: Vec<String>,
-    /// The preset of the same system that is meant to be used, where this one is there for study.
-    pub twin_of: Option<String>,
     /// To use or to compare with.
     pub kind: Kind,
     /// The strategy's estimator, then those that single stages name for themselves.
@@ -135,7 +133,6 @@ impl Strategy {
             description: String::new(),
             reproduces: String::new(),
             not_for: Vec::new(),
-            twin_of: None,
             kind: Kind::default(),
             estimators: vec![estimator],
             overflow: None,

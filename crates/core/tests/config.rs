@@ -135,7 +135,6 @@ keep = 0.5
 const BASE: &str = r#"name = "base"
 description = "what others change"
 aliases = ["basis"]
-twin_of = "other"
 
 [window]
 context = 10_000
@@ -229,12 +228,11 @@ fn a_file_that_extends_says_only_what_changes() {
         (node.to_value(), node.place.source.to_string(), node.place.line)
     };
     assert_eq!(place("protect_tokens"), (4_000.into(), "mine.toml".to_owned(), 5));
-    assert_eq!(place("placeholder"), ("[cleared]".into(), "base".to_owned(), 16));
+    assert_eq!(place("placeholder"), ("[cleared]".into(), "base".to_owned(), 15));
     assert_eq!(compiled.strategy.preset_limits, Limits::new(10_000, 0));
     assert_eq!(compiled.strategy.user_limits, Limits::default());
     assert_eq!(compiled.strategy.name, "mine");
     assert!(compiled.header.aliases.is_empty(), "aliases are not inherited");
-    assert_eq!(compiled.strategy.twin_of, None, "nor is whose twin the base is");
 }
 
 #[test]

@@ -2,9 +2,7 @@
 //! terminal and the page, which decide how a value is written. What a figure is stands in its list
 //! ([`FIGURES`]).
 
-use foldback_replay::compare::{
-    FIGURES, Figure, FigureForm, Metric, Place, PresetLine, Primary, Standing,
-};
+use foldback_replay::compare::{FIGURES, Figure, FigureForm, Metric, PresetLine, Standing};
 use foldback_replay::{Comparison, Reporting};
 
 /// The content of a cell.
@@ -20,8 +18,8 @@ pub(crate) enum Value<'a> {
     Percent(f64),
     /// A share that may be drawn as part of a whole.
     Part(f64),
-    /// A number with this many decimals.
-    Decimal(Option<f64>, usize),
+    /// A number with one decimal.
+    Decimal(Option<f64>),
     /// A number of tokens.
     Tokens(Option<u64>),
     /// A count.
@@ -32,21 +30,6 @@ pub(crate) enum Value<'a> {
     Text(String),
     /// A name, for example of another preset.
     Name(&'a str),
-    /// The rank of a preset.
-    Place(Place),
-}
-
-/// A value and a detail to add if there is room for it.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Cell<'a> {
-    pub(crate) value: Value<'a>,
-    pub(crate) note: Option<String>,
-}
-
-impl<'a> From<(Value<'a>, Option<String>)> for Cell<'a> {
-    fn from((value, note): (Value<'a>, Option<String>)) -> Self {
-        Self { value, note }
-    }
 }
 
 /// A preset with what its cells are made of.
@@ -68,7 +51,7 @@ impl<'a> std::ops::Deref for Line<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column {
     pub(crate) name: &'static str,
-    /// `{primary}`, `{regime}` and `{tokens}` stand for what a comparison is reported by.
+    /// `{regime}` and `{tokens}` stand for what a comparison is reported by.
     meaning: &'static str,
     of: Source,
     /// Whether a terminal has room for it.
@@ -78,7 +61,7 @@ pub(crate) struct Column {
 #[derive(Clone, Copy, Debug)]
 enum Source {
     Figure(&'static Figure),
-    Line(for<'a> fn(Line<'a>) -> (Value<'a>, Option<String>)),
+    Line(for<'a> fn(Line<'a>) -> Value<'a>),
 }
 
 impl Column {
@@ -90,13 +73,13 @@ impl Column {
     }
 
     /// The cell of a preset in this column.
-    pub(crate) fn cell<'a>(&self, line: Line<'a>) -> Cell<'a> {
+    pub(crate) fn cell<'a>(&self, line: Line<'a>) -> Value<'a> {
         let figure = match self.of {
             Source::Figure(figure) => figure,
-            Source::Line(of) => return of(line).into(),
+            Source::Line(of) => return of(line),
         };
         let metric = (figure.of)(&line.preset.metrics);
-        let value = match figure.shown {
+        match figure.shown {
             // The second judge disagrees with the first.
             FigureForm::Interval if figure.name == "verbatim_far" && line.good_by_one.is_some() => {
                 Value::Doubted(metric)
@@ -104,24 +87,16 @@ impl Column {
             FigureForm::Interval => Value::Metric(metric),
             FigureForm::Percent => Value::Percent(metric.value.unwrap_or_default()),
             FigureForm::Part => Value::Part(metric.value.unwrap_or(1.0)),
-            FigureForm::Decimal(digits) => Value::Decimal(metric.value, digits),
+            FigureForm::Decimal => Value::Decimal(metric.value),
             FigureForm::Tokens => Value::Tokens(metric.value.map(|tokens| tokens.round() as u64)),
             FigureForm::Share | FigureForm::Nowhere => Value::Share(metric.value),
-        };
-        let note = metric.why.as_ref().filter(|_| matches!(figure.shown, FigureForm::Decimal(2)));
-        Cell { value, note: note.map(ToString::to_string) }
+        }
     }
 
     /// The meaning of the column in this comparison.
     pub(crate) fn meaning(&self, reporting: &Reporting) -> String {
-        let primary = match reporting.primary {
-            Primary::Net => "net",
-            Primary::FrrObsFar => "kept",
-        };
-        let meaning = self.meaning.replace("{primary}", primary);
-        meaning
-            .replace("{regime}", &reporting.regime)
-            .replace("{tokens}", &unit(&reporting.estimator))
+        let meaning = self.meaning.replace("{regime}", &reporting.regime);
+        meaning.replace("{tokens}", &unit(&reporting.estimator))
     }
 }
 
@@ -144,14 +119,6 @@ pub(crate) fn lines(comparison: &Comparison) -> Vec<Line<'_>> {
     lines.map(|(preset, standing)| Line { preset, standing }).collect()
 }
 
-/// The rank of a preset.
-pub(crate) const PLACE: Column = Column {
-    name: "#",
-    meaning: "rank by {primary}; ties share one, controls have none, ✗ fails a gate",
-    of: Source::Line(place),
-    narrow: true,
-};
-
 /// The names of columns, those of figures and of the others; a terminal has room for `narrow` ones.
 fn columns(names: &[&str], narrow: &[&str], others: &[Column]) -> Vec<Column> {
     let column = |name: &&str| {
@@ -163,12 +130,11 @@ fn columns(names: &[&str], narrow: &[&str], others: &[Column]) -> Vec<Column> {
 
 /// Cost, retention and losses of a preset.
 pub(crate) fn headline() -> Vec<Column> {
-    const NAMES: [&str; 17] = [
+    const NAMES: [&str; 16] = [
         "cost",
         "net",
         "all read",
         "churn",
-        "paid back",
         "dominated by",
         "kept",
         "kept since",
@@ -182,28 +148,17 @@ pub(crate) fn headline() -> Vec<Column> {
         "files",
         "faithful",
     ];
-    let others = [
-        Column {
-            name: "paid back",
-            meaning: "share of the compactions that saved more than they cost, up to the next one or the end",
-            of: Source::Line(paid_back),
-            narrow: false,
-        },
-        Column {
-            name: "dominated by",
-            meaning: "a strategy, or doing nothing if everything fits, that costs no more, keeps no less (kept), and is \
+    let others = [Column {
+        name: "dominated by",
+        meaning: "a strategy, or doing nothing if everything fits, that costs no more, keeps no less (kept), and is \
                       better in one of them; by the values alone",
-            of: Source::Line(|line| {
-                let value = match line.standing {
-                    Standing::Front => Value::Name("on the front"),
-                    Standing::Dominated(by) => Value::Name(by),
-                    Standing::Apart => Value::Share(None),
-                };
-                (value, None)
-            }),
-            narrow: false,
-        },
-    ];
+        of: Source::Line(|line| match line.standing {
+            Standing::Front => Value::Name("on the front"),
+            Standing::Dominated(by) => Value::Name(by),
+            Standing::Apart => Value::Share(None),
+        }),
+        narrow: false,
+    }];
     columns(
         &NAMES,
         &["cost", "net", "all read", "kept", "verbatim", "edits", "near", "missed"],
@@ -218,38 +173,21 @@ pub(crate) fn activity() -> Vec<Column> {
     let other = |name, meaning, of| Column { name, meaning, of: Source::Line(of), narrow: true };
     let others = [
         other("acted", "sessions in which it changed something", |line| {
-            (Value::Text(format!("{}/{}", line.triggered, line.sessions)), None)
+            Value::Text(format!("{}/{}", line.triggered, line.sessions))
         }),
         other(
             "over",
             "requests that were over the window when they were sent, by their calibrated size where usage is recorded, and could \
              have been made to fit",
-            |line| (Value::Faults(line.gate.over), None),
+            |line| Value::Faults(line.gate.over),
         ),
         other("folds", "summaries or drops", |line| {
-            (Value::Count(line.compactions - line.prune_operations), None)
+            Value::Count(line.compactions - line.prune_operations)
         }),
-        other("prunes", "clearings", |line| (Value::Count(line.prune_operations), None)),
+        other("prunes", "clearings", |line| Value::Count(line.prune_operations)),
         other("broken", "provider rules broken by the preset", |line| {
-            (Value::Faults(line.gate.strategy_violations), None)
+            Value::Faults(line.gate.strategy_violations)
         }),
     ];
     columns(&NAMES, &NAMES, &others)
-}
-
-fn place(line: Line<'_>) -> (Value<'_>, Option<String>) {
-    let why = line.gate.why().map(|why| format!("not ranked: {why}"));
-    (Value::Place(line.place()), why)
-}
-
-fn paid_back(line: Line<'_>) -> (Value<'_>, Option<String>) {
-    let ledger = &line.ledger;
-    if ledger.firings == 0 {
-        return (Value::Share(None), None);
-    }
-    let note = format!(
-        "{} of {}; {} had an expired cache before them, {} never could",
-        ledger.paid_back, ledger.firings, ledger.cold, ledger.never
-    );
-    (Value::Share(Some(ledger.paid_back as f64 / ledger.firings as f64)), Some(note))
 }

@@ -1,6 +1,6 @@
 //! What every report says about a comparison besides its numbers, collected once.
 
-use crate::number::{count, count_of, grouped, percent};
+use crate::number::{count, count_of, grouped};
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{CorpusSummary, Idle, PresetLine, Provenance, Unit};
@@ -83,11 +83,7 @@ pub(crate) fn idle(comparison: &Comparison) -> Vec<(&PresetLine, String, Vec<Idl
     lines
         .filter(|(_, nearest)| !nearest.is_empty())
         .map(|(line, nearest)| {
-            let acted = match line.triggered_input_ratio {
-                Some(ratio) => format!("where it acted, input was {}", percent(ratio)),
-                None => "it acted nowhere".to_owned(),
-            };
-            let sentence = format!("in {} of {} sessions; {acted}", nearest.len(), line.sessions);
+            let sentence = format!("in {} of {} sessions", nearest.len(), line.sessions);
             (line, sentence, nearest)
         })
         .collect()

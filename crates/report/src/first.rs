@@ -44,7 +44,7 @@ pub struct Commands<'a> {
 /// The screen.
 pub fn screen(comparison: &Comparison, width: Width, commands: Commands<'_>) -> String {
     let columns = width.table.min(COLUMNS);
-    let answer = comparison.answer(commands.named);
+    let answer = comparison.answer();
     let page = Page::new(comparison, answer, columns, commands);
     let mut out = page.head();
     let tail = page.tail(true);

@@ -21,7 +21,7 @@ pub enum Form {
 /// The table.
 pub fn table(comparison: &Comparison, form: Form) -> String {
     let lines: Vec<&PresetLine> =
-        comparison.answer(true).shown.into_iter().map(|at| &comparison.presets[at]).collect();
+        comparison.answer().shown.into_iter().map(|at| &comparison.presets[at]).collect();
     if form == Form::Csv {
         return csv(comparison, &lines);
     }

@@ -1,12 +1,12 @@
 //! The whole comparison as tables and sentences.
 
-use crate::columns::{Column, Line, PLACE, Value, activity, headline, lines};
+use crate::columns::{Column, Line, Value, activity, headline, lines};
 use crate::facts;
 use crate::number::{grouped, percent, short};
 use crate::terminal::{ALWAYS, Head, Width, table, wrap};
 use crate::verdict;
 use foldback_replay::Comparison;
-use foldback_replay::compare::{Metric, Place, Standing};
+use foldback_replay::compare::{Metric, Standing};
 use foldback_replay::setup::AS_RECORDED;
 
 /// Columns that a narrow terminal has no room for, those first that matter least.
@@ -42,7 +42,7 @@ pub fn comparison(comparison: &Comparison, width: Width) -> String {
     say(&mut out, "", names, width);
     out.push('\n');
     let lines = lines(comparison);
-    preset_table(&mut out, comparison, &lines, &[], &activity(), width);
+    preset_table(&mut out, comparison, &lines, &activity(), width);
     let off = facts::guards_off(comparison);
     if !off.is_empty() {
         say(&mut out, "", &off.join("; "), width);
@@ -53,7 +53,7 @@ pub fn comparison(comparison: &Comparison, width: Width) -> String {
     let others = comparison.controls().into_iter().filter(|at| *at != comparison.baseline);
     let order = baseline.into_iter().chain(comparison.ranked()).chain(others);
     let lines: Vec<Line<'_>> = order.filter_map(|at| lines.get(at).copied()).collect();
-    preset_table(&mut out, comparison, &lines, &[PLACE], &columns, width);
+    preset_table(&mut out, comparison, &lines, &columns, width);
     let dominated: Vec<String> = lines
         .iter()
         .filter_map(|line| match line.standing {
@@ -89,36 +89,27 @@ fn say(out: &mut String, indent: &str, text: &str, width: Width) {
     wrap(out, indent, &format!("{indent}  "), text, width);
 }
 
-/// A row per preset, its name after the `first` columns and before the others, and what they mean.
+/// A row per preset, its name before the columns, and what they mean.
 fn preset_table(
     out: &mut String,
     comparison: &Comparison,
     lines: &[Line<'_>],
-    first: &[Column],
     columns: &[Column],
     width: Width,
 ) {
     let row = |line: &Line<'_>| {
-        let cells = |columns: &[Column]| -> Vec<String> {
-            columns.iter().map(|column| written(&column.cell(*line).value)).collect()
-        };
-        [cells(first), vec![line.preset.preset.clone()], cells(columns)].concat()
+        let cells = columns.iter().map(|column| written(&column.cell(*line)));
+        [line.preset.preset.clone()].into_iter().chain(cells).collect()
     };
-    let mark = |column: &Column| Head::words(column.name, ALWAYS);
     let number = |column: &Column| {
         let place = LEAST.iter().position(|name| *name == column.name);
         Head::number(column.name, place.and_then(|at| u8::try_from(at).ok()).unwrap_or(ALWAYS))
     };
-    let heads: Vec<Head> = first
-        .iter()
-        .map(mark)
-        .chain([Head::names("preset")])
-        .chain(columns.iter().map(number))
-        .collect();
+    let heads: Vec<Head> =
+        [Head::names("preset")].into_iter().chain(columns.iter().map(number)).collect();
     table(out, width, &heads, lines.iter().map(row).collect());
-    let mut legend: Vec<String> = first
+    let mut legend: Vec<String> = columns
         .iter()
-        .chain(columns)
         .map(|column| format!("{}: {}", column.name, column.meaning(&comparison.reporting)))
         .collect();
     if columns.iter().any(|column| column.name == "cost") {
@@ -136,17 +127,13 @@ pub(crate) fn written(value: &Value<'_>) -> String {
         Value::Doubted(metric) => format!("{} !", interval(metric)),
         Value::Share(value) => value.map_or_else(dash, whole),
         Value::Percent(value) | Value::Part(value) => percent(*value),
-        Value::Decimal(value, digits) => {
-            value.map_or_else(dash, |value| format!("{value:.digits$}").replace('-', "−"))
+        Value::Decimal(value) => {
+            value.map_or_else(dash, |value| format!("{value:.1}").replace('-', "−"))
         }
         Value::Tokens(tokens) => tokens.map_or_else(dash, short),
         Value::Count(number) | Value::Faults(number) => number.to_string(),
         Value::Text(text) => text.clone(),
         Value::Name(name) => (*name).to_owned(),
-        Value::Place(Place::Rank(rank)) => rank.to_string(),
-        Value::Place(Place::Control) => String::new(),
-        Value::Place(Place::Idle) => "–".to_owned(),
-        Value::Place(Place::Unranked) => "✗".to_owned(),
     }
 }
 
@@ -163,7 +150,7 @@ fn interval(metric: &Metric) -> String {
     }
 }
 
-/// The presets that failed a gate, and the smallest difference that the comparison could detect.
+/// The presets that failed a gate, and how many sessions would show a difference.
 fn ranking(out: &mut String, comparison: &Comparison, width: Width) {
     let failed: Vec<String> = facts::unranked(comparison)
         .into_iter()
@@ -175,22 +162,6 @@ fn ranking(out: &mut String, comparison: &Comparison, width: Width) {
     if let Some(needed) = verdict::needed(comparison) {
         say(out, "", &needed, width);
     }
-    let reporting = &comparison.reporting;
-    let apart = comparison.told_apart(reporting.primary);
-    let Some((least, most)) = apart.detectable else {
-        return;
-    };
-    let text = format!(
-        "{} of {} pairs are ties (sign-flip test over {}, seed {}, Holm over all pairs); with 80 % power \
-         this data shows differences of {:.0} to {:.0} percent, depending on the pair",
-        apart.ties,
-        apart.pairs,
-        facts::units(&comparison.corpus),
-        reporting.seed,
-        least * 100.0,
-        most * 100.0
-    );
-    say(out, "", &text, width);
 }
 
 /// The sessions that came nearest to a compaction, by preset.

@@ -94,7 +94,6 @@ pub fn compile(
         description: header.description.clone(),
         reproduces: header.reproduces.clone(),
         not_for: header.not_for.clone(),
-        twin_of: header.twin_of.clone(),
         kind: header.kind,
         estimators,
         overflow,

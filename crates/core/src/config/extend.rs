@@ -104,7 +104,7 @@ pub(super) fn extend(
     };
     let mut base = extend(registry, base, options, chain)?;
     // What describes the base does not describe what extends it.
-    for key in ["aliases", "extends", "twin_of"] {
+    for key in ["aliases", "extends"] {
         base.take(key);
     }
     Ok(merge(base, document.root))

@@ -35,8 +35,6 @@ pub struct Header {
     pub reproduces: String,
     /// For whom it is not the right choice, one phrase each.
     pub not_for: Vec<String>,
-    /// The preset of the same system that is meant to be used, where this one shows the original to the letter.
-    pub twin_of: Option<String>,
     /// The systems that it is listed with, such as the versions of one project.
     pub family: String,
     /// The group of presets that a comparison takes it in by one name.

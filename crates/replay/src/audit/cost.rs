@@ -7,7 +7,7 @@
 //!   would have been written anyway.
 
 use super::cuts::Cut;
-use crate::judge::cost::{HitShare, LedgerFiring, NamedTerms, Priced, SummaryCall, output_of};
+use crate::judge::cost::{HitShare, NamedTerms, Priced, SummaryCall, output_of};
 use crate::judge::measures::Firing;
 use crate::number::total;
 use crate::rows::study::summary_calls;
@@ -100,8 +100,7 @@ impl ReplayBill<'_> {
             let Some(at) = cuts.iter().rposition(|cut| cut.call == call) else { continue };
             let own = asked.iter().zip(&prices).filter(|(asked, _)| asked.call == call);
             let summary_usd = total(own.map(|(_, usd)| *usd));
-            let row = self.priced.ledger(&[LedgerFiring { call, reclaimed, summary_usd }]).pop();
-            let (rewritten, cold) = row.map_or((0, false), |row| (row.rewritten, row.cold));
+            let (rewritten, cold) = self.priced.rewritten(call, reclaimed).unwrap_or_default();
             let estimated = summary_usd > 0.0;
             let rewritten_usd = self.rewritten_usd(call, rewritten);
             out[at] = Some(FoldCost { summary_usd, estimated, rewritten, rewritten_usd, cold });

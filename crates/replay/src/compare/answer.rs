@@ -29,8 +29,6 @@ pub struct Answer<'a> {
     pub shown: Vec<usize>,
     /// Names of presets that changed nothing in any session.
     pub idle: Vec<&'a str>,
-    /// Names of presets that exist for study, as twins of others that are compared.
-    pub twins: Vec<&'a str>,
     /// Names of presets with the same results as another, and that other.
     pub same: Vec<(&'a str, &'a str)>,
     /// Sessions in which no strategy changed anything.
@@ -72,21 +70,17 @@ impl PresetLine {
 }
 
 impl Comparison {
-    /// What is shown first. `twins` says whether twins are left out; a preset that was named is always shown.
-    pub fn answer(&self, twins: bool) -> Answer<'_> {
+    /// What is shown first.
+    pub fn answer(&self) -> Answer<'_> {
         let mut answer = Answer {
             too_short: self.corpus.imported - self.corpus.triggering,
             ..Answer::default()
         };
-        let names: Vec<&str> = self.presets.iter().map(PresetLine::name).collect();
         for at in self.by_bill() {
             let line = &self.presets[at];
-            let is_twin = line.twin_of.as_deref().is_some_and(|of| names.contains(&of));
             let shown = answer.shown.iter().map(|other| &self.presets[*other]);
             if line.triggered == 0 && line.gate.passed {
                 answer.idle.push(line.name());
-            } else if is_twin && !twins {
-                answer.twins.push(line.name());
             } else if let Some(same) = shown.into_iter().find(|other| other.is_like(line)) {
                 answer.same.push((line.name(), same.name()));
             } else {
@@ -173,36 +167,28 @@ mod tests {
     }
 
     #[test]
-    fn twins_and_what_is_the_same_are_named_and_not_shown() {
+    fn what_is_the_same_is_named_and_not_shown() {
         let mut presets = vec![
             line("none", 1.0, 1.0),
             line("window+extractive", 0.5, 0.5),
-            line("faithful+extractive", 0.6, 0.5),
             line("copy", 0.5, 0.5),
             line("other", 0.9, 0.9),
             line("random", 0.9, 0.9),
             line("idle", 0.1, 1.0),
             line("refused", 0.2, 1.0),
         ];
-        for at in [1, 2] {
-            presets[at].summarizer = Some("extractive".to_owned());
-        }
-        presets[2].twin_of = Some("window".to_owned());
-        presets[4].twin_of = Some("not compared".to_owned());
-        for at in [0, 5] {
+        presets[1].summarizer = Some("extractive".to_owned());
+        for at in [0, 4] {
             presets[at].kind = Kind::Control;
             presets[at].rank = None;
         }
-        presets[6].triggered = 0;
-        presets[7].gate.passed = false;
+        presets[5].triggered = 0;
+        presets[6].gate.passed = false;
         let corpus = CorpusSummary { imported: 5, triggering: 3, ..CorpusSummary::default() };
         let comparison = Comparison { corpus, presets, ..Comparison::default() };
-        let answer = comparison.answer(false);
+        let answer = comparison.answer();
         // By their bills, and what is refused last.
-        assert_eq!((answer.shown, answer.twins), (vec![1, 4, 7], vec!["faithful"]));
-        assert_eq!(answer.idle, ["idle"]);
+        assert_eq!((answer.shown, answer.idle), (vec![1, 3, 6], vec!["idle"]));
         assert_eq!((answer.same, answer.too_short), (vec![("copy", "window")], 2));
-        // What was named is shown.
-        assert_eq!(comparison.answer(true).shown, [1, 2, 4, 7]);
     }
 }

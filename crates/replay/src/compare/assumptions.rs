@@ -7,7 +7,7 @@ use super::{prices, windows};
 use crate::fault::FailedReplay;
 use crate::judge::cost::OWN;
 use crate::number::grouped;
-use crate::read::recorder::{More, Policy, RECORDED_KEEP_MORE, Recorded, Total, by_totals};
+use crate::read::recorder::{Policy, Recorded, Total, by_totals};
 use crate::rows::study::{Knowledge, Recording, Score, Summaries};
 use crate::run::setup::{Preset, RequestSource, Setup};
 use foldback_core::strategy::Kind;
@@ -59,15 +59,11 @@ pub(super) fn assumptions(
         ));
     }
     if presets.iter().any(|preset| preset.strategy.filter.is_some()) {
-        let More { compactions, kept, gone } = RECORDED_KEEP_MORE;
-        lines.push(format!(
+        lines.push(
             "Summaries are written by the summarizer at the end of the preset's name, not by a model \
-             of the original; the bill charges them as if a model had written them, with a prompt of its own. At {compactions} recorded compactions \
-             the extractive one kept {} less of what calls needed than the recorders' own did, and {} less of what had \
-             gone with the cut.",
-            More::told(kept, " points"),
-            More::told(gone, " points")
-        ));
+             of the original; the bill charges them as if a model had written them, with a prompt of its own."
+                .to_owned(),
+        );
     }
     if presets.iter().any(|preset| preset.completions.is_some()) {
         lines.push(

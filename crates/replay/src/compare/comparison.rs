@@ -7,7 +7,7 @@ use super::provenance::Provenance;
 use super::redact;
 use super::saving::Base;
 use super::sessions::CorpusSummary;
-use super::table::{self, Primary, Reporting};
+use super::table::{self, Reporting};
 use crate::fault::FailedReplay;
 use crate::judge::cost::Agreement;
 use crate::read::corpus::{ContentHash, Corpus};
@@ -63,17 +63,6 @@ pub struct Comparison {
     /// Models of sessions that the model table does not list.
     pub(super) unlisted: Vec<String>,
     pub(super) redacted: bool,
-}
-
-/// How many pairs of strategies a metric separates, and how small a difference could have been.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ToldApart {
-    /// Pairs.
-    pub pairs: usize,
-    /// Pairs that the metric does not separate.
-    pub ties: usize,
-    /// The least and the largest of the differences that [`Contrast::detectable`] gives.
-    pub detectable: Option<(f64, f64)>,
 }
 
 impl Comparison {
@@ -160,17 +149,6 @@ impl Comparison {
         let base = self.base.as_ref()?;
         let at = self.presets.iter().position(|line| line.preset == base.preset)?;
         self.bill(self.scores_of(session).get(at)?)
-    }
-
-    /// How many pairs of strategies a metric separates.
-    pub fn told_apart(&self, metric: Primary) -> ToldApart {
-        let pairs = &self.contrasts;
-        let least = || pairs.iter().filter_map(|pair| pair.detectable(metric));
-        ToldApart {
-            pairs: pairs.len(),
-            ties: pairs.iter().filter(|pair| pair.by(metric).tie).count(),
-            detectable: least().min_by(f64::total_cmp).zip(least().max_by(f64::total_cmp)),
-        }
     }
 
     /// Replaces paths, tasks, repositories, tools, identifiers and models that no table lists by pseudonyms,

@@ -8,7 +8,7 @@ use crate::judge::reread::CHANCE;
 use crate::parallel::in_parallel;
 use crate::run::setup::Preset;
 use crate::stats::Share;
-use crate::stats::{self, Estimate, Pair};
+use crate::stats::{self, Pair};
 use foldback_core::strategy::Kind;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -42,22 +42,11 @@ impl Contrast {
     }
 
     /// The difference by a metric.
-    pub(crate) fn by(&self, metric: Primary) -> &Difference {
+    fn by(&self, metric: Primary) -> &Difference {
         match metric {
             Primary::Net => &self.net,
             Primary::FrrObsFar => &self.frr_obs_far,
         }
-    }
-
-    /// The least difference by a metric that 80 % of such comparisons would find: a share of the bill, or
-    /// of what was needed.
-    pub(crate) fn detectable(&self, metric: Primary) -> Option<f64> {
-        let least = self.by(metric).detectable?;
-        Some(match metric {
-            // Of the log ratio.
-            Primary::Net => least.exp_m1(),
-            Primary::FrrObsFar => least,
-        })
     }
 }
 
@@ -104,7 +93,7 @@ pub(super) fn against_base(table: &Table<'_>, paid: Option<Paid>, lines: &mut [P
         let pairs: Vec<Pair> = if table.netted { nets() } else { bills() };
         let estimate = stats::tested_ratio_of_totals(&table.sample, &pairs);
         line.needed = SampleSize::by_spread(&estimate, choices);
-        line.against_base = Some(of_bills(estimate));
+        line.against_base = Some(Difference::new(estimate));
     }
     let family = lines.iter_mut().filter_map(|line| line.against_base.as_mut());
     holm(&mut family.collect::<Vec<_>>());
@@ -129,17 +118,8 @@ fn net(table: &Table<'_>, first: usize, second: usize) -> Difference {
         let usd = |score| table.spent(table.bill(score)?);
         Some(Pair { cluster: table.cluster(a), value: usd(a)?, base: usd(b)? })
     });
-    by_bills(table, &both.collect::<Vec<_>>())
-}
-
-fn by_bills(table: &Table<'_>, pairs: &[Pair]) -> Difference {
-    of_bills(stats::tested_ratio_of_totals(&table.sample, pairs))
-}
-
-fn of_bills(estimate: Estimate) -> Difference {
-    // Of the log, to first order: se / value.
-    let scale = estimate.value.filter(|value| *value > 0.0).map(f64::recip);
-    Difference::new(estimate, scale)
+    let pairs = both.collect::<Vec<_>>();
+    Difference::new(stats::tested_ratio_of_totals(&table.sample, &pairs))
 }
 
 fn retention(table: &Table<'_>, first: usize, second: usize) -> Difference {
@@ -152,7 +132,7 @@ fn retention(table: &Table<'_>, first: usize, second: usize) -> Difference {
         .map(|(a, b)| (table.cluster(a), [a.retention.obs_far, b.retention.obs_far]))
         .filter(|(_, shares)| shares.iter().all(|share| share.needed > 0))
         .collect();
-    Difference::new(stats::proportion_difference(&table.sample, &asked), Some(1.0))
+    Difference::new(stats::proportion_difference(&table.sample, &asked))
 }
 
 /// Holm over the bills of these pairs, and over their shares: two questions, each a family. Says what is a tie by it.
@@ -204,7 +184,7 @@ fn beats(table: &Table<'_>, contrasts: &[Contrast], a: &str, b: &str) -> bool {
 mod tests {
     use super::*;
     use crate::acted::preset;
-    use crate::compare::{Comparison, Gate, Reporting};
+    use crate::compare::{Gate, Reporting};
     use crate::judge::retention::Retention;
     use crate::rows::study::{Bill, Billed, Pauses};
     use crate::rows::study::{Outcome, Score};
@@ -370,11 +350,9 @@ mod tests {
         let numbers: Vec<usize> = (0..12).collect();
         let table = table(&scores, &numbers, &reporting);
         let contrasts = contrasts(&table, &presets, &lines);
-        let comparison = Comparison { contrasts, ..Comparison::default() };
-        let apart = comparison.told_apart(Primary::Net);
-        assert_eq!(apart.pairs, 28);
+        assert_eq!(contrasts.len(), 28);
         let (first, others): (Vec<_>, Vec<_>) =
-            comparison.contrasts.iter().partition(|pair| pair.first == "preset 1");
+            contrasts.iter().partition(|pair| pair.first == "preset 1");
         assert_eq!(first.len(), 7);
         for pair in first {
             // Of 4,096 ways two are as large.
@@ -382,7 +360,7 @@ mod tests {
         }
         assert!(others.iter().all(|pair| pair.net.p_holm >= pair.net.p));
         // Nothing separates what keeps the same.
-        assert_eq!(comparison.told_apart(Primary::FrrObsFar).ties, 28);
+        assert!(contrasts.iter().all(|pair| pair.frr_obs_far.tie));
     }
 
     #[test]

@@ -19,8 +19,6 @@ pub struct Difference {
     /// The same after Holm's adjustment over the family: all pairs of strategies by this metric, or all that are compared with
     /// the base; `null` for pairs with a control, which are exploratory.
     pub p_holm: Option<f64>,
-    /// The least difference that 80 % of such comparisons would find: of the log ratio, or of the share.
-    pub detectable: Option<f64>,
     /// Sessions.
     pub n: usize,
     /// The adjusted test does not separate the two, or there are too few sessions for one.
@@ -77,13 +75,9 @@ impl Difference {
         self.p_holm.is_some_and(|p| p / 2.0 <= SAVING_ALPHA)
     }
 
-    pub(super) fn new(estimate: Estimate, scale: Option<f64>) -> Self {
-        let Estimate { value, lo, hi, p, se, n, .. } = estimate;
-        let detectable = se.zip(scale).map(|(se, scale)| {
-            let level = stats::Sample::LEVEL;
-            stats::minimum_detectable(se * scale, level, POWER)
-        });
-        Self { value, lo, hi, p, p_holm: None, detectable, n, tie: p.is_none_or(|p| p > ALPHA) }
+    pub(super) fn new(estimate: Estimate) -> Self {
+        let Estimate { value, lo, hi, p, n, .. } = estimate;
+        Self { value, lo, hi, p, p_holm: None, n, tie: p.is_none_or(|p| p > ALPHA) }
     }
 }
 
@@ -96,5 +90,5 @@ pub(super) const ALPHA: f64 = 0.05;
 /// The same of the one-sided question whether something saves or costs more.
 const SAVING_ALPHA: f64 = 0.1;
 
-/// Share of comparisons that find the least detectable difference.
+/// Share of comparisons that find the difference of a [`SampleSize`].
 const POWER: f64 = 0.8;

@@ -10,7 +10,7 @@ use crate::judge::availability::MustKeep;
 use crate::judge::reread::CHANCE;
 use crate::judge::retention::Retention;
 use crate::number::{ratio, total};
-use crate::rows::study::{Knowledge, Ledger, Score, Summaries};
+use crate::rows::study::{Knowledge, Score, Summaries};
 use crate::stats::Share;
 use crate::stats::{self, Estimate, Pair, Sample};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -51,8 +51,8 @@ pub enum FigureForm {
     Percent,
     /// The same, of a whole that may be drawn.
     Part,
-    /// A number with this many decimals.
-    Decimal(usize),
+    /// A number with one decimal.
+    Decimal,
     /// A number of tokens.
     Tokens,
     /// In JSON alone.
@@ -142,10 +142,10 @@ figures! {
     frr_obs_near, "near", alone, FigureForm::Share,
         "kept, of what was last seen in the last three calls; under 90 % the preset loses what was just read"
         => |of| of.share(Retention::obs_near);
-    missed_per_100_calls, "missed", alone, FigureForm::Decimal(1),
+    missed_per_100_calls, "missed", alone, FigureForm::Decimal,
         "old texts of edits and pieces of results that calls needed and the view lacked, per 100 calls"
         => |of| of.if_known(|| of.per_100(|score| score.retention.missed()));
-    rereads_per_100_calls, "reread", alone, FigureForm::Decimal(1), "results that are read again per 100 calls (net)"
+    rereads_per_100_calls, "reread", alone, FigureForm::Decimal, "results that are read again per 100 calls (net)"
         => |of| of.if_known(|| match of.nets(CHANCE.value) {
             Some(_) => of.per_100(|score| score.retention.rereads),
             None => of.value(None, NOT_READ),
@@ -260,17 +260,15 @@ pub(super) struct Sums {
     pub(super) retention: Retention,
     pub(super) must_keep: MustKeep,
     pub(super) summaries: Summaries,
-    pub(super) ledger: Ledger,
 }
 
 impl Sums {
-    pub(super) fn new(table: &Table<'_>, own: &[&Score]) -> Self {
+    pub(super) fn new(own: &[&Score]) -> Self {
         let mut out = Self::default();
         for score in own {
             out.retention.add(&score.retention);
             out.must_keep.add(&score.must_keep);
             out.summaries.add(&score.summaries);
-            table.bill(score).into_iter().for_each(|bill| out.ledger.add(&bill.ledger()));
         }
         out
     }

@@ -60,33 +60,10 @@ pub enum Standing<'a> {
     Apart,
 }
 
-/// The rank of a preset.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// By the primary metric; ties share a rank.
-    Rank(usize),
-    /// A control has none.
-    Control,
-    /// It never acted.
-    Idle,
-    /// It fails a gate.
-    Unranked,
-}
-
 impl PresetLine {
     /// Its bill with what was missed read again and its retention of what only observations said, and not recently, if it has both.
     pub(crate) fn point(&self) -> Option<Point> {
         Some(Point { cost: self.ratio.value?, kept: self.metrics.frr_obs_far.value? })
-    }
-
-    /// Where it is placed.
-    pub fn place(&self) -> Place {
-        match (self.rank, self.kind) {
-            (Some(rank), _) => Place::Rank(rank),
-            (None, Kind::Control) => Place::Control,
-            (None, Kind::Strategy) if self.gate.passed => Place::Idle,
-            (None, Kind::Strategy) => Place::Unranked,
-        }
     }
 }
 
@@ -188,10 +165,6 @@ mod tests {
         all.presets[6].kind = Kind::Control;
         all.presets[7].metrics.frr_obs_far.value = None;
         all.presets[9].triggered = 0;
-        assert_eq!(
-            [5, 6, 9].map(|at| all.presets[at].place()),
-            [Place::Unranked, Place::Control, Place::Idle]
-        );
         let expect = [
             Standing::Front,
             Standing::Front,

@@ -7,8 +7,7 @@ use super::gate::Gate;
 use super::saving::Paid;
 use super::table::Table;
 use crate::judge::retention::{self, Retention};
-use crate::number::ratio;
-use crate::rows::study::{Ledger, Score};
+use crate::rows::study::Score;
 use crate::run::totals::SessionMetrics;
 use crate::stats::Share;
 use foldback_core::counters::Counters;
@@ -27,9 +26,6 @@ pub struct PresetLine {
     pub kind: Kind,
     /// Who wrote the summaries; `null` where the preset has none.
     pub summarizer: Option<String>,
-    /// The preset of the same system that is meant to be used, if this one exists for study.
-    #[serde(skip)]
-    pub twin_of: Option<String>,
     /// Rank by the primary metric among strategies that pass the gates, ties sharing one; `null` for
     /// controls and for those that fail.
     pub rank: Option<usize>,
@@ -50,17 +46,8 @@ pub struct PresetLine {
     pub sessions: usize,
     /// Sessions in which it changed something.
     pub triggered: usize,
-    /// Calls.
-    #[serde(skip)]
-    pub calls: u64,
     /// Sum of all requests.
     pub input_tokens: u64,
-    /// The ratio to no compaction over the sessions in which it changed something; `None` if there is none.
-    #[serde(skip)]
-    pub triggered_input_ratio: Option<f64>,
-    /// Tokens of the requests that were over the limits when they were sent.
-    #[serde(skip)]
-    pub over_input_tokens: u64,
     /// How often it changed the view.
     pub compactions: u64,
     /// How often its policy said that the view is too large.
@@ -91,8 +78,6 @@ pub struct PresetLine {
     pub dollars: Dollars,
     /// Its bill under every regime.
     pub costs: Vec<Dollars>,
-    /// Whether its compactions paid for themselves, under the regime that is reported.
-    pub ledger: Ledger,
     /// References of calls by the calls since they were last seen, how many were needed and how many kept: up to 1, 2, 3,
     /// 5, 10, 20 and 50, each from above the one before, then `beyond`.
     #[serde(rename = "by_distance", serialize_with = "retention::steps")]
@@ -112,15 +97,10 @@ pub(super) fn line(
         let counters = own.iter().map(|score| &score.metrics.counters);
         counters.map(of).sum()
     };
-    let input = |scores: &mut dyn Iterator<Item = &Score>| -> u64 {
-        scores.map(|score| score.metrics.input_tokens).sum()
-    };
-    let acted = || table.pairs(preset).filter(|(score, _)| score.metrics.compactions > 0);
-    let triggered = acted().count();
-    let calls: u64 = sum(|metrics| metrics.calls);
+    let triggered = own.iter().filter(|score| score.metrics.compactions > 0).count();
     let input_tokens = sum(|metrics| metrics.input_tokens);
     let compactions = sum(|metrics| metrics.compactions);
-    let sums = Sums::new(table, &own);
+    let sums = Sums::new(&own);
     let costs = costs(table, preset, paid);
     let reported = costs.iter().find(|dollars| {
         dollars.regime == table.reporting.regime && dollars.pauses == RECORDED_OR_WARM
@@ -134,7 +114,6 @@ pub(super) fn line(
             .as_ref()
             .and(strategy.summarizer.as_ref())
             .map(|summarizer| summarizer.id().to_owned()),
-        twin_of: strategy.twin_of.clone(),
         rank: None,
         against_base: None,
         needed: None,
@@ -143,13 +122,7 @@ pub(super) fn line(
         gate: Gate::new(own.iter().copied()),
         sessions: own.len(),
         triggered,
-        calls,
         input_tokens,
-        triggered_input_ratio: ratio(
-            input(&mut acted().map(|(score, _)| score)),
-            input(&mut acted().map(|(_, base)| base)),
-        ),
-        over_input_tokens: sum(|metrics| metrics.over_input_tokens),
         compactions,
         overflow_detections: count(|counters| counters.overflow_detections),
         prune_operations: count(|counters| counters.prune_operations),
@@ -161,7 +134,6 @@ pub(super) fn line(
         good_by_one: None,
         loses_near: false,
         dollars,
-        ledger: sums.ledger,
         retention: sums.retention,
         costs,
     };

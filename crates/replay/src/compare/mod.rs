@@ -26,13 +26,12 @@ mod windows;
 
 pub use answer::{Answer, Remark};
 pub use comparison::Comparison;
-pub use comparison::ToldApart;
 pub use contrast::Contrast;
 pub(crate) use contrast::adjust;
 pub use difference::{Difference, SampleSize};
 pub use dollars::Dollars;
 pub use figures::{FIGURES, Figure, FigureForm, Judge, Metric, Metrics};
-pub use front::{Place, Point, Standing, ranks};
+pub use front::{Point, Standing, ranks};
 pub use gate::Gate;
 pub use idle::Idle;
 pub use line::PresetLine;

@@ -115,8 +115,6 @@ pub struct SessionMetrics {
     pub sent_over: u64,
     /// Requests whose frame alone is over the ceiling.
     pub unfittable: u64,
-    /// Tokens of the requests that were sent over the ceiling.
-    pub over_input_tokens: u64,
     /// How often something changed the view: folds and prunings.
     pub compactions: u64,
     /// Violations of provider rules that the strategy caused.
@@ -153,9 +151,6 @@ impl SessionMetrics {
             out.cache_read_tokens += row.cache_read;
             out.churn_tokens += row.churn;
             out.unfittable += u64::from(row.unfittable);
-            if row.excess > 0 {
-                out.over_input_tokens += row.input_tokens;
-            }
             if row.excess > 0 && !row.unfittable {
                 out.sent_over += 1;
             }

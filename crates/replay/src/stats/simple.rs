@@ -1,4 +1,4 @@
-//! Small closed forms: Holm's adjustment, Kendall's tau, the detectable difference.
+//! Small closed forms: Holm's adjustment, Kendall's tau, how many clusters a test needs.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
@@ -33,13 +33,6 @@ pub(crate) fn kendall_tau_b(values: &[(f64, f64)]) -> Option<f64> {
     }
     let whole = (firsts as f64 * seconds as f64).sqrt();
     (whole > 0.0).then(|| agree as f64 / whole)
-}
-
-/// The least true difference that a two-sided test at `1 - level` finds with probability `power`:
-/// `(z_{(1+level)/2} + z_power) · se`. A table whose differences are smaller can't rank.
-pub(crate) fn minimum_detectable(se: f64, level: f64, power: f64) -> f64 {
-    let normal = Normal::standard();
-    (normal.inverse_cdf(f64::midpoint(1.0, level)) + normal.inverse_cdf(power)) * se
 }
 
 /// How many clusters a one-sided test at `alpha` needs to find a true difference with probability `power`, where an estimate over
@@ -148,15 +141,6 @@ mod tests {
             for (ours, expected) in ours.iter().zip(expected) {
                 assert!((ours - expected).abs() < 1e-12, "{p:?}: {ours}");
             }
-        }
-    }
-
-    #[test]
-    fn the_detectable_difference_is_in_standard_errors() {
-        // SciPy 1.17.1: stats.norm.ppf(0.975) + stats.norm.ppf(0.8), and with 0.9
-        for (power, expected) in [(0.8, 2.801_585_218_112_969), (0.9, 3.241_515_550_184_651)] {
-            let ours = minimum_detectable(2.0, 0.95, power);
-            assert!((ours - 2.0 * expected).abs() < 1e-8, "{power}: {ours}");
         }
     }
 }

@@ -27,10 +27,6 @@ pub struct Measured {
     pub saving_usd: Metric,
     /// Retention of what only observations said, and not lately: what is tuned for.
     pub frr_obs_far: Metric,
-    /// Retention of what only observations said.
-    pub frr_obs: Metric,
-    /// Retention of what was last seen more than three calls ago.
-    pub frr_far: Metric,
     /// Retention of the old texts of edits.
     pub epr: Metric,
     /// Of what was reused word for word and not seen lately: the second judge.
@@ -54,8 +50,6 @@ impl Measured {
             cost_ratio: metrics.cost_ratio,
             saving_usd: metrics.saving_usd,
             frr_obs_far: metrics.frr_obs_far,
-            frr_obs: metrics.frr_obs,
-            frr_far: metrics.frr_far,
             epr: metrics.epr,
             verbatim_far: metrics.verbatim_far,
             net_ratio: metrics.net_ratio,

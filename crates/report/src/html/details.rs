@@ -61,7 +61,7 @@ pub fn to_draw(comparison: &Comparison, most: usize) -> Vec<usize> {
 
 /// The preset that a page opens on: that of the verdict, else the first of the table that acted.
 pub(super) fn opening(comparison: &Comparison) -> Option<usize> {
-    let (_, line) = comparison.telling(&comparison.answer(true))?;
+    let (_, line) = comparison.telling(&comparison.answer())?;
     comparison.presets.iter().position(|other| std::ptr::eq(other, line))
 }
 

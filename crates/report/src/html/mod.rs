@@ -7,7 +7,6 @@
 
 mod audited;
 mod chart;
-mod contrasts;
 mod details;
 mod distance;
 mod figures;
@@ -61,7 +60,6 @@ pub fn comparison(comparison: &Comparison, details: &Details) -> String {
     presets::idle(&mut out, comparison);
     distance::section(&mut out, comparison);
     regimes::section(&mut out, comparison);
-    contrasts::section(&mut out, comparison);
     header::outcomes(&mut out, comparison);
     header::notes(&mut out, comparison);
     header::cautions(&mut out, comparison);

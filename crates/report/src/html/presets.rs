@@ -6,7 +6,7 @@ use super::markup::{
     BODY, END_FOLD, END_TABLE, col_heads, linked, name, named, named_td, open_fold, open_table,
     preset_rows, row_head, td, text,
 };
-use crate::columns::{self, Cell, Column, Value, headline, lines};
+use crate::columns::{self, Column, Value, headline, lines};
 use crate::number::{change, grouped, percent};
 use crate::{facts, table, verdict};
 use foldback_replay::Comparison;
@@ -34,7 +34,7 @@ pub(super) fn section(
     comparison: &Comparison,
     places: &BTreeMap<String, String>,
 ) {
-    let answer = comparison.answer(true);
+    let answer = comparison.answer();
     out.push_str("<section id=\"presets\">\n<h2>Presets</h2>\n");
     decide(out, comparison, "Presets", &answer.shown, places);
     let same = answer.same.iter().map(|(name, of)| format!("{name} = {of}"));
@@ -187,8 +187,8 @@ fn wide_table(out: &mut String, comparison: &Comparison, title: &str, columns: &
     out.push_str("</dl>\n");
 }
 
-fn written(out: &mut String, comparison: &Comparison, cell: &Cell<'_>) {
-    let (mut class, shown) = match &cell.value {
+fn written(out: &mut String, comparison: &Comparison, value: &Value<'_>) {
+    let (mut class, shown) = match value {
         Value::Metric(metric) => ("", interval(metric)),
         Value::Share(value) => ("", or_dash(*value, share)),
         Value::Part(value) => {
@@ -207,11 +207,7 @@ fn written(out: &mut String, comparison: &Comparison, cell: &Cell<'_>) {
     if matches!(shown.as_str(), NONE | "0" | "0.0") {
         class = "zero";
     }
-    let Some(note) = &cell.note else {
-        return td(out, class, shown);
-    };
-    let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
-    let _ = write!(out, "<td{class} title=\"{}\">{shown}</td>", text(note));
+    td(out, class, shown);
 }
 
 /// The sessions in which a preset did nothing, and why: those that came nearest to it. A strategy that rarely acts

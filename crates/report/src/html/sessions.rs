@@ -10,7 +10,7 @@ use super::markup::{
 use super::sawtooth::{self, Scale};
 use super::{reader, script};
 use crate::columns::unit;
-use crate::number::{change, count, decimals, dollars, grouped, percent, short};
+use crate::number::{change, count, decimals, dollars, grouped, short};
 use crate::verdict;
 use foldback_replay::Comparison;
 use foldback_replay::study::{Knowledge, Score};
@@ -62,7 +62,7 @@ impl Places {
 const COLUMNS: [&str; 5] = ["session", "format", "calls", "turns", "base"];
 
 /// Columns under the preset that is chosen.
-const UNDER: [&str; 4] = ["bill", "kept", "input", "missed"];
+const UNDER: [&str; 3] = ["bill", "kept", "missed"];
 
 /// The cells of a session under a preset: a class, and a text per column of [`UNDER`].
 type Cells = [String; 1 + UNDER.len()];
@@ -101,8 +101,7 @@ pub(super) fn table(
                 out,
                 "<p class=\"key\">Under <strong id=\"sessions-under\">{}</strong>, where it changed something. \
                  <strong>bill</strong>: change against the base; <strong>kept</strong>: share of what later calls needed of older \
-                 results; <strong>input</strong>: tokens of all requests, relative to no compaction; \
-                 <strong>missed</strong>: old texts of edits and repeated pieces of results that were not in view.{faults}</p>",
+                 results; <strong>missed</strong>: old texts of edits and repeated pieces of results that were not in view.{faults}</p>",
                 text(first.name)
             );
         }
@@ -184,19 +183,8 @@ fn cells(comparison: &Comparison, score: &Score) -> Cells {
         if faults(score) > 0 { BAD } else { "" }.to_owned(),
         or_dash(ratio.map(|(own, base)| own / base), change),
         or_dash(score.retention.obs_far.value().filter(|_| known), share),
-        input(comparison, score),
         if known { grouped(score.retention.missed()) } else { NONE.to_owned() },
     ]
-}
-
-/// The input of a session under a preset, of that without compaction.
-fn input(comparison: &Comparison, score: &Score) -> String {
-    let input = score.metrics.input_tokens;
-    let plain = comparison.scores_of(score.session()).get(comparison.baseline);
-    match plain.map_or(0, |plain| plain.metrics.input_tokens) {
-        0 => short(input),
-        plain => percent(input as f64 / plain as f64),
-    }
 }
 
 /// The effects on a session of the presets that changed something.
@@ -287,11 +275,9 @@ fn draw(
             continue;
         };
         let preset = verdict::name(comparison, &comparison.presets[score.preset()]);
-        let share = input(comparison, score);
         let _ = writeln!(
             out,
-            "<figure data-file=\"size-{}-{own}\">\n<figcaption><strong>{own}</strong> input {share}, peak \
-             {}</figcaption>",
+            "<figure data-file=\"size-{}-{own}\">\n<figcaption><strong>{own}</strong> peak {}</figcaption>",
             drawn.session + 1,
             short(score.metrics.peak_tokens),
             own = text(preset),

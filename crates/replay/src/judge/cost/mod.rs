@@ -1,9 +1,9 @@
 //! What the requests of a session cost: the prompt cache with its minimum, granularity and lifetime,
-//! price regimes, summarizer calls, and whether a compaction paid for itself.
+//! price regimes, summarizer calls, and what a compaction makes the cache write again.
 //!
 //! A [`RequestLog`] holds the requests of one replay as lists of blocks; a replay fills it, or you do
 //! by hand. [`Priced`] prices it under [`Terms`]: a provider's caching
-//! rules with its prices. [`Priced::ledger`] is built on that.
+//! rules with its prices.
 //!
 //! Tokens saved are not money saved: an edit in the middle of a cached prefix makes everything after
 //! it be written again.
@@ -11,7 +11,7 @@
 mod agreement;
 mod call;
 mod held;
-mod ledger;
+mod rewritten;
 mod session;
 mod terms;
 #[cfg(test)]
@@ -26,7 +26,6 @@ pub use foldback_providers::prices::{
     ServiceTerms, Terms,
 };
 pub(crate) use held::held;
-pub(crate) use ledger::{LedgerFiring, LedgerRow};
 pub(crate) use session::{Priced, SummaryCall};
 pub(crate) use terms::NamedTerms;
 pub use terms::OWN;

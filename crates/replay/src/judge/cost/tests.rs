@@ -67,38 +67,17 @@ fn a_summary_is_read_while_the_cache_is_warm() {
 }
 
 #[test]
-fn a_firing_pays_back_after_its_break_even() {
+fn what_an_edit_has_written_again() {
     // Three blocks of ten are cleared after the first; six are written again.
     let before: &[u64] = &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
     let after: &[u64] = &[1, 5, 6, 7, 8, 9, 10, 11];
     let terms = Terms { rules: WARM, rates: RATES };
-    let firing = LedgerFiring { call: 1, reclaimed: 3000, summary_usd: 0.0 };
-    // N* = (1.25 - 0.1) · 6000 / (0.1 · 3000) = 23
-    for (follow, paid) in [(22, false), (24, true)] {
-        let mut requests = vec![(0, before)];
-        requests.extend(std::iter::repeat_n((1, after), follow));
-        let row = Priced::new(&log(&requests), &terms).ledger(&[firing])[0];
-        assert_eq!((row.rewritten, row.calls, row.cold), (6000, follow, false));
-        assert!((row.break_even.unwrap() - 23.0).abs() < 1e-9, "{row:?}");
-        assert_eq!(row.paid_back(), paid, "{row:?}");
+    for (seconds, expected) in [(1, (6000, false)), (999, (0, true))] {
+        let requests = log(&[(0, before), (seconds, after)]);
+        let priced = Priced::new(&requests, &terms);
+        assert_eq!(priced.rewritten(1, 3000), Some(expected), "after {seconds} seconds");
+        assert_eq!((priced.rewritten(0, 3000), priced.rewritten(2, 3000)), (Some((0, true)), None));
     }
-    let cold = Priced::new(&log(&[(0, before), (999, after)]), &terms).ledger(&[firing])[0];
-    assert_eq!((cold.cold, cold.rewritten, cold.break_even), (true, 0, Some(0.0)));
-    assert!((cold.net_usd - 3000.0 * 1.25e-6).abs() < 1e-12, "{cold:?}");
-}
-
-#[test]
-fn a_summary_weighs_on_its_firing() {
-    let terms = Terms { rules: WARM, rates: RATES };
-    let firing = |call, summary_usd| LedgerFiring { call, reclaimed: 2000, summary_usd };
-    let requests = log(&[(0, &[1, 2, 3]), (1, &[1]), (2, &[1]), (3, &[1])]);
-    // Two firings before one request are one stretch; the next firing ends it.
-    let rows =
-        Priced::new(&requests, &terms).ledger(&[firing(1, 0.0), firing(1, 0.001), firing(3, 0.0)]);
-    let calls: Vec<_> = rows.iter().map(|row| row.calls).collect();
-    assert_eq!(calls, [2, 2, 1]);
-    assert!((rows[0].net_usd - rows[1].net_usd - 0.001).abs() < 1e-12);
-    assert!((rows[1].break_even.unwrap() - 5.0).abs() < 1e-9, "{rows:?}");
 }
 
 /// Recorded cache reads against the simulator, on the stretches that the recorder did not compact.

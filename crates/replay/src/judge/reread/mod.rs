@@ -8,8 +8,9 @@
 //! - A miss is read again with a chance that recordings show ([`CHANCE`]). The draw of a miss depends on the session, the call and
 //!   the text, so it is the same under every strategy, and a larger chance reads all that a smaller one reads.
 //! - It is read from the latest tool result of the log that held it. A result that was asked for comes before one that shows it beside
-//!   what a search found, and that before the answer to an edit. A read brings back all that the call misses of that result, and no
-//!   result is read twice before one call. Where no tool result held it, nothing is read.
+//!   what a search found, and that before the answer to an edit. A read brings back all that the call misses of that result. It is
+//!   made once before a call, and once more if the preset compacted what it brought back before the call went out. Where no tool
+//!   result held it, nothing is read.
 //! - The result is as it was recorded, or if it is long, the lines around what is needed ([`excerpt`]).
 //! - The answer puts out what the answer put out that made the recorded read, in equal parts for each of its calls.
 //!
@@ -23,7 +24,7 @@ pub(crate) use chance::CHANCE;
 pub(crate) use chance::Chance;
 pub(crate) use sources::Sources;
 
-use crate::read::index::{RepeatedRead, Texts, Tracker};
+use crate::read::index::{LogPart, RepeatedRead, Texts, Tracker};
 use foldback_core::conversation::Conversation;
 use foldback_core::delta::Cursor;
 use foldback_core::view::Pos;
@@ -40,8 +41,8 @@ pub(crate) struct Reader {
     looked: Cursor,
     /// How often each excerpt was read.
     times: HashMap<sources::Excerpt, usize>,
-    /// What was read before the call that comes next.
-    done: Vec<sources::Excerpt>,
+    /// The sources that were read before the call that comes next, each with the place of its result.
+    done: Vec<(LogPart, Pos)>,
     /// Every read: the recorded call before which it was made, and the tokens of its result.
     pub(crate) reads: Vec<(usize, u64)>,
 }
@@ -70,22 +71,29 @@ impl Reader {
         }
         let delta = conversation.delta(&mut self.looked);
         self.tracker.update(conversation, &delta, call);
-        let done = &self.done;
-        let not_yet = |source| done.iter().all(|excerpt| excerpt.source != source);
-        let Some(excerpt) = self.sources.next(&self.tracker, call, self.chance, not_yet) else {
+        let (done, view) = (&self.done, conversation.view());
+        let wanted = |source| {
+            let mut reads = done.iter().filter(|(read, _)| *read == source);
+            match (reads.next(), reads.next()) {
+                (None, _) => true,
+                (Some((_, at)), None) => !view.is_visible(*at) || view.has_edit(*at),
+                _ => false,
+            }
+        };
+        let Some(excerpt) = self.sources.next(&self.tracker, call, self.chance, wanted) else {
             self.done.clear();
             return None;
         };
         let times = self.times.entry(excerpt.clone()).or_insert(0);
         *times += 1;
         let read = self.sources.read(&excerpt, *times);
-        self.done.push(excerpt);
         self.reads.push((call, read.tokens));
         Some(read)
     }
 
     /// A read stands in the conversation: its call and its result.
     pub(crate) fn placed(&mut self, read: &Arc<RepeatedRead>, answer: Pos, result: Pos) {
+        self.done.push((read.source, result));
         self.tracker.place_read(read, answer, result);
     }
 }

@@ -25,6 +25,6 @@ pub use fit::Policy;
 pub use fit::RecorderPolicy;
 pub use fit::Total;
 pub(crate) use policy::policy;
-pub use summaries::{More, RECORDED_KEEP_MORE, Recorded};
+pub use summaries::Recorded;
 pub(crate) use summaries::{RecordedSummaries, replaced};
 pub(crate) use totals::by_totals;

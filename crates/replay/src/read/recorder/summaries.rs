@@ -12,30 +12,6 @@ use std::sync::Arc;
 /// Messages between a compaction's mark and its summary, at most.
 const NEAR: usize = 3;
 
-/// How much more than the extractive stand-in recorded summaries kept at the same cuts, in points: value and interval of the
-/// table in `docs/evidence.md`.
-#[derive(Clone, Copy, Debug)]
-pub struct More {
-    /// Recorded compactions.
-    pub compactions: usize,
-    /// Of what later calls needed, as `kept` counts it.
-    pub kept: [f64; 3],
-    /// Of the references that had gone with the cut.
-    pub gone: [f64; 3],
-}
-
-/// As the table has it, which a test compares.
-pub const RECORDED_KEEP_MORE: More =
-    More { compactions: 18, kept: [0.5, 0.0, 2.2], gone: [16.4, 8.8, 21.5] };
-
-impl More {
-    /// `0.5 points (0 to 2)`.
-    pub(crate) fn told([value, lo, hi]: [f64; 3], unit: &str) -> String {
-        let digits = usize::from(value.abs() < 10.0);
-        format!("{value:.digits$}{unit} ({lo:.0} to {hi:.0})")
-    }
-}
-
 /// The summaries of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RecordedSummaries {

@@ -38,7 +38,6 @@ pub(super) fn record(facts: &Facts, plain: Record, terms: &[NamedTerms]) -> Reco
         held: &held,
         turns: &turns,
         timed: facts.session.timed,
-        firings: &[],
         summaries: &summaries,
     };
     let bills = bills(&items, terms.iter());

@@ -1,14 +1,11 @@
 //! The bill of one session under one strategy, by price regime.
 
-use crate::judge::cost::{
-    HitShare, LedgerFiring, LedgerRow, NamedTerms, OWN, Priced, RequestLog, SummaryCall, Terms,
-};
+use crate::judge::cost::{HitShare, NamedTerms, OWN, Priced, RequestLog, SummaryCall, Terms};
 use crate::judge::measures::Firing;
 use crate::judge::reread::CHANCE;
 use crate::number::total;
 use crate::run::drive::SummaryInput;
 use crate::run::totals::CallRow;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -62,8 +59,6 @@ pub struct Compaction {
     pub summaries_usd: f64,
     /// What everything costs if what is missed is read again; `None` where it is not known what is.
     pub again: Option<RereadBill>,
-    /// Whether the compactions paid for themselves.
-    pub ledger: Ledger,
 }
 
 /// What everything costs if what is missed is read again (see [`crate::judge::reread`]).
@@ -79,39 +74,6 @@ impl RereadBill {
     /// The same with or without.
     pub(super) fn same(usd: f64) -> Self {
         Self { usd, all_usd: usd }
-    }
-}
-
-/// Compactions by whether they paid for themselves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Ledger {
-    /// Compactions.
-    pub firings: u64,
-    /// Those that saved more than they cost until the next one or the end.
-    pub paid_back: u64,
-    /// Those before which the cache had expired.
-    pub cold: u64,
-    /// Those that could never have.
-    pub never: u64,
-}
-
-impl Ledger {
-    fn from_rows(rows: &[LedgerRow]) -> Self {
-        let count = |is: fn(&LedgerRow) -> bool| rows.iter().filter(|row| is(row)).count() as u64;
-        Self {
-            firings: rows.len() as u64,
-            paid_back: count(LedgerRow::paid_back),
-            cold: count(|row| row.cold),
-            never: count(|row| row.break_even.is_none()),
-        }
-    }
-
-    /// Adds those of another session.
-    pub fn add(&mut self, other: &Self) {
-        self.firings += other.firings;
-        self.paid_back += other.paid_back;
-        self.cold += other.cold;
-        self.never += other.never;
     }
 }
 
@@ -164,11 +126,6 @@ impl Bill {
             () if chance < known => between(self.usd, net, chance / known),
             () => between(net, all, (chance - known) / (1.0 - known)),
         })
-    }
-
-    /// Whether its compactions paid for themselves.
-    pub(crate) fn ledger(&self) -> Ledger {
-        self.compaction.as_ref().map(|compaction| compaction.ledger).unwrap_or_default()
     }
 }
 
@@ -258,15 +215,7 @@ pub(super) struct Items<'a> {
     /// By call, the number of the user turn.
     pub(super) turns: &'a [usize],
     pub(super) timed: bool,
-    pub(super) firings: &'a [Firing],
     pub(super) summaries: &'a [SummaryCall],
-}
-
-impl Items<'_> {
-    /// Whether there is more than requests and their answers.
-    fn compacted(&self) -> bool {
-        !(self.firings.is_empty() && self.summaries.is_empty())
-    }
 }
 
 /// The summarizer's calls: they are billed for what they are asked. What was
@@ -343,19 +292,6 @@ fn bill(
 ) -> Bill {
     let priced = Priced::at(items.log, starts, held, terms);
     let cost = priced.cost(items.summaries);
-    let mut asked: BTreeMap<usize, f64> = BTreeMap::new();
-    for (summary, usd) in items.summaries.iter().zip(&cost.summaries) {
-        *asked.entry(summary.call).or_default() += usd;
-    }
-    let firings: Vec<LedgerFiring> = items
-        .firings
-        .iter()
-        .map(|firing| LedgerFiring {
-            call: firing.call,
-            reclaimed: firing.reclaimed(),
-            summary_usd: asked.get(&firing.call).copied().unwrap_or(0.0),
-        })
-        .collect();
     let bill = Bill {
         usd: cost.usd,
         input_usd: cost.input_usd,
@@ -363,12 +299,11 @@ fn bill(
         read_tokens: cost.read_tokens,
         compaction: None,
     };
-    if !items.compacted() {
+    if items.summaries.is_empty() {
         return bill;
     }
     bill.compacted(Compaction {
         summaries_usd: total(cost.summaries.iter().copied()),
         again: Some(RereadBill::same(cost.usd)),
-        ledger: Ledger::from_rows(&priced.ledger(&firings)),
     })
 }

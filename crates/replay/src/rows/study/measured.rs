@@ -90,7 +90,6 @@ pub(super) fn replay(
         held: &shared.held,
         turns: &turns,
         timed: log.timed(),
-        firings: &measures.firings,
         summaries: &summaries,
     };
     let asked = ServiceTerms {
@@ -206,7 +205,6 @@ impl Net<'_> {
             held: &held,
             turns: &turns,
             timed: self.timed,
-            firings: &[],
             summaries: &summaries,
         };
         (bill::bills(&items, self.terms.iter()).usd(), again.reads)

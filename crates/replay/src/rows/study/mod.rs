@@ -21,7 +21,7 @@ mod tests;
 
 pub use bill::Compaction;
 pub(crate) use bill::summary_calls;
-pub use bill::{Bill, Billed, Bills, Ledger, Pauses, RereadBill};
+pub use bill::{Bill, Billed, Bills, Pauses, RereadBill};
 pub(crate) use common::Common;
 pub(crate) use context::Context;
 pub use context::Run;

@@ -13,7 +13,7 @@ use foldback_replay::corpus::Skipped;
 use foldback_replay::cost::Agreement;
 use foldback_replay::retention::Retention;
 use foldback_replay::stats::Share;
-use foldback_replay::study::{Bill, Billed, Ledger, Pauses, Record};
+use foldback_replay::study::{Bill, Billed, Pauses, Record};
 use foldback_replay::study::{Inaction, Outcome, Score};
 use foldback_replay::totals::{CallRow, Fired, SessionMetrics};
 use std::sync::Arc;
@@ -79,7 +79,6 @@ fn preset(name: &str, kind: Kind, input_ratio: f64, cache_hit_rate: f64) -> Pres
         costs: vec![dollars("cached", dearer), dollars("plain", input_ratio)],
         retention: retention((10.0 * input_ratio) as u64),
         sessions: 2,
-        calls: 4,
         estimator: "chars".to_owned(),
         ..PresetLine::default()
     }
@@ -156,7 +155,6 @@ pub(crate) fn tiny() -> Comparison {
     // It fits by measured tokens and not by those of the provider.
     clearing.gate.over = 7;
     clearing.gate.requests = 10_000;
-    clearing.ledger = Ledger { firings: 2, paid_back: 1, ..Ledger::default() };
     clearing.compactions = 1;
     clearing.prune_operations = 1;
     clearing.guards_off = vec!["pairs"];
@@ -193,7 +191,6 @@ pub(crate) fn tiny() -> Comparison {
             hi: Some(0.99),
             p: Some(0.01),
             p_holm: Some(0.02),
-            detectable: Some(0.04),
             n: 2,
             ..Difference::default()
         },
