@@ -31,6 +31,9 @@ pub struct Agent {
     /// The names that its settings file may have.
     #[serde(default)]
     pub files: Vec<String>,
+    /// Fields of the preset that are otherwise once its user sets anything.
+    #[serde(default)]
+    pub fixed: BTreeMap<String, Value>,
     /// What can't be set, and what goes before the file.
     pub note: String,
     /// What can be set.
@@ -129,6 +132,12 @@ impl Agent {
             }
             fields.push(field);
             ranges.push(Range::List(values));
+        }
+        for (field, value) in &self.fixed {
+            let field = Field::find(registry, &own, field)?;
+            today.push((field.clone(), value.clone()));
+            fields.push(field);
+            ranges.push(Range::List(vec![value.clone()]));
         }
         let name = format!("{}-today", self.preset);
         let today = compile(registry, &self.preset, &name, &today, limits, options)?;
