@@ -36,18 +36,18 @@ export function write(path, content) {
 export const mark = (number) => `mark-${number * 7_919}-`;
 
 /** The folder of the task, with its files. */
-export function work() {
+export function work(length = 60) {
   const made = folder();
   for (let number = 1; number < CALLS; number += 1) {
-    const lines = Array.from({ length: 60 }, (_, line) => `let value_${line} = "${mark(number)}${line}";\n`);
+    const lines = Array.from({ length }, (_, line) => `let value_${line} = "${mark(number)}${line}";\n`);
     write(join(made, `src/${number}.rs`), lines.join(''));
   }
   return made;
 }
 
-/** The fake provider, and what arrives at it. */
-export async function provider(program, window) {
-  const child = spawn(program, [`${CALLS}`, `${window}`], { stdio: ['ignore', 'pipe', 'inherit'] });
+/** The fake provider, and what arrives at it; it says so many lines with each call. */
+export async function provider(program, window, lines = 0) {
+  const child = spawn(program, [`${CALLS}`, `${window}`, `${lines}`], { stdio: ['ignore', 'pipe', 'inherit'] });
   closing.push(() => child.kill());
   const upstream = await new Promise((resolve) => child.stdout.once('data', (text) => resolve(`${text}`.trim())));
   const requests = [];
@@ -56,7 +56,8 @@ export async function provider(program, window) {
     asked.on('data', (piece) => pieces.push(piece));
     asked.on('end', () => {
       const body = Buffer.concat(pieces);
-      const noted = { path: asked.url, body: body.length > 0 ? JSON.parse(body) : undefined };
+      // Four bytes of a request are a token to the provider.
+      const noted = { path: asked.url, body: body.length > 0 ? JSON.parse(body) : undefined, tokens: Math.ceil(body.length / 4) };
       requests.push(noted);
       const headers = { ...asked.headers, host: new URL(upstream).host };
       const passed = request(upstream + asked.url, { method: asked.method, headers }, (given) => {

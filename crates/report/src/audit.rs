@@ -10,6 +10,7 @@ use crate::terminal::{ALWAYS, Head, Width, shortened, table, wrap};
 use foldback_replay::audit::{Audit, AuditedFold, Binding, Compaction, Missing, NEAR};
 use foldback_replay::corpus::Skipped;
 use foldback_replay::setup::AS_RECORDED;
+use foldback_replay::tune::agents::OtherThreshold;
 use foldback_replay::walk::Walk;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -37,6 +38,8 @@ pub struct Audited {
     pub skipped: Vec<Skipped>,
     /// The closing sentence.
     pub sentence: String,
+    /// What another threshold would have made of the sessions in which an agent compacted by itself, by agent.
+    pub thresholds: Vec<OtherThreshold>,
     /// In the order of their paths.
     pub sessions: Vec<Audit>,
 }
@@ -49,9 +52,14 @@ type Condition = dyn Fn(&Compaction, &AuditedFold) -> bool;
 
 impl Audited {
     /// The sessions of a run.
-    pub fn new(sessions: Vec<Audit>, skipped: Vec<Skipped>, estimator: String) -> Self {
-        let version = env!("CARGO_PKG_VERSION");
-        let mut out = Self { version, estimator, skipped, sentence: String::new(), sessions };
+    pub fn new(
+        sessions: Vec<Audit>,
+        skipped: Vec<Skipped>,
+        thresholds: Vec<OtherThreshold>,
+        estimator: String,
+    ) -> Self {
+        let (version, sentence) = (env!("CARGO_PKG_VERSION"), String::new());
+        let mut out = Self { version, estimator, skipped, sentence, thresholds, sessions };
         out.sentence = out.summed_up();
         out
     }
@@ -65,7 +73,7 @@ impl Audited {
         document(self)
     }
 
-    /// Writes a row for each compaction and whoever folds there, as JSON lines or CSV. Lists are their lengths.
+    /// Writes a row for each compaction and whoever folds there. Lists are their lengths.
     ///
     /// # Errors
     ///
@@ -85,8 +93,11 @@ impl Audited {
                 rows.push(row);
             }
         }
-        if format != Format::Csv {
-            return crate::probe::write(&rows, format, out);
+        match format {
+            Format::Jsonl => return crate::probe::write(&rows, format, out),
+            #[cfg(feature = "parquet")]
+            Format::Parquet => return crate::rows::parquet::write_json(&rows, out),
+            Format::Csv => {}
         }
         let mut table = csv::Writer::from_writer(out);
         table.write_record(rows.first().into_iter().flat_map(Map::keys))?;
@@ -110,8 +121,19 @@ impl Audited {
         for text in not_used(&self.skipped, full) {
             wrap(&mut out, "", "  ", &text, width);
         }
-        wrap(&mut out, "", "", &self.sentence, width);
+        for text in self.closing() {
+            wrap(&mut out, "", "", &text, width);
+        }
         out
+    }
+
+    /// The closing sentences, of all sessions and then of each agent.
+    pub(crate) fn closing(&self) -> impl Iterator<Item = String> {
+        let others = self.thresholds.iter().map(threshold);
+        let checks =
+            "To try values on sessions held out: foldback recommend --for AGENT".to_owned();
+        let checks = (!self.thresholds.is_empty()).then_some(checks);
+        [self.sentence.clone()].into_iter().chain(others).chain(checks)
     }
 
     /// What recorders did and others would have done, where there is a compaction.
@@ -353,6 +375,27 @@ impl Audited {
         }
         out
     }
+}
+
+/// What another threshold would have made.
+fn threshold(other: &OtherThreshold) -> String {
+    let OtherThreshold { agent, key, value, sessions, net_usd: [own, best], .. } = other;
+    let sessions = count(*sessions as u64, "session");
+    let of = format!("{agent}, {sessions} in which it compacted by itself");
+    let usd = |amount: f64| dollars(amount, decimals(*own));
+    let Some(value) = value else {
+        return format!(
+            "{of}: replayed at {} each; no other {key} that was tried costs less.",
+            usd(*own)
+        );
+    };
+    let [missed, would_miss] = other.missed_per_100_calls;
+    format!(
+        "{of}: replayed with {key} = {value} they cost {} each instead of {}, and 100 calls miss {would_miss:.1} texts instead of \
+         {missed:.1}.",
+        usd(*best),
+        usd(*own)
+    )
 }
 
 /// Adds the members of an object to a row: those of objects in it under both names, lists as their lengths.

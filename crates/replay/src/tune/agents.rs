@@ -2,11 +2,12 @@
 //! of those is worth a change of the user's file. What can be set is a data file, never code.
 
 use super::candidate::compile;
-use super::{Candidate, Field, Range, Rejected, Search, Trial, Tuned, candidates};
+use super::{Bench, Candidate, Field, Range, Rejected, Search, Trial, Tuned, candidates};
+use crate::compare::PresetLine;
 use foldback_core::Limits;
 use foldback_core::config::{Options, compile_preset};
 use foldback_core::registry::Registry;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -31,6 +32,9 @@ pub struct Agent {
     /// The names that its settings file may have.
     #[serde(default)]
     pub files: Vec<String>,
+    /// Fields of the preset that are otherwise once its user sets anything.
+    #[serde(default)]
+    pub fixed: BTreeMap<String, Value>,
     /// What can't be set, and what goes before the file.
     pub note: String,
     /// What can be set.
@@ -130,6 +134,12 @@ impl Agent {
             fields.push(field);
             ranges.push(Range::List(values));
         }
+        for (field, value) in &self.fixed {
+            let field = Field::find(registry, &own, field)?;
+            today.push((field.clone(), value.clone()));
+            fields.push(field);
+            ranges.push(Range::List(vec![value.clone()]));
+        }
         let name = format!("{}-today", self.preset);
         let today = compile(registry, &self.preset, &name, &today, limits, options)?;
         let combinations = Search::Grid(super::MOST).combinations(&ranges);
@@ -143,6 +153,66 @@ impl Agent {
             candidate.changes.iter().any(|(other, new)| other == field && new == value)
         });
         changed.map(|(setting, (_, value))| (setting, setting.to_setting(value))).collect()
+    }
+}
+
+/// What the cheapest other value of an agent's first setting, its threshold, would have made of sessions.
+#[derive(Clone, Debug, Serialize)]
+pub struct OtherThreshold {
+    /// The agent's name on the command line.
+    pub agent: String,
+    /// The setting.
+    pub key: String,
+    /// The value; `null` where none is cheaper than the agent's default.
+    pub value: Option<Value>,
+    /// Sessions that were replayed.
+    pub sessions: usize,
+    /// Their mean net bill under the default, and under the value.
+    pub net_usd: [f64; 2],
+    /// Old texts of edits and pieces of results that were missed in 100 calls, under the default and the value.
+    pub missed_per_100_calls: [f64; 2],
+}
+
+impl Agent {
+    /// Replays sessions under the agent's default and under other values of its first setting. `None` where nothing could be billed.
+    /// The corpus of the bench holds the sessions.
+    ///
+    /// # Errors
+    ///
+    /// The preset can't be compiled, or the sessions can't be compared.
+    pub fn other_threshold(
+        &self,
+        registry: &Registry,
+        bench: &Bench<'_>,
+        options: Options<'_>,
+    ) -> Result<Option<OtherThreshold>, String> {
+        let mut agent = self.clone();
+        agent.settings.truncate(1);
+        let limits = bench.setup.limits;
+        let (all, _) = agent.candidates(registry, &BTreeMap::new(), limits, options)?;
+        let compared = bench.all(&all).map_err(|why| why.to_string())?;
+        let base = compared.base.as_ref().and_then(|base| base.net_usd);
+        let lines = &compared.presets[bench.controls.len()..];
+        let net = |line: &PresetLine| Some(line.metrics.net_ratio.value? * base?);
+        let missed = |line: &PresetLine| line.metrics.missed_per_100_calls.value.unwrap_or(0.0);
+        let billed = all
+            .iter()
+            .zip(lines)
+            .filter_map(|(one, line)| Some((agent.changed(one).pop(), net(line)?, missed(line))));
+        let billed: Vec<_> = billed.collect();
+        let Some(own) = billed.iter().find(|(changed, ..)| changed.is_none()) else {
+            return Ok(None);
+        };
+        let best = billed.iter().min_by(|one, other| one.1.total_cmp(&other.1)).unwrap_or(own);
+        let Some(setting) = agent.settings.first() else { return Ok(None) };
+        Ok(Some(OtherThreshold {
+            agent: self.name.clone(),
+            key: setting.key.clone(),
+            value: best.0.as_ref().filter(|_| best.1 < own.1).map(|(_, value)| value.clone()),
+            sessions: compared.corpus.imported,
+            net_usd: [own.1, best.1],
+            missed_per_100_calls: [own.2, best.2],
+        }))
     }
 }
 

@@ -193,17 +193,29 @@ pub struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Compares configurations on one part of the sessions; `None` where no session falls into it. Their
-    /// lines come after those of the controls.
+    /// Compares configurations on all sessions. Their lines come after those of the controls.
+    pub(super) fn all(&self, candidates: &[Candidate]) -> Result<Comparison, CompareError> {
+        self.compared(None, candidates.iter())
+    }
+
+    fn compared<'c>(
+        &self,
+        split: Option<Split>,
+        candidates: impl Iterator<Item = &'c Candidate>,
+    ) -> Result<Comparison, CompareError> {
+        let mut presets = self.controls.to_vec();
+        presets.extend(candidates.map(|candidate| candidate.preset.clone()));
+        let reporting = Reporting { split, ..self.reporting.clone() };
+        compare(self.corpus, &presets, self.setup, reporting, self.run)
+    }
+
+    /// The same on one part of the sessions; `None` where no session falls into it.
     fn on(
         &self,
         split: Split,
         candidates: &[&Candidate],
     ) -> Result<Option<Comparison>, CompareError> {
-        let mut presets = self.controls.to_vec();
-        presets.extend(candidates.iter().map(|candidate| candidate.preset.clone()));
-        let reporting = Reporting { split: Some(split), ..self.reporting.clone() };
-        match compare(self.corpus, &presets, self.setup, reporting, self.run) {
+        match self.compared(Some(split), candidates.iter().copied()) {
             // Files that were read and hold no session of this part are skipped for no reason.
             Err(CompareError::NothingImported(skipped))
                 if skipped.len() < self.corpus.sources.len() =>

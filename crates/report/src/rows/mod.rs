@@ -10,7 +10,7 @@ mod arrow;
 mod cell;
 pub(crate) mod csv;
 #[cfg(feature = "parquet")]
-mod parquet;
+pub(crate) mod parquet;
 
 #[cfg(feature = "arrow")]
 pub use arrow::Batches;

@@ -12,6 +12,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{Type, TypePtr};
+use serde_json::{Map, Value};
 use std::io::{Error, Result, Write};
 use std::sync::Arc;
 
@@ -41,6 +42,26 @@ impl Column {
             Cell::Optional(_) => Self::Optional(Vec::new(), Vec::new()),
             Cell::Real(_) => Self::Real(Vec::new(), Vec::new()),
             Cell::Flag(_) => Self::Flag(Vec::new()),
+        }
+    }
+
+    /// Values of JSON, by what all of them are. Text that is unknown is empty.
+    fn of_json(values: &[&Value]) -> Self {
+        let all = |is: fn(&Value) -> bool| values.iter().all(|value| is(value));
+        let levels = || values.iter().map(|value| i16::from(!value.is_null())).collect();
+        let text = |value: &Value| match value {
+            Value::Null => String::new(),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        if all(Value::is_boolean) {
+            Self::Flag(values.iter().filter_map(|value| value.as_bool()).collect())
+        } else if all(|value| value.is_null() || value.is_i64()) {
+            Self::Optional(values.iter().filter_map(|value| value.as_i64()).collect(), levels())
+        } else if all(|value| value.is_null() || value.is_number()) {
+            Self::Real(values.iter().filter_map(|value| value.as_f64()).collect(), levels())
+        } else {
+            Self::Text(values.iter().map(|value| text(value).into_bytes().into()).collect())
         }
     }
 
@@ -102,6 +123,33 @@ impl Column {
     }
 }
 
+/// Writes rows of JSON that have the same members as one row group.
+pub(crate) fn write_json(rows: &[Map<String, Value>], out: &mut dyn Write) -> Result<()> {
+    let names = rows.first().into_iter().flat_map(Map::keys);
+    let column = |name| {
+        let values = rows.iter().filter_map(|row| row.get(name));
+        (name, Column::of_json(&values.collect::<Vec<_>>()))
+    };
+    let columns: Vec<(&String, Column)> = names.map(column).collect();
+    let mut file = file(columns.iter().map(|(name, column)| column.describe(name)))?;
+    let mut group = file.next_row_group().map_err(Error::other)?;
+    for (_, column) in columns {
+        column.write(&mut group).map_err(Error::other)?;
+    }
+    group.close().map_err(Error::other)?;
+    out.write_all(&file.into_inner().map_err(Error::other)?)
+}
+
+/// A file of these columns in memory.
+fn file(
+    types: impl Iterator<Item = std::result::Result<TypePtr, ParquetError>>,
+) -> Result<SerializedFileWriter<Vec<u8>>> {
+    let types = types.collect::<std::result::Result<_, _>>().map_err(Error::other)?;
+    let group = Type::group_type_builder("row").with_fields(types).build().map_err(Error::other)?;
+    SerializedFileWriter::new(Vec::new(), Arc::new(group), WriterProperties::default().into())
+        .map_err(Error::other)
+}
+
 /// A file that is being written.
 pub(super) struct Table<'w> {
     out: &'w mut dyn Write,
@@ -115,16 +163,7 @@ impl<'w> Table<'w> {
     pub(super) fn new(out: &'w mut dyn Write, metadata: Vec<(String, String)>) -> Result<Self> {
         let columns = Column::all();
         let named = cells(&Row::default()).into_iter().zip(&columns);
-        let types = named.map(|((name, _), column)| column.describe(name));
-        let types = types.collect::<std::result::Result<_, _>>().map_err(Error::other)?;
-        let group =
-            Type::group_type_builder("row").with_fields(types).build().map_err(Error::other)?;
-        let file = SerializedFileWriter::new(
-            Vec::new(),
-            Arc::new(group),
-            WriterProperties::default().into(),
-        )
-        .map_err(Error::other)?;
+        let file = file(named.map(|((name, _), column)| column.describe(name)))?;
         let mut table = Self { out, file, columns, rows: 0 };
         for (name, value) in metadata {
             table.file.append_key_value_metadata(KeyValue::new(name, value));
