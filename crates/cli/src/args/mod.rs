@@ -20,7 +20,7 @@ pub(crate) use probe::Probe;
 pub(crate) use search::{Recommend, SearchArgs, Tune};
 #[cfg(feature = "serve")]
 pub(crate) use serve::Budget;
-pub(crate) use serve::Serve;
+pub(crate) use serve::{Serve, TrialArgs};
 pub(crate) use setup::Setup;
 pub(crate) use summaries::SummaryArgs;
 

@@ -54,9 +54,10 @@ pub struct TrialArm {
 }
 
 impl TrialArm {
-    /// An arm.
-    pub fn new(name: impl Into<String>, hash: impl Into<String>, weight: u32) -> Self {
-        Self { name: name.into(), hash: hash.into(), weight }
+    /// An arm with everything that its behavior depends on, as text.
+    pub fn new(name: impl Into<String>, configuration: &str, weight: u32) -> Self {
+        let hash = blake3::hash(configuration.as_bytes()).to_hex()[..20].to_owned();
+        Self { name: name.into(), hash, weight }
     }
 }
 
@@ -70,6 +71,9 @@ pub struct ConversationLine {
     pub unit: String,
     /// Name of how it begins.
     pub opening: String,
+    /// It is a subagent's, found by the prompt that its parent gave it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub spawned: bool,
     /// Its arm.
     pub arm: String,
     /// The model of its first request.

@@ -1,7 +1,7 @@
 //! From the body of a request to the body that its provider is sent, and what is remembered between the two.
 
 pub(crate) mod conversations;
-mod prefix;
+pub(crate) mod prefix;
 pub(crate) mod threads;
 pub(crate) mod turn;
 pub(crate) mod watch;

@@ -4,6 +4,7 @@ use crate::bill::requests::Requests;
 use crate::fold::Id;
 use foldback_live::follow::{Ahead, Followed};
 use foldback_live::journal::JournalError;
+use foldback_live::trial::tally::Tally;
 use std::sync::Arc;
 use tokio::sync::oneshot::{self, error::TryRecvError};
 
@@ -16,6 +17,8 @@ pub(crate) struct State {
     pub(crate) followed: Followed,
     /// What its requests cost.
     pub(crate) requests: Requests,
+    /// What its messages show of how its agent gets on, in a trial.
+    pub(crate) tally: Tally,
     /// Receives the fork that folds.
     pub(crate) ahead: Option<oneshot::Receiver<Ahead>>,
 }
@@ -23,7 +26,12 @@ pub(crate) struct State {
 impl State {
     pub(super) fn new(followed: Followed) -> SharedState {
         let requests = Requests::default();
-        Arc::new(tokio::sync::Mutex::new(Self { followed, requests, ahead: None }))
+        Arc::new(tokio::sync::Mutex::new(Self {
+            followed,
+            requests,
+            tally: Tally::default(),
+            ahead: None,
+        }))
     }
 
     /// Adopts the fork that has folded since the last request, if there is one.
