@@ -19,5 +19,6 @@ mod savings;
 mod stray;
 mod summaries;
 mod support;
+mod trial;
 mod untold;
 mod weight;

@@ -1,0 +1,164 @@
+//! What a trial says, in one sentence, and the reasons to doubt it.
+
+use super::{ArmDifference, ArmResult, TrialResult};
+use crate::number::{change, count, count_of, decimals, dollars, percent};
+use std::collections::BTreeSet;
+
+/// The share of units with an unknown price above which dollars are doubted.
+const UNPRICED: f64 = 0.05;
+
+impl TrialResult {
+    /// The answer.
+    pub(super) fn answer(&self) -> String {
+        let [first, ..] = &*self.arms else { return String::new() };
+        let name = &first.arm.name;
+        let unknown = match self.outcomes {
+            Some(_) => "",
+            None => " Without outcomes it is not known whether it solves as much.",
+        };
+        if self.contrasts.iter().all(|it| it.usd.p.is_none()) {
+            return "Nothing can be said yet: two arms with three units each, whose prices are known, are the least.".to_owned();
+        }
+        let is_choice =
+            |it: &&ArmDifference| it.saves() && !it.solves_less() && !self.is_stopped(&it.arm);
+        let cost =
+            |it: &ArmDifference| it.usd_per_solved.value.or(it.usd.value).unwrap_or(f64::INFINITY);
+        let choices = self.contrasts.iter().filter(is_choice);
+        let best = choices.min_by(|a, b| cost(a).total_cmp(&cost(b)));
+        if let Some(best) = best
+            && let Some(arm) = self.arms.iter().find(|arm| arm.arm.name == best.arm)
+        {
+            return format!(
+                "Use {}: {}{}.{unknown}",
+                best.arm,
+                self.bill(arm, first, best),
+                self.solved(arm, first, best)
+            );
+        }
+        if !self.contrasts.is_empty()
+            && self.contrasts.iter().all(|it| it.usd.costs_more() || it.solves_less())
+        {
+            return format!("Stay with {name}: every other arm likely costs more or solves less.");
+        }
+        let cheaper = self.contrasts.iter().find(|it| it.usd.saves());
+        let why = match cheaper {
+            Some(it) if it.solves_less() => {
+                format!("{} costs less, and likely solves less than {name}. ", it.arm)
+            }
+            Some(it) if self.is_stopped(&it.arm) => {
+                format!("{} costs less, and the guard stopped it. ", it.arm)
+            }
+            Some(it) => format!("{} costs less a unit, and not for each that is solved. ", it.arm),
+            None => String::new(),
+        };
+        format!("{why}No arm can be recommended over {name} yet. {}", self.more())
+    }
+
+    fn is_stopped(&self, arm: &str) -> bool {
+        self.stopped.iter().any(|stop| stop.stopped == arm)
+    }
+
+    /// What a unit costs.
+    fn bill(&self, arm: &ArmResult, first: &ArmResult, it: &ArmDifference) -> String {
+        let (solved, usd) = (&it.usd_per_solved, &it.usd);
+        let (what, own, other, ratio) = match solved.value {
+            Some(_) => ("a solved unit", &arm.usd_per_solved, &first.usd_per_solved, solved),
+            None => ("a unit", &arm.usd, &first.usd, usd),
+        };
+        let money =
+            |usd: Option<f64>| usd.map_or("–".to_owned(), |usd| dollars(usd, decimals(usd)));
+        let range = ratio.lo.zip(ratio.hi);
+        let range = range
+            .map_or(String::new(), |(lo, hi)| format!("; likely {} to {}", change(lo), change(hi)));
+        format!(
+            "{what} costs {} instead of {} with {} ({}{range})",
+            money(own.value),
+            money(other.value),
+            it.against,
+            ratio.value.map_or("–".to_owned(), change),
+        )
+    }
+
+    /// What was solved.
+    fn solved(&self, arm: &ArmResult, first: &ArmResult, it: &ArmDifference) -> String {
+        let both = arm.solved.value.zip(first.solved.value);
+        both.map_or(String::new(), |(own, other)| {
+            let points = |share: f64| format!("{:+.0}", share * 100.0).replace('-', "−");
+            let range = it.solved.lo.zip(it.solved.hi);
+            let range = range.map_or(String::new(), |(lo, hi)| {
+                format!(" (likely {} to {} points)", points(lo), points(hi))
+            });
+            format!(
+                ", and {} of units were solved instead of {}{range}",
+                percent(own),
+                percent(other)
+            )
+        })
+    }
+
+    /// How many more units would tell.
+    fn more(&self) -> String {
+        let units = self.units.len();
+        let needed = self.contrasts.iter().filter_map(|it| it.needed);
+        let worst = needed.max_by(|a, b| (a.five_percent * b.here).cmp(&(b.five_percent * a.here)));
+        let Some(size) = worst else { return String::new() };
+        // All arms grow alike.
+        let more =
+            |needed: usize| (needed * units).div_ceil(size.here.max(1)).saturating_sub(units);
+        match (more(size.five_percent), more(size.ten_percent)) {
+            (0, _) => "A difference of 5 % would likely have shown.".to_owned(),
+            (five, 0) => format!(
+                "A difference of 10 % would likely have shown; for one of 5 % it takes about {five} more units."
+            ),
+            (five, ten) => {
+                format!("It takes about {ten} more units to tell 10 % apart, and {five} for 5 %.")
+            }
+        }
+    }
+
+    /// Reasons to doubt it.
+    pub(super) fn doubts(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        for stop in &self.stopped {
+            out.push(format!(
+                "The guard stopped {} after {}: {}.",
+                stop.stopped,
+                count(stop.units as u64, "unit"),
+                stop.measure.harm()
+            ));
+        }
+        let unpriced = self.units.iter().filter(|unit| unit.sums.unpriced > 0);
+        let models = unpriced.clone().map(|unit| &*unit.model).collect::<BTreeSet<_>>();
+        let unpriced = unpriced.count();
+        if unpriced as f64 > UNPRICED * self.units.len() as f64 {
+            out.push(format!(
+                "{} left out of dollars: no price is known for a model of theirs ({}). `--models FILE` of the proxy names prices.",
+                count_of(unpriced as u64, "unit is", "units are"),
+                models.into_iter().collect::<Vec<_>>().join(", ")
+            ));
+        }
+        if let Some(table) = &self.outcomes
+            && !table.missing.is_empty()
+        {
+            let missing = |arm: &str| {
+                self.units.iter().filter(|unit| unit.arm == arm && unit.outcome.is_none()).count()
+            };
+            let by_arm = self
+                .arms
+                .iter()
+                .map(|arm| format!("{} of {}", missing(&arm.arm.name), arm.arm.name));
+            out.push(format!(
+                "{} of {} units have no outcome ({}). If runs that failed are missing, the shares solved are too high.",
+                self.units.iter().filter(|unit| unit.outcome.is_none()).count(),
+                self.units.len(),
+                by_arm.collect::<Vec<_>>().join(", ")
+            ));
+        }
+        let failures: u64 = self.arms.iter().map(|arm| arm.failures).sum();
+        let calls: u64 = self.units.iter().map(|unit| unit.sums.calls).sum();
+        if failures * 20 > calls {
+            out.push(format!("{} got no answer from the provider.", count(failures, "request")));
+        }
+        out
+    }
+}
