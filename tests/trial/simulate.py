@@ -1,10 +1,9 @@
 """Holds what `foldback trial` says against trials whose truth is known.
 
-    python3 tests/trial/simulate.py FOLDBACK_BINARY BANK [--trials 200] [--units 60]
+    python3 tests/trial/simulate.py FOLDBACK_BINARY [--of examples/trial] [--trials 200] [--units 60]
 
-BANK is a folder with a folder for each arm, in which `bank.py` has kept what real runs of the
-scripted agent cost and came to. A trial draws its units from there, with their arms by chance. A
-planted difference multiplies the dollars of an arm, so the truth is known.
+Trials draw their units from those of a real one, with their arms by chance. A planted difference
+multiplies the dollars of an arm, so the truth is known.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ from typing import Any
 NONE, FOLDING = "none", "indexed"
 
 
-def bank(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """By arm, the lines of its runs, with what they came to."""
-    out = {}
-    for file in sorted(folder.glob("*/trial.jsonl")):
-        lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()[1:]]
-        with file.with_name("outcomes.csv").open(encoding="utf-8", newline="") as table:
-            solved = [int(row["solved"]) for row in csv.DictReader(table)]
-        arm = file.parent.name
-        lines = [line for line in lines if line["arm"] == arm]
-        # Each run is one conversation, in the order of the table.
-        out[arm] = [{**line, "solved": done} for line, done in zip(lines, solved, strict=False)]
+def runs_of(binary: str, folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """By arm, the lines of a trial's units, with what they came to. Each is one conversation."""
+    with Path(folder, "outcomes.csv").open(encoding="utf-8", newline="") as table:
+        solved = {row["unit"]: int(row["solved"]) for row in csv.DictReader(table)}
+    done = told_of(binary, Path(folder, "trial.jsonl"), Path(folder, "outcomes.csv"))
+    names = {unit["unit"]: unit["name"] for unit in done["units"]}
+    out: dict[str, list[dict[str, Any]]] = {}
+    for text in Path(folder, "trial.jsonl").read_text(encoding="utf-8").splitlines()[1:]:
+        line = json.loads(text)
+        if name := names.get(line.get("unit")):
+            out.setdefault(line["arm"], []).append({**line, "solved": solved[name]})
     return out
 
 
@@ -59,14 +58,18 @@ def trial(
     return "\n".join(lines) + "\n", "\n".join(outcomes) + "\n"
 
 
+def told_of(binary: str, file: Path, outcomes: Path) -> dict[str, Any]:
+    command = [binary, "trial", str(file), "--outcomes", str(outcomes), "--json", "-", "-q"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return dict(json.loads(done.stdout))
+
+
 def told(binary: str, file: str, outcomes: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         paths = Path(folder, "trial.jsonl"), Path(folder, "outcomes.csv")
         for path, text in zip(paths, (file, outcomes), strict=True):
             path.write_text(text, encoding="utf-8")
-        command = [binary, "trial", str(paths[0]), "--outcomes", str(paths[1]), "--json", "-", "-q"]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        return dict(json.loads(done.stdout))
+        return told_of(binary, *paths)
 
 
 def mean(values: list[float]) -> float:
@@ -85,11 +88,11 @@ def needed(runs: list[dict[str, Any]], difference: float) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("binary")
-    parser.add_argument("bank", type=Path)
+    parser.add_argument("--of", type=Path, default=Path(__file__).parents[2] / "examples/trial")
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--units", type=int, default=60)
     args = parser.parse_args()
-    runs = bank(args.bank)
+    runs = runs_of(args.binary, args.of)
     print({arm: len(lines) for arm, lines in runs.items()})
 
     # Nothing differs: three arms with the same runs.

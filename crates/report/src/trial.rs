@@ -201,7 +201,7 @@ pub fn plan(plan: &Plan, width: Width) -> String {
     table(&mut out, width, &heads, rows.collect());
     let legend = format!(
         "Units with which four of five trials of {} arms say that the arm costs less, if units spread as these sessions do, and what they \
-         cost. Outcomes need more: shares solved that differ by ten points take some 300 units of each arm",
+         cost. Outcomes need more: shares solved that differ by ten points take some 200 units of each arm",
         plan.arms
     );
     wrap(&mut out, "", "  ", &legend, width);
@@ -226,7 +226,12 @@ fn both(difference: &Difference, form: fn(f64) -> String) -> [String; 2] {
     let range =
         range.map_or_else(String::new, |(lo, hi)| format!(" ({} to {})", form(lo), form(hi)));
     let value = difference.value.map_or_else(dash, |value| form(value) + &range);
-    [value, difference.p_holm.map_or_else(dash, |p| format!("{p:.3}"))]
+    [
+        value,
+        difference
+            .p_holm
+            .map_or_else(dash, |p| if p < 0.001 { "<0.001".to_owned() } else { format!("{p:.3}") }),
+    ]
 }
 
 fn dash() -> String {

@@ -1,6 +1,7 @@
 //! What a trial says, in one sentence, and the reasons to doubt it.
 
 use super::{ArmDifference, ArmResult, TrialResult};
+use crate::compare::{Difference, Metric};
 use crate::number::{change, count, count_of, decimals, dollars, percent};
 use std::collections::BTreeSet;
 
@@ -28,12 +29,7 @@ impl TrialResult {
         if let Some(best) = best
             && let Some(arm) = self.arms.iter().find(|arm| arm.arm.name == best.arm)
         {
-            return format!(
-                "Use {}: {}{}.{unknown}",
-                best.arm,
-                self.bill(arm, first, best),
-                self.solved(arm, first, best)
-            );
+            return format!("Use {}: {}.{unknown}", best.arm, self.difference(arm, first, best));
         }
         if !self.contrasts.is_empty()
             && self.contrasts.iter().all(|it| it.usd.costs_more() || it.solves_less())
@@ -58,42 +54,30 @@ impl TrialResult {
         self.stopped.iter().any(|stop| stop.stopped == arm)
     }
 
-    /// What a unit costs.
-    fn bill(&self, arm: &ArmResult, first: &ArmResult, it: &ArmDifference) -> String {
-        let (solved, usd) = (&it.usd_per_solved, &it.usd);
-        let (what, own, other, ratio) = match solved.value {
-            Some(_) => ("a solved unit", &arm.usd_per_solved, &first.usd_per_solved, solved),
-            None => ("a unit", &arm.usd, &first.usd, usd),
-        };
+    /// What a unit costs, and what was solved.
+    fn difference(&self, arm: &ArmResult, first: &ArmResult, it: &ArmDifference) -> String {
         let money =
-            |usd: Option<f64>| usd.map_or("–".to_owned(), |usd| dollars(usd, decimals(usd)));
-        let range = ratio.lo.zip(ratio.hi);
-        let range = range
-            .map_or(String::new(), |(lo, hi)| format!("; likely {} to {}", change(lo), change(hi)));
-        format!(
-            "{what} costs {} instead of {} with {} ({}{range})",
-            money(own.value),
-            money(other.value),
-            it.against,
-            ratio.value.map_or("–".to_owned(), change),
-        )
-    }
-
-    /// What was solved.
-    fn solved(&self, arm: &ArmResult, first: &ArmResult, it: &ArmDifference) -> String {
-        let both = arm.solved.value.zip(first.solved.value);
-        both.map_or(String::new(), |(own, other)| {
+            |usd: &Metric| usd.value.map_or_else(String::new, |usd| dollars(usd, decimals(usd)));
+        let likely = |difference: &Difference, form: fn(f64) -> String| {
+            let range = difference.lo.zip(difference.hi);
+            range
+                .map_or_else(String::new, |(lo, hi)| format!("likely {} to {}", form(lo), form(hi)))
+        };
+        let (own, other) = (money(&arm.usd), money(&first.usd));
+        let changed = it.usd.value.map_or_else(String::new, change);
+        let range = likely(&it.usd, change);
+        let mut out = format!(
+            "a unit costs {own} instead of {other} with {} ({changed}; {range})",
+            it.against
+        );
+        if let Some((own, other)) = arm.solved.value.zip(first.solved.value) {
             let points = |share: f64| format!("{:+.0}", share * 100.0).replace('-', "−");
-            let range = it.solved.lo.zip(it.solved.hi);
-            let range = range.map_or(String::new(), |(lo, hi)| {
-                format!(" (likely {} to {} points)", points(lo), points(hi))
-            });
-            format!(
-                ", and {} of units were solved instead of {}{range}",
-                percent(own),
-                percent(other)
-            )
-        })
+            let (own, other, range) = (percent(own), percent(other), likely(&it.solved, points));
+            out += &format!(", and {own} of units were solved instead of {other} ({range} points)");
+            let (own, other) = (money(&arm.usd_per_solved), money(&first.usd_per_solved));
+            out += &format!(": {own} a solved unit instead of {other}");
+        }
+        out
     }
 
     /// How many more units would tell.

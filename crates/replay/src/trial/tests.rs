@@ -23,7 +23,8 @@ fn line(unit: &str, arm: &str, usd: f64) -> String {
 }
 
 fn result(files: &[&str], outcomes: Option<&str>) -> Result<TrialResult, String> {
-    let files = files.iter().enumerate().map(|(at, text)| (format!("{at}.jsonl"), (*text).to_owned()));
+    let files =
+        files.iter().enumerate().map(|(at, text)| (format!("{at}.jsonl"), (*text).to_owned()));
     TrialResult::new(&files.collect::<Vec<_>>(), outcomes.map(|text| ("o.csv", text)))
 }
 
@@ -43,7 +44,7 @@ fn pair(factor: f64, solved: [usize; 2]) -> (String, String) {
 #[test]
 fn sentences_as_a_table() {
     for (factor, solved, expected) in [
-        (0.6, [9, 9], "Use b: a solved unit costs $"),
+        (0.6, [9, 9], "Use b: a unit costs $"),
         (0.6, [9, 2], "b costs less, and likely solves less than a. No arm"),
         (1.0, [9, 9], "No arm can be recommended over a yet. It takes about"),
         (1.6, [9, 9], "Stay with a:"),
@@ -55,10 +56,18 @@ fn sentences_as_a_table() {
     let (file, _) = pair(0.6, [9, 9]);
     let found = result(&[&file], None).unwrap();
     assert!(found.sentence.starts_with("Use b: a unit costs $"), "{}", found.sentence);
-    assert!(found.sentence.ends_with("it is not known whether it solves as much."), "{}", found.sentence);
+    assert!(
+        found.sentence.ends_with("it is not known whether it solves as much."),
+        "{}",
+        found.sentence
+    );
     let stop = r#"{"stopped":"b","measure":"calls","units":12,"at_ms":1}"#;
     let found = result(&[&(file + stop)], None).unwrap();
-    assert!(found.sentence.starts_with("b costs less, and the guard stopped it."), "{}", found.sentence);
+    assert!(
+        found.sentence.starts_with("b costs less, and the guard stopped it."),
+        "{}",
+        found.sentence
+    );
     let few = head(&["a", "b"], 1) + &line("1", "a", 1.0) + &line("2", "b", 1.0);
     assert!(result(&[&few], None).unwrap().sentence.starts_with("Nothing can be said yet"));
 }
@@ -75,7 +84,11 @@ fn figures_of_arms_and_of_what_they_differ_by() {
     assert!((a.usd_per_solved.value.unwrap() - each).abs() < 1e-9);
     let [it] = &found.contrasts[..] else { panic!() };
     let ratio = b.usd.value.unwrap() / a.usd.value.unwrap();
-    assert!((it.usd.value.unwrap() - ratio).abs() < 1e-9 && it.usd.p.unwrap() < 0.001, "{:?}", it.usd);
+    assert!(
+        (it.usd.value.unwrap() - ratio).abs() < 1e-9 && it.usd.p.unwrap() < 0.001,
+        "{:?}",
+        it.usd
+    );
     assert_eq!((it.solved.value, it.calls.value, it.calls.p), (Some(0.0), Some(1.0), Some(1.0)));
 }
 
@@ -84,7 +97,8 @@ fn files_of_several_machines_are_one_trial_and_copies_count_once() {
     let (one, two) = (line("1", "a", 1.0), line("2", "b", 2.0));
     let more = line("1", "a", 0.25);
     let start = head(&["a", "b"], 1);
-    let found = result(&[&(start.clone() + &one + &two), &(start.clone() + &two + &more)], None).unwrap();
+    let found =
+        result(&[&(start.clone() + &one + &two), &(start.clone() + &two + &more)], None).unwrap();
     let copies: Vec<usize> = found.files.iter().map(|file| file.copies).collect();
     let usd: f64 = found.units.iter().map(|unit| unit.sums.usd).sum();
     assert_eq!((copies, found.units.len(), usd), (vec![0, 1], 2, 3.25));
@@ -101,16 +115,21 @@ fn files_of_several_machines_are_one_trial_and_copies_count_once() {
 
 #[test]
 fn outcomes_are_joined_by_unit_or_conversation_and_what_does_not_match_is_listed() {
-    let file = head(&["a", "b"], 1) + &line("one", "a", 1.0) + &line("two", "b", 2.0) + &line("x", "b", 2.0);
+    let file = head(&["a", "b"], 1)
+        + &line("one", "a", 1.0)
+        + &line("two", "b", 2.0)
+        + &line("x", "b", 2.0);
     let table = "conversation, solved, score, seconds\none,true,0.5,12\nc-two,no,,\nstray,1,,\n";
     let found = result(&[&file], Some(table)).unwrap();
     let joined = found.outcomes.unwrap();
     assert_eq!((joined.rows, joined.found, &*joined.unknown), (3, 2, &["stray".to_owned()][..]));
     assert_eq!(joined.missing, [unit_name(1, "x")]);
-    let mut outcomes: Vec<_> = found.units.into_iter().filter_map(|unit| Some((unit.outcome?, unit.seconds))).collect();
+    let mut outcomes: Vec<_> =
+        found.units.into_iter().filter_map(|unit| Some((unit.outcome?, unit.seconds))).collect();
     outcomes.sort_by(|a, b| b.1.total_cmp(&a.1));
     let expected = [(Some(1.0), Some(0.5), 12.0), (Some(0.0), None, 0.0)];
-    let expected = expected.map(|(solved, score, seconds)| (TrialOutcome { solved, score }, seconds));
+    let expected =
+        expected.map(|(solved, score, seconds)| (TrialOutcome { solved, score }, seconds));
     assert_eq!(outcomes, expected);
     for (table, expected) in [
         ("unit,result\none,1\n", "o.csv:1: the table has no column"),
