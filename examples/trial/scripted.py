@@ -59,7 +59,9 @@ def main() -> None:
         table = csv.writer(file)
         if not file.tell():
             table.writerow(["unit", "solved"])
-        for row in runs.map(lambda unit: solved(args, unit), range(args.first, args.first + args.units)):
+        for row in runs.map(
+            lambda unit: solved(args, unit), range(args.first, args.first + args.units)
+        ):
             table.writerow(row)
             file.flush()
             print(*row, flush=True)

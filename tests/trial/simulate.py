@@ -1,6 +1,6 @@
 """Holds what `foldback trial` says against trials whose truth is known.
 
-    python3 tests/trial/simulate.py FOLDBACK_BINARY [--of examples/trial] [--trials 200] [--units 60]
+    python3 tests/trial/simulate.py FOLDBACK_BINARY [--of FOLDER] [--trials 200] [--units 60]
 
 Trials draw their units from those of a real one, with their arms by chance. A planted difference
 multiplies the dollars of an arm, so the truth is known.
@@ -79,7 +79,9 @@ def mean(values: list[float]) -> float:
 def needed(runs: list[dict[str, Any]], difference: float) -> int:
     """Units of each of two arms, as `foldback trial --plan` reckons them from the runs."""
     bills = [run["usd"] for run in runs]
-    spread = math.sqrt(sum((usd - mean(bills)) ** 2 for usd in bills) / (len(bills) - 1)) / mean(bills)
+    spread = math.sqrt(sum((usd - mean(bills)) ** 2 for usd in bills) / (len(bills) - 1)) / mean(
+        bills
+    )
     one_in_ten, four_in_five = 1.2815515655446004, 0.8416212335729143
     ratio = (one_in_ten + four_in_five) * 2 * spread / -math.log(1 - difference)
     return math.ceil(math.ceil(ratio**2 + one_in_ten**2 / 2) / 2)
@@ -110,7 +112,7 @@ def main() -> None:
     truth = mean([run["usd"] for run in runs[FOLDING]]) / mean([run["usd"] for run in runs[NONE]])
     for name, arms, ratio in (
         ("none", {"a": (NONE, 1.0), "b": (NONE, 1.0)}, 1.0),
-        ("−20 %", {"a": (NONE, 1.0), "b": (NONE, 0.8)}, 0.8),
+        ("-20 %", {"a": (NONE, 1.0), "b": (NONE, 0.8)}, 0.8),
         (FOLDING, {"a": (NONE, 1.0), "b": (FOLDING, 1.0)}, truth),
     ):
         covered = {"usd": 0, "solved": 0}
@@ -120,7 +122,9 @@ def main() -> None:
             for figure, true in (("usd", ratio), ("solved", share[0] - share[1])):
                 low, high = it[figure]["lo"], it[figure]["hi"]
                 covered[figure] += low is not None and low - 1e-9 <= true <= high + 1e-9
-        print(f"difference {name} ({ratio:.3f}): intervals hold the truth in {covered} of {args.trials}")
+        print(
+            f"difference {name} ({ratio:.3f}): intervals hold the truth in {covered} of {args.trials}"
+        )
 
     # Planted differences with as many units as the plan says.
     for difference in (0.1, 0.2):
@@ -130,7 +134,7 @@ def main() -> None:
         for seed in range(args.trials):
             [it] = told(args.binary, *trial(runs, arms, 2 * each, 2_000_000 + seed))["contrasts"]
             saves += it["usd"]["value"] < 1 and it["usd"]["p_holm"] / 2 <= 0.1
-        print(f"−{difference:.0%} with {each} units of each arm: found in {saves} of {args.trials}")
+        print(f"-{difference:.0%} with {each} units of each arm: found in {saves} of {args.trials}")
 
 
 if __name__ == "__main__":

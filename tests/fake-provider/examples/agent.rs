@@ -9,6 +9,9 @@
 use foldback_fake_provider::{Call, FakeProvider, Recorded, Reply, Script};
 use serde_json::json;
 
+/// The only tool of mini-swe-agent, which ends its task by a command.
+const SHELL: &str = "bash";
+
 /// The call that reads a file, by the tool that the agent has for it.
 fn read(request: &Recorded, number: usize, path: &str) -> Call {
     let tools = request.body["tools"].as_array().into_iter().flatten();
@@ -17,7 +20,10 @@ fn read(request: &Recorded, number: usize, path: &str) -> Call {
         Some((name, tool.to_string()))
     });
     let known = ["read", "Read", "exec_command", "shell_command"];
-    let found = named.into_iter().find(|(name, _)| known.contains(name));
+    let named: Vec<_> = named.collect();
+    let is_shell = |(name, _): &&(&str, String)| *name == SHELL;
+    let found = named.iter().find(|(name, _)| known.contains(name));
+    let found = found.or_else(|| named.iter().find(is_shell)).cloned();
     let (name, definition) = found.unwrap_or(("read", String::new()));
     let members = ["filePath", "file_path", "cmd", "command"];
     let member = members.into_iter().find(|name| definition.contains(&format!("\"{name}\"")));
@@ -52,6 +58,10 @@ fn answer(request: &Recorded, task: usize, calls: &mut usize) -> Reply {
     }
     *calls += 1;
     match *calls % task {
+        0 if read(request, *calls, "").name == SHELL => {
+            let end = json!({"command": "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"});
+            Reply::calls([Call::new("call_end", SHELL, end)])
+        }
         0 => Reply::text("Done."),
         call => Reply::calls([read(request, *calls, &format!("src/{call}.rs"))]),
     }
