@@ -14,6 +14,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[2] / "tests/closed-loop"))
@@ -24,14 +25,16 @@ from provider import Provider, Server
 from world import made, planned
 
 # Calls after which a run is stopped: about three times those of a run without compaction.
-MOST = 600
+MOST = 300
 
 
 def solved(args: argparse.Namespace, unit: int) -> tuple[str, int]:
     """One task, and whether the agent solved it."""
     kind = ("reads", "searches")[unit % 2]
     world, name = made(unit), f"task-{unit}"
-    task = planned(world, unit, HABITS[kind], kind == "reads")
+    # Some tasks are longer than others.
+    habits = replace(HABITS[kind], steps=40 + 10 * (unit % 7), phases=3)
+    task = planned(world, unit, habits, kind == "reads")
     agent = Agent(task, world, searches=kind == "searches")
     trial = ["--trial", args.trial, "--trial-file", str(args.file), "--seed", str(args.seed)]
     trial += args.more
@@ -50,7 +53,7 @@ def main() -> None:
     parser.add_argument("--trial", default="indexed,none", help="the arms")
     parser.add_argument("--units", type=int, default=30)
     parser.add_argument("--first", type=int, default=1, help="the first task")
-    parser.add_argument("--window", type=int, default=60_000)
+    parser.add_argument("--window", type=int, default=40_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--file", type=Path, default=Path("trial.jsonl"))
     args, args.more = parser.parse_known_args()

@@ -1,9 +1,9 @@
 // Released agents in a trial: each does the same task again and again in three arms, without naming its units. Every run is a unit of its
 // own, every request is valid, and what is folded follows from the arm.
 //
-//     CALLS=14 UNITS=20 node trial.mjs HOME FOLDBACK PROVIDER [HOST…]
+//     UNITS=20 MINI=ENVIRONMENT node trial.mjs HOME FOLDBACK PROVIDER [HOST…]
 //
-// HOME is a folder with the hosts' packages, and `mini` of a virtual environment in MINI.
+// HOME is a folder with the hosts' packages. With MINI, the virtual environment of mini-swe-agent, that runs, too.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -22,19 +22,19 @@ const HOSTS = {
     run: [node, packages('@anthropic-ai/claude-code/cli-wrapper.cjs'), '--print', TASK, '--allowedTools', 'Read'],
     env: { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: 'k', ANTHROPIC_MODEL: 'claude-sonnet-4-5', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' },
   }),
-  codex: (url) => ({
+  codex: () => ({
     run: [packages('.bin/codex'), 'exec', '--skip-git-repo-check', '--sandbox', 'danger-full-access', TASK],
     env: { OPENAI_API_KEY: 'k' },
     setup: 'codex',
     files: { '.codex/config.toml': 'model = "gpt-5.4"\n' },
   }),
-  opencode: (url) => ({
+  opencode: () => ({
     run: [packages('opencode-linux-x64/bin/opencode'), 'run', '--model', 'openai/gpt-5.4', TASK],
     env: { OPENAI_API_KEY: 'k', ...Object.fromEntries(['AUTOUPDATE', 'LSP_DOWNLOAD', 'DEFAULT_PLUGINS', 'SHARE'].map((name) => [`OPENCODE_DISABLE_${name}`, '1'])) },
     setup: 'opencode',
     files: { '.config/opencode/opencode.json': JSON.stringify({ $schema: 'https://opencode.ai/config.json', autoupdate: false, share: 'disabled', snapshot: false, permission: 'allow', small_model: 'openai/gpt-5.4' }) },
   }),
-  pi: (url) => ({
+  pi: () => ({
     run: [node, packages('@earendil-works/pi-coding-agent/dist/cli.js'), '--print', '--offline', '--provider', 'openai', '--model', 'gpt-5.4', TASK],
     env: { OPENAI_API_KEY: 'k' },
     setup: 'pi',
@@ -43,7 +43,7 @@ const HOSTS = {
   // It sends no id of a session, so the harness names the unit. Its provider ends the task with a command.
   'mini-swe-agent': (url, unit) => ({
     run: [
-      join(process.env.MINI ?? '', 'bin/mini'), '--yolo', '--exit-immediately', '--task', TASK, '--model', 'openai/m', '--config', 'mini.yaml',
+      join(process.env.MINI, 'bin/mini'), '--yolo', '--exit-immediately', '--task', TASK, '--model', 'openai/m', '--config', 'mini.yaml',
       '--config', `model.model_kwargs.api_base=${url}/v1`, '--config', `model.model_kwargs.extra_headers.x-foldback-unit=${unit}`,
     ],
     env: { OPENAI_API_KEY: 'k', MSWEA_CONFIGURED: 'true', MSWEA_COST_TRACKING: 'ignore_errors', MSWEA_MODEL_RETRY_STOP_AFTER_ATTEMPT: '1', LITELLM_LOCAL_MODEL_COST_MAP: 'True' },
@@ -53,6 +53,7 @@ const HOSTS = {
 const only = process.argv.slice(5);
 for (const [name, host] of Object.entries(HOSTS)) {
   if (only.length > 0 && !only.includes(name)) continue;
+  if (name === 'mini-swe-agent' && !process.env.MINI) continue;
   const made = folder();
   const file = join(made, 'trial.jsonl');
   const { url, requests } = await provider(fake, 1_000_000);

@@ -38,7 +38,7 @@ def runs_of(binary: str, folder: Path) -> dict[str, list[dict[str, Any]]]:
 def trial(
     runs: dict[str, list[dict[str, Any]]], arms: dict[str, tuple[str, float]], units: int, seed: int
 ) -> tuple[str, str]:
-    """A file and its outcomes: by arm, whose runs it has, and what its dollars are multiplied by."""
+    """A file and its outcomes: by arm, whose runs it has, and a factor for their dollars."""
     draw = random.Random(seed)
     head = {
         "foldback_trial": 1,
@@ -122,9 +122,7 @@ def main() -> None:
             for figure, true in (("usd", ratio), ("solved", share[0] - share[1])):
                 low, high = it[figure]["lo"], it[figure]["hi"]
                 covered[figure] += low is not None and low - 1e-9 <= true <= high + 1e-9
-        print(
-            f"difference {name} ({ratio:.3f}): intervals hold the truth in {covered} of {args.trials}"
-        )
+        print(f"difference {name} ({ratio:.3f}): intervals hold it in {covered} of {args.trials}")
 
     # Planted differences with as many units as the plan says.
     for difference in (0.1, 0.2):

@@ -31,23 +31,27 @@ impl TrialResult {
         {
             return format!("Use {}: {}.{unknown}", best.arm, self.difference(arm, first, best));
         }
-        if !self.contrasts.is_empty()
-            && self.contrasts.iter().all(|it| it.usd.costs_more() || it.solves_less())
-        {
+        let is_worse = |it: &&ArmDifference| it.usd.costs_more() || it.solves_less();
+        let (worse, open): (Vec<_>, Vec<_>) = self.contrasts.iter().partition(is_worse);
+        if open.is_empty() {
             return format!("Stay with {name}: every other arm likely costs more or solves less.");
         }
-        let cheaper = self.contrasts.iter().find(|it| it.usd.saves());
-        let why = match cheaper {
-            Some(it) if it.solves_less() => {
-                format!("{} costs less, and likely solves less than {name}. ", it.arm)
-            }
-            Some(it) if self.is_stopped(&it.arm) => {
-                format!("{} costs less, and the guard stopped it. ", it.arm)
-            }
-            Some(it) => format!("{} costs less a unit, and not for each that is solved. ", it.arm),
-            None => String::new(),
-        };
-        format!("{why}No arm can be recommended over {name} yet. {}", self.more())
+        let mut out = String::new();
+        for it in &self.contrasts {
+            let why = match it {
+                _ if it.usd.saves() && it.solves_less() => "costs less, and likely solves less",
+                _ if it.usd.saves() && self.is_stopped(&it.arm) => {
+                    "costs less, and the guard stopped it"
+                }
+                _ if it.usd.saves() => "costs less, but not for each unit that is solved",
+                _ if worse.iter().any(|other| other.arm == it.arm) => {
+                    "likely costs more or solves less"
+                }
+                _ => continue,
+            };
+            out += &format!("{} {why}. ", it.arm);
+        }
+        format!("{out}No arm can be recommended over {name} yet. {}", self.more(&open))
     }
 
     fn is_stopped(&self, arm: &str) -> bool {
@@ -81,9 +85,9 @@ impl TrialResult {
     }
 
     /// How many more units would tell.
-    fn more(&self) -> String {
+    fn more(&self, open: &[&ArmDifference]) -> String {
         let units = self.units.len();
-        let needed = self.contrasts.iter().filter_map(|it| it.needed);
+        let needed = open.iter().filter_map(|it| it.needed);
         let worst = needed.max_by(|a, b| (a.five_percent * b.here).cmp(&(b.five_percent * a.here)));
         let Some(size) = worst else { return String::new() };
         // All arms grow alike.
