@@ -118,9 +118,10 @@ def terms_of(regime: str) -> Terms:
 
 
 @contextmanager
-def proxy(binary: str, preset: str, window: int, upstream: str) -> Iterator[str]:
-    """The address of a proxy that folds with a preset."""
-    command = [binary, "serve", "--preset", preset, "--listen", "127.0.0.1:0"]
+def proxy(binary: str, preset: str, window: int, upstream: str, *more: str) -> Iterator[str]:
+    """The address of a proxy that folds with a preset; without one, `more` says how."""
+    command = [binary, "serve", "--listen", "127.0.0.1:0", *more]
+    command += ["--preset", preset] if preset else []
     command += ["--upstream", upstream, "--window", str(window)]
     with tempfile.TemporaryFile("w+") as said:
         process = subprocess.Popen(command, stdout=said, stderr=said)
@@ -157,6 +158,7 @@ class Client:
         self.outcomes: dict[str, int] = {}
         self.folded = False
         self.head = compact({"model": MODEL, "max_tokens": 4_096, "system": SYSTEM, "tools": TOOLS})
+        self.headers = {"content-type": "application/json", "anthropic-version": "2023-06-01"}
 
     def drive(self, most_calls: int) -> None:
         """All phases, or until the agent says that it stops."""
@@ -196,8 +198,7 @@ class Client:
         marked = json.loads(last)
         marked["content"][-1]["cache_control"] = {"type": "ephemeral"}
         body = f'{self.head[:-1]},"messages":[{",".join([*before, compact(marked)])}]}}'
-        headers = {"content-type": "application/json", "anthropic-version": "2023-06-01"}
-        self.connection.request("POST", "/v1/messages", body.encode(), headers)
+        self.connection.request("POST", "/v1/messages", body.encode(), self.headers)
         response = self.connection.getresponse()
         data = json.loads(response.read())
         if response.status != 200:

@@ -8,10 +8,12 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-export const CALLS = Number(process.env.CALLS ?? 300);
-/** Fewer calls, for a quick look, have fewer folds; with less than 100 a host has nothing to compact by itself. */
+/** A trial needs many short runs. */
+const IN_TRIAL = process.argv[1].endsWith('trial.mjs');
+export const CALLS = Number(process.env.CALLS ?? (IN_TRIAL ? 14 : 300));
+/** Fewer calls, for a quick look, have fewer folds; with less than 100 a host has nothing to compact by itself, as in a trial. */
 export const FOLDS = CALLS < 300 ? 1 : 5;
-assert.ok(CALLS >= 100, `${CALLS} calls are too few`);
+assert.ok(CALLS >= 100 || IN_TRIAL, `${CALLS} calls are too few`);
 export const TASK = 'Read all files of this folder, one after the other, and say that you are done.';
 
 /** Longest time for a run. */
@@ -139,9 +141,9 @@ export function folds(requests) {
 }
 
 /** The proxy before a provider; its address. */
-export async function proxy(foldback, upstream, { window, maxOutput }) {
+export async function proxy(foldback, upstream, { window, maxOutput }, how = ['--preset', 'tiered']) {
   const limits = ['--window', `${window}`, '--max-output', `${maxOutput}`];
-  const args = ['serve', '--preset', 'tiered', '--listen', '127.0.0.1:0', '--upstream', upstream, ...limits];
+  const args = ['serve', ...how, '--listen', '127.0.0.1:0', '--upstream', upstream, ...limits];
   const child = spawn(foldback, args, { stdio: ['ignore', 'ignore', 'pipe'] });
   closing.push(() => child.kill());
   let said = '';

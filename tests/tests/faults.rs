@@ -59,8 +59,8 @@ fn folds(command: &str) -> Folds {
         ]),
         "tune" => Rows(&[("FOUR --preset faulty --vary pruner.after=0..2 --json OUT", 1, true)]),
         "mcp" | "serve" => Below,
-        // It takes no preset by name.
-        "audit" => No,
+        // They take no preset by name.
+        "audit" | "trial" => No,
         "hook" | "inspect" | "convert" | "presets" | "schema" | "setup" | "stages" | "check"
         | "cache" | "completions" | "man" => No,
         other => panic!("{other} is no command that this table knows: does it fold?"),

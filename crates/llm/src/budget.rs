@@ -115,6 +115,11 @@ impl Purse {
         lock(&self.account).bill
     }
 
+    /// Dollars for what a provider counted; nothing where its price is not known.
+    pub fn usd(&self, endpoint: &Endpoint, usage: &Usage) -> f64 {
+        self.prices.get(endpoint).map_or(0.0, |price| price.dollars(usage))
+    }
+
     fn hold(&self, request: &CompletionRequest) -> Result<Hold, ProviderError> {
         let price = self.prices.get(&request.endpoint);
         let input = estimated_input(request);

@@ -21,6 +21,7 @@ mod read;
 mod rows;
 mod run;
 pub mod stats;
+pub mod trial;
 pub mod tune;
 
 pub use compare::{Comparison, Reporting, compare, experiment::Experiment};

@@ -4,8 +4,7 @@ use crate::inspect::{common_folder, not_used};
 use crate::json::document;
 use crate::number::{count, decimals, dollars, grouped, percent, short};
 use crate::plain;
-use crate::rows::Format;
-use crate::rows::csv::no_formula;
+use crate::rows::{Format, flat};
 use crate::terminal::{ALWAYS, Head, Width, shortened, table, wrap};
 use foldback_replay::audit::{Audit, AuditedFold, Binding, Compaction, Missing, NEAR};
 use foldback_replay::corpus::Skipped;
@@ -93,22 +92,7 @@ impl Audited {
                 rows.push(row);
             }
         }
-        match format {
-            Format::Jsonl => return crate::probe::write(&rows, format, out),
-            #[cfg(feature = "parquet")]
-            Format::Parquet => return crate::rows::parquet::write_json(&rows, out),
-            Format::Csv => {}
-        }
-        let mut table = csv::Writer::from_writer(out);
-        table.write_record(rows.first().into_iter().flat_map(Map::keys))?;
-        for row in &rows {
-            table.write_record(row.values().map(|value| match value {
-                Value::Null => String::new(),
-                Value::String(text) => no_formula(text.into()).into_owned(),
-                other => other.to_string(),
-            }))?;
-        }
-        table.flush()
+        flat(&rows, format, out)
     }
 
     /// The tables and the closing sentence; with everything of each compaction if it is `full`.

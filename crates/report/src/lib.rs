@@ -19,6 +19,7 @@ pub mod schema;
 pub mod settings;
 pub mod table;
 pub mod terminal;
+pub mod trial;
 pub mod tune;
 mod verdict;
 

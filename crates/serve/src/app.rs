@@ -1,19 +1,16 @@
 //! The state that all requests share, and how one request is answered.
 
 use crate::error::ServeError;
-use crate::fold::conversations::Conversations;
 use crate::fold::conversations::state::Wish;
 use crate::fold::idle::IdleWaits;
-use crate::fold::threads::Threads;
 use crate::fold::turn::{Turn, rewrite};
 use crate::fold::watch::{Watch, Watched};
-use crate::folding::Folding;
 use crate::http::access::Access;
 use crate::http::forward::{
     Ask, Gathered, Pieces, Silent, Stop, answered, failure, gather, length, pieces, silence,
     unreachable, why_unreachable,
 };
-use crate::http::headers::MOST as MOST_HEADERS;
+use crate::http::headers::{CONVERSATION, MOST as MOST_HEADERS};
 use crate::http::provider::{ModelPath, Stray, dialect, origin, provider};
 use crate::http::refusal::refusal;
 use crate::http::upstream::{Answer, Upstream};
@@ -23,6 +20,8 @@ use crate::page;
 use crate::page::metrics::prometheus;
 use crate::settings::Settings;
 use crate::summaries::Summaries;
+use crate::trial::arms::Arms;
+use crate::trial::unit::UnitHints;
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::http::header::{
@@ -48,7 +47,7 @@ pub(crate) struct App {
     summaries: Option<Arc<Summaries>>,
     idle: Arc<IdleWaits>,
     pub(crate) numbers: Arc<Numbers>,
-    conversations: Arc<Conversations>,
+    arms: Arc<Arms>,
     /// Addresses of providers that could not be reached, until they answer again.
     unreached: Mutex<BTreeSet<String>>,
     stopping: watch::Sender<bool>,
@@ -73,14 +72,14 @@ fn overflow(dialect: Dialect, status: StatusCode, words: &[u8]) -> Option<Sizes>
 }
 
 impl App {
-    pub(crate) fn new(settings: Settings, folding: Folding) -> Result<Self, ServeError> {
-        let say = Arc::clone(&settings.say);
+    pub(crate) fn new(settings: Settings, arms: Arms) -> Result<Self, ServeError> {
         let (upstream, numbers) = (Arc::new(Upstream::new(&settings)?), Arc::<Numbers>::default());
-        let summaries = folding.summaries.as_ref().map(|purse| {
+        let mut purses = arms.all.iter().filter_map(|arm| arm.folding.summaries.as_ref());
+        let summaries = purses.next().map(|purse| {
             Arc::new(Summaries::new(purse.clone(), Arc::clone(&upstream), Arc::clone(&numbers)))
         });
         Ok(Self {
-            conversations: Arc::new(Conversations::new(folding, say, Threads::new()?)?),
+            arms: Arc::new(arms),
             access: Access::new(&settings),
             upstream,
             idle: Arc::new(IdleWaits::new(summaries.clone())),
@@ -127,7 +126,7 @@ impl App {
         }
         if path == "/metrics" && request.method() == Method::GET {
             let kind = HeaderValue::from_static("text/plain; version=0.0.4");
-            let text = prometheus(&self.numbers, &self.conversations, self.summaries.as_deref());
+            let text = prometheus(&self.numbers, &self.arms, self.summaries.as_deref());
             return ([(CONTENT_TYPE, kind)], text).into_response();
         }
         if path == "/" && [Method::GET, Method::HEAD].contains(request.method()) {
@@ -136,7 +135,7 @@ impl App {
                 (CONTENT_SECURITY_POLICY, page::POLICY),
                 (CACHE_CONTROL, "no-store"),
             ];
-            return (headers, page::page(&self.conversations)).into_response();
+            return (headers, page::page(&self.arms)).into_response();
         }
         if let Some(response) = self.other_protocol(&request) {
             return response;
@@ -221,7 +220,8 @@ impl App {
         }
         let named = ModelPath::parse(head.uri.path()).filter(|_| dialect == Dialect::Gemini);
         let model = named.map(|named| named.model.to_owned());
-        let rewrite = rewrite(&self.conversations, dialect, model, body).await;
+        let rewrite =
+            rewrite(&self.arms, UnitHints::new(&head.headers), dialect, model, body).await;
         // The answer is read as it goes through.
         let ask = if rewrite.turn.is_some() { ask.unpacked() } else { ask };
         let sent = ask.clone().whole(upstream, rewrite.body).await;
@@ -245,6 +245,9 @@ impl App {
                 if let Some((body, turn)) = retry.sent
                     && let Some(second) = self.accepted(&ask, dialect, body).await
                 {
+                    if let Some(place) = &turn.trial {
+                        place.failed(true);
+                    }
                     let outcome = Outcome::Recovered(turn.sizes);
                     return self.end(&ask, Some(dialect), Ok(second), outcome, Some(turn));
                 }
@@ -257,8 +260,8 @@ impl App {
     /// Starts the summary that a fold waits for.
     fn summarize(&self, wish: Option<Wish>, ask: &Ask, turn: &Turn) {
         if let (Some(summaries), Some(wish)) = (&self.summaries, wish) {
-            let dialect = turn.request.dialect();
-            summaries.begin(wish, ask, dialect, turn.streams(), &self.settings.say);
+            let form = (turn.request.dialect(), turn.streams());
+            summaries.begin(wish, ask, form, turn.trial.clone(), &self.settings.say);
         }
     }
 
@@ -311,6 +314,11 @@ impl App {
         turn: Option<Turn>,
     ) -> Response {
         let address = ask.address();
+        let place = turn.as_ref().and_then(|turn| turn.trial.clone());
+        let status = sent.as_ref().ok().map(Answer::status);
+        if let Some(place) = place.as_ref().filter(|_| !status.is_some_and(|it| it.is_success())) {
+            place.failed(status.is_some_and(is_refusal));
+        }
         match sent {
             Ok(answer) => {
                 self.unreached.lock().unwrap_or_else(PoisonError::into_inner).remove(&address);
@@ -319,7 +327,13 @@ impl App {
                 let watch = turn.zip(dialect).filter(|_| answer.status().is_success()).and_then(
                     |(turn, dialect)| Watch::new(turn, dialect, answer.headers(), idle()),
                 );
-                answered(answer, outcome, |pieces| Body::from_stream(Watched::new(pieces, watch)))
+                let through = |pieces| Body::from_stream(Watched::new(pieces, watch));
+                let mut response = answered(answer, outcome, through);
+                let name = place.map(|place| HeaderValue::try_from(&*place.conversation));
+                if let Some(Ok(name)) = name {
+                    response.headers_mut().insert(CONVERSATION, name);
+                }
+                response
             }
             Err(error) => {
                 self.numbers.request(dialect, Outcome::Unreachable);
@@ -333,6 +347,11 @@ impl App {
             }
         }
     }
+}
+
+/// Whether a provider says that a request is wrong, and not its key, its path or the time.
+fn is_refusal(status: StatusCode) -> bool {
+    status.is_client_error() && ![401, 402, 403, 404, 408, 429].contains(&status.as_u16())
 }
 
 /// The answer to a client that is likely gone.

@@ -2,6 +2,7 @@
 
 use crate::fold::conversations::journals::JournalsError;
 use crate::settings::SettingsError;
+use crate::trial::TrialFileError;
 use std::io;
 use std::net::SocketAddr;
 use thiserror::Error;
@@ -23,6 +24,12 @@ pub enum ServeError {
     /// The journals can't be used.
     #[error(transparent)]
     Journals(#[from] JournalsError),
+    /// The file of the trial can't be used.
+    #[error(transparent)]
+    Trial(#[from] TrialFileError),
+    /// A trial has no arms.
+    #[error("a trial needs arms")]
+    NoArms,
     /// The threads that fold can't be started.
     #[error("can't start threads: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),

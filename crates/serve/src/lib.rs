@@ -12,6 +12,7 @@
 //! | `fold` | from the body of a request to the body that is sent, and the conversations that are followed for it |
 //! | `bill` | what requests cost, and would have cost without folds |
 //! | `page` | what the proxy shows of itself: a page, and metrics |
+//! | [`trial`] | conversations that get their strategy by chance, and the record of them |
 //! | `summaries` | summaries by a model of the client's provider, for which nobody waits |
 //! | `outcome`, `numbers` | what was done with a request, and how often |
 //!
@@ -29,9 +30,11 @@ mod page;
 pub mod server;
 pub mod settings;
 mod summaries;
+pub mod trial;
 
 pub use error::ServeError;
 pub use fold::conversations::journals::JournalsError;
 pub use folding::{AsksModel, Folding, LimitsOf, TermsOf};
 pub use server::Server;
 pub use settings::{Settings, SettingsError};
+pub use trial::Trial;

@@ -7,7 +7,9 @@ use crate::http::descriptors;
 use crate::http::headers::READ as READ_HEADERS;
 use crate::http::line::Connection;
 use crate::http::listen::{Arrival, Limited};
-use crate::settings::Settings;
+use crate::settings::{Say, Settings};
+use crate::trial::Trial;
+use crate::trial::arms::Arms;
 use axum::body::Body;
 use axum::http::HeaderValue;
 use axum::http::header::CONNECTION;
@@ -44,18 +46,39 @@ impl Server {
     ///
     /// The settings are wrong, the address is in use, or the system's certificates can't be read.
     pub async fn bind(settings: Settings, folding: Folding) -> Result<Self, ServeError> {
+        let journals = folding.journal.as_ref().map_or(0, |_| folding.max_conversations);
+        Self::listen(settings, journals, |say| Arms::one(folding, say)).await
+    }
+
+    /// Listens for a trial, as [`bind`](Self::bind) does.
+    ///
+    /// # Errors
+    ///
+    /// The file of the trial can't be used, too.
+    pub async fn bind_trial(settings: Settings, trial: Trial) -> Result<Self, ServeError> {
+        let journals = trial.arms.first().map_or(0, |(_, folding)| {
+            folding.journal.as_ref().map_or(0, |_| folding.max_conversations)
+        });
+        Self::listen(settings, journals, |say| Arms::of_trial(trial, say)).await
+    }
+
+    async fn listen(
+        settings: Settings,
+        journals: usize,
+        arms: impl FnOnce(Say) -> Result<Arms, ServeError>,
+    ) -> Result<Self, ServeError> {
         settings.check()?;
         let at = settings.listen;
         let listen = |error| ServeError::Listen { address: at, error };
         let listener = TcpListener::bind(at).await.map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
-        let journals = folding.journal.as_ref().map_or(0, |_| folding.max_conversations);
         let (max_connections, said) = descriptors::room(settings.max_connections, journals);
         if let Some(said) = said {
             (settings.say)(&said);
         }
         let (queue, patience, grace) = (settings.queue, settings.patience, settings.grace);
-        let app = Arc::new(App::new(settings, folding)?);
+        let arms = arms(Arc::clone(&settings.say))?;
+        let app = Arc::new(App::new(settings, arms)?);
         Ok(Self { app, listener, address, max_connections, queue, patience, grace })
     }
 

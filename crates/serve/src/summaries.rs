@@ -11,6 +11,7 @@ use crate::http::provider::origin;
 use crate::http::upstream::{Answer, Upstream};
 use crate::numbers::Numbers;
 use crate::settings::Say;
+use crate::trial::arms::TrialPlace;
 use async_trait::async_trait;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
@@ -57,8 +58,16 @@ impl Summaries {
         (AT_ONCE - self.places.available_permits()) as u64
     }
 
-    /// Starts a fold, its summary requested as the client sends its own requests.
-    pub(crate) fn begin(&self, wish: Wish, ask: &Ask, dialect: Dialect, streams: bool, say: &Say) {
+    /// Starts a fold, its summary requested as the client sends its own requests: by their protocol, streamed or not. In a trial, the
+    /// conversation at `trial` is charged.
+    pub(crate) fn begin(
+        &self,
+        wish: Wish,
+        ask: &Ask,
+        (dialect, streams): (Dialect, bool),
+        trial: Option<TrialPlace>,
+        say: &Say,
+    ) {
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
             return self.numbers.summary("busy");
         };
@@ -72,6 +81,8 @@ impl Summaries {
         let model = FailureRecorder {
             model: self.purse.budget(Arc::new(own)),
             failed: Arc::clone(&failed),
+            purse: self.purse.clone(),
+            trial,
         };
         let (numbers, say) = (Arc::clone(&self.numbers), Arc::clone(say));
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
@@ -104,11 +115,14 @@ impl Summaries {
 /// The kind of the latest failure, unless an answer came after it.
 type Failed = Arc<Mutex<Option<&'static str>>>;
 
-/// Records how the latest request ended.
+/// Records how the latest request ended, and charges its conversation.
 #[derive(Debug)]
 struct FailureRecorder {
     model: Budget,
     failed: Failed,
+    purse: Purse,
+    /// Whose conversation is charged, in a trial.
+    trial: Option<TrialPlace>,
 }
 
 #[async_trait]
@@ -119,6 +133,10 @@ impl Model for FailureRecorder {
         note(Some(ErrorKind::Timeout.as_str()));
         let answer = self.model.complete(request).await;
         note(answer.as_ref().err().map(|error| error.kind.as_str()));
+        let usage = answer.as_ref().ok().and_then(|answer| answer.usage);
+        if let Some((place, usage)) = self.trial.as_ref().zip(usage) {
+            place.paid(self.purse.usd(&request.endpoint, &usage));
+        }
         answer
     }
 }

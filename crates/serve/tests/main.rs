@@ -20,5 +20,6 @@ mod savings;
 mod stray;
 mod summaries;
 mod support;
+mod trial;
 mod untold;
 mod weight;

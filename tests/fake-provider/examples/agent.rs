@@ -9,6 +9,9 @@
 use foldback_fake_provider::{Answer, Call, FakeProvider, Recorded, Reply, Script};
 use serde_json::{Value, json};
 
+/// The only tool of mini-swe-agent, which ends its task by a command.
+const SHELL: &str = "bash";
+
 /// The call that reads a file, by the tool that the agent has for it.
 fn read<'a>(request: &'a Recorded, number: usize, path: &str) -> Call {
     let tools = request.body["tools"].as_array().into_iter().flatten();
@@ -22,7 +25,10 @@ fn read<'a>(request: &'a Recorded, number: usize, path: &str) -> Call {
     });
     let known =
         ["read", "Read", "exec_command", "shell_command", "run_shell_command", "run_commands"];
-    let found = named.into_iter().find(|(name, _)| known.contains(name));
+    let named: Vec<_> = named.collect();
+    let is_shell = |(name, _): &&(&str, String)| *name == SHELL;
+    let found = named.iter().find(|(name, _)| known.contains(name));
+    let found = found.or_else(|| named.iter().find(is_shell)).cloned();
     let (name, definition) = found.unwrap_or(("read", String::new()));
     let members = ["filePath", "file_path", "cmd", "commands", "command"];
     let member = members.into_iter().find(|name| definition.contains(&format!("\"{name}\"")));
@@ -65,6 +71,10 @@ fn answer(request: &Recorded, task: usize, lines: usize, calls: &mut usize) -> R
     }
     *calls += 1;
     match *calls % task {
+        0 if read(request, *calls, "").name == SHELL => {
+            let end = json!({"command": "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"});
+            Reply::calls([Call::new("call_end", SHELL, end)])
+        }
         0 => Reply::text("Done."),
         call => Reply::answer(Answer {
             text: (0..lines).map(|line| format!("Line {line} of what I think.\n")).collect(),

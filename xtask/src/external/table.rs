@@ -265,6 +265,13 @@ pub(super) const TESTS: &[External] = &[
         ..PLAIN
     },
     External {
+        name: "hosts: released agents in a trial, each twenty times in three arms",
+        needs: &[&["npm"]],
+        installs: Some(HOSTS),
+        runs: &[BUILD_COMMAND, BUILD_AGENT, host!("trial")],
+        ..PLAIN
+    },
+    External {
         name: "recorders: what Codex 0.171.0, Claude Code 2.1.332, OpenCode 1.18.34, pi 1.6.0, Kimi Code 2.1.0 and Qwen Code 0.24.4 record of one story",
         needs: &[&["npm"]],
         installs: Some(HOSTS),

@@ -78,7 +78,7 @@ pub(crate) struct SessionArgs {
 }
 
 /// Files with sessions.
-#[derive(Clone, Debug, ClapArgs)]
+#[derive(Clone, Debug, Default, ClapArgs)]
 pub(crate) struct CorpusArgs {
     /// Session files or folders of them, in any mix of formats; s3://BUCKET/KEY and s3://BUCKET/FOLDER/ in a build
     /// with the feature object-store.

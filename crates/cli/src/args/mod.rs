@@ -9,6 +9,7 @@ mod search;
 mod serve;
 mod setup;
 mod summaries;
+mod trial;
 
 pub(crate) use audit::Audit;
 pub(crate) use command_line::quoted;
@@ -20,9 +21,10 @@ pub(crate) use probe::Probe;
 pub(crate) use search::{Recommend, SearchArgs, Tune};
 #[cfg(feature = "serve")]
 pub(crate) use serve::Budget;
-pub(crate) use serve::Serve;
+pub(crate) use serve::{Serve, TrialArgs};
 pub(crate) use setup::Setup;
 pub(crate) use summaries::SummaryArgs;
+pub(crate) use trial::Trial;
 
 use clap::{Args as ClapArgs, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use foldback_replay::Reporting;
@@ -190,6 +192,8 @@ pub(crate) enum Command {
     Snapshot(Snapshot),
     /// List the stages, or show one with all its fields.
     Stages(Stages),
+    /// Say what came of a trial of live agents: what each arm of `foldback serve --trial` cost and solved, or plan one.
+    Trial(Trial),
     /// Vary the parameters of a preset: what each setting costs and forgets, chosen on one part of the
     /// sessions and reported on the other.
     Tune(Tune),
@@ -214,6 +218,7 @@ impl Command {
             }
             Self::Audit(args) => (vec![&args.json, &args.rows, &args.html], None),
             Self::Inspect(args) => (vec![&args.json], None),
+            Self::Trial(args) => (args.files().to_vec(), None),
             Self::Probe(args) => (vec![&args.json, &args.html, &args.rows], args.requests()),
             Self::Tune(args) => (vec![&args.json, &args.out], None),
             Self::Presets(args) => (vec![&args.out], None),

@@ -9,8 +9,17 @@ use std::path::PathBuf;
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Serve {
     /// Preset by name, or a TOML file.
-    #[arg(long, value_name = "PRESET")]
-    pub(crate) preset: String,
+    #[arg(long, value_name = "PRESET", required_unless_present = "trial")]
+    pub(crate) preset: Option<String>,
+    /// Run a trial: each new conversation gets one of these by chance, presets by name, TOML files, or none, which sends what the
+    /// client sent. `foldback trial` says what came of it.
+    ///
+    /// Conversations of one session of an agent, or those with the same value of the header x-foldback-unit, are a unit and share an
+    /// arm.
+    #[arg(long, value_name = "A,B,none", value_delimiter = ',', conflicts_with_all = ["preset", "dry_run"])]
+    pub(crate) trial: Vec<String>,
+    #[command(flatten)]
+    pub(crate) design: TrialArgs,
     /// Where to listen. If other machines reach the address, FOLDBACK_TOKEN must be set in the environment, and clients send
     /// its value as the header x-foldback-token.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8787", value_parser = address)]
@@ -39,6 +48,28 @@ pub(crate) struct Serve {
     pub(crate) limits: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
+}
+
+/// How a trial assigns its arms, and where it is recorded.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct TrialArgs {
+    /// File of the trial, one JSON line a conversation, without any text of it; several proxies may write the same.
+    #[arg(long, value_name = "FILE", default_value = "trial.jsonl", conflicts_with = "preset")]
+    pub(crate) trial_file: PathBuf,
+    /// Shares of new units, in the order of the arms: 1,1,2 gives the third half of them; equal by default.
+    #[arg(long, value_name = "N,N", value_delimiter = ',', conflicts_with = "preset", value_parser = weight)]
+    pub(crate) weights: Vec<u32>,
+    /// Seed of the assignment.
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "preset")]
+    pub(crate) seed: u64,
+    /// Go on giving new units to an arm that measurably does harm.
+    #[arg(long, conflicts_with = "preset")]
+    pub(crate) no_guard: bool,
+}
+
+fn weight(text: &str) -> Result<u32, String> {
+    let weight = text.parse().ok().filter(|weight| (1..=1_000_000).contains(weight));
+    weight.ok_or_else(|| "is a whole number from 1".to_owned())
 }
 
 /// An address, or the first one of a host, rather by IPv4.

@@ -25,6 +25,7 @@ mod serve;
 mod setup;
 mod snapshot;
 mod stages;
+mod trial;
 mod tune;
 
 use crate::args::Command;
@@ -64,6 +65,7 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
         Command::Setup(args) => setup::run(&args),
         Command::Snapshot(args) => snapshot::run(&args),
         Command::Stages(args) => stages::run(&args),
+        Command::Trial(args) => trial::run(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Cache(args) => cache::run(&args),
         Command::Check(args) => check::run(&args),

@@ -1,6 +1,6 @@
 //! `foldback serve`
 
-use crate::args::{Budget, Serve};
+use crate::args::{Budget, Serve, TrialArgs};
 use crate::asking::prices;
 use crate::error::Error;
 use crate::summaries::Choice;
@@ -10,9 +10,10 @@ use foldback::config::in_words;
 use foldback::llm::Purse;
 use foldback_core::Limits;
 use foldback_core::strategy::Strategy;
-use foldback_replay::Setup;
+use foldback_replay::{Preset, Setup};
 use foldback_serve::folding::terms_of;
-use foldback_serve::{Folding, LimitsOf, ServeError, Server, Settings, TermsOf};
+use foldback_serve::trial::TrialArm;
+use foldback_serve::{Folding, LimitsOf, ServeError, Server, Settings, TermsOf, Trial};
 use serde::Deserialize;
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -45,24 +46,43 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
         (_, given, _) => given.unwrap_or(Budget(Some(SUMMARIES_USD))).0,
     };
     let most = args.limits.as_deref().map(ProxyLimits::read).transpose()?.unwrap_or_default();
-    let contender = strategies::contender(&registry, &args.preset, choice.as_ref())?;
-    let strategy = contender.preset.strategy;
     let setup = strategies::setup(&registry, &args.model)?;
-    strategies::check_window(&strategy, setup.limits)?;
-    let label = strategy.label();
     let usage = |error: &dyn std::fmt::Display| Error::Usage(error.to_string());
-    let terms = terms(&setup);
-    let purse = model.map(|model| purse(budget, &strategy, model, &setup));
-    let limits = limits_of(setup, Arc::clone(&strategy));
-    let mut folding = match purse.transpose()? {
-        Some(purse) => Folding::summarized(Arc::clone(&strategy), limits, purse),
-        None => Folding::new(Arc::clone(&strategy), limits).map_err(|error| usage(&error))?,
-    };
-    folding.terms = terms;
-    folding.shadow = args.dry_run;
-    folding.journal.clone_from(&args.journal);
     let mut settings = Settings::default();
-    most.apply(&mut folding, &mut settings);
+    let names = match &args.preset {
+        Some(preset) => std::slice::from_ref(preset),
+        None => &args.trial,
+    };
+    let weights = weights(args)?;
+    let preset = |name: &String| {
+        let preset = strategies::contender(&registry, name, choice.as_ref())?.preset;
+        strategies::check_window(&preset.strategy, setup.limits)?;
+        Ok(preset)
+    };
+    let presets = strategies::all(names.iter().map(preset))?;
+    let asks = |preset: &&Preset| !preset.strategy.asks().is_empty();
+    let asking = presets.iter().find(asks).or(presets.first());
+    let purse = model.zip(asking).map(|(model, it)| purse(budget, &it.strategy, model, &setup));
+    // All arms pay from one purse.
+    let (purse, setup) = (purse.transpose()?, Arc::new(setup));
+    let mut arms = Vec::new();
+    for ((name, preset), weight) in names.iter().zip(&presets).zip(weights) {
+        let strategy = Arc::clone(&preset.strategy);
+        let limits = limits_of(Arc::clone(&setup), Arc::clone(&strategy));
+        let mut folding = match purse.clone().filter(|_| asks(&preset)) {
+            Some(purse) => Folding::summarized(strategy, limits, purse),
+            None => Folding::new(strategy, limits).map_err(|error| usage(&error))?,
+        };
+        folding.terms = terms(&setup);
+        folding.shadow = args.dry_run;
+        folding.journal.clone_from(&args.journal);
+        most.apply(&mut folding, &mut settings);
+        arms.push((TrialArm::new(name, &preset.fingerprint, weight), folding));
+    }
+    let label = match args.trial.is_empty() {
+        true => presets.iter().map(|preset| preset.strategy.label()).collect::<String>(),
+        false => format!("the trial of {}", args.trial.join(", ")),
+    };
     settings.listen = args.listen;
     settings.token = std::env::var("FOLDBACK_TOKEN").ok();
     settings.say = Arc::new(|line| output::note(line));
@@ -81,18 +101,31 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
         ));
     }));
     let served = runtime.block_on(async {
-        let server = Server::bind(settings, folding).await?;
-        let written = match (&strategy.summarizer, model) {
+        let server = match args.trial.is_empty().then(|| arms.pop()).flatten() {
+            Some((_, folding)) => Server::bind(settings, folding).await?,
+            None => {
+                let TrialArgs { seed, trial_file: file, no_guard, .. } = &args.design;
+                let trial = Trial { seed: *seed, file: file.clone(), guard: !no_guard, arms };
+                Server::bind_trial(settings, trial).await?
+            }
+        };
+        let mut summarise = presets.iter().filter(|preset| preset.strategy.summarises());
+        let summarizer = summarise.find_map(|preset| preset.strategy.summarizer.as_ref());
+        let written = match (summarizer, model) {
             (Some(_), Some(model)) => {
                 let most = budget.map(|usd| format!(" up to ${usd}")).unwrap_or_default();
                 format!("{model} of each client's provider writes its summaries{most}; ")
             }
-            (Some(summarizer), None) if strategy.summarises() => {
+            (Some(summarizer), None) => {
                 format!("`{}` writes its summaries, no model; ", summarizer.id())
             }
             _ => String::new(),
         };
-        let does = if args.dry_run { "shows what it would do" } else { "folds" };
+        let does = match args.dry_run {
+            true => "shows what it would do".to_owned(),
+            false if args.trial.is_empty() => "folds".to_owned(),
+            false => format!("is recorded in {} and runs", args.design.trial_file.display()),
+        };
         // A signal may come as soon as the line below is printed.
         let mut signals = Signals::new();
         output::note(format_args!(
@@ -121,6 +154,27 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
     // A task that computes is not waited for.
     runtime.shutdown_background();
     served.map_err(|error: ServeError| usage(&error))
+}
+
+/// The weights of the arms; one for the preset of a proxy without a trial.
+fn weights(args: &Serve) -> Result<Vec<u32>, Error> {
+    let (arms, weights) = (&args.trial, &args.design.weights);
+    let twice = arms.iter().enumerate().find(|(at, arm)| arms[..*at].contains(arm));
+    match (arms.len(), weights.len()) {
+        _ if let Some((_, arm)) = twice => Err(Error::Usage(format!(
+            "--trial names {arm} twice; an arm is in a trial once, and --weights makes it larger"
+        ))),
+        (0, _) => Ok(vec![1]),
+        (1, _) => Err(Error::Usage(format!(
+            "--trial {}: a trial has two arms or more; to hold it against no compaction: --trial {0},none",
+            arms[0]
+        ))),
+        (many, 0) => Ok(vec![1; many]),
+        (many, given) if many == given => Ok(weights.clone()),
+        (many, given) => Err(Error::Usage(format!(
+            "--weights gives {given} numbers for {many} arms; it takes one for each arm, in the order of --trial"
+        ))),
+    }
 }
 
 /// Most US dollars that summaries by a model may cost unless a limit is given.
@@ -183,7 +237,7 @@ fn purse(
 }
 
 /// The limits of a model, found as in a comparison.
-fn limits_of(setup: Setup, strategy: Arc<Strategy>) -> LimitsOf {
+fn limits_of(setup: Arc<Setup>, strategy: Arc<Strategy>) -> LimitsOf {
     Arc::new(move |model| {
         let model = setup.model.as_deref().or(strategy.model.as_deref()).or(model);
         Some(setup.limits_of(model, Limits::default(), &strategy))

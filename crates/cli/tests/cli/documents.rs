@@ -112,6 +112,15 @@ fn the_readme_shows_what_its_first_command_prints_and_a_loop_that_runs() {
 }
 
 #[test]
+fn the_page_on_trials_shows_what_the_example_says() {
+    let args = "trial examples/trial/trial.jsonl --outcomes examples/trial/outcomes.csv";
+    let said = line(args).done().stdout;
+    shows("docs/trial.md", |page| {
+        with(page, "outcomes.csv\n```\n\n```text\n", "```\n\nA figure", &said)
+    });
+}
+
+#[test]
 fn the_formats_are_counted() {
     let read = FORMATS.len().to_string();
     let written = FORMATS.iter().filter(|format| format.writer.is_some()).count().to_string();

@@ -52,6 +52,8 @@ mod setup;
 mod snapshot;
 mod store;
 mod summaries;
+#[cfg(feature = "serve")]
+mod trial;
 mod tune;
 mod unanswered;
 mod usage;

@@ -9,6 +9,8 @@
 //! A message is never altered once it is in a history; compaction only overlays it
 //! (see [`crate::view`]).
 
+#[doc(hidden)]
+pub mod acts;
 mod answer;
 mod count;
 mod derived;

@@ -38,13 +38,21 @@ pub struct SampleSize {
 }
 
 impl SampleSize {
-    pub(super) fn by_spread(estimate: &Estimate, choices: usize) -> Option<Self> {
+    /// Clusters that a difference needs, if they spread as those of an estimate.
+    pub(crate) fn units(estimate: &Estimate, choices: usize, difference: f64) -> Option<usize> {
         // The first step of Holm's adjustment, which is its strictest.
         let alpha = SAVING_ALPHA / choices.max(1) as f64;
-        let here = estimate.clusters;
-        let se = estimate.se?;
-        let needed = |difference| stats::clusters_needed(se, here, difference, alpha, POWER);
-        Some(Self { here, five_percent: needed(0.05), ten_percent: needed(0.1) })
+        let (se, here) = (estimate.se?, estimate.clusters);
+        Some(stats::clusters_needed(se, here, difference, alpha, POWER))
+    }
+
+    pub(crate) fn by_spread(estimate: &Estimate, choices: usize) -> Option<Self> {
+        let needed = |difference| Self::units(estimate, choices, difference);
+        Some(Self {
+            here: estimate.clusters,
+            five_percent: needed(0.05)?,
+            ten_percent: needed(0.1)?,
+        })
     }
 }
 
@@ -61,21 +69,21 @@ impl Difference {
 
     /// Whether the first is measurably cheaper.
     pub fn saves(&self) -> bool {
-        self.value.is_some_and(|ratio| ratio < SAME_BILL) && self.has_direction()
+        self.value.is_some_and(|ratio| ratio < SAME_BILL) && self.is_likely()
     }
 
     /// Whether the first is measurably dearer.
     pub(crate) fn costs_more(&self) -> bool {
-        self.value.is_some_and(|ratio| ratio > SAME_BILL) && self.has_direction()
+        self.value.is_some_and(|ratio| ratio > SAME_BILL) && self.is_likely()
     }
 
-    /// Whether the one-sided test confirms the side of 1 on which the value lies. To stay with the dearer preset costs money, too,
+    /// Whether the one-sided test confirms the side of no difference on which the value lies. To stay with the dearer preset costs money, too,
     /// so one in ten such answers may be wrong.
-    fn has_direction(&self) -> bool {
+    pub fn is_likely(&self) -> bool {
         self.p_holm.is_some_and(|p| p / 2.0 <= SAVING_ALPHA)
     }
 
-    pub(super) fn new(estimate: Estimate) -> Self {
+    pub(crate) fn new(estimate: Estimate) -> Self {
         let Estimate { value, lo, hi, p, n, .. } = estimate;
         Self { value, lo, hi, p, p_holm: None, n, tie: p.is_none_or(|p| p > ALPHA) }
     }
@@ -85,7 +93,7 @@ impl Difference {
 pub(super) const SAME_BILL: f64 = 1.0;
 
 /// A difference is measurable below this p-value.
-pub(super) const ALPHA: f64 = 0.05;
+pub(crate) const ALPHA: f64 = 0.05;
 
 /// The same of the one-sided question whether something saves or costs more.
 const SAVING_ALPHA: f64 = 0.1;

@@ -34,7 +34,7 @@ pub struct Metric {
 }
 
 impl Metric {
-    pub(super) fn new(estimate: Estimate, why: &'static str) -> Self {
+    pub(crate) fn new(estimate: Estimate, why: &'static str) -> Self {
         let Estimate { value, lo, hi, n, .. } = estimate;
         Self { value, lo, hi, n, why: value.is_none().then_some(Cow::Borrowed(why)) }
     }

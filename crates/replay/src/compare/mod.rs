@@ -28,6 +28,7 @@ pub use answer::{Answer, Remark};
 pub use comparison::Comparison;
 pub use contrast::Contrast;
 pub(crate) use contrast::adjust;
+pub(crate) use difference::ALPHA;
 pub use difference::{Difference, SampleSize};
 pub use dollars::Dollars;
 pub use figures::{FIGURES, Figure, FigureForm, Judge, Metric, Metrics};

@@ -6,12 +6,14 @@
 //!
 //! Everything here is a pure function of its arguments, seed included.
 
+mod assigned;
 mod estimate;
 mod rng;
 mod sample;
 mod share;
 mod simple;
 
+pub(crate) use assigned::assigned;
 pub use estimate::Pair;
 pub(crate) use estimate::{
     mean_saving, proportion, proportion_difference, ratio_of_totals, tested_mean,

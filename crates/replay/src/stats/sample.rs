@@ -28,6 +28,13 @@ pub struct Estimate {
 }
 
 impl Estimate {
+    /// The same of a function of the statistic that never falls. The standard error stays that of the statistic itself.
+    #[must_use]
+    pub(crate) fn map(mut self, rise: fn(f64) -> f64) -> Self {
+        [&mut self.value, &mut self.lo, &mut self.hi].into_iter().for_each(|it| *it = it.map(rise));
+        self
+    }
+
     /// The interval cut off where the statistic ends.
     #[must_use]
     pub(crate) fn within(mut self, least: f64, most: f64) -> Self {

@@ -21,6 +21,7 @@ mod sawtooth;
 mod script;
 mod sessions;
 mod trade;
+mod trial;
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -29,6 +30,7 @@ pub use audited::audited;
 pub use details::{Details, Drawn, Most, Walked, to_draw, to_walk};
 pub use markup::encoded;
 pub use probed::probed;
+pub use trial::trial;
 
 use foldback_replay::Comparison;
 

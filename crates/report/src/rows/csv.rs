@@ -3,8 +3,23 @@
 
 use super::Row;
 use super::cell::{Cell, cells};
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::io::{Result, Write};
+
+/// Rows of any kind; the names are those of the first.
+pub(super) fn flat(rows: &[Map<String, Value>], out: &mut dyn Write) -> Result<()> {
+    let mut table = csv::Writer::from_writer(out);
+    table.write_record(rows.first().into_iter().flat_map(Map::keys))?;
+    for row in rows {
+        table.write_record(row.values().map(|value| match value {
+            Value::Null => String::new(),
+            Value::String(text) => no_formula(text.into()).into_owned(),
+            other => other.to_string(),
+        }))?;
+    }
+    table.flush()
+}
 
 /// A table that is being written.
 pub(super) struct Table<'w> {
@@ -41,7 +56,7 @@ impl<'w> Table<'w> {
 }
 
 /// A text that no spreadsheet evaluates, such as a command or an address to fetch.
-pub(crate) fn no_formula(text: Cow<'_, str>) -> Cow<'_, str> {
+pub(super) fn no_formula(text: Cow<'_, str>) -> Cow<'_, str> {
     match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         true => format!("'{text}").into(),
         false => text,

@@ -21,9 +21,20 @@ use foldback_replay::totals::{BrokenRule, Fired};
 use foldback_replay::{Comparison, Store};
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::{Map, Value};
 use std::io::{self, Result, Write};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
+
+/// Writes rows that are no rows of a comparison.
+pub(crate) fn flat(rows: &[Map<String, Value>], format: Format, out: &mut dyn Write) -> Result<()> {
+    match format {
+        Format::Csv => csv::flat(rows, out),
+        #[cfg(feature = "parquet")]
+        Format::Parquet => parquet::write_json(rows, out),
+        Format::Jsonl => crate::probe::write(rows, format, out),
+    }
+}
 
 /// One request that a preset would have sent in the place of a recorded one.
 ///

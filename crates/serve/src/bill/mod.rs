@@ -40,6 +40,8 @@ pub(crate) struct Sums {
     pub(crate) received: f64,
     /// Dollars of these requests as they were sent or, in shadow, would have been.
     pub(crate) sent: f64,
+    /// Dollars of what was sent, whatever it is held against.
+    pub(crate) billed: f64,
     /// Answers whose provider reported what was sent.
     pub(crate) reported: u64,
     /// Answers counted by the model of the cache alone.
@@ -47,7 +49,7 @@ pub(crate) struct Sums {
     /// Answers of models whose price is not known. They are in no other sum.
     pub(crate) unpriced: u64,
     /// Answers to folded requests that would have been larger than the window as they came: nothing can be said to be
-    /// saved. They are in no other sum.
+    /// saved. They are in no other sum but `billed`.
     pub(crate) outgrown: u64,
 }
 
@@ -56,6 +58,7 @@ impl Sums {
     pub(crate) fn add(&mut self, other: &Self) {
         self.received += other.received;
         self.sent += other.sent;
+        self.billed += other.billed;
         self.reported += other.reported;
         self.estimated += other.estimated;
         self.unpriced += other.unpriced;
@@ -153,9 +156,6 @@ impl Bill {
             None if compaction.is_some() => Default::default(),
             None => (was_sent.cache, other.cache),
         };
-        if *outgrown && sent == Dispatch::View {
-            return Sums { outgrown: 1, ..Sums::default() };
-        }
         let searches = said.map_or(0, |said| said.web_searches);
         let compacted = compaction.map_or(0.0, |usage| terms.rates.used_usd(&usage, 0));
         // What the provider says was written for an hour, else what the client asked for.
@@ -168,12 +168,16 @@ impl Bill {
             rates.input_usd(cache) + rates.output_usd(output, searches) + compacted + rounds
         };
         let (actual, instead) = (usd(&actual), usd(&instead));
+        if *outgrown && sent == Dispatch::View {
+            return Sums { outgrown: 1, billed: actual, ..Sums::default() };
+        }
+        let billed = actual;
         let (received, sent) = match sent {
             Dispatch::View => (instead, actual),
             Dispatch::Shadow | Dispatch::Own => (actual, instead),
         };
         let reported = u64::from(usage.or(compaction).is_some());
-        Sums { received, sent, reported, estimated: 1 - reported, ..Sums::default() }
+        Sums { received, sent, billed, reported, estimated: 1 - reported, ..Sums::default() }
     }
 
     /// Converts the sizes of a pair to tokens of the provider, which counted only the request that was sent.

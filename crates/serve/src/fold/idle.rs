@@ -41,7 +41,8 @@ impl IdleWaits {
         let (id, key, shared) = (turn.id, identity::end(&turn.keys), Arc::downgrade(&turn.shared));
         let summaries = self.summaries.clone().filter(|_| !conversations.folding.shadow);
         let asks = summaries.map(|summaries| {
-            (summaries, ask.clone(), turn.request.dialect(), turn.streams(), Arc::clone(say))
+            let form = (turn.request.dialect(), turn.streams());
+            (summaries, ask.clone(), form, turn.trial.clone(), Arc::clone(say))
         });
         let wait = async move {
             let (held, mut ended) = oneshot::channel();
@@ -70,8 +71,8 @@ impl IdleWaits {
             };
             match (conversations.threads.work(0, fold).await.flatten(), asks) {
                 (Some(wish), _) if wish.ahead.is_folded() => drop(wish.done.send(wish.ahead)),
-                (Some(wish), Some((summaries, ask, dialect, streams, say))) => {
-                    summaries.begin(wish, &ask, dialect, streams, &say);
+                (Some(wish), Some((summaries, ask, form, trial, say))) => {
+                    summaries.begin(wish, &ask, form, trial, &say);
                 }
                 _ => {}
             }

@@ -2,7 +2,7 @@
 
 pub(crate) mod conversations;
 pub(crate) mod idle;
-mod prefix;
+pub(crate) mod prefix;
 pub(crate) mod threads;
 pub(crate) mod turn;
 pub(crate) mod watch;

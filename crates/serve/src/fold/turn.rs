@@ -10,11 +10,14 @@ use super::prefix::{self, ParsedRequest};
 use crate::bill::breakpoints;
 use crate::bill::requests::{Dispatch, Pair};
 use crate::outcome::Outcome;
+use crate::trial::arms::{Arms, TrialPlace};
+use crate::trial::unit::UnitHints;
 use axum::body::Bytes;
 use foldback_core::Limits;
 use foldback_core::log::Message;
 use foldback_live::follow::identity::{self, Key};
 use foldback_live::follow::{Followed, Received, Sizes, Unsendable};
+use foldback_live::trial::tally::Shown;
 use foldback_providers::wire::responses::{Resolved, resolved};
 use foldback_providers::wire::{Dialect, Request, Text, WireError};
 use serde_json::value::RawValue;
@@ -63,11 +66,16 @@ pub(crate) struct Turn {
     pub(crate) pair: Option<Pair>,
     /// What the provider was sent.
     pub(crate) sent: Dispatch,
+    /// Its place in the trial.
+    pub(crate) trial: Option<TrialPlace>,
+    /// What its messages show, in a trial.
+    shown: Shown,
 }
 
 /// Reads a request and folds its conversation. `model` is the one that its path names.
 pub(crate) async fn rewrite(
-    conversations: &Arc<Conversations>,
+    arms: &Arc<Arms>,
+    hints: UnitHints,
     dialect: Dialect,
     model: Option<String>,
     body: Vec<u8>,
@@ -80,25 +88,25 @@ pub(crate) async fn rewrite(
     };
     // The same bytes in memory.
     let body = Bytes::from_owner(text.clone());
-    let (shared, bytes) = (Arc::clone(conversations), body.clone());
-    let work = move || match begin(&shared, dialect, model, &text) {
+    let (shared, bytes) = (Arc::clone(arms), body.clone());
+    let work = move || match begin(&shared, &hints, dialect, model, &text) {
         Ok((turn, limits)) => turn.fold(limits, bytes),
         Err(why) => passed(why, bytes),
     };
-    let rewrite = conversations.threads.work(body.len(), work).await;
+    let rewrite = arms.threads.work(body.len(), work).await;
     rewrite.unwrap_or(Rewrite { outcome: Outcome::Fault("panic"), body, turn: None, wish: None })
 }
 
 /// The request and its conversation, or why it goes through.
 fn begin(
-    conversations: &Arc<Conversations>,
+    arms: &Arms,
+    hints: &UnitHints,
     dialect: Dialect,
     model: Option<String>,
     body: &Text,
 ) -> Result<(Turn, Limits), &'static str> {
-    let folding = &conversations.folding;
     let is_stored = dialect == Dialect::OpenAiResponses && !is_not_stored(body);
-    let resolved = is_stored.then(|| resolved(body, |id| conversations.item(id))).flatten();
+    let resolved = is_stored.then(|| resolved(body, |id| arms.item(id))).flatten();
     let (references, whole) = match resolved {
         Some(mut resolved) => {
             let whole = std::mem::take(&mut resolved.body);
@@ -106,17 +114,16 @@ fn begin(
         }
         None => (None, body.clone()),
     };
-    let matched = conversations.take_prefix(whole.as_bytes());
-    let read =
-        prefix::read(dialect, &whole, matched, folding.clock.now()).map_err(
-            |error| match error {
-                WireError::Elsewhere { pointer } => {
-                    conversations.kept_elsewhere(&pointer);
-                    "kept-elsewhere"
-                }
-                _ => "not-understood",
-            },
-        )?;
+    let matched = arms.take_prefix(whole.as_bytes());
+    let read = prefix::read(dialect, &whole, matched, arms.first().folding.clock.now()).map_err(
+        |error| match error {
+            WireError::Elsewhere { pointer } => {
+                arms.first().kept_elsewhere(&pointer);
+                "kept-elsewhere"
+            }
+            _ => "not-understood",
+        },
+    )?;
     let ParsedRequest { mut request, keys, prefix } = read;
     if let Some(model) = model {
         request = request.with_model(model);
@@ -124,6 +131,8 @@ fn begin(
     if request.messages().is_empty() {
         return Err("no-messages");
     }
+    let (conversations, trial) = arms.choose(hints, &request, &keys);
+    let folding = &conversations.folding;
     let limits = conversations.limits(request.model()).ok_or("window-unknown")?;
     if folding.strategy.refuses(limits).is_some() {
         return Err("window-too-small");
@@ -131,10 +140,21 @@ fn begin(
     let (id, shared) = conversations.find_or_begin(&request, &keys, limits);
     conversations.keep_prefix(id, prefix);
     let sent = if folding.shadow { Dispatch::Shadow } else { Dispatch::View };
-    let conversations = Arc::clone(conversations);
-    let (sizes, pair) = (Sizes::default(), None);
-    let turn =
-        Turn { conversations, id, shared, request, references, is_stored, keys, sizes, pair, sent };
+    let (sizes, pair, shown) = (Sizes::default(), None, Shown::default());
+    let turn = Turn {
+        conversations,
+        id,
+        shared,
+        request,
+        references,
+        is_stored,
+        keys,
+        sizes,
+        pair,
+        sent,
+        trial,
+        shown,
+    };
     Ok((turn, limits))
 }
 
@@ -174,6 +194,9 @@ impl Turn {
         }
         if state.catch_up(&self.keys).is_err() {
             conversations.unwritten();
+        }
+        if self.trial.is_some() {
+            self.shown = state.tally.take(self.request.messages());
         }
         let State { followed, requests, .. } = &mut *state;
         let answer = |key: &Key, echo: &_| conversations.answers.answer(key, echo);
@@ -235,7 +258,11 @@ impl Turn {
             pair: self.pair.as_ref(),
             sent: self.sent,
         };
-        self.conversations.answered(&request, answer);
+        let bill = self.conversations.answered(&request, answer);
+        if let Some(place) = &self.trial {
+            let (folds, not_sent) = (self.sizes.folds, self.sent == Dispatch::Own);
+            place.answered(answer, &bill, self.shown, folds, not_sent);
+        }
         self.conversations.keep_items(self.id, items);
     }
 

@@ -11,6 +11,12 @@ use axum::http::header::{
 /// The header by which a client shows that it may use the proxy. It never reaches a provider.
 pub(crate) const TOKEN: HeaderName = HeaderName::from_static("x-foldback-token");
 
+/// The header by which a harness names the unit of a trial. It never reaches a provider.
+pub(crate) const UNIT: HeaderName = HeaderName::from_static("x-foldback-unit");
+
+/// The name of a conversation in the file of the trial.
+pub(crate) const CONVERSATION: HeaderName = HeaderName::from_static("x-foldback-conversation");
+
 /// Most headers of a request or of an answer.
 pub(crate) const MOST: usize = 4_096;
 
@@ -24,7 +30,7 @@ pub(crate) const OUTCOME: HeaderName = HeaderName::from_static("x-foldback");
 /// Headers of a request for its provider.
 pub(crate) fn of_request(headers: &HeaderMap) -> HeaderMap {
     let mut out = end_to_end(headers);
-    for name in [HOST, EXPECT, TOKEN] {
+    for name in [HOST, EXPECT, TOKEN, UNIT] {
         out.remove(name);
     }
     out
@@ -73,6 +79,7 @@ mod tests {
             ("upgrade", "websocket"),
             ("expect", "100-continue"),
             ("x-foldback-token", "secret"),
+            ("x-foldback-unit", "task-1"),
             ("authorization", "Bearer k"),
             ("accept-encoding", "gzip"),
             ("content-length", "3"),
@@ -86,7 +93,7 @@ mod tests {
         let kept = of_request(&headers);
         let kept: Vec<(&str, &str)> =
             kept.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap())).collect();
-        let mut expected = rows[9..].to_vec();
+        let mut expected = rows[10..].to_vec();
         expected.sort_unstable();
         let mut kept = kept;
         kept.sort_unstable();

@@ -11,6 +11,8 @@
 //! | `foldback_proxy_priced_total` | `protocol`, `by` |
 //! | `foldback_proxy_connections`, `foldback_proxy_descriptors`, `foldback_proxy_descriptor_limit` | |
 //! | `foldback_proxy_conversations`, `foldback_proxy_conversation_bytes` | |
+//! | `foldback_proxy_trial_units`, `foldback_proxy_trial_stopped`, `foldback_proxy_trial_harm` | `number`, `arm` |
+//! | `foldback_proxy_trial_failures_total` | |
 //! | `foldback_proxy_evicted_total`, `foldback_proxy_journal_failures_total` | |
 //!
 //! Tokens are those of requests that were followed, by the strategy's estimator: as they came, and as they were sent
@@ -21,20 +23,17 @@
 //! Labels are names of a fixed list, so their number is bounded.
 
 use crate::bill::Sums;
-use crate::fold::conversations::Conversations;
 use crate::http::descriptors;
 use crate::numbers::{Numbers, in_order};
 use crate::summaries::Summaries;
+use crate::trial::arms::{Arms, TrialLog};
+use foldback_live::trial::guard;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering;
 
 /// The text that Prometheus scrapes (exposition format 0.0.4).
-pub(crate) fn prometheus(
-    numbers: &Numbers,
-    conversations: &Conversations,
-    summaries: Option<&Summaries>,
-) -> String {
+pub(crate) fn prometheus(numbers: &Numbers, arms: &Arms, summaries: Option<&Summaries>) -> String {
     let mut out = String::new();
     head(&mut out, "requests_total", "counter", "Requests, by what the proxy did with them.");
     for ((protocol, outcome, why), count) in in_order(&numbers.requests) {
@@ -73,12 +72,12 @@ pub(crate) fn prometheus(
     for (protocol, (_, sent)) in &tokens {
         let _ = writeln!(out, "foldback_proxy_sent_tokens_total{{protocol=\"{protocol}\"}} {sent}");
     }
-    dollars(&mut out, &conversations.sums());
-    let (count, bytes, evicted) = conversations.count();
+    dollars(&mut out, &arms.sums());
+    let (count, bytes, evicted) = arms.count();
     single(&mut out, "conversations", "gauge", "Conversations that are kept.", count);
     single(&mut out, "conversation_bytes", "gauge", "Bytes that they take, by estimate.", bytes);
     single(&mut out, "evicted_total", "counter", "Conversations that had to go.", evicted);
-    let unwritten = conversations.unwritten_count();
+    let unwritten = arms.all.iter().map(|arm| arm.unwritten_count()).sum();
     let help = "Times that a conversation could not be written to its journal.";
     single(&mut out, "journal_failures_total", "counter", help, unwritten);
     let connections = numbers.connections.load(Ordering::Relaxed);
@@ -92,7 +91,43 @@ pub(crate) fn prometheus(
             single(&mut out, name, "gauge", help, count);
         }
     }
-    out + &conversations.metrics.snapshot().prometheus()
+    if let Some(log) = &arms.trial {
+        trial(&mut out, log);
+    }
+    out + &arms.metrics.snapshot().prometheus()
+}
+
+/// The arms of a trial: their units by the file, and what the guard says.
+fn trial(out: &mut String, log: &TrialLog) {
+    let unwritten = log.unwritten_count();
+    let help = "Times that the file of the trial could not be written.";
+    single(out, "trial_failures_total", "counter", help, unwritten);
+    let Some((trial, now)) = log.now() else { return };
+    let (units, evidence) = (trial.units(), guard::evidence(&trial, now));
+    let mut gauge = |name: &str, help: &str, value: &dyn Fn(&str) -> f64| {
+        head(out, name, "gauge", help);
+        for (at, arm) in trial.head.arms.iter().enumerate() {
+            let (name_of_arm, value) = (label(&arm.name), value(&arm.name));
+            let _ = writeln!(
+                out,
+                "foldback_proxy_{name}{{number=\"{}\",arm=\"{name_of_arm}\"}} {value}",
+                at + 1
+            );
+        }
+    };
+    let count = |arm: &str| units.iter().filter(|unit| unit.arm == arm).count() as f64;
+    let stopped = |arm: &str| f64::from(u8::from(!trial.is_open(arm)));
+    let most = |arm: &str| {
+        evidence.get(arm).map_or(0.0, |it| it.amount / guard::limit(log.head.arms.len()))
+    };
+    gauge("trial_units", "Units of an arm.", &count);
+    gauge("trial_stopped", "Whether an arm gets no new units.", &stopped);
+    gauge("trial_harm", "Evidence that an arm does harm; at 1 it is stopped.", &most);
+}
+
+/// A name as the value of a label.
+fn label(name: &str) -> String {
+    name.chars().filter(|letter| !letter.is_control() && !['"', '\\'].contains(letter)).collect()
 }
 
 /// What answers cost.

@@ -6,8 +6,11 @@ pub(crate) mod metrics;
 use crate::bill::Sums;
 use crate::bill::course::Course;
 use crate::fold::Id;
-use crate::fold::conversations::Conversations;
 use crate::outcome::protocol;
+use crate::trial::arms::{Arms, TrialLog};
+use foldback_live::trial::guard;
+use foldback_live::trial::record::UnitSums;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// Most conversations on the page, those of the latest requests.
@@ -26,16 +29,18 @@ th{font-weight:600}td:nth-child(-n+3),th:nth-child(-n+3){text-align:left}td,th{w
 @media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}th,td{border-color:#444}.received{stroke:#666}}";
 
 /// The page now.
-pub(crate) fn page(conversations: &Conversations) -> String {
-    let folding = &conversations.folding;
-    let courses = conversations.courses(MOST);
-    let (kept, _, _) = conversations.count();
-    let preset = escaped(&folding.strategy.label());
-    let sums = conversations.sums().values().fold(Sums::default(), |mut all, sums| {
+pub(crate) fn page(arms: &Arms) -> String {
+    let shadow = arms.first().folding.shadow;
+    let (kept, _, _) = arms.count();
+    let preset = match &arms.trial {
+        Some(_) => "a trial".to_owned(),
+        None => escaped(&arms.first().folding.strategy.label()),
+    };
+    let sums = arms.sums().values().fold(Sums::default(), |mut all, sums| {
         all.add(sums);
         all
     });
-    let does = match folding.shadow {
+    let does = match shadow {
         true => "changes nothing and shows what it would send",
         false => "sends what the view shows",
     };
@@ -46,7 +51,59 @@ pub(crate) fn page(conversations: &Conversations) -> String {
          estimator. <a href=\"/metrics\">All counters</a></p>\n",
         count(kept, "conversation"),
     );
-    out.push_str(&in_all(&sums, folding.shadow));
+    out.push_str(&in_all(&sums, shadow));
+    if let Some(log) = &arms.trial {
+        out.push_str(&trial(log));
+    }
+    for (at, arm) in arms.all.iter().enumerate() {
+        if let Some(log) = &arms.trial {
+            let _ = writeln!(out, "<h2>{}</h2>", escaped(&log.head.arms[at].name));
+        }
+        out.push_str(&conversations(&arm.courses(MOST / arms.all.len())));
+    }
+    out.push_str("</body></html>\n");
+    out
+}
+
+/// The arms of a trial side by side, by its file.
+fn trial(log: &TrialLog) -> String {
+    let Some((trial, now)) = log.now() else {
+        return "<p>The file of the trial can't be read.</p>\n".to_owned();
+    };
+    let (units, evidence) = (trial.units(), guard::evidence(&trial, now));
+    let mut out = "<table>\n<tr><th>arm</th><th>new units</th><th>model</th><th>units</th><th>calls a unit</th><th>dollars a unit</th>\
+                   <th>repeats a unit</th><th>refused</th><th>failed</th><th>harm</th></tr>\n"
+        .to_owned();
+    for arm in &trial.head.arms {
+        let of_arm: Vec<&UnitSums> = units.iter().filter(|unit| unit.arm == arm.name).collect();
+        let models = of_arm.iter().map(|unit| &*unit.model).collect::<BTreeSet<_>>();
+        let sum =
+            |value: &dyn Fn(&UnitSums) -> f64| of_arm.iter().map(|unit| value(unit)).sum::<f64>();
+        let each = |total: f64| total / of_arm.len().max(1) as f64;
+        let harm = evidence.get(&arm.name).map_or_else(
+            || "control".to_owned(),
+            |it| format!("{:.0} of {:.0}", it.amount, guard::limit(trial.head.arms.len())),
+        );
+        let _ = writeln!(
+            out,
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.1}</td><td>{}</td><td>{:.1}</td><td>{}</td><td>{}</td><td>{harm}</td></tr>",
+            escaped(&arm.name),
+            if trial.is_open(&arm.name) { "yes" } else { "stopped" },
+            escaped(&models.into_iter().collect::<Vec<_>>().join(", ")),
+            of_arm.len(),
+            each(sum(&|unit| unit.sums.calls as f64)),
+            usd(each(sum(&|unit| unit.sums.usd))),
+            each(sum(&|unit| unit.shown.repeats as f64)),
+            sum(&|unit| unit.sums.refusals as f64),
+            sum(&|unit| unit.sums.failures as f64),
+        );
+    }
+    out + "</table>\n"
+}
+
+/// The latest conversations of an arm.
+fn conversations(courses: &[(Id, Course)]) -> String {
+    let mut out = String::new();
     if courses.is_empty() {
         out.push_str("<p>No conversation went through yet.</p>\n");
     } else {
@@ -57,7 +114,6 @@ pub(crate) fn page(conversations: &Conversations) -> String {
         courses.iter().for_each(|(id, course)| row(&mut out, *id, course));
         out.push_str("</table>\n");
     }
-    out.push_str("</body></html>\n");
     out
 }
 

@@ -1,6 +1,6 @@
 //! What an edit needs to see: the old text that it names, and its file.
 
-use super::acts::PATH_FIELDS;
+use foldback_core::log::acts::PATH_FIELDS;
 use foldback_core::log::{Message, ToolCall};
 use serde_json::Value;
 

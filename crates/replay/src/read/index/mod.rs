@@ -3,7 +3,6 @@
 //!
 //! [`Tracker`] follows one replay over it: which of these things a view holds.
 
-mod acts;
 mod edits;
 mod lines;
 mod needles;
@@ -16,8 +15,7 @@ pub use tracker::Presence;
 pub(crate) use tracker::Texts;
 pub use tracker::Tracker;
 
-pub(crate) use acts::{Action, failure_line};
-use acts::{actions, is_failure};
+pub(crate) use foldback_core::log::acts::{Action, failure_line};
 pub(crate) use lines::{is_beside_match, lines_of, plain_line};
 pub(crate) use needles::NeedleId;
 pub(crate) use repeated::{LineContents, RepeatedRead};
@@ -27,6 +25,7 @@ use crate::read::identifiers::evidence::{Numbers, figures, telling};
 use crate::read::identifiers::{Class, Identifier, components, ends_with, identifiers, suffixes};
 use crate::read::verbatim::{PieceId, Verbatim};
 use edits::{OldText, names_old_text, preconditions};
+use foldback_core::log::acts::{actions, is_failure};
 use foldback_core::log::{Message, Part, PartKind, Role};
 use foldback_formats::Session;
 use needles::{Names, Needles};

@@ -63,7 +63,7 @@ pub(crate) struct Conversations {
     said_elsewhere: [AtomicBool; 2],
     windows: Windows,
     say: Say,
-    pub(crate) threads: Threads,
+    pub(crate) threads: Arc<Threads>,
 }
 
 /// A request whose answer is there.
@@ -79,14 +79,19 @@ pub(crate) struct AnsweredRequest<'a> {
 
 impl Conversations {
     /// No conversations, or those of the folder of journals.
-    pub(crate) fn new(folding: Folding, say: Say, threads: Threads) -> Result<Self, JournalsError> {
+    pub(crate) fn new(
+        folding: Folding,
+        say: Say,
+        threads: Arc<Threads>,
+        metrics: Arc<Metrics>,
+    ) -> Result<Self, JournalsError> {
         let most = NonZeroUsize::new(folding.max_conversations).unwrap_or(NonZeroUsize::MIN);
         let known = folding.journal.as_deref().map(journals::windows).unwrap_or_default();
         let new = Self {
             table: Mutex::new(Table::new(folding.max_journals)),
             journal_read: Condvar::new(),
             folding,
-            metrics: Arc::default(),
+            metrics,
             answers: Answers::new(most),
             sums: DashMap::new(),
             unwritten: AtomicU64::default(),
@@ -295,8 +300,8 @@ impl Conversations {
         (table.entries.len() as u64, table.bytes as u64, table.evicted)
     }
 
-    /// Remembers what a provider said of its answer to a request of a conversation, and adds what both cost.
-    pub(crate) fn answered(&self, request: &AnsweredRequest<'_>, answer: &Message) {
+    /// Remembers what a provider said of its answer to a request of a conversation, and adds what both cost. Gives what was added.
+    pub(crate) fn answered(&self, request: &AnsweredRequest<'_>, answer: &Message) -> Sums {
         let estimated =
             || Meter::new(Arc::clone(self.folding.strategy.estimator())).measure(answer);
         let reported = answer.answer.as_ref().and_then(|answer| answer.usage);
@@ -327,6 +332,7 @@ impl Conversations {
         if self.answers.reported(request.key, answer, folded, journal.as_deref()).is_err() {
             self.unwritten();
         }
+        added
     }
 
     /// The text of an item of an answer.

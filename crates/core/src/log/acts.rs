@@ -1,19 +1,23 @@
 //! What calls did with files, and which results report a failure.
 
-use foldback_core::log::{Message, Part, ResultStatus};
+use super::{Message, Part, ResultStatus};
 use serde_json::Value;
 
 /// What a call does with a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Action {
+pub enum Action {
+    /// It shows the file.
     Read,
+    /// It writes the whole file.
     Write,
+    /// It changes a part of the file.
     Edit,
+    /// It makes the file.
     Create,
 }
 
 /// Argument names of the file that a tool works on, most telling first.
-pub(crate) const PATH_FIELDS: [&str; 9] = [
+pub const PATH_FIELDS: [&str; 9] = [
     "file_path",
     "filePath",
     "absolute_path",
@@ -26,7 +30,7 @@ pub(crate) const PATH_FIELDS: [&str; 9] = [
 ];
 
 /// What a part does with which files, if it is a call.
-pub(crate) fn actions(part: &Part) -> Vec<(Action, String)> {
+pub fn actions(part: &Part) -> Vec<(Action, String)> {
     let Some(call) = part.as_call() else {
         return Vec::new();
     };
@@ -54,7 +58,7 @@ pub(crate) fn actions(part: &Part) -> Vec<(Action, String)> {
 }
 
 /// What tools of this name do. Searching and listing is not reading.
-fn action_of(tool: &str) -> Option<Action> {
+pub fn action_of(tool: &str) -> Option<Action> {
     let tool = tool.to_ascii_lowercase();
     let has = |word: &str| tool.contains(word);
     if has("todo") || has("search") || has("list") || has("glob") || has("grep") {
@@ -103,7 +107,7 @@ const FAILURES: [&str; 10] = [
 ];
 
 /// Whether a message is the result of a tool run that failed, or of a command that reports a failure.
-pub(crate) fn is_failure(message: &Message) -> bool {
+pub fn is_failure(message: &Message) -> bool {
     message.parts.iter().filter_map(|part| part.as_result()).any(|result| {
         matches!(result.status, ResultStatus::Error | ResultStatus::Retry)
             || result.text.lines().any(tells_failure)
@@ -117,7 +121,7 @@ fn tells_failure(line: &str) -> bool {
 
 /// The part and the line of a failure that say what went wrong: the first line that tells it, of a traceback the one that
 /// it ends with, else the first line.
-pub(crate) fn failure_line(message: &Message) -> Option<(usize, &str)> {
+pub fn failure_line(message: &Message) -> Option<(usize, &str)> {
     let results = message.parts.iter().enumerate();
     let mut results = results.filter_map(|(at, part)| Some((at, part.as_result()?)));
     results.find_map(|(at, result)| {

@@ -1,0 +1,340 @@
+//! The file of a trial: JSON lines, the first of which is its head.
+//!
+//! A conversation has one line, which is rewritten as it goes on. It holds counts, sums and names by [`assign`](super::assign),
+//! and no text, key, path or name of the conversation.
+
+use foldback_core::log::Usage;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Version of the format.
+pub const FORMAT: u32 = 1;
+
+/// The first line: what all conversations of a trial share.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrialHead {
+    /// Version of the format.
+    pub foldback_trial: u32,
+    /// Version of the program that began the file.
+    pub version: String,
+    /// The seed of the assignment and of the names.
+    pub seed: u64,
+    /// The arms, in the order in which they were given.
+    pub arms: Vec<TrialArm>,
+}
+
+impl TrialHead {
+    /// Whether another trial assigns and folds in the same way.
+    pub fn is_same_trial(&self, other: &Self) -> bool {
+        (self.foldback_trial, self.seed, &self.arms)
+            == (other.foldback_trial, other.seed, &other.arms)
+    }
+
+    /// The arm that others are held against by the guard: the one that folds nothing, else the first.
+    pub fn control(&self) -> &str {
+        let none = self.arms.iter().find(|arm| arm.name == NONE);
+        none.or(self.arms.first()).map_or("", |arm| &arm.name)
+    }
+}
+
+/// The arm in which the client's bytes are sent.
+pub const NONE: &str = "none";
+
+/// An arm of a trial.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrialArm {
+    /// Name of the preset, or of the file.
+    pub name: String,
+    /// Hash of its configuration.
+    pub hash: String,
+    /// Its share of new units is this of the sum of weights.
+    pub weight: u32,
+}
+
+impl TrialArm {
+    /// An arm with everything that its behavior depends on, as text.
+    pub fn new(name: impl Into<String>, configuration: &str, weight: u32) -> Self {
+        let hash = blake3::hash(configuration.as_bytes()).to_hex()[..20].to_owned();
+        Self { name: name.into(), hash, weight }
+    }
+}
+
+/// The line of a conversation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConversationLine {
+    /// Name of the conversation, as `x-foldback-conversation` has it.
+    pub conversation: String,
+    /// Name of its unit.
+    pub unit: String,
+    /// Name of how it begins.
+    pub opening: String,
+    /// It is a subagent's, found by the prompt that its parent gave it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub spawned: bool,
+    /// Its arm.
+    pub arm: String,
+    /// The model of its first request.
+    pub model: String,
+    /// When its first request came, in milliseconds since 1970.
+    pub first_ms: i64,
+    /// When the latest answer ended, or the latest request was refused.
+    pub last_ms: i64,
+    /// What adds up.
+    #[serde(flatten)]
+    pub sums: TrialSums,
+    /// What its messages show.
+    #[serde(flatten)]
+    pub shown: super::tally::Shown,
+    /// Why the model stopped the last time.
+    pub stop: String,
+}
+
+/// What adds up over the requests of a conversation, and over the conversations of a unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TrialSums {
+    /// Answers.
+    pub calls: u64,
+    /// Input tokens that were neither read from nor written to the cache, as the provider counted them.
+    pub uncached: u64,
+    /// Input tokens read from the cache.
+    pub cache_read: u64,
+    /// Input tokens written to the cache.
+    pub cache_write: u64,
+    /// Output tokens.
+    pub output: u64,
+    /// Dollars for what was sent and answered, by the prices of each model.
+    pub usd: f64,
+    /// Answers of models whose price is not known.
+    pub unpriced: u64,
+    /// Folds.
+    pub folds: u64,
+    /// Requests that the provider refused as invalid or too large, and folded requests that were not sent because it would
+    /// have.
+    pub refusals: u64,
+    /// Requests that got no answer: the provider was overloaded, failed, or was not reached.
+    pub failures: u64,
+}
+
+impl TrialSums {
+    /// Adds others.
+    pub fn add(&mut self, other: &Self) {
+        let Self { calls, uncached, cache_read, cache_write, output, usd, .. } = other;
+        self.calls += calls;
+        self.uncached += uncached;
+        self.cache_read += cache_read;
+        self.cache_write += cache_write;
+        self.output += output;
+        self.usd += usd;
+        self.unpriced += other.unpriced;
+        self.folds += other.folds;
+        self.refusals += other.refusals;
+        self.failures += other.failures;
+    }
+
+    /// Adds what a provider counted.
+    pub fn add_usage(&mut self, usage: &Usage) {
+        self.uncached += usage.uncached;
+        self.cache_read += usage.cache_read;
+        self.cache_write += usage.cache_write;
+        self.output += usage.output_total();
+    }
+}
+
+/// The line of an arm that gets no new units.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StopLine {
+    /// The arm.
+    pub stopped: String,
+    /// By which measure it does harm.
+    pub measure: super::guard::Measure,
+    /// Units of the arm that the test had seen.
+    pub units: usize,
+    /// When it was stopped, in milliseconds since 1970.
+    pub at_ms: i64,
+}
+
+/// A trial as its file has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trial {
+    /// The first line.
+    pub head: TrialHead,
+    /// A line for each conversation.
+    pub conversations: Vec<ConversationLine>,
+    /// Arms that were stopped.
+    pub stops: Vec<StopLine>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Line {
+    Conversation(Box<ConversationLine>),
+    Stop(StopLine),
+}
+
+impl Trial {
+    /// Reads a file.
+    ///
+    /// # Errors
+    ///
+    /// The number of the first line that is wrong, and why it is.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut lines = text.lines().enumerate();
+        let head = lines.next().map_or("", |(_, line)| line);
+        let head: TrialHead = serde_json::from_str(head).map_err(|_| {
+            "1: this is no file of a trial; `foldback serve --trial A,B,none --trial-file FILE` writes one"
+                .to_owned()
+        })?;
+        if head.foldback_trial != FORMAT {
+            let found = head.foldback_trial;
+            return Err(format!(
+                "1: the format of the file is {found}, and this program reads {FORMAT}"
+            ));
+        }
+        let mut trial = Self { head, conversations: Vec::new(), stops: Vec::new() };
+        for (at, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
+            let wrong = |why: String| format!("{}: {why}", at + 1);
+            let arm = match serde_json::from_str(line) {
+                Ok(Line::Conversation(one)) => {
+                    trial.conversations.push(*one);
+                    trial.conversations.last().map(|one| &one.arm)
+                }
+                Ok(Line::Stop(one)) => {
+                    trial.stops.push(one);
+                    trial.stops.last().map(|one| &one.stopped)
+                }
+                Err(_) => return Err(wrong("this is no line of a trial".to_owned())),
+            };
+            let arm = arm.cloned().unwrap_or_default();
+            if !trial.head.arms.iter().any(|known| known.name == arm) {
+                return Err(wrong(format!("the trial has no arm `{arm}`")));
+            }
+        }
+        Ok(trial)
+    }
+
+    /// The units, those first that began first.
+    pub fn units(&self) -> Vec<UnitSums> {
+        let mut units: BTreeMap<&str, UnitSums> = BTreeMap::new();
+        for line in &self.conversations {
+            match units.get_mut(&*line.unit) {
+                Some(unit) => unit.add(line),
+                None => _ = units.insert(&line.unit, UnitSums::new(line)),
+            }
+        }
+        let mut units: Vec<UnitSums> = units.into_values().collect();
+        units.sort_by(|a, b| (a.first_ms, &a.unit).cmp(&(b.first_ms, &b.unit)));
+        units
+    }
+
+    /// Whether an arm gets new units.
+    pub fn is_open(&self, arm: &str) -> bool {
+        !self.stops.iter().any(|stop| stop.stopped == arm)
+    }
+}
+
+/// A unit: what its conversations come to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UnitSums {
+    /// Its name in the file.
+    pub unit: String,
+    /// Its arm.
+    pub arm: String,
+    /// The model of its first request.
+    pub model: String,
+    /// Its conversations.
+    pub conversations: Vec<String>,
+    /// When its first request came.
+    pub first_ms: i64,
+    /// When it was last heard of.
+    pub last_ms: i64,
+    /// What adds up.
+    pub sums: TrialSums,
+    /// What the messages show.
+    pub shown: super::tally::Shown,
+    /// Why the model stopped the last time.
+    pub stop: String,
+}
+
+impl UnitSums {
+    fn new(line: &ConversationLine) -> Self {
+        let ConversationLine { unit, arm, model, first_ms, last_ms, sums, shown, stop, .. } =
+            line.clone();
+        let conversations = vec![line.conversation.clone()];
+        Self { unit, arm, model, conversations, first_ms, last_ms, sums, shown, stop }
+    }
+
+    fn add(&mut self, line: &ConversationLine) {
+        if line.first_ms < self.first_ms {
+            (self.first_ms, self.model) = (line.first_ms, line.model.clone());
+        }
+        if line.last_ms >= self.last_ms {
+            (self.last_ms, self.stop) = (line.last_ms, line.stop.clone());
+        }
+        self.conversations.push(line.conversation.clone());
+        self.sums.add(&line.sums);
+        self.shown.add(&line.shown);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(lines: &[&str]) -> String {
+        let arms = vec![TrialArm::new("a", "x", 1), TrialArm::new("none", "y", 1)];
+        let head = TrialHead { foldback_trial: FORMAT, version: "1".into(), seed: 1, arms };
+        let head = serde_json::to_string(&head).unwrap();
+        [&[&*head], lines].concat().join("\n")
+    }
+
+    fn line(conversation: &str, unit: &str, first_ms: i64, usd: f64) -> String {
+        let sums = TrialSums { calls: 2, usd, ..TrialSums::default() };
+        let (conversation, unit, arm) = (conversation.into(), unit.into(), "a".into());
+        let model = format!("model of {first_ms}");
+        let line = ConversationLine {
+            conversation,
+            unit,
+            arm,
+            model,
+            first_ms,
+            sums,
+            ..ConversationLine::default()
+        };
+        serde_json::to_string(&line).unwrap()
+    }
+
+    #[test]
+    fn conversations_of_a_unit_are_added_up() {
+        let lines = [line("c1", "u2", 9, 1.0), line("c2", "u1", 5, 2.0), line("c3", "u2", 3, 0.5)];
+        let trial = Trial::parse(&file(&lines.each_ref().map(|line| &**line))).unwrap();
+        let found: Vec<(String, f64, u64, String)> = trial
+            .units()
+            .into_iter()
+            .map(|unit| (unit.unit, unit.sums.usd, unit.sums.calls, unit.model))
+            .collect();
+        let expected = [("u2", 1.5, 4, "model of 3"), ("u1", 2.0, 2, "model of 5")];
+        let expected =
+            expected.map(|(unit, usd, calls, model)| (unit.into(), usd, calls, model.into()));
+        assert_eq!(found, expected);
+        assert_eq!(trial.head.control(), "none");
+    }
+
+    #[test]
+    fn a_wrong_line_is_named() {
+        let stray = r#"{"conversation": 1}"#;
+        let unknown = line("c", "u", 1, 1.0).replace(r#""arm":"a""#, r#""arm":"b""#);
+        for (text, expected) in [
+            ("{}".to_owned(), "1: this is no file of a trial"),
+            (file(&[]).replace(r#"trial":1"#, r#"trial":9"#), "1: the format of the file is 9"),
+            (file(&[&line("c", "u", 1, 1.0), stray]), "3: this is no line"),
+            (file(&[&unknown]), "2: the trial has no arm `b`"),
+        ] {
+            let error = Trial::parse(&text).unwrap_err();
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! A trial: which strategy a conversation gets, and its line in the file of the trial.
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | `arms` | the conversations of each arm, and which arm a request belongs to |
+//! | `unit` | what a request says of the unit that it belongs to |
+//! | `file` | the file, which several proxies may write |
+
+pub(crate) mod arms;
+mod file;
+pub(crate) mod unit;
+
+pub use file::TrialFileError;
+
+pub use foldback_live::trial::record::TrialArm;
+
+use crate::folding::Folding;
+use std::path::PathBuf;
+
+/// A trial as it was asked for.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    /// The seed of the assignment.
+    pub seed: u64,
+    /// The file.
+    pub file: PathBuf,
+    /// Whether an arm that does harm gets no new units.
+    pub guard: bool,
+    /// The arms and how each folds.
+    pub arms: Vec<(TrialArm, Folding)>,
+}
