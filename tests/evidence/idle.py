@@ -6,7 +6,8 @@ Each strategy is compared with itself without the moment, for caches of five min
 net with the moment in percent of net without it, and the interval that leaves out a repository at a
 time. `cold` folds while idle, too, but a minute after the cache has expired: the difference is what
 a warm cache is worth. Folds are counted by when the next request came: before the cache expired,
-later, or never.
+later, or never. `kept` is the change of what calls need and have in view, in points, where the
+strategy folds from half.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def counts(rows: Path, comparison: dict[str, Any], lifetime: int) -> tuple[int, 
 
 def percent(contrast: dict[str, float]) -> str:
     value, low, high = (100 * contrast[key] for key in ("value", "lo", "hi"))
-    return f"{value:.1f} ({low:.1f}–{high:.1f})"
+    return f"{value:.1f} ({low:.1f} to {high:.1f})"
 
 
 def compare(args: argparse.Namespace, folder: Path, name: str, lifetime: int) -> str:
@@ -91,13 +92,15 @@ def compare(args: argparse.Namespace, folder: Path, name: str, lifetime: int) ->
     command += ["--window", args.window] if args.window else []
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     comparison = json.loads(report.read_text())
-    net = {
-        bare(contrast["first"]): percent(contrast["net"])
+    against = {
+        bare(contrast["first"]): contrast
         for contrast in comparison["contrasts"]
         if bare(contrast["second"]) == "base"
     }
+    net = [percent(against[variant]["net"]) for variant in variants(lifetime)]
+    kept = percent(against["from-0.5"]["frr_obs_far"])
     folds = "/".join(map(str, counts(rows, comparison, lifetime)))
-    cells = [name, f"{lifetime // 60} min", folds, *(net[variant] for variant in variants(0))]
+    cells = [name, f"{lifetime // 60} min", folds, *net, kept]
     return f"| {' | '.join(cells)} |"
 
 
@@ -107,8 +110,9 @@ def main() -> None:
     parser.add_argument("paths", nargs="+")
     parser.add_argument("--window")
     args = parser.parse_args()
-    print("| strategy | cache | folds: in time/late/never | from 0.5 | from 0.8 | from 1.0 | cold |")
-    print("|---|---|---|---|---|---|---|")
+    shares = "from 0.5 | from 0.8 | from 1.0 | cold | kept"
+    print(f"| strategy | cache | folds: in time/late/never | {shares} |")
+    print("|---|---|---|---|---|---|---|---|")
     for lifetime in LIFETIMES:
         for name in STRATEGIES:
             with tempfile.TemporaryDirectory() as folder:
