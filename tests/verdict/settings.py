@@ -23,7 +23,8 @@ KEEP, SEED, MOST = 0.95, 7, 1.01
 
 def strategies(agent, folder):
     """A file for each combination of values, the default first."""
-    settings = agent["setting"]
+    # A pruner can't be changed by a field alone in a file.
+    settings = [setting for setting in agent["setting"] if not setting["field"].startswith("pruner.")]
     defaults = tuple(setting.get("default") for setting in settings)
     values = [setting["try"] for setting in settings]
     made = {}
