@@ -32,6 +32,7 @@ fn a_compaction_is_told_in_every_output() {
         "Your 4 compactions cost $",
         "1.1 before call",
         "3 sessions without a compaction",
+        "no other autoCompactWindow that was tried",
     ] {
         assert!(screen.contains(text), "{text}: {screen}");
     }
@@ -56,10 +57,11 @@ fn a_compaction_is_told_in_every_output() {
         assert!(row["missing_names"].is_u64() && row["cost_summary_usd"].is_number(), "{row}");
     }
     let page = read(&html);
-    assert!(
-        page.contains("id=\"walk-0\"") && page.contains(told["sentence"].as_str().unwrap()),
-        "{page}"
-    );
+    let verdict = told["sentence"].as_str().unwrap().split(". ").next().unwrap();
+    assert!(page.contains("id=\"walk-0\"") && page.contains(verdict), "{page}");
+    let thresholds = told["thresholds"].as_array().unwrap();
+    let of: Vec<&str> = thresholds.iter().map(|it| it["agent"].as_str().unwrap()).collect();
+    assert_eq!(of, ["claude-code", "codex"]);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::compare::{
     Base, Contrast, Difference, Gate, Metric, Point, PresetLine, Provenance, adjust, ranks,
 };
 use crate::fault::FailedReplay;
+use crate::number::count;
 use crate::read::corpus::Corpus;
 use crate::read::split::Split;
 use crate::rows::CompareError;
@@ -368,9 +369,9 @@ impl Tuned {
         };
         if part.triggering < LEAST_TRIGGERING {
             self.cautions.push(format!(
-                "Of the {} sessions that are {name}, a configuration changed something in {}: too few for a \
-                 conclusion. Add sessions, or use a smaller window.",
-                part.sessions, part.triggering
+                "A configuration changed something in {} of {} {name}: too few for a conclusion. Add sessions, or use a smaller window.",
+                part.triggering,
+                count(part.sessions as u64, "session")
             ));
         }
     }

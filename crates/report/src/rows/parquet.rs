@@ -209,6 +209,7 @@ mod tests {
     use super::*;
     use parquet::file::reader::{FileReader as _, SerializedFileReader};
     use parquet::record::RowAccessor as _;
+    use serde_json::json;
 
     #[test]
     fn rows_come_back_over_row_groups() {
@@ -236,5 +237,27 @@ mod tests {
             call += 1;
         }
         assert_eq!(call, rows);
+    }
+
+    #[test]
+    fn rows_of_json_come_back() {
+        let rows = [
+            (json!("a"), json!(1), json!(0.5), json!(true)),
+            (json!(null), json!(null), json!(2), json!(false)),
+        ];
+        let rows = rows.map(|(text, count, real, flag)| {
+            let row = json!({ "text": text, "count": count, "real": real, "flag": flag });
+            row.as_object().unwrap().clone()
+        });
+        let mut written = tempfile::tempfile().unwrap();
+        write_json(&rows, &mut written).unwrap();
+        let file = SerializedFileReader::new(written).unwrap();
+        let read: Vec<String> =
+            file.get_row_iter(None).unwrap().map(|row| row.unwrap().to_string()).collect();
+        let expected = [
+            r#"{text: "a", count: 1, real: 0.5, flag: true}"#,
+            r#"{text: "", count: null, real: 2.0, flag: false}"#,
+        ];
+        assert_eq!(read, expected);
     }
 }
