@@ -114,7 +114,7 @@ mod tests {
             (Some(("session_id", "main")), "{}", None),
         ] {
             let mut headers = HeaderMap::new();
-            for (name, value) in header {
+            if let Some((name, value)) = header {
                 headers.insert(HeaderName::from_static(name), value.parse().unwrap());
             }
             assert_eq!(UnitHints::new(&headers).session(body), expected, "{header:?} {body}");
