@@ -3,13 +3,12 @@
     python3 tests/trial/simulate.py FOLDBACK_BINARY [--of FOLDER] [--trials 200] [--units 60]
 
 Trials draw their units from those of a real one, with their arms by chance. A planted difference
-multiplies the dollars of an arm, so the truth is known.
+multiplies the dollars of an arm, and units are solved by chance, so the truth is known.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import math
 import random
@@ -19,24 +18,22 @@ from pathlib import Path
 from typing import Any
 
 NONE, FOLDING = "none", "indexed"
+# Whose runs an arm has, a factor for their dollars, and how often it solves.
+Arm = tuple[str, float, float]
 
 
-def runs_of(binary: str, folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """By arm, the lines of a trial's units, with what they came to. Each is one conversation."""
-    with Path(folder, "outcomes.csv").open(encoding="utf-8", newline="") as table:
-        solved = {row["unit"]: int(row["solved"]) for row in csv.DictReader(table)}
-    done = told_of(binary, Path(folder, "trial.jsonl"), Path(folder, "outcomes.csv"))
-    names = {unit["unit"]: unit["name"] for unit in done["units"]}
+def runs_of(folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """By arm, the lines of a trial's units. Each is one conversation."""
     out: dict[str, list[dict[str, Any]]] = {}
     for text in Path(folder, "trial.jsonl").read_text(encoding="utf-8").splitlines()[1:]:
         line = json.loads(text)
-        if name := names.get(line.get("unit")):
-            out.setdefault(line["arm"], []).append({**line, "solved": solved[name]})
+        if "conversation" in line:
+            out.setdefault(line["arm"], []).append(line)
     return out
 
 
 def trial(
-    runs: dict[str, list[dict[str, Any]]], arms: dict[str, tuple[str, float]], units: int, seed: int
+    runs: dict[str, list[dict[str, Any]]], arms: dict[str, Arm], units: int, seed: int
 ) -> tuple[str, str]:
     """A file and its outcomes: by arm, whose runs it has, and a factor for their dollars."""
     draw = random.Random(seed)
@@ -49,19 +46,13 @@ def trial(
     lines, outcomes = [json.dumps(head)], ["unit,solved"]
     for unit in range(units):
         arm = draw.choice(list(arms))
-        source, factor = arms[arm]
+        source, factor, solves = arms[arm]
         run = dict(draw.choice(runs[source]))
-        outcomes.append(f"u{unit},{run.pop('solved')}")
+        outcomes.append(f"u{unit},{int(draw.random() < solves)}")
         run |= {"conversation": f"c{unit}", "unit": f"u{unit}", "arm": arm, "first_ms": unit}
         run |= {"usd": run["usd"] * factor, "last_ms": unit + 1}
         lines.append(json.dumps(run))
     return "\n".join(lines) + "\n", "\n".join(outcomes) + "\n"
-
-
-def told_of(binary: str, file: Path, outcomes: Path) -> dict[str, Any]:
-    command = [binary, "trial", str(file), "--outcomes", str(outcomes), "--json", "-", "-q"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return dict(json.loads(done.stdout))
 
 
 def told(binary: str, file: str, outcomes: str) -> dict[str, Any]:
@@ -69,7 +60,9 @@ def told(binary: str, file: str, outcomes: str) -> dict[str, Any]:
         paths = Path(folder, "trial.jsonl"), Path(folder, "outcomes.csv")
         for path, text in zip(paths, (file, outcomes), strict=True):
             path.write_text(text, encoding="utf-8")
-        return told_of(binary, *paths)
+        command = [binary, "trial", str(paths[0]), "--outcomes", str(paths[1]), "--json", "-", "-q"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        return dict(json.loads(done.stdout))
 
 
 def mean(values: list[float]) -> float:
@@ -94,11 +87,11 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--units", type=int, default=60)
     args = parser.parse_args()
-    runs = runs_of(args.binary, args.of)
+    runs = runs_of(args.of)
     print({arm: len(lines) for arm, lines in runs.items()})
 
     # Nothing differs: three arms with the same runs.
-    same = {"a": (NONE, 1.0), "b": (NONE, 1.0), "c": (NONE, 1.0)}
+    same = dict.fromkeys("abc", (NONE, 1.0, 0.7))
     found = [told(args.binary, *trial(runs, same, args.units, seed)) for seed in range(args.trials)]
     figures = ("usd", "calls", "solved", "usd_per_solved")
     for figure in figures:
@@ -110,16 +103,19 @@ def main() -> None:
 
     # Intervals: no difference, a planted one, and that of two presets.
     truth = mean([run["usd"] for run in runs[FOLDING]]) / mean([run["usd"] for run in runs[NONE]])
-    for name, arms, ratio in (
-        ("none", {"a": (NONE, 1.0), "b": (NONE, 1.0)}, 1.0),
-        ("-20 %", {"a": (NONE, 1.0), "b": (NONE, 0.8)}, 0.8),
-        (FOLDING, {"a": (NONE, 1.0), "b": (FOLDING, 1.0)}, truth),
+    for place, (name, arms, ratio) in enumerate(
+        (
+            ("none", {"a": (NONE, 1.0, 0.7), "b": (NONE, 1.0, 0.7)}, 1.0),
+            ("-20 %", {"a": (NONE, 1.0, 0.8), "b": (NONE, 0.8, 0.6)}, 0.8),
+            (FOLDING, {"a": (NONE, 1.0, 0.5), "b": (FOLDING, 1.0, 0.8)}, truth),
+        ),
+        1,
     ):
         covered = {"usd": 0, "solved": 0}
-        share = [mean([run["solved"] for run in runs[arms[arm][0]]]) for arm in ("b", "a")]
         for seed in range(args.trials):
-            [it] = told(args.binary, *trial(runs, arms, args.units, 1_000_000 + seed))["contrasts"]
-            for figure, true in (("usd", ratio), ("solved", share[0] - share[1])):
+            told_here = told(args.binary, *trial(runs, arms, args.units, place * 1_000_000 + seed))
+            [it] = told_here["contrasts"]
+            for figure, true in (("usd", ratio), ("solved", arms["b"][2] - arms["a"][2])):
                 low, high = it[figure]["lo"], it[figure]["hi"]
                 covered[figure] += low is not None and low - 1e-9 <= true <= high + 1e-9
         print(f"difference {name} ({ratio:.3f}): intervals hold it in {covered} of {args.trials}")
@@ -127,10 +123,10 @@ def main() -> None:
     # Planted differences with as many units as the plan says.
     for difference in (0.1, 0.2):
         each = needed(runs[NONE], difference)
-        arms = {"a": (NONE, 1.0), "b": (NONE, 1 - difference)}
+        arms = {"a": (NONE, 1.0, 0.7), "b": (NONE, 1 - difference, 0.7)}
         saves = 0
         for seed in range(args.trials):
-            [it] = told(args.binary, *trial(runs, arms, 2 * each, 2_000_000 + seed))["contrasts"]
+            [it] = told(args.binary, *trial(runs, arms, 2 * each, 9_000_000 + seed))["contrasts"]
             saves += it["usd"]["value"] < 1 and it["usd"]["p_holm"] / 2 <= 0.1
         print(f"-{difference:.0%} with {each} units of each arm: found in {saves} of {args.trials}")
 

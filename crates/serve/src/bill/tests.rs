@@ -120,7 +120,8 @@ fn what_the_client_could_not_have_sent_is_counted_apart() {
     let outgrown = Pair { outgrown: true, ..pair(0, weight(300, 0, true), weight(10, 0, true)) };
     let mut bill = Bill::default();
     let added = bill.add(Some(&outgrown), Dispatch::View, &answer(0, 10), OUTPUT, 0.0);
-    assert_eq!(added, Sums { outgrown: 1, ..Sums::default() });
+    assert_eq!(added, Sums { outgrown: 1, billed: added.billed, ..Sums::default() });
+    assert!(added.billed > 0.0, "it was paid for");
     for sent in [Dispatch::Shadow, Dispatch::Own] {
         let added = Bill::default().add(Some(&outgrown), sent, &answer(0, 300), OUTPUT, 0.0);
         assert_eq!((added.outgrown, added.reported), (0, 1));

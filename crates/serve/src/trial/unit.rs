@@ -50,7 +50,10 @@ impl UnitHints {
 
 /// Whether a text is the id of one thing rather than a word.
 fn is_id(text: &str) -> bool {
-    text.len() >= 16 && text.bytes().filter(u8::is_ascii_digit).count() >= 4
+    let count = |is: fn(&u8) -> bool| text.bytes().filter(is).count();
+    let digits = count(u8::is_ascii_digit);
+    let mixed = count(u8::is_ascii_uppercase).min(count(u8::is_ascii_lowercase)).min(digits) > 0;
+    text.len() >= 16 && (digits >= 4 || mixed)
 }
 
 /// The text of a member of a body. In a text its quotes would be escaped.
@@ -109,6 +112,11 @@ mod tests {
             (None, r#"{"metadata": {"user_id": "anna"}}"#, None),
             (None, &key(UUID), Some(UUID.to_owned())),
             (None, &key("my-application-in-production"), None),
+            (
+                None,
+                &key("ses_ffacbeddeffeKqTzLm2WxY"),
+                Some("ses_ffacbeddeffeKqTzLm2WxY".to_owned()),
+            ),
             (None, &quoted, None),
             (Some(("session_id", UUID)), "{}", Some(UUID.to_owned())),
             (Some(("session_id", "main")), "{}", None),
