@@ -5,6 +5,7 @@ use crate::facts;
 use crate::number::{grouped, percent, short};
 use crate::terminal::{ALWAYS, Head, Width, table, wrap};
 use crate::verdict;
+use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{Metric, Standing};
 use foldback_replay::setup::AS_RECORDED;
@@ -97,9 +98,12 @@ fn preset_table(
     columns: &[Column],
     width: Width,
 ) {
+    let is_headline = columns.iter().any(|column| column.name == "cost");
     let row = |line: &Line<'_>| {
+        let fails = is_headline && line.kind == Kind::Strategy && !line.gate.passed;
+        let name = format!("{}{}", line.preset.preset, if fails { " ✗" } else { "" });
         let cells = columns.iter().map(|column| written(&column.cell(*line)));
-        [line.preset.preset.clone()].into_iter().chain(cells).collect()
+        [name].into_iter().chain(cells).collect()
     };
     let number = |column: &Column| {
         let place = LEAST.iter().position(|name| *name == column.name);
@@ -112,7 +116,8 @@ fn preset_table(
         .iter()
         .map(|column| format!("{}: {}", column.name, column.meaning(&comparison.reporting)))
         .collect();
-    if columns.iter().any(|column| column.name == "cost") {
+    if is_headline {
+        legend.insert(0, "✗ fails a gate".to_owned());
         legend.push("shares in percent, in brackets 95 % intervals over sessions".to_owned());
     }
     say(out, "", &legend.join(" · "), width);
