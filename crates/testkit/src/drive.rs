@@ -6,7 +6,7 @@ use foldback_core::conversation::{Conversation, Report, Signals};
 use foldback_core::log::{Message, Usage};
 use foldback_core::meter::MeterId;
 use foldback_core::moment::Moment;
-use foldback_core::services::{FixedClock, Services};
+use foldback_core::services::{Clock as _, FixedClock, Services};
 use foldback_core::stage::{UsageReading, UsageSource};
 use foldback_core::step::{Step, steps};
 use foldback_core::strategy::Strategy;
@@ -87,8 +87,10 @@ pub fn drive(
                 ask(&mut talk, moment, Signals::default(), watch)?;
                 let due = talk.idle_at().filter(|_| moment == Moment::TurnEnd);
                 if let Some(due) = due {
+                    let before = clock.now();
                     clock.set(due);
                     ask(&mut talk, Moment::Idle, Signals::default(), watch)?;
+                    clock.set(before);
                 }
             }
             Step::Call { .. } => {
