@@ -1,4 +1,4 @@
-"""Whether a value of an agent's settings that is chosen on one half of the sessions loses on the other.
+"""Whether values of agents' settings that are chosen on one half of the sessions lose on the other.
 
     python3 tests/verdict/settings.py FOLDBACK FOLDER... [--splits N] [--agent NAME]
 
