@@ -1,7 +1,8 @@
 """Builds the wheel in a clean virtual environment and runs its tests there.
 
 `--check` only says whether that can be done here: `venv` is installed and the registry of packages is reached. `--quick`
-leaves the adapters out, whose packages are large; `--ray` runs the example on Ray, `--notebook` the notebook.
+leaves the adapters out, whose packages are large; `--ray` runs the example on Ray, `--notebook` the notebook, `--kits` the
+kits of others that plant rules.
 """
 
 import os
@@ -16,7 +17,11 @@ HERE = Path(__file__).resolve().parent
 PIP = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
 
 #: What is run in place of the tests.
-EXAMPLES = {"ray": "ray/test_compare.py", "notebook": "notebook/test_figure.py"}
+SCRIPTS = {
+    "ray": "examples/ray/test_compare.py",
+    "notebook": "examples/notebook/test_figure.py",
+    "kits": "tests/kits/survival.py",
+}
 
 
 def check():
@@ -40,8 +45,8 @@ def main(part):
         requirements = ["-r", str(HERE / "tests" / f"{part}.txt")]
         subprocess.run([python, *PIP, str(HERE)], check=True, env=environment)
         subprocess.run([python, *PIP, *requirements], check=True)
-        if part in EXAMPLES:
-            return subprocess.run([python, workspace / "examples" / EXAMPLES[part]]).returncode
+        if part in SCRIPTS:
+            return subprocess.run([python, workspace / SCRIPTS[part]]).returncode
         return subprocess.run([python, "-m", "pytest"], cwd=HERE).returncode
 
 
@@ -49,5 +54,5 @@ if __name__ == "__main__":
     if "--check" in sys.argv:
         check()
     else:
-        part = [part for part in ("quick", *EXAMPLES) if f"--{part}" in sys.argv]
+        part = [part for part in ("quick", *SCRIPTS) if f"--{part}" in sys.argv]
         sys.exit(main(part[0] if part else "requirements"))

@@ -406,6 +406,11 @@ pub(super) const TESTS: &[External] = &[
         ..PYTHON_PACKAGE
     },
     External {
+        name: "kits: compaction-conformance-kit 0.8.0 and conpact 0.1.0 under every preset, as they are and pinned",
+        runs: &[&["python3", "bindings/python/environment.py", "--kits"]],
+        ..PYTHON_PACKAGE
+    },
+    External {
         name: "node: the package for Node in a folder of its own, without the adapter",
         needs: &[&["node"], &["npm"]],
         runs: &[&["node", "bindings/node/environment.js", "--quick"]],
