@@ -160,10 +160,12 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
 fn weights(args: &Serve) -> Result<Vec<u32>, Error> {
     let (arms, weights) = (&args.trial, &args.design.weights);
     let twice = arms.iter().enumerate().find(|(at, arm)| arms[..*at].contains(arm));
-    match (arms.len(), weights.len()) {
-        _ if let Some((_, arm)) = twice => Err(Error::Usage(format!(
+    if let Some((_, arm)) = twice {
+        return Err(Error::Usage(format!(
             "--trial names {arm} twice; an arm is in a trial once, and --weights makes it larger"
-        ))),
+        )));
+    }
+    match (arms.len(), weights.len()) {
         (0, _) => Ok(vec![1]),
         (1, _) => Err(Error::Usage(format!(
             "--trial {}: a trial has two arms or more; to hold it against no compaction: --trial {0},none",

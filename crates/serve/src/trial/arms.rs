@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Conversations and prompts of subagents that are remembered without a look into the file.
-const REMEMBERED: NonZeroUsize = NonZeroUsize::new(20_000).unwrap();
+const REMEMBERED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(19_999);
 
 /// Most letters of a model's name.
 const MODEL: usize = 60;
