@@ -70,8 +70,8 @@ def compared(binary: str, logs: list[Path], presets: list[str], window: int) -> 
     """By preset, what `compare` says: dollars, and whether the near gate lets it pass."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.json")
-        command = [binary, "compare", *map(str, logs), "--preset", ",".join(presets), "--store=none"]
-        command += ["--window", str(window), "--prices", REGIME, "--quiet"]
+        command = [binary, "compare", *map(str, logs), "--preset", ",".join(presets)]
+        command += ["--window", str(window), "--prices", REGIME, "--quiet", "--store=none"]
         command += ["--json", str(report)]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
