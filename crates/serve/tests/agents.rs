@@ -1,5 +1,6 @@
 //! Real agents from the registries through the proxy, as they are released: a task of a hundred calls each, under a
-//! preset that folds. Run by `cargo xtask test-external agents:`, which installs them.
+//! preset that folds. What the person pins stands word for word in every request. Run by
+//! `cargo xtask test-external agents:`, which installs them.
 //!
 //! An agent talks to a tap, which notes what it sends and passes it to the proxy. The provider refuses a request that is
 //! larger than the window, so an agent without the proxy does not get to the end.
@@ -51,7 +52,13 @@ struct Agent {
     command: fn(installed: &Path, home: &Path, url: &str, model: &str) -> Command,
 }
 
-const TASK: &str = "Read all files of this folder, one after the other, and say that you are done.";
+/// What the person pins.
+const PINNED: &str = "Never touch the folder migrations.";
+
+const TASK: &str = "<pin>Never touch the folder migrations.</pin> Read all files of this folder, one after the other, and say that you are done.";
+
+/// A preset that hides the first prompt and whose summaries do not say it again.
+const HIDES: &str = "langchain-summarization";
 
 /// A command that sees nothing of the environment but where programs are.
 fn bare(program: PathBuf) -> Command {
@@ -176,14 +183,14 @@ fn broken(dialect: Dialect, sent: &str, client: &str) -> Vec<&'static str> {
     caused_by_strategy(&sent, &client).iter().map(|violation| violation.rule).collect()
 }
 
-/// Has an agent do the task. How many conversations the proxy took it to be.
-async fn task(agent: &Agent) -> u64 {
+/// Has an agent do the task under a preset. How many conversations the proxy took it to be.
+async fn task(agent: &Agent, preset: &str) -> u64 {
     let installed = std::env::var_os("PACKAGE_HOME").map(PathBuf::from);
     let installed = installed.expect("`cargo xtask test-external agents:` installs the agents");
     let provider = FakeProvider::builder(script(agent.end)).input_window(agent.window).pairs();
     let provider = provider.everywhere().start().await.unwrap();
     let limits = Limits::new(agent.window, 2_000);
-    let proxy = Proxy::folding(&provider, folding("tiered", limits)).await;
+    let proxy = Proxy::folding(&provider, folding(preset, limits)).await;
     let (url, tapped) = tap(proxy.url.clone()).await;
     let (home, work) = (tempfile::tempdir().unwrap(), files());
     let mut command = (agent.command)(&installed, home.path(), &url, agent.model);
@@ -218,11 +225,18 @@ async fn task(agent: &Agent) -> u64 {
     let unread: Vec<usize> = (1..CALLS).filter(|file| !last.contains(&mark(*file))).collect();
     assert!(unread.is_empty(), "{unread:?}");
 
+    let folds = tapped.values().filter_map(|sent| sent.outcome.rsplit_once("folds="));
+    let folds = folds.map(|(_, folds)| folds.parse::<usize>().unwrap()).max();
+    println!("{preset}: {folds:?} folds");
+    assert!(preset != HIDES || folds >= Some(3), "{preset}: {folds:?} folds");
     let upstream = provider.requests();
     assert_eq!(upstream.len(), tapped.len() + recovered);
     for request in &upstream {
         let number = request.header(NUMBER).unwrap().parse::<usize>().unwrap();
         let sent = &tapped[&number];
+        if sent.body.contains(PINNED) {
+            assert!(request.text.contains(PINNED), "request {number}, {}", sent.outcome);
+        }
         if ["unchanged", "passed"].iter().any(|name| sent.outcome.starts_with(name)) {
             assert_eq!(request.text, sent.body, "request {number}");
         } else {
@@ -252,7 +266,7 @@ async fn mini_swe_agent() {
     let end = Some("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT");
     let (dialect, model) = (Dialect::OpenAiChat, "openai/m");
     let typed = String::new;
-    task(&Agent { dialect, window: 24_000, model, end, typed, command }).await;
+    task(&Agent { dialect, window: 24_000, model, end, typed, command }, "tiered").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -269,7 +283,9 @@ async fn claude_code() {
     };
     let (dialect, model) = (Dialect::Anthropic, "claude-sonnet-4-5");
     let typed = String::new;
-    task(&Agent { dialect, window: 60_000, model, end: None, typed, command }).await;
+    for (preset, window) in [("tiered", 60_000), (HIDES, 45_000)] {
+        task(&Agent { dialect, window, model, end: None, typed, command }, preset).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -287,7 +303,7 @@ async fn codex() {
     };
     let (dialect, model) = (Dialect::OpenAiResponses, "gpt-5.4");
     let typed = String::new;
-    task(&Agent { dialect, window: 40_000, model, end: None, typed, command }).await;
+    task(&Agent { dialect, window: 40_000, model, end: None, typed, command }, "tiered").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -310,7 +326,9 @@ async fn pi() {
     };
     let (dialect, model) = (Dialect::OpenAiChat, "m");
     let typed = String::new;
-    task(&Agent { dialect, window: 24_000, model, end: None, typed, command }).await;
+    for preset in ["tiered", HIDES] {
+        task(&Agent { dialect, window: 24_000, model, end: None, typed, command }, preset).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -339,7 +357,7 @@ async fn opencode() {
     };
     let (dialect, model) = (Dialect::OpenAiChat, "m");
     let typed = String::new;
-    task(&Agent { dialect, window: 24_000, model, end: None, typed, command }).await;
+    task(&Agent { dialect, window: 24_000, model, end: None, typed, command }, "tiered").await;
 }
 
 /// It calls no tools: a person has it run each command and asks a question then.
@@ -364,7 +382,7 @@ async fn aider() {
     let (dialect, model) = (Dialect::OpenAiChat, "openai/m");
     let agent = Agent { dialect, window: 24_000, model, end: None, typed, command };
     // Its newest message ends with blank lines, which the next request leaves out.
-    assert_eq!(task(&agent).await, 1, "conversations");
+    assert_eq!(task(&agent, "tiered").await, 1, "conversations");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -387,5 +405,5 @@ async fn gemini_cli() {
     };
     let typed = String::new;
     let (dialect, model) = (Dialect::Gemini, "gemini-2.5-pro");
-    task(&Agent { dialect, window: 36_000, model, end: None, typed, command }).await;
+    task(&Agent { dialect, window: 36_000, model, end: None, typed, command }, "tiered").await;
 }
