@@ -246,7 +246,7 @@ mod tests {
             (json!(null), json!(null), json!(2), json!(false)),
         ];
         let rows = rows.map(|(text, count, real, flag)| {
-            let row = json!({ "text": text, "count": count, "real": real, "flag": flag });
+            let row = json!({ "a": text, "b": count, "c": real, "d": flag });
             row.as_object().unwrap().clone()
         });
         let mut written = tempfile::tempfile().unwrap();
@@ -254,10 +254,8 @@ mod tests {
         let file = SerializedFileReader::new(written).unwrap();
         let read: Vec<String> =
             file.get_row_iter(None).unwrap().map(|row| row.unwrap().to_string()).collect();
-        let expected = [
-            r#"{text: "a", count: 1, real: 0.5, flag: true}"#,
-            r#"{text: "", count: null, real: 2.0, flag: false}"#,
-        ];
+        let expected =
+            [r#"{a: "a", b: 1, c: 0.5, d: true}"#, r#"{a: "", b: null, c: 2.0, d: false}"#];
         assert_eq!(read, expected);
     }
 }
