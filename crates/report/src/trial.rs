@@ -99,7 +99,7 @@ pub fn text(result: &TrialResult, width: Width) -> String {
             [("not in the trial", &table.unknown), ("without an outcome", &table.missing)]
         {
             if let [first @ .., last] = &names[..names.len().min(LISTED)] {
-                let list = [first, &[last.clone()]].concat().join(", ");
+                let list = [first, std::slice::from_ref(last)].concat().join(", ");
                 let more = names.len().saturating_sub(LISTED);
                 let more = if more > 0 { format!(" and {more} more") } else { String::new() };
                 text += &format!("; {what}: {}{more}", plain::line(&list));

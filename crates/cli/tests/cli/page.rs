@@ -45,8 +45,9 @@ fn the_reader_counts_as_the_rows_and_the_table_do() {
     let folder = tempfile::tempdir().unwrap();
     let page = compared(folder.path(), "--window=40000 --reader 4");
     let rows = std::fs::read_to_string(folder.path().join("rows.jsonl")).unwrap();
-    // By session and preset: the input, the stages that fired and what was missed, call by call.
-    let mut written: BTreeMap<(String, String), Vec<(u64, usize, u64)>> = BTreeMap::new();
+    // The input, the stages that fired and what was missed, call by call.
+    type Calls = Vec<(u64, usize, u64)>;
+    let mut written: BTreeMap<(String, String), Calls> = BTreeMap::new();
     for row in rows.lines() {
         let row: Value = serde_json::from_str(row).unwrap();
         let text = |name: &str| row[name].as_str().unwrap().to_owned();

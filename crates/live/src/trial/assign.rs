@@ -27,7 +27,7 @@ pub fn arm_of(seed: u64, unit: &str, arms: &[TrialArm], is_open: impl Fn(&str) -
         let total: u64 = weights(arms, open).map(|(_, weight)| weight).sum();
         let hash = hash("arm", seed, &[unit.as_bytes(), &[round]]);
         let bits = hash.as_bytes().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-        let mut left = (u128::from(bits) * u128::from(total) >> 64) as u64;
+        let mut left = ((u128::from(bits) * u128::from(total)) >> 64) as u64;
         weights(arms, open).find_map(|(at, weight)| match left.checked_sub(weight) {
             None => Some(at),
             Some(rest) => {

@@ -145,6 +145,9 @@ impl Arms {
     }
 }
 
+/// The name of a conversation, that of its unit, and the number of its arm.
+type Place = (Arc<str>, Arc<str>, usize);
+
 /// The trial while it runs.
 pub(crate) struct TrialLog {
     file: TrialFile,
@@ -153,7 +156,7 @@ pub(crate) struct TrialLog {
     clock: Arc<dyn Clock>,
     say: Say,
     /// The places of conversations, by how they begin and what names their unit.
-    known: Mutex<LruCache<(String, Option<String>), (Arc<str>, Arc<str>, usize)>>,
+    known: Mutex<LruCache<(String, Option<String>), Place>>,
     /// Units by the prompts that their agents gave subagents.
     prompts: Mutex<LruCache<Key, Arc<str>>>,
     unwritten: AtomicU64,
@@ -199,7 +202,7 @@ impl TrialLog {
         is_given: bool,
         parent: Option<Arc<str>>,
         model: &str,
-    ) -> (Arc<str>, Arc<str>, usize) {
+    ) -> Place {
         let seed = self.head.seed;
         let own = assign::unit_name(seed, named.unwrap_or(opening));
         let begun = self.file.change(|text| {
