@@ -49,10 +49,12 @@ for (const [shape, make] of Object.entries(SHAPES)) {
   test(`${shape}: pinned texts stay`, () => {
     const conversation = new Conversation({ ...LIMITS, preset: 'window' });
     const messages = make(150);
-    conversation.append({ role: 'user', content: '<pin>Never touch main.</pin> And: ship it.' }, messages[0]);
+    // The form of the messages is known once a tool was called.
+    const first = make(1).length;
+    conversation.append({ role: 'user', content: '<pin>Never touch main.</pin> And: ship it.' }, ...messages.slice(0, first));
     conversation.view();
     assert.ok(conversation.pin('ship it.') && !conversation.pin('nobody said this'));
-    conversation.append(...messages.slice(1));
+    conversation.append(...messages.slice(first));
     const sent = JSON.stringify(conversation.view());
     assert.ok(conversation.sizes.folds > 0);
     for (const text of ['Never touch main.', 'ship it.']) assert.equal(sent.split(text).length, 2);

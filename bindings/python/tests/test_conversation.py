@@ -32,10 +32,12 @@ def test_it_is_what_compact_gives_for_all_messages(make):
 def test_pinned_texts_stay(make):
     conversation = foldback.Conversation("window", **LIMITS)
     messages = make(150)
-    conversation.append({"role": "user", "content": "<pin>Never touch main.</pin> And: ship it."}, *messages[:1])
+    # The form of the messages is known once a tool was called.
+    first = len(make(1))
+    conversation.append({"role": "user", "content": "<pin>Never touch main.</pin> And: ship it."}, *messages[:first])
     conversation.view()
     assert conversation.pin("ship it.") and not conversation.pin("nobody said this")
-    conversation.append(*messages[1:])
+    conversation.append(*messages[first:])
     sent = json.dumps(conversation.view())
     assert conversation.sizes.folds > 0
     assert sent.count("Never touch main.") == 1 and sent.count("ship it.") == 1
