@@ -7,8 +7,8 @@
 //! α of all trials, however often one looks (Ramdas and others, "Game-theoretic statistics and safe anytime-valid inference",
 //! Statistical Science 38(4), 2023). α is [`WRONG`] over all arms and measures together.
 
-use super::record::{Trial, UnitSums};
-use serde::{Deserialize, Serialize};
+use super::record::{Measure, Trial, UnitSums};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The share of trials in which any harmless arm is stopped is at most this.
@@ -20,31 +20,7 @@ pub const BETS: [f64; 8] = [0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.97];
 /// A unit of which nothing was heard for so long is over, even if its last answer called a tool.
 pub const SILENT_MS: i64 = 5 * 60 * 1_000;
 
-/// What is looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Measure {
-    /// More than one request in twenty was refused than of the control.
-    Refusals,
-    /// More than one call in five repeated a lookup than of the control.
-    Repeats,
-    /// It has more than one and a half times the calls of the control.
-    Calls,
-}
-
 impl Measure {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Refusals, Self::Repeats, Self::Calls];
-
-    /// What an arm that is stopped by it does.
-    pub fn harm(self) -> &'static str {
-        match self {
-            Self::Refusals => "its requests are refused",
-            Self::Repeats => "its agents look up again what they had",
-            Self::Calls => "its agents need half as many calls again",
-        }
-    }
-
     /// Whether the first of two units is worse by the margin.
     fn is_worse(self, one: &UnitSums, other: &UnitSums) -> bool {
         let share = |count: u64, all: u64| count as f64 / all.max(1) as f64;

@@ -143,6 +143,32 @@ impl TrialSums {
     }
 }
 
+/// What the guard looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// More than one request in twenty was refused than of the control.
+    Refusals,
+    /// More than one call in five repeated a lookup than of the control.
+    Repeats,
+    /// It has more than one and a half times the calls of the control.
+    Calls,
+}
+
+impl Measure {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Refusals, Self::Repeats, Self::Calls];
+
+    /// What an arm that is stopped by it does.
+    pub fn harm(self) -> &'static str {
+        match self {
+            Self::Refusals => "its requests are refused",
+            Self::Repeats => "its agents look up again what they had",
+            Self::Calls => "its agents need half as many calls again",
+        }
+    }
+}
+
 /// The line of an arm that gets no new units.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -150,7 +176,7 @@ pub struct StopLine {
     /// The arm.
     pub stopped: String,
     /// By which measure it does harm.
-    pub measure: super::guard::Measure,
+    pub measure: Measure,
     /// Units of the arm that the test had seen.
     pub units: usize,
     /// When it was stopped, in milliseconds since 1970.

@@ -32,7 +32,10 @@ pub(crate) fn flat(rows: &[Map<String, Value>], format: Format, out: &mut dyn Wr
         Format::Csv => csv::flat(rows, out),
         #[cfg(feature = "parquet")]
         Format::Parquet => parquet::write_json(rows, out),
-        Format::Jsonl => crate::probe::write(rows, format, out),
+        Format::Jsonl => rows.iter().try_for_each(|row| {
+            serde_json::to_writer(&mut *out, row)?;
+            out.write_all(b"\n")
+        }),
     }
 }
 
