@@ -5,8 +5,8 @@
 
 use crate::fold::conversations::journals;
 use foldback_live::trial::record::{ConversationLine, Trial, TrialHead};
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs::{self, OpenOptions};
+use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -74,7 +74,7 @@ impl TrialFile {
         &self,
         work: impl FnOnce(&mut String) -> io::Result<T>,
     ) -> io::Result<T> {
-        let lock = with(&self.path, ".lock");
+        let lock = journals::beside(&self.path, ".lock");
         let lock = journals::private(OpenOptions::new().write(true).create(true)).open(lock)?;
         lock.lock()?;
         let before = match fs::read_to_string(&self.path) {
@@ -84,12 +84,7 @@ impl TrialFile {
         let mut text = before.clone();
         let done = work(&mut text)?;
         if text != before {
-            let new = with(&self.path, ".new");
-            let options = &mut OpenOptions::new();
-            let mut file: File =
-                journals::private(options.write(true).create(true).truncate(true)).open(&new)?;
-            file.write_all(text.as_bytes())?;
-            fs::rename(new, &self.path)?;
+            journals::replace(&self.path, text.as_bytes())?;
         }
         Ok(done)
     }
@@ -117,10 +112,4 @@ impl TrialFile {
 /// A value as a line.
 pub(super) fn line(value: &impl serde::Serialize) -> io::Result<String> {
     Ok(serde_json::to_string(value)? + "\n")
-}
-
-fn with(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    name.into()
 }

@@ -28,8 +28,13 @@ const WINDOWS: &str = "windows.json";
 
 /// The file of a conversation's answers, beside its journal.
 pub(crate) fn answers(journal: &Path) -> PathBuf {
-    let mut name = journal.as_os_str().to_owned();
-    name.push(ANSWERS);
+    beside(journal, ANSWERS)
+}
+
+/// A file beside another, whose name ends with this.
+pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
     name.into()
 }
 
@@ -128,7 +133,8 @@ pub(crate) fn written_by(folder: &Path, strategy: &str) -> Option<String> {
     if before.as_deref() == Some(strategy) {
         return None;
     }
-    write(&path, format!("{strategy}\n").as_bytes());
+    // Where it can't be written, the journals can't either, which is counted.
+    let _ = write(&path, format!("{strategy}\n").as_bytes());
     before
 }
 
@@ -141,20 +147,26 @@ pub(crate) fn windows(folder: &Path) -> BTreeMap<String, u64> {
 /// Stores the windows that providers named.
 pub(crate) fn keep_windows(folder: &Path, windows: &BTreeMap<String, u64>) {
     if let Ok(bytes) = serde_json::to_vec(windows) {
-        let (path, new) = (folder.join(WINDOWS), folder.join(format!("{WINDOWS}.new")));
-        write(&new, &bytes);
-        // The old file is whole until the new one is.
-        let _ = fs::rename(new, path);
+        // Where it can't be written, the journals can't either, which is counted.
+        let _ = replace(&folder.join(WINDOWS), &bytes);
     }
 }
 
-/// Writes a small file for its owner alone. Where it can't be written, the journals can't either, which is counted.
-fn write(path: &Path, bytes: &[u8]) {
-    if is_writable(path) {
-        let _ = private(OpenOptions::new().write(true).create(true).truncate(true))
-            .open(path)
-            .and_then(|mut file| io::Write::write_all(&mut file, bytes));
+/// Replaces a file by one for its owner alone. The old one is whole until the new one is.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let new = beside(path, ".new");
+    write(&new, bytes)?;
+    fs::rename(new, path)
+}
+
+/// Writes a small file for its owner alone.
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if !is_writable(path) {
+        return Err(io::Error::other(format!("{} is no file", path.display())));
     }
+    let mut file =
+        private(OpenOptions::new().write(true).create(true).truncate(true)).open(path)?;
+    io::Write::write_all(&mut file, bytes)
 }
 
 /// Deletes a journal and what is beside it.
