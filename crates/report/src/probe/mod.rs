@@ -4,7 +4,7 @@ pub mod likelihood;
 
 use crate::json::document;
 use crate::number::count;
-use crate::rows::Format;
+use crate::rows::{Format, json_line};
 use crate::terminal::{ALWAYS, Head, Width, measured, table, wrap};
 use foldback_replay::probe::figures::{Line, RECALL, Row};
 use foldback_replay::probe::score::Outcome;
@@ -190,9 +190,6 @@ pub fn write(rows: &[impl Serialize], format: Format, out: &mut dyn Write) -> Re
             rows.iter().try_for_each(|row| table.serialize(row))?;
             table.flush()
         }
-        _ => rows.iter().try_for_each(|row| {
-            serde_json::to_writer(&mut *out, row)?;
-            out.write_all(b"\n")
-        }),
+        _ => rows.iter().try_for_each(|row| json_line(row, out)),
     }
 }

@@ -32,11 +32,14 @@ pub(crate) fn flat(rows: &[Map<String, Value>], format: Format, out: &mut dyn Wr
         Format::Csv => csv::flat(rows, out),
         #[cfg(feature = "parquet")]
         Format::Parquet => parquet::write_json(rows, out),
-        Format::Jsonl => rows.iter().try_for_each(|row| {
-            serde_json::to_writer(&mut *out, row)?;
-            out.write_all(b"\n")
-        }),
+        Format::Jsonl => rows.iter().try_for_each(|row| json_line(row, out)),
     }
+}
+
+/// Writes a row as a line of JSON.
+pub(crate) fn json_line(row: &impl Serialize, out: &mut dyn Write) -> Result<()> {
+    serde_json::to_writer(&mut *out, row)?;
+    out.write_all(b"\n")
 }
 
 /// One request that a preset would have sent in the place of a recorded one.
@@ -237,10 +240,7 @@ pub fn write(
     out: &mut dyn Write,
 ) -> Result<()> {
     match format {
-        Format::Jsonl => each(comparison, store, |row| {
-            serde_json::to_writer(&mut *out, row)?;
-            out.write_all(b"\n")
-        }),
+        Format::Jsonl => each(comparison, store, |row| json_line(row, out)),
         Format::Csv => {
             let mut table = csv::Table::new(out)?;
             each(comparison, store, |row| table.push(row))?;
