@@ -10,7 +10,7 @@
 //! being stored anywhere else.
 
 use crate::history::History;
-use crate::log::{Message, Role, ToolCall, sentences};
+use crate::log::{Message, PartKind, Role, ToolCall, sentences};
 use crate::position::PartPos;
 use crate::view::{Pos, View};
 use regex::Regex;
@@ -114,10 +114,17 @@ impl Pins {
     pub(crate) fn read(&mut self, pos: Pos, message: &Message, patterns: &[PinPattern]) {
         match message.role {
             Role::User if !message.is_entry() => {
-                let said = message.said();
-                if said.contains(PIN.1) || said.contains(UNPIN.1) {
-                    self.read_marks(pos, &said);
+                // Nearly no message has marks, so the texts are not put together to look for one.
+                let has_mark = message.parts.iter().any(|part| match &part.kind {
+                    PartKind::Text { text, ignored: false, .. } => {
+                        text.contains(PIN.1) || text.contains(UNPIN.1)
+                    }
+                    _ => false,
+                });
+                if has_mark {
+                    self.read_marks(pos, &message.said());
                 } else if !patterns.is_empty() {
+                    let said = message.said();
                     let found =
                         |sentence: &&str| patterns.iter().any(|it| it.regex.is_match(sentence));
                     sentences(&said).filter(found).for_each(|sentence| _ = self.add(pos, sentence));
