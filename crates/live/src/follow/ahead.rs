@@ -119,10 +119,12 @@ impl Ahead {
         let Fork { followed, refused, .. } = &mut *self.0;
         let next = followed.last_fold().map_or(0, |fold| fold + 1);
         followed.conversation.set_asked(Some(model));
-        match () {
-            () if *refused => drop(followed.overflow().await),
-            () if followed.waits => followed.wait().await,
-            () => followed.drive().await,
+        if *refused {
+            followed.overflow().await;
+        } else if followed.waits {
+            followed.wait().await;
+        } else {
+            followed.drive().await;
         }
         // The model is of this fold alone.
         followed.conversation.set_asked(None);
