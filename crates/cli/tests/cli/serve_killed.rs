@@ -122,7 +122,7 @@ fn converse(agent: &str, address: &Mutex<String>) {
 }
 
 /// A proxy that is killed when it is dropped.
-struct Proxy(Child);
+pub(crate) struct Proxy(pub(crate) Child);
 
 impl Proxy {
     /// One that keeps journals in a folder, and its address.

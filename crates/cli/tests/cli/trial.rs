@@ -2,10 +2,10 @@
 
 use crate::common::{foldback, line, write};
 use crate::serve::{ask, start};
+use crate::serve_killed::Proxy;
 use foldback_fake_provider::{Background, Reply};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::process::Child;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -16,21 +16,11 @@ const UNITS: usize = 12;
 const CALLS: usize = 12;
 const PROXIES: usize = 3;
 
-struct Proxy(Child);
-
-impl Proxy {
-    fn start(upstream: &str, file: &str) -> (Self, String) {
-        let args = ["--trial", "window,indexed,none", "--trial-file", file, "--upstream", upstream];
-        let (proxy, address, _) = start(&args);
-        (Self(proxy), address)
-    }
-}
-
-impl Drop for Proxy {
-    fn drop(&mut self) {
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
-    }
+/// A proxy in a trial, and its address.
+fn proxy(upstream: &str, file: &str) -> (Proxy, String) {
+    let args = ["--trial", "window,indexed,none", "--trial-file", file, "--upstream", upstream];
+    let (proxy, address, _) = start(&args);
+    (Proxy(proxy), address)
 }
 
 /// A request for a call of a unit. It says which it is.
@@ -70,7 +60,7 @@ fn no_unit_changes_its_arm_and_none_is_counted_twice_where_proxies_are_killed() 
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("trial.jsonl").to_str().unwrap().to_owned();
     let started: Vec<(Proxy, String)> =
-        (0..PROXIES).map(|_| Proxy::start(&provider.url(), &file)).collect();
+        (0..PROXIES).map(|_| proxy(&provider.url(), &file)).collect();
     let (mut running, addresses): (Vec<_>, Vec<_>) = started.into_iter().unzip();
     let addresses: Vec<Mutex<String>> = addresses.into_iter().map(Mutex::new).collect();
     let (names, over) = (Mutex::new(BTreeMap::new()), AtomicBool::new(false));
@@ -114,7 +104,7 @@ fn no_unit_changes_its_arm_and_none_is_counted_twice_where_proxies_are_killed() 
         while !units.iter().all(|unit| unit.is_finished()) {
             thread::sleep(Duration::from_millis(40));
             drop(running.remove(0));
-            let (proxy, address) = Proxy::start(&provider.url(), &file);
+            let (proxy, address) = proxy(&provider.url(), &file);
             running.push(proxy);
             *addresses[at % PROXIES].lock().unwrap() = address;
             at += 1;
