@@ -166,10 +166,15 @@ impl Strategy {
     /// When the idle moment comes after this message, the last one, in milliseconds; `None` if no stage waits for it, or the model
     /// had not finished.
     pub fn idle_at(&self, last: &Message) -> Option<i64> {
+        self.idle.due(last).filter(|_| self.waits_for_idle())
+    }
+
+    /// Whether a stage waits for the idle moment.
+    #[doc(hidden)]
+    pub fn waits_for_idle(&self) -> bool {
         let pruners = self.pruners.iter().map(|pruner| &pruner.when);
         let mut when = pruners.chain(self.overflow.as_ref().map(|policy| &policy.when));
-        let waits = when.any(|when| when.contains(&Moment::Idle));
-        self.idle.due(last).filter(|_| waits)
+        when.any(|when| when.contains(&Moment::Idle))
     }
 
     /// Whether it has summaries written.

@@ -323,10 +323,13 @@ impl App {
             Ok(answer) => {
                 self.unreached.lock().unwrap_or_else(PoisonError::into_inner).remove(&address);
                 self.numbers.request(dialect, outcome);
-                let idle = || (Arc::clone(&self.idle), ask.clone(), Arc::clone(&self.settings.say));
-                let watch = turn.zip(dialect).filter(|_| answer.status().is_success()).and_then(
-                    |(turn, dialect)| Watch::new(turn, dialect, answer.headers(), idle()),
-                );
+                let watched = turn.zip(dialect).filter(|_| answer.status().is_success());
+                let watch = watched.and_then(|(turn, dialect)| {
+                    let idle = turn.waits_for_idle().then(|| {
+                        (Arc::clone(&self.idle), ask.clone(), Arc::clone(&self.settings.say))
+                    });
+                    Watch::new(turn, dialect, answer.headers(), idle)
+                });
                 let through = |pieces| Body::from_stream(Watched::new(pieces, watch));
                 let mut response = answered(answer, outcome, through);
                 let name = place.map(|place| HeaderValue::try_from(&*place.conversation));

@@ -220,7 +220,7 @@ async fn nothing_of_a_conversation_is_in_the_file() {
     let found = read(&file);
     assert_eq!(found.conversations.len(), 1);
     let line = &found.conversations[0];
-    assert_eq!((line.sums.calls, line.sums.refusals, line.shown.repeats), (2, 1, 1), "{line:?}");
+    assert_eq!((line.sums.calls, line.sums.refusals, line.setbacks.repeats), (2, 1, 1), "{line:?}");
     for entry in fs::read_dir(folder.path()).unwrap() {
         let text = fs::read_to_string(entry.unwrap().path()).unwrap();
         assert!(!text.contains("planted") && !text.contains("a.rs"), "{text}");

@@ -32,7 +32,7 @@ impl Measure {
                 refused(one) > refused(other) + 0.05
             }
             Self::Repeats => {
-                let repeats = |unit: &UnitSums| share(unit.shown.repeats, unit.sums.calls);
+                let repeats = |unit: &UnitSums| share(unit.setbacks.repeats, unit.sums.calls);
                 repeats(one) > repeats(other) + 0.2
             }
             Self::Calls => 2 * one.sums.calls > 3 * other.sums.calls,
@@ -58,9 +58,9 @@ pub fn limit(arms: usize) -> f64 {
     (Measure::ALL.len() * arms.saturating_sub(1)) as f64 / WRONG
 }
 
-/// What the test says of each arm but the control, at this time.
-pub fn evidence(trial: &Trial, now: i64) -> BTreeMap<String, Evidence> {
-    let (units, control) = (trial.units(), trial.head.control());
+/// What the test says of each arm but the control, at this time. `units` are those of the trial.
+pub fn evidence(trial: &Trial, units: &[UnitSums], now: i64) -> BTreeMap<String, Evidence> {
+    let control = trial.head.control();
     let of_arm = |arm: &str| units.iter().filter(|unit| unit.arm == arm).collect::<Vec<_>>();
     let control_units = of_arm(control);
     let others = trial.head.arms.iter().filter(|arm| arm.name != control);
@@ -117,7 +117,7 @@ fn bet(
 #[cfg(test)]
 mod tests {
     use super::super::record::{ConversationLine, FORMAT, TrialArm, TrialHead, TrialSums};
-    use super::super::tally::Shown;
+    use super::super::tally::Setbacks;
     use super::*;
 
     /// A trial of three arms whose units are drawn: `none` needs 20 to 59 calls, `b` `more` times as many in `harmed` of ten units.
@@ -136,7 +136,7 @@ mod tests {
             let hit = draw(10) < harmed && arm == "b";
             let calls = if hit { (calls as f64 * more) as u64 } else { calls };
             let sums = TrialSums { calls, refusals: draw(40) / 39, ..TrialSums::default() };
-            let shown = Shown { repeats: calls / 5 + draw(4), ..Shown::default() };
+            let setbacks = Setbacks { repeats: calls / 5 + draw(4), ..Setbacks::default() };
             let unit = format!("u{at}");
             let (arm, first_ms, stop) = (arm.to_owned(), at as i64, "stop".to_owned());
             ConversationLine {
@@ -144,7 +144,7 @@ mod tests {
                 arm,
                 first_ms,
                 sums,
-                shown,
+                setbacks,
                 stop,
                 ..ConversationLine::default()
             }
@@ -156,7 +156,8 @@ mod tests {
     fn stopped(trial: &Trial) -> Option<(String, usize)> {
         (1..=trial.conversations.len() / 10).find_map(|tens| {
             let conversations = trial.conversations[..tens * 10].to_vec();
-            let found = evidence(&Trial { conversations, ..trial.clone() }, 0);
+            let trial = Trial { conversations, ..trial.clone() };
+            let found = evidence(&trial, &trial.units(), 0);
             found.into_iter().find_map(|(arm, it)| it.harm.then_some((arm, it.pairs)))
         })
     }

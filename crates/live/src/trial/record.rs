@@ -87,7 +87,7 @@ pub struct ConversationLine {
     pub sums: TrialSums,
     /// What its messages show.
     #[serde(flatten)]
-    pub shown: super::tally::Shown,
+    pub setbacks: super::tally::Setbacks,
     /// Why the model stopped the last time.
     pub stop: String,
 }
@@ -280,17 +280,17 @@ pub struct UnitSums {
     /// What adds up.
     pub sums: TrialSums,
     /// What the messages show.
-    pub shown: super::tally::Shown,
+    pub setbacks: super::tally::Setbacks,
     /// Why the model stopped the last time.
     pub stop: String,
 }
 
 impl UnitSums {
     fn new(line: &ConversationLine) -> Self {
-        let ConversationLine { unit, arm, model, first_ms, last_ms, sums, shown, stop, .. } =
+        let ConversationLine { unit, arm, model, first_ms, last_ms, sums, setbacks, stop, .. } =
             line.clone();
         let conversations = vec![line.conversation.clone()];
-        Self { unit, arm, model, conversations, first_ms, last_ms, sums, shown, stop }
+        Self { unit, arm, model, conversations, first_ms, last_ms, sums, setbacks, stop }
     }
 
     fn add(&mut self, line: &ConversationLine) {
@@ -302,7 +302,7 @@ impl UnitSums {
         }
         self.conversations.push(line.conversation.clone());
         self.sums.add(&line.sums);
-        self.shown.add(&line.shown);
+        self.setbacks.add(&line.setbacks);
     }
 }
 

@@ -10,9 +10,9 @@ use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// What the messages of a conversation show.
+/// What went wrong for an agent, as the messages of its conversation show it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shown {
+pub struct Setbacks {
     /// Reads and searches with the same tool and the same arguments as an earlier one.
     pub repeats: u64,
     /// Edits that a tool refused.
@@ -21,7 +21,7 @@ pub struct Shown {
     pub user_again: u64,
 }
 
-impl Shown {
+impl Setbacks {
     /// Adds those of another conversation.
     pub fn add(&mut self, other: &Self) {
         self.repeats += other.repeats;
@@ -50,17 +50,17 @@ pub struct Tally {
     edits: HashSet<String>,
     /// The last message is an answer that calls no tool.
     ended: bool,
-    shown: Shown,
+    setbacks: Setbacks,
 }
 
 impl Tally {
     /// Reads the messages that are new, and tells what all of them show.
-    pub fn take(&mut self, messages: &[Arc<Message>]) -> Shown {
+    pub fn take(&mut self, messages: &[Arc<Message>]) -> Setbacks {
         for message in messages.iter().skip(self.read) {
             self.message(message);
         }
         self.read = self.read.max(messages.len());
-        self.shown
+        self.setbacks
     }
 
     fn message(&mut self, message: &Message) {
@@ -71,7 +71,7 @@ impl Tally {
                 calls.for_each(|part| self.call(part));
             }
             Role::User if self.ended => {
-                self.shown.user_again += 1;
+                self.setbacks.user_again += 1;
                 self.ended = false;
             }
             _ => self.results(message),
@@ -89,14 +89,14 @@ impl Tally {
             let text = format!("{}\n{}", call.tool, call.arguments_value());
             let hash = blake3::hash(text.as_bytes());
             let hash = hash.as_bytes().first_chunk().map_or(0, |bytes| u128::from_le_bytes(*bytes));
-            self.shown.repeats += u64::from(!self.lookups.insert(hash));
+            self.setbacks.repeats += u64::from(!self.lookups.insert(hash));
         }
     }
 
     fn results(&mut self, message: &Message) {
         let results = message.parts.iter().filter_map(Part::as_result);
         let edits = results.filter(|result| self.edits.remove(&result.call_id)).count() as u64;
-        self.shown.refused_edits += if is_failure(message) { edits } else { 0 };
+        self.setbacks.refused_edits += if is_failure(message) { edits } else { 0 };
     }
 }
 
@@ -216,7 +216,7 @@ mod tests {
         ];
         for (name, messages, [repeats, refused_edits, user_again]) in cases {
             let messages: Vec<Arc<Message>> = messages.into_iter().map(Arc::new).collect();
-            let expected = Shown { repeats, refused_edits, user_again };
+            let expected = Setbacks { repeats, refused_edits, user_again };
             assert_eq!(Tally::default().take(&messages), expected, "{name}");
             let mut tally = Tally::default();
             let steps = (0..=messages.len()).map(|end| tally.take(&messages[..end])).last();

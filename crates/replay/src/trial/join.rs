@@ -3,9 +3,9 @@
 use super::TrialUnit;
 use crate::compare::short_hash;
 use foldback_live::trial::assign::unit_name;
-use foldback_live::trial::record::{ConversationLine, Trial};
+use foldback_live::trial::record::Trial;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// A file of the trial.
 #[derive(Clone, Debug, Serialize)]
@@ -102,24 +102,24 @@ pub(super) fn joined(
 /// Adds the conversations of another machine; how many of them are copies. A conversation of which both have a part is added up.
 fn merge(all: &mut Trial, one: Trial, path: &str) -> Result<usize, String> {
     let mut copies = 0;
+    let known = || all.conversations.iter();
+    let arms: HashMap<String, String> =
+        known().map(|line| (line.unit.clone(), line.arm.clone())).collect();
+    let places: HashMap<String, usize> =
+        known().enumerate().map(|(at, line)| (line.conversation.clone(), at)).collect();
     for line in one.conversations {
-        let same_unit = |known: &&ConversationLine| known.unit == line.unit;
-        if let Some(other) =
-            all.conversations.iter().find(same_unit).filter(|known| known.arm != line.arm)
-        {
+        if let Some(other) = arms.get(&line.unit).filter(|arm| **arm != line.arm) {
             return Err(format!(
-                "{path}: unit {} is in arm {}, and in {} in a file before; files of machines that share units need one file of a trial, \
+                "{path}: unit {} is in arm {}, and in {other} in a file before; files of machines that share units need one file of a trial, \
                  or --no-guard",
-                line.unit, line.arm, other.arm
+                line.unit, line.arm
             ));
         }
-        let there =
-            all.conversations.iter_mut().find(|known| known.conversation == line.conversation);
-        match there {
+        match places.get(&line.conversation).map(|at| &mut all.conversations[*at]) {
             Some(known) if *known == line => copies += 1,
             Some(known) => {
                 known.sums.add(&line.sums);
-                known.shown = known.shown.or_before(line.shown);
+                known.setbacks = known.setbacks.or_before(line.setbacks);
                 known.first_ms = known.first_ms.min(line.first_ms);
                 if line.last_ms > known.last_ms {
                     (known.last_ms, known.stop) = (line.last_ms, line.stop);

@@ -70,7 +70,7 @@ pub struct TrialUnit {
     pub sums: foldback_live::trial::record::TrialSums,
     /// What its messages show.
     #[serde(flatten)]
-    pub shown: foldback_live::trial::tally::Shown,
+    pub setbacks: foldback_live::trial::tally::Setbacks,
     /// What it came to.
     pub outcome: Option<TrialOutcome>,
 }
@@ -168,7 +168,7 @@ fn calls(unit: &TrialUnit) -> Option<[f64; 2]> {
 }
 
 fn repeats(unit: &TrialUnit) -> Option<[f64; 2]> {
-    each(unit.shown.repeats as f64)
+    each(unit.setbacks.repeats as f64)
 }
 
 impl TrialResult {
@@ -285,8 +285,8 @@ impl ArmResult {
             score: metric(|unit| unit.outcome.as_ref()?.score.and_then(each), any),
             calls: metric(calls, any),
             repeats: metric(repeats, any),
-            refused_edits: metric(|unit| each(unit.shown.refused_edits as f64), any),
-            user_again: metric(|unit| each(unit.shown.user_again as f64), any),
+            refused_edits: metric(|unit| each(unit.setbacks.refused_edits as f64), any),
+            user_again: metric(|unit| each(unit.setbacks.user_again as f64), any),
             seconds: metric(|unit| each(unit.seconds), any),
             refusals: sum(|unit| unit.sums.refusals),
             failures: sum(|unit| unit.sums.failures),
@@ -305,7 +305,7 @@ impl TrialUnit {
             seconds: (unit.last_ms - unit.first_ms) as f64 / 1e3,
             stop: unit.stop,
             sums: unit.sums,
-            shown: unit.shown,
+            setbacks: unit.setbacks,
             outcome: None,
             unit: unit.unit,
         }

@@ -17,7 +17,7 @@ use foldback_core::Limits;
 use foldback_core::log::Message;
 use foldback_live::follow::identity::{self, Key};
 use foldback_live::follow::{Followed, Received, Sizes, Unsendable};
-use foldback_live::trial::tally::Shown;
+use foldback_live::trial::tally::Setbacks;
 use foldback_providers::wire::responses::{Resolved, resolved};
 use foldback_providers::wire::{Dialect, Request, Text, WireError};
 use serde_json::value::RawValue;
@@ -69,7 +69,7 @@ pub(crate) struct Turn {
     /// Its place in the trial.
     pub(crate) trial: Option<TrialPlace>,
     /// What its messages show, in a trial.
-    shown: Shown,
+    setbacks: Setbacks,
 }
 
 /// Reads a request and folds its conversation. `model` is the one that its path names.
@@ -140,7 +140,7 @@ fn begin(
     let (id, shared) = conversations.find_or_begin(&request, &keys, limits);
     conversations.keep_prefix(id, prefix);
     let sent = if folding.shadow { Dispatch::Shadow } else { Dispatch::View };
-    let (sizes, pair, shown) = (Sizes::default(), None, Shown::default());
+    let (sizes, pair, setbacks) = (Sizes::default(), None, Setbacks::default());
     let turn = Turn {
         conversations,
         id,
@@ -153,7 +153,7 @@ fn begin(
         pair,
         sent,
         trial,
-        shown,
+        setbacks,
     };
     Ok((turn, limits))
 }
@@ -196,7 +196,7 @@ impl Turn {
             conversations.unwritten();
         }
         if self.trial.is_some() {
-            self.shown = state.tally.take(self.request.messages());
+            self.setbacks = state.tally.take(self.request.messages());
         }
         let State { followed, requests, .. } = &mut *state;
         let answer = |key: &Key, echo: &_| conversations.answers.answer(key, echo);
@@ -261,9 +261,14 @@ impl Turn {
         let bill = self.conversations.answered(&request, answer);
         if let Some(place) = &self.trial {
             let (folds, not_sent) = (self.sizes.folds, self.sent == Dispatch::Own);
-            place.answered(answer, &bill, self.shown, folds, not_sent);
+            place.answered(answer, &bill, self.setbacks, folds, not_sent);
         }
         self.conversations.keep_items(self.id, items);
+    }
+
+    /// Whether the strategy waits for the idle moment behind an answer.
+    pub(crate) fn waits_for_idle(&self) -> bool {
+        self.conversations.folding.strategy.waits_for_idle()
     }
 
     /// Whether the client has the answer streamed, where the body says so: Gemini's protocol has it in the path.

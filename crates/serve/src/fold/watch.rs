@@ -33,7 +33,7 @@ pub(crate) type Idle = (Arc<IdleWaits>, Ask, Say);
 /// Reads the answer to one request.
 pub(crate) struct Watch {
     turn: Turn,
-    idle: Idle,
+    idle: Option<Idle>,
     dialect: Dialect,
     assembly: Assembly,
     /// Bytes still to come, if the provider says how many.
@@ -41,12 +41,12 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Begins to read an answer; `None` if it is packed.
+    /// Begins to read an answer; `None` if it is packed. `idle` where the strategy waits for the idle moment behind it.
     pub(crate) fn new(
         turn: Turn,
         dialect: Dialect,
         headers: &HeaderMap,
-        idle: Idle,
+        idle: Option<Idle>,
     ) -> Option<Self> {
         if headers.get(CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
             return None;
@@ -96,8 +96,9 @@ impl Watch {
             let items = referable(&body).filter(|_| self.turn.is_stored);
             let items = items.map(|(id, item)| (id.to_owned(), item)).collect();
             self.turn.answered(&message, items);
-            let (waits, ask, say) = self.idle;
-            waits.begin(&self.turn, message, &ask, &say);
+            if let Some((waits, ask, say)) = self.idle {
+                waits.begin(&self.turn, message, &ask, &say);
+            }
         }
     }
 }

@@ -103,7 +103,8 @@ fn trial(out: &mut String, log: &TrialLog) {
     let help = "Times that the file of the trial could not be written.";
     single(out, "trial_failures_total", "counter", help, unwritten);
     let Some((trial, now)) = log.now() else { return };
-    let (units, evidence) = (trial.units(), guard::evidence(&trial, now));
+    let units = trial.units();
+    let evidence = guard::evidence(&trial, &units, now);
     let mut gauge = |name: &str, help: &str, value: &dyn Fn(&str) -> f64| {
         head(out, name, "gauge", help);
         for (at, arm) in trial.head.arms.iter().enumerate() {

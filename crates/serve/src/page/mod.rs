@@ -70,7 +70,8 @@ fn trial(log: &TrialLog) -> String {
     let Some((trial, now)) = log.now() else {
         return "<p>The file of the trial can't be read.</p>\n".to_owned();
     };
-    let (units, evidence) = (trial.units(), guard::evidence(&trial, now));
+    let units = trial.units();
+    let evidence = guard::evidence(&trial, &units, now);
     let mut out = "<table>\n<tr><th>arm</th><th>new units</th><th>model</th><th>units</th><th>calls a unit</th><th>dollars a unit</th>\
                    <th>repeats a unit</th><th>refused</th><th>failed</th><th>harm</th></tr>\n"
         .to_owned();
@@ -93,7 +94,7 @@ fn trial(log: &TrialLog) -> String {
             of_arm.len(),
             each(sum(&|unit| unit.sums.calls as f64)),
             usd(each(sum(&|unit| unit.sums.usd))),
-            each(sum(&|unit| unit.shown.repeats as f64)),
+            each(sum(&|unit| unit.setbacks.repeats as f64)),
             sum(&|unit| unit.sums.refusals as f64),
             sum(&|unit| unit.sums.failures as f64),
         );

@@ -17,7 +17,7 @@ use foldback_live::follow::identity::Key;
 use foldback_live::trial::record::{
     self, ConversationLine, FORMAT, StopLine, TrialArm, TrialHead, TrialSums,
 };
-use foldback_live::trial::tally::Shown;
+use foldback_live::trial::tally::Setbacks;
 use foldback_live::trial::{assign, guard};
 use foldback_providers::wire::Request;
 use lru::LruCache;
@@ -262,7 +262,7 @@ impl TrialLog {
             return Vec::new();
         }
         let at_ms = self.clock.now();
-        let harmful = guard::evidence(trial, at_ms).into_iter();
+        let harmful = guard::evidence(trial, &trial.units(), at_ms).into_iter();
         let harmful = harmful.filter(|(arm, it)| it.harm && trial.is_open(arm));
         let stops = harmful.map(|(stopped, it)| {
             let (control, harm) = (trial.head.control(), it.measure.harm());
@@ -290,7 +290,7 @@ impl TrialPlace {
         &self,
         answer: &Message,
         bill: &Sums,
-        shown: Shown,
+        setbacks: Setbacks,
         folds: u64,
         refused: bool,
     ) {
@@ -314,7 +314,7 @@ impl TrialPlace {
         self.change(|line| {
             line.sums.add(&sums);
             line.sums.folds = line.sums.folds.max(folds);
-            line.shown = shown.or_before(line.shown);
+            line.setbacks = setbacks.or_before(line.setbacks);
             if let Some(stop) = finish.and_then(|finish| serde_json::to_value(finish).ok()) {
                 line.stop = stop.as_str().unwrap_or_default().to_owned();
             }
