@@ -25,7 +25,7 @@ impl Width {
         Self { text: columns, table: columns }
     }
 
-    /// A pipe or a file: whoever reads it there takes tables as wide as they are.
+    /// A pipe, a file or a page: whoever reads it there takes tables as wide as they are.
     pub fn pipe() -> Self {
         Self { text: READABLE, table: usize::MAX }
     }

@@ -45,7 +45,7 @@ pub fn audited(audited: &Audited) -> String {
          <div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Compactions\"><pre>{}</pre></div>\n{left}{}</main>\n\
          <script>{script}</script>\n</body>\n</html>\n",
         text(&verdict),
-        text(&audited.tables(Width::terminal(110))),
+        text(&audited.tables(Width::pipe())),
         reader.section,
     );
     out

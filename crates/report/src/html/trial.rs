@@ -23,7 +23,7 @@ pub fn trial(result: &TrialResult) -> String {
          <div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Arms\"><pre>{}</pre></div>\n",
         text(&result.sentence),
         cautions.collect::<String>(),
-        text(&tables(result, Width::terminal(140))),
+        text(&tables(result, Width::pipe())),
     );
     plot(
         &mut out,
