@@ -1,6 +1,5 @@
 //! What is in recorded sessions: one in full, or many as a table or a document.
 
-use crate::json::document;
 use crate::number::{self, count, grouped, short};
 use crate::plain;
 use crate::terminal::{ALWAYS, Head, Width, table, wrap};
@@ -113,13 +112,9 @@ struct Document<'a> {
     sessions: &'a [Inspected],
 }
 
-/// All sessions as one JSON document, indented, with a newline at its end.
-pub fn json(
-    files: usize,
-    sessions: &[Inspected],
-    skipped: &[Skipped],
-) -> serde_json::Result<String> {
-    document(&Document { files, skipped, sessions })
+/// All sessions as one document.
+pub fn document(files: usize, sessions: &[Inspected], skipped: &[Skipped]) -> impl Serialize {
+    Document { files, skipped, sessions }
 }
 
 /// Many sessions, one row each, and what was not used.
