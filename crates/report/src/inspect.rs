@@ -113,7 +113,11 @@ struct Document<'a> {
 }
 
 /// All sessions as one document.
-pub fn document(files: usize, sessions: &[Inspected], skipped: &[Skipped]) -> impl Serialize {
+pub fn document<'a>(
+    files: usize,
+    sessions: &'a [Inspected],
+    skipped: &'a [Skipped],
+) -> impl Serialize + 'a {
     Document { files, skipped, sessions }
 }
 

@@ -25,7 +25,7 @@ struct Document<'a> {
 }
 
 /// Everything as one document.
-pub fn document(tuned: &Tuned, search: Search) -> impl Serialize {
+pub fn document(tuned: &Tuned, search: Search) -> impl Serialize + '_ {
     Document { search, front: tuned.front(), tuned }
 }
 
