@@ -212,7 +212,11 @@ pub fn write_manifest(
 }
 
 /// A JSON document, indented, with a newline at its end.
-pub(crate) fn document(document: &impl Serialize) -> serde_json::Result<String> {
+///
+/// # Errors
+///
+/// None that is known.
+pub fn document(document: &impl Serialize) -> serde_json::Result<String> {
     let mut text = serde_json::to_string_pretty(document)?;
     text.push('\n');
     Ok(text)

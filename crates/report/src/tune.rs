@@ -2,7 +2,6 @@
 //! chosen on, and the front of them, with intervals, on those that they were not.
 
 use crate::columns;
-use crate::json::document;
 use crate::number::{count, count_of, grouped, short};
 use crate::terminal::{ALWAYS, Head, Width, measured, table, wrap};
 use foldback_replay::compare::{Difference, Gate, Metric};
@@ -25,9 +24,9 @@ struct Document<'a> {
     tuned: &'a Tuned,
 }
 
-/// Everything as one JSON document, indented, with a newline at its end.
-pub fn json(tuned: &Tuned, search: Search) -> serde_json::Result<String> {
-    document(&Document { search, front: tuned.front(), tuned })
+/// Everything as one document.
+pub fn document(tuned: &Tuned, search: Search) -> impl Serialize + '_ {
+    Document { search, front: tuned.front(), tuned }
 }
 
 /// The report for a terminal of so many columns.

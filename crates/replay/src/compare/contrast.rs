@@ -114,7 +114,8 @@ pub(crate) fn adjust<'d>(pairs: impl Iterator<Item = (&'d mut Difference, &'d mu
     holm(&mut shares);
 }
 
-fn holm(family: &mut [&mut Difference]) {
+/// Holm over a family of differences. Says what is a tie by it.
+pub(crate) fn holm(family: &mut [&mut Difference]) {
     let p = family.iter().map(|difference| difference.p.unwrap_or(f64::NAN));
     let p: Vec<f64> = p.collect();
     for (difference, adjusted) in family.iter_mut().zip(stats::holm(&p)) {
