@@ -160,7 +160,7 @@ impl Comparison {
     }
 
     /// Whether there are enough sessions for intervals and tests.
-    pub fn ranks(&self) -> bool {
+    pub fn is_tested(&self) -> bool {
         self.corpus.unit != Unit::Sums
     }
 }
