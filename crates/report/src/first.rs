@@ -174,7 +174,10 @@ impl<'a> Page<'a> {
             format!("{share} of the money is in {of}.")
         });
         let verdict = verdict::verdict(self.comparison);
-        for sentence in [verdict, heavy, verdict::experiment(self.comparison)].iter().flatten() {
+        let rules = verdict::rules(self.comparison);
+        for sentence in
+            [verdict, rules, heavy, verdict::experiment(self.comparison)].iter().flatten()
+        {
             self.say(&mut out, sentence);
         }
         out.push('\n');

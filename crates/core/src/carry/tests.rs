@@ -164,7 +164,7 @@ fn what_pins_a_text_and_what_unpins_it() {
     let deadline = vec![PinPattern::try_from("(?i)by friday".to_owned()).unwrap()];
     /// What the user said, the patterns, and what is carried of it.
     type Row<'a> = (&'a [&'a str], &'a [PinPattern], &'a [&'a str]);
-    let table: [Row<'_>; 12] = [
+    let table: [Row<'_>; 13] = [
         (&["Mend it. <pin>Never touch main.</pin> Go."], &[], &["<pin>Never touch main.</pin>"]),
         (&["<pin>\n  one\n  two\n</pin>"], &[], &["<pin>one\n  two</pin>"]),
         (&["<pin>a</pin><pin>b</pin>"], &[], &["<pin>a</pin>", "<pin>b</pin>"]),
@@ -179,6 +179,11 @@ fn what_pins_a_text_and_what_unpins_it() {
             &["Never push. Run it. Don’t ask."],
             &rules,
             &["<pin>Never push.</pin>", "<pin>Don’t ask.</pin>"],
+        ),
+        (
+            &["I don't know, we do not. You must not ask, but do not stop."],
+            &rules,
+            &["<pin>You must not ask, but do not stop.</pin>"],
         ),
         (
             &["Ship it by Friday! <b>Now</b>.", "Never push."],
