@@ -208,6 +208,11 @@ impl Index {
         self.log[ordinal].parts[part].as_call().is_some_and(names_old_text)
     }
 
+    /// A rule in the user's words.
+    pub(crate) fn rule_text(&self, rule: &UserRule) -> &str {
+        self.needles.said(rule.needle)
+    }
+
     /// The old text of an edit, in the words of the first edit that names it.
     pub(crate) fn old_text(&self, edit: &EditNeed) -> &str {
         self.needles.words(edit.needle)
