@@ -12,8 +12,8 @@ use foldback_replay::setup::AS_RECORDED;
 
 /// Columns that a narrow terminal has no room for, those first that matter least.
 const LEAST: [&str; 13] = [
-    "prunes", "folds", "cleared", "cache", "peak", "input", "missed", "rules", "edits", "near", "all read",
-    "verbatim", "net",
+    "prunes", "folds", "cleared", "cache", "peak", "input", "missed", "rules", "edits", "near",
+    "all read", "verbatim", "net",
 ];
 
 /// Idle sessions listed per preset.
