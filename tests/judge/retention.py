@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import edits
+import rules
 import verbatim
 from references import References
 from session import Session
@@ -21,6 +22,15 @@ class Share:
     metric: str
     within: float
 
+    @property
+    def kept(self) -> str:
+        """The column of rows with what was kept."""
+        return self.metric if self.metric.startswith("rules_") else f"{self.metric}_kept"
+
+    @property
+    def needed(self) -> str:
+        return "rules_needed" if self.metric.startswith("rules_") else f"{self.metric}_needed"
+
 
 SHARES = (
     Share("frr_obs", 0.02),
@@ -28,6 +38,8 @@ SHARES = (
     Share("frr_obs_far", 0.02),
     Share("epr", 0.02),
     Share("verbatim_far", 0.01),
+    Share("rules_kept", 0.0),
+    Share("rules_named", 0.0),
 )
 
 
@@ -50,12 +62,12 @@ class Retention:
     def rows(self, rows: list[dict[str, Any]]) -> None:
         """Takes over what the rows with `exam` say."""
         for share in SHARES:
-            if not rows or f"{share.metric}_needed" not in rows[0]:
+            if not rows or share.needed not in rows[0]:
                 continue
             for row in rows:
                 if row["exam"]:
                     kept, needed = self.told[share.metric]
-                    more = row[f"{share.metric}_kept"], row[f"{share.metric}_needed"]
+                    more = row[share.kept], row[share.needed]
                     self.told[share.metric] = (kept + more[0], needed + more[1])
 
 
@@ -67,6 +79,7 @@ class Needs:
         self.references = References(self.log)
         self.edits = edits.edits(self.log)
         self.pieces = verbatim.pieces(self.log)
+        self.rules = rules.Rules(self.log)
 
     def replay(self, calls: list[Call], exam: list[bool]) -> Retention:
         """What the views of the calls that count still had."""
@@ -84,6 +97,9 @@ class Needs:
                     shares.count("frr_obs_far", kept)
             for edit in self.edits[call.number]:
                 shares.count("epr", edit.kept(standing))
+            for kept, named in self.rules.kept(call.number, standing) if counts else []:
+                shares.count("rules_kept", kept)
+                shares.count("rules_named", kept or named)
             for piece in self.pieces[call.number] if counts else []:
                 kept = piece.kept(standing)
                 if piece.far:

@@ -12,6 +12,7 @@ import bill
 import edits
 import net
 import prices
+import rules
 import verbatim
 from check import Findings
 from identifiers import identifiers
@@ -242,6 +243,37 @@ class Bills(unittest.TestCase):
         terms = replace(TERMS, web_search=10.0)
         one = bill.bill([bill.Sent([("a", 60)], 0, 1, 10, web_searches=3)], [], terms)
         self.assertAlmostEqual(one.output_usd, 10 * 5 / 1e6 + 0.03)
+
+
+class Rules(unittest.TestCase):
+    def test_what_is_a_rule(self) -> None:
+        table = {
+            "Never push. Run it. Don’t ask.": "Never push.|Don’t ask.",  # noqa: RUF001
+            "I don't know, we do not.\n- Do NOT stop": "- Do NOT stop",
+            "1. Always run e.g. this. 2. Whatever": "1. Always run e.g. this.",
+        }
+        for told, expected in table.items():
+            found = "|".join(filter(rules.RULE.search, rules.sentences(told)))
+            self.assertEqual(found, expected, told)
+
+    def test_what_of_it_is_in_view(self) -> None:
+        log = [
+            message("u", "user", text("Fix it. Do not touch src/db.rs.")),
+            message("a", "assistant", call("{}")),
+            message("v", "user", text("Never push.")),
+            message("b", "assistant", call("{}")),
+        ]
+        of = rules.Rules(Log(Session({"id": "s", "frame": []}, log)))
+        standing = Standing(of.log, [])
+        table = {
+            "Leave /a/src/db.rs alone": [(False, True), (False, False)],
+            "Do not touch src/db.rs. Never push.": [(True, True), (True, False)],
+            "db.rs": [(False, False), (False, False)],
+        }
+        for written, expected in table.items():
+            standing.written = {written}
+            self.assertEqual(list(of.kept(1, standing)), expected, written)
+            self.assertEqual(list(of.kept(0, standing)), expected[:1], written)
 
 
 class Needs(unittest.TestCase):

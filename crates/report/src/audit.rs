@@ -101,7 +101,14 @@ impl Audited {
         let checks =
             "To try values on sessions held out: foldback recommend --for AGENT".to_owned();
         let checks = (!self.thresholds.is_empty()).then_some(checks);
-        [self.sentence.clone()].into_iter().chain(others).chain(checks)
+        let invented = self.places().flat_map(|(at, _, number, it)| {
+            let text = move |rule: &String| {
+                let rule = plain::line(rule);
+                format!("{at}.{number}: its summary forbids what no user named: {rule}")
+            };
+            it.invented.iter().map(text)
+        });
+        invented.chain([self.sentence.clone()]).chain(others).chain(checks)
     }
 
     /// What recorders did and others would have done, where there is a compaction.

@@ -130,7 +130,7 @@ fn columns(names: &[&str], narrow: &[&str], others: &[Column]) -> Vec<Column> {
 
 /// Cost, retention and losses of a preset.
 pub(crate) fn headline() -> Vec<Column> {
-    const NAMES: [&str; 16] = [
+    const NAMES: [&str; 18] = [
         "cost",
         "net",
         "all read",
@@ -143,6 +143,8 @@ pub(crate) fn headline() -> Vec<Column> {
         "near",
         "missed",
         "reread",
+        "rules",
+        "rules named",
         "instructions",
         "last error",
         "files",
@@ -161,7 +163,7 @@ pub(crate) fn headline() -> Vec<Column> {
     }];
     columns(
         &NAMES,
-        &["cost", "net", "all read", "kept", "verbatim", "edits", "near", "missed"],
+        &["cost", "net", "all read", "kept", "verbatim", "edits", "near", "missed", "rules"],
         &others,
     )
 }

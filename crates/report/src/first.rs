@@ -173,7 +173,8 @@ impl<'a> Page<'a> {
             let share = facts::whole_percent(*share);
             format!("{share} of the money is in {of}.")
         });
-        for sentence in [verdict::verdict(self.comparison), heavy].iter().flatten() {
+        let verdict = verdict::verdict(self.comparison);
+        for sentence in [verdict, verdict::rules(self.comparison), heavy].iter().flatten() {
             self.say(&mut out, sentence);
         }
         out.push('\n');

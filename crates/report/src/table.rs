@@ -11,9 +11,9 @@ use foldback_replay::compare::{Metric, Standing};
 use foldback_replay::setup::AS_RECORDED;
 
 /// Columns that a narrow terminal has no room for, those first that matter least.
-const LEAST: [&str; 12] = [
-    "prunes", "folds", "cleared", "cache", "peak", "input", "missed", "edits", "near", "all read",
-    "verbatim", "net",
+const LEAST: [&str; 13] = [
+    "prunes", "folds", "cleared", "cache", "peak", "input", "missed", "rules", "edits", "near",
+    "all read", "verbatim", "net",
 ];
 
 /// Idle sessions listed per preset.

@@ -343,6 +343,19 @@ pub(crate) fn remarked(comparison: &Comparison, line: &PresetLine) -> Vec<String
     remarks.iter().map(word).collect()
 }
 
+/// How much the presets lose of the rules that users gave, where one loses much more of them than another.
+pub(crate) fn rules(comparison: &Comparison) -> Option<String> {
+    let [(worst, lost), (best, least)] = comparison.rules_lost()?;
+    let percent = facts::whole_percent;
+    Some(format!(
+        "{} loses {} of the rules that users gave, {} {} (word for word).",
+        name(comparison, worst),
+        percent(lost),
+        name(comparison, best),
+        percent(least),
+    ))
+}
+
 /// How two strategies differ, a sentence for every pair of them.
 pub(crate) fn pairs(comparison: &Comparison) -> Vec<String> {
     let ranks = comparison.is_tested();

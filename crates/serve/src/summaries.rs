@@ -101,6 +101,12 @@ impl Summaries {
             if !folded {
                 say(&format!("conversation {id}: no summary ({failed}), so it is not folded now"));
             }
+            let invented = ahead.invented().len();
+            if folded && invented > 0 {
+                say(&format!(
+                    "conversation {id}: in its summary, {invented} of the sentences forbid what no user named"
+                ));
+            }
             // Nobody waits any more where the conversation is gone.
             let _ = done.send(ahead);
         });

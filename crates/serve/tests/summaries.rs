@@ -274,6 +274,27 @@ async fn a_summary_that_is_too_large_folds_nothing_under_any_preset() {
     assert!(asked > 10, "{asked}");
 }
 
+/// What it forbids is not quoted: the lines hold nothing of a conversation.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_summary_that_forbids_what_no_user_named_is_told_of() {
+    let log = task(60);
+    for (rule, expected) in [("Never touch vendor_table.", true), ("Never ask.", false)] {
+        let text = format!("{SUMMARY}\n{rule}");
+        let provider = provider(move || Reply::text(text.clone()).usage(1_000, 10)).await;
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&said);
+        let mut settings: Settings = settings(&provider);
+        settings.say = Arc::new(move |line| into.lock().unwrap().push(line.to_owned()));
+        let proxy = Proxy::both(settings, folding(&asks("window", 60), WINDOW, None)).await;
+        for (before, _) in calls(&log) {
+            ask(&proxy, &provider, CHAT, &body(CHAT, before)).await;
+        }
+        let said: Vec<String> = said.lock().unwrap().clone();
+        assert_eq!(said.iter().any(|line| line.contains("forbid")), expected, "{said:?}");
+        assert!(!said.iter().any(|line| line.contains("vendor_table")), "{said:?}");
+    }
+}
+
 const TOO_LARGE: &str = r#"{"error":{"type":"invalid_request_error","message":"prompt is too long: 250000 tokens > 200000 maximum"}}"#;
 
 /// What a provider says, its answer quoting the key and the conversation.

@@ -411,6 +411,15 @@ pub(super) const TESTS: &[External] = &[
         ..PYTHON_PACKAGE
     },
     External {
+        name: "planted: what becomes of rules of eight kinds after one, three and five folds",
+        needs: &[&["python3"]],
+        runs: &[
+            &["cargo", "build", "--release", "--quiet", "--package", "foldback-cli"],
+            &["python3", "tests/evidence/planted.py", "{released}", "../shared/sessions"],
+        ],
+        ..PLAIN
+    },
+    External {
         name: "node: the package for Node in a folder of its own, without the adapter",
         needs: &[&["node"], &["npm"]],
         runs: &[&["node", "bindings/node/environment.js", "--quick"]],

@@ -104,6 +104,11 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
         !live || report.outcome.changed() || matches!(report.outcome, Outcome::Failed(_))
     };
     let reports: Vec<Report> = reports.into_iter().filter(has_news).collect();
+    if answers.is_some() {
+        for rule in conversation.invented() {
+            output::note(format_args!("note: the summary forbids what no user named: {rule}"));
+        }
+    }
     let happened = || match reports.is_empty() {
         true => nothing(args, &conversation),
         false => plan::reports(&reports, &conversation),

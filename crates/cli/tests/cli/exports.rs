@@ -135,6 +135,8 @@ fn adds_up(document: &Value, rows: &[Value]) {
             ("frr_obs_far", share("frr_obs_far_kept", "frr_obs_far_needed")),
             ("epr", share("epr_kept", "epr_needed")),
             ("verbatim_far", share("verbatim_far_kept", "verbatim_far_needed")),
+            ("rules_kept", share("rules_kept", "rules_needed")),
+            ("rules_named", share("rules_named", "rules_needed")),
             ("rereads_per_100_calls", per_100("rereads")),
             ("churn_per_100_calls", per_100("churn")),
         ];

@@ -281,7 +281,10 @@ fn a_model_that_is_of_no_use_is_told() {
 #[test]
 fn good_text_in_another_form_is_taken_and_failures_are_told() {
     let answers: [fn(&Recorded) -> Reply; 2] = [
-        |got| Reply::text(format!("## What happened\nA record of {} bytes.", got.bytes)),
+        |got| {
+            let text = "## What happened\nNever touch vendor_table.\nA record of";
+            Reply::text(format!("{text} {} bytes.", got.bytes))
+        },
         |_| Reply::text(String::new()),
     ];
     let compact = |file: &str, more: &[&str]| {
@@ -297,6 +300,8 @@ fn good_text_in_another_form_is_taken_and_failures_are_told() {
     for part in ["degraded", "even after a reminder, the model's summary lacks", "## Goal"] {
         assert!(ran.stdout.contains(part), "no {part}: {}", ran.stdout);
     }
+    let invented = "note: the summary forbids what no user named: Never touch vendor_table.";
+    assert!(ran.stderr.contains(invented), "{}", ran.stderr);
     assert!(!ran.stdout.contains("failed") && !ran.stderr.contains("not used"), "{}", ran.stderr);
     let ran = foldback(&[
         "compare",

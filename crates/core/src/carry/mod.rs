@@ -7,12 +7,14 @@
 //! What is [pinned](Pins) is always carried, whole. The rest is the `[carry]` section of a strategy file; it
 //! is off in presets that reproduce a system without it.
 
+mod invented;
 mod pins;
 
+pub use invented::invented;
 pub use pins::{Pin, PinPattern, Pins};
 
 use crate::history::History;
-use crate::log::{EntryKind, Message, Role, ToolCall, open_items};
+use crate::log::{EntryKind, Message, Part, PartKind, Role, TodoList};
 use crate::outcome::Why;
 use crate::plan::{Insert, Layout, Slot};
 use crate::stage::Estimator;
@@ -97,6 +99,17 @@ pub(crate) struct Folding<'a> {
 }
 
 impl Folding<'_> {
+    /// Images of the user's that are in view and would be no longer.
+    pub(crate) fn lost_images(&self) -> usize {
+        let visible = self.layout.visible(self.history);
+        let goes = |(pos, message): &(Pos, &Arc<Message>)| {
+            message.role == Role::User
+                && self.view.is_visible(*pos)
+                && !visible.get(*pos).copied().unwrap_or(true)
+        };
+        self.history.iter().filter(goes).map(|(_, message)| images(message)).sum()
+    }
+
     /// Whether a text stands anywhere else: in what the fold writes, or in what a user or an earlier fold said.
     fn says(&self, text: &str, hidden: &dyn Fn(Pos) -> bool) -> bool {
         let inserts = self.layout.slots.iter().filter_map(|slot| match slot {
@@ -181,7 +194,7 @@ impl Carry {
         let mut all: Vec<(Pos, String)> = history
             .iter()
             .filter(|(_, message)| message.role == Role::User && !message.is_entry())
-            .map(|(pos, message)| (pos, message.said()))
+            .map(|(pos, message)| (pos, message.said() + &"\n[image]".repeat(images(message))))
             .filter(|(_, said)| !said.trim().is_empty())
             .take(most)
             .collect();
@@ -228,6 +241,11 @@ const PINNED_SHARE: u64 = 4;
 /// Texts of fewer tokens say nothing once they are cut.
 const LEAST: u64 = 16;
 
+fn images(message: &Message) -> usize {
+    let is_image = |part: &&Part| matches!(&part.kind, PartKind::File(file) if file.mime.starts_with("image/"));
+    message.parts.iter().filter(is_image).count()
+}
+
 /// A text as data: no line of it can end the quotation.
 fn quoted(who: &str, text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
@@ -254,16 +272,18 @@ fn within(text: &str, room: u64, cut: bool, estimator: &Arc<dyn Estimator>) -> O
     None
 }
 
-/// The last list that a tool was given, as far as a history was read. The history keeps it, so a fold reads only what came
-/// since the one before.
+/// The list that a model keeps, as far as a history was read. The history keeps it, so a fold reads only what came since the one
+/// before.
 #[derive(Default)]
 struct Planned {
     upto: Pos,
     withdrawn: usize,
-    last: Option<(Pos, Vec<String>)>,
+    /// Where the list begins.
+    begins: Option<Pos>,
+    list: TodoList,
 }
 
-/// The open items of the last list that a tool was given, where the view hides it.
+/// The open items of the list that the model keeps, where the view hides where it begins.
 fn open_plan(history: &History, hidden: &dyn Fn(Pos) -> bool) -> Option<Vec<String>> {
     let planned: &Mutex<Planned> = history.derived().get_or(Mutex::default);
     let mut planned = planned.lock().unwrap_or_else(PoisonError::into_inner);
@@ -271,21 +291,15 @@ fn open_plan(history: &History, hidden: &dyn Fn(Pos) -> bool) -> Option<Vec<Stri
         *planned = Planned { withdrawn: history.withdrawn(), ..Planned::default() };
     }
     for (pos, message) in history.range(planned.upto..history.len()) {
-        let mut calls = message.parts.iter().rev().filter_map(|part| part.as_call());
-        if let Some(items) = calls.find_map(listed) {
-            planned.last = Some((pos, items));
+        for call in message.parts.iter().filter_map(|part| part.as_call()) {
+            if planned.list.take(call) == Some(true) {
+                planned.begins = Some(pos);
+            }
         }
     }
     planned.upto = history.len();
-    let (pos, items) = planned.last.as_ref()?;
-    (hidden(*pos) && !items.is_empty()).then(|| items.clone())
-}
-
-/// The open items of a list that a tool is given.
-fn listed(call: &ToolCall) -> Option<Vec<String>> {
-    let name = call.tool.to_ascii_lowercase();
-    let listed = name.contains("todo") || name.contains("plan");
-    listed.then(|| open_items(&call.arguments_value()))?
+    planned.begins.filter(|pos| hidden(*pos))?;
+    Some(planned.list.open()).filter(|items| !items.is_empty())
 }
 
 /// The items as a list, the first ones where not all fit.

@@ -23,9 +23,8 @@ use std::sync::Arc;
 const PIN: (&str, &str) = ("<pin>", "</pin>");
 /// The marks around a text that is pinned no longer.
 const UNPIN: (&str, &str) = ("<unpin>", "</unpin>");
-/// Sentences that forbid or demand something for the time to come.
-const RULES: &str =
-    r"(?i)\b(never|always|do not|don['’]t|must not|mustn['’]t|may not|from now on)\b";
+/// Sentences that forbid or demand something for the time to come. "Don't" counts where it is an order, and not in "I don't know".
+const RULES: &str = r"(?i)\b(?:never|always|must not|mustn['’]t|may not|from now on)\b|(?:^|[^\w\s]|\b(?:please|and|but|or|also|just|then|so))\s*\b(?:do not|don['’]t)\b";
 
 /// A pattern of `[carry] pins`: a regular expression, or `rules` for sentences such as "Never push to main".
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -35,11 +34,21 @@ pub struct PinPattern {
     regex: Regex,
 }
 
+impl PinPattern {
+    /// The pattern of that name.
+    pub const RULES: &str = "rules";
+
+    /// The sentences of a text in which it occurs.
+    pub fn sentences<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
+        sentences(text).filter(|sentence| self.regex.is_match(sentence))
+    }
+}
+
 impl TryFrom<String> for PinPattern {
     type Error = regex::Error;
 
     fn try_from(name: String) -> Result<Self, regex::Error> {
-        let regex = Regex::new(if name == "rules" { RULES } else { &name })?;
+        let regex = Regex::new(if name == Self::RULES { RULES } else { &name })?;
         Ok(Self { name, regex })
     }
 }

@@ -159,12 +159,68 @@ fn pins_are_carried_whole_whatever_the_budget() {
 }
 
 #[test]
+fn images_of_the_user_never_go_silently() {
+    let file = |mime: &str| {
+        Part::new(PartKind::File(crate::log::Media { mime: mime.to_owned(), ..Default::default() }))
+    };
+    let parts = vec![Part::text("See these"), file("image/png"), file("image/jpeg")];
+    let mut history = History::default();
+    history.append(Arc::new(Message::new("u0", Role::User, parts)));
+    history.append(Arc::new(Message::new("u1", Role::User, vec![file("application/pdf")])));
+    history.append(Arc::new(Message::new("u2", Role::User, vec![file("image/png")])));
+    let mut view = View::default();
+    (0..3).for_each(|pos| view.append(pos));
+    for (tail_from, expected) in [(0, 0), (1, 2), (2, 2), (3, 3)] {
+        let folding = Folding {
+            history: &history,
+            view: &view,
+            layout: &Layout { slots: Vec::new(), tail_from },
+            entries: &[],
+            pinned: &BTreeSet::new(),
+            pins: &Pins::default(),
+        };
+        assert_eq!(folding.lost_images(), expected, "{tail_from}");
+    }
+    let text = carried(user(CarryUser::All, 1_000), &history, &[], 3).unwrap();
+    assert!(text.contains("See these\n[image]\n[image]") && text.matches("[image]").count() == 3);
+}
+
+#[test]
+fn prohibitions_of_a_summary_that_no_user_gave() {
+    // What a summary says, and whether it is a prohibition with names that neither user nor frame says.
+    let table = [
+        ("Never edit `vendor/`.", true),
+        ("- **Do not** run `cargo publish` again.", true),
+        ("The user said: never touch src/main.rs.", false),
+        ("Mustn't change max_depth in the frame.", false),
+        ("You must not call deleteAll().", true),
+        ("Never push.", false),
+        ("`onBreak` never inspects static/.", false),
+        ("It was slow, and never matched any_row.", false),
+        ("I don't know other_name.", false),
+        ("Read other_name and never `git reset --hard` it.", true),
+        ("Do not ask and/or e.g. wait.", false),
+    ];
+    let mut frame = crate::Frame::default();
+    frame.push_text(crate::SegmentKind::System, "max_depth is 3");
+    let log = [
+        Message::user("u", "Mind src/main.rs"),
+        Message::assistant("a", vec![Part::text("vendor/ deleteAll other_name")]),
+        Message::user("s", "vendor/ deleteAll").as_entry(crate::log::EntryKind::Summary),
+    ];
+    for (summary, expected) in table {
+        let found = invented(&format!("# Summary\n{summary}\nDone."), &frame, log.iter());
+        assert_eq!(found, expected.then(|| summary.to_owned()).as_slice(), "{summary}");
+    }
+}
+
+#[test]
 fn what_pins_a_text_and_what_unpins_it() {
     let rules = vec![PinPattern::try_from("rules".to_owned()).unwrap()];
     let deadline = vec![PinPattern::try_from("(?i)by friday".to_owned()).unwrap()];
     /// What the user said, the patterns, and what is carried of it.
     type Row<'a> = (&'a [&'a str], &'a [PinPattern], &'a [&'a str]);
-    let table: [Row<'_>; 12] = [
+    let table: [Row<'_>; 13] = [
         (&["Mend it. <pin>Never touch main.</pin> Go."], &[], &["<pin>Never touch main.</pin>"]),
         (&["<pin>\n  one\n  two\n</pin>"], &[], &["<pin>one\n  two</pin>"]),
         (&["<pin>a</pin><pin>b</pin>"], &[], &["<pin>a</pin>", "<pin>b</pin>"]),
@@ -179,6 +235,11 @@ fn what_pins_a_text_and_what_unpins_it() {
             &["Never push. Run it. Don’t ask."],
             &rules,
             &["<pin>Never push.</pin>", "<pin>Don’t ask.</pin>"],
+        ),
+        (
+            &["I don't know, we do not. You must not ask, but do not stop."],
+            &rules,
+            &["<pin>You must not ask, but do not stop.</pin>"],
         ),
         (
             &["Ship it by Friday! <b>Now</b>.", "Never push."],

@@ -25,7 +25,7 @@ pub use contain::panic_text;
 pub use replay::ReplayError;
 pub use report::{Report, Signals, StageRole};
 
-use crate::carry::Pins;
+use crate::carry::{Pins, invented};
 use crate::counters::Counters;
 use crate::event::Event;
 use crate::fold_stats::{FoldStats, RepeatedCalls};
@@ -391,6 +391,15 @@ impl Conversation {
     /// The folds in force, oldest first.
     pub fn folds(&self) -> &[Fold] {
         &self.folds
+    }
+
+    /// Prohibitions in the summaries in view that have names of which neither the user nor the frame says any.
+    pub fn invented(&self) -> Vec<String> {
+        let shown = self.view.places().iter().map(|at| self.view.message(&self.history, *at));
+        let summaries = shown.filter(|message| message.is_entry_of(EntryKind::Summary));
+        let log = || self.history.iter().map(|(_, message)| &**message);
+        let found = summaries.flat_map(|it| invented(&it.shown_text(), &self.frame, log()));
+        found.collect()
     }
 
     /// The number that the next fold will have.

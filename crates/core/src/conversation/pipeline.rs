@@ -511,13 +511,18 @@ impl Conversation {
             pinned: &self.pinned,
             pins: &self.pins,
         };
+        let images = match folding.lost_images() {
+            0 => None,
+            1 => Some("it leaves out an image of the user's".to_owned()),
+            images => Some(format!("it leaves out {images} images of the user's")),
+        };
         let carried = self.strategy.carry.text(&folding, estimator);
         let id = || self.services.ids.next("carried");
         let carried = carried.map(|text| Insert::new(id(), Role::User, text, EntryKind::Carried));
         carry::place(&mut layout, carried);
         let decided = decision.map(|decision| decision.reason.clone());
         Ok(self.counted(Plan {
-            reasons: decided.into_iter().chain(proposed).chain(reasons).collect(),
+            reasons: decided.into_iter().chain(proposed).chain(reasons).chain(images).collect(),
             decision: decision.cloned(),
             edits,
             entries,

@@ -28,4 +28,4 @@ pub use message::{EntryKind, Message, Origin, Role};
 pub use part::COMPACTIONS;
 pub use part::{Marker, Media, Part, PartKind, ResultStatus, ToolCall, ToolResult};
 pub use sentence::sentences;
-pub use todo::open_items;
+pub use todo::{TodoList, open_items};

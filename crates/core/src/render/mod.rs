@@ -40,6 +40,12 @@ pub fn view(title: &str, conversation: &Conversation) -> String {
             let _ = writeln!(out, "{}: {size}", segment.kind.as_str());
         }
     }
+    if !conversation.pins().is_empty() {
+        out.push_str("\n## Pinned\n");
+        for pin in conversation.pins().iter() {
+            let _ = writeln!(out, "{}", plain::line(&pin.text));
+        }
+    }
     sections(&mut out, conversation, &Names::default());
     out
 }

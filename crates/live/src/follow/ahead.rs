@@ -114,6 +114,11 @@ impl Ahead {
         self.0.followed.is_repeated(keys)
     }
 
+    /// Prohibitions in its latest summaries of which the user named nothing.
+    pub fn invented(&self) -> Vec<String> {
+        self.0.followed.conversation.invented()
+    }
+
     /// Folds, with summaries by this model. Whether it did.
     pub async fn fold(&mut self, model: Arc<dyn Model>) -> bool {
         let Fork { followed, refused, .. } = &mut *self.0;

@@ -1,18 +1,13 @@
 //! What of the user's rules and of the open tasks the first request after a compaction still says, word for word.
 //!
-//! A rule is a sentence of the user's that binds whoever goes on; a task is an open item of the latest list that the model wrote.
+//! A rule is a sentence of the user's that forbids or demands something; a task is an open item of the list that the model keeps.
 
 use super::cuts::Cut;
 use crate::judge::request::{Probe, Request};
 use crate::read::index::Index;
-use foldback_core::log::{Message, open_items};
-use foldback_stages::extractive::files::{Tool, tool};
-use foldback_stages::extractive::rules;
+use foldback_core::log::{Message, TodoList};
 use serde::Serialize;
 use std::sync::Arc;
-
-/// Words of a rule, at least: what is shorter says nothing by itself.
-const LEAST_WORDS: usize = 4;
 
 /// Texts that a request is to say, and those that it does not.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -71,22 +66,14 @@ impl Probe for BindingProbe {
 }
 
 fn rules_before(index: &Index, after: usize) -> Vec<String> {
-    let mut out: Vec<String> = Vec::new();
-    for instruction in index.instructions.iter().filter(|it| it.at.0 < after) {
-        let text = index.log[instruction.at.0].parts[instruction.at.1].shown();
-        let rules = rules(&text).filter(|rule| rule.split(' ').count() >= LEAST_WORDS);
-        out.extend(rules.map(str::to_owned));
-    }
-    crate::in_order(out.into_iter())
+    let given = index.rules.iter().filter(|rule| rule.at[0].0 < after);
+    given.map(|rule| index.rule_text(rule).to_owned()).collect()
 }
 
-/// The open items of the latest list.
+/// The open items of the list that the model keeps.
 fn tasks(log: &[Arc<Message>]) -> Vec<String> {
-    let parts = log.iter().rev().flat_map(|message| message.parts.iter().rev());
-    let mut lists =
-        parts.filter_map(|part| part.as_call()).filter_map(|call| match tool(&call.tool) {
-            Tool::Todo => open_items(&call.arguments_value()),
-            _ => None,
-        });
-    lists.next().unwrap_or_default()
+    let mut list = TodoList::default();
+    let parts = log.iter().flat_map(|message| &message.parts);
+    parts.filter_map(|part| part.as_call()).for_each(|call| _ = list.take(call));
+    list.open()
 }

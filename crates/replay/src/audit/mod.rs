@@ -35,6 +35,8 @@ use again::Results;
 use binding::BindingProbe;
 use cost::Bill;
 use cuts::{Cut, cuts};
+use foldback_core::carry::invented;
+use foldback_core::log::Message;
 use foldback_formats::Session;
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -96,6 +98,8 @@ pub struct Compaction {
     pub tokens_after: Option<u64>,
     /// Time since what was recorded last. With recorders that mark a compaction when it is done, the time that it took is part of it.
     pub pause_ms: Option<i64>,
+    /// Prohibitions in the summary of which the user named nothing.
+    pub invented: Vec<String>,
     /// What the agent read again.
     pub read_again: ReadAgain,
     /// What the recorder made of it, then what each strategy would have.
@@ -270,6 +274,9 @@ fn compaction(bill: &Bill<'_>, cut: &Cut<'_>) -> Compaction {
         .rev()
         .map(|message| message.answer.as_ref().and_then(|answer| answer.ended).max(message.at));
     let last = ended.find_map(|time| time);
+    let summary = cut.summary.and_then(|summary| session.messages.get(summary));
+    let log = before.iter().map(|message| &**message);
+    let invented = |summary: &Arc<Message>| invented(&summary.shown_text(), &session.frame, log);
     let size = |call: usize| bill.usage(call).map(|usage| usage.input_total());
     Compaction {
         call: cut.call,
@@ -280,6 +287,7 @@ fn compaction(bill: &Bill<'_>, cut: &Cut<'_>) -> Compaction {
         kind: boundary.kind.clone(),
         tokens_before: boundary.tokens_before.or_else(|| (0..cut.call).rev().find_map(size)),
         tokens_after: boundary.tokens_after.or_else(|| (cut.call..cut.until).find_map(size)),
+        invented: summary.map_or_else(Vec::new, invented),
         pause_ms: at.zip(last).map(|(at, last)| (at - last).max(0)),
         ..Compaction::default()
     }

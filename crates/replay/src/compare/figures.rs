@@ -150,6 +150,12 @@ figures! {
             Some(_) => of.per_100(|score| score.retention.rereads),
             None => of.value(None, NOT_READ),
         });
+    rules_kept, "rules", judged, FigureForm::Share,
+        "of the rules that users had given (sentences with never, always, do not …), how many were in the view word for word"
+        => |of| of.share(|retention| retention.rules);
+    rules_named, "rules named", judged, FigureForm::Share,
+        "rules, word for word or by all the names (paths, symbols …) in them"
+        => |of| of.share(Retention::rules_named);
     instructions_end, "instructions", alone, FigureForm::Share,
         "user messages that are in the view at the end, word for word"
         => |of| of.known(of.sums.must_keep.instructions.value());

@@ -19,6 +19,9 @@ const ABOUT_THE_SAME: f64 = 0.1;
 /// Presets keep about as much as another if it keeps less than this share of what was needed more than they do.
 const ABOUT_AS_MUCH: f64 = 0.03;
 
+/// The screen tells of presets of which one loses this share of the rules more than another.
+const MUCH_OF_THE_RULES: f64 = 1.0 / 3.0;
+
 /// What to do.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict<'a> {
@@ -153,6 +156,19 @@ impl Comparison {
         }
     }
 
+    /// Of the presets that can be chosen, the one that loses most of the rules that users gave and the one that loses least, each with
+    /// the share that it loses; `None` where that is no third of all rules.
+    pub fn rules_lost(&self) -> Option<[(&PresetLine, f64); 2]> {
+        let kept = |line: &PresetLine| line.metrics.rules_kept.value;
+        let choices = self.presets.iter().filter(|line| self.is_tested() && line.is_choice());
+        let lost = choices.filter_map(|line| Some((line, 1.0 - kept(line)?)));
+        let mut lost: Vec<(&PresetLine, f64)> = lost.collect();
+        // Of equals, the first.
+        lost.sort_by(|(_, one), (_, other)| one.total_cmp(other));
+        let (least, most) = (*lost.first()?, *lost.last()?);
+        (most.1 - least.1 >= MUCH_OF_THE_RULES).then_some([most, least])
+    }
+
     /// Whether the test does not separate the bills of two presets.
     fn ties(&self, one: &PresetLine, other: &PresetLine) -> bool {
         let pair = |pair: &super::Contrast| pair.between(&one.preset, &other.preset);
@@ -223,6 +239,32 @@ mod tests {
                 let cheaper = cheaper.map_or("-", |line| &line.preset);
                 format!("{} of {} over {cheaper}", best.preset, alike.len() + 1)
             }
+        }
+    }
+
+    #[test]
+    fn rules_are_told_of_where_a_preset_loses_a_third_more_than_another() {
+        let lost = |kept: &[Option<f64>], unit| {
+            let preset = |(at, kept): (usize, &Option<f64>)| {
+                let mut line = line(&at.to_string(), 1.0, false, 1.0);
+                line.metrics.rules_kept.value = *kept;
+                line
+            };
+            let presets = kept.iter().enumerate().map(preset).collect();
+            let corpus = CorpusSummary { unit, ..CorpusSummary::default() };
+            let comparison = Comparison { corpus, presets, ..Comparison::default() };
+            let lost = comparison.rules_lost();
+            lost.map(|lost| lost.map(|(line, lost)| format!("{} {lost}", line.preset)).join(", "))
+        };
+        let table = [
+            (&[Some(1.0), None, Some(0.25), Some(0.5)][..], Some("2 0.75, 0 0")),
+            (&[Some(0.75), Some(0.5)], None),
+            (&[Some(0.5), None], None),
+            (&[], None),
+        ];
+        for (kept, expected) in table {
+            assert_eq!(lost(kept, Unit::Sessions).as_deref(), expected, "{kept:?}");
+            assert_eq!(lost(kept, Unit::Sums), None);
         }
     }
 

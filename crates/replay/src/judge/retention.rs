@@ -27,6 +27,10 @@ pub struct Retention {
     pub pieces: Share,
     /// Those that were last seen more than [`FAR`] calls ago.
     pub pieces_far: Share,
+    /// Rules that the user had given, and those in view word for word.
+    pub rules: Share,
+    /// Those in view word for word or by all the names in them.
+    pub rules_named: u64,
     /// Results that are read again before the call (see [`crate::judge::reread`]).
     pub rereads: u64,
     /// Their size.
@@ -48,6 +52,11 @@ impl Retention {
     pub(crate) fn obs_near(&self) -> Share {
         let Share { kept, needed } = self.obs_far;
         Share { kept: self.obs.kept - kept, needed: self.obs.needed - needed }
+    }
+
+    /// The user's rules in view word for word or by all the names in them.
+    pub(crate) fn rules_named(&self) -> Share {
+        Share { kept: self.rules_named, needed: self.rules.needed }
     }
 
     /// Old texts of edits and pieces that were not in the view.
@@ -79,6 +88,8 @@ impl Retention {
         self.edits.add(other.edits);
         self.pieces.add(other.pieces);
         self.pieces_far.add(other.pieces_far);
+        self.rules.add(other.rules);
+        self.rules_named += other.rules_named;
         self.rereads += other.rereads;
         self.reread_tokens += other.reread_tokens;
     }

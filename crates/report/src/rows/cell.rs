@@ -36,7 +36,7 @@ pub(super) fn cells<'a>(row: &Row<'a>) -> Vec<(&'static str, Cell<'a>)> {
         cache_read churn ceiling overflow excess fired recorder_compacted broken exam frr_needed frr_kept
         frr_rescued frr_obs_needed frr_obs_kept frr_far_needed frr_far_kept frr_obs_far_needed
         frr_obs_far_kept epr_needed epr_kept verbatim_needed verbatim_kept verbatim_far_needed
-        verbatim_far_kept rereads reread_tokens overflow_detections tokens_pruned summary_requests summary_input summary_output outcome arm failed experiment
+        verbatim_far_kept rules_needed rules_kept rules_named rereads reread_tokens overflow_detections tokens_pruned summary_requests summary_input summary_output outcome arm failed experiment
         content configuration version command)
 }
 

@@ -151,6 +151,12 @@ pub struct Row<'a> {
     pub verbatim_far_needed: u64,
     /// How many of those are in the view.
     pub verbatim_far_kept: u64,
+    /// Rules that the user had given before the call: sentences with "never", "always", "do not" and the like.
+    pub rules_needed: u64,
+    /// How many of those are in the view word for word.
+    pub rules_kept: u64,
+    /// How many are in the view word for word, or by all the names in them.
+    pub rules_named: u64,
     /// Tool results that are read again before this call, where what is missed is read again with the chance that recordings show.
     pub rereads: u64,
     /// Size of those results in tokens.
@@ -321,7 +327,7 @@ fn each(
             for (call, facts) in record.rows.iter().zip(&facts.calls) {
                 // What the recorder sent is known by its size alone.
                 let decided = matches!(record.known, Knowledge::Everything | Knowledge::Least);
-                let Retention { obs, obs_far, rescued, edits, pieces, pieces_far, .. } =
+                let Retention { obs, obs_far, rescued, edits, pieces, pieces_far, rules, .. } =
                     call.retention;
                 let (frr, far) = (call.retention.frr(), call.retention.far());
                 take(&Row {
@@ -361,6 +367,9 @@ fn each(
                     verbatim_kept: pieces.kept,
                     verbatim_far_needed: pieces_far.needed,
                     verbatim_far_kept: pieces_far.kept,
+                    rules_needed: rules.needed,
+                    rules_kept: rules.kept,
+                    rules_named: call.retention.rules_named,
                     rereads: call.retention.rereads,
                     reread_tokens: call.retention.reread_tokens,
                     overflow_detections: call.overflow_detections,

@@ -259,7 +259,7 @@ fn leads_on(sentence: &str) -> bool {
 }
 
 /// Whether a sentence binds the next agent.
-pub(super) fn is_constraint(sentence: &str) -> bool {
+fn is_constraint(sentence: &str) -> bool {
     const MARKS: [&str; 12] = [
         "must",
         "never",

@@ -47,7 +47,7 @@ pub fn tool(name: &str) -> Tool {
         | "runinterminal" | "terminal" | "localshell" | "shellcommand" | "run"
         | "containerexec" => Tool::Shell,
         "todowrite" | "writetodos" | "updateplan" | "updatetodolist" | "managetodolist"
-        | "todo" | "todos" | "todolist" => Tool::Todo,
+        | "todo" | "todos" | "todolist" | "settodolist" | "tasktracker" => Tool::Todo,
         _ => Tool::Other,
     }
 }

@@ -23,18 +23,12 @@ pub mod shell;
 mod style;
 
 use async_trait::async_trait;
-use foldback_core::log::sentences;
 use foldback_core::registry::{Invalid, StageConfig};
 use foldback_core::services::Services;
 use foldback_core::stage::{Summarizer, Summary, SummaryError, SummaryRequest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-
-/// The sentences of a text that bind whoever goes on with the work.
-pub fn rules(text: &str) -> impl Iterator<Item = &str> {
-    sentences(text).filter(|sentence| compose::is_constraint(sentence))
-}
 
 /// Configuration of [`Extractive`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

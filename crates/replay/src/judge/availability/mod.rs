@@ -11,6 +11,7 @@
 //! - *Edit-precondition retention* (EPR): of the edits whose old
 //!   text had been in the log, the share whose old text is in the view. Texts are compared line by line, in
 //!   what is of the same file (`index/lines.rs`).
+//! - *Rules*: of the sentences in which the user forbade or demanded something for the time to come, those that are in the view.
 //! - *Must-keep*: [`MustKeep`].
 //!
 //! Presence is an upper bound on use: that a string is in the context does not mean that a model
@@ -90,6 +91,17 @@ impl Availability {
             let kept = tracker.shows_old_text(need);
             retention.edits.count(kept);
             self.findings.edits.push(kept);
+        }
+    }
+
+    fn rules(&self, tracker: &Tracker, retention: &mut Retention) {
+        for rule in self.index.rules.iter().filter(|rule| rule.at[0].0 < tracker.log_len()) {
+            let shown = rule.at.iter().any(|at| tracker.is_original(*at));
+            let kept = shown || tracker.is_written(rule.needle);
+            let mut names = rule.names.iter();
+            let named = !rule.names.is_empty() && names.all(|name| tracker.has(*name));
+            retention.rules.count(kept);
+            retention.rules_named += u64::from(kept || named);
         }
     }
 
@@ -201,6 +213,7 @@ impl Probe for Availability {
                 retention.pieces_far.count(kept);
             }
         }
+        self.rules(tracker, &mut retention);
         self.findings.calls.push(retention);
         self.must_keep(tracker);
     }

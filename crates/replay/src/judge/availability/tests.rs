@@ -309,6 +309,29 @@ fn must_keep() {
     assert_eq!(folded.files.truth, 1);
 }
 
+#[test]
+fn rules_of_the_user_are_counted_at_every_call_after_them() {
+    let rows: Vec<[String; 3]> = table::rows(include_str!("tests.toml"), "rules");
+    for [name, acts, expected] in rows {
+        let said = "Fix it. Never push to main.\nI don't know why. Please do not touch src/db.rs.";
+        let mut messages = vec![Message::user("u", said), answer("a0", &[("read", "{}")])];
+        messages.push(result("r0", "a0", "Never push to main."));
+        messages.push(Message::user("u1", "Never push to main."));
+        messages.push(answer("a1", &[("grep", "{}")]));
+        messages.push(result("r1", "a1", "nothing found"));
+        messages.push(answer("a2", &[("think", "{}")]));
+        let session = session(messages);
+        let index = Arc::new(Index::new(&session));
+        let mut probe = Availability::new(Arc::clone(&index));
+        observe(&session, &index, &Act::read(&acts), &mut probe);
+        let calls = probe.finish().calls;
+        let fate = |call: &Retention| {
+            format!("{} {} {}", call.rules.needed, call.rules.kept, call.rules_named)
+        };
+        assert_eq!(calls.iter().map(fate).collect::<Vec<_>>().join(", "), expected, "{name}");
+    }
+}
+
 #[foldback_needs::sessions]
 #[test]
 fn real_sessions_without_compaction_lose_nothing() {

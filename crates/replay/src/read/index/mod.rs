@@ -25,6 +25,7 @@ use crate::read::identifiers::evidence::{Numbers, figures, telling};
 use crate::read::identifiers::{Class, Identifier, components, ends_with, identifiers, suffixes};
 use crate::read::verbatim::{PieceId, Verbatim};
 use edits::{OldText, names_old_text, preconditions};
+use foldback_core::carry::PinPattern;
 use foldback_core::log::acts::{actions, is_failure};
 use foldback_core::log::{Message, Part, PartKind, Role};
 use foldback_formats::Session;
@@ -100,6 +101,16 @@ pub(crate) struct Instruction {
     pub(crate) needle: NeedleId,
 }
 
+/// A sentence of the user's that forbids or demands something for the time to come.
+#[derive(Clone, Debug)]
+pub(crate) struct UserRule {
+    /// The parts that say it; never empty.
+    pub(crate) at: Vec<LogPart>,
+    pub(crate) needle: NeedleId,
+    /// The identifiers in it.
+    pub(crate) names: Vec<Id>,
+}
+
 /// The identifiers of a session, the parts of its log that have them, and the calls that need them.
 #[derive(Clone, Debug, Default)]
 pub struct Index {
@@ -127,6 +138,8 @@ pub struct Index {
     /// By needle, the parts of the log that hold it, as far as a later edit names it; ascending.
     held: Vec<Vec<LogPart>>,
     pub(crate) instructions: Vec<Instruction>,
+    /// The user's rules, in the order in which they were given.
+    pub(crate) rules: Vec<UserRule>,
     /// What calls reuse word for word.
     pub(crate) verbatim: Verbatim,
     /// Names of tools and of their arguments.
@@ -193,6 +206,11 @@ impl Index {
     /// Whether a part of the log is a call that edits by old text.
     pub(crate) fn is_edit(&self, (ordinal, part): LogPart) -> bool {
         self.log[ordinal].parts[part].as_call().is_some_and(names_old_text)
+    }
+
+    /// A rule in the user's words.
+    pub(crate) fn rule_text(&self, rule: &UserRule) -> &str {
+        self.needles.said(rule.needle)
     }
 
     /// The old text of an edit, in the words of the first edit that names it.
@@ -334,10 +352,21 @@ impl Index {
                 self.acts.extend(acts.map(|(action, path)| ((ordinal, at), action, path)));
             }
         }
+        let rules = PinPattern::try_from(PinPattern::RULES.to_owned()).ok();
         for (ordinal, message) in log.iter().enumerate() {
             for part in instructions(message) {
-                let needle = self.needles.add_said(&message.parts[part].shown());
-                self.instructions.push(Instruction { at: (ordinal, part), needle });
+                let (text, at) = (message.parts[part].shown(), (ordinal, part));
+                let needle = self.needles.add_said(&text);
+                self.instructions.push(Instruction { at, needle });
+                for rule in rules.iter().flat_map(|rules| rules.sentences(&text)) {
+                    let needle = self.needles.add_said(rule);
+                    match self.rules.iter_mut().find(|rule| rule.needle == needle) {
+                        Some(rule) => rule.at.push(at),
+                        None => {
+                            self.rules.push(UserRule { at: vec![at], needle, names: Vec::new() });
+                        }
+                    }
+                }
             }
         }
         self.needles.build();
@@ -388,6 +417,12 @@ impl Index {
             asked.extend(refers);
         }
         self.first.push(spoken.len());
+        let mut rules = std::mem::take(&mut self.rules);
+        for rule in &mut rules {
+            let text = Arc::clone(self.needles.said(rule.needle));
+            rule.names = identifiers(&text).map(|name| self.intern(name, false)).collect();
+        }
+        self.rules = rules;
         self.syntax_from = self.entries.len();
         self.reference.resize(self.entries.len(), u32::MAX);
         // What an identifier makes present is known once all are.

@@ -148,6 +148,11 @@ impl Needles {
         self.first_said() + self.said.add(Arc::from(text))
     }
 
+    /// What a user wrote.
+    pub(super) fn said(&self, id: NeedleId) -> &Arc<str> {
+        &self.said.list[(id - self.first_said()) as usize]
+    }
+
     /// To be called when all texts are there.
     pub(super) fn build(&mut self) {
         self.find_old =

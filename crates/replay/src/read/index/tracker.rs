@@ -268,7 +268,6 @@ impl Tracker {
     }
 
     /// Whether a visible part has an identifier.
-    #[cfg(test)]
     pub(crate) fn has(&self, id: Id) -> bool {
         self.original[id as usize] + self.rewritten[id as usize] > 0
     }
