@@ -62,7 +62,7 @@ pub struct ConversationLine {
     /// It is a subagent's, found by the prompt that its parent gave it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub spawned: bool,
-    /// What it adds to its unit.
+    /// Counts, sums and times.
     #[serde(flatten)]
     pub unit: UnitLine,
 }
